@@ -24,8 +24,8 @@ func connect(ctx context.Context, url, key string) (*mcp.ClientSession, error) {
 	return client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: url + "/mcp", HTTPClient: &http.Client{Transport: bearer(key)}}, nil)
 }
 
-// Ensure an agent can work with the SDK's own client: find the board, create an item, preview the publication, publish
-// what it previewed, and page through a list.
+// Ensure an agent can work with the SDK's own client: find the board, create an item, preview the
+// publication, publish what it previewed, and page through a list.
 func TestAgent(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -82,7 +82,8 @@ func TestAgent(t *testing.T) {
 	}
 }
 
-// Ensure an agent whose list of points is empty reads why, and that HTTP says nothing beside the list.
+// Ensure an agent whose list of points is empty reads why, and that HTTP says nothing beside the
+// list.
 func TestWhyNoPoints(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

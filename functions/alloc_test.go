@@ -36,8 +36,8 @@ func busy(t testing.TB, over http.RoundTripper) *apitest.Service {
 	return s
 }
 
-// hotPaths returns frequent requests of a company, and a service whose table calls are replayed from memory, so that only
-// the service's own allocations count.
+// hotPaths returns frequent requests of a company, and a service whose table calls are replayed
+// from memory, so that only the service's own allocations count.
 func hotPaths(t *testing.T) (*apitest.Service, map[string]*http.Request) {
 	t.Helper()
 	replay := &apitest.Replay{}
@@ -74,8 +74,8 @@ func serve(s *apitest.Service, r *http.Request) *httptest.ResponseRecorder {
 	return w
 }
 
-// Ensure the hot paths stay within their budget of allocations, because allocations cost garbage collection at 128 MB. A
-// change that needs more raises the number here and explains why.
+// Ensure the hot paths stay within their budget of allocations, because allocations cost garbage
+// collection at 128 MB. A change that needs more raises the number here and explains why.
 func TestAllocations(t *testing.T) {
 	apitest.Slow(t)
 	most := map[string]float64{"an item": 1200, "a board's items": 1650, "365 points": 4800, "200 feedback": 1400}

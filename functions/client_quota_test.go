@@ -17,7 +17,8 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// metered responds as the service does to a key with the quota of a class. It must run in a bubble, which has the clock.
+// metered responds as the service does to a key with the quota of a class. It must run in a bubble,
+// which has the clock.
 type metered struct {
 	class auth.Class
 
@@ -28,7 +29,8 @@ type metered struct {
 	refused  int
 }
 
-// RoundTrip implements http.RoundTripper. A request takes 5 to 50 ms, half of it before it is counted.
+// RoundTrip implements http.RoundTripper. A request takes 5 to 50 ms, half of it before it is
+// counted.
 func (m *metered) RoundTrip(r *http.Request) (*http.Response, error) {
 	m.mu.Lock()
 	half := time.Duration(5+m.random.IntN(45)) * time.Millisecond / 2
@@ -60,7 +62,8 @@ func (m *metered) charge() (status int, body string, header http.Header) {
 	return http.StatusOK, `{"id":"itm_1"}`, header
 }
 
-// create creates items with so many goroutines for each client. It returns the errors and how long it took.
+// create creates items with so many goroutines for each client. It returns the errors and how long
+// it took.
 func (m *metered) create(t *testing.T, clients, goroutines, items int, options ...client.Option) (errs []error, took time.Duration) {
 	t.Helper()
 	begin := time.Now()
@@ -95,8 +98,9 @@ func (m *metered) create(t *testing.T, clients, goroutines, items int, options .
 	return errs, time.Since(begin)
 }
 
-// Ensure no call of a program that creates with many goroutines, or of two programs with one key, fails with the default options: the calls
-// of a client go on together as the quota refills, almost as fast as it allows and with few refused requests.
+// Ensure no call of a program that creates with many goroutines, or of two programs with one key,
+// fails with the default options: the calls of a client go on together as the quota refills, almost
+// as fast as it allows and with few refused requests.
 func TestClientKeepsPaceWithTheQuota(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ clients, goroutines, items int }{{1, 20, 160}, {1, 100, 400}, {2, 20, 160}, {4, 10, 80}} {
@@ -119,7 +123,8 @@ func TestClientKeepsPaceWithTheQuota(t *testing.T) {
 	}
 }
 
-// Ensure a call that would wait longer than it may fails with the service's error, which says how long it waited.
+// Ensure a call that would wait longer than it may fails with the service's error, which says how
+// long it waited.
 func TestClientLosesPatience(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

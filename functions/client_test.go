@@ -106,7 +106,8 @@ func failure(v reflect.Value) error {
 	return err
 }
 
-// instants replaces each timestamp in a JSON value with its instant. The service writes milliseconds, and time.Time leaves zeros out.
+// instants replaces each timestamp in a JSON value with its instant. The service writes
+// milliseconds, and time.Time leaves zeros out.
 func instants(value any) any {
 	switch value := value.(type) {
 	case string:
@@ -125,8 +126,8 @@ func instants(value any) any {
 	return value
 }
 
-// Ensure the Go client has a method for each operation, and that the returned record has exactly the fields of the
-// response.
+// Ensure the Go client has a method for each operation, and that the returned record has exactly
+// the fields of the response.
 func TestClient(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -166,7 +167,8 @@ func paged(op api.Operation) bool {
 	return false
 }
 
-// crowd imports copies of the fixture's records, so that every list has several pages when the limit is 1.
+// crowd imports copies of the fixture's records, so that every list has several pages when the
+// limit is 1.
 func crowd(t *testing.T, s *apitest.Service) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/company.jsonl")
@@ -263,7 +265,8 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return out, err
 }
 
-// Ensure the client works with a key that has one scope: it reads the company from the key, as the service does.
+// Ensure the client works with a key that has one scope: it reads the company from the key, as the
+// service does.
 func TestClientReadsTheKey(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -323,7 +326,8 @@ func TestClientCreatesOnce(t *testing.T) {
 	}
 }
 
-// Ensure the client imports only the standard library, so that its folder can be copied into another program.
+// Ensure the client imports only the standard library, so that its folder can be copied into
+// another program.
 func TestClientStandsAlone(t *testing.T) {
 	t.Parallel()
 	seen := 0

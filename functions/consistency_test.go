@@ -77,9 +77,10 @@ func (r *readsRecorder) take() []tableRead {
 // String returns a read as oracle.Operation.Consistent has it.
 func (r tableRead) String() string { return strings.TrimSpace(r.action + " " + r.prefix) }
 
-// Ensure every read by id sees all earlier writes, as does the memory of an Idempotency-Key, and that other reads of an
-// operation do so exactly where the tables say: if the result decides about a write, or a missing record would be wrong. Lists read
-// their index or their partition with eventual consistency, at half the price (scripts/docs/reference/lists.md).
+// Ensure every read by id sees all earlier writes, as does the memory of an Idempotency-Key, and
+// that other reads of an operation do so exactly where the tables say: if the result decides about
+// a write, or a missing record would be wrong. Lists read their index or their partition with
+// eventual consistency, at half the price (scripts/docs/reference/lists.md).
 func TestReadsAreConsistent(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -127,7 +128,8 @@ func TestExportsAreConsistent(t *testing.T) {
 		}
 		all := reads.take()
 		for _, r := range all {
-			// The chunks of findings are of a generation that the audit names; a missing one is read again.
+			// The chunks of findings are of a generation that the audit names; a missing one is
+			// read again.
 			if chunks := kind.Name == "audit" && r.prefix == ""; !r.consistent && !chunks {
 				t.Errorf("the export of %s: %v is not consistent", kind.Name, r)
 			}
@@ -138,8 +140,8 @@ func TestExportsAreConsistent(t *testing.T) {
 	}
 }
 
-// Ensure two exports of the same points are the same file: points are in the order of time, although the record that packs
-// them is a map.
+// Ensure two exports of the same points are the same file: points are in the order of time,
+// although the record that packs them is a map.
 func TestExportOfPointsIsOrdered(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -17,7 +17,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// process returns the service of s in another process, whose calls to the table go over a transport.
+// process returns the service of s in another process, whose calls to the table go over a
+// transport.
 func process(t *testing.T, s *apitest.Service, over http.RoundTripper) *apitest.Service {
 	t.Helper()
 	another := *s
@@ -28,8 +29,8 @@ func process(t *testing.T, s *apitest.Service, over http.RoundTripper) *apitest.
 	return &another
 }
 
-// everyDeath calls try with a process of s that dies after its first call to the table, with one that dies during that call, after its
-// second call, and so on, until two in a row survive.
+// everyDeath calls try with a process of s that dies after its first call to the table, with one
+// that dies during that call, after its second call, and so on, until two in a row survive.
 func everyDeath(t *testing.T, s *apitest.Service, try func(dying *apitest.Service, where string)) {
 	t.Helper()
 	for calls := range 200 {
@@ -47,7 +48,8 @@ func everyDeath(t *testing.T, s *apitest.Service, try func(dying *apitest.Servic
 	t.Error("the calls to the table have no end")
 }
 
-// recordsOf counts the records of a company in the area of an operation, or the company's keys if the operation is on these.
+// recordsOf counts the records of a company in the area of an operation, or the company's keys if
+// the operation is on these.
 func recordsOf(t *testing.T, s *apitest.Service, op api.Operation) (count int) {
 	t.Helper()
 	name := areaOf(op)
@@ -75,9 +77,10 @@ func areaOf(op api.Operation) string {
 	return segments[4]
 }
 
-// Ensure a request with an Idempotency-Key whose process dies at any call to the table leaves nothing, or its record and its
-// response, and that a retry in another process gets one record and the one response, which is replayed if the record was there.
-// The calls of some creates depend on what the request has, so there is one with all properties of its sample, too.
+// Ensure a request with an Idempotency-Key whose process dies at any call to the table leaves
+// nothing, or its record and its response, and that a retry in another process gets one record and
+// the one response, which is replayed if the record was there. The calls of some creates depend on
+// what the request has, so there is one with all properties of its sample, too.
 func TestDeathsWithAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -143,8 +146,9 @@ var moreToDelete = map[string][][2]string{
 	"delete_optimise_audit": {{"audit", `{"id":"aud_2","status":"complete","findings":["` + strings.Repeat("x", 1000) + `"]}`}},
 }
 
-// Ensure a delete whose process dies at any call to the table leaves the record and all that belongs to it, or a record that is gone
-// for readers, and that the same delete in another process succeeds and leaves nothing.
+// Ensure a delete whose process dies at any call to the table leaves the record and all that
+// belongs to it, or a record that is gone for readers, and that the same delete in another process
+// succeeds and leaves nothing.
 func TestDeathsOfDeletes(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -199,7 +203,8 @@ func storedBy(t *testing.T, s *apitest.Service, op api.Operation) (keys []string
 	return keys
 }
 
-// checkDelete deletes a record in a process that dies, and again in one that lives. Then the rest is stored.
+// checkDelete deletes a record in a process that dies, and again in one that lives. Then the rest
+// is stored.
 func checkDelete(t *testing.T, s, dying *apitest.Service, key string, op api.Operation, where string, rest []string) {
 	t.Helper()
 	args, whole := arguments[op.ID], storedBy(t, s, op)

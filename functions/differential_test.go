@@ -26,9 +26,10 @@ import (
 
 func statusOf(code string) int { return codes.Code(code).Status() }
 
-// Ensure a tool call has the same result as the HTTP request. The test sends generated calls, valid and invalid, to two
-// companies with equal records: to one over HTTP, to the other as tools. It compares status, code, messages, body, rate
-// limit and whether there is an ETag, and afterwards the records of the two companies.
+// Ensure a tool call has the same result as the HTTP request. The test sends generated calls, valid
+// and invalid, to two companies with equal records: to one over HTTP, to the other as tools. It
+// compares status, code, messages, body, rate limit and whether there is an ETag, and afterwards
+// the records of the two companies.
 func TestToolsAnswerAsHTTP(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -182,7 +183,8 @@ var (
 	whole          = regexp.MustCompile(`^(?:body|arguments): (?:everything but findings )?`) // arguments are bounded with their findings
 )
 
-// alike returns messages without the place of an argument, which only HTTP names, and without the hint of an unknown one.
+// alike returns messages without the place of an argument, which only HTTP names, and without the
+// hint of an unknown one.
 func alike(messages []string) []string {
 	out := slices.Clone(messages)
 	for i := range out {
@@ -208,7 +210,8 @@ var generatedID = func() *regexp.Regexp {
 // keyPrefix matches the prefix of a key that its record contains.
 var keyPrefix = regexp.MustCompile(`\bsk_live_[0-9A-Za-z]{12}\b`)
 
-// plain returns a body in which generated ids are replaced by numbers, in the order of their first appearance.
+// plain returns a body in which generated ids are replaced by numbers, in the order of their first
+// appearance.
 func (d *twins) plain(side int, body string) string {
 	body = keyPrefix.ReplaceAllString(body, "prefix")
 	return generatedID.ReplaceAllStringFunc(body, func(one string) string {

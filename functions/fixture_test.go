@@ -21,7 +21,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// start returns the whole service, with a company that has at least one record of each type (testdata/company.jsonl).
+// start returns the whole service, with a company that has at least one record of each type
+// (testdata/company.jsonl).
 func start(t testing.TB, transport http.RoundTripper) *apitest.Service {
 	t.Helper()
 	s := apitest.NewOver(t, functions.Operations, transport)
@@ -31,7 +32,8 @@ func start(t testing.TB, transport http.RoundTripper) *apitest.Service {
 	return s
 }
 
-// stock imports the fixture's records into the company, also over those that it has: those with the ids, or all without one.
+// stock imports the fixture's records into the company, also over those that it has: those with the
+// ids, or all without one.
 func stock(t testing.TB, s *apitest.Service, ids ...string) {
 	t.Helper()
 	file, err := os.Open("testdata/company.jsonl")
@@ -85,8 +87,8 @@ func loadKind(t testing.TB, s *apitest.Service, kinds []transfer.Type, name stri
 	t.Fatalf("no type %s", name)
 }
 
-// tables has the hand-typed tables of the operations, and arguments those of a request of each operation that succeeds on the
-// fixture.
+// tables has the hand-typed tables of the operations, and arguments those of a request of each
+// operation that succeeds on the fixture.
 var (
 	tables    oracle.Table
 	arguments = map[string]map[string]any{}

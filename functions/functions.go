@@ -1,5 +1,5 @@
-// Package functions assembles the service from its areas, in the order of the specification. No other package imports
-// every area.
+// Package functions assembles the service from its areas, in the order of the specification. No
+// other package imports every area.
 package functions
 
 import (
@@ -51,8 +51,8 @@ func Operations(t *table.Client) []api.Operation {
 	return out
 }
 
-// Transfers returns the record types of all areas. A type comes after the types that its records refer to. Without a client
-// they cannot be written, and there is no clock to check their times by.
+// Transfers returns the record types of all areas. A type comes after the types that its records
+// refer to. Without a client they cannot be written, and there is no clock to check their times by.
 func Transfers(t *table.Client) []transfer.Type {
 	var out []transfer.Type
 	for _, a := range All() {
@@ -66,15 +66,16 @@ func Transfers(t *table.Client) []transfer.Type {
 	return out
 }
 
-// Uploads returns a function that returns why the body of a request with more than 256 KB must not be read, nil if it may be. It is
-// for a server in front of Handler; see api.API.CheckUpload.
+// Uploads returns a function that returns why the body of a request with more than 256 KB must not
+// be read, nil if it may be. It is for a server in front of Handler; see api.API.CheckUpload.
 func Uploads(t *table.Client, log *slog.Logger) func(*http.Request) error {
 	return api.New(Operations(t), api.ConfigFor(t, log)).CheckUpload
 }
 
-// Handler serves the whole service on one port, with the routes that API Gateway has in an account. Each area has a
-// handler of its own, chosen by the path segment, and requests pass through the same event conversion as in Lambda.
-// A path that belongs to no area goes to the company area, which responds with not_found.
+// Handler serves the whole service on one port, with the routes that API Gateway has in an account.
+// Each area has a handler of its own, chosen by the path segment, and requests pass through the
+// same event conversion as in Lambda. A path that belongs to no area goes to the company area,
+// which responds with not_found.
 func Handler(t *table.Client, log *slog.Logger) http.Handler {
 	byName := map[string]http.Handler{}
 	for _, a := range All() {

@@ -70,7 +70,8 @@ func pathFields(op api.Operation) []schema.Field {
 	return slices.DeleteFunc(slices.Clone(op.Input), func(f schema.Field) bool { return f.In != schema.InPath })
 }
 
-// valid returns mostly valid arguments: ids of the fixture's records in most paths, and random values for other fields.
+// valid returns mostly valid arguments: ids of the fixture's records in most paths, and random
+// values for other fields.
 func (d *twins) valid() map[string]any {
 	out := map[string]any{}
 	known := arguments[d.op.ID]
@@ -161,7 +162,8 @@ func (d *twins) value(f schema.Field) any {
 	return d.words(least, most)
 }
 
-// words returns a random text with characters that need escaping in JSON or URLs, or have several encodings.
+// words returns a random text with characters that need escaping in JSON or URLs, or have several
+// encodings.
 func (d *twins) words(least, most int) string {
 	alphabet := []rune("abc XYZ019<>&\"\\/+%#?=;,'\t\n\u2028é漢🙂")
 	out := make([]rune, least+d.random.Intn(most-least+1))
@@ -171,8 +173,8 @@ func (d *twins) words(least, most int) string {
 	return string(out)
 }
 
-// spoil makes some arguments invalid. A query parameter is always text, so a tool gets the JSON value of that text: a
-// number where the text is one.
+// spoil makes some arguments invalid. A query parameter is always text, so a tool gets the JSON
+// value of that text: a number where the text is one.
 func (d *twins) spoil(args map[string]any, times int) {
 	for range times {
 		if len(d.op.Input) == 0 {

@@ -8,8 +8,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure a header that is not UTF-8 is refused where its value matters, by its name. In the event of a function its bytes are U+FFFD, so
-// two Idempotency-Keys would be one, and a write would silently not happen.
+// Ensure a header that is not UTF-8 is refused where its value matters, by its name. In the event
+// of a function its bytes are U+FFFD, so two Idempotency-Keys would be one, and a write would
+// silently not happen.
 func TestHeadersAreUTF8(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -31,8 +31,9 @@ func with(op api.Operation, more map[string]any) map[string]any {
 	return out
 }
 
-// Ensure every operation that is not idempotent by itself accepts an Idempotency-Key, and no other does; and that every
-// update and delete, and publish, accepts an If-Match: every operation whose record has a reader, and two more.
+// Ensure every operation that is not idempotent by itself accepts an Idempotency-Key, and no other
+// does; and that every update and delete, and publish, accepts an If-Match: every operation whose
+// record has a reader, and two more.
 func TestContractsOfWrites(t *testing.T) {
 	t.Parallel()
 	for _, op := range functions.Operations(nil) {
@@ -53,8 +54,8 @@ func idempotent() (out []api.Operation) {
 	return slices.DeleteFunc(functions.Operations(nil), func(op api.Operation) bool { return !accepts(op, "Idempotency-Key") })
 }
 
-// Ensure a request that is repeated with its Idempotency-Key runs once and gets the first response again, over HTTP and as
-// a tool, and that a different request with that key is rejected.
+// Ensure a request that is repeated with its Idempotency-Key runs once and gets the first response
+// again, over HTTP and as a tool, and that a different request with that key is rejected.
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	for _, op := range idempotent() {
@@ -90,8 +91,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// different returns an argument of an operation with another value than the fixture's: that of the tables, or else a text of
-// the body.
+// different returns an argument of an operation with another value than the fixture's: that of the
+// tables, or else a text of the body.
 func different(t *testing.T, op api.Operation) map[string]any {
 	t.Helper()
 	o := expected(t, op)
@@ -139,8 +140,8 @@ func TestTwins(t *testing.T) {
 	}
 }
 
-// Ensure that of concurrent requests with one Idempotency-Key and different arguments those of one kind run, once, and the
-// others are 400.
+// Ensure that of concurrent requests with one Idempotency-Key and different arguments those of one
+// kind run, once, and the others are 400.
 func TestRivals(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -173,8 +174,9 @@ func TestRivals(t *testing.T) {
 	}
 }
 
-// Ensure an error that depends on a record's state is replayed too, even when the state has changed since; that an invalid
-// request does not use up its key; and that callers do not share Idempotency-Keys.
+// Ensure an error that depends on a record's state is replayed too, even when the state has changed
+// since; that an invalid request does not use up its key; and that callers do not share
+// Idempotency-Keys.
 func TestReplayOfRefusals(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -209,7 +211,8 @@ func TestReplayOfRefusals(t *testing.T) {
 	}
 }
 
-// Ensure a 400 that hangs on a stored record is replayed, although the record is gone, and the request with another key is done.
+// Ensure a 400 that hangs on a stored record is replayed, although the record is gone, and the
+// request with another key is done.
 func TestReplayOfRefusedPush(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -251,8 +254,8 @@ func TestReplayOfRefusedPush(t *testing.T) {
 	}
 }
 
-// Ensure an Idempotency-Key costs no extra round trip when the change is one transaction. A push of reviews is none: it claims
-// the key before, and stores its response after.
+// Ensure an Idempotency-Key costs no extra round trip when the change is one transaction. A push of
+// reviews is none: it claims the key before, and stores its response after.
 func TestRoundTripsOfIdempotency(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -283,7 +286,8 @@ func TestRoundTripsOfIdempotency(t *testing.T) {
 	}
 }
 
-// anew returns the arguments of the n-th call of an operation that changes something each time, with more added.
+// anew returns the arguments of the n-th call of an operation that changes something each time,
+// with more added.
 func anew(t *testing.T, s *apitest.Service, key string, op api.Operation, n int, more map[string]any) map[string]any {
 	t.Helper()
 	args := with(op, more)
@@ -304,8 +308,8 @@ func anew(t *testing.T, s *apitest.Service, key string, op api.Operation, n int,
 	return args
 }
 
-// Ensure a response with a secret is replayed to the same key in any spelling of the Authorization header, and to no other
-// key.
+// Ensure a response with a secret is replayed to the same key in any spelling of the Authorization
+// header, and to no other key.
 func TestReplayForAnySpellingOfTheKey(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

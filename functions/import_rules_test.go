@@ -18,8 +18,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// importedAs has the type of the record, in an import, that an operation creates, updates or pushes, if its response is not that
-// record.
+// importedAs has the type of the record, in an import, that an operation creates, updates or
+// pushes, if its response is not that record.
 var importedAs = map[string]string{
 	"create_plan_board": "board", "update_plan_board": "board", "create_optimise_audit": "audit", "update_optimise_audit": "audit",
 	"push_feedback": "feedback", "push_metric_points": "metric-point",
@@ -40,11 +40,12 @@ func importOf(t *testing.T, op api.Operation, types map[string]transfer.Type) tr
 	return transfer.Type{}
 }
 
-// bodiesOfNoRecord are the operations with a body that is not one of an import's records: keys are not moved, and a publish stores
-// what is there.
+// bodiesOfNoRecord are the operations with a body that is not one of an import's records: keys are
+// not moved, and a publish stores what is there.
 var bodiesOfNoRecord = []string{"create_key", "rotate_key", "publish_plan_board", "preview_plan_publish"}
 
-// importsMore are the values that an import accepts and the API refuses, by record and property: the reasons.
+// importsMore are the values that an import accepts and the API refuses, by record and property:
+// the reasons.
 var importsMore = map[string]string{
 	"feedback replyStatus posting": "the posting step sets it", "feedback replyStatus posted": "the posting step sets it",
 	"feedback replyStatus failed": "the posting step sets it", "post status publishing": "the dispatcher sets it",
@@ -126,8 +127,9 @@ func good(f schema.Field) any {
 	return "x"
 }
 
-// Ensure what the API refuses in a body, an import refuses in a record, with the same message: for every property of every record,
-// each of its rules is broken in a request and in a record. The exceptions have their reasons in importsMore.
+// Ensure what the API refuses in a body, an import refuses in a record, with the same message: for
+// every property of every record, each of its rules is broken in a request and in a record. The
+// exceptions have their reasons in importsMore.
 func TestImportKeepsTheRulesOfBodies(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -170,7 +172,8 @@ func TestImportKeepsTheRulesOfBodies(t *testing.T) {
 	}
 }
 
-// equalProblem reports whether a problem of a record is that of a body. A closed list may have more words in a record.
+// equalProblem reports whether a problem of a record is that of a body. A closed list may have more
+// words in a record.
 func equalProblem(f schema.Field, refused, problem string) bool {
 	if f.Enum != nil {
 		refused, _, _ = strings.Cut(refused, " must be one of ")
@@ -282,7 +285,8 @@ func recordsByType(t *testing.T) map[string]map[string]any {
 	return out
 }
 
-// Ensure the rules that concern several properties hold for records, too, with the messages of the API.
+// Ensure the rules that concern several properties hold for records, too, with the messages of the
+// API.
 func TestImportKeepsTheRulesOfSeveralProperties(t *testing.T) {
 	t.Parallel()
 	types := functions.Transfers(nil)
@@ -312,7 +316,8 @@ func TestImportKeepsTheRulesOfSeveralProperties(t *testing.T) {
 	}
 }
 
-// checkExport reports records of a company that an import refuses. Whatever the API accepts can be exported and imported again.
+// checkExport reports records of a company that an import refuses. Whatever the API accepts can be
+// exported and imported again.
 func checkExport(t *testing.T, s *apitest.Service) {
 	t.Helper()
 	for _, kind := range functions.Transfers(s.Table) {

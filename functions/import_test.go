@@ -13,8 +13,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// Ensure every type of record can be skipped by its identity: the records of the fixture company exist in it, and in no other
-// company.
+// Ensure every type of record can be skipped by its identity: the records of the fixture company
+// exist in it, and in no other company.
 func TestExistingRecords(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

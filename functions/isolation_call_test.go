@@ -31,7 +31,8 @@ func (a attempt) String() string {
 	return fmt.Sprintf("%s as a tool %t, company %q, %v, by %s", a.op.ID, a.asTool, a.company, a.args, a.actor.marker)
 }
 
-// drawAttempt draws a random call, mostly a valid one, with ids, cursors, ETags and sort keys of any company.
+// drawAttempt draws a random call, mostly a valid one, with ids, cursors, ETags and sort keys of
+// any company.
 func drawAttempt(r *rapid.T, w *world, operations []api.Operation, actor *tenant, d dump) attempt {
 	a := attempt{actor: actor, company: actor.id, key: actor.full, args: map[string]any{}}
 	ids := make([]string, len(operations))
@@ -84,7 +85,8 @@ func (w *world) anybody(r *rapid.T, label string) *tenant {
 	return w.tenants[rapid.IntRange(0, len(w.tenants)-1).Draw(r, label)]
 }
 
-// id draws the id of a record of any company, if possible of the right type, or a text that might escape from a partition.
+// id draws the id of a record of any company, if possible of the right type, or a text that might
+// escape from a partition.
 func (d drawer) id(f schema.Field) string {
 	whose, alone := d.a.actor, false
 	switch rapid.IntRange(0, 7).Draw(d.r, "id") {
@@ -131,7 +133,8 @@ func (d drawer) argument(f schema.Field) any {
 	return d.value(f)
 }
 
-// cursor draws a cursor that some list returned, or a forged one: the digest in a cursor needs no secret.
+// cursor draws a cursor that some list returned, or a forged one: the digest in a cursor needs no
+// secret.
 func (d drawer) cursor() string {
 	values := []string{"AAAA"}
 	for _, one := range d.w.tenants {
@@ -201,8 +204,8 @@ func (d drawer) value(f schema.Field) any {
 	return d.text(f)
 }
 
-// text draws a word or the id of any company's record, because callers can write ids into texts. It never draws the id of
-// a company, so that judge can search responses for it.
+// text draws a word or the id of any company's record, because callers can write ids into texts. It
+// never draws the id of a company, so that judge can search responses for it.
 func (d drawer) text(f schema.Field) string {
 	if rapid.Bool().Draw(d.r, "an id") {
 		records := slices.DeleteFunc(slices.Clone(d.d.ids[d.anybody().id]), func(one string) bool { return strings.HasPrefix(one, "co_") })

@@ -17,13 +17,14 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// ordinary has the flags of a run that does not set them: how many worlds it explores, and which. Another seed explores
-// others; 0 draws one at random.
+// ordinary has the flags of a run that does not set them: how many worlds it explores, and which.
+// Another seed explores others; 0 draws one at random.
 var ordinary = map[string]string{"rapid.checks": "8", "rapid.seed": "20260811"}
 
-// Ensure companies are isolated. They call at random, over HTTP and as tools, with the ids, cursors, ETags and sort keys
-// of each other. No response to one company contains data of another, and no table row of another company changes. The
-// test compares the whole table before and after each call.
+// Ensure companies are isolated. They call at random, over HTTP and as tools, with the ids,
+// cursors, ETags and sort keys of each other. No response to one company contains data of another,
+// and no table row of another company changes. The test compares the whole table before and after
+// each call.
 func TestIsolation(t *testing.T) {
 	apitest.Slow(t)
 	set := map[string]bool{}
@@ -52,7 +53,8 @@ func TestIsolation(t *testing.T) {
 	}
 }
 
-// Ensure TestIsolation finds leaks. In each subtest, one kind of table call uses the partition of another company.
+// Ensure TestIsolation finds leaks. In each subtest, one kind of table call uses the partition of
+// another company.
 func TestIsolationFindsLeaks(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -75,8 +77,8 @@ func TestIsolationFindsLeaks(t *testing.T) {
 	}
 }
 
-// explore creates a world, makes random calls, first by one company and then by all, and returns the first violation of
-// isolation, or "".
+// explore creates a world, makes random calls, first by one company and then by all, and returns
+// the first violation of isolation, or "".
 func explore(t *testing.T, r *rapid.T, planted *leak, among func(api.Operation) bool, seen map[string]int) string {
 	t.Helper()
 	w := newWorld(t, rapid.IntRange(2, 3).Draw(r, "companies"), planted)
@@ -143,7 +145,8 @@ func (w *world) judge(a attempt, got outcome, before, after dump) string {
 	return foreign(value, a, after)
 }
 
-// foreign looks in a response for a record of another company, or of none, and returns a description of it, or "".
+// foreign looks in a response for a record of another company, or of none, and returns a
+// description of it, or "".
 func foreign(value any, a attempt, after dump) string {
 	switch v := value.(type) {
 	case []any:
@@ -167,8 +170,9 @@ func foreign(value any, a attempt, after dump) string {
 	return ""
 }
 
-// compareWithMissing repeats a call that names records of other companies, with ids that do not exist. The two responses
-// must be indistinguishable. It returns the contents of the table afterwards.
+// compareWithMissing repeats a call that names records of other companies, with ids that do not
+// exist. The two responses must be indistinguishable. It returns the contents of the table
+// afterwards.
 func (w *world) compareWithMissing(a attempt, got outcome, before, after dump) (dump, string) {
 	again, others := a, false
 	again.args = maps.Clone(a.args)
@@ -206,13 +210,14 @@ func known(d dump, one string) bool {
 	return false
 }
 
-// dead reports whether a response rejects the key itself, because an earlier call has revoked or rotated it.
+// dead reports whether a response rejects the key itself, because an earlier call has revoked or
+// rotated it.
 func dead(got outcome) bool {
 	return got.status == http.StatusUnauthorized && !strings.Contains(got.value, "lacks the scope")
 }
 
-// learn keeps the cursor and the ETag of a response for later calls. A company whose key was rejected gets a new one,
-// which changes the table.
+// learn keeps the cursor and the ETag of a response for later calls. A company whose key was
+// rejected gets a new one, which changes the table.
 func (w *world) learn(a attempt, got outcome, after dump) dump {
 	w.t.Helper()
 	if got.next != "" {

@@ -42,8 +42,9 @@ type tenant struct {
 	tags    []string // ETags from responses to it
 }
 
-// world is a service with a table of its own and a few companies. Each company has the fixture twice: with ids that all
-// companies share, which imports make possible, and with ids that only it has.
+// world is a service with a table of its own and a few companies. Each company has the fixture
+// twice: with ids that all companies share, which imports make possible, and with ids that only it
+// has.
 type world struct {
 	t       *testing.T
 	service *apitest.Service
@@ -51,13 +52,15 @@ type world struct {
 	tenants []*tenant
 }
 
-// markers has the marker of each company of a world, in order; tags has the suffix of the ids that only it has.
+// markers has the marker of each company of a world, in order; tags has the suffix of the ids that
+// only it has.
 var (
 	markers = []string{"qzamber", "qzbirch", "qzcedar"}
 	tags    = []string{"a9", "b9", "c9"}
 )
 
-// newWorld returns a world with the given number of companies. A leak affects table calls after leak.set.
+// newWorld returns a world with the given number of companies. A leak affects table calls after
+// leak.set.
 func newWorld(t *testing.T, companies int, spoiled *leak) *world {
 	t.Helper()
 	s := apitest.New(t, functions.Operations)
@@ -123,8 +126,8 @@ type dump struct {
 	sorts []string                     // all sort keys, sorted
 }
 
-// look reads the whole table. wrong describes a row that belongs to no company or to two, which violates isolation by
-// itself.
+// look reads the whole table. wrong describes a row that belongs to no company or to two, which
+// violates isolation by itself.
 func (w *world) look() (d dump, wrong string) {
 	d = dump{rows: map[string]map[string]string{}, ids: map[string][]string{}}
 	for _, one := range w.tenants {
@@ -209,8 +212,8 @@ var (
 
 var fixtureID = regexp.MustCompile(`^[a-z]{3}_[0-9]+$`)
 
-// markedFixture returns the fixture's records twice, with the marker in their texts: with the fixture's ids, and with the
-// tag at the end of the ids.
+// markedFixture returns the fixture's records twice, with the marker in their texts: with the
+// fixture's ids, and with the tag at the end of the ids.
 func markedFixture(t *testing.T, marker, tag string) map[string][]any {
 	t.Helper()
 	text, err := os.ReadFile("testdata/company.jsonl")
@@ -243,7 +246,8 @@ func markedFixture(t *testing.T, marker, tag string) map[string][]any {
 						set(old + own)
 						return
 					}
-					// The companies share the metric key growth.signups; their other keys are their own.
+					// The companies share the metric key growth.signups; their other keys are their
+					// own.
 					for _, text := range []string{old + " " + marker + own, old + "-" + marker + own, old + marker + own, old} {
 						set(text)
 						if _, problems := record(); len(problems) == 0 && (own != "" || old != "growth.signups") {
@@ -282,8 +286,8 @@ func mark(value any, visit func(old string, set func(string))) {
 	}
 }
 
-// leak is a planted fault: a transport that redirects table calls of one kind to another company's partition. It leaves
-// calls for API keys alone, because they would only fail.
+// leak is a planted fault: a transport that redirects table calls of one kind to another company's
+// partition. It leaves calls for API keys alone, because they would only fail.
 type leak struct {
 	call string // the DynamoDB call, such as GetItem
 

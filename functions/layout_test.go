@@ -13,7 +13,8 @@ import (
 	"growthworkspace/functions"
 )
 
-// files calls visit for every Go file of the repository, with its slash path from the root, its imports and its text.
+// files calls visit for every Go file of the repository, with its slash path from the root, its
+// imports and its text.
 func files(t *testing.T, visit func(name string, imports []string, text string)) {
 	t.Helper()
 	root := os.DirFS("..")
@@ -54,7 +55,8 @@ func under(name string, places ...string) bool {
 	return slices.ContainsFunc(places, func(p string) bool { return name == p || strings.HasPrefix(name, p+"/") })
 }
 
-// Ensure imports point one way: scripts, infra → functions → functions/<area> → shared. The studio imports only the client.
+// Ensure imports point one way: scripts, infra → functions → functions/<area> → shared. The studio
+// imports only the client.
 func TestImportsPointOneWay(t *testing.T) {
 	t.Parallel()
 	areas := map[string]bool{}
@@ -138,8 +140,8 @@ func TestDependenciesHaveOwners(t *testing.T) {
 	})
 }
 
-// Ensure every area has a folder with its operations, its store and its Lambda function, and that no file or package is a
-// collection of odds and ends.
+// Ensure every area has a folder with its operations, its store and its Lambda function, and that
+// no file or package is a collection of odds and ends.
 func TestLayout(t *testing.T) {
 	t.Parallel()
 	lines := map[string]int{}
@@ -163,7 +165,8 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// floors has the packages of shared in layers, the lowest first. A package imports only packages of lower layers.
+// floors has the packages of shared in layers, the lowest first. A package imports only packages of
+// lower layers.
 var floors = [][]string{
 	{"client", "testkit/engine", "testkit/oracle", "fault", "id", "parallel", "timestamp"},
 	{"auth", "gateway", "schema"},

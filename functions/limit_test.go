@@ -48,7 +48,8 @@ func (l *limits) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure no call reads a collection or the table without a limit: a local engine then reads all of it for each page of 1 MB.
+// Ensure no call reads a collection or the table without a limit: a local engine then reads all of
+// it for each page of 1 MB.
 func TestEveryReadHasALimit(t *testing.T) {
 	t.Parallel()
 	l := &limits{}

@@ -21,9 +21,10 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// BenchmarkReads measures reads from the query to the body of the response, without the key and the gateway: ours, and the plain way,
-// in which the SDK reads the response of DynamoDB, attributevalue fills structs and encoding/json encodes them. The responses are
-// repeated from memory. benchstat compares the two:
+// BenchmarkReads measures reads from the query to the body of the response, without the key and the
+// gateway: ours, and the plain way, in which the SDK reads the response of DynamoDB, attributevalue
+// fills structs and encoding/json encodes them. The responses are repeated from memory. benchstat
+// compares the two:
 //
 //	go test ./functions -run XXX -bench Reads -cpu 1 -count 10 | benchstat -col /way -
 func BenchmarkReads(b *testing.B) {

@@ -41,7 +41,8 @@ func (r *recorder) RoundTrip(request *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(request)
 }
 
-// writes returns the calls that write anything except the rate limit of a key, and the number of all calls.
+// writes returns the calls that write anything except the rate limit of a key, and the number of
+// all calls.
 func (r *recorder) writes() (writes []string, calls int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,8 +122,8 @@ func otherScopes(scope auth.Scope) []auth.Scope {
 	return slices.DeleteFunc(auth.Scopes(), func(s auth.Scope) bool { return s == scope })
 }
 
-// flaw is one way to spoil a request, and the expected response. spoil returns false when the flaw does not apply to an
-// operation.
+// flaw is one way to spoil a request, and the expected response. spoil returns false when the flaw
+// does not apply to an operation.
 type flaw struct {
 	name    string
 	status  int
@@ -132,7 +133,8 @@ type flaw struct {
 	spoil   func(r *request, op api.Operation) bool
 }
 
-// Ensure every operation rejects every fault with its status and code, in the error envelope, and changes nothing.
+// Ensure every operation rejects every fault with its status and code, in the error envelope, and
+// changes nothing.
 func TestStatusMatrix(t *testing.T) {
 	t.Parallel()
 	calls := &recorder{}
@@ -153,7 +155,8 @@ func TestStatusMatrix(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, expired := issue(keys.Grant{ExpiresAt: s.Clock.Now()})
-	// The matrix takes hours of the clock: a used-up bucket has to be used up again before each request.
+	// The matrix takes hours of the clock: a used-up bucket has to be used up again before each
+	// request.
 	useUp := func(secret string, class auth.Class) {
 		token, err := auth.Parse(secret)
 		if err != nil {
@@ -350,7 +353,8 @@ func checkFault(t *testing.T, op api.Operation, f flaw, r apitest.Response) {
 	}
 }
 
-// Ensure Allow lists the methods that a path accepts, and the response to HEAD is that of GET without a body.
+// Ensure Allow lists the methods that a path accepts, and the response to HEAD is that of GET
+// without a body.
 func TestVerbs(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -379,8 +383,8 @@ func TestVerbs(t *testing.T) {
 	}
 }
 
-// Ensure the effect that tools announce follows from the verb: a read changes nothing, a create must not be repeated, an update or a
-// push may replace values, and a delete may lose all.
+// Ensure the effect that tools announce follows from the verb: a read changes nothing, a create
+// must not be repeated, an update or a push may replace values, and a delete may lose all.
 func TestEffects(t *testing.T) {
 	t.Parallel()
 	effects := map[string]api.Effect{

@@ -63,8 +63,8 @@ func stored(t *testing.T, s *apitest.Service, key string, op api.Operation) map[
 	return r.JSON(t)
 }
 
-// Ensure null clears exactly the properties of an update that have a ? in the tables, that the next read says so, and that every other
-// property refuses null and keeps its value.
+// Ensure null clears exactly the properties of an update that have a ? in the tables, that the next
+// read says so, and that every other property refuses null and keeps its value.
 func TestNullClears(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -130,7 +130,8 @@ func TestNullClears(t *testing.T) {
 	}
 }
 
-// shows reports whether a response has the value. Those of writes of an audit leave out its findings.
+// shows reports whether a response has the value. Those of writes of an audit leave out its
+// findings.
 func shows(response map[string]any, name string, value any) bool {
 	got, has := response[name]
 	return reflect.DeepEqual(got, value) && has || !has && name == "findings"
@@ -139,7 +140,8 @@ func shows(response map[string]any, name string, value any) bool {
 // volatile are the fields whose values differ between two creates with the same input.
 var volatile = []string{"id", "secret", "prefix", "createdAt", "updatedAt", "lastUsedAt", "companyId", "siteKey", "publicKey"}
 
-// Ensure null in the optional properties of a create has the effect of leaving them out, and required ones refuse it.
+// Ensure null in the optional properties of a create has the effect of leaving them out, and
+// required ones refuse it.
 func TestNullOfCreates(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -190,8 +192,8 @@ func TestNullOfCreates(t *testing.T) {
 	}
 }
 
-// Ensure null in the optional arguments of a tool that an HTTP request has in its query or headers, and in companyId, has the
-// effect of leaving them out.
+// Ensure null in the optional arguments of a tool that an HTTP request has in its query or headers,
+// and in companyId, has the effect of leaving them out.
 func TestNullArguments(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -15,7 +15,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// withNumber returns the arguments with a number in each place of the field that may have one, and the path of each place.
+// withNumber returns the arguments with a number in each place of the field that may have one, and
+// the path of each place.
 func withNumber(base map[string]any, f schema.Field, number json.RawMessage) (out []planted) {
 	add := func(value any, at string) {
 		args := maps.Clone(base)
@@ -52,7 +53,8 @@ func eachNumber(s *apitest.Service, number string, visit func(op api.Operation, 
 // negativeZero matches the number in a JSON text.
 var negativeZero = regexp.MustCompile(`[:,\[]-0[.0]*[,}\]]`)
 
-// Ensure -0 is stored as 0 wherever a number may be: the ETag of the response is that of the next read, so If-Match matches.
+// Ensure -0 is stored as 0 wherever a number may be: the ETag of the response is that of the next
+// read, so If-Match matches.
 func TestNegativeZero(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -98,7 +100,8 @@ func TestNegativeZero(t *testing.T) {
 	}
 }
 
-// Ensure a number that is too close to 0 to be stored is refused like one that is too large, and not stored as 0.
+// Ensure a number that is too close to 0 to be stored is refused like one that is too large, and
+// not stored as 0.
 func TestNumberOutOfRange(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -19,10 +19,11 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// These tests run with the clock of package synctest, so no pause between two attempts takes time, and the time that a request takes is
-// that of its pauses alone.
+// These tests run with the clock of package synctest, so no pause between two attempts takes time,
+// and the time that a request takes is that of its pauses alone.
 
-// throttle is a transport from a bubble of package synctest to the engine. It refuses calls as DynamoDB does when it has too much to do.
+// throttle is a transport from a bubble of package synctest to the engine. It refuses calls as
+// DynamoDB does when it has too much to do.
 type throttle struct {
 	engine *http.Transport
 
@@ -82,8 +83,8 @@ func (h *throttle) RoundTrip(r *http.Request) (*http.Response, error) {
 // longest is the longest time that a request may take: the timeout of a request is a second longer.
 const longest = 8 * time.Second
 
-// callWithin makes a call in a process of s with a retry budget of its own. Its response is 200, or 503 with the envelope and
-// Retry-After and nothing about the table, and comes in time.
+// callWithin makes a call in a process of s with a retry budget of its own. Its response is 200, or
+// 503 with the envelope and Retry-After and nothing about the table, and comes in time.
 func callWithin(t *testing.T, s *apitest.Service, over *throttle, key string, op api.Operation, args map[string]any, where string) apitest.Response {
 	t.Helper()
 	s.Clock.Advance(time.Minute) // no rate limit is reached
@@ -98,7 +99,8 @@ func callWithin(t *testing.T, s *apitest.Service, over *throttle, key string, op
 	return r
 }
 
-// unavailable reports whether a response is 503 with the envelope and Retry-After, and shows nothing about the table.
+// unavailable reports whether a response is 503 with the envelope and Retry-After, and shows
+// nothing about the table.
 func unavailable(t *testing.T, r apitest.Response) bool {
 	t.Helper()
 	seconds, err := strconv.Atoi(r.Header.Get("Retry-After"))
@@ -107,8 +109,8 @@ func unavailable(t *testing.T, r apitest.Response) bool {
 		!strings.Contains(r.Body, refusal) && !strings.Contains(r.Body, "Exception")
 }
 
-// Ensure that while the table refuses every call, or every call of a kind, a request that needs one is 503 with the envelope in time,
-// and any other succeeds.
+// Ensure that while the table refuses every call, or every call of a kind, a request that needs one
+// is 503 with the envelope in time, and any other succeeds.
 func TestOutages(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -148,8 +150,9 @@ func swallows(operation string) bool {
 	return slices.ContainsFunc(unharmed, func(u [3]string) bool { return u[0] == operation })
 }
 
-// Ensure that when the table begins to refuse every call at any call of a request, the request is 503 with the envelope in time, and
-// that it succeeds when the table does not refuse any more: with an Idempotency-Key, it creates one record.
+// Ensure that when the table begins to refuse every call at any call of a request, the request is
+// 503 with the envelope in time, and that it succeeds when the table does not refuse any more: with
+// an Idempotency-Key, it creates one record.
 func TestOutageFromAnyCall(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -189,7 +192,8 @@ func TestOutageFromAnyCall(t *testing.T) {
 	}
 }
 
-// Ensure 99.9 % of the requests succeed while the table refuses a fifth of the calls, with at most 1.5 times as many calls.
+// Ensure 99.9 % of the requests succeed while the table refuses a fifth of the calls, with at most
+// 1.5 times as many calls.
 func TestFifthOfTheCallsThrottled(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -222,7 +226,8 @@ func TestFifthOfTheCallsThrottled(t *testing.T) {
 	t.Logf("%.2f calls a request, %.2f while nothing is refused; %d failures", ill, well, len(failures))
 }
 
-// throttledTraffic sends requests of all operations that can be repeated. It returns the calls to the table of each, and the failures.
+// throttledTraffic sends requests of all operations that can be repeated. It returns the calls to
+// the table of each, and the failures.
 func throttledTraffic(t *testing.T, choose func(call string, n int) string, requests int) (calls float64, failures []string) {
 	t.Helper()
 	s := start(t, nil)

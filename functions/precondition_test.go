@@ -11,14 +11,16 @@ import (
 	"growthworkspace/shared/api"
 )
 
-// conditional reports whether an operation that writes honours If-Match: every update and delete of a record, the revocation of a
-// key, and publish, which compares the content. TestStatusMatrix ensures that the others refuse it.
+// conditional reports whether an operation that writes honours If-Match: every update and delete of
+// a record, the revocation of a key, and publish, which compares the content. TestStatusMatrix
+// ensures that the others refuse it.
 func conditional(op api.Operation) bool {
 	o, _ := tables.Of(op.ID)
 	return o.Reader != "" || op.ID == "revoke_key" || op.ID == "publish_plan_board"
 }
 
-// Ensure a tool that writes either has the argument ifMatch or refuses it, and that a refused call writes nothing.
+// Ensure a tool that writes either has the argument ifMatch or refuses it, and that a refused call
+// writes nothing.
 func TestToolsRefuseIfMatch(t *testing.T) {
 	t.Parallel()
 	calls := &recorder{}
@@ -47,7 +49,8 @@ func TestToolsRefuseIfMatch(t *testing.T) {
 	}
 }
 
-// Ensure every response with a single record has an ETag, and that a read with it in If-None-Match gets a 304.
+// Ensure every response with a single record has an ETag, and that a read with it in If-None-Match
+// gets a 304.
 func TestEntityTags(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -78,8 +81,8 @@ func TestEntityTags(t *testing.T) {
 	}
 }
 
-// Ensure an update or delete with If-Match succeeds only when the record has that ETag, and that the response to an update
-// has the ETag of the next read.
+// Ensure an update or delete with If-Match succeeds only when the record has that ETag, and that
+// the response to an update has the ETag of the next read.
 func TestPreconditions(t *testing.T) {
 	t.Parallel()
 	for _, o := range tables {
@@ -138,7 +141,8 @@ func TestPreconditions(t *testing.T) {
 	}
 }
 
-// Ensure an update with If-Match never creates a record: a brand kit that does not exist has no ETag.
+// Ensure an update with If-Match never creates a record: a brand kit that does not exist has no
+// ETag.
 func TestPreconditionOnMissingRecord(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -159,7 +163,8 @@ func TestPreconditionOnMissingRecord(t *testing.T) {
 	}
 }
 
-// Ensure publishing a board changes the ETags of its published items, because their publishedVersion changes.
+// Ensure publishing a board changes the ETags of its published items, because their
+// publishedVersion changes.
 func TestPublishChangesTags(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

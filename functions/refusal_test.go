@@ -28,8 +28,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// refuser is a transport that refuses one call to the table in each run, with an error that is not retried. A call that it
-// refused in an earlier run succeeds. It recognises calls by what they do, because parallel calls arrive in any order.
+// refuser is a transport that refuses one call to the table in each run, with an error that is not
+// retried. A call that it refused in an earlier run succeeds. It recognises calls by what they do,
+// because parallel calls arrive in any order.
 type refuser struct {
 	mu      sync.Mutex
 	on      bool
@@ -75,7 +76,8 @@ var (
 	fresh      = regexp.MustCompile(`_[0-9a-z]{26}|[0-9a-f]{64}|\d{4}-\d\d-\d\dT[0-9:.]+Z`)
 )
 
-// what returns what a call does: its action and the keys in it, without ids, digests and times, which differ in every run.
+// what returns what a call does: its action and the keys in it, without ids, digests and times,
+// which differ in every run.
 func what(target string, body []byte) string {
 	_, action, _ := strings.Cut(target, ".")
 	var keys []string
@@ -86,8 +88,9 @@ func what(target string, body []byte) string {
 	return action + " " + strings.Join(slices.Compact(keys), " ")
 }
 
-// each runs a program until every call that it makes was refused in one run. After each run, judge gets the call that was
-// refused in it; after the last run, in which nothing was refused, the empty string.
+// each runs a program until every call that it makes was refused in one run. After each run, judge
+// gets the call that was refused in it; after the last run, in which nothing was refused, the empty
+// string.
 func (r *refuser) each(t *testing.T, run func(), judge func(call string)) {
 	t.Helper()
 	r.begin(map[string]bool{})
@@ -118,7 +121,8 @@ func (r *refuser) begin(before map[string]bool) {
 	r.on, r.before, r.seen, r.refused = true, before, map[string]int{}, ""
 }
 
-// unharmed has the calls whose refusal does not fail a request: the operation, a part of the call, and why.
+// unharmed has the calls whose refusal does not fail a request: the operation, a part of the call,
+// and why.
 var unharmed = [][3]string{
 	{"create_optimise_audit", "Query co#optimise draft#", "the audit is stored; old drafts wait for the next write"},
 	{"update_optimise_audit", "Query co#optimise draft#", "the same"},
@@ -126,8 +130,9 @@ var unharmed = [][3]string{
 	{"update_optimise_audit", "draft#drf again", "the same"},
 }
 
-// Ensure a request fails with a 5xx when the table refuses any one of its calls: no operation takes the error of a call
-// for a missing record, an empty list or a success. When nothing is refused any more, the request succeeds.
+// Ensure a request fails with a 5xx when the table refuses any one of its calls: no operation takes
+// the error of a call for a missing record, an empty list or a success. When nothing is refused any
+// more, the request succeeds.
 func TestNoRefusalIsSwallowed(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -153,7 +158,8 @@ func TestNoRefusalIsSwallowed(t *testing.T) {
 	})
 }
 
-// eachFilter returns no additional argument, and one for each value of each filter, which go test -short leaves out.
+// eachFilter returns no additional argument, and one for each value of each filter, which go test
+// -short leaves out.
 func eachFilter(op api.Operation) []map[string]any {
 	out := []map[string]any{{}}
 	if testing.Short() {
@@ -169,7 +175,8 @@ func eachFilter(op api.Operation) []map[string]any {
 	return out
 }
 
-// refuseEach sends each operation with each variant of its arguments, over a company with a published board.
+// refuseEach sends each operation with each variant of its arguments, over a company with a
+// published board.
 func refuseEach(t *testing.T, operations []api.Operation, variants func(api.Operation) []map[string]any,
 	send func(*testing.T, *apitest.Service, string, api.Operation, map[string]any) apitest.Response,
 ) {
@@ -217,7 +224,8 @@ func goLive(t *testing.T, s *apitest.Service, key string) {
 	}
 }
 
-// checkRefused checks the response to a request of which this call was refused; none if it is empty.
+// checkRefused checks the response to a request of which this call was refused; none if it is
+// empty.
 func checkRefused(t *testing.T, operation, call string, got apitest.Response) {
 	t.Helper()
 	swallows := slices.ContainsFunc(unharmed, func(u [3]string) bool { return u[0] == operation && call != "" && strings.Contains(call, u[1]) })
@@ -235,8 +243,8 @@ func checkRefused(t *testing.T, operation, call string, got apitest.Response) {
 	}
 }
 
-// Ensure what the operator's commands are made of fails when the table refuses any one of its calls: a list or an export
-// that ends early would look complete.
+// Ensure what the operator's commands are made of fails when the table refuses any one of its
+// calls: a list or an export that ends early would look complete.
 func TestNoRefusalIsSwallowedByStores(t *testing.T) {
 	t.Parallel()
 	table := &refuser{}

@@ -12,7 +12,8 @@ import (
 	"growthworkspace/shared/schema/jsonschema"
 )
 
-// Ensure valid arguments and responses match the published schemas of their operations, formats included.
+// Ensure valid arguments and responses match the published schemas of their operations, formats
+// included.
 func TestSchemas(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -40,7 +41,8 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// Ensure every reference of an input is to the ids of a type of record, so that a wrong prefix does not refuse every id.
+// Ensure every reference of an input is to the ids of a type of record, so that a wrong prefix does
+// not refuse every id.
 func TestReferences(t *testing.T) {
 	t.Parallel()
 	prefixes := map[string]bool{}

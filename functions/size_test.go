@@ -23,7 +23,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// large says how to fill a list with more JSON than a page may have, of records that the API accepts.
+// large says how to fill a list with more JSON than a page may have, of records that the API
+// accepts.
 type large struct {
 	kind      string // of the import
 	count     int
@@ -39,7 +40,8 @@ func texts(n int) string {
 	return `["` + strings.Join(slices.Repeat([]string{wide(n)}, 50), `","`) + `"]`
 }
 
-// largeLists has a row for each list whose page of the largest limit may have more than table.PageBytes.
+// largeLists has a row for each list whose page of the largest limit may have more than
+// table.PageBytes.
 var largeLists = map[string]large{
 	"list_plan_items": {"item", 160, `{"id":"itm_l%[1]d","roadmapId":"brd_1","slug":"s-%[1]d","title":"T","summary":"` + wide(2000) + `","categoryIds":` + texts(200) + `}`,
 		map[string]any{"boardId": "brd_1"}},
@@ -104,7 +106,8 @@ func loadLive(t *testing.T, s *apitest.Service) map[string]any {
 	return map[string]any{"boardId": "brd_live"}
 }
 
-// jsonBytes returns an upper bound of the bytes that the values of fields have in JSON, infinite when there is none.
+// jsonBytes returns an upper bound of the bytes that the values of fields have in JSON, infinite
+// when there is none.
 func jsonBytes(fields []schema.Field) (bytes float64) {
 	for _, f := range fields {
 		switch {
@@ -127,8 +130,8 @@ func jsonBytes(fields []schema.Field) (bytes float64) {
 	return bytes
 }
 
-// mayBeLarge reports whether a page of a list may have more than table.PageBytes: the largest limit of the largest records that the
-// operations at its path create.
+// mayBeLarge reports whether a page of a list may have more than table.PageBytes: the largest limit
+// of the largest records that the operations at its path create.
 func mayBeLarge(list api.Operation, operations []api.Operation) bool {
 	limit, record := math.Inf(1), 0.0
 	for _, f := range list.Input {
@@ -157,8 +160,8 @@ func TestLargeListsAreComplete(t *testing.T) {
 	}
 }
 
-// Ensure every list of large records can be read completely, at every limit, over HTTP and as a tool: pages end at table.PageBytes, and
-// the next one goes on there.
+// Ensure every list of large records can be read completely, at every limit, over HTTP and as a
+// tool: pages end at table.PageBytes, and the next one goes on there.
 func TestLargeLists(t *testing.T) {
 	t.Parallel()
 	for _, op := range functions.Operations(nil) {
@@ -191,7 +194,8 @@ func TestLargeLists(t *testing.T) {
 	}
 }
 
-// patient serves all operations, over HTTP and as tools, in events of functions. Its calls may take longer than a function's.
+// patient serves all operations, over HTTP and as tools, in events of functions. Its calls may take
+// longer than a function's.
 func patient(s *apitest.Service) http.Handler {
 	config := api.ConfigFor(s.Serving, slog.New(slog.DiscardHandler))
 	config.Timeout = time.Minute
@@ -202,7 +206,8 @@ func patient(s *apitest.Service) http.Handler {
 	return gateway.Local(routes, s.Serving.NewID)
 }
 
-// limitsOf returns the limits to read a list with: the largest, the default, which is empty, and one that few pages reach.
+// limitsOf returns the limits to read a list with: the largest, the default, which is empty, and
+// one that few pages reach.
 func limitsOf(op api.Operation) []string {
 	for _, f := range op.Input {
 		if f.Name == "limit" {
@@ -212,7 +217,8 @@ func limitsOf(op api.Operation) []string {
 	return []string{""}
 }
 
-// readLarge reads a list to its end and returns what identifies its records. Each page is read over HTTP and as a tool.
+// readLarge reads a list to its end and returns what identifies its records. Each page is read over
+// HTTP and as a tool.
 func readLarge(t *testing.T, s *apitest.Service, op api.Operation, arguments map[string]any) (all []string) {
 	t.Helper()
 	key, arguments := s.Key(t), maps.Clone(arguments)

@@ -29,8 +29,8 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// Ensure the declared operations are those of the hand-typed tables, each with its path, scope, inputs, defaults and limits:
-// the 35 of the specification and the additions.
+// Ensure the declared operations are those of the hand-typed tables, each with its path, scope,
+// inputs, defaults and limits: the 35 of the specification and the additions.
 func TestOperationsAreTheSpecification(t *testing.T) {
 	declared := map[string]bool{}
 	for _, op := range functions.Operations(nil) {
@@ -82,7 +82,8 @@ func spellResponse(op api.Operation) string {
 	return strings.Join(out, " ")
 }
 
-// spell returns an operation's fields in the notation of operations.tsv, without cursor, which the specification lacks.
+// spell returns an operation's fields in the notation of operations.tsv, without cursor, which the
+// specification lacks.
 func spell(op api.Operation, in schema.Place) string {
 	var out []string
 	for _, f := range op.Input {
@@ -113,8 +114,8 @@ func spell(op api.Operation, in schema.Place) string {
 	return strings.Join(out, " ")
 }
 
-// Ensure every list has a cursor, because the bytes of a page are bounded, and no other operation has one. The list of companies has one
-// record.
+// Ensure every list has a cursor, because the bytes of a page are bounded, and no other operation
+// has one. The list of companies has one record.
 func TestListsHaveCursors(t *testing.T) {
 	for _, op := range functions.Operations(nil) {
 		has := func(name string) bool {
@@ -126,8 +127,8 @@ func TestListsHaveCursors(t *testing.T) {
 	}
 }
 
-// Ensure the body of every response has exactly the fields of the specification, in its order, and that their types and
-// nullability are those of the specification.
+// Ensure the body of every response has exactly the fields of the specification, in its order, and
+// that their types and nullability are those of the specification.
 func TestResourcesAreTheSpecification(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -53,7 +53,8 @@ func withNUL(base map[string]any, path string, f schema.Field) (out []planted) {
 	return out
 }
 
-// Ensure NUL is refused in every text of every operation, over HTTP and as a tool, with its path, and nothing is stored.
+// Ensure NUL is refused in every text of every operation, over HTTP and as a tool, with its path,
+// and nothing is stored.
 func TestNULIsRefused(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -91,7 +92,8 @@ func expectNUL(t *testing.T, op api.Operation, r apitest.Response, path string) 
 	}
 }
 
-// Ensure the profile refuses addresses, time zones and languages that do not exist, over HTTP and as a tool.
+// Ensure the profile refuses addresses, time zones and languages that do not exist, over HTTP and
+// as a tool.
 func TestFormsOfTexts(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -117,7 +119,8 @@ func TestFormsOfTexts(t *testing.T) {
 	}
 }
 
-// Ensure a text that the API would refuse today stays readable, and an update of another property keeps it.
+// Ensure a text that the API would refuse today stays readable, and an update of another property
+// keeps it.
 func TestStoredTextsStayReadable(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -14,8 +14,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Ensure updatedAt never goes back. A writer whose clock is 20 s ahead of the service's has changed every record. A change
-// by any operation is then a millisecond later, also one in a transaction.
+// Ensure updatedAt never goes back. A writer whose clock is 20 s ahead of the service's has changed
+// every record. A change by any operation is then a millisecond later, also one in a transaction.
 func TestUpdatedAtNeverGoesBack(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -49,7 +49,8 @@ func TestUpdatedAtNeverGoesBack(t *testing.T) {
 	}
 }
 
-// Ensure an import keeps the updatedAt of the file, and refuses one that is more than a day ahead of the clock.
+// Ensure an import keeps the updatedAt of the file, and refuses one that is more than a day ahead
+// of the clock.
 func TestImportIsNotAhead(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -86,7 +87,8 @@ func TestImportIsNotAhead(t *testing.T) {
 	}
 }
 
-// updateTimes returns updatedAt of every record, by id. It first sets it to the given time, unless that is empty.
+// updateTimes returns updatedAt of every record, by id. It first sets it to the given time, unless
+// that is empty.
 func updateTimes(t *testing.T, s *apitest.Service, set string) map[string]string {
 	t.Helper()
 	out := map[string]string{}

@@ -57,7 +57,8 @@ func callTool(t *testing.T, s *apitest.Service, key, operation string, arguments
 	return *frame.Result
 }
 
-// response returns the result as the HTTP response that it stands for. The status follows from the error code.
+// response returns the result as the HTTP response that it stands for. The status follows from the
+// error code.
 func (c called) response(t *testing.T) apitest.Response {
 	t.Helper()
 	r := apitest.Response{Status: http.StatusOK, Header: c.http.Header, Body: string(c.StructuredContent)}
@@ -105,7 +106,8 @@ func TestToolsOfEveryScope(t *testing.T) {
 	}
 }
 
-// Ensure tools/list has at most 62 KB for a full key and 18 KB for a key with the scopes of one area, as a client receives it.
+// Ensure tools/list has at most 62 KB for a full key and 18 KB for a key with the scopes of one
+// area, as a client receives it.
 func TestToolListSizes(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -124,8 +126,9 @@ func TestToolListSizes(t *testing.T) {
 	}
 }
 
-// Ensure the areas in the query of the endpoint are those of the specification and that each lists and calls its own tools, through the
-// gateway's event, and that a tool of another area is answered like a name that no tool has.
+// Ensure the areas in the query of the endpoint are those of the specification and that each lists
+// and calls its own tools, through the gateway's event, and that a tool of another area is answered
+// like a name that no tool has.
 func TestToolsOfAreas(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -177,7 +180,8 @@ func TestToolsOfAreas(t *testing.T) {
 	}
 }
 
-// Ensure operations that return a secret are not tools, so that a secret never enters a model's context.
+// Ensure operations that return a secret are not tools, so that a secret never enters a model's
+// context.
 func TestNoToolIssuesKeys(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -225,8 +229,8 @@ func TestToolsSayWhereIDsAre(t *testing.T) {
 	}
 }
 
-// Ensure every MCP message with an invalid key gets an HTTP 401, and a tool call without the scope gets a tool error that
-// the model can read.
+// Ensure every MCP message with an invalid key gets an HTTP 401, and a tool call without the scope
+// gets a tool error that the model can read.
 func TestKeysOfTools(t *testing.T) {
 	t.Parallel()
 	calls := &recorder{}
@@ -289,7 +293,8 @@ func TestKeysOfTools(t *testing.T) {
 	}
 }
 
-// Ensure a tool call counts in the rate limit class of its operation, and every other message as a read.
+// Ensure a tool call counts in the rate limit class of its operation, and every other message as a
+// read.
 func TestQuotaOfTools(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -316,7 +321,8 @@ func TestQuotaOfTools(t *testing.T) {
 	}
 }
 
-// Ensure a tool call takes as many round trips to the table as the HTTP request, and every other message one.
+// Ensure a tool call takes as many round trips to the table as the HTTP request, and every other
+// message one.
 func TestRoundTripsOfTools(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

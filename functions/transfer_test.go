@@ -68,8 +68,9 @@ func checked(t *testing.T, kind transfer.Type, text string) any {
 	return record
 }
 
-// Ensure an import with --new-only never replaces a record that is created after the import looked for it: for each type, another
-// caller writes between the two steps of the import. What the other wrote stays, findings and snapshots included.
+// Ensure an import with --new-only never replaces a record that is created after the import looked
+// for it: for each type, another caller writes between the two steps of the import. What the other
+// wrote stays, findings and snapshots included.
 func TestNewOnlyKeepsWhatComesInBetween(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -116,8 +117,8 @@ func TestNewOnlyKeepsWhatComesInBetween(t *testing.T) {
 	}
 }
 
-// Ensure the identities that are not an id are conditions, too: a slug of another item, a review that was pushed, the reference of an
-// imported one, and single points of a record that has others.
+// Ensure the identities that are not an id are conditions, too: a slug of another item, a review
+// that was pushed, the reference of an imported one, and single points of a record that has others.
 func TestNewOnlyKeepsIdentities(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

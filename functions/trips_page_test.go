@@ -11,8 +11,9 @@ import (
 // tripsPage has the reasons for the exceptions in the columns trips and consistent.
 const tripsPage = "scripts/docs/explanation/one-round-trip.md"
 
-// Ensure the page on round trips has the operations with more round trips than others, and those with consistent reads of several
-// records, each with what the tables say and a reason, and no others.
+// Ensure the page on round trips has the operations with more round trips than others, and those
+// with consistent reads of several records, each with what the tables say and a reason, and no
+// others.
 func TestRoundTripsPage(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../" + tripsPage)

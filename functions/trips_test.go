@@ -10,8 +10,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure a read takes one round trip to the table and a write two: the service checks the key in parallel with the reads,
-// and only writes wait for the result. Operations whose calls depend on each other take more; the tables have their numbers.
+// Ensure a read takes one round trip to the table and a write two: the service checks the key in
+// parallel with the reads, and only writes wait for the result. Operations whose calls depend on
+// each other take more; the tables have their numbers.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

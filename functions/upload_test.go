@@ -29,7 +29,8 @@ func findingsOf(unit string) string {
 	return `"` + strings.Repeat(unit, size/len(unit)) + strings.Repeat("x", size%len(unit)) + `"`
 }
 
-// Ensure every audit that was accepted can be read, in the event of a function: the largest findings of the worst texts.
+// Ensure every audit that was accepted can be read, in the event of a function: the largest
+// findings of the worst texts.
 func TestLargestAudits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -87,8 +88,9 @@ func (u unread) Read([]byte) (int, error) {
 	return 0, errors.New("must not be read")
 }
 
-// Ensure only the findings of a large body may be large. Beside them the limit of any body holds, so that no request makes the service
-// read a tree of megabytes, and a key without the scope is refused before anything is read.
+// Ensure only the findings of a large body may be large. Beside them the limit of any body holds,
+// so that no request makes the service read a tree of megabytes, and a key without the scope is
+// refused before anything is read.
 func TestLargeBodiesAreFindings(t *testing.T) {
 	s := start(t, nil)
 	key := s.Key(t)
@@ -120,7 +122,8 @@ func TestLargeBodiesAreFindings(t *testing.T) {
 	}
 }
 
-// Ensure the key of a large body is verified before the body is read, and that other operations refuse it by themselves.
+// Ensure the key of a large body is verified before the body is read, and that other operations
+// refuse it by themselves.
 func TestUploadNeedsKey(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -21,8 +21,9 @@ func keyOf(t *testing.T, s *apitest.Service, date string) string {
 	return secret
 }
 
-// Ensure every response has the current version, and that an unsupported version is rejected with a list of the supported
-// ones, whether it comes from the header or from the key. The header takes precedence over the key.
+// Ensure every response has the current version, and that an unsupported version is rejected with a
+// list of the supported ones, whether it comes from the header or from the key. The header takes
+// precedence over the key.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -26,13 +26,14 @@ type Alarm struct {
 }
 
 const (
-	// GatewayThrottled is the metric of requests that the gateway throttled, and the logical id of its filter.
+	// GatewayThrottled is the metric of requests that the gateway throttled, and the logical id of
+	// its filter.
 	GatewayThrottled = "GatewayThrottled"
 
 	alarmTopicID = "AlarmTopic"
 	alarmPeriod  = 300 // seconds
-	// metricNamespace is the namespace of the metrics in this stack's logs: another stack in the same account and region
-	// has its own.
+	// metricNamespace is the namespace of the metrics in this stack's logs: another stack in the
+	// same account and region has its own.
 	metricNamespace = api.MetricNamespace + "/${AWS::StackName}"
 )
 
@@ -42,8 +43,8 @@ func StackNamespace() Object { return Sub(metricNamespace) }
 // metricsMax is how many metrics CloudWatch accepts in an alarm.
 const metricsMax = 10
 
-// alarms returns the alarms. One with too many metrics, because there are more functions or indexes, becomes several that
-// share its threshold.
+// alarms returns the alarms. One with too many metrics, because there are more functions or
+// indexes, becomes several that share its threshold.
 func alarms(functions []Function) (out []Alarm) {
 	for _, a := range wantedAlarms(functions) {
 		all, id := a.Metrics, a.ID

@@ -38,7 +38,8 @@ func (r *recorder) RoundTrip(request *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(request)
 }
 
-// take returns the calls since the last take. It replaces the name of the test's table by the ARN of the stack's table.
+// take returns the calls since the last take. It replaces the name of the test's table by the ARN
+// of the stack's table.
 func (r *recorder) take(t *testing.T, tableName string) (calls []access) {
 	t.Helper()
 	r.mu.Lock()
@@ -68,9 +69,10 @@ type part struct {
 	RequestItems              map[string][]map[string]part // by table; PutRequest or DeleteRequest
 }
 
-// accesses returns the accesses of one request that IAM checks. A transaction needs the actions of its parts. AWS does not say
-// whether each part is checked with its own partition key or with those of all parts, as in a batch. The accesses are of the
-// second kind, which is stricter: a policy that allows them allows the others.
+// accesses returns the accesses of one request that IAM checks. A transaction needs the actions of
+// its parts. AWS does not say whether each part is checked with its own partition key or with those
+// of all parts, as in a batch. The accesses are of the second kind, which is stricter: a policy
+// that allows them allows the others.
 func accesses(action string, body []byte) (out []access, err error) {
 	var request part
 	if action == "BatchGetItem" {
@@ -123,7 +125,8 @@ func (p part) access(action string) access {
 	return access{action, p.TableName, []string{text}}
 }
 
-// batchGet decodes a BatchGetItem request. Its items have a different form from those of BatchWriteItem.
+// batchGet decodes a BatchGetItem request. Its items have a different form from those of
+// BatchWriteItem.
 func batchGet(body []byte) (out []access, err error) {
 	var request struct {
 		RequestItems map[string]struct{ Keys []map[string]any }
@@ -139,7 +142,8 @@ func batchGet(body []byte) (out []access, err error) {
 	return out, err
 }
 
-// query returns the access of a query of the table or an index. The partition is the value in its key condition.
+// query returns the access of a query of the table or an index. The partition is the value in its
+// key condition.
 func (p part) query() ([]access, error) {
 	resource, attribute := p.TableName, "pk"
 	if p.IndexName != "" {

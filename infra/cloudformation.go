@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// CloudFormation returns the stack as a template without SAM's types, for the CDK to include. In their place it has the
-// resources that SAM creates from them: the functions and the parts of the REST API. code returns the location of a
-// function's zip.
+// CloudFormation returns the stack as a template without SAM's types, for the CDK to include. In
+// their place it has the resources that SAM creates from them: the functions and the parts of the
+// REST API. code returns the location of a function's zip.
 func (m Model) CloudFormation(code func(Function) Object) Object {
 	return Object{
 		{"Parameters", m.parameterSection()},
@@ -44,7 +44,8 @@ func (m Model) gatewayResources() Object {
 			parts = append(parts, r.Name)
 		}
 	}
-	// A deployment is a snapshot of the API and never changes: a changed API needs a new deployment with another id.
+	// A deployment is a snapshot of the API and never changes: a changed API needs a new deployment
+	// with another id.
 	id := deploymentID(api)
 	deployment := resource("AWS::ApiGateway::Deployment", Object{{"RestApiId", Ref(APIID)}})
 	return append(api,
@@ -86,7 +87,8 @@ func (f Function) method(r Route) Object {
 	})
 }
 
-// pathResources returns the resources of a path and its parents, except those in created, and adds them to it.
+// pathResources returns the resources of a path and its parents, except those in created, and adds
+// them to it.
 func pathResources(created map[string]bool, path string) Object {
 	if path == "/" || created[path] {
 		return nil
@@ -130,7 +132,8 @@ func (r GatewayResponse) resource() Object {
 	})
 }
 
-// deploymentID returns an id with a digest of every property of the API's resources, so it changes with each of them.
+// deploymentID returns an id with a digest of every property of the API's resources, so it changes
+// with each of them.
 func deploymentID(api Object) string {
 	text, err := json.Marshal(JSON(api))
 	if err != nil {

@@ -75,7 +75,8 @@ func number(t *testing.T, text string) float64 {
 	return n
 }
 
-// Ensure every amount in the runbook's table of costs follows from its prices and units, and the fixed costs from the stack.
+// Ensure every amount in the runbook's table of costs follows from its prices and units, and the
+// fixed costs from the stack.
 func TestRunbookCosts(t *testing.T) {
 	t.Parallel()
 	c := readCosts(t)
@@ -113,7 +114,8 @@ const (
 	metricPrice = 0.30
 )
 
-// amounts returns the number of alarm metrics, and the monthly costs of alarms and of metrics without and with operations.
+// amounts returns the number of alarm metrics, and the monthly costs of alarms and of metrics
+// without and with operations.
 func amounts(t *testing.T) (alarms int, ofAlarms, ofService, ofOperations float64) {
 	t.Helper()
 	for _, a := range infra.New().Alarms {

@@ -114,7 +114,8 @@ func list(value any) (out []string) {
 	return out
 }
 
-// allows reports whether IAM allows an access: at least one statement must allow it, and none deny it.
+// allows reports whether IAM allows an access: at least one statement must allow it, and none deny
+// it.
 func (p policy) allows(a access) bool {
 	allowed := false
 	for _, s := range p {
@@ -174,7 +175,8 @@ func like(pattern, text string) bool {
 	return text != "" && text[0] == pattern[0] && like(pattern[1:], text[1:])
 }
 
-// Ensure the evaluator decides as IAM does, because a mistake in it could hide a mistake in a policy.
+// Ensure the evaluator decides as IAM does, because a mistake in it could hide a mistake in a
+// policy.
 func TestEvaluator(t *testing.T) {
 	t.Parallel()
 	only := statement{"Allow", []string{"dynamodb:Get*"}, []string{tableARN}, map[string]map[string][]string{

@@ -15,8 +15,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Placeholder stands for a value that the user of a sample event has to fill in: the key and the ids of records. Until
-// then the response is 401.
+// Placeholder stands for a value that the user of a sample event has to fill in: the key and the
+// ids of records. Until then the response is 401.
 func Placeholder(name string) string { return "<" + name + ">" }
 
 // KeyPlaceholder stands for a secret key.
@@ -25,8 +25,8 @@ var KeyPlaceholder = Placeholder("key")
 // eventHost is a domain of the kind that API Gateway gives to an API.
 const eventHost = "example.execute-api.eu-central-1.amazonaws.com"
 
-// Events returns a sample event for each operation id: what API Gateway sends to the function. The bodies are the
-// examples of document, the OpenAPI document.
+// Events returns a sample event for each operation id: what API Gateway sends to the function. The
+// bodies are the examples of document, the OpenAPI document.
 func (m Model) Events(document []byte) (map[string][]byte, error) {
 	var described struct {
 		Paths map[string]map[string]struct {

@@ -34,7 +34,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// stage is the service as separate functions, as the stack deploys them, with a table whose calls are recorded.
+// stage is the service as separate functions, as the stack deploys them, with a table whose calls
+// are recorded.
 type stage struct {
 	*apitest.Service
 	recorder  *recorder
@@ -140,8 +141,8 @@ func (s *stage) event(t *testing.T, operation string) events.APIGatewayProxyRequ
 	return e
 }
 
-// Ensure the function of every operation handles its sample event: unchanged with 401 and no table call, and with a key and
-// ids filled in with 200.
+// Ensure the function of every operation handles its sample event: unchanged with 401 and no table
+// call, and with a key and ids filled in with 200.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -172,7 +173,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// Ensure a Link header starts with the caller's base URL, including the stage, which is not in the event's path.
+// Ensure a Link header starts with the caller's base URL, including the stage, which is not in the
+// event's path.
 func TestLinkHasTheStage(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -280,7 +282,8 @@ func queries(op api.Operation, tables oracle.Table) []map[string][]string {
 	return out[1:]
 }
 
-// Ensure the role of its function, and that of the MCP function, allow every call that an operation sends to the table.
+// Ensure the role of its function, and that of the MCP function, allow every call that an operation
+// sends to the table.
 func TestEveryCallIsAllowed(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -381,7 +384,8 @@ func TestEveryCallIsAllowed(t *testing.T) {
 	checkGrantsAreUsed(t, used)
 }
 
-// use has the actions that the calls of an operation need: of its requests with an Idempotency-Key, and of the others.
+// use has the actions that the calls of an operation need: of its requests with an Idempotency-Key,
+// and of the others.
 type use struct{ plain, withKey map[string]bool }
 
 func (u *use) add(e events.APIGatewayProxyRequest, calls []access) {
@@ -412,8 +416,8 @@ func needed(calls []access) map[string]bool {
 	return out
 }
 
-// check checks that infra/grant.go says exactly what the operation needs, besides the actions that check a key. A request
-// with an Idempotency-Key needs those that store its response, too.
+// check checks that infra/grant.go says exactly what the operation needs, besides the actions that
+// check a key. A request with an Idempotency-Key needs those that store its response, too.
 func (u *use) check(t *testing.T, area string, op api.Operation) {
 	t.Helper()
 	own := area
@@ -457,7 +461,8 @@ func (u *use) check(t *testing.T, area string, op api.Operation) {
 	}
 }
 
-// usages returns the grants that a call needs, as in access.tsv: those of each of its areas, and of all together.
+// usages returns the grants that a call needs, as in access.tsv: those of each of its areas, and of
+// all together.
 func usages(function string, call access) (out []string) {
 	target := "table"
 	if strings.Contains(call.resource, "/index/") {
@@ -480,7 +485,8 @@ func (a access) areas() string {
 	return strings.Join(slices.Compact(out), "+")
 }
 
-// checkGrantsAreUsed checks that every grant is used by an operation of its function, and every use is in access.tsv.
+// checkGrantsAreUsed checks that every grant is used by an operation of its function, and every use
+// is in access.tsv.
 func checkGrantsAreUsed(t *testing.T, used map[string]bool) {
 	t.Helper()
 	for cell, actions := range granted(t) {
@@ -498,7 +504,8 @@ func checkGrantsAreUsed(t *testing.T, used map[string]bool) {
 	}
 }
 
-// Ensure the role of the MCP function allows the calls of listing and calling tools, and that the event has the areas of the query.
+// Ensure the role of the MCP function allows the calls of listing and calling tools, and that the
+// event has the areas of the query.
 func TestToolCallIsAllowed(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

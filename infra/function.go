@@ -1,6 +1,7 @@
 package infra
 
-// Settings that all functions share. The gateway waits 29 s for a function, and a handler gives up after 9 s.
+// Settings that all functions share. The gateway waits 29 s for a function, and a handler gives up
+// after 9 s.
 const (
 	Runtime       = "provided.al2023"
 	MemoryMB      = 256
@@ -33,10 +34,10 @@ func (f Function) UsesTable() bool { return len(f.Grants) > 0 }
 
 // Environment returns the function's environment.
 func (f Function) Environment() Object {
-	// Go first collects garbage at a heap of 4 MB times GOGC/100. At 8 MB most requests end before that, and the process
-	// stays below 20 MB. The memory limit makes Go collect more often before an audit of megabytes could fill the memory.
-	// A function of this size has a seventh of one CPU but sees two: threads that wake each other cost a quarter of a
-	// request's CPU time.
+	// Go first collects garbage at a heap of 4 MB times GOGC/100. At 8 MB most requests end before
+	// that, and the process stays below 20 MB. The memory limit makes Go collect more often before
+	// an audit of megabytes could fill the memory. A function of this size has a seventh of one CPU
+	// but sees two: threads that wake each other cost a quarter of a request's CPU time.
 	out := Object{{"GOMAXPROCS", "1"}, {"GOGC", "200"}, {"GOMEMLIMIT", "200MiB"}}
 	if f.UsesTable() {
 		out = append(out,

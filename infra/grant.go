@@ -31,9 +31,10 @@ const (
 	queryIndexes = "" // stands for Query on the indexes
 )
 
-// needs has the actions of operations on the records of their area, by verb, or by operation id if an operation differs from
-// others with its verb. The verb is the first word of an id; api.Define allows no other verbs. TestEveryCallIsAllowed fails
-// when an operation needs more, or when a function has more than its operations need.
+// needs has the actions of operations on the records of their area, by verb, or by operation id if
+// an operation differs from others with its verb. The verb is the first word of an id; api.Define
+// allows no other verbs. TestEveryCallIsAllowed fails when an operation needs more, or when a
+// function has more than its operations need.
 var needs = map[string][]string{
 	"list":    {query},
 	"get":     {getItem},
@@ -78,7 +79,8 @@ var needs = map[string][]string{
 	"delete_metric_points":     {deleteItem, getItems, query, updateItem},
 }
 
-// needsOf returns the actions of an operation on records. A create that can be a conflict counts the records, unless needs says otherwise.
+// needsOf returns the actions of an operation on records. A create that can be a conflict counts
+// the records, unless needs says otherwise.
 func needsOf(op api.Operation) []string {
 	if actions, ok := needs[op.ID]; ok {
 		return actions
@@ -90,8 +92,8 @@ func needsOf(op api.Operation) []string {
 	return needs[verb]
 }
 
-// keysArea is the partition of keys. To verify a key, a function updates its last use with a condition, and reads the key if
-// the condition fails. authentication has the actions for this.
+// keysArea is the partition of keys. To verify a key, a function updates its last use with a
+// condition, and reads the key if the condition fails. authentication has the actions for this.
 const keysArea = "keys"
 
 var authentication = []string{getItem, updateItem}
@@ -112,13 +114,15 @@ func grantsOf(area string, operations []api.Operation) []Grant {
 	return out
 }
 
-// memory are the actions that store the response to an Idempotency-Key: in the operation's area, and for operations on keys
-// in the company's. Only publish has responses that need more than one record.
+// memory are the actions that store the response to an Idempotency-Key: in the operation's area,
+// and for operations on keys in the company's. Only publish has responses that need more than one
+// record.
 var memory = []string{putItem, query}
 
-// transacted returns the actions of the transaction in which an operation on keys also stores the response, with the
-// company's records. AWS does not say whether it checks the partition keys of a transaction together, as it does for a
-// batch. Then no statement about one kind of partition would allow the transaction, so there is one about both.
+// transacted returns the actions of the transaction in which an operation on keys also stores the
+// response, with the company's records. AWS does not say whether it checks the partition keys of a
+// transaction together, as it does for a batch. Then no statement about one kind of partition would
+// allow the transaction, so there is one about both.
 func transacted(op api.Operation) []string {
 	return slices.DeleteFunc(slices.Clone(needsOf(op)), func(action string) bool {
 		return !slices.Contains([]string{conditionCheck, putItem, updateItem, deleteItem}, action)
@@ -152,8 +156,8 @@ type Statement struct {
 	Leading   []string // patterns that every partition key of a call must match; empty allows any key
 }
 
-// Statements returns the policy of a function's role: it allows the function its records and logs, and denies scans even
-// if another policy of the role allows them.
+// Statements returns the policy of a function's role: it allows the function its records and logs,
+// and denies scans even if another policy of the role allows them.
 func (f Function) Statements() []Statement {
 	out := []Statement{{
 		Sid: "Logs", Effect: "Allow", Actions: []string{"logs:CreateLogStream", "logs:PutLogEvents"},
@@ -194,8 +198,8 @@ func qualified(actions []string) []string {
 	return out
 }
 
-// anyCompany matches the id of any company: all have this length (auth.Mint). With a star instead, *#plan#* would match a
-// partition of another area, such as <company>#broadcast#ideas#plan#….
+// anyCompany matches the id of any company: all have this length (auth.Mint). With a star instead,
+// *#plan#* would match a partition of another area, such as <company>#broadcast#ideas#plan#….
 var anyCompany = "co_" + strings.Repeat("?", 26)
 
 // leadingKeys returns patterns for the partitions of an area in all companies.
@@ -207,8 +211,8 @@ func leadingKeys(area string) []string {
 	return []string{partition, table.Partition(anyCompany, area, "*")}
 }
 
-// document returns the statement for a policy document. ForAllValues is true for a call without a partition key, such as a
-// scan, so the second condition requires one.
+// document returns the statement for a policy document. ForAllValues is true for a call without a
+// partition key, such as a scan, so the second condition requires one.
 func (s Statement) document() Object {
 	out := Object{
 		{"Sid", s.Sid}, {"Effect", s.Effect}, {"Action", oneOrList(texts(s.Actions...))}, {"Resource", oneOrList(s.Resources)},

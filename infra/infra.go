@@ -1,12 +1,14 @@
-// Package infra is a model of the service's resources in an AWS account: functions, routes, permissions, the table, logs,
-// alarms and a dashboard. It is derived from the declared operations. Two templates deploy the same stack from it:
-// template.yaml for SAM ([Model.Template]), and the template that the CDK app in infra/cdk includes
-// ([Model.CloudFormation]). The package does not call AWS and does not import the CDK.
+// Package infra is a model of the service's resources in an AWS account: functions, routes,
+// permissions, the table, logs, alarms and a dashboard. It is derived from the declared operations.
+// Two templates deploy the same stack from it: template.yaml for SAM ([Model.Template]), and the
+// template that the CDK app in infra/cdk includes ([Model.CloudFormation]). The package does not
+// call AWS and does not import the CDK.
 //
-// function.go has the functions, route.go their paths, grant.go their permissions on the table, table.go and api.go the
-// table and the gateway, alarm.go and dashboard.go the monitoring, and parameter.go the operator's choices. resource.go has
-// the resources that are equal in both templates, template.go and cloudformation.go the others.
-// Logical ids of resources and parameters are the same in both.
+// function.go has the functions, route.go their paths, grant.go their permissions on the table,
+// table.go and api.go the table and the gateway, alarm.go and dashboard.go the monitoring, and
+// parameter.go the operator's choices. resource.go has the resources that are equal in both
+// templates, template.go and cloudformation.go the others. Logical ids of resources and parameters
+// are the same in both.
 package infra
 
 import (
@@ -43,7 +45,8 @@ func New() Model {
 	return m
 }
 
-// areaFunctions returns a function for each area, one for all tools and one for the OpenAPI document.
+// areaFunctions returns a function for each area, one for all tools and one for the OpenAPI
+// document.
 func areaFunctions() []Function {
 	var out []Function
 	var all []Grant

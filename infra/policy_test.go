@@ -28,7 +28,8 @@ var dynamoActions = strings.Fields(`
 
 const aCompany = "co_01kdvdna017fxb6j762bd9qnf4"
 
-// granted reads testdata/access.tsv, the hand-written list of grants: function, area, table or index, actions.
+// granted reads testdata/access.tsv, the hand-written list of grants: function, area, table or
+// index, actions.
 func granted(t *testing.T) map[[3]string][]string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/access.tsv")
@@ -58,8 +59,9 @@ func areas() []string {
 	return out
 }
 
-// Ensure each function may use exactly the actions of testdata/access.tsv in every kind of partition, and no action on
-// another table, on several partitions of which one is not its own, or without a partition key.
+// Ensure each function may use exactly the actions of testdata/access.tsv in every kind of
+// partition, and no action on another table, on several partitions of which one is not its own, or
+// without a partition key.
 func TestAccess(t *testing.T) {
 	t.Parallel()
 	want := granted(t)
@@ -166,7 +168,8 @@ func TestScansAreDenied(t *testing.T) {
 	}
 }
 
-// Ensure a function may use only the table and its own logs: no other AWS service, and no other function's logs.
+// Ensure a function may use only the table and its own logs: no other AWS service, and no other
+// function's logs.
 func TestOnlyTableAndLogs(t *testing.T) {
 	t.Parallel()
 	for _, f := range infra.New().Functions {

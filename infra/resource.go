@@ -52,13 +52,14 @@ func onlyIf(condition string, resource Object) Object {
 	return append(resource, Field{"Condition", condition})
 }
 
-// logGroup returns a log group. It is deleted with its stack; an operator who needs old logs must export them first.
+// logGroup returns a log group. It is deleted with its stack; an operator who needs old logs must
+// export them first.
 func logGroup() Object {
 	return onDelete("Delete", resource("AWS::Logs::LogGroup", Object{{"RetentionInDays", Ref(ParamRetention)}}))
 }
 
-// accountRole lets API Gateway write access logs. All stacks of an account and region share one such role, so it outlives
-// this stack.
+// accountRole lets API Gateway write access logs. All stacks of an account and region share one
+// such role, so it outlives this stack.
 func accountRole() Object {
 	return onlyIf(ifGatewayLogs, onDelete("Retain", resource("AWS::IAM::Role", Object{
 		{"AssumeRolePolicyDocument", assumedBy("apigateway.amazonaws.com")},
@@ -74,7 +75,8 @@ func account() Object {
 	})))
 }
 
-// throttledFilter counts the requests that the gateway throttles, for which it has no metric of its own.
+// throttledFilter counts the requests that the gateway throttles, for which it has no metric of its
+// own.
 func throttledFilter() Object {
 	return resource("AWS::Logs::MetricFilter", Object{
 		{"LogGroupName", Ref(gatewayLogsID)},

@@ -5,7 +5,8 @@ import (
 	"growthworkspace/shared/api"
 )
 
-// Route is a path of the gateway. Its function gets requests with any method, and returns 404 or 405 itself.
+// Route is a path of the gateway. Its function gets requests with any method, and returns 404 or
+// 405 itself.
 type Route struct {
 	ID   string // unique within the function
 	Path string
@@ -16,12 +17,14 @@ const (
 	company   = companies + "/{companyId}"
 )
 
-// areaRoutes returns the paths of an area. The function of the company also responds to unknown paths.
+// areaRoutes returns the paths of an area. The function of the company also responds to unknown
+// paths.
 func areaRoutes(area string) []Route {
 	if area == api.CompanyArea {
 		return []Route{
 			{"Companies", companies}, {"Company", company},
-			// The gateway matches the longest literal prefix: unknown paths below a company never reach /{proxy+}.
+			// The gateway matches the longest literal prefix: unknown paths below a company never
+			// reach /{proxy+}.
 			{"Below", company + "/{proxy+}"}, {"Rest", "/{proxy+}"},
 		}
 	}

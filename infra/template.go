@@ -71,7 +71,8 @@ func functionGlobals() Object {
 	}
 }
 
-// samResources returns the API and the functions as SAM's own types, which SAM can build and run locally.
+// samResources returns the API and the functions as SAM's own types, which SAM can build and run
+// locally.
 func (m Model) samResources() Object {
 	responses := Object{}
 	for _, r := range m.GatewayResponses {
@@ -126,8 +127,9 @@ func stageSettings() Object {
 			{"ThrottlingRateLimit", Ref(ParamThrottleRate)}, {"ThrottlingBurstLimit", Ref(ParamThrottleBurst)},
 		}}},
 		{"AccessLogSetting", Object{{"DestinationArn", Attribute(gatewayLogsID, "Arn")}, {"Format", AccessLog()}}},
-		// The stage can only be created once the account has a role for logs. DependsOn can't refer to a resource that a
-		// condition may leave out; a stage variable that refers to it has the same effect.
+		// The stage can only be created once the account has a role for logs. DependsOn can't refer
+		// to a resource that a condition may leave out; a stage variable that refers to it has the
+		// same effect.
 		{"Variables", Object{{"gatewayLogs", If(ifGatewayLogs, Ref(accountID), "existing")}}},
 	}
 }

@@ -22,7 +22,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Ensure template.yaml is up to date. A test of infra/cdk parses it and compares it with the CDK stack.
+// Ensure template.yaml is up to date. A test of infra/cdk parses it and compares it with the CDK
+// stack.
 func TestTemplateIsAsDeclared(t *testing.T) {
 	t.Parallel()
 	have, err := os.ReadFile("../template.yaml")
@@ -37,8 +38,8 @@ func TestTemplateIsAsDeclared(t *testing.T) {
 	}
 }
 
-// Ensure API Gateway routes every request to the right function, and rejects no path itself. It picks the matching route
-// with the most literal segments.
+// Ensure API Gateway routes every request to the right function, and rejects no path itself. It
+// picks the matching route with the most literal segments.
 func TestRoutes(t *testing.T) {
 	t.Parallel()
 	const home = "/v1/companies/co_1"
@@ -75,7 +76,8 @@ func checkRoute(t *testing.T, path, want string) {
 	}
 }
 
-// fits reports whether a route matches a path, and how well: a literal segment counts more than a parameter.
+// fits reports whether a route matches a path, and how well: a literal segment counts more than a
+// parameter.
 func fits(route, path string) (quality int, ok bool) {
 	segments := strings.Split(path, "/")
 	for i, s := range strings.Split(route, "/") {
@@ -101,8 +103,8 @@ var gatewayTypes = strings.Fields(`ACCESS_DENIED API_CONFIGURATION_ERROR AUTHORI
 	INVALID_API_KEY INVALID_SIGNATURE MISSING_AUTHENTICATION_TOKEN QUOTA_EXCEEDED REQUEST_TOO_LARGE RESOURCE_NOT_FOUND
 	THROTTLED UNAUTHORIZED UNSUPPORTED_MEDIA_TYPE WAF_FILTERED`)
 
-// Ensure the gateway's own error responses have the envelope, the status of their code, and the headers of every response
-// (scripts/docs/reference/errors.md#errors-of-the-gateway).
+// Ensure the gateway's own error responses have the envelope, the status of their code, and the
+// headers of every response (scripts/docs/reference/errors.md#errors-of-the-gateway).
 func TestGatewayResponses(t *testing.T) {
 	t.Parallel()
 	var found []string
@@ -135,7 +137,8 @@ func TestGatewayResponses(t *testing.T) {
 				t.Errorf("%s: %s is %s", r.Type, name, headers[name])
 			}
 		}
-		// A retry can mend what the gateway throttles and every 5xx, such as a lack of free function instances.
+		// A retry can mend what the gateway throttles and every 5xx, such as a lack of free
+		// function instances.
 		wantAfter := r.Status() == "429" || strings.HasPrefix(r.Status(), "5")
 		if after := strings.Trim(headers["Retry-After"], "'"); (after != "") != wantAfter || after == "0" {
 			t.Errorf("%s, %s: Retry-After is %s", r.Type, r.Status(), after)
@@ -150,7 +153,8 @@ func TestGatewayResponses(t *testing.T) {
 	}
 }
 
-// Ensure the access log is one line of JSON without the query and headers, so that it contains no key.
+// Ensure the access log is one line of JSON without the query and headers, so that it contains no
+// key.
 func TestAccessLog(t *testing.T) {
 	t.Parallel()
 	var line map[string]string
@@ -243,8 +247,8 @@ func TestThresholdsAreParameters(t *testing.T) {
 	}
 }
 
-// Ensure no alarm has more metrics than the 10 that CloudWatch accepts, however many functions there are, and that every
-// metric stays in one of the alarms.
+// Ensure no alarm has more metrics than the 10 that CloudWatch accepts, however many functions
+// there are, and that every metric stays in one of the alarms.
 func TestMetricsOfAnAlarm(t *testing.T) {
 	t.Parallel()
 	const most = 10

@@ -3,7 +3,8 @@ package infra
 // Object is an object of a template, whose fields are written in order.
 type Object []Field
 
-// Field is a name and its value: a string, an int, a float64, a bool, an Object, or a List of those.
+// Field is a name and its value: a string, an int, a float64, a bool, an Object, or a List of
+// those.
 type Field struct {
 	Name  string
 	Value any
@@ -12,7 +13,8 @@ type Field struct {
 // List is a list of values.
 type List []any
 
-// The functions below are the intrinsic functions of a template, for values that are known only at deployment.
+// The functions below are the intrinsic functions of a template, for values that are known only at
+// deployment.
 
 // Ref returns a reference to the value of a parameter or the name of a resource.
 func Ref(name string) Object { return Object{{"Ref", name}} }

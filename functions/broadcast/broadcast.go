@@ -1,7 +1,8 @@
 // Package broadcast serves content plans, ideas, posts and connected channels.
 //
-// It sends nothing. A scheduled post waits for the dispatcher, a separate system that claims the post (publishing), sends it and
-// reports published or failed. The API only reads channels; imports write them.
+// It sends nothing. A scheduled post waits for the dispatcher, a separate system that claims the
+// post (publishing), sends it and reports published or failed. The API only reads channels; imports
+// write them.
 package broadcast
 
 import (
@@ -66,8 +67,8 @@ type service struct{ store Store }
 // Platform is where a post is published.
 type Platform string
 
-// Platforms with rules of their own: on X a long post becomes a thread; a push notification has a destination, the segment to
-// send to.
+// Platforms with rules of their own: on X a long post becomes a thread; a push notification has a
+// destination, the segment to send to.
 const (
 	PlatformX    Platform = "x"
 	PlatformPush Platform = "push"
@@ -78,7 +79,8 @@ func (Platform) Values() []string {
 	return []string{string(PlatformX), "instagram", "tiktok", "facebook", "reddit", string(PlatformPush)}
 }
 
-// PlatformName is the name of a platform in a record, which an import may bring. Requests send a Platform.
+// PlatformName is the name of a platform in a record, which an import may bring. Requests send a
+// Platform.
 type PlatformName string
 
 // Accepts implements schema.Narrowed.

@@ -90,7 +90,8 @@ func nextOf(t *testing.T, r apitest.Response) string {
 	return target
 }
 
-// Ensure plans are ordered newest first, null last, then by id, and that paging works with any limit.
+// Ensure plans are ordered newest first, null last, then by id, and that paging works with any
+// limit.
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -11,8 +11,9 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// The dispatcher sends due posts to their platform, and this service records the outcome. These methods are its interface; the
-// command `workspace due` has them on a command line. No HTTP operation uses them.
+// The dispatcher sends due posts to their platform, and this service records the outcome. These
+// methods are its interface; the command `workspace due` has them on a command line. No HTTP
+// operation uses them.
 //
 //	Store.DuePosts         lists the posts that are due, of one company
 //	Store.ClaimPost        locks one for this dispatcher: scheduled or failed → publishing
@@ -20,9 +21,10 @@ import (
 //	Store.ReportFailed     publishing → failed; the post can be edited, scheduled and claimed again
 //	Store.RetryPost        publishing → scheduled, to be sent later
 //
-// The dispatcher sends the post that ClaimPost returned, not the one that DuePosts listed. While a post is publishing, the API
-// rejects edits and deletes with conflict. A claim does not expire; Store.StuckPosts lists old ones (see package claim). So a
-// post is sent twice only if someone decides to retry it.
+// The dispatcher sends the post that ClaimPost returned, not the one that DuePosts listed. While a
+// post is publishing, the API rejects edits and deletes with conflict. A claim does not expire;
+// Store.StuckPosts lists old ones (see package claim). So a post is sent twice only if someone
+// decides to retry it.
 
 // Dispatch is a post with the claim on it.
 type Dispatch struct {
@@ -81,7 +83,8 @@ func CheckReason(reason string) error {
 	return nil
 }
 
-// due reports whether a scheduled post is due. A post without a time, which an import may create, is never due.
+// due reports whether a scheduled post is due. A post without a time, which an import may create,
+// is never due.
 func (p Post) due(now string) bool {
 	return p.is(PostStatusScheduled) && p.ScheduledFor != nil && *p.ScheduledFor <= now
 }
@@ -95,8 +98,9 @@ func (p Post) status() string {
 	return string(*p.Status)
 }
 
-// claim moves a due or failed post to publishing. An edit may have changed the time since the post was listed, so claim checks it
-// again, as a condition on the write. It is idempotent: a retry after a lost response finds its own claim and succeeds.
+// claim moves a due or failed post to publishing. An edit may have changed the time since the post
+// was listed, so claim checks it again, as a condition on the write. It is idempotent: a retry
+// after a lost response finds its own claim and succeeds.
 func (d *Dispatch) claim(c claim.Claim) error {
 	switch now := *c.ClaimedAt; {
 	case dispatches.Has(*d, c):
@@ -113,7 +117,8 @@ func (d *Dispatch) claim(c claim.Claim) error {
 	return nil
 }
 
-// published records that the post was sent. Repeating the same report succeeds; a different one is a conflict.
+// published records that the post was sent. Repeating the same report succeeds; a different one is
+// a conflict.
 func (d *Dispatch) published(claimID string, o Outcome, now string) error {
 	repeated, err := dispatches.Report(*d, claimID, string(PostStatusPublished))
 	switch {
@@ -132,7 +137,8 @@ func (d *Dispatch) published(claimID string, o Outcome, now string) error {
 	return nil
 }
 
-// failed records why nothing was sent. Repeating the same report succeeds; a different one is a conflict.
+// failed records why nothing was sent. Repeating the same report succeeds; a different one is a
+// conflict.
 func (d *Dispatch) failed(claimID, reason string) error {
 	repeated, err := dispatches.Report(*d, claimID, string(PostStatusFailed))
 	switch {
@@ -169,8 +175,9 @@ func agrees(reported, stored *string) bool {
 	return reported == nil || stored != nil && *reported == *stored
 }
 
-// DuePosts returns a page of the company's due posts, earliest first, and the position of the next page, empty at the end. See
-// claim.Ready. The list covers all platforms, and posts without one, which an import may create: report those failed.
+// DuePosts returns a page of the company's due posts, earliest first, and the position of the next
+// page, empty at the end. See claim.Ready. The list covers all platforms, and posts without one,
+// which an import may create: report those failed.
 func (s Store) DuePosts(ctx context.Context, companyID, after string, limit int) (due []Post, next string, err error) {
 	if after == "" {
 		after = table.Newest(nil) // skips the posts without any time
@@ -183,7 +190,8 @@ func (s Store) DuePosts(ctx context.Context, companyID, after string, limit int)
 	})
 }
 
-// postsIn returns the partitions of all posts with a status: one per platform, and one for posts without a platform.
+// postsIn returns the partitions of all posts with a status: one per platform, and one for posts
+// without a platform.
 func postsIn(companyID string, status PostStatus) (out []string) {
 	for _, platform := range parts[Platform](nil, Platform("").Values()) {
 		out = append(out, postsOf(companyID, platform, string(status)))
@@ -191,27 +199,31 @@ func postsIn(companyID string, status PostStatus) (out []string) {
 	return out
 }
 
-// StuckPosts returns the company's claimed posts whose dispatcher has probably died. See claim.Kind.Stuck.
+// StuckPosts returns the company's claimed posts whose dispatcher has probably died. See
+// claim.Kind.Stuck.
 func (s Store) StuckPosts(ctx context.Context, companyID, claimedBefore string) ([]Dispatch, error) {
 	return dispatches.Stuck(ctx, s.table, companyID, claimedBefore)
 }
 
-// ClaimPost moves a due or failed post to publishing and returns it with the id of the claim. The dispatcher sends this post.
-// Returns fault.ErrNotFound when the post does not exist, and fault.Conflict when it has another status or is not due yet.
+// ClaimPost moves a due or failed post to publishing and returns it with the id of the claim. The
+// dispatcher sends this post. Returns fault.ErrNotFound when the post does not exist, and
+// fault.Conflict when it has another status or is not due yet.
 //
-// After any other error the claim may or may not exist. If it does, StuckPosts lists the post later.
+// After any other error the claim may or may not exist. If it does, StuckPosts lists the post
+// later.
 func (s Store) ClaimPost(ctx context.Context, companyID, postID string) (Dispatch, error) {
 	c := claim.New(s.table)
 	return dispatches.Change(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.claim(c) })
 }
 
-// ReportPublished moves a post from publishing to published and stores what the platform returned. Returns fault.ErrNotFound when
-// the post does not exist, and fault.BadRequest when the outcome is not valid. Returns fault.Conflict when the claim is no longer
-// valid: a report released it, another claim followed, or an import replaced the post.
+// ReportPublished moves a post from publishing to published and stores what the platform returned.
+// Returns fault.ErrNotFound when the post does not exist, and fault.BadRequest when the outcome is
+// not valid. Returns fault.Conflict when the claim is no longer valid: a report released it,
+// another claim followed, or an import replaced the post.
 //
-// A report may be repeated, for instance after a lost response. With the same values, or none, it succeeds and changes nothing;
-// with other values it returns fault.Conflict. A post that an import created as publishing has the empty claim id, and its
-// report cannot be repeated.
+// A report may be repeated, for instance after a lost response. With the same values, or none, it
+// succeeds and changes nothing; with other values it returns fault.Conflict. A post that an import
+// created as publishing has the empty claim id, and its report cannot be repeated.
 func (s Store) ReportPublished(ctx context.Context, companyID, postID, claimID string, o Outcome) (Dispatch, error) {
 	if err := o.Check(); err != nil {
 		return Dispatch{}, err
@@ -220,8 +232,9 @@ func (s Store) ReportPublished(ctx context.Context, companyID, postID, claimID s
 	return dispatches.Change(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.published(claimID, o, now) })
 }
 
-// ReportFailed moves a post from publishing to failed and stores the reason, 1 to 2,000 characters. Errors and repeats are as in
-// ReportPublished. Report only posts that were not sent: a failed post can be claimed and scheduled again.
+// ReportFailed moves a post from publishing to failed and stores the reason, 1 to 2,000 characters.
+// Errors and repeats are as in ReportPublished. Report only posts that were not sent: a failed post
+// can be claimed and scheduled again.
 func (s Store) ReportFailed(ctx context.Context, companyID, postID, claimID, reason string) (Dispatch, error) {
 	if err := CheckReason(reason); err != nil {
 		return Dispatch{}, err
@@ -229,9 +242,10 @@ func (s Store) ReportFailed(ctx context.Context, companyID, postID, claimID, rea
 	return dispatches.Change(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.failed(claimID, reason) })
 }
 
-// RetryPost moves a post from publishing back to scheduled, because the dispatcher could not send it now. The post is due at
-// once and can be edited again. Errors and repeats are as in ReportPublished. Also returns fault.Conflict for a post without a
-// scheduledFor, which would never be due.
+// RetryPost moves a post from publishing back to scheduled, because the dispatcher could not send
+// it now. The post is due at once and can be edited again. Errors and repeats are as in
+// ReportPublished. Also returns fault.Conflict for a post without a scheduledFor, which would never
+// be due.
 func (s Store) RetryPost(ctx context.Context, companyID, postID, claimID string) (Dispatch, error) {
 	return dispatches.Change(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.retry(claimID) })
 }

@@ -39,8 +39,9 @@ func must(t *testing.T) func(broadcast.Dispatch, error) broadcast.Dispatch {
 	}
 }
 
-// Ensure every move of the dispatcher is accepted or rejected as in scripts/docs/reference/states.md: from every state, with the
-// valid claim, another one and none. A rejected move changes nothing.
+// Ensure every move of the dispatcher is accepted or rejected as in
+// scripts/docs/reference/states.md: from every state, with the valid claim, another one and none. A
+// rejected move changes nothing.
 func TestDispatchMoves(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -202,7 +203,8 @@ func TestDuePosts(t *testing.T) {
 	}
 }
 
-// Ensure every move returns not_found for an unknown or malformed id and for a post of another company.
+// Ensure every move returns not_found for an unknown or malformed id and for a post of another
+// company.
 func TestDispatchNoSuchPost(t *testing.T) {
 	t.Parallel()
 	s, other := start(t), start(t)

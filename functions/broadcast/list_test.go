@@ -13,8 +13,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// expected returns the ids that a list must contain: those of the records that match the filters, latest time first, null last,
-// then by id.
+// expected returns the ids that a list must contain: those of the records that match the filters,
+// latest time first, null last, then by id.
 func expected(records []record, time func(record) any, filters map[string]string) []string {
 	var kept []record
 	for _, r := range records {
@@ -61,7 +61,8 @@ func target(list string, filters map[string]string, limit int) string {
 	return "/v1/companies/{companyId}/broadcast/" + list + "?" + q.Encode()
 }
 
-// manyPosts returns posts of every platform × status × idea, null included. Some have equal times or none.
+// manyPosts returns posts of every platform × status × idea, null included. Some have equal times
+// or none.
 func manyPosts() (posts []record) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for p := range len(broadcast.Platform("").Values()) + 1 {
@@ -85,8 +86,8 @@ func postTime(p record) any {
 	return p["createdAt"]
 }
 
-// Ensure posts are filtered by every combination of platform, status and ideaId, in order. A list without a filter includes the
-// records whose field is null.
+// Ensure posts are filtered by every combination of platform, status and ideaId, in order. A list
+// without a filter includes the records whose field is null.
 func TestPostFilters(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -133,7 +134,8 @@ func TestPostPages(t *testing.T) {
 	}
 }
 
-// Ensure ideas are filtered by every combination of planId and status, and their pages have no gaps or repeats.
+// Ensure ideas are filtered by every combination of planId and status, and their pages have no gaps
+// or repeats.
 func TestIdeas(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -160,8 +162,8 @@ func TestIdeas(t *testing.T) {
 	}
 }
 
-// Ensure filters and limits accept only the values of the specification. A filter by a malformed id returns an empty list and
-// never reads another partition.
+// Ensure filters and limits accept only the values of the specification. A filter by a malformed id
+// returns an empty list and never reads another partition.
 func TestListArguments(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -193,7 +195,8 @@ func TestListArguments(t *testing.T) {
 	s.Run(t, scenarios)
 }
 
-// Ensure paging continues after the previous page while posts are created and deleted: posts that stay are listed exactly once.
+// Ensure paging continues after the previous page while posts are created and deleted: posts that
+// stay are listed exactly once.
 func TestPagesWhilePostsComeAndGo(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -249,8 +252,8 @@ func TestCursorIsBound(t *testing.T) {
 	})
 }
 
-// Ensure due posts can be read, earliest first, from the partitions that the comment of Store names: a dispatcher may read them
-// directly.
+// Ensure due posts can be read, earliest first, from the partitions that the comment of Store
+// names: a dispatcher may read them directly.
 func TestDuePostsByKeys(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -283,8 +286,8 @@ func between(posts []record, from, to string) []record {
 	})
 }
 
-// Ensure a list of posts with from and to has exactly the posts of these days, in either order, with every kind of filter, and that its
-// pages have no gaps or repeats.
+// Ensure a list of posts with from and to has exactly the posts of these days, in either order,
+// with every kind of filter, and that its pages have no gaps or repeats.
 func TestPostsOfDays(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -318,8 +321,9 @@ func TestPostsOfDays(t *testing.T) {
 	}
 }
 
-// Ensure days that do not exist or are in the wrong order, and other orders, are refused; that a time counts as its day in UTC; and that
-// a cursor works only with the days and the order it came from.
+// Ensure days that do not exist or are in the wrong order, and other orders, are refused; that a
+// time counts as its day in UTC; and that a cursor works only with the days and the order it came
+// from.
 func TestPostDayArguments(t *testing.T) {
 	t.Parallel()
 	s := start(t)

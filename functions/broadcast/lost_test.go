@@ -26,7 +26,8 @@ func (l *loser) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errors.Join(errors.New("the response was lost"), err, out.Body.Close())
 }
 
-// Ensure a move whose response is lost happens once and its retry succeeds. The retry of a claim returns that claim.
+// Ensure a move whose response is lost happens once and its retry succeeds. The retry of a claim
+// returns that claim.
 func TestMovesSurviveLostResponses(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -59,7 +60,8 @@ func TestMovesSurviveLostResponses(t *testing.T) {
 	}
 }
 
-// Ensure a claim whose responses were all lost still locks the post, and that an operator can find and release it.
+// Ensure a claim whose responses were all lost still locks the post, and that an operator can find
+// and release it.
 func TestClaimWithoutResponse(t *testing.T) {
 	t.Parallel()
 	losing := &loser{}

@@ -11,7 +11,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// stays returns the scenario that a list has this many records: nothing of a rejected create was stored.
+// stays returns the scenario that a list has this many records: nothing of a rejected create was
+// stored.
 func stays(list string, n int) apitest.Scenario {
 	return apitest.Scenario{Name: "nothing of these was stored", Op: list, Check: func(t *testing.T, r apitest.Response) {
 		if got := len(r.Items(t)); got != n {
@@ -123,8 +124,8 @@ func TestUpdatePlan(t *testing.T) {
 	s.Run(t, append(scenarios, apitest.EveryMove(update, with, broadcast.PlanStatus("").Values())...))
 }
 
-// Ensure a deleted plan or idea is gone for every operation, that a second delete is 404 like one of an id that never existed, and that
-// an idea keeps the id of its plan.
+// Ensure a deleted plan or idea is gone for every operation, that a second delete is 404 like one
+// of an id that never existed, and that an idea keeps the id of its plan.
 func TestDeletePlansAndIdeas(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -159,8 +160,9 @@ func TestDeletePlansAndIdeas(t *testing.T) {
 	}
 }
 
-// Ensure a company can create 200 plans and no more, that a delete makes room again, that an import is not bounded, and that the
-// response to a create is replayed when the company has reached the bound.
+// Ensure a company can create 200 plans and no more, that a delete makes room again, that an import
+// is not bounded, and that the response to a create is replayed when the company has reached the
+// bound.
 func TestPlansBound(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -40,7 +40,8 @@ type Post struct {
 // PostStatus is the state of a post. scripts/docs/reference/states.md has the allowed changes.
 type PostStatus string
 
-// The states of a post. API requests cannot set publishing, published and failed; the dispatcher and imports do.
+// The states of a post. API requests cannot set publishing, published and failed; the dispatcher
+// and imports do.
 const (
 	PostStatusDraft      PostStatus = "draft"
 	PostStatusScheduled  PostStatus = "scheduled"
@@ -67,14 +68,14 @@ func (SettablePostStatus) Values() []string {
 	return []string{string(PostStatusDraft), string(PostStatusScheduled)}
 }
 
-// latestFirst returns the position of a post in a list. Posts are ordered by scheduledFor, latest first; a post without one is
-// ordered by createdAt. The id breaks ties.
+// latestFirst returns the position of a post in a list. Posts are ordered by scheduledFor, latest
+// first; a post without one is ordered by createdAt. The id breaks ties.
 func (p Post) latestFirst() string {
 	return table.Join(table.Newest(table.FirstTime(p.ScheduledFor, p.CreatedAt)), p.ID)
 }
 
-// positions returns the least and the greatest position of the posts from one time until another, both inclusive; null is no bound.
-// With a bound, posts without any time are outside.
+// positions returns the least and the greatest position of the posts from one time until another,
+// both inclusive; null is no bound. With a bound, posts without any time are outside.
 func positions(from, until *string) (least, greatest string) {
 	if from == nil && until == nil {
 		return "", ""
@@ -92,8 +93,8 @@ func positions(from, until *string) (least, greatest string) {
 // afterIDs sorts after every id.
 const afterIDs = "~"
 
-// sent reports whether a post is publishing or published. If so, the API must not change it. A post without a status, which an
-// import may create, is not sent.
+// sent reports whether a post is publishing or published. If so, the API must not change it. A post
+// without a status, which an import may create, is not sent.
 func (p Post) sent() bool {
 	return p.Status != nil && (*p.Status == PostStatusPublishing || *p.Status == PostStatusPublished)
 }
@@ -105,7 +106,8 @@ func (p Post) checkUnsent() error {
 	return nil
 }
 
-// Problems implements schema.Ruled: only a push notification has a destination, and a scheduled post has its time.
+// Problems implements schema.Ruled: only a push notification has a destination, and a scheduled
+// post has its time.
 func (p Post) Problems(sent func(string) bool) (out []string) {
 	if sent("destination") && p.Destination != nil && (p.Platform == nil || *p.Platform != PlatformPush) {
 		out = append(out, "body.destination: is allowed only when platform is push")
@@ -172,8 +174,9 @@ func (s service) listPosts(ctx context.Context, caller api.Caller, in listPostsI
 
 type createPostInput struct{ api.CreateBody[Post] }
 
-// createPost creates a post. It accepts the id of an idea that does not exist: the specification does not require it to exist,
-// and imports change ideas at any time, so a check before the write would prove nothing.
+// createPost creates a post. It accepts the id of an idea that does not exist: the specification
+// does not require it to exist, and imports change ideas at any time, so a check before the write
+// would prove nothing.
 func (s service) createPost(ctx context.Context, caller api.Caller, in createPostInput) (Post, error) {
 	p := in.Record
 	if p.Status == nil {
@@ -189,14 +192,14 @@ type updatePostInput struct {
 	PostID string `path:"postId"`
 }
 
-// updatePost changes an unsent post. table.Modify writes only if the post is unchanged since edit checked it, so an edit and a
-// dispatcher's claim cannot both succeed.
+// updatePost changes an unsent post. table.Modify writes only if the post is unchanged since edit
+// checked it, so an edit and a dispatcher's claim cannot both succeed.
 func (s service) updatePost(ctx context.Context, caller api.Caller, in updatePostInput) (Post, error) {
 	return s.store.Posts.Modify(ctx, caller.CompanyID, in.PostID, in.edit)
 }
 
-// edit edits a post, or returns why it cannot be edited. An empty update is accepted in every state. Any other update of a sent
-// post is a conflict, even with the stored values.
+// edit edits a post, or returns why it cannot be edited. An empty update is accepted in every
+// state. Any other update of a sent post is a conflict, even with the stored values.
 func (in *updatePostInput) edit(p *Post) error {
 	if err := in.Condition.Check(*p); err != nil || in.Empty() {
 		return err

@@ -15,7 +15,8 @@ const (
 	earlier = "2020-01-01T00:00:00.000Z"
 )
 
-// Ensure a new post is a draft unless the request has status scheduled and scheduledFor, and that invalid requests are rejected.
+// Ensure a new post is a draft unless the request has status scheduled and scheduledFor, and that
+// invalid requests are rejected.
 func TestCreatePost(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -95,7 +96,8 @@ func TestCreatedPostIsListed(t *testing.T) {
 	}
 }
 
-// Ensure every operation on one post returns the same response for unknown, malformed and other companies' ids.
+// Ensure every operation on one post returns the same response for unknown, malformed and other
+// companies' ids.
 func TestNoSuchPost(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -147,7 +149,8 @@ func TestUpdatePost(t *testing.T) {
 	})
 }
 
-// Ensure a change of the body updates threadParts, and imported threadParts are kept while the body stays the same.
+// Ensure a change of the body updates threadParts, and imported threadParts are kept while the body
+// stays the same.
 func TestUpdateThread(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -180,7 +183,8 @@ func TestClearDestination(t *testing.T) {
 	}
 }
 
-// Ensure a post whose time is cleared is due no longer, and is listed where posts without a time are: by createdAt.
+// Ensure a post whose time is cleared is due no longer, and is listed where posts without a time
+// are: by createdAt.
 func TestClearScheduledFor(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -92,8 +92,8 @@ func TestDispatchersSideBySide(t *testing.T) {
 	}
 }
 
-// Ensure an edit between the read and the write of a claim wins. The claim fails if the post was delayed, unscheduled or
-// deleted, and otherwise returns the edited post.
+// Ensure an edit between the read and the write of a claim wins. The claim fails if the post was
+// delayed, unscheduled or deleted, and otherwise returns the edited post.
 func TestEditWinsOverClaim(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

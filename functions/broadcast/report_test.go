@@ -12,7 +12,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// Ensure the post has the values of its report, and a repeated report with other values is a conflict.
+// Ensure the post has the values of its report, and a repeated report with other values is a
+// conflict.
 func TestReports(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -110,7 +111,8 @@ func TestReportLimits(t *testing.T) {
 	must(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_1", claimID, longest))
 }
 
-// Ensure posts whose dispatcher died are listed, oldest claim first, and only a report releases them.
+// Ensure posts whose dispatcher died are listed, oldest claim first, and only a report releases
+// them.
 func TestStuckPosts(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -8,8 +8,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Store keeps content plans, ideas, posts and channels. B stands for <company>#broadcast. A null value is `-` in a key, so that a
-// list over all values includes the records without one.
+// Store keeps content plans, ideas, posts and channels. B stands for <company>#broadcast. A null
+// value is `-` in a key, so that a list over all values includes the records without one.
 //
 //	access                      key                          index
 //	plans, one; all             B / plan#<id>                base; bounded, ordered in memory
@@ -24,9 +24,11 @@ import (
 //	posts, all                  B#posts                      GSI3
 //	channels, all               B / channel#<id>             base; bounded, ordered in memory
 //
-// Sort keys are createdAt#id for ideas and (scheduledFor ?? createdAt)#id for posts, inverted so that the newest comes first and
-// null last. A list of posts from one day to another, or earliest first, reads the same partitions with bounds, or backwards. Due posts are the partitions B#posts#<platform>#scheduled, read backwards from the earliest up to now. A scheduled
-// post without a time, which only an import can create, is there under its createdAt and is never due.
+// Sort keys are createdAt#id for ideas and (scheduledFor ?? createdAt)#id for posts, inverted so
+// that the newest comes first and null last. A list of posts from one day to another, or earliest
+// first, reads the same partitions with bounds, or backwards. Due posts are the partitions
+// B#posts#<platform>#scheduled, read backwards from the earliest up to now. A scheduled post
+// without a time, which only an import can create, is there under its createdAt and is never due.
 type Store struct {
 	Ideas ideaStore
 	Posts postStore
@@ -94,7 +96,8 @@ func part[T ~string](value *T) string {
 	return string(*value)
 }
 
-// parts returns the part of a key for the value of a filter. Without a filter it returns those of all values and of null.
+// parts returns the part of a key for the value of a filter. Without a filter it returns those of
+// all values and of null.
 func parts[T ~string](value *T, all []string) []string {
 	if value == nil {
 		return append(all, unset)
@@ -109,7 +112,8 @@ type ideaStore struct {
 	table *table.Client
 }
 
-// IdeaFilter filters a list of ideas. A nil field matches any value. PlanID must be a well-formed id.
+// IdeaFilter filters a list of ideas. A nil field matches any value. PlanID must be a well-formed
+// id.
 type IdeaFilter struct {
 	PlanID *string
 	Status *IdeaStatus
@@ -139,8 +143,9 @@ type postStore struct {
 	table *table.Client
 }
 
-// PostFilter filters and orders a list of posts. A nil field matches any value. IdeaID must be a well-formed id, From and Until
-// timestamps. They bound scheduledFor, or createdAt of a post without one, and include their own millisecond.
+// PostFilter filters and orders a list of posts. A nil field matches any value. IdeaID must be a
+// well-formed id, From and Until timestamps. They bound scheduledFor, or createdAt of a post
+// without one, and include their own millisecond.
 type PostFilter struct {
 	IdeaID      *string
 	Platform    *Platform
@@ -149,8 +154,8 @@ type PostFilter struct {
 	Order       PostOrder // empty: latest first
 }
 
-// List returns a page of posts as JSON texts, latest first unless the filter has another order. It reads no post outside From and
-// Until.
+// List returns a page of posts as JSON texts, latest first unless the filter has another order. It
+// reads no post outside From and Until.
 func (s postStore) List(ctx context.Context, companyID string, f PostFilter, after string, limit int) (table.Page[json.RawMessage], error) {
 	q := table.Query{After: after, Limit: limit, Descending: f.Order == OrderAscending} // the keys begin with the latest
 	q.From, q.Until = positions(f.From, f.Until)
@@ -182,7 +187,8 @@ func (f PostFilter) onTop() table.Filter {
 	return out
 }
 
-// Remove deletes an unsent post unless check returns an error, as table.Remove does. Returns fault.Conflict for a sent one.
+// Remove deletes an unsent post unless check returns an error, as table.Remove does. Returns
+// fault.Conflict for a sent one.
 func (s postStore) Remove(ctx context.Context, companyID, postID string, check func(Post) error) error {
 	return s.Store.Remove(ctx, companyID, postID, func(p Post) error {
 		if err := check(p); err != nil {

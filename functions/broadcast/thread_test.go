@@ -62,7 +62,8 @@ func TestThreadParts(t *testing.T) {
 	}
 }
 
-// Ensure the first and the last character of each narrow range weigh 1, and the characters before and after it 2.
+// Ensure the first and the last character of each narrow range weigh 1, and the characters before
+// and after it 2.
 func TestNarrowRanges(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -80,7 +81,8 @@ func TestNarrowRanges(t *testing.T) {
 	}
 }
 
-// Ensure an emoji of up to ten code points weighs 2, and what its characters weigh beyond, as a cluster may go on without end.
+// Ensure an emoji of up to ten code points weighs 2, and what its characters weigh beyond, as a
+// cluster may go on without end.
 func TestLongEmoji(t *testing.T) {
 	t.Parallel()
 	for cluster, want := range map[string]int{
@@ -95,8 +97,8 @@ func TestLongEmoji(t *testing.T) {
 	}
 }
 
-// Ensure of any text that the parts are its words in order, that none weighs too much or begins within a character, and that a text
-// has parts exactly when it weighs too much.
+// Ensure of any text that the parts are its words in order, that none weighs too much or begins
+// within a character, and that a text has parts exactly when it weighs too much.
 func FuzzThreadParts(f *testing.F) {
 	for _, seed := range []string{
 		"", " ", "hello", strings.Repeat("aé😀日 ", 100), strings.Repeat("日", 300), strings.Repeat("👩‍👩‍👧‍👦", 200), strings.Repeat("🇫🇷", 200), strings.Repeat("e\u0301", 300),

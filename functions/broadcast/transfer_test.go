@@ -24,7 +24,8 @@ func exported(t *testing.T, s *apitest.Service, name string) (lines []string) {
 	return lines
 }
 
-// Ensure an export imported into another company exports the same there, for fields that are set, null and empty.
+// Ensure an export imported into another company exports the same there, for fields that are set,
+// null and empty.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	const at, spelt = "2026-08-01T10:00:00+02:00", "2026-08-01T08:00:00.000Z"
@@ -93,7 +94,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Ensure an import replaces a record and its index entries, and the last record with an id in a batch wins.
+// Ensure an import replaces a record and its index entries, and the last record with an id in a
+// batch wins.
 func TestImportReplaces(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -130,7 +132,8 @@ func TestImportReplaces(t *testing.T) {
 	}
 }
 
-// Ensure the check of an import rejects records that cannot be stored or listed, and names the field.
+// Ensure the check of an import rejects records that cannot be stored or listed, and names the
+// field.
 func TestImportRefuses(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure the read units of a list do not grow with the number of records, for every combination of filters: 10 N records cost
-// the same as N. An idea has few posts, so their number stays the same.
+// Ensure the read units of a list do not grow with the number of records, for every combination of
+// filters: 10 N records cost the same as N. An idea has few posts, so their number stays the same.
 func TestReadUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -71,8 +71,9 @@ func TestReadUnits(t *testing.T) {
 	}
 }
 
-// Ensure the posts of some days cost the same however many there are on others, for every combination of filters, in either order, and
-// on a page in the middle: an agenda of a month reads this month.
+// Ensure the posts of some days cost the same however many there are on others, for every
+// combination of filters, in either order, and on a page in the middle: an agenda of a month reads
+// this month.
 func TestReadUnitsOfDays(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -127,8 +128,9 @@ func compareUnits(t *testing.T, name string, few, many *apitest.Service, list fu
 	}
 }
 
-// Ensure a list of records of usual size costs at most 30 read units at its default limit, however the records are distributed. A
-// page that comes from only one of the merged partitions needs a second round trip, but not more units.
+// Ensure a list of records of usual size costs at most 30 read units at its default limit, however
+// the records are distributed. A page that comes from only one of the merged partitions needs a
+// second round trip, but not more units.
 func TestDefaultListUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

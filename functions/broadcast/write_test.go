@@ -12,7 +12,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// nouns are the records that the API writes: the values of a new record, and an update that moves its index entries.
+// nouns are the records that the API writes: the values of a new record, and an update that moves
+// its index entries.
 var nouns = []struct {
 	noun, list, argument string
 	create, update       record
@@ -29,8 +30,8 @@ func merged(a, b record) record {
 	return out
 }
 
-// everywhere returns the ids in all lists of a kind of record: without a filter, and with every filter that an update changes. The first
-// list has the statuses, too.
+// everywhere returns the ids in all lists of a kind of record: without a filter, and with every
+// filter that an update changes. The first list has the statuses, too.
 func everywhere(t *testing.T, s *apitest.Service, key, list string) (lists [][]string) {
 	t.Helper()
 	filters := []record{{}}
@@ -52,7 +53,8 @@ func everywhere(t *testing.T, s *apitest.Service, key, list string) (lists [][]s
 	return lists
 }
 
-// Ensure of an update and two deletes at the same moment exactly one delete succeeds, and that nothing is left in any list.
+// Ensure of an update and two deletes at the same moment exactly one delete succeeds, and that
+// nothing is left in any list.
 func TestWriteRaces(t *testing.T) {
 	t.Parallel()
 	rounds := 100
@@ -95,8 +97,8 @@ func TestWriteRaces(t *testing.T) {
 	}
 }
 
-// Ensure a create, an update or a delete whose process dies at any call to the table leaves the old state or the new one in every list,
-// and that the same call again gives the new one, once.
+// Ensure a create, an update or a delete whose process dies at any call to the table leaves the old
+// state or the new one in every list, and that the same call again gives the new one, once.
 func TestWritesThroughDeaths(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

@@ -69,7 +69,8 @@ func listed(t *testing.T, s *apitest.Service, key string) map[string]map[string]
 	return out
 }
 
-// Ensure a new key has the requested name, scopes and expiry, and its record does not contain the secret.
+// Ensure a new key has the requested name, scopes and expiry, and its record does not contain the
+// secret.
 func TestCreateKey(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -156,7 +157,8 @@ func TestKeyGrantsOnlyItsScopes(t *testing.T) {
 	}
 }
 
-// Ensure both keys of a rotation work until the end of the overlap, a day by default, and a key can rotate itself.
+// Ensure both keys of a rotation work until the end of the overlap, a day by default, and a key can
+// rotate itself.
 func TestRotateKey(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -200,7 +202,8 @@ func wholeOrRange(seconds string) string {
 	return "body.overlapSeconds: must be between 0 and 2592000"
 }
 
-// Ensure a revoked key is rejected at once and keeps its record, a key can revoke itself, and revoking it twice is not_found.
+// Ensure a revoked key is rejected at once and keeps its record, a key can revoke itself, and
+// revoking it twice is not_found.
 func TestRevokeKey(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -312,8 +315,8 @@ func (s *seam) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure a key that is revoked while it creates or rotates a key creates none. Otherwise a thief could keep a new key after the
-// stolen one is revoked.
+// Ensure a key that is revoked while it creates or rotates a key creates none. Otherwise a thief
+// could keep a new key after the stolen one is revoked.
 func TestRevokedWhileGranting(t *testing.T) {
 	t.Parallel()
 	between := &seam{}
@@ -347,7 +350,8 @@ func TestRevokedWhileGranting(t *testing.T) {
 	}
 }
 
-// Ensure no secret appears in the log, in a record, or in any response except the one that issues it.
+// Ensure no secret appears in the log, in a record, or in any response except the one that issues
+// it.
 func TestSecretsAreShownOnce(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

@@ -48,12 +48,13 @@ func (s Store) Create(ctx context.Context, c Company) error {
 	return s.table.Insert(ctx, keysOf(c), c)
 }
 
-// Erase deletes every record of a company, in all areas: records, keys, snapshots, findings and stored responses. It returns how
-// many it deleted, by area, also when it fails. It scans the table, because records such as findings have partitions of their own.
-// Only the operator can call it, after the company's keys are refused.
+// Erase deletes every record of a company, in all areas: records, keys, snapshots, findings and
+// stored responses. It returns how many it deleted, by area, also when it fails. It scans the
+// table, because records such as findings have partitions of their own. Only the operator can call
+// it, after the company's keys are refused.
 //
-// The profile goes last. So a call that ends early leaves the company there, and the next call goes on. progress is called with the
-// number of deleted records; it may be nil.
+// The profile goes last. So a call that ends early leaves the company there, and the next call goes
+// on. progress is called with the number of deleted records; it may be nil.
 func (s Store) Erase(ctx context.Context, companyID string, progress func(deleted int)) (map[string]int, error) {
 	deleted := map[string]int{}
 	for {
@@ -133,8 +134,8 @@ func (s Store) scan(ctx context.Context, in *dynamodb.ScanInput, visit func(page
 	}
 }
 
-// All returns every company in the table. It scans the table, because no index covers more than one company. Only the operator
-// can call it: the roles of the functions do not allow scans.
+// All returns every company in the table. It scans the table, because no index covers more than one
+// company. Only the operator can call it: the roles of the functions do not allow scans.
 func (s Store) All(ctx context.Context) ([]Company, error) {
 	companies := []Company{}
 	in := &dynamodb.ScanInput{

@@ -67,7 +67,8 @@ func countMessages(n int) func(*testing.T, apitest.Response) {
 	}
 }
 
-// Ensure a response has exactly the fields of the specification, in its order, with any imported values.
+// Ensure a response has exactly the fields of the specification, in its order, with any imported
+// values.
 func TestBrandKitFields(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -84,7 +85,8 @@ func TestBrandKitFields(t *testing.T) {
 	}})
 }
 
-// Ensure the empty update creates a missing kit, and that an update that changes no value keeps updatedAt.
+// Ensure the empty update creates a missing kit, and that an update that changes no value keeps
+// updatedAt.
 func TestBrandKitUpdateWithoutChange(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -110,7 +112,8 @@ func TestBrandKitUpdateWithoutChange(t *testing.T) {
 	}
 }
 
-// Ensure no update is lost when another caller creates the kit between the read and the write of the first update.
+// Ensure no update is lost when another caller creates the kit between the read and the write of
+// the first update.
 func TestBrandKitCreatedMeanwhile(t *testing.T) {
 	t.Parallel()
 	s := start(t)

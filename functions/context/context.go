@@ -1,5 +1,6 @@
-// Package brand is the area context: a company's brand kit, content types and brand goals, which a writer needs. It is not called
-// context because its files need the standard library's package of that name.
+// Package brand is the area context: a company's brand kit, content types and brand goals, which a
+// writer needs. It is not called context because its files need the standard library's package of
+// that name.
 package brand
 
 import (

@@ -85,8 +85,8 @@ func TestScopes(t *testing.T) {
 	})
 }
 
-// Ensure the lists of the area do not mix record types, which share a partition, and that companies do not see each
-// other's records.
+// Ensure the lists of the area do not mix record types, which share a partition, and that companies
+// do not see each other's records.
 func TestKindsAndCompaniesAreApart(t *testing.T) {
 	t.Parallel()
 	s, other := start(t), start(t)
@@ -117,7 +117,8 @@ func TestKindsAndCompaniesAreApart(t *testing.T) {
 	}
 }
 
-// Ensure each read is one table call, and that reading a whole collection stays within its budget of read units.
+// Ensure each read is one table call, and that reading a whole collection stays within its budget
+// of read units.
 func TestReadUnits(t *testing.T) {
 	t.Parallel()
 	s := start(t)

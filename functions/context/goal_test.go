@@ -11,7 +11,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure goals are listed oldest first, null last, then by id, with exactly the specified fields in their order.
+// Ensure goals are listed oldest first, null last, then by id, with exactly the specified fields in
+// their order.
 func TestListGoals(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -114,8 +115,8 @@ func TestUpdateGoal(t *testing.T) {
 	s.Run(t, append(scenarios, apitest.EveryMove("update_context_goal", args, brand.GoalStatus("").Values())...))
 }
 
-// Ensure a deleted goal or content type is gone for every operation, and that a second delete is 404 like one of an id that
-// never existed.
+// Ensure a deleted goal or content type is gone for every operation, and that a second delete is
+// 404 like one of an id that never existed.
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -147,8 +148,9 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// Ensure a company can create 200 goals and 200 content types and no more, that a delete makes room again, that an import
-// is not bounded, and that the response to a create that came before the bound was reached is replayed after it.
+// Ensure a company can create 200 goals and 200 content types and no more, that a delete makes room
+// again, that an import is not bounded, and that the response to a create that came before the
+// bound was reached is replayed after it.
 func TestCollectionBounds(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -8,8 +8,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Store stores the brand kit of each company in the partition <company>#context. The kinds of the area are beside it; each is a
-// bounded collection: a list reads it whole and orders it in memory.
+// Store stores the brand kit of each company in the partition <company>#context. The kinds of the
+// area are beside it; each is a bounded collection: a list reads it whole and orders it in memory.
 //
 //	access                                    key
 //	brand kit: get, modify                    … / brandkit
@@ -30,13 +30,13 @@ func (s Store) Get(ctx context.Context, companyID string) (BrandKit, error) {
 	return table.Get[BrandKit](ctx, s.table, brandKitKey(companyID))
 }
 
-// brandKitTries bounds the attempts of Modify. Nothing deletes a kit, so a caller that loses the race to create
-// it finds the winner's kit on the second attempt.
+// brandKitTries bounds the attempts of Modify. Nothing deletes a kit, so a caller that loses the
+// race to create it finds the winner's kit on the second attempt.
 const brandKitTries = 3
 
-// Modify changes the company's brand kit by compare-and-set, and creates it when there is none. When two callers
-// find none, one creates the kit and the other changes it, so both changes are kept. It calls absent before it creates a
-// kit, and returns its error.
+// Modify changes the company's brand kit by compare-and-set, and creates it when there is none.
+// When two callers find none, one creates the kit and the other changes it, so both changes are
+// kept. It calls absent before it creates a kit, and returns its error.
 func (s Store) Modify(ctx context.Context, companyID string, change func(*BrandKit) error, absent func() error) (BrandKit, error) {
 	for range brandKitTries {
 		kit, err := table.Modify(ctx, s.table, brandKitKey(companyID), brandKitKeys, change)

@@ -63,7 +63,8 @@ func quoted(s string) string {
 	return string(text)
 }
 
-// Ensure an export that is imported into another company exports as the same records, except for companyId.
+// Ensure an export that is imported into another company exports as the same records, except for
+// companyId.
 func TestTransferRoundTrip(t *testing.T) {
 	t.Parallel()
 	s := start(t)

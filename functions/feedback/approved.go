@@ -8,17 +8,19 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// The posting step: a worker posts approved replies to their platform, and this service records the outcome. It has no
-// HTTP operations; workers call this package or the command `workspace approved`.
+// The posting step: a worker posts approved replies to their platform, and this service records the
+// outcome. It has no HTTP operations; workers call this package or the command `workspace
+// approved`.
 //
 //	Store.ApprovedReplies    lists the replies of a company that are ready
 //	Store.ClaimReply         locks one for this worker: approved → posting
 //	Store.ReportPosted       posting → posted
 //	Store.ReportReplyFailed  posting → failed; the API can approve the reply again
 //
-// The worker shows a person the text that ClaimReply returned, not the text that was listed before. While a reply is
-// posting, the API rejects changes to it with conflict, so the confirmed text is the approved text. A claim does not
-// expire; Store.StuckReplies lists old ones (see package claim). The worker decides which platforms accept replies.
+// The worker shows a person the text that ClaimReply returned, not the text that was listed before.
+// While a reply is posting, the API rejects changes to it with conflict, so the confirmed text is
+// the approved text. A claim does not expire; Store.StuckReplies lists old ones (see package
+// claim). The worker decides which platforms accept replies.
 
 // Posting is a feedback record with the claim on its reply.
 type Posting struct {
@@ -36,7 +38,8 @@ var replies = claim.Kind[Posting]{
 	},
 }
 
-// postable reports whether the reply can be claimed: it is approved and has a text. A reply can be approved without one.
+// postable reports whether the reply can be claimed: it is approved and has a text. A reply can be
+// approved without one.
 func (f Feedback) postable() bool {
 	return f.status() == ReplyStatusApproved && f.ReplyBody != nil && *f.ReplyBody != ""
 }
@@ -49,8 +52,8 @@ func (f Feedback) status() ReplyStatus {
 	return *f.ReplyStatus
 }
 
-// claim moves an approved reply to posting. A retry after a lost response finds its own claim and succeeds. Returns
-// conflict when the reply is not approved or has no text.
+// claim moves an approved reply to posting. A retry after a lost response finds its own claim and
+// succeeds. Returns conflict when the reply is not approved or has no text.
 func (p *Posting) claim(c claim.Claim) error {
 	switch {
 	case replies.Has(*p, c):
@@ -73,23 +76,24 @@ func (p *Posting) end(claimID string, to ReplyStatus) error {
 	return err
 }
 
-// ApprovedReplies returns at most limit feedback records whose reply is approved and has a text, lowest priority number
-// first. next is the position of the following page, empty at the end. See claim.Ready.
+// ApprovedReplies returns at most limit feedback records whose reply is approved and has a text,
+// lowest priority number first. next is the position of the following page, empty at the end. See
+// claim.Ready.
 func (s Store) ApprovedReplies(ctx context.Context, companyID, after string, limit int) (approved []Feedback, next string, err error) {
 	q := table.Query{Index: table.GSI4, Partitions: []string{queuePartition(companyID, ReplyStatusApproved)}, After: after}
 	position := func(f Feedback) string { return keysOf(f).GSI4.SK }
 	return claim.Ready(ctx, s.table, q, limit, position, func(f Feedback) (ready, more bool) { return f.postable(), true })
 }
 
-// StuckReplies returns the feedback whose reply was claimed at claimedBefore or earlier and not reported since, oldest
-// claim first. Its worker has probably died. See claim.Kind.Stuck.
+// StuckReplies returns the feedback whose reply was claimed at claimedBefore or earlier and not
+// reported since, oldest claim first. Its worker has probably died. See claim.Kind.Stuck.
 func (s Store) StuckReplies(ctx context.Context, companyID, claimedBefore string) ([]Posting, error) {
 	return replies.Stuck(ctx, s.table, companyID, claimedBefore)
 }
 
-// ClaimReply moves a reply from approved to posting and returns it with the id of the claim. The worker posts exactly the
-// returned text. Returns fault.ErrNotFound when there is no such feedback, and fault.Conflict when the reply is not
-// approved or has no text.
+// ClaimReply moves a reply from approved to posting and returns it with the id of the claim. The
+// worker posts exactly the returned text. Returns fault.ErrNotFound when there is no such feedback,
+// and fault.Conflict when the reply is not approved or has no text.
 //
 // After any other error the claim may or may not exist. If it does, StuckReplies lists the reply.
 func (s Store) ClaimReply(ctx context.Context, companyID, feedbackID string) (Posting, error) {
@@ -97,16 +101,16 @@ func (s Store) ClaimReply(ctx context.Context, companyID, feedbackID string) (Po
 	return replies.Change(ctx, s.table, companyID, feedbackID, func(p *Posting) error { return p.claim(c) })
 }
 
-// ReportPosted moves a reply from posting to posted. Returns fault.ErrNotFound when there is no such feedback, and
-// fault.Conflict when this claim no longer owns the reply: it was reported with another outcome, claimed again, or
-// replaced by an import. Repeating a report succeeds. A reply that was imported as posting has the empty claim id, and
-// its report cannot be repeated.
+// ReportPosted moves a reply from posting to posted. Returns fault.ErrNotFound when there is no
+// such feedback, and fault.Conflict when this claim no longer owns the reply: it was reported with
+// another outcome, claimed again, or replaced by an import. Repeating a report succeeds. A reply
+// that was imported as posting has the empty claim id, and its report cannot be repeated.
 func (s Store) ReportPosted(ctx context.Context, companyID, feedbackID, claimID string) (Posting, error) {
 	return replies.Change(ctx, s.table, companyID, feedbackID, func(p *Posting) error { return p.end(claimID, ReplyStatusPosted) })
 }
 
-// ReportReplyFailed moves a reply from posting to failed. The API can then edit and approve it again. Errors and repeated
-// reports are as for ReportPosted.
+// ReportReplyFailed moves a reply from posting to failed. The API can then edit and approve it
+// again. Errors and repeated reports are as for ReportPosted.
 func (s Store) ReportReplyFailed(ctx context.Context, companyID, feedbackID, claimID string) (Posting, error) {
 	return replies.Change(ctx, s.table, companyID, feedbackID, func(p *Posting) error { return p.end(claimID, ReplyStatusFailed) })
 }

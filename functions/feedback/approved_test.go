@@ -42,8 +42,9 @@ func statusOf(f feedback.Feedback) feedback.ReplyStatus {
 	return *f.ReplyStatus
 }
 
-// Ensure each transition of the posting step is allowed or rejected as specified, from every state, with the claim that
-// owns the reply, with another claim and with none; and that a rejected transition changes nothing.
+// Ensure each transition of the posting step is allowed or rejected as specified, from every state,
+// with the claim that owns the reply, with another claim and with none; and that a rejected
+// transition changes nothing.
 func TestPostingMoves(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -139,7 +140,8 @@ func TestPostingMoves(t *testing.T) {
 	}
 }
 
-// Ensure ApprovedReplies lists exactly the approved replies that have a text, lowest priority number first.
+// Ensure ApprovedReplies lists exactly the approved replies that have a text, lowest priority
+// number first.
 func TestApprovedReplies(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -177,7 +179,8 @@ func TestApprovedReplies(t *testing.T) {
 	}
 }
 
-// Ensure StuckReplies returns the replies without a claim first, then those with old claims, oldest claim first.
+// Ensure StuckReplies returns the replies without a claim first, then those with old claims, oldest
+// claim first.
 func TestStuckReplies(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -207,8 +210,8 @@ func TestStuckReplies(t *testing.T) {
 	}
 }
 
-// Ensure every transition returns not found for an unknown id and for an id of another company; and that an import
-// releases a claim.
+// Ensure every transition returns not found for an unknown id and for an id of another company; and
+// that an import releases a claim.
 func TestPostingNoSuchReply(t *testing.T) {
 	t.Parallel()
 	s, other := start(t), start(t, replied("approved", "Thanks"))

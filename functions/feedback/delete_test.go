@@ -13,7 +13,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// stored returns the sort keys of a company's records of the area whose sort key has this prefix: feedback# or ext#.
+// stored returns the sort keys of a company's records of the area whose sort key has this prefix:
+// feedback# or ext#.
 func stored(t *testing.T, s *apitest.Service, prefix string) []string {
 	t.Helper()
 	type key struct {
@@ -35,7 +36,8 @@ func remove(t *testing.T, s *apitest.Service, key, feedbackID string) apitest.Re
 	return s.Call(t, key, "delete_feedback", map[string]any{"feedbackId": feedbackID})
 }
 
-// Ensure a deleted record is gone from every read and list, in every state of its reply but posting.
+// Ensure a deleted record is gone from every read and list, in every state of its reply but
+// posting.
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -72,8 +74,9 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// Ensure a record that is pushed or imported again after its deletion is a new one, whether its id was derived or an
-// import's, and that a reference is deleted only when it leads to the deleted record.
+// Ensure a record that is pushed or imported again after its deletion is a new one, whether its id
+// was derived or an import's, and that a reference is deleted only when it leads to the deleted
+// record.
 func TestDeleteThenAgain(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -106,7 +109,8 @@ func TestDeleteThenAgain(t *testing.T) {
 	same(t, "imported after that", stored(t, s, ""), []string{"feedback#" + derived})
 	remove(t, s, key, derived)
 
-	// Two records of one review, as an earlier version imported them: the reference leads to the second.
+	// Two records of one review, as an earlier version imported them: the reference leads to the
+	// second.
 	importLines(t, s, s.CompanyID, `{"id":"fbk_one","source":"reddit","externalId":"A"}`)
 	reference := stored(t, s, "ext#")[0]
 	if err := s.Table.Delete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "feedback"), SK: reference}}); err != nil {
@@ -120,7 +124,8 @@ func TestDeleteThenAgain(t *testing.T) {
 	same(t, "a push of the one that is left", pushed(t, s, key, sent), counts{1, 0, 1})
 	remove(t, s, key, "fbk_two")
 
-	// A record without a source has no reference, and one that an import gave another identity has two.
+	// A record without a source has no reference, and one that an import gave another identity has
+	// two.
 	importLines(t, s, s.CompanyID, `{"id":"fbk_none","externalId":"A"}`, `{"id":"fbk_moved","source":"reddit","externalId":"B"}`)
 	importLines(t, s, s.CompanyID, `{"id":"fbk_moved","source":"reddit","externalId":"C"}`)
 	remove(t, s, key, "fbk_none")
@@ -128,8 +133,8 @@ func TestDeleteThenAgain(t *testing.T) {
 	same(t, "pushes of both identities", pushed(t, s, key, `{"source":"reddit","externalId":"B"}`, `{"source":"reddit","externalId":"C"}`), counts{2, 2, 0})
 }
 
-// Ensure a deletion whose process dies at any call to the table leaves the record with its reference or neither, and that the
-// same call again ends it.
+// Ensure a deletion whose process dies at any call to the table leaves the record with its
+// reference or neither, and that the same call again ends it.
 func TestDeleteThroughDeaths(t *testing.T) {
 	t.Parallel()
 	faults := &apitest.Mortal{}
@@ -165,8 +170,9 @@ func TestDeleteThroughDeaths(t *testing.T) {
 	}
 }
 
-// Ensure a deletion that races with an edit of the reply, a push of the same review, a claim of the posting step or
-// another deletion leaves the record whole or gone, and that a reply that a worker may be posting is never deleted.
+// Ensure a deletion that races with an edit of the reply, a push of the same review, a claim of the
+// posting step or another deletion leaves the record whole or gone, and that a reply that a worker
+// may be posting is never deleted.
 func TestDeleteRaces(t *testing.T) {
 	t.Parallel()
 	rounds := 100

@@ -54,7 +54,8 @@ func choices[T interface {
 	return out
 }
 
-// combinations calls visit with every combination of source, sentiment and reply status, null included.
+// combinations calls visit with every combination of source, sentiment and reply status, null
+// included.
 func combinations(visit func(*feedback.Source, *feedback.Sentiment, *feedback.ReplyStatus)) {
 	for _, source := range choices[feedback.Source]() {
 		for _, sentiment := range choices[feedback.Sentiment]() {
@@ -65,7 +66,8 @@ func combinations(visit func(*feedback.Source, *feedback.Sentiment, *feedback.Re
 	}
 }
 
-// mixed returns one record of each combination, with priorities and times that repeat, are negative, zero and null.
+// mixed returns one record of each combination, with priorities and times that repeat, are
+// negative, zero and null.
 func mixed() (records []feedback.Feedback) {
 	priorities := []*int64{nil, new(int64(2)), new(int64(-1)), new(int64(2)), new(int64(10)), new(int64(0))}
 	times := []*string{new("2026-03-01T00:00:00.000Z"), nil, new("2026-03-01T00:00:00.001Z"), new("1969-12-31T23:59:59.000Z")}
@@ -79,8 +81,8 @@ func mixed() (records []feedback.Feedback) {
 	return records
 }
 
-// expected is a second implementation of the list: the records that match the filters, by priority, then by newest
-// postedAt, then by id, null last.
+// expected is a second implementation of the list: the records that match the filters, by priority,
+// then by newest postedAt, then by id, null last.
 func expected(records []feedback.Feedback, source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) (ids []string) {
 	var kept []feedback.Feedback
 	for _, f := range records {
@@ -183,8 +185,8 @@ func busyKeys(t *testing.T, s *apitest.Service) func() string {
 	}
 }
 
-// Ensure every combination of filters returns exactly the matching records, in the list's order, each exactly once, with
-// null values and ties.
+// Ensure every combination of filters returns exactly the matching records, in the list's order,
+// each exactly once, with null values and ties.
 func TestListEveryFilter(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -215,7 +217,8 @@ func TestListOneAtATime(t *testing.T) {
 	}
 }
 
-// Ensure records that are added or moved between two pages do not affect the others: each is returned exactly once.
+// Ensure records that are added or moved between two pages do not affect the others: each is
+// returned exactly once.
 func TestListWhileRecordsChange(t *testing.T) {
 	t.Parallel()
 	ranked := func(n int) feedback.Feedback {
@@ -288,7 +291,8 @@ func TestGet(t *testing.T) {
 	})
 }
 
-// Ensure unknown and malformed ids, and ids of other companies or record types, all get the same not_found response.
+// Ensure unknown and malformed ids, and ids of other companies or record types, all get the same
+// not_found response.
 func TestNotFound(t *testing.T) {
 	t.Parallel()
 	s := start(t, review(1))

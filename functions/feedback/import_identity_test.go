@@ -11,8 +11,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure an import of a review that is stored under another id replaces the stored record and keeps its id, whichever of the two
-// ids is derived. So an old export can be restored beside a running feed, and no review is there twice.
+// Ensure an import of a review that is stored under another id replaces the stored record and keeps
+// its id, whichever of the two ids is derived. So an old export can be restored beside a running
+// feed, and no review is there twice.
 func TestImportReplacesTheReviewItself(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -52,8 +53,9 @@ func (b *between) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure of a review there is one record when it is imported, under an id of its own or the derived one, while another caller
-// pushes it, imports it under an id of its own, or deletes what was stored: before any call of either.
+// Ensure of a review there is one record when it is imported, under an id of its own or the derived
+// one, while another caller pushes it, imports it under an id of its own, or deletes what was
+// stored: before any call of either.
 func TestImportOfAReviewBesideWriters(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

@@ -41,7 +41,8 @@ func posted() (records []feedback.Feedback) {
 	return records
 }
 
-// newest returns the ids of the records that are in a range of days and have the values of the other filters, newest first.
+// newest returns the ids of the records that are in a range of days and have the values of the
+// other filters, newest first.
 func newest(records []feedback.Feedback, from, to string, f feedback.Filter) (ids []string) {
 	matching := slices.DeleteFunc(slices.Clone(records), func(r feedback.Feedback) bool {
 		return r.PostedAt == nil || from != "" && *r.PostedAt < from || to != "" && (*r.PostedAt)[:len("2006-01-02")] > to ||
@@ -67,7 +68,8 @@ func fillPosted(t *testing.T, s *apitest.Service) {
 	}
 }
 
-// forget removes what the index by posted day has of the company, as if an older version had stored its records.
+// forget removes what the index by posted day has of the company, as if an older version had stored
+// its records.
 func forget(t *testing.T, s *apitest.Service, records ...feedback.Feedback) {
 	t.Helper()
 	key := func(sk string) table.Key { return table.Key{PK: table.Partition(s.CompanyID, "feedback"), SK: sk} }
@@ -105,9 +107,9 @@ func indexed(t *testing.T, s *apitest.Service) (n int) {
 	return n
 }
 
-// Ensure a list of posted days has exactly the records of these days that have the values of the other filters, newest first,
-// at the bounds of days, with any limit, whether the index is complete, has nothing or only a part; and that a record
-// without postedAt is in no range.
+// Ensure a list of posted days has exactly the records of these days that have the values of the
+// other filters, newest first, at the bounds of days, with any limit, whether the index is
+// complete, has nothing or only a part; and that a record without postedAt is in no range.
 func TestListPosted(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -151,7 +153,8 @@ func TestListPosted(t *testing.T) {
 	check("with the index", most)
 }
 
-// Ensure the days of the list are checked, as bounds of the record's time in UTC, and that a cursor belongs to its days.
+// Ensure the days of the list are checked, as bounds of the record's time in UTC, and that a cursor
+// belongs to its days.
 func TestListPostedInput(t *testing.T) {
 	t.Parallel()
 	records := posted()
@@ -187,8 +190,9 @@ func TestListPostedInput(t *testing.T) {
 	})
 }
 
-// Ensure the whole life of the index: a company from before it, a list that reads everything, a fill that dies at any call to
-// the table and goes on, writes of every kind meanwhile, and then a list that reads only the index.
+// Ensure the whole life of the index: a company from before it, a list that reads everything, a
+// fill that dies at any call to the table and goes on, writes of every kind meanwhile, and then a
+// list that reads only the index.
 func TestFillPosted(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -278,7 +282,8 @@ func TestFillPosted(t *testing.T) {
 	}
 }
 
-// Ensure filling races with edits, pushes and deletions of the same records without a wrong or a missing entry.
+// Ensure filling races with edits, pushes and deletions of the same records without a wrong or a
+// missing entry.
 func TestFillPostedRaces(t *testing.T) {
 	t.Parallel()
 	rounds := 10
@@ -327,8 +332,8 @@ func TestFillPostedRaces(t *testing.T) {
 	}
 }
 
-// Ensure a company whose index is complete is checked once more on demand: entries that an older version left wrong are
-// corrected, and meanwhile the list does without the index.
+// Ensure a company whose index is complete is checked once more on demand: entries that an older
+// version left wrong are corrected, and meanwhile the list does without the index.
 func TestFillPostedAgain(t *testing.T) {
 	t.Parallel()
 	records := posted()
@@ -374,8 +379,8 @@ func TestFillPostedAgain(t *testing.T) {
 	}
 }
 
-// Ensure a list of posted days reads what it returns: units do not grow with what is outside of its days, and with a filter
-// they grow only with what the days have.
+// Ensure a list of posted days reads what it returns: units do not grow with what is outside of its
+// days, and with a filter they grow only with what the days have.
 func TestListPostedUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -426,7 +431,8 @@ func (f *refused) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// Ensure the index is not marked as complete when a record could not be put into it, and that the next call goes on.
+// Ensure the index is not marked as complete when a record could not be put into it, and that the
+// next call goes on.
 func TestFillPostedRefused(t *testing.T) {
 	t.Parallel()
 	faults := &refused{}

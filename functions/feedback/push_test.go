@@ -60,8 +60,8 @@ const (
 	later     = "2026-08-11T09:31:00.000Z"
 )
 
-// Ensure a pushed record is created with the defaults and a derived id, that a later push changes what it sends and keeps
-// the rest, that null clears, and that what changes nothing is not written.
+// Ensure a pushed record is created with the defaults and a derived id, that a later push changes
+// what it sends and keeps the rest, that null clears, and that what changes nothing is not written.
 func TestPush(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -136,7 +136,8 @@ func TestPushKeepsTheReply(t *testing.T) {
 	}
 }
 
-// Ensure an invalid record, alone or with what is stored, refuses the whole push, with every problem, and stores nothing.
+// Ensure an invalid record, alone or with what is stored, refuses the whole push, with every
+// problem, and stores nothing.
 func TestPushRejectsAll(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -198,8 +199,8 @@ func TestPushRejectsAll(t *testing.T) {
 	same(t, "as many as there may be", pushed(t, s, key, slices.Repeat([]string{good}, 100)...), counts{1, 1, 0})
 }
 
-// Ensure a push finds a record that was imported under an id of its own, also after the import gave ids other identities,
-// and that an import without an id means the record that a push means.
+// Ensure a push finds a record that was imported under an id of its own, also after the import gave
+// ids other identities, and that an import without an id means the record that a push means.
 func TestPushFindsImportedRecords(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -221,7 +222,8 @@ func TestPushFindsImportedRecords(t *testing.T) {
 	same(t, "a push", pushed(t, s, key, `{"source":"reddit","externalId":"A","title":"2"}`, `{"source":"reddit","externalId":"B","title":"2"}`), counts{2, 1, 1})
 	same(t, "titles", titles(), map[string]string{"fbk_a B": "2", "fbk_none A": "", derivedID(t, s, key, "A") + " A": "2", derived + " D": "1"})
 
-	// The id derived from D becomes E: a push of D creates another record, and the next one finds it.
+	// The id derived from D becomes E: a push of D creates another record, and the next one finds
+	// it.
 	importLines(t, s, s.CompanyID, `{"id":"`+derived+`","source":"reddit","externalId":"E"}`)
 	same(t, "a push", pushed(t, s, key, `{"source":"reddit","externalId":"D","title":"3"}`, `{"source":"reddit","externalId":"E","title":"3"}`), counts{2, 1, 1})
 	same(t, "a push", pushed(t, s, key, `{"source":"reddit","externalId":"D","title":"4"}`, `{"source":"reddit","externalId":"E","title":"4"}`), counts{2, 0, 2})
@@ -249,8 +251,8 @@ func derivedID(t *testing.T, s *apitest.Service, key, externalID string) string 
 	return all(t, other)[0]["id"].(string)
 }
 
-// Ensure concurrent pushes of one review, some of which are new to all, create one record, lose no property, and count one
-// creation.
+// Ensure concurrent pushes of one review, some of which are new to all, create one record, lose no
+// property, and count one creation.
 func TestPushConcurrently(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -283,8 +285,9 @@ func TestPushConcurrently(t *testing.T) {
 	}
 }
 
-// Ensure a push whose process dies at any call to the table is completed by sending it again, with its Idempotency-Key or
-// without, that another push with that key is 400 and stores nothing, and that no review ever has two records.
+// Ensure a push whose process dies at any call to the table is completed by sending it again, with
+// its Idempotency-Key or without, that another push with that key is 400 and stores nothing, and
+// that no review ever has two records.
 func TestPushThroughDeaths(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -337,8 +340,8 @@ func TestPushThroughDeaths(t *testing.T) {
 	}
 }
 
-// Ensure that of twelve different pushes with one Idempotency-Key at the same moment one is accepted, and that the others
-// store nothing.
+// Ensure that of twelve different pushes with one Idempotency-Key at the same moment one is
+// accepted, and that the others store nothing.
 func TestRefusedPushStoresNothing(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -369,7 +372,8 @@ func TestRefusedPushStoresNothing(t *testing.T) {
 	}
 }
 
-// Ensure a push fails when a record was created meanwhile and cannot be read then: it is not stored with what was pushed.
+// Ensure a push fails when a record was created meanwhile and cannot be read then: it is not stored
+// with what was pushed.
 func TestPushCannotReadAgain(t *testing.T) {
 	t.Parallel()
 	faults := &overtaken{}
@@ -383,7 +387,8 @@ func TestPushCannotReadAgain(t *testing.T) {
 	}
 }
 
-// overtaken is a transport that calls before once, ahead of the first transaction since it was set, and fails every read after that.
+// overtaken is a transport that calls before once, ahead of the first transaction since it was set,
+// and fails every read after that.
 type overtaken struct {
 	once   sync.Once
 	late   atomic.Bool

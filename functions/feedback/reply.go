@@ -9,7 +9,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// ReplyStatus is the state of a reply. The transitions are in scripts/docs/reference/states.md#replies.
+// ReplyStatus is the state of a reply. The transitions are in
+// scripts/docs/reference/states.md#replies.
 type ReplyStatus string
 
 // The statuses of a reply. Only the posting step (approved.go) sets posting, posted and failed.
@@ -52,9 +53,9 @@ func (s service) updateFeedbackReply(ctx context.Context, caller api.Caller, in 
 	return s.store.Modify(ctx, caller.CompanyID, in.FeedbackID, in.reply)
 }
 
-// reply applies an update of the reply. A null status counts as none. The empty update succeeds in every state. While the
-// reply is posting or posted, any other update is a conflict, even one with the stored values: its caller assumes that
-// the reply can still change.
+// reply applies an update of the reply. A null status counts as none. The empty update succeeds in
+// every state. While the reply is posting or posted, any other update is a conflict, even one with
+// the stored values: its caller assumes that the reply can still change.
 func (in *updateFeedbackReplyInput) reply(f *Feedback) error {
 	if err := in.Condition.Check(*f); err != nil {
 		return err

@@ -25,8 +25,8 @@ func replied(status feedback.ReplyStatus, body string) feedback.Feedback {
 	return f
 }
 
-// Ensure each transition of a reply through the API is allowed or rejected as specified: from each status, to each status,
-// with the text unchanged, changed or omitted.
+// Ensure each transition of a reply through the API is allowed or rejected as specified: from each
+// status, to each status, with the text unchanged, changed or omitted.
 func TestReplyMoves(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -88,8 +88,8 @@ func values() (out []feedback.ReplyStatus) {
 	return out
 }
 
-// Ensure a reply that is approved without a text is in no posting queue, whatever took its text, and its first text takes it to
-// draft.
+// Ensure a reply that is approved without a text is in no posting queue, whatever took its text,
+// and its first text takes it to draft.
 func TestApprovedWithoutText(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"null", `""`} {
@@ -179,8 +179,8 @@ func TestReplyMovesBetweenLists(t *testing.T) {
 	}
 }
 
-// Ensure a concurrent edit and claim cannot both succeed: either the claim gets the approved text, or it finds a draft and
-// fails.
+// Ensure a concurrent edit and claim cannot both succeed: either the claim gets the approved text,
+// or it finds a draft and fails.
 func TestReplyRace(t *testing.T) {
 	t.Parallel()
 	s := start(t)

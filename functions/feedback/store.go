@@ -8,10 +8,10 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Store stores feedback in the partition <company>#feedback, under the sort key feedback#<id>. A reference from source and
-// externalId to a record is under ext#<digest> (store_push.go); whatever deletes a record deletes its reference. The index partitions have
-// the same prefix. The sort key of every index is priority#postedAt#id: lower priorities first, newer times first, null
-// last.
+// Store stores feedback in the partition <company>#feedback, under the sort key feedback#<id>. A
+// reference from source and externalId to a record is under ext#<digest> (store_push.go); whatever
+// deletes a record deletes its reference. The index partitions have the same prefix. The sort key
+// of every index is priority#postedAt#id: lower priorities first, newer times first, null last.
 //
 //	access                       index  partition                                  queries in parallel
 //	get, reply, export           base   …                                          1
@@ -22,11 +22,13 @@ import (
 //	list posted days             GSI5   …#posted#waiting, …#posted#settled         2; 1 with replyStatus
 //	is GSI5 complete             base   … / index#posted                           1, beside the list
 //
-// Every combination of filters is a key, so a page reads only what it returns, from each partition that it merges. A null
-// source or sentiment has a partition of its own. GSI2 and GSI4 are sparse: no filter value matches a null replyStatus.
+// Every combination of filters is a key, so a page reads only what it returns, from each partition
+// that it merges. A null source or sentiment has a partition of its own. GSI2 and GSI4 are sparse:
+// no filter value matches a null replyStatus.
 //
-// With posted days the sort key is postedAt#id, newest first, and the other filters drop what the range has beside them: a
-// record has one key for each index, so there is none left for every combination. GSI5 lacks records without postedAt.
+// With posted days the sort key is postedAt#id, newest first, and the other filters drop what the
+// range has beside them: a record has one key for each index, so there is none left for every
+// combination. GSI5 lacks records without postedAt.
 type Store struct{ table *table.Client }
 
 // NewStore returns a store over the table.
@@ -94,7 +96,8 @@ func part[T ~string](value *T) string {
 	return string(*value)
 }
 
-// parts returns the key parts that match a filter: its value, or all values and null when it is not set.
+// parts returns the key parts that match a filter: its value, or all values and null when it is not
+// set.
 func parts[T interface {
 	~string
 	Values() []string

@@ -21,7 +21,8 @@ func Transfers(t *table.Client) []transfer.Type {
 	return []transfer.Type{transfer.Existing(records, NewStore(t).exist, NewStore(t).add)}
 }
 
-// checkFeedback returns the problem of a mention with a rating, and gives a record without a reply the status none.
+// checkFeedback returns the problem of a mention with a rating, and gives a record without a reply
+// the status none.
 func checkFeedback(f *Feedback) (problems []string) {
 	if f.ReplyStatus == nil {
 		f.ReplyStatus = new(ReplyStatusNone)
@@ -32,7 +33,8 @@ func checkFeedback(f *Feedback) (problems []string) {
 	return append(problems, transfer.CheckSize(f)...)
 }
 
-// claimsOf returns the identity, which has one id in a file: which id it gets would depend on the order of the writes.
+// claimsOf returns the identity, which has one id in a file: which id it gets would depend on the
+// order of the writes.
 func claimsOf(f Feedback) []transfer.Claim {
 	who, ok := identityOf(f)
 	if !ok {
@@ -41,7 +43,8 @@ func claimsOf(f Feedback) []transfer.Claim {
 	return []transfer.Claim{{Text: "source " + string(who.source) + " with externalId " + who.externalID, Owner: f.ID}}
 }
 
-// exist reports for each record whether one with its id, or with its source and externalId, is stored.
+// exist reports for each record whether one with its id, or with its source and externalId, is
+// stored.
 func (s Store) exist(ctx context.Context, companyID string, records []Feedback) ([]bool, error) {
 	exist, err := transfer.ByKey(s.table, func(companyID string, f Feedback) table.Key { return feedbackKey(companyID, f.ID) })(ctx, companyID, records)
 	if err != nil {
@@ -69,7 +72,8 @@ func (s Store) exist(ctx context.Context, companyID string, records []Feedback) 
 	return exist, nil
 }
 
-// DeriveID implements transfer.Derived: a line without an id is the record that a push of its source and externalId means.
+// DeriveID implements transfer.Derived: a line without an id is the record that a push of its
+// source and externalId means.
 func (f *Feedback) DeriveID() (problem string) {
 	who, ok := identityOf(*f)
 	if !ok {
@@ -79,13 +83,13 @@ func (f *Feedback) DeriveID() (problem string) {
 	return ""
 }
 
-// importTriesMax bounds how often the write of imported records starts again, because others created or deleted records of the
-// same identities.
+// importTriesMax bounds how often the write of imported records starts again, because others
+// created or deleted records of the same identities.
 const importTriesMax = 16
 
-// Import replaces records, whatever is stored, and writes the references by which pushes find records with ids of their own. A
-// record whose identity is stored under another id replaces that one, under that id. That it is not stored under yet another one
-// is a condition of the write.
+// Import replaces records, whatever is stored, and writes the references by which pushes find
+// records with ids of their own. A record whose identity is stored under another id replaces that
+// one, under that id. That it is not stored under yet another one is a condition of the write.
 func (s Store) Import(ctx context.Context, companyID string, records []Feedback) error {
 	left := slices.Clone(records)
 	for n := range left {
@@ -108,7 +112,8 @@ func (s Store) Import(ctx context.Context, companyID string, records []Feedback)
 	return table.ErrContended
 }
 
-// importUnits returns the writes of records, and the records with the ids that they are stored under.
+// importUnits returns the writes of records, and the records with the ids that they are stored
+// under.
 func (s Store) importUnits(ctx context.Context, companyID string, records []Feedback) (units []table.Unit, kept []Feedback, err error) {
 	var identities []identity
 	for _, f := range records {
@@ -151,8 +156,8 @@ func (i identity) values() table.Item {
 	return table.Item{":source": table.String(string(i.source)), ":external": table.String(i.externalID)}
 }
 
-// importWrites returns the writes of a record under an id. The conditions are that its identity has no record under another one:
-// neither the derived id, nor the one in its reference.
+// importWrites returns the writes of a record under an id. The conditions are that its identity has
+// no record under another one: neither the derived id, nor the one in its reference.
 func (s Store) importWrites(f Feedback, who identity, stored found) []table.Write {
 	derived := who.feedbackID()
 	if f.ID == derived {
@@ -178,7 +183,8 @@ func (s Store) checkReference(companyID string, who identity, astray string) tab
 // addersMax bounds the concurrent writes of one add.
 const addersMax = 8
 
-// add stores records whose identity the company does not have, and returns how many it skipped because it has them now.
+// add stores records whose identity the company does not have, and returns how many it skipped
+// because it has them now.
 func (s Store) add(ctx context.Context, companyID string, records []Feedback, _ transfer.File) (skipped int, err error) {
 	var found atomic.Int64
 	records = transfer.LastWins(records, func(f Feedback) string { return f.ID })
@@ -205,8 +211,8 @@ func (s Store) add(ctx context.Context, companyID string, records []Feedback, _ 
 	return int(found.Load()), err
 }
 
-// addWrites returns the writes that store a record and its reference if there is none under its id or with its identity. alone
-// also requires that the identity has no reference.
+// addWrites returns the writes that store a record and its reference if there is none under its id
+// or with its identity. alone also requires that the identity has no reference.
 func (s Store) addWrites(f Feedback, alone bool) []table.Write {
 	writes := []table.Write{s.table.WriteNew(keysOf(f), f)}
 	who, ok := identityOf(f)

@@ -42,8 +42,8 @@ func export(t *testing.T, s *apitest.Service, companyID string) (lines []string)
 	return lines
 }
 
-// Ensure an export that is imported into another company exports as the same records, except for companyId and for a
-// replyStatus of null, which an older release stored: it becomes none.
+// Ensure an export that is imported into another company exports as the same records, except for
+// companyId and for a replyStatus of null, which an older release stored: it becomes none.
 func TestTransferRoundTrip(t *testing.T) {
 	t.Parallel()
 	records := mixed()
@@ -64,7 +64,8 @@ func TestTransferRoundTrip(t *testing.T) {
 	}
 }
 
-// Ensure an import replaces a record completely: all fields and its place in every list. The last record of an id wins.
+// Ensure an import replaces a record completely: all fields and its place in every list. The last
+// record of an id wins.
 func TestTransferReplaces(t *testing.T) {
 	t.Parallel()
 	s := start(t)

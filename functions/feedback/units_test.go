@@ -17,7 +17,8 @@ var (
 	spreadReplies = map[feedback.ReplyStatus]int{"none": 60, "posted": 25, "needs_review": 5, "draft": 4, "approved": 2, "failed": 1, "skipped": 1, "": 2}
 )
 
-// pick returns the value of the n-th record for a distribution. Different strides make the filters independent.
+// pick returns the value of the n-th record for a distribution. Different strides make the filters
+// independent.
 func pick[T interface {
 	~string
 	Values() []string
@@ -35,8 +36,8 @@ func pick[T interface {
 	panic("the shares do not sum to 100")
 }
 
-// grown returns n records with the usual distribution. A record has about 650 bytes with its keys. So three records, a
-// page of two and one to detect a next page, cost half a read unit.
+// grown returns n records with the usual distribution. A record has about 650 bytes with its keys.
+// So three records, a page of two and one to detect a next page, cost half a read unit.
 func grown(n int) (records []feedback.Feedback) {
 	for i := range n {
 		f := review(i)
@@ -47,8 +48,8 @@ func grown(n int) (records []feedback.Feedback) {
 	return records
 }
 
-// Ensure the cost of a list does not grow with the company: for every combination of filters, read units and table calls
-// are the same with N and with 10 N records.
+// Ensure the cost of a list does not grow with the company: for every combination of filters, read
+// units and table calls are the same with N and with 10 N records.
 func TestListUnitsAreFlat(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -85,7 +86,8 @@ func TestListUnitsOfRareValues(t *testing.T) {
 	})
 }
 
-// partitionsOf returns how many index partitions a list merges: four for a filter that is not set, null included.
+// partitionsOf returns how many index partitions a list merges: four for a filter that is not set,
+// null included.
 func partitionsOf(f feedback.Filter) int {
 	n := 1
 	if f.Source == nil && f.Sentiment == nil {
@@ -113,9 +115,9 @@ func describe(f feedback.Filter) string {
 	return fmt.Sprintf("source=%s sentiment=%s replyStatus=%s", orElse(f.Source, ""), orElse(f.Sentiment, ""), orElse(f.ReplyStatus, ""))
 }
 
-// Ensure no list costs more than 30 read units at its default limit, with records of usual size (about 1.6 kB with their
-// keys), however they are distributed over the filters. When one of the merged partitions fills a page alone, the list
-// takes a second round trip instead of more units.
+// Ensure no list costs more than 30 read units at its default limit, with records of usual size
+// (about 1.6 kB with their keys), however they are distributed over the filters. When one of the
+// merged partitions fills a page alone, the list takes a second round trip instead of more units.
 func TestDefaultListUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -161,7 +163,8 @@ func TestDefaultListUnits(t *testing.T) {
 	}
 }
 
-// Ensure a list of posted days with other filters passes the records that do not match in few calls, however small the page.
+// Ensure a list of posted days with other filters passes the records that do not match in few
+// calls, however small the page.
 func TestListPostedCalls(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

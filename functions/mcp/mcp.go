@@ -1,4 +1,5 @@
-// Package mcp is the Lambda function that serves the operations of all areas as MCP tools for agents.
+// Package mcp is the Lambda function that serves the operations of all areas as MCP tools for
+// agents.
 package mcp
 
 import (

@@ -21,7 +21,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Ensure every tool equals its committed snapshot, so that a review shows every change of what agents see.
+// Ensure every tool equals its committed snapshot, so that a review shows every change of what
+// agents see.
 func TestToolsAreAsCommitted(t *testing.T) {
 	t.Parallel()
 	const mend = "run go run ./scripts/gen"
@@ -58,9 +59,9 @@ func indented(t *testing.T, v any) []byte {
 	return out.Bytes()
 }
 
-// Ensure every operation is a tool except those that return a secret, and that the name, description, annotations and
-// arguments of a tool match its operation. The input schema must be an object without alternatives at the top, which every client
-// accepts.
+// Ensure every operation is a tool except those that return a secret, and that the name,
+// description, annotations and arguments of a tool match its operation. The input schema must be an
+// object without alternatives at the top, which every client accepts.
 func TestToolsAreTheOperations(t *testing.T) {
 	t.Parallel()
 	operations := offered()
@@ -106,8 +107,9 @@ func TestToolsAreTheOperations(t *testing.T) {
 	}
 }
 
-// Ensure the hints of every tool say what its verb does to stored values, so that clients ask before they call it and repeat it only
-// when that changes nothing more. The other hints of a tool that only reads mean nothing, so it has none.
+// Ensure the hints of every tool say what its verb does to stored values, so that clients ask
+// before they call it and repeat it only when that changes nothing more. The other hints of a tool
+// that only reads mean nothing, so it has none.
 func TestAnnotations(t *testing.T) {
 	t.Parallel()
 	const reads = `{"readOnlyHint":true,"openWorldHint":false}`
@@ -133,13 +135,15 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
-// Sizes of the list of tools, in bytes of JSON: of all tools, and of those that a key with the scopes of one area sees.
+// Sizes of the list of tools, in bytes of JSON: of all tools, and of those that a key with the
+// scopes of one area sees.
 const (
 	allBytesMax  = 62_000
 	areaBytesMax = 18_000
 )
 
-// Ensure the list of tools leaves room in a model's context. go test -v prints the bytes of every tool and area.
+// Ensure the list of tools leaves room in a model's context. go test -v prints the bytes of every
+// tool and area.
 func TestSizes(t *testing.T) {
 	t.Parallel()
 	operations := offered()
@@ -176,8 +180,9 @@ func TestSizes(t *testing.T) {
 // httpWords are of a request over HTTP, which a model never sees.
 var httpWords = regexp.MustCompile(`\b(HTTP|PATCH|POST|GET|PUT|DELETE|If-Match|Idempotency-Key|[45][0-9]{2}|(?i:path|query|headers?|endpoints?|status code))\b|\bbody\.`)
 
-// Ensure every tool says in sentences what it does, and every argument what it means, in words that a model can act on: an id names the
-// tool that lists it, what null clears says so, and nothing speaks of HTTP.
+// Ensure every tool says in sentences what it does, and every argument what it means, in words that
+// a model can act on: an id names the tool that lists it, what null clears says so, and nothing
+// speaks of HTTP.
 func TestTexts(t *testing.T) {
 	t.Parallel()
 	operations := offered()
@@ -211,7 +216,8 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// texts returns what is wrong with the descriptions of arguments, those of the records in a list included.
+// texts returns what is wrong with the descriptions of arguments, those of the records in a list
+// included.
 func texts(of string, s *jsonschema.Schema, lists, ids map[string]bool) (out []string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		p, at := s.Properties[name], of+name

@@ -10,8 +10,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// whyNoPoints says to an agent why a list of points is empty: there is no such metric, the metric has other grains, its weeks
-// are not computed, or its points are outside the window.
+// whyNoPoints says to an agent why a list of points is empty: there is no such metric, the metric
+// has other grains, its weeks are not computed, or its points are outside the window.
 func (s service) whyNoPoints(ctx context.Context, caller api.Caller, in listPointsInput) (string, error) {
 	known, err := s.store.Definitions(ctx, caller.CompanyID, namesOf(in.MetricKey))
 	if err != nil {
@@ -53,8 +53,8 @@ func (s service) noMetric(ctx context.Context, companyID, name string) (string, 
 	return fmt.Sprintf("There is no metric %s. The metric definitions list the keys.", name), nil
 }
 
-// whyNone says why a list of points with a grain is empty, from the stored points of the metric. The empty text means that
-// there is nothing to say.
+// whyNone says why a list of points with a grain is empty, from the stored points of the metric.
+// The empty text means that there is nothing to say.
 func (d Definition) whyNone(key string, grain Grain, spans map[Grain]Span) string {
 	if len(spans) == 0 && d.derived() {
 		return fmt.Sprintf("The metric %s is derived: it has no points but imported ones, and there are none.", key)

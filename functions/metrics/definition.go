@@ -64,7 +64,8 @@ func (Polarity) Values() []string { return []string{"up_is_good", "down_is_good"
 // Kind is where a metric's values come from.
 type Kind string
 
-// The kinds. A derived metric is computed from other metrics, a split one has a series for each value of a dimension.
+// The kinds. A derived metric is computed from other metrics, a split one has a series for each
+// value of a dimension.
 const (
 	KindMeasured Kind = "measured"
 	KindDerived  Kind = "derived"
@@ -85,7 +86,8 @@ func (d Definition) split() bool { return d.Kind != nil && *d.Kind == KindSplit 
 // derived reports whether the metric's values follow from other metrics.
 func (d Definition) derived() bool { return d.rollupRule().derived() }
 
-// ReviewFilter is a value of the filter needsReview. The specification declares it as a string, so tools accept a string too.
+// ReviewFilter is a value of the filter needsReview. The specification declares it as a string, so
+// tools accept a string too.
 type ReviewFilter string
 
 // The values of ReviewFilter.

@@ -15,8 +15,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure an update changes what was sent and nothing else, never the key or the kind, and that only a derived metric has a
-// formula.
+// Ensure an update changes what was sent and nothing else, never the key or the kind, and that only
+// a derived metric has a formula.
 func TestUpdateDefinition(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -67,8 +67,8 @@ func TestUpdateDefinition(t *testing.T) {
 	}
 }
 
-// Ensure a definition that a push creates, too, is found by its id, and that an update of the aggregation changes the next read
-// of a week.
+// Ensure a definition that a push creates, too, is found by its id, and that an update of the
+// aggregation changes the next read of a week.
 func TestUpdatePushedDefinition(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -83,8 +83,8 @@ func TestUpdatePushedDefinition(t *testing.T) {
 	same(t, "weeks", points(t, s, "leads&grain=week"), []string{"2026-08-03 2"})
 }
 
-// Ensure a definition whose id has no record is found by reading the definitions, once; and that an id which an import took away
-// is not found.
+// Ensure a definition whose id has no record is found by reading the definitions, once; and that an
+// id which an import took away is not found.
 func TestRepairDefinitionID(t *testing.T) {
 	t.Parallel()
 	reads := &queries{}

@@ -18,7 +18,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// deletePoints deletes the points of a metric between two days. more are further parameters, such as "grain=week".
+// deletePoints deletes the points of a metric between two days. more are further parameters, such
+// as "grain=week".
 func deletePoints(t *testing.T, s *apitest.Service, key, metricKey, from, to string, more ...string) apitest.Response {
 	t.Helper()
 	query := strings.Join(append([]string{"metricKey=" + metricKey, "from=" + from, "to=" + to}, more...), "&")
@@ -46,8 +47,9 @@ func seriesOf(t *testing.T, metricKey string, grain metrics.Grain, dims string) 
 	return p.SeriesID
 }
 
-// Ensure a delete removes the stored points of one grain between two days, both included, by either name of the metric, and of
-// one series if that is sent; that it counts them; and that everything else stays.
+// Ensure a delete removes the stored points of one grain between two days, both included, by either
+// name of the metric, and of one series if that is sent; that it counts them; and that everything
+// else stays.
 func TestDeletePoints(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -100,7 +102,8 @@ func TestDeletePoints(t *testing.T) {
 	same(t, "a week without its stored point", slices.Sorted(slices.Values(points(t, s, "a&grain=week&from=2026-07-27&to=2026-07-27"))), []string{"2026-07-27 12", "2026-07-27 6", "2026-07-27 7"})
 }
 
-// pointRecords returns the sort keys of the records with days of a metric, also of those without points.
+// pointRecords returns the sort keys of the records with days of a metric, also of those without
+// points.
 func pointRecords(t *testing.T, s *apitest.Service, metricKey string) (keys []string) {
 	t.Helper()
 	records, err := table.Whole[struct {
@@ -169,8 +172,9 @@ func months(t *testing.T, store metrics.Store, companyID, metricKey string, n, s
 	return first.Format(time.DateOnly), first.AddDate(0, n, -1).Format(time.DateOnly)
 }
 
-// Ensure a delete whose time is up ends with Service-Has-More: true and the count of what it deleted, the oldest months first,
-// and that the same call again goes on; as a tool with _meta.hasMore.
+// Ensure a delete whose time is up ends with Service-Has-More: true and the count of what it
+// deleted, the oldest months first, and that the same call again goes on; as a tool with
+// _meta.hasMore.
 func TestDeletePointsGoesOn(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, metrics.OneRound)
@@ -205,7 +209,8 @@ func TestDeletePointsGoesOn(t *testing.T) {
 	}
 }
 
-// Ensure ten years of several series are deleted within the deadline, or the calls say that they go on.
+// Ensure ten years of several series are deleted within the deadline, or the calls say that they go
+// on.
 func TestDeleteTenYears(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -227,8 +232,8 @@ func TestDeleteTenYears(t *testing.T) {
 	}
 }
 
-// Ensure of deletes at the same moment each point is counted by one, with pushes of other points of the same records beside
-// them, which stay.
+// Ensure of deletes at the same moment each point is counted by one, with pushes of other points of
+// the same records beside them, which stay.
 func TestDeletesOfPoints(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -255,8 +260,9 @@ func TestDeletesOfPoints(t *testing.T) {
 	}
 }
 
-// Ensure two deletes that together take all points of a record leave no record, whichever call of the one the other comes before,
-// that each point is counted once, and that the definition can be deleted then.
+// Ensure two deletes that together take all points of a record leave no record, whichever call of
+// the one the other comes before, that each point is counted once, and that the definition can be
+// deleted then.
 func TestDeletesOfOneRecord(t *testing.T) {
 	t.Parallel()
 	hook := &between{}
@@ -286,8 +292,8 @@ func TestDeletesOfOneRecord(t *testing.T) {
 	}
 }
 
-// Ensure a delete removes a record without points, which an older version could leave, in its range and series only, and counts
-// nothing for it; and that the definition can be deleted then.
+// Ensure a delete removes a record without points, which an older version could leave, in its range
+// and series only, and counts nothing for it; and that the definition can be deleted then.
 func TestDeleteRecordWithoutPoints(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -316,8 +322,9 @@ func TestDeleteRecordWithoutPoints(t *testing.T) {
 	}
 }
 
-// Ensure a push of a point that is being deleted is whole or gone, whichever call of the one the other comes before: the
-// count is that of the points that are gone, and no point lacks its definition.
+// Ensure a push of a point that is being deleted is whole or gone, whichever call of the one the
+// other comes before: the count is that of the points that are gone, and no point lacks its
+// definition.
 func TestPushBesideDeleteOfPoints(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -365,8 +372,8 @@ func TestPushBesideDeleteOfPoints(t *testing.T) {
 	}
 }
 
-// Ensure a delete whose process dies at any call, before or after the call is done, is finished by the same call again, and
-// that the two count no more points than there were.
+// Ensure a delete whose process dies at any call, before or after the call is done, is finished by
+// the same call again, and that the two count no more points than there were.
 func TestDeletePointsThroughDeaths(t *testing.T) {
 	t.Parallel()
 	faults := &apitest.Mortal{}

@@ -49,7 +49,8 @@ func orphans(t *testing.T, s *apitest.Service) (keys []string) {
 	return slices.Compact(keys)
 }
 
-// Ensure a definition is deleted with the record of its id, that one with points is not, and that its key is free then.
+// Ensure a definition is deleted with the record of its id, that one with points is not, and that
+// its key is free then.
 func TestDeleteDefinition(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -152,8 +153,9 @@ func pushesOf(metricKey string) map[string]func(t *testing.T, s *apitest.Service
 	}
 }
 
-// Ensure a push of the first points of a metric and a delete of its definition never leave points without a definition,
-// whichever call of the one the other comes before, and whether or not earlier points were deleted in between.
+// Ensure a push of the first points of a metric and a delete of its definition never leave points
+// without a definition, whichever call of the one the other comes before, and whether or not
+// earlier points were deleted in between.
 func TestPushBesideDeleteOfDefinition(t *testing.T) {
 	t.Parallel()
 	for name := range pushesOf("") {

@@ -6,9 +6,10 @@ import (
 	"slices"
 )
 
-// exactSum adds numbers without rounding, so that a total does not depend on the order of its parts. partials are numbers of
-// falling precision whose sum is the exact sum (Shewchuk, 1997). Most sums have one. The zero value is the sum of no number.
-// Numbers are at most 1e125 (see package schema), so no partial overflows.
+// exactSum adds numbers without rounding, so that a total does not depend on the order of its
+// parts. partials are numbers of falling precision whose sum is the exact sum (Shewchuk, 1997).
+// Most sums have one. The zero value is the sum of no number. Numbers are at most 1e125 (see
+// package schema), so no partial overflows.
 type exactSum struct{ partials []float64 }
 
 func (s *exactSum) add(x float64) {

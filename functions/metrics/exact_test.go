@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Ensure a sum and a mean are the numbers that are nearest to the exact ones, in any order of the parts: for numbers of all
-// sizes that the API accepts, and for parts that cancel out.
+// Ensure a sum and a mean are the numbers that are nearest to the exact ones, in any order of the
+// parts: for numbers of all sizes that the API accepts, and for parts that cancel out.
 func TestExactSum(t *testing.T) {
 	t.Parallel()
 	const seed = 15

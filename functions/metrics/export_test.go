@@ -13,7 +13,8 @@ func OneRound(t *table.Client) []api.Operation {
 	return operations(Store{t, time.Hour, listingUnitsMax})
 }
 
-// PutRecords stores points as Store.PutPoints does, in batches. It replaces whole records, so it is for new series.
+// PutRecords stores points as Store.PutPoints does, in batches. It replaces whole records, so it is
+// for new series.
 func PutRecords(ctx context.Context, s Store, companyID string, points []Point) error {
 	updates, err := packPoints(companyID, points)
 	if err != nil {
@@ -30,5 +31,6 @@ func PutRecords(ctx context.Context, s Store, companyID string, points []Point) 
 	return s.table.Put(ctx, items)
 }
 
-// ReadingAtMost returns the store with another bound of what a page of a total, or of one series, reads.
+// ReadingAtMost returns the store with another bound of what a page of a total, or of one series,
+// reads.
 func ReadingAtMost(s Store, units float64) Store { s.units = units; return s }

@@ -20,7 +20,8 @@ func (Grain) Values() []string {
 	return []string{string(GrainDay), string(GrainWeek), string(GrainMonth)}
 }
 
-// bucket returns the first day, in UTC, of the bucket that contains a time. Weeks start on Monday (ISO 8601).
+// bucket returns the first day, in UTC, of the bucket that contains a time. Weeks start on Monday
+// (ISO 8601).
 func (g Grain) bucket(t time.Time) (day string) {
 	t = t.UTC()
 	switch g {
@@ -76,8 +77,9 @@ func (g Grain) of(day string) string {
 	return g.bucket(t)
 }
 
-// Points are packed. One table record holds one period of a series, with one attribute per bucket: a month of days, or a
-// year of weeks or months. split and join convert between a bucket's first day and its period and attribute.
+// Points are packed. One table record holds one period of a series, with one attribute per bucket:
+// a month of days, or a year of weeks or months. split and join convert between a bucket's first
+// day and its period and attribute.
 
 // split returns the period of the bucket that starts on a day, and the bucket's attribute name.
 func (g Grain) split(day string) (period, attribute string) {
@@ -104,7 +106,8 @@ func (g Grain) join(period, attribute string) (day string, ok bool) {
 	return "", false
 }
 
-// attributes returns the attribute names of all buckets of a period, oldest first. The result must not be changed.
+// attributes returns the attribute names of all buckets of a period, oldest first. The result must
+// not be changed.
 func (g Grain) attributes(period string) (names []string) {
 	layout := "2006"
 	if g == GrainDay {
@@ -126,7 +129,8 @@ func (g Grain) attributes(period string) (names []string) {
 	return names
 }
 
-// dayAttributes has the attributes of a month of 31 days, and monthAttributes those of a year of months.
+// dayAttributes has the attributes of a month of 31 days, and monthAttributes those of a year of
+// months.
 var dayAttributes, monthAttributes = numbered("d", 31), numbered("m", 12)
 
 func numbered(letter string, most int) (names []string) {
@@ -136,8 +140,8 @@ func numbered(letter string, most int) (names []string) {
 	return names
 }
 
-// records returns how many records hold the newest n buckets of a series without gaps, plus one. Reading that extra, older record
-// proves that the oldest period needed was read completely.
+// records returns how many records hold the newest n buckets of a series without gaps, plus one.
+// Reading that extra, older record proves that the oldest period needed was read completely.
 func (g Grain) records(n int) int {
 	switch g {
 	case GrainDay:
@@ -161,8 +165,8 @@ func (g Grain) dayRecords(n int) int {
 	}
 }
 
-// months returns how many consecutive months always have at least that many days. The shortest run starts in February;
-// the February of 2097 is followed by seven years without a leap day.
+// months returns how many consecutive months always have at least that many days. The shortest run
+// starts in February; the February of 2097 is followed by seven years without a leap day.
 func months(days int) int {
 	const year = 2097
 	last := time.Date(year, time.February, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, days-1)

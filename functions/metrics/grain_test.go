@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Ensure attributes names every bucket that a period can have and no other, oldest first, in any year, and that millis knows each day.
+// Ensure attributes names every bucket that a period can have and no other, oldest first, in any
+// year, and that millis knows each day.
 func TestAttributes(t *testing.T) {
 	t.Parallel()
 	for _, grain := range []Grain{GrainDay, GrainWeek, GrainMonth} {

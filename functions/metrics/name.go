@@ -7,20 +7,22 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// A metric has two names, such as signups and custom.signups. The stored key is the one with a definition, and callers may
-// send either. See scripts/docs/reference/metrics.md.
+// A metric has two names, such as signups and custom.signups. The stored key is the one with a
+// definition, and callers may send either. See scripts/docs/reference/metrics.md.
 
-// customPrefix starts the stored keys of metrics that nobody has defined, and of metrics specific to the company.
+// customPrefix starts the stored keys of metrics that nobody has defined, and of metrics specific
+// to the company.
 const customPrefix = "custom."
 
-// plainCharsMax bounds a key without the prefix custom.; the prefix may be added to it. So a stored key fits into a sort key.
+// plainCharsMax bounds a key without the prefix custom.; the prefix may be added to it. So a stored
+// key fits into a sort key.
 const plainCharsMax = 120
 
 // keyCharsMax bounds a key with the prefix.
 const keyCharsMax = len(customPrefix) + plainCharsMax
 
-// keyPattern is the pattern that API inputs declare as `metricKey`. Imports declare no inputs, so checkKey applies it
-// itself. A valid key cannot contain the separator of table keys.
+// keyPattern is the pattern that API inputs declare as `metricKey`. Imports declare no inputs, so
+// checkKey applies it itself. A valid key cannot contain the separator of table keys.
 var keyPattern = schema.Pattern("metricKey")
 
 // checkKey returns the problem with a metric key, or "" when it is valid.
@@ -40,7 +42,8 @@ func checkKeyLength(key string) string {
 		" when it begins with " + customPrefix + ", has " + strconv.Itoa(len(key))
 }
 
-// keyProblems returns the problem of checkKeyLength with the path of an argument. The schema of the input has refused longer keys.
+// keyProblems returns the problem of checkKeyLength with the path of an argument. The schema of the
+// input has refused longer keys.
 func keyProblems(path, key string) []string {
 	if wrong := checkKeyLength(key); wrong != "" && len(key) <= keyCharsMax {
 		return []string{path + ": " + wrong}
@@ -59,8 +62,9 @@ func customName(key string) string {
 	return customPrefix + key
 }
 
-// otherName returns the second name of a metric: K for custom.K, and custom.K for K. It is "" for a key whose second name
-// would be no valid key (custom.1), and for one that begins with the prefix twice: custom.custom.K is not a third name of K.
+// otherName returns the second name of a metric: K for custom.K, and custom.K for K. It is "" for a
+// key whose second name would be no valid key (custom.1), and for one that begins with the prefix
+// twice: custom.custom.K is not a third name of K.
 func otherName(key string) string {
 	plain, custom := strings.CutPrefix(key, customPrefix)
 	switch {
@@ -80,8 +84,8 @@ func namesOf(key string) []string {
 	return []string{key}
 }
 
-// storedKey returns the key of the definition that a name means: the name itself, else the metric's other name. defined is
-// false when neither is in known; key is then the name.
+// storedKey returns the key of the definition that a name means: the name itself, else the metric's
+// other name. defined is false when neither is in known; key is then the name.
 func storedKey(name string, known map[string]Definition) (key string, defined bool) {
 	for _, key := range namesOf(name) {
 		if _, ok := known[key]; ok {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Ensure each metric has at most two names, each the other's other name, and that both are valid keys.
+// Ensure each metric has at most two names, each the other's other name, and that both are valid
+// keys.
 func TestOtherName(t *testing.T) {
 	t.Parallel()
 	for key, want := range map[string]string{

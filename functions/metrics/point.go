@@ -32,9 +32,10 @@ type Point struct {
 	IngestedAt *string         `json:"ingestedAt" format:"date-time" doc:"when the value was last pushed"`
 }
 
-// Identify moves a point to the start of its bucket and sets its identity: seriesId from metricKey, grain and canonical
-// dims; pointKey from grain and bucket. A nil grain becomes day. MetricKey must have passed checkKey, and times must be
-// normalised. An error starts with the name of the invalid field.
+// Identify moves a point to the start of its bucket and sets its identity: seriesId from metricKey,
+// grain and canonical dims; pointKey from grain and bucket. A nil grain becomes day. MetricKey must
+// have passed checkKey, and times must be normalised. An error starts with the name of the invalid
+// field.
 func (p *Point) Identify() error {
 	if p.TS == nil {
 		return fmt.Errorf("ts: is required")
@@ -72,8 +73,8 @@ func seriesID(metricKey string, grain Grain, dims json.RawMessage) string {
 	return seriesAlphabet.EncodeToString(sum[:10])
 }
 
-// canonicalJSON returns a JSON value without spaces, with sorted keys and unchanged numbers. Two values that differ only
-// in spaces or in the order of keys get the same text. Null becomes nil.
+// canonicalJSON returns a JSON value without spaces, with sorted keys and unchanged numbers. Two
+// values that differ only in spaces or in the order of keys get the same text. Null becomes nil.
 func canonicalJSON(text json.RawMessage) (json.RawMessage, error) {
 	if len(text) == 0 {
 		return nil, nil

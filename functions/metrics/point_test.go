@@ -129,7 +129,8 @@ func TestListPoints(t *testing.T) {
 	}
 }
 
-// Ensure a point replaces the stored point of its bucket and no other, and that the last point of a batch wins.
+// Ensure a point replaces the stored point of its bucket and no other, and that the last point of a
+// batch wins.
 func TestOverwrite(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -209,7 +210,8 @@ func TestPutUnidentified(t *testing.T) {
 	}
 }
 
-// Ensure AddPoints stores the points that are not stored, keeps the others, and counts those that it keeps, but not its own.
+// Ensure AddPoints stores the points that are not stored, keeps the others, and counts those that
+// it keeps, but not its own.
 func TestAddPoints(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -271,7 +273,8 @@ func TestPointFields(t *testing.T) {
 	}
 }
 
-// Ensure metricKey, grain and dims identify a series, and that equal dims in any JSON notation are the same series.
+// Ensure metricKey, grain and dims identify a series, and that equal dims in any JSON notation are
+// the same series.
 func TestSeriesIdentity(t *testing.T) {
 	t.Parallel()
 	id := func(key string, grain metrics.Grain, dims string) string {
@@ -331,8 +334,9 @@ func TestBuckets(t *testing.T) {
 	}
 }
 
-// Ensure ListPoints returns the same points as a sort of all points in memory: for random windows and limits, with gaps,
-// with one or many series, and for every grain; and that the pages of a window have each point exactly once.
+// Ensure ListPoints returns the same points as a sort of all points in memory: for random windows
+// and limits, with gaps, with one or many series, and for every grain; and that the pages of a
+// window have each point exactly once.
 func TestListAgainstModel(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -425,8 +429,8 @@ func TestPagePoints(t *testing.T) {
 	}
 }
 
-// Ensure the span of a grain is from its first to its last stored bucket, over any number of records, and that a grain without points
-// has none.
+// Ensure the span of a grain is from its first to its last stored bucket, over any number of
+// records, and that a grain without points has none.
 func TestSpans(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)

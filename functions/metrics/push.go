@@ -25,7 +25,8 @@ type pushPointsInput struct {
 	Points []pushedPoint `json:"points" min:"1" items:"500" required:"true" doc:"when several have the same identity, the last one is stored" tool:"of several for one bucket the last one counts"`
 }
 
-// pushedPoint is a point as callers send it. Names and values in dims have the length limit of all labels.
+// pushedPoint is a point as callers send it. Names and values in dims have the length limit of all
+// labels.
 type pushedPoint struct {
 	MetricKey string            `json:"metricKey" max:"127" pattern:"metricKey" doc:"the key of a definition, with or without custom., or a new key; at most 120 characters, or 127 with custom." tool:"a defined key, with or without custom., or a new one"`
 	TS        string            `json:"ts" format:"day" doc:"moved to the start of its bucket, UTC"`
@@ -37,12 +38,12 @@ type pushedPoint struct {
 	Source    *string           `json:"source" max:"200" doc:"the system that the value comes from"`
 }
 
-// pushTriesMax bounds the attempts of a push. It starts again when another push has created one of its definitions
-// first, which happens at most once per key of a company.
+// pushTriesMax bounds the attempts of a push. It starts again when another push has created one of
+// its definitions first, which happens at most once per key of a company.
 const pushTriesMax = 16
 
-// pushPoints reads the definitions of all keys, then writes. When a definition becomes derived in between, the push counts
-// as having happened before that change.
+// pushPoints reads the definitions of all keys, then writes. When a definition becomes derived in
+// between, the push counts as having happened before that change.
 func (s service) pushPoints(ctx context.Context, caller api.Caller, in pushPointsInput) (PushResult, error) {
 	result := PushResult{Accepted: int64(len(in.Points)), CreatedKeys: []string{}}
 	for range pushTriesMax {
@@ -89,8 +90,8 @@ func (in pushPointsInput) keys() (keys []string) {
 	return slices.Compact(keys)
 }
 
-// resolve returns the pushed points with their stored keys and identities, and the definitions that have to be created
-// for them. The error lists every point that cannot be stored.
+// resolve returns the pushed points with their stored keys and identities, and the definitions that
+// have to be created for them. The error lists every point that cannot be stored.
 func (in pushPointsInput) resolve(known map[string]Definition, now string) (points []Point, fresh []Definition, err error) {
 	var problems []string
 	missing := map[string]bool{}
@@ -121,7 +122,8 @@ func (in pushPointsInput) resolve(known map[string]Definition, now string) (poin
 	return points, fresh, nil
 }
 
-// pushedDefinition returns the definition of a key that has none when its first point is stored. It needs an id.
+// pushedDefinition returns the definition of a key that has none when its first point is stored. It
+// needs an id.
 func pushedDefinition(key, now string) Definition {
 	return Definition{Key: key, Kind: new(KindMeasured), NeedsReview: new(true), CreatedAt: &now, UpdatedAt: &now}
 }

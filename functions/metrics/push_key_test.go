@@ -34,8 +34,9 @@ func metricsOf(n int, prefix string, value int) (points []string) {
 	return points
 }
 
-// Ensure that of twelve different pushes with one Idempotency-Key at the same moment one is accepted, and that those that
-// get 400 store nothing: no point and no definition. It does not matter whether a push fits one transaction.
+// Ensure that of twelve different pushes with one Idempotency-Key at the same moment one is
+// accepted, and that those that get 400 store nothing: no point and no definition. It does not
+// matter whether a push fits one transaction.
 func TestRefusedPushStoresNothing(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -94,14 +95,16 @@ func count(lines []string, text string) (n int) {
 	return n
 }
 
-// batch is a push: its points, and the values that are stored once it is complete, by metric and series.
+// batch is a push: its points, and the values that are stored once it is complete, by metric and
+// series.
 type batch struct {
 	points  []string
 	values  map[string]float64
 	metrics int
 }
 
-// newBatch returns a push of some series of each of some metrics without a definition. Each point has another value.
+// newBatch returns a push of some series of each of some metrics without a definition. Each point
+// has another value.
 func newBatch(prefix string, metrics, series int) batch {
 	b := batch{values: map[string]float64{}, metrics: metrics}
 	for m := range metrics {
@@ -114,7 +117,8 @@ func newBatch(prefix string, metrics, series int) batch {
 	return b
 }
 
-// storedOf returns how many points of a batch are stored: each once, with its value and with one definition of its metric.
+// storedOf returns how many points of a batch are stored: each once, with its value and with one
+// definition of its metric.
 func storedOf(t *testing.T, s *apitest.Service, prefix string, b batch) int {
 	t.Helper()
 	defined, found := map[string]bool{}, map[string]bool{}
@@ -150,9 +154,10 @@ func storedOf(t *testing.T, s *apitest.Service, prefix string, b batch) int {
 	return len(points)
 }
 
-// Ensure a push whose process dies at any call to the table can be sent again with its Idempotency-Key: a response is remembered only
-// when every point is stored, another push with that key is 400 and stores nothing at any time, the retry is accepted once the claim is
-// 15 seconds old, everything is stored once, and a further retry gets the same response.
+// Ensure a push whose process dies at any call to the table can be sent again with its
+// Idempotency-Key: a response is remembered only when every point is stored, another push with that
+// key is 400 and stores nothing at any time, the retry is accepted once the claim is 15 seconds
+// old, everything is stored once, and a further retry gets the same response.
 func TestPushThroughDeaths(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -246,8 +251,8 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errors.Join(io.ErrUnexpectedEOF, err, out.Body.Close())
 }
 
-// Ensure that pushes while two fifths of the responses to writes are lost succeed when they are retried with their Idempotency-Key, and
-// store each point once.
+// Ensure that pushes while two fifths of the responses to writes are lost succeed when they are
+// retried with their Idempotency-Key, and store each point once.
 func TestPushesThroughLostResponses(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -290,8 +295,8 @@ func stored(t *testing.T, s *apitest.Service, prefix string) []string {
 	return slices.DeleteFunc(all, func(line string) bool { return !strings.Contains(line, `"custom.`+prefix) })
 }
 
-// Ensure a push waits for one with the same Idempotency-Key and body that is running, and is unavailable, with a
-// Retry-After, when that one does not end in time.
+// Ensure a push waits for one with the same Idempotency-Key and body that is running, and is
+// unavailable, with a Retry-After, when that one does not end in time.
 func TestPushBesideADeadOne(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -328,7 +333,8 @@ func TestPushBesideADeadOne(t *testing.T) {
 	}
 }
 
-// Ensure a push with an Idempotency-Key that was forgotten, after a day, does not count what it created then.
+// Ensure a push with an Idempotency-Key that was forgotten, after a day, does not count what it
+// created then.
 func TestCreatedKeysOfForgottenPush(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)

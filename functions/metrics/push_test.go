@@ -85,8 +85,8 @@ func TestPushOnePoint(t *testing.T) {
 	}
 }
 
-// Ensure a pushed point moves to the start of its bucket (UTC, ISO weeks) and replaces the stored point with the same
-// identity, and that the last point of a batch wins.
+// Ensure a pushed point moves to the start of its bucket (UTC, ISO weeks) and replaces the stored
+// point with the same identity, and that the last point of a batch wins.
 func TestPushBuckets(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -119,8 +119,8 @@ func TestPushBuckets(t *testing.T) {
 	same(t, "weeks", points(t, s, "custom.a&grain=week"), []string{"2025-12-29 3", "2026-01-05 40"})
 }
 
-// Ensure points of an undefined key are accepted: they are stored under custom.<key>, with one definition that needs
-// review, and stay in that series until somebody defines the key.
+// Ensure points of an undefined key are accepted: they are stored under custom.<key>, with one
+// definition that needs review, and stay in that series until somebody defines the key.
 func TestPushUnknownKeys(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -158,7 +158,8 @@ func TestPushUnknownKeys(t *testing.T) {
 	}
 }
 
-// Ensure K and custom.K are two names of one metric: the one with a definition is meant by both, in pushes and reads.
+// Ensure K and custom.K are two names of one metric: the one with a definition is meant by both, in
+// pushes and reads.
 func TestTwoNames(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -237,9 +238,9 @@ func TestPushRejectsAll(t *testing.T) {
 	same(t, "split", pushed(t, s, key, good), []string{})
 }
 
-// together is a transport that holds back calls of a kind until the expected number of them has arrived. So calls that are
-// expected to be concurrent but are sequential run into the handler's deadline. A call that is sent again, because the engine was busy,
-// counts once.
+// together is a transport that holds back calls of a kind until the expected number of them has
+// arrived. So calls that are expected to be concurrent but are sequential run into the handler's
+// deadline. A call that is sent again, because the engine was busy, counts once.
 type together struct {
 	mu      sync.Mutex
 	sent    map[string]bool // bodies
@@ -283,9 +284,10 @@ func (w *together) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure a push of 500 points takes two round trips and few calls. The first round trip has one call for the key and one
-// per hundred definitions; the second has one per 24 records of series and periods. Records that a defined metric does not
-// have yet take one more round trip: the second finds that they are new.
+// Ensure a push of 500 points takes two round trips and few calls. The first round trip has one
+// call for the key and one per hundred definitions; the second has one per 24 records of series and
+// periods. Records that a defined metric does not have yet take one more round trip: the second
+// finds that they are new.
 func TestPushCalls(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -335,8 +337,8 @@ func TestPushCalls(t *testing.T) {
 	same(t, "one point", calls.calls, map[string]int{"BatchGetItem": 1, "UpdateItem": 2})
 }
 
-// Ensure concurrent pushes to the same records lose no points, and that a key that is new in all of them gets one
-// definition and is in createdKeys of one response.
+// Ensure concurrent pushes to the same records lose no points, and that a key that is new in all of
+// them gets one definition and is in createdKeys of one response.
 func TestPushConcurrently(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -425,8 +427,9 @@ func TestPushAfterLostResponse(t *testing.T) {
 	same(t, "b", points(t, s, "custom.b"), []string{"2026-01-01 2"})
 }
 
-// Ensure a push that fails is `internal` and safe to retry. Up to 24 series and periods, it stores nothing; beyond, every
-// stored point has its definition, and a retry stores the rest without duplicates.
+// Ensure a push that fails is `internal` and safe to retry. Up to 24 series and periods, it stores
+// nothing; beyond, every stored point has its definition, and a retry stores the rest without
+// duplicates.
 func TestPushAfterFailure(t *testing.T) {
 	t.Parallel()
 	faults := &stumble{}
@@ -489,7 +492,8 @@ func TestPushedPointsTransfer(t *testing.T) {
 	}
 }
 
-// intruder is a transport that does something before the first call of a kind. Calls of that kind wait for it.
+// intruder is a transport that does something before the first call of a kind. Calls of that kind
+// wait for it.
 type intruder struct {
 	mu     sync.Mutex
 	call   string
@@ -512,8 +516,9 @@ func (i *intruder) set(call string, before func()) {
 	i.call, i.before = call, before
 }
 
-// Ensure a push that another caller overtakes, after it has read the definitions, stores all of its points under the key that
-// the other one defined: the key itself or the metric's other name, in a push of one transaction and of several.
+// Ensure a push that another caller overtakes, after it has read the definitions, stores all of its
+// points under the key that the other one defined: the key itself or the metric's other name, in a
+// push of one transaction and of several.
 func TestPushOvertaken(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -560,7 +565,8 @@ func (p *panics) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure a push of several transactions of which one panics is `internal`, and a retry stores the rest.
+// Ensure a push of several transactions of which one panics is `internal`, and a retry stores the
+// rest.
 func TestPushPanics(t *testing.T) {
 	t.Parallel()
 	s := apitest.NewOver(t, metrics.Operations, &panics{})

@@ -38,7 +38,8 @@ func startOfBucket(grain metrics.Grain, day time.Time) time.Time {
 	}
 }
 
-// want returns the points that a list of everything should have, oldest first: the naive oracle of the roll-up.
+// want returns the points that a list of everything should have, oldest first: the naive oracle of
+// the roll-up.
 func (w world) want(t *testing.T, grain metrics.Grain) []metrics.Point {
 	t.Helper()
 	type bucket struct{ ts, dims string }
@@ -74,8 +75,9 @@ func (w world) want(t *testing.T, grain metrics.Grain) []metrics.Point {
 	return list
 }
 
-// wantTotal returns the total of everything, oldest first: the naive oracle of total. refused has the starts of the buckets in
-// which only series have points that do not combine: a window with such buckets alone is refused.
+// wantTotal returns the total of everything, oldest first: the naive oracle of total. refused has
+// the starts of the buckets in which only series have points that do not combine: a window with
+// such buckets alone is refused.
 func (w world) wantTotal(t *testing.T, grain metrics.Grain) (list []metrics.Point, refused []string) {
 	t.Helper()
 	computes := w.aggregation != "" && w.aggregation != "none" && w.kind != "derived"
@@ -140,8 +142,8 @@ func (w world) wantTotal(t *testing.T, grain metrics.Grain) (list []metrics.Poin
 	return list, refused
 }
 
-// checkTotal is checkPages for a total. A window in which only others than the series without dims have points that do not
-// combine is refused.
+// checkTotal is checkPages for a total. A window in which only others than the series without dims
+// have points that do not combine is refused.
 func checkTotal(t *testing.T, store metrics.Store, companyID string, q metrics.PointQuery, totals []metrics.Point, refused []string) {
 	t.Helper()
 	in := func(ts string) bool { return ts[:10] >= q.From && (q.To == "" || ts[:10] <= q.To) }
@@ -215,8 +217,8 @@ func (w world) aggregate(values []float64) float64 {
 	return out
 }
 
-// randomWorld stores a metric with random days, weeks and months. They span a leap day and the ends of an ISO year with 53
-// weeks (2020) and of one with 52.
+// randomWorld stores a metric with random days, weeks and months. They span a leap day and the ends
+// of an ISO year with 53 weeks (2020) and of one with 52.
 func randomWorld(t *testing.T, s *apitest.Service, store metrics.Store, random *rand.Rand, key, aggregation, kind string) world {
 	t.Helper()
 	w := world{key: key, aggregation: aggregation, kind: kind}
@@ -283,8 +285,9 @@ func randomWorld(t *testing.T, s *apitest.Service, store metrics.Store, random *
 	return w
 }
 
-// Ensure weeks and months are what a naive oracle computes from the days: for every aggregation and kind, on random series,
-// side by side with stored weeks and months, and for windows and pages that cut a bucket.
+// Ensure weeks and months are what a naive oracle computes from the days: for every aggregation and
+// kind, on random series, side by side with stored weeks and months, and for windows and pages that
+// cut a bucket.
 func TestRollUpAgainstOracle(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -325,7 +328,8 @@ func TestRollUpAgainstOracle(t *testing.T) {
 	}
 }
 
-// checkPages walks the pages of a window and compares each with the newest of the points that are left.
+// checkPages walks the pages of a window and compares each with the newest of the points that are
+// left.
 func checkPages(t *testing.T, store metrics.Store, companyID string, q metrics.PointQuery, all []metrics.Point) {
 	t.Helper()
 	var left []metrics.Point
@@ -363,8 +367,8 @@ func asJSON(t *testing.T, points []metrics.Point) (lines []string) {
 	return lines
 }
 
-// Ensure the roll-up follows the calendar: month ends, a leap day, ISO weeks at the end of a year, and windows that begin or
-// end inside a bucket.
+// Ensure the roll-up follows the calendar: month ends, a leap day, ISO weeks at the end of a year,
+// and windows that begin or end inside a bucket.
 func TestRollUpCalendar(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -398,8 +402,8 @@ func TestRollUpCalendar(t *testing.T) {
 	}
 }
 
-// Ensure nothing is computed without a definition, or with one that does not say how, and that a computed bucket has the
-// shape of a stored one.
+// Ensure nothing is computed without a definition, or with one that does not say how, and that a
+// computed bucket has the shape of a stored one.
 func TestRollUpNeedsAggregation(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)

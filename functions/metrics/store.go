@@ -21,8 +21,9 @@ import (
 //	definitions, needsReview           <company>#metrics#needsreview#<true|false> / <key>           GSI2, sparse
 //	points of a metric, newest first   <company>#metrics / pt#<key>#<grain>#<period>#<seriesId>     base
 //
-// Each value of the filter needsReview has its own partition, so a page reads only what it returns. A definition whose
-// needsReview is null is in neither. Points are packed; see Grain.split and pointRecord.
+// Each value of the filter needsReview has its own partition, so a page reads only what it returns.
+// A definition whose needsReview is null is in neither. Points are packed; see Grain.split and
+// pointRecord.
 type Store struct {
 	table  *table.Client
 	margin time.Duration // what a delete of points leaves before the deadline
@@ -51,8 +52,8 @@ func definitionIDKey(companyID, definitionID string) table.Key {
 	return table.Key{PK: partition(companyID), SK: definitionIDPrefix + definitionID}
 }
 
-// definitionName is the record that finds a definition by its id. It may name a key whose definition has another id by now:
-// whoever reads it compares the id.
+// definitionName is the record that finds a definition by its id. It may name a key whose
+// definition has another id by now: whoever reads it compares the id.
 type definitionName struct {
 	Key string `json:"key"`
 }
@@ -69,8 +70,9 @@ func keysOf(d Definition) table.Keys {
 	return keys
 }
 
-// writeNewDefinition returns the writes that create a definition with its id. Their conditions are that no definition has the
-// key or the metric's other name. origin is that of the push that creates it, empty if it is created otherwise.
+// writeNewDefinition returns the writes that create a definition with its id. Their conditions are
+// that no definition has the key or the metric's other name. origin is that of the push that
+// creates it, empty if it is created otherwise.
 func (s Store) writeNewDefinition(d Definition, origin string) []table.Write {
 	record := any(d)
 	if origin != "" {
@@ -88,7 +90,8 @@ func (s Store) writeDefinitionName(d Definition) table.Write {
 	return s.table.WriteAny(table.Keys{Key: definitionIDKey(d.CompanyID, d.ID)}, definitionName{d.Key})
 }
 
-// GetDefinition returns the definition with an id. Returns fault.ErrNotFound when the company has none.
+// GetDefinition returns the definition with an id. Returns fault.ErrNotFound when the company has
+// none.
 func (s Store) GetDefinition(ctx context.Context, companyID, definitionID string) (Definition, error) {
 	d, named, err := s.namedDefinition(ctx, companyID, definitionID)
 	if err != nil || named {
@@ -97,8 +100,9 @@ func (s Store) GetDefinition(ctx context.Context, companyID, definitionID string
 	return s.findDefinition(ctx, companyID, definitionID)
 }
 
-// namedDefinition returns the definition that the record of its id finds. named is false when that record is missing or
-// wrong: that of a definition that was stored without it, or replaced by an import.
+// namedDefinition returns the definition that the record of its id finds. named is false when that
+// record is missing or wrong: that of a definition that was stored without it, or replaced by an
+// import.
 func (s Store) namedDefinition(ctx context.Context, companyID, definitionID string) (d Definition, named bool, err error) {
 	name, err := table.Get[definitionName](ctx, s.table, definitionIDKey(companyID, definitionID))
 	if err == nil {
@@ -110,7 +114,8 @@ func (s Store) namedDefinition(ctx context.Context, companyID, definitionID stri
 	return d, err == nil && d.ID == definitionID, err
 }
 
-// findDefinition returns the definition with an id by reading all definitions. Returns fault.ErrNotFound when none has it.
+// findDefinition returns the definition with an id by reading all definitions. Returns
+// fault.ErrNotFound when none has it.
 func (s Store) findDefinition(ctx context.Context, companyID, definitionID string) (Definition, error) {
 	var found *Definition
 	err := table.Each(ctx, s.table, definitionsOf(companyID), func(d Definition) error {
@@ -128,9 +133,9 @@ func (s Store) findDefinition(ctx context.Context, companyID, definitionID strin
 	return *found, nil
 }
 
-// byKey calls do with the key of the definition with an id. The key is that of the record of the id; if do finds no
-// definition with the id there, all definitions are read, and the record is stored for the next time. Returns
-// fault.ErrNotFound when no definition has the id.
+// byKey calls do with the key of the definition with an id. The key is that of the record of the
+// id; if do finds no definition with the id there, all definitions are read, and the record is
+// stored for the next time. Returns fault.ErrNotFound when no definition has the id.
 func (s Store) byKey(ctx context.Context, companyID, definitionID string, do func(key string) error) error {
 	name, err := table.Get[definitionName](ctx, s.table, definitionIDKey(companyID, definitionID))
 	if err == nil {
@@ -149,8 +154,8 @@ func (s Store) byKey(ctx context.Context, companyID, definitionID string, do fun
 	return do(d.Key)
 }
 
-// InsertDefinition stores a new definition and sets its id, company and times. Returns fault.Conflict when the metric has a
-// definition under one of its names.
+// InsertDefinition stores a new definition and sets its id, company and times. Returns
+// fault.Conflict when the metric has a definition under one of its names.
 func (s Store) InsertDefinition(ctx context.Context, companyID string, d Definition) (Definition, error) {
 	now := s.table.Now()
 	d.ID, d.CompanyID, d.CreatedAt, d.UpdatedAt = s.table.NewID(definitionIDs), companyID, &now, &now
@@ -166,8 +171,8 @@ func (s Store) InsertDefinition(ctx context.Context, companyID string, d Definit
 	return d, err
 }
 
-// ModifyDefinition changes the definition with an id by compare-and-set, as table.Modify does. Returns fault.ErrNotFound when
-// the company has none.
+// ModifyDefinition changes the definition with an id by compare-and-set, as table.Modify does.
+// Returns fault.ErrNotFound when the company has none.
 func (s Store) ModifyDefinition(ctx context.Context, companyID, definitionID string, change func(*Definition) error) (d Definition, err error) {
 	err = s.byKey(ctx, companyID, definitionID, func(key string) error {
 		d, err = table.Modify(ctx, s.table, definitionKey(companyID, key), keysOf, func(d *Definition) error {
@@ -181,10 +186,11 @@ func (s Store) ModifyDefinition(ctx context.Context, companyID, definitionID str
 	return d, err
 }
 
-// RemoveDefinition deletes the definition with an id, unless check returns an error. Returns fault.ErrNotFound when the company
-// has none, and fault.Conflict when its metric has points. A push that creates the first record of points at the same moment
-// counts it on the definition, in the same transaction; then the delete looks for points again, or the push finds no
-// definition and starts again.
+// RemoveDefinition deletes the definition with an id, unless check returns an error. Returns
+// fault.ErrNotFound when the company has none, and fault.Conflict when its metric has points. A
+// push that creates the first record of points at the same moment counts it on the definition, in
+// the same transaction; then the delete looks for points again, or the push finds no definition and
+// starts again.
 func (s Store) RemoveDefinition(ctx context.Context, companyID, definitionID string, check func(Definition) error) error {
 	return s.byKey(ctx, companyID, definitionID, func(key string) error {
 		at := definitionKey(companyID, key)
@@ -227,8 +233,8 @@ func definitionsOf(companyID string) table.Collection {
 	return table.Collection{Partition: partition(companyID), Prefix: definitionPrefix, Consistent: true}
 }
 
-// ListDefinitions returns a page of the definitions that match review, ordered by key, as JSON texts, and the position of
-// the next page. An empty review matches all.
+// ListDefinitions returns a page of the definitions that match review, ordered by key, as JSON
+// texts, and the position of the next page. An empty review matches all.
 func (s Store) ListDefinitions(ctx context.Context, companyID string, review ReviewFilter, after string, limit int) (table.Page[json.RawMessage], error) {
 	q := table.Query{Partitions: []string{partition(companyID)}, Prefix: definitionPrefix, After: after, Limit: limit}
 	if review != "" {

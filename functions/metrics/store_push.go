@@ -12,15 +12,17 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// pushRecordsMax is how many point records one transaction of a push writes. A transaction accepts a hundred writes. Each
-// record may bring the three writes of a new definition, and one write remembers the response. The transaction's 4 MB are
-// enough for 25 records of 53 weeks with the longest texts.
+// pushRecordsMax is how many point records one transaction of a push writes. A transaction accepts
+// a hundred writes. Each record may bring the three writes of a new definition, and one write
+// remembers the response. The transaction's 4 MB are enough for 25 records of 53 weeks with the
+// longest texts.
 const pushRecordsMax = 24
 
 // pushWidth bounds the concurrent transactions of a push. 500 points of 500 series need this many.
 const pushWidth = 21
 
-// Definitions returns the definitions that exist for the given keys, by key. The keys must be distinct.
+// Definitions returns the definitions that exist for the given keys, by key. The keys must be
+// distinct.
 func (s Store) Definitions(ctx context.Context, companyID string, keys []string) (map[string]Definition, error) {
 	at := make([]table.Key, len(keys))
 	for i, key := range keys {
@@ -41,8 +43,8 @@ type pushed struct {
 	Origin *string `store:"pushOrigin"` // idempotency.Origin; only of a push of several transactions
 }
 
-// pushDefinitions returns the definitions that exist for the keys of a push, by key. own has the keys of those that an earlier
-// attempt of this push created, which died or failed half-way.
+// pushDefinitions returns the definitions that exist for the keys of a push, by key. own has the
+// keys of those that an earlier attempt of this push created, which died or failed half-way.
 func (s Store) pushDefinitions(ctx context.Context, companyID string, keys []string) (known map[string]Definition, own []string, err error) {
 	at := make([]table.Key, len(keys))
 	for i, key := range keys {
@@ -61,19 +63,20 @@ func (s Store) pushDefinitions(ctx context.Context, companyID string, keys []str
 	return known, own, err
 }
 
-// Push stores new definitions, which need no id, and points with identities (Point.Identify). It returns the keys of the
-// definitions that it created, even with an error (but for a panic). Returns table.ErrExists when one of the definitions, or
-// one with the other name of its metric, exists by now, or when the definition of other points was deleted. The caller then
-// reads the definitions again and repeats the push, which is safe as with PutPoints.
+// Push stores new definitions, which need no id, and points with identities (Point.Identify). It
+// returns the keys of the definitions that it created, even with an error (but for a panic).
+// Returns table.ErrExists when one of the definitions, or one with the other name of its metric,
+// exists by now, or when the definition of other points was deleted. The caller then reads the
+// definitions again and repeats the push, which is safe as with PutPoints.
 //
-// A push of up to pushRecordsMax records is one transaction and stores everything or nothing. It remembers the response to
-// an Idempotency-Key, which respond returns for the created keys. A larger push claims that key first. It is several
-// concurrent transactions. When it fails half-way, some series and periods are stored and others are not; repeating the push
-// completes it.
+// A push of up to pushRecordsMax records is one transaction and stores everything or nothing. It
+// remembers the response to an Idempotency-Key, which respond returns for the created keys. A
+// larger push claims that key first. It is several concurrent transactions. When it fails half-way,
+// some series and periods are stored and others are not; repeating the push completes it.
 //
-// No point is stored without a definition. RemoveDefinition leaves a definition alone while a record of its points exists, so
-// a push that changes a record only requires that the record exists. A record that does not is created in one transaction
-// with a count on the definition.
+// No point is stored without a definition. RemoveDefinition leaves a definition alone while a
+// record of its points exists, so a push that changes a record only requires that the record
+// exists. A record that does not is created in one transaction with a count on the definition.
 func (s Store) Push(ctx context.Context, companyID string, fresh []Definition, points []Point, respond func(created []string) PushResult) (created []string, err error) {
 	updates, err := packPoints(companyID, points)
 	if err != nil {
@@ -148,12 +151,12 @@ func (s Store) newPushing(companyID string, fresh []Definition, updates []*point
 	return p
 }
 
-// pushPartTriesMax bounds the attempts of a part. The first tells which of its records are new. Later ones are lost to callers
-// that create or delete one of them.
+// pushPartTriesMax bounds the attempts of a part. The first tells which of its records are new.
+// Later ones are lost to callers that create or delete one of them.
 const pushPartTriesMax = 16
 
-// store stores a part, and returns the keys of the definitions that it created. A response is stored with it; respond is nil
-// for a part of a larger push.
+// store stores a part, and returns the keys of the definitions that it created. A response is
+// stored with it; respond is nil for a part of a larger push.
 func (p *pushing) store(ctx context.Context, part []*pointUpdate, respond func(created []string) PushResult) (created []string, err error) {
 	for range pushPartTriesMax {
 		var otherwise bool
@@ -165,8 +168,9 @@ func (p *pushing) store(ctx context.Context, part []*pointUpdate, respond func(c
 	return nil, table.ErrContended
 }
 
-// try makes the writes of a part in one transaction. otherwise is set when it stored nothing, because a record exists that
-// was expected not to, or the other way round. Its isNew has been corrected.
+// try makes the writes of a part in one transaction. otherwise is set when it stored nothing,
+// because a record exists that was expected not to, or the other way round. Its isNew has been
+// corrected.
 func (p *pushing) try(ctx context.Context, part []*pointUpdate, respond func(created []string) PushResult) (created []string, otherwise bool, err error) {
 	defer p.lock(part)()
 	var writes []table.Write

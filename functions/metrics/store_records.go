@@ -19,9 +19,10 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// pointRecord has the fields that all points of one series and period share. In addition, the record has one attribute
-// for each point, named by Grain.split, with the text that encodePoint returns. So a list of 365 days reads 13 records of
-// about two kilobytes; one record per point would cost six times as much to read.
+// pointRecord has the fields that all points of one series and period share. In addition, the
+// record has one attribute for each point, named by Grain.split, with the text that encodePoint
+// returns. So a list of 365 days reads 13 records of about two kilobytes; one record per point
+// would cost six times as much to read.
 type pointRecord struct {
 	PK        string          `json:"pk"`
 	SK        string          `json:"sk"`
@@ -48,9 +49,10 @@ func (r pointRecord) period() string {
 	return parts[max(0, len(parts)-2)]
 }
 
-// encodePoint returns the fields that differ between the points of a record, as a JSON array without trailing nulls:
-// value, ingestedAt in milliseconds after the bucket's start, currency, baseValue, source. A list reads this text 365
-// times, so it is short. The JSON numbers decode to exactly the same float64.
+// encodePoint returns the fields that differ between the points of a record, as a JSON array
+// without trailing nulls: value, ingestedAt in milliseconds after the bucket's start, currency,
+// baseValue, source. A list reads this text 365 times, so it is short. The JSON numbers decode to
+// exactly the same float64.
 func encodePoint(p Point) (string, error) {
 	var ingested *int64
 	if p.IngestedAt != nil {
@@ -72,8 +74,8 @@ func encodePoint(p Point) (string, error) {
 	return trimmed + "]", nil
 }
 
-// appendPoints appends the points of a record for which keep returns true, newest first. keep gets a point with its
-// identity and ts only.
+// appendPoints appends the points of a record for which keep returns true, newest first. keep gets
+// a point with its identity and ts only.
 func appendPoints(points []Point, item table.Item, keep func(*Point) bool) ([]Point, error) {
 	var record pointRecord
 	if err := table.Decode(item, &record); err != nil {
@@ -134,12 +136,13 @@ const (
 	recordAbsent = "attribute_not_exists(pk)"
 )
 
-// PutPoints stores points with identities (Point.Identify). It replaces a stored point with the same seriesId and
-// pointKey; when the call has several, the last one is stored. All points of one series and period are one update, so 500
-// points of a few series take a few calls.
+// PutPoints stores points with identities (Point.Identify). It replaces a stored point with the
+// same seriesId and pointKey; when the call has several, the last one is stored. All points of one
+// series and period are one update, so 500 points of a few series take a few calls.
 //
-// The updates have no condition and set only the buckets of their points. So nothing is read first, points of other
-// callers in the same record are kept, and a call that failed half-way can be repeated.
+// The updates have no condition and set only the buckets of their points. So nothing is read first,
+// points of other callers in the same record are kept, and a call that failed half-way can be
+// repeated.
 func (s Store) PutPoints(ctx context.Context, companyID string, points []Point) error {
 	updates, err := packPoints(companyID, points)
 	if err != nil {
@@ -151,8 +154,8 @@ func (s Store) PutPoints(ctx context.Context, companyID string, points []Point) 
 	})
 }
 
-// AddPoints is PutPoints that keeps stored points. It returns how many of the points it skipped because one with their seriesId and
-// pointKey is stored.
+// AddPoints is PutPoints that keeps stored points. It returns how many of the points it skipped
+// because one with their seriesId and pointKey is stored.
 func (s Store) AddPoints(ctx context.Context, companyID string, points []Point) (skipped int, err error) {
 	updates, err := packPoints(companyID, points)
 	if err != nil {
@@ -198,7 +201,8 @@ func packPoints(companyID string, points []Point) ([]*pointUpdate, error) {
 	return updates, nil
 }
 
-// updatePoints makes an update if the condition is met, which an empty one always is. met reports whether it was.
+// updatePoints makes an update if the condition is met, which an empty one always is. met reports
+// whether it was.
 func (s Store) updatePoints(ctx context.Context, u *pointUpdate, condition string) (met bool, err error) {
 	key, update, names, values := u.expression()
 	in := &dynamodb.UpdateItemInput{
@@ -223,8 +227,8 @@ func (s Store) updatePoints(ctx context.Context, u *pointUpdate, condition strin
 	return true, nil
 }
 
-// writePoints is updatePoints as part of a transaction. Its condition is that the record exists, or that it does not if it has
-// to be created.
+// writePoints is updatePoints as part of a transaction. Its condition is that the record exists, or
+// that it does not if it has to be created.
 func (s Store) writePoints(u *pointUpdate) table.Write {
 	key, update, names, values := u.expression()
 	condition := recordExists

@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure the cost of a list of definitions does not grow with their number: calls and units are the same with ten times
-// as many, for each filter.
+// Ensure the cost of a list of definitions does not grow with their number: calls and units are the
+// same with ten times as many, for each filter.
 func TestDefinitionUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -69,9 +69,9 @@ func rich(t *testing.T, key, from string, n int) []metrics.Point {
 	return points
 }
 
-// Ensure a list of 365 daily points costs at most 4 read units and one query, besides the unit of the metric's definition,
-// and that older points, other metrics in the
-// same partition and days outside the window do not increase the cost.
+// Ensure a list of 365 daily points costs at most 4 read units and one query, besides the unit of
+// the metric's definition, and that older points, other metrics in the same partition and days
+// outside the window do not increase the cost.
 func TestPointUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -142,7 +142,8 @@ func TestLaterPageUnits(t *testing.T) {
 	}
 }
 
-// Ensure a list of many series takes at most two queries and 10 read units, however old the series are.
+// Ensure a list of many series takes at most two queries and 10 read units, however old the series
+// are.
 func TestManySeriesUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -161,8 +162,8 @@ func TestManySeriesUnits(t *testing.T) {
 	}
 }
 
-// Ensure 500 daily points of a series take one call per month, and an import of years at most one more per batch, because
-// a batch may end within a month.
+// Ensure 500 daily points of a series take one call per month, and an import of years at most one
+// more per batch, because a batch may end within a month.
 func TestPutUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -190,8 +191,8 @@ func TestPutUnits(t *testing.T) {
 	}
 }
 
-// Ensure what a year of weeks and ten years of months cost when they are computed from days, for one series and for 50: the
-// round trips that a caller waits for, and the read units.
+// Ensure what a year of weeks and ten years of months cost when they are computed from days, for
+// one series and for 50: the round trips that a caller waits for, and the read units.
 func TestRollUpUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -227,8 +228,8 @@ func TestRollUpUnits(t *testing.T) {
 	}
 }
 
-// fillDecade stores days to the end of 2025: ten years of a metric with one series, and three of one with 50. A page has at
-// most 1,000 points, so older days would not be read.
+// fillDecade stores days to the end of 2025: ten years of a metric with one series, and three of
+// one with 50. A page has at most 1,000 points, so older days would not be read.
 func fillDecade(t testing.TB, s *apitest.Service) {
 	t.Helper()
 	var wait sync.WaitGroup
@@ -278,7 +279,8 @@ func BenchmarkRollUp(b *testing.B) {
 	}
 }
 
-// Ensure a record that this service did not write fails a list and an export: a point that cannot be read is never left out.
+// Ensure a record that this service did not write fails a list and an export: a point that cannot
+// be read is never left out.
 func TestDamagedRecord(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)

@@ -25,8 +25,8 @@ func (w *world) put(t *testing.T, companyID string, grain metrics.Grain, series 
 	w.stored = append(w.stored, p)
 }
 
-// Ensure a page of a total goes on when the newest buckets, which are known from days, turn out to have no value: weeks
-// without a value are stored there.
+// Ensure a page of a total goes on when the newest buckets, which are known from days, turn out to
+// have no value: weeks without a value are stored there.
 func TestTotalPagesOverNullWeeks(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -58,8 +58,8 @@ func TestTotalPagesOverNullWeeks(t *testing.T) {
 	}
 }
 
-// sparseWorld stores a metric whose series have days in some weeks and, often in the same weeks and months, stored weeks and
-// months, most of them without a value.
+// sparseWorld stores a metric whose series have days in some weeks and, often in the same weeks and
+// months, stored weeks and months, most of them without a value.
 func sparseWorld(t *testing.T, s *apitest.Service, store metrics.Store, random *rand.Rand, n int, aggregation string) world {
 	t.Helper()
 	w := world{key: fmt.Sprintf("p%d", n), aggregation: aggregation}
@@ -105,8 +105,8 @@ func sparseWorld(t *testing.T, s *apitest.Service, store metrics.Store, random *
 	return w
 }
 
-// Ensure all limits give the same points, those of a naive oracle: of totals and of lists, over 1 to 20 series with days and
-// with stored weeks and months, of which many have no value.
+// Ensure all limits give the same points, those of a naive oracle: of totals and of lists, over 1
+// to 20 series with days and with stored weeks and months, of which many have no value.
 func TestTotalPagesAgainstOracle(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -140,8 +140,9 @@ func TestTotalPagesAgainstOracle(t *testing.T) {
 	}
 }
 
-// Ensure a page of a total, or of one series, that would read too much is refused while it reads, and that a narrower window or a
-// lower limit succeeds, with the same points. A list of all series is never refused.
+// Ensure a page of a total, or of one series, that would read too much is refused while it reads,
+// and that a narrower window or a lower limit succeeds, with the same points. A list of all series
+// is never refused.
 func TestPageOfVeryManySeries(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)

@@ -10,8 +10,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure total returns one series with the identity of the series without dims, by either name of the metric, in pages of
-// buckets, and that what does not combine is refused with the reason.
+// Ensure total returns one series with the identity of the series without dims, by either name of
+// the metric, in pages of buckets, and that what does not combine is refused with the reason.
 func TestTotal(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)

@@ -60,7 +60,8 @@ func fileNames(key string) (own, rival string) {
 
 func fileName(key string) string { return "metric " + key }
 
-// verifyNames returns for each key the problem that the metric is stored under its other name only, or "".
+// verifyNames returns for each key the problem that the metric is stored under its other name only,
+// or "".
 func (s Store) verifyNames(ctx context.Context, companyID, field string, keys []string) ([]string, error) {
 	known, err := s.Definitions(ctx, companyID, bothNames(keys))
 	if err != nil {
@@ -75,7 +76,8 @@ func (s Store) verifyNames(ctx context.Context, companyID, field string, keys []
 	return problems, nil
 }
 
-// verifyIDs returns for each definition the problem that its id is that of another metric's definition, or "".
+// verifyIDs returns for each definition the problem that its id is that of another metric's
+// definition, or "".
 func (s Store) verifyIDs(ctx context.Context, companyID string, definitions []Definition) ([]string, error) {
 	named, err := s.namedKeys(ctx, companyID, definitions)
 	problems := make([]string, len(definitions))
@@ -91,7 +93,8 @@ func idOfAnother(d Definition, key string) string {
 	return fmt.Sprintf("id: %s is the id of the metric %s", d.ID, key)
 }
 
-// namedKey is the key that the record of a definition's id names. inUse: the definition under the key has the id.
+// namedKey is the key that the record of a definition's id names. inUse: the definition under the
+// key has the id.
 type namedKey struct {
 	key   string
 	inUse bool
@@ -135,14 +138,15 @@ func bothNames(keys []string) (out []string) {
 	return slices.Compact(out)
 }
 
-// importDefinitions stores definitions, and replaces those with the same key. Returns an error if another metric's definition
-// has taken the other name since the file was checked.
+// importDefinitions stores definitions, and replaces those with the same key. Returns an error if
+// another metric's definition has taken the other name since the file was checked.
 func (s Store) importDefinitions(ctx context.Context, companyID string, definitions []Definition, file transfer.File) error {
 	_, err := s.putAll(ctx, companyID, definitions, true, file)
 	return err
 }
 
-// addDefinitions stores definitions whose keys are not defined, and returns how many it skipped because they are.
+// addDefinitions stores definitions whose keys are not defined, and returns how many it skipped
+// because they are.
 func (s Store) addDefinitions(ctx context.Context, companyID string, definitions []Definition, file transfer.File) (skipped int, err error) {
 	return s.putAll(ctx, companyID, definitions, false, file)
 }
@@ -214,16 +218,18 @@ func (s Store) pointsExist(ctx context.Context, companyID string, lines []pointL
 	return exist, err
 }
 
-// importedMax is how many definitions one transaction of an import writes. A definition takes up to three writes.
+// importedMax is how many definitions one transaction of an import writes. A definition takes up to
+// three writes.
 const importedMax = 33
 
-// importTriesMax bounds how often such a transaction is tried again because another caller created or deleted one of the
-// definitions.
+// importTriesMax bounds how often such a transaction is tried again because another caller created
+// or deleted one of the definitions.
 const importTriesMax = 16
 
-// putDefinitions stores definitions with different keys. It leaves those alone whose key is defined, unless replace is set. A
-// definition without an id gets one. A definition is not created beside one with the metric's other name, unless the file
-// has both names, nor with the id of another metric's definition: these are conditions of the write. It returns how many it left
+// putDefinitions stores definitions with different keys. It leaves those alone whose key is
+// defined, unless replace is set. A definition without an id gets one. A definition is not created
+// beside one with the metric's other name, unless the file has both names, nor with the id of
+// another metric's definition: these are conditions of the write. It returns how many it left
 // alone.
 func (s Store) putDefinitions(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.File) (left int, err error) {
 	for range importTriesMax {
@@ -266,8 +272,8 @@ func (s Store) putDefinitions(ctx context.Context, companyID string, definitions
 	return 0, table.ErrContended
 }
 
-// importedWrites returns the writes of an imported definition: over the stored one or as a new one, beside its rival or not. The
-// record of its id must be missing, or name its key or the stale one.
+// importedWrites returns the writes of an imported definition: over the stored one or as a new one,
+// beside its rival or not. The record of its id must be missing, or name its key or the stale one.
 func (s Store) importedWrites(d Definition, over, both bool, stale string) []table.Write {
 	name := s.table.WriteIf(table.Keys{Key: definitionIDKey(d.CompanyID, d.ID)}, definitionName{d.Key},
 		"attribute_not_exists(pk) OR #key IN (:key, :stale)", map[string]string{"#key": "key"},
@@ -283,20 +289,20 @@ func (s Store) importedWrites(d Definition, over, both bool, stale string) []tab
 	return writes
 }
 
-// dimsBytesMax bounds dims, which keeps a record far below DynamoDB's limit of 400 KB. A push can send at most 10 names and 10
-// values of 200 characters of 6 bytes: 24,000.
+// dimsBytesMax bounds dims, which keeps a record far below DynamoDB's limit of 400 KB. A push can
+// send at most 10 names and 10 values of 200 characters of 6 bytes: 24,000.
 const dimsBytesMax = 25_000
 
-// pointLine is a point in an import file. seriesId and pointKey may be omitted, because they are derived. In JSON, its
-// two fields replace the fields of Point with the same names.
+// pointLine is a point in an import file. seriesId and pointKey may be omitted, because they are
+// derived. In JSON, its two fields replace the fields of Point with the same names.
 type pointLine struct {
 	SeriesID *string `json:"seriesId"`
 	PointKey *string `json:"pointKey"`
 	Point
 }
 
-// checkPoint validates a point and sets its identity. seriesId and pointKey in the line must match the derived ones:
-// otherwise the same bucket would have two points.
+// checkPoint validates a point and sets its identity. seriesId and pointKey in the line must match
+// the derived ones: otherwise the same bucket would have two points.
 func checkPoint(line *pointLine) (problems []string) {
 	p := &line.Point
 	if wrong := checkKey(p.MetricKey); wrong != "" {

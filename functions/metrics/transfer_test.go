@@ -72,7 +72,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Ensure imports and the list accept the same metric keys, because the pattern is applied in two places.
+// Ensure imports and the list accept the same metric keys, because the pattern is applied in two
+// places.
 func TestKeyPattern(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -90,7 +91,8 @@ func TestKeyPattern(t *testing.T) {
 	}
 }
 
-// Ensure an export that is imported into another company exports as the same records, except for companyId.
+// Ensure an export that is imported into another company exports as the same records, except for
+// companyId.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -120,8 +122,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Ensure the key identifies a definition: an import replaces the stored definition with that key, and moves it between the
-// filters.
+// Ensure the key identifies a definition: an import replaces the stored definition with that key,
+// and moves it between the filters.
 func TestReplaceDefinition(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -151,8 +153,8 @@ func defined(t *testing.T, s *apitest.Service) string {
 	return strings.Join(keys, " ")
 }
 
-// Ensure an imported point whose key has no definition creates one that needs review, and that one with a definition leaves it
-// as it is.
+// Ensure an imported point whose key has no definition creates one that needs review, and that one
+// with a definition leaves it as it is.
 func TestImportDefines(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -179,8 +181,8 @@ func TestImportDefines(t *testing.T) {
 	same(t, "plain", points(t, s, "plain"), []string{"2026-01-01 1", "2026-01-02 1", "2026-01-03 1"})
 }
 
-// Ensure an import does not store the second name of a metric, as a definition or as a point, unless its records have both; and
-// that what is stored under both can be imported again.
+// Ensure an import does not store the second name of a metric, as a definition or as a point,
+// unless its records have both; and that what is stored under both can be imported again.
 func TestImportSecondName(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -217,8 +219,8 @@ func TestImportSecondName(t *testing.T) {
 	same(t, "each means itself", [][]string{points(t, s, "a"), points(t, s, "custom.a")}, [][]string{{"2026-01-02 1"}, {"2026-01-02 2"}})
 }
 
-// Ensure callers who create both names of one metric at one moment never leave both, whoever is first: pushes of either name,
-// and imports of a definition or of points.
+// Ensure callers who create both names of one metric at one moment never leave both, whoever is
+// first: pushes of either name, and imports of a definition or of points.
 func TestNamesInRaces(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -262,9 +264,9 @@ func TestNamesInRaces(t *testing.T) {
 	}
 }
 
-// Ensure two metrics never share an id: an import of a definition with the id of another metric's definition is a bad line, and an
-// error when that one is stored between the check of the file and the write, before any table call. An id that is free again is
-// accepted.
+// Ensure two metrics never share an id: an import of a definition with the id of another metric's
+// definition is a bad line, and an error when that one is stored between the check of the file and
+// the write, before any table call. An id that is free again is accepted.
 func TestImportIDOfAnotherMetric(t *testing.T) {
 	t.Parallel()
 	for _, add := range []bool{false, true} {

@@ -140,7 +140,8 @@ func TestDocumentHasTheOperations(t *testing.T) {
 	}
 }
 
-// Ensure the document agrees with the hand-written tables of operations, operations.tsv and additions.tsv.
+// Ensure the document agrees with the hand-written tables of operations, operations.tsv and
+// additions.tsv.
 func TestDocumentIsTheSpecification(t *testing.T) {
 	t.Parallel()
 	d := read(t)
@@ -254,8 +255,8 @@ func (d document) list(t *testing.T, f field) field {
 	return list
 }
 
-// spell returns a field in the notation of the tables. Null means something only in the body of an update: in that of a create it
-// is the same as leaving out.
+// spell returns a field in the notation of the tables. Null means something only in the body of an
+// update: in that of a create it is the same as leaving out.
 func (d document) spell(t *testing.T, name string, f field, required, update bool) string {
 	t.Helper()
 	null := update && f.acceptsNull()
@@ -326,7 +327,8 @@ func propertyNames(t *testing.T, schema json.RawMessage) (out []string) {
 	return out
 }
 
-// Ensure every operation documents its success and all of its error responses, each with its headers.
+// Ensure every operation documents its success and all of its error responses, each with its
+// headers.
 func TestDocumentHasTheResponses(t *testing.T) {
 	t.Parallel()
 	d := read(t)
@@ -390,8 +392,8 @@ func TestDocumentHasTheResponses(t *testing.T) {
 	}
 }
 
-// Ensure every schema compiles, every record schema is closed and requires all of its fields, and every example is valid,
-// formats included.
+// Ensure every schema compiles, every record schema is closed and requires all of its fields, and
+// every example is valid, formats included.
 func TestExamplesAreValid(t *testing.T) {
 	t.Parallel()
 	d, compile := read(t), compiler(t)
@@ -453,8 +455,8 @@ func TestExamplesAreValid(t *testing.T) {
 	}
 }
 
-// Ensure generated clients get types with names: each closed list of values and each object of a schema is a component, and a body has the
-// name of its operation.
+// Ensure generated clients get types with names: each closed list of values and each object of a
+// schema is a component, and a body has the name of its operation.
 func TestTypesHaveNames(t *testing.T) {
 	t.Parallel()
 	d := read(t)
@@ -515,8 +517,8 @@ func pascal(id string) string {
 	return out.String()
 }
 
-// Ensure the version of the document is a semantic version and a version of Python's packages, whose numbers are those of the date. A
-// generated package has it.
+// Ensure the version of the document is a semantic version and a version of Python's packages,
+// whose numbers are those of the date. A generated package has it.
 func TestVersionOfTheDocument(t *testing.T) {
 	t.Parallel()
 	var d struct {
@@ -559,8 +561,8 @@ func compiler(t *testing.T) func(pointer string) *judge.Schema {
 	}
 }
 
-// Ensure the document's server is the address that the document was read from, at a host's root and behind a gateway's
-// stage.
+// Ensure the document's server is the address that the document was read from, at a host's root and
+// behind a gateway's stage.
 func TestServerIsWhereTheDocumentIs(t *testing.T) {
 	var document struct{ Servers []struct{ URL string } }
 	text, err := os.ReadFile("openapi.json")

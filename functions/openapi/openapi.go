@@ -1,5 +1,6 @@
-// Package openapi serves the OpenAPI document, which scripts/gen generates from the declared operations, and a reference that
-// a browser draws from it. They need no key and no table, so this function does not link the AWS SDK.
+// Package openapi serves the OpenAPI document, which scripts/gen generates from the declared
+// operations, and a reference that a browser draws from it. They need no key and no table, so this
+// function does not link the AWS SDK.
 package openapi
 
 import (
@@ -21,10 +22,11 @@ var document []byte
 // Paths returns all paths that the function serves: the document, the reference and its script.
 func Paths() []string { return []string{Path, ReferencePath, ScriptPath} }
 
-// Handler serves the document at Path, the reference at ReferencePath and its script, each with an ETag.
+// Handler serves the document at Path, the reference at ReferencePath and its script, each with an
+// ETag.
 //
-// Responds with 404 not_found for any other path, 405 method_not_allowed for methods other than GET and HEAD, and 400
-// bad_request for a Service-Version that is not served.
+// Responds with 404 not_found for any other path, 405 method_not_allowed for methods other than GET
+// and HEAD, and 400 bad_request for a Service-Version that is not served.
 func Handler(newID id.Generator) http.Handler {
 	files := served()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

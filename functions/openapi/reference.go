@@ -18,14 +18,16 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// The reference at ReferencePath is Scalar, which draws the document in the browser. The library that embeds Scalar has a
-// page of its own with an inline script, which the policy below forbids, so only its asset is used.
+// The reference at ReferencePath is Scalar, which draws the document in the browser. The library
+// that embeds Scalar has a page of its own with an inline script, which the policy below forbids,
+// so only its asset is used.
 
 // ReferencePath is the path of the reference.
 const ReferencePath = "/"
 
-// scriptDigest is the beginning of the SHA-256 of Scalar's script. It is part of the script's path, so that browsers can keep
-// the script for ever. TestServesTheReference fails when it is not that of the script.
+// scriptDigest is the beginning of the SHA-256 of Scalar's script. It is part of the script's path,
+// so that browsers can keep the script for ever. TestServesTheReference fails when it is not that
+// of the script.
 const scriptDigest = "58f43a7924498cd2"
 
 // ScriptPath is the path of Scalar's script.
@@ -34,9 +36,9 @@ const ScriptPath = "/reference." + scriptDigest + ".js"
 //go:embed reference.html
 var page string
 
-// configuration returns Scalar's settings. Nothing is loaded from other hosts, and the page has no element that takes a key: a
-// secret key must not get into a browser. The examples call the server at base, because the document says only that it is the
-// server of the document.
+// configuration returns Scalar's settings. Nothing is loaded from other hosts, and the page has no
+// element that takes a key: a secret key must not get into a browser. The examples call the server
+// at base, because the document says only that it is the server of the document.
 func configuration(base string) map[string]any {
 	return map[string]any{
 		"agent":                 map[string]any{"disabled": true},
@@ -55,8 +57,8 @@ func configuration(base string) map[string]any {
 const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; " +
 	"img-src 'self' data:; font-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Cache-Control values. Browsers revalidate the page each time, at the cost of a 304, so nobody reads an old page after a
-// deployment.
+// Cache-Control values. Browsers revalidate the page each time, at the cost of a 304, so nobody
+// reads an old page after a deployment.
 const (
 	cacheHour  = "public, max-age=3600"
 	cacheYear  = "public, max-age=31536000, immutable"
@@ -114,8 +116,9 @@ func served() map[string]func(*http.Request) file {
 	}
 }
 
-// stageOf returns the stage path that API Gateway puts before ours, such as /prod/; empty if there is none. A page at /prod,
-// without a trailing slash, would resolve relative links against the wrong path.
+// stageOf returns the stage path that API Gateway puts before ours, such as /prod/; empty if there
+// is none. A page at /prod, without a trailing slash, would resolve relative links against the
+// wrong path.
 func stageOf(base string) string {
 	at, err := url.Parse(base)
 	if err != nil || at.Path == "" {
@@ -146,5 +149,6 @@ func (a *asset) Header() http.Header {
 	return a.header
 }
 
-// WriteHeader implements http.ResponseWriter. The digest in the script's path shows an error page, so the status is not kept.
+// WriteHeader implements http.ResponseWriter. The digest in the script's path shows an error page,
+// so the status is not kept.
 func (a *asset) WriteHeader(int) {}

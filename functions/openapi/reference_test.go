@@ -19,8 +19,8 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// Ensure the reference and its script are served without a key, the page with its Content-Security-Policy, and the script under
-// a path with its digest.
+// Ensure the reference and its script are served without a key, the page with its
+// Content-Security-Policy, and the script under a path with its digest.
 func TestServesTheReference(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]struct{ contains, contentType, cache, policy string }{
@@ -81,8 +81,8 @@ func settings(t *testing.T, page string) map[string]any {
 	return out
 }
 
-// Ensure the page complies with its policy, loads nothing from other hosts, reports nothing to anybody, and neither contains nor
-// asks for a key.
+// Ensure the page complies with its policy, loads nothing from other hosts, reports nothing to
+// anybody, and neither contains nor asks for a key.
 func TestReferenceIsStrict(t *testing.T) {
 	t.Parallel()
 	text := body(t, send(t, "GET", "/"))
@@ -111,8 +111,8 @@ func TestReferenceIsStrict(t *testing.T) {
 	}
 }
 
-// Ensure the page finds its script and the document below a stage name, with and without a trailing slash, and that its examples
-// call the address that the page has.
+// Ensure the page finds its script and the document below a stage name, with and without a trailing
+// slash, and that its examples call the address that the page has.
 func TestReferenceBehindAStage(t *testing.T) {
 	t.Parallel()
 	proxy := gateway.Proxy(openapi.Handler(func(string) string { return "req_1" }))
@@ -153,7 +153,8 @@ func TestReferenceEscapesTheHost(t *testing.T) {
 	}
 }
 
-// Ensure the script fits into a response of Lambda, which has at most 6 MB, in the form in which the gateway sends it.
+// Ensure the script fits into a response of Lambda, which has at most 6 MB, in the form in which
+// the gateway sends it.
 func TestScriptFits(t *testing.T) {
 	t.Parallel()
 	response, err := gateway.Proxy(openapi.Handler(func(string) string { return "req_1" }))(t.Context(), events.APIGatewayProxyRequest{

@@ -12,7 +12,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// audits returns audits of several sites and of none, with every status and with none, and with equal and null times.
+// audits returns audits of several sites and of none, with every status and with none, and with
+// equal and null times.
 func audits() (out []optimise.Audit) {
 	times := []*string{nil, new("2026-03-01T00:00:00.000Z"), new("2026-03-02T00:00:00.000Z"), new("1969-03-02T00:00:00.000Z")}
 	for n := range 64 {
@@ -103,8 +104,8 @@ func walk(t *testing.T, s *apitest.Service, key string, arguments map[string]any
 	}
 }
 
-// Ensure every combination of filters lists exactly the matching audits, newest first, null last, then by id, each once,
-// with any page size.
+// Ensure every combination of filters lists exactly the matching audits, newest first, null last,
+// then by id, each once, with any page size.
 func TestAudits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

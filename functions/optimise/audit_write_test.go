@@ -70,7 +70,8 @@ func TestCreateAudit(t *testing.T) {
 	}
 }
 
-// Ensure a status moves only from running to complete or failed, other fields change in any state, and the times stay in order.
+// Ensure a status moves only from running to complete or failed, other fields change in any state,
+// and the times stay in order.
 func TestUpdateAudit(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -134,7 +135,8 @@ func TestUpdateAudit(t *testing.T) {
 	}
 }
 
-// Ensure the entity tag is of the fields and the findings, and the same in every response with the audit.
+// Ensure the entity tag is of the fields and the findings, and the same in every response with the
+// audit.
 func TestAuditTags(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -193,8 +195,8 @@ func TestAuditTags(t *testing.T) {
 	}
 }
 
-// Ensure an update with the findings that an audit has is no change: updatedAt, the tag and the chunks stay. An audit that was stored
-// without a digest of its findings gets one.
+// Ensure an update with the findings that an audit has is no change: updatedAt, the tag and the
+// chunks stay. An audit that was stored without a digest of its findings gets one.
 func TestSameFindings(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -290,8 +292,8 @@ func TestFindingsBound(t *testing.T) {
 // old makes every draft of the company old.
 func old(s *apitest.Service) { s.Clock.Advance(time.Hour + time.Second) }
 
-// Ensure a create that dies at any call leaves no half audit, that a retry with its Idempotency-Key gives one audit, and that a later
-// write deletes what is left of it.
+// Ensure a create that dies at any call leaves no half audit, that a retry with its Idempotency-Key
+// gives one audit, and that a later write deletes what is left of it.
 func TestCreateAuditDies(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -309,7 +311,8 @@ func TestCreateAuditDies(t *testing.T) {
 	})
 }
 
-// settled checks that an audit has these findings, and that after a later write no chunk and no draft is left that nothing refers to.
+// settled checks that an audit has these findings, and that after a later write no chunk and no
+// draft is left that nothing refers to.
 func settled(t *testing.T, s *apitest.Service, auditID string, findings any) {
 	t.Helper()
 	var drafts []struct {
@@ -357,7 +360,8 @@ func settled(t *testing.T, s *apitest.Service, auditID string, findings any) {
 // incompressibleText is incompressible without its quotes.
 func incompressibleText(n int) string { return strings.Trim(incompressible(n+2), `"`) }
 
-// Ensure an update that dies at any call leaves the audit as it was or as it should be, with all of its findings.
+// Ensure an update that dies at any call leaves the audit as it was or as it should be, with all of
+// its findings.
 func TestUpdateAuditDies(t *testing.T) {
 	t.Parallel()
 	for name, findings := range map[string]any{"other findings": incompressibleText(700_000), "none": nil} {
@@ -377,7 +381,8 @@ func TestUpdateAuditDies(t *testing.T) {
 	}
 }
 
-// Ensure a delete that dies at any call has deleted nothing or all, and that the next one finishes it.
+// Ensure a delete that dies at any call has deleted nothing or all, and that the next one finishes
+// it.
 func TestDeleteAuditDies(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -395,7 +400,8 @@ func TestDeleteAuditDies(t *testing.T) {
 	})
 }
 
-// Ensure concurrent updates of the findings of one audit, and deletes of it, leave one whole audit or nothing.
+// Ensure concurrent updates of the findings of one audit, and deletes of it, leave one whole audit
+// or nothing.
 func TestAuditRaces(t *testing.T) {
 	t.Parallel()
 	rounds := 100
@@ -454,7 +460,8 @@ func TestAuditRaces(t *testing.T) {
 	t.Logf("%d rounds: %v", rounds, outcomes)
 }
 
-// Ensure the class of writes of audits is that of pushes, and that the other writes of the area count as writes.
+// Ensure the class of writes of audits is that of pushes, and that the other writes of the area
+// count as writes.
 func TestAuditClass(t *testing.T) {
 	t.Parallel()
 	for _, op := range optimise.Operations(nil) {
@@ -484,7 +491,8 @@ func (s *sweeping) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure a create whose draft was swept, because it took too long, stores no audit: its findings are gone.
+// Ensure a create whose draft was swept, because it took too long, stores no audit: its findings
+// are gone.
 func TestCreateAuditIsSwept(t *testing.T) {
 	t.Parallel()
 	fast := start(t)

@@ -11,9 +11,10 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// The chunks of findings are more than one transaction can write. So a draft names them before they are stored, together with those
-// that they replace. A process that dies in between leaves the draft, and a later write of findings by the company deletes the chunks
-// that the audit does not refer to.
+// The chunks of findings are more than one transaction can write. So a draft names them before they
+// are stored, together with those that they replace. A process that dies in between leaves the
+// draft, and a later write of findings by the company deletes the chunks that the audit does not
+// refer to.
 
 // draft is the record of a write of findings that has not ended.
 type draft struct {
@@ -25,7 +26,8 @@ type draft struct {
 const (
 	draftIDs = "drf"
 
-	// draftTime is the age at which the request of a draft is over for certain: a request has 9 seconds.
+	// draftTime is the age at which the request of a draft is over for certain: a request has 9
+	// seconds.
 	draftTime = time.Hour
 
 	// draftsMax bounds the old drafts that one request deletes.
@@ -55,8 +57,8 @@ func (s auditStore) stage(ctx context.Context, companyID string, d draft, chunks
 	return s.table.Put(ctx, chunks)
 }
 
-// settle deletes the chunks of an audit's drafts that it does not refer to, and then the drafts. The request has ended already, so a
-// failure is only noted: the drafts stay for a later request.
+// settle deletes the chunks of an audit's drafts that it does not refer to, and then the drafts.
+// The request has ended already, so a failure is only noted: the drafts stay for a later request.
 func (s auditStore) settle(ctx context.Context, companyID string, drafts []draft, a storedAudit) {
 	var unused, ended []table.Key
 	used := a.chunkKeys()

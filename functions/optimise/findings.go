@@ -12,16 +12,17 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Size limits: of the findings as JSON without insignificant space, and of one chunk. Three chunks fit into the megabyte
-// that one query returns.
+// Size limits: of the findings as JSON without insignificant space, and of one chunk. Three chunks
+// fit into the megabyte that one query returns.
 const (
 	findingsBytesMax = 4 << 20
 	chunkBytesMax    = 300_000
 )
 
-// chunk is a part of packed findings. The chunks of one import of an audit are a generation with an id of its own. They
-// are written before the audit refers to the generation, and deleted after it refers to the next one. So a reader of an
-// audit finds all chunks of its generation or misses some, but never gets a mixture of two.
+// chunk is a part of packed findings. The chunks of one import of an audit are a generation with an
+// id of its own. They are written before the audit refers to the generation, and deleted after it
+// refers to the next one. So a reader of an audit finds all chunks of its generation or misses
+// some, but never gets a mixture of two.
 type chunk struct {
 	SK   string `store:"sk"`
 	Data []byte `store:"data"`
@@ -56,7 +57,8 @@ func digestOf(findings json.RawMessage) *string {
 	return new(base64.RawStdEncoding.EncodeToString(sum[:]))
 }
 
-// has reports whether the audit has the findings with this digest, none for nil. It is false for findings without a digest.
+// has reports whether the audit has the findings with this digest, none for nil. It is false for
+// findings without a digest.
 func (a storedAudit) has(digest *string) bool {
 	if digest == nil {
 		return a.Generation == nil
@@ -64,8 +66,8 @@ func (a storedAudit) has(digest *string) bool {
 	return equal(a.Digest, digest)
 }
 
-// findings assembles the findings from the chunks that the audit refers to. It returns nil when the audit has none, and an
-// error when a chunk is missing.
+// findings assembles the findings from the chunks that the audit refers to. It returns nil when the
+// audit has none, and an error when a chunk is missing.
 func (a storedAudit) findings(chunks []chunk) (json.RawMessage, error) {
 	keys := a.chunkKeys()
 	if keys == nil {
@@ -86,8 +88,8 @@ func (a storedAudit) findings(chunks []chunk) (json.RawMessage, error) {
 	return text, nil
 }
 
-// packFindings makes the audit refer to a new generation of findings and returns the chunks of that generation, which
-// must be written before the audit.
+// packFindings makes the audit refer to a new generation of findings and returns the chunks of that
+// generation, which must be written before the audit.
 func (s auditStore) packFindings(a *storedAudit, findings json.RawMessage) ([]table.Item, error) {
 	if findings == nil {
 		return nil, nil

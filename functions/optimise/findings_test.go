@@ -69,7 +69,8 @@ func stored(t *testing.T, s *apitest.Service, auditID string) map[string]int {
 	return sizes
 }
 
-// Ensure findings are returned as the imported JSON value, without insignificant space, for any value of up to 4 MB.
+// Ensure findings are returned as the imported JSON value, without insignificant space, for any
+// value of up to 4 MB.
 func TestFindings(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -132,7 +133,8 @@ func TestFindingsTooLarge(t *testing.T) {
 	}
 }
 
-// Ensure an audit uses only the chunks that it refers to, and that a new import deletes the chunks of the previous one.
+// Ensure an audit uses only the chunks that it refers to, and that a new import deletes the chunks
+// of the previous one.
 func TestFindingsReplaced(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -197,8 +199,8 @@ func (b *between) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// Ensure a reader gets the new audit with its findings when an import runs between the reads of the audit and of its
-// chunks, in either order.
+// Ensure a reader gets the new audit with its findings when an import runs between the reads of the
+// audit and of its chunks, in either order.
 func TestFindingsReplacedWhileReading(t *testing.T) {
 	t.Parallel()
 	for _, late := range []string{"Query", "GetItem"} {
@@ -262,7 +264,8 @@ func TestFindingsDamaged(t *testing.T) {
 	s.Run(t, []apitest.Scenario{{Name: "damaged", Op: "get_optimise_audit", Args: map[string]any{"auditId": "aud_1"}, Want: 500, WantCode: "internal"}})
 }
 
-// Ensure an import that is aborted before its audits are written leaves the stored audits and their findings intact.
+// Ensure an import that is aborted before its audits are written leaves the stored audits and their
+// findings intact.
 func TestFindingsOfAbortedImport(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -1,5 +1,6 @@
-// Package optimise is the area of site optimisation: measured sites, their goals, and audits with scores and findings.
-// The service runs no audit and measures no site: others do, and store the results here, through the API or by an import (Transfers).
+// Package optimise is the area of site optimisation: measured sites, their goals, and audits with
+// scores and findings. The service runs no audit and measures no site: others do, and store the
+// results here, through the API or by an import (Transfers).
 package optimise
 
 import (
@@ -12,7 +13,8 @@ import (
 
 const auditPath = "/v1/companies/{companyId}/optimise/audits"
 
-// auditBodyMax is the largest body with an audit: its findings and a quarter of a megabyte for space and the rest.
+// auditBodyMax is the largest body with an audit: its findings and a quarter of a megabyte for
+// space and the rest.
 const auditBodyMax = findingsBytesMax + 256<<10
 
 // Operations returns the operations of the area.

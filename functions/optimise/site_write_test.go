@@ -113,7 +113,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// Ensure a create under a site that is gone is not_found, also when a removal that was cut off has left as many goals as a site may have.
+// Ensure a create under a site that is gone is not_found, also when a removal that was cut off has
+// left as many goals as a site may have.
 func TestFullSiteIsGone(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -157,8 +158,8 @@ func TestDeleteSite(t *testing.T) {
 	}
 }
 
-// Ensure a delete that dies at any call has deleted nothing or made the site and its goals unreachable, and that the next one
-// finishes it with 200.
+// Ensure a delete that dies at any call has deleted nothing or made the site and its goals
+// unreachable, and that the next one finishes it with 200.
 func TestDeleteSiteDies(t *testing.T) {
 	t.Parallel()
 	prepare := func(s *apitest.Service) map[string]any {
@@ -196,8 +197,8 @@ func TestHalfRemovedSite(t *testing.T) {
 	}
 }
 
-// Ensure of two deletes of a site one or both succeed and nothing is left, and that no goal that is created at the same time outlives
-// its site.
+// Ensure of two deletes of a site one or both succeed and nothing is left, and that no goal that is
+// created at the same time outlives its site.
 func TestSiteRaces(t *testing.T) {
 	t.Parallel()
 	rounds := 100

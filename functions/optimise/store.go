@@ -5,8 +5,9 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Store stores sites, goals and audits in the partition <company>#optimise. The findings of each audit have a partition of
-// their own, so that reading megabytes does not use up the throughput of the shared one.
+// Store stores sites, goals and audits in the partition <company>#optimise. The findings of each
+// audit have a partition of their own, so that reading megabytes does not use up the throughput of
+// the shared one.
 //
 //	access                          key
 //	site; all sites                 site#<siteId>; the prefix site#, bounded, ordered in memory

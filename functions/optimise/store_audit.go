@@ -15,9 +15,9 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// storedAudit is an audit as it is stored. The findings, even small ones, are in separate chunks. Three indexes copy all
-// fields of an audit, so inline findings would be written four times and read by every list, to save half a read unit
-// when an audit is fetched.
+// storedAudit is an audit as it is stored. The findings, even small ones, are in separate chunks.
+// Three indexes copy all fields of an audit, so inline findings would be written four times and
+// read by every list, to save half a read unit when an audit is fetched.
 type storedAudit struct {
 	AuditSummary
 
@@ -52,7 +52,8 @@ func (a storedAudit) indexes() (keys table.Keys) {
 	return keys
 }
 
-// AuditFilter selects audits. A nil field matches all. SiteID must be a valid id, because it becomes part of a key.
+// AuditFilter selects audits. A nil field matches all. SiteID must be a valid id, because it
+// becomes part of a key.
 type AuditFilter struct {
 	SiteID *string
 	Status *AuditStatus
@@ -77,9 +78,10 @@ func (s auditStore) List(ctx context.Context, companyID string, f AuditFilter, a
 
 // Get returns an audit with its findings. Returns fault.ErrNotFound when there is none.
 //
-// The audit and the chunks are read in parallel, and the chunks with eventual consistency, at half the price. An import
-// between the two reads can make them mismatch. Then both are read again, with strong consistency. A second mismatch
-// means a second import within milliseconds, or missing chunks.
+// The audit and the chunks are read in parallel, and the chunks with eventual consistency, at half
+// the price. An import between the two reads can make them mismatch. Then both are read again, with
+// strong consistency. A second mismatch means a second import within milliseconds, or missing
+// chunks.
 func (s auditStore) Get(ctx context.Context, companyID, auditID string) (Audit, error) {
 	var misfit error
 	for _, consistent := range []bool{false, true} {
@@ -130,8 +132,8 @@ func (s auditStore) Insert(ctx context.Context, companyID string, a AuditSummary
 	return stored.AuditSummary, nil
 }
 
-// Modify changes an audit by compare-and-set, as table.Modify does, and replaces its findings if findings is sent and other than
-// the stored ones.
+// Modify changes an audit by compare-and-set, as table.Modify does, and replaces its findings if
+// findings is sent and other than the stored ones.
 func (s auditStore) Modify(
 	ctx context.Context, companyID, auditID string, change func(*AuditSummary) error, findings api.Clearable[json.RawMessage],
 ) (AuditSummary, error) {
@@ -162,7 +164,8 @@ func (s auditStore) Modify(
 // errOther is the error of a write whose audit has other findings than the write expects.
 var errOther = errors.New("the audit has other findings")
 
-// replaceFindings makes an audit refer to the findings of next, which have these chunks, instead of those of before.
+// replaceFindings makes an audit refer to the findings of next, which have these chunks, instead of
+// those of before.
 func (s auditStore) replaceFindings(
 	ctx context.Context, companyID string, before, next storedAudit, chunks []table.Item, change func(*AuditSummary) error,
 ) (AuditSummary, error) {

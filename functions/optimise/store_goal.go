@@ -13,7 +13,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// goalStore stores the goals of one site. It embeds no record.Store: a method that does not know the site would reach those of others.
+// goalStore stores the goals of one site. It embeds no record.Store: a method that does not know
+// the site would reach those of others.
 type goalStore struct {
 	siteID string
 	all    record.Store[SiteGoal]
@@ -31,7 +32,8 @@ func goalsOfSite(companyID, siteID string) table.Collection {
 	return table.Collection{Index: table.GSI1, Partition: partition(companyID, goalsOf, siteID)}
 }
 
-// Page returns a page of the goals of the site, in their order. Returns fault.ErrNotFound when there is no such site.
+// Page returns a page of the goals of the site, in their order. Returns fault.ErrNotFound when
+// there is no such site.
 func (s goalStore) Page(ctx context.Context, companyID, after string, limit int) (table.Page[SiteGoal], error) {
 	var found []SiteGoal
 	err := parallel.Both(
@@ -47,7 +49,8 @@ func (s goalStore) Page(ctx context.Context, companyID, after string, limit int)
 	return table.PageOf(found, SiteGoal.inOrder, after, limit), err
 }
 
-// Get returns a goal of the site. Returns fault.ErrNotFound when there is no such site, or the goal is of another one.
+// Get returns a goal of the site. Returns fault.ErrNotFound when there is no such site, or the goal
+// is of another one.
 func (s goalStore) Get(ctx context.Context, companyID, goalID string) (g SiteGoal, err error) {
 	item, err := s.read(ctx, companyID, goalID)
 	if err != nil {
@@ -56,7 +59,8 @@ func (s goalStore) Get(ctx context.Context, companyID, goalID string) (g SiteGoa
 	return g, table.Decode(item, &g)
 }
 
-// read reads a goal and its site at once. A goal whose site is gone belongs to a removal that was cut off, so it is not found.
+// read reads a goal and its site at once. A goal whose site is gone belongs to a removal that was
+// cut off, so it is not found.
 func (s goalStore) read(ctx context.Context, companyID, goalID string) (table.Item, error) {
 	at := s.all.Key(companyID, goalID)
 	items, err := table.ManyItems(ctx, s.table, []table.Key{s.sites.Key(companyID, s.siteID), at})
@@ -82,8 +86,8 @@ func (s goalStore) owns(g SiteGoal) error {
 	return nil
 }
 
-// Insert stores a new goal of the site and sets its id, site, company and times. Returns conflict when the site has goals.Limit of
-// them, and fault.ErrNotFound when there is no such site.
+// Insert stores a new goal of the site and sets its id, site, company and times. Returns conflict
+// when the site has goals.Limit of them, and fault.ErrNotFound when there is no such site.
 func (s goalStore) Insert(ctx context.Context, companyID string, g SiteGoal) (SiteGoal, error) {
 	if err := table.Room(ctx, s.table, goalsOfSite(companyID, s.siteID), goals.Limit, goals.Plural); err != nil {
 		if _, missing := s.sites.Get(ctx, companyID, s.siteID); missing != nil { // what is left of a removal that was cut off is no obstacle

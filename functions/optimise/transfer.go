@@ -52,14 +52,15 @@ func nameOf(siteID string) string { return "site " + siteID }
 // noSite is the problem of a goal without its site.
 func noSite(g SiteGoal) string { return "there is no site " + g.SiteID }
 
-// importGoals replaces goals, also those of another site. It refuses goals whose site has been deleted since the file was checked.
+// importGoals replaces goals, also those of another site. It refuses goals whose site has been
+// deleted since the file was checked.
 func (s Store) importGoals(ctx context.Context, companyID string, records []SiteGoal) error {
 	_, err := s.storeGoals(ctx, companyID, records, s.table.WriteAny)
 	return err
 }
 
-// addGoals stores goals whose ids are free, and returns how many it skipped because another caller has created them. It refuses
-// the same ones as importGoals.
+// addGoals stores goals whose ids are free, and returns how many it skipped because another caller
+// has created them. It refuses the same ones as importGoals.
 func (s Store) addGoals(ctx context.Context, companyID string, records []SiteGoal, _ transfer.File) (skipped int, err error) {
 	return s.storeGoals(ctx, companyID, records, s.table.WriteNew)
 }
@@ -82,8 +83,8 @@ func checkGoal(g *SiteGoal) []string {
 	return append(transfer.CheckID("siteId", sites.Prefix, &g.SiteID), transfer.CheckSize(g)...)
 }
 
-// checkPeriod returns the problem of finishedAt that a create with the same values would have. finishedAt of an audit that ended
-// may be unknown.
+// checkPeriod returns the problem of finishedAt that a create with the same values would have.
+// finishedAt of an audit that ended may be unknown.
 func (a AuditSummary) checkPeriod() (problems []string) {
 	if a.FinishedAt == nil {
 		return nil
@@ -113,9 +114,10 @@ func checkAudit(a *Audit) []string {
 	return problems
 }
 
-// importAudits writes the new chunks, then the audits that refer to them, then deletes the chunks that the audits referred
-// to before. A concurrent reader gets the old audit or the new one, each with all of its findings. A deleted generation is
-// never referred to again, so concurrent or aborted imports can leave unused chunks behind but never a missing one.
+// importAudits writes the new chunks, then the audits that refer to them, then deletes the chunks
+// that the audits referred to before. A concurrent reader gets the old audit or the new one, each
+// with all of its findings. A deleted generation is never referred to again, so concurrent or
+// aborted imports can leave unused chunks behind but never a missing one.
 func (s auditStore) importAudits(ctx context.Context, companyID string, audits []Audit) error {
 	audits = transfer.LastWins(audits, func(a Audit) string { return a.ID })
 	replaced, err := s.chunksOf(ctx, companyID, audits)
@@ -149,7 +151,8 @@ func (s auditStore) importAudits(ctx context.Context, companyID string, audits [
 	return s.table.Delete(ctx, replaced)
 }
 
-// addAudits stores audits whose ids are free, and returns how many it skipped because another caller has created them.
+// addAudits stores audits whose ids are free, and returns how many it skipped because another
+// caller has created them.
 func (s auditStore) addAudits(ctx context.Context, companyID string, audits []Audit, _ transfer.File) (skipped int, err error) {
 	for _, a := range transfer.LastWins(audits, func(a Audit) string { return a.ID }) {
 		stored := storedAudit{AuditSummary: a.AuditSummary}
@@ -187,8 +190,8 @@ func (s auditStore) chunksOf(ctx context.Context, companyID string, audits []Aud
 	return slices.Concat(found...), err
 }
 
-// eachAudit calls visit for every audit of the company. It reads the findings of a few audits at a time, because those of
-// a whole page can be gigabytes.
+// eachAudit calls visit for every audit of the company. It reads the findings of a few audits at a
+// time, because those of a whole page can be gigabytes.
 func (s auditStore) eachAudit(ctx context.Context, companyID string, visit func(Audit) error) error {
 	var few []storedAudit
 	visitFew := func() error {
@@ -218,8 +221,8 @@ func (s auditStore) eachAudit(ctx context.Context, companyID string, visit func(
 	return visitFew()
 }
 
-// withFindings adds the findings to an audit that was just read. It reads the audit again when an import has replaced its
-// findings since.
+// withFindings adds the findings to an audit that was just read. It reads the audit again when an
+// import has replaced its findings since.
 func (s auditStore) withFindings(ctx context.Context, stored storedAudit) (Audit, error) {
 	if stored.Generation == nil {
 		return Audit{stored.AuditSummary, nil}, nil

@@ -27,7 +27,8 @@ func export(t *testing.T, s *apitest.Service) (lines []string) {
 	return lines
 }
 
-// Ensure an export that is imported into another company exports as the same records, except for companyId.
+// Ensure an export that is imported into another company exports as the same records, except for
+// companyId.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	from, to := start(t), start(t)
@@ -65,7 +66,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Ensure the check of an import rejects invalid values: of closed lists, of ids, and of fields that become part of a key.
+// Ensure the check of an import rejects invalid values: of closed lists, of ids, and of fields that
+// become part of a key.
 func TestImportRejects(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -111,7 +113,8 @@ func hasOne(t *testing.T, r apitest.Response) {
 	}
 }
 
-// Ensure an audit that is imported again moves between the lists, and that the last record of an id in a file wins.
+// Ensure an audit that is imported again moves between the lists, and that the last record of an id
+// in a file wins.
 func TestAuditMoves(t *testing.T) {
 	t.Parallel()
 	s := start(t)

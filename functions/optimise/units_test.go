@@ -40,8 +40,8 @@ func grown(n int, findings string) (out []optimise.Audit) {
 	return out
 }
 
-// Ensure the cost of a list of audits does not grow with the company: calls and units are the same with N and 10 N
-// audits, for every combination of filters. Findings add nothing to it.
+// Ensure the cost of a list of audits does not grow with the company: calls and units are the same
+// with N and 10 N audits, for every combination of filters. Findings add nothing to it.
 func TestAuditUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -78,7 +78,8 @@ func TestAuditUnits(t *testing.T) {
 	}
 }
 
-// Ensure the cost of sites, goals and a single audit does not depend on the company's other records.
+// Ensure the cost of sites, goals and a single audit does not depend on the company's other
+// records.
 func TestUnitsBesideMuch(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

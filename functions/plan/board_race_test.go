@@ -14,7 +14,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// left returns what is stored of a board: the sort keys of its records, the ids of its items, and its entry in the heads.
+// left returns what is stored of a board: the sort keys of its records, the ids of its items, and
+// its entry in the heads.
 func left(t *testing.T, s *apitest.Service, boardID string) (out []string) {
 	t.Helper()
 	for _, key := range rawKeys(t, s) {
@@ -45,7 +46,8 @@ func is(err error, code fault.Code) bool {
 	return errors.As(err, &public) && public.Code == code
 }
 
-// emptied adds a board that showed an item in version 1 and shows none in version 2, and has no items.
+// emptied adds a board that showed an item in version 1 and shows none in version 2, and has no
+// items.
 func emptied(t *testing.T, s *apitest.Service, boardID string) {
 	t.Helper()
 	load(t, s, "board", fmt.Sprintf(`{"id":%q,"publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[{"id":"itm_0","slug":"a","title":"A"}]}`, boardID))
@@ -54,8 +56,8 @@ func emptied(t *testing.T, s *apitest.Service, boardID string) {
 	}
 }
 
-// Ensure a board that is deleted while it is used is either gone, with all that belongs to it, or whole: whatever the other call is, and
-// whoever is first.
+// Ensure a board that is deleted while it is used is either gone, with all that belongs to it, or
+// whole: whatever the other call is, and whoever is first.
 func TestBoardRaces(t *testing.T) {
 	t.Parallel()
 	rounds := 100

@@ -12,7 +12,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// rawKeys returns the sort keys of all records of the area, except the heads and remembered responses.
+// rawKeys returns the sort keys of all records of the area, except the heads and remembered
+// responses.
 func rawKeys(t *testing.T, s *apitest.Service) (out []string) {
 	t.Helper()
 	all, err := table.Whole[struct {
@@ -39,7 +40,8 @@ func headOf(t *testing.T, s *apitest.Service, boardID string) bool {
 	return heads[boardID] != nil
 }
 
-// Ensure a board can be created with a key alone, that its public key is the service's and stays, and that each rule of its fields holds.
+// Ensure a board can be created with a key alone, that its public key is the service's and stays,
+// and that each rule of its fields holds.
 func TestWriteBoards(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, plan.Operations)
@@ -128,8 +130,8 @@ func TestBoardLimit(t *testing.T) {
 	}
 }
 
-// Ensure a board is deleted only when it has no item of any status and visitors see none, that nothing of it stays, and that an import
-// under its id works afterwards.
+// Ensure a board is deleted only when it has no item of any status and visitors see none, that
+// nothing of it stays, and that an import under its id works afterwards.
 func TestDeleteBoard(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -186,7 +188,8 @@ func TestDeleteBoard(t *testing.T) {
 	})
 }
 
-// Ensure a board that was imported with a version and without its snapshot shows nothing, and can be deleted.
+// Ensure a board that was imported with a version and without its snapshot shows nothing, and can
+// be deleted.
 func TestBoardWithoutSnapshot(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, plan.Operations)

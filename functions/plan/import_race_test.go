@@ -17,9 +17,10 @@ func itemsOver(t *testing.T, s *apitest.Service, transport http.RoundTripper) tr
 	return plan.Transfers(apitest.NewOver(t, plan.Operations, transport).Table)[1]
 }
 
-// Ensure an item of an import whose slug another caller takes, or whose board another caller deletes, is refused: before any table
-// call of the write, which comes after the check of the file. The other items of the file are stored. Nothing is left without its
-// board, and no two items have one slug.
+// Ensure an item of an import whose slug another caller takes, or whose board another caller
+// deletes, is refused: before any table call of the write, which comes after the check of the file.
+// The other items of the file are stored. Nothing is left without its board, and no two items have
+// one slug.
 func TestImportIsOvertaken(t *testing.T) {
 	t.Parallel()
 	const late, other = `{"id":"itm_late","roadmapId":"brd_1","slug":"late","title":"Late"}`, `{"id":"itm_other","roadmapId":"brd_2","slug":"late","title":"Other"}`
@@ -80,7 +81,8 @@ func TestImportIsOvertaken(t *testing.T) {
 	}
 }
 
-// Ensure a delete of a board during which items are imported either fails or leaves nothing: the items are counted on the board.
+// Ensure a delete of a board during which items are imported either fails or leaves nothing: the
+// items are counted on the board.
 func TestImportDuringADelete(t *testing.T) {
 	t.Parallel()
 	for at, reached := int64(1), true; reached; at++ {
@@ -100,7 +102,8 @@ func TestImportDuringADelete(t *testing.T) {
 	}
 }
 
-// Ensure an import of an item that is stored counts as a write of its own: the item keeps its slug and its board.
+// Ensure an import of an item that is stored counts as a write of its own: the item keeps its slug
+// and its board.
 func TestImportMovesNoItem(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

@@ -27,8 +27,8 @@ func leaseOf(t *testing.T, s *apitest.Service) any {
 	return []any{board["claim"], board["claimAt"]}
 }
 
-// Ensure a publish that gives up after its lease, because the content is no longer the reviewed one, releases the board, and so does
-// one that finds its content live.
+// Ensure a publish that gives up after its lease, because the content is no longer the reviewed
+// one, releases the board, and so does one that finds its content live.
 func TestLeaseIsReleased(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("changed since the review")
@@ -79,7 +79,8 @@ func (r *refusing) RoundTrip(request *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(request)
 }
 
-// Ensure a publish that fails, at any call to the table, releases the board, so that the next one does not wait.
+// Ensure a publish that fails, at any call to the table, releases the board, so that the next one
+// does not wait.
 func TestFailedPublishIsReleased(t *testing.T) {
 	t.Parallel()
 	failures := 0
@@ -101,8 +102,9 @@ func TestFailedPublishIsReleased(t *testing.T) {
 	}
 }
 
-// Ensure a publish waits for another one and then succeeds, and that it replaces the lease of one that has died: at once when the
-// lease is old by the clock, else after it has seen it for as long as a lease lasts.
+// Ensure a publish waits for another one and then succeeds, and that it replaces the lease of one
+// that has died: at once when the lease is old by the clock, else after it has seen it for as long
+// as a lease lasts.
 func TestLeaseOfADeadPublish(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

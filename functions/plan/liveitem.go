@@ -52,10 +52,11 @@ func (s service) whyNothingLive(ctx context.Context, caller api.Caller, in listL
 	return "No item had the status published when the board was last published.", nil
 }
 
-// LiveItems returns a page of the live snapshot of a board, in its order. It is empty when the board was never published, or was
-// imported without its snapshot: then visitors see nothing. Returns fault.ErrNotFound when the board does not exist, and
-// fault.BadRequest when another snapshot went live since the page before. The page costs a read of the board and of the chunks that it
-// spans, however many items are live.
+// LiveItems returns a page of the live snapshot of a board, in its order. It is empty when the
+// board was never published, or was imported without its snapshot: then visitors see nothing.
+// Returns fault.ErrNotFound when the board does not exist, and fault.BadRequest when another
+// snapshot went live since the page before. The page costs a read of the board and of the chunks
+// that it spans, however many items are live.
 func (s Store) LiveItems(ctx context.Context, companyID, boardID, after string, limit int) (page table.Page[LiveItem], err error) {
 	b, err := s.board(ctx, companyID, boardID)
 	if err != nil || b.SnapshotID == nil {
@@ -93,8 +94,8 @@ func (s Store) LiveItems(ctx context.Context, companyID, boardID, after string, 
 
 var errPublishedMeanwhile = fault.New(fault.BadRequest, "query.cursor: the board was published since; start again without cursor")
 
-// snapshotPosition is the position of an item in a snapshot. Its text is what the cursor of LiveItems holds, so the cursor is valid for
-// this snapshot only.
+// snapshotPosition is the position of an item in a snapshot. Its text is what the cursor of
+// LiveItems holds, so the cursor is valid for this snapshot only.
 type snapshotPosition struct {
 	Snapshot    string
 	Chunk, Item int

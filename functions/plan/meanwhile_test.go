@@ -17,8 +17,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure the response of a publish is what the board then shows, when another caller only edits or only deletes an item before any
-// of its table calls; and that a deleted item stays deleted.
+// Ensure the response of a publish is what the board then shows, when another caller only edits or
+// only deletes an item before any of its table calls; and that a deleted item stays deleted.
 func TestItemsChangeDuringAPublish(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -71,7 +71,8 @@ func TestItemsChangeDuringAPublish(t *testing.T) {
 	}
 }
 
-// atLease runs a function before the first transaction of a publish, which is its lease, and one after it.
+// atLease runs a function before the first transaction of a publish, which is its lease, and one
+// after it.
 type atLease struct {
 	before, after func()
 	seen          atomic.Bool
@@ -87,8 +88,8 @@ func (a *atLease) RoundTrip(r *http.Request) (*http.Response, error) {
 	return out, err
 }
 
-// Ensure the first lease of a board wins: a publish that read the board without a lease does not replace the lease that another
-// publish wrote since. It waits, and finds its content live.
+// Ensure the first lease of a board wins: a publish that read the board without a lease does not
+// replace the lease that another publish wrote since. It waits, and finds its content live.
 func TestFirstLeaseWins(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -118,7 +119,8 @@ func TestFirstLeaseWins(t *testing.T) {
 	}
 }
 
-// Ensure an item is deleted with and without the record of its slug, and that a slug record that names another item stays.
+// Ensure an item is deleted with and without the record of its slug, and that a slug record that
+// names another item stays.
 func TestDeleteAndTheSlugRecord(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -157,8 +159,8 @@ func TestDeleteAndTheSlugRecord(t *testing.T) {
 	}
 }
 
-// Ensure a delete that an edit interrupts, before any of its table calls, checks the edited item: it deletes that one, or refuses
-// and leaves it.
+// Ensure a delete that an edit interrupts, before any of its table calls, checks the edited item:
+// it deletes that one, or refuses and leaves it.
 func TestDeleteRacesWithAnEdit(t *testing.T) {
 	t.Parallel()
 	for at, reached := int64(1), true; reached; at++ {
@@ -189,7 +191,8 @@ func TestDeleteRacesWithAnEdit(t *testing.T) {
 	}
 }
 
-// Ensure an import refuses a version that is no whole number from 1 on, and stores the last one of an item that a file has twice.
+// Ensure an import refuses a version that is no whole number from 1 on, and stores the last one of
+// an item that a file has twice.
 func TestImportsOfPlans(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

@@ -11,8 +11,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure a read or an update of an item that publishes interrupt, before any of its table calls, returns the item's version from
-// before the publishes or after them. An item never shows the version that removed it.
+// Ensure a read or an update of an item that publishes interrupt, before any of its table calls,
+// returns the item's version from before the publishes or after them. An item never shows the
+// version that removed it.
 func TestItemAndPublish(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -87,7 +88,8 @@ func TestItemAndPublish(t *testing.T) {
 	}
 }
 
-// canceling is a table in which another write always conflicts with a transactional read, as DynamoDB reports it.
+// canceling is a table in which another write always conflicts with a transactional read, as
+// DynamoDB reports it.
 type canceling struct{ next http.RoundTripper }
 
 func (c canceling) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -108,8 +110,8 @@ func text(version any) string {
 	return fmt.Sprint(version)
 }
 
-// Ensure reads before each table call of a publish show the whole old version: items to be removed are live, and items to be
-// added are not.
+// Ensure reads before each table call of a publish show the whole old version: items to be removed
+// are live, and items to be added are not.
 func TestPublishBesideReaders(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

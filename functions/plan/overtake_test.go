@@ -25,8 +25,9 @@ func (i *intruder) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// Ensure a publish that is overtaken by an edit and another publish, before any of its table calls, leaves a board whose live
-// items are those of its live version. Each change of the content adds one version.
+// Ensure a publish that is overtaken by an edit and another publish, before any of its table calls,
+// leaves a board whose live items are those of its live version. Each change of the content adds
+// one version.
 func TestPublishIsOvertaken(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -69,8 +70,8 @@ func TestPublishIsOvertaken(t *testing.T) {
 	}
 }
 
-// Ensure updatedAt of a board never goes back when another writer, whose clock is ahead, edits the board before any table
-// call of a publish: the publish is a millisecond later than the edit.
+// Ensure updatedAt of a board never goes back when another writer, whose clock is ahead, edits the
+// board before any table call of a publish: the publish is a millisecond later than the edit.
 func TestPublishAfterALaterEdit(t *testing.T) {
 	t.Parallel()
 	for at, reached := int64(1), true; reached; at++ {

@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// overtaking edits the board once the publish that it carries has leased it, and then refuses the first call that has all of the
-// given words in its name and body.
+// overtaking edits the board once the publish that it carries has leased it, and then refuses the
+// first call that has all of the given words in its name and body.
 type overtaking struct {
 	edit    func()
 	refuses []string
@@ -42,8 +42,9 @@ func (o *overtaking) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// Ensure a publish that is overtaken by an edit, and cannot delete the snapshot that it will never commit, fails and says so instead of
-// leaving the snapshot behind with a success; that it publishes nothing and releases the board; and that the next publish succeeds.
+// Ensure a publish that is overtaken by an edit, and cannot delete the snapshot that it will never
+// commit, fails and says so instead of leaving the snapshot behind with a success; that it
+// publishes nothing and releases the board; and that the next publish succeeds.
 func TestOvertakenPublishThatCannotCleanUp(t *testing.T) {
 	t.Parallel()
 	for name, refuses := range map[string][]string{

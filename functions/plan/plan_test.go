@@ -216,7 +216,8 @@ func TestItemOrder(t *testing.T) {
 	}
 }
 
-// Ensure an item whose sortOrder is cleared is listed after those that have one, with every filter, and its values are null.
+// Ensure an item whose sortOrder is cleared is listed after those that have one, with every filter,
+// and its values are null.
 func TestClearedItem(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -264,7 +265,8 @@ func TestCursors(t *testing.T) {
 	})
 }
 
-// Ensure an export imported into another company exports the same there, and that its boards preview and publish the same.
+// Ensure an export imported into another company exports the same there, and that its boards
+// preview and publish the same.
 func TestTransfer(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

@@ -13,7 +13,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// roadmap is the only board of a company. It knows its live content, and that after the next publish.
+// roadmap is the only board of a company. It knows its live content, and that after the next
+// publish.
 type roadmap struct {
 	*apitest.Service
 	key        string
@@ -45,8 +46,8 @@ func newRoadmap(t *testing.T, size int) *roadmap {
 	return b
 }
 
-// edit changes titles and statuses, so that items appear, disappear and change with the next publish: all items of a small board, and
-// every fourth of a large one after the first time.
+// edit changes titles and statuses, so that items appear, disappear and change with the next
+// publish: all items of a small board, and every fourth of a large one after the first time.
 func (b *roadmap) edit(t *testing.T) {
 	t.Helper()
 	b.generation++
@@ -78,8 +79,8 @@ func (b *roadmap) edit(t *testing.T) {
 	}
 }
 
-// look reads what is live and reports whether it is the next content. It is that or the content before it, and every item shows the
-// version in which it was last live.
+// look reads what is live and reports whether it is the next content. It is that or the content
+// before it, and every item shows the version in which it was last live.
 func (b *roadmap) look(t *testing.T, where string) (published bool) {
 	t.Helper()
 	var board struct {
@@ -130,7 +131,8 @@ func decode(t *testing.T, line string, into any) {
 	}
 }
 
-// publish publishes in a process that does not die. It must succeed in any state that an earlier death left.
+// publish publishes in a process that does not die. It must succeed in any state that an earlier
+// death left.
 func (b *roadmap) publish(t *testing.T, where string) {
 	t.Helper()
 	if r := b.Call(t, b.key, "publish_plan_board", map[string]any{"boardId": "brd_1"}); r.Status != http.StatusOK {
@@ -141,8 +143,9 @@ func (b *roadmap) publish(t *testing.T, where string) {
 	}
 }
 
-// Ensure a publish of no, 30 or 1,000 items whose process dies after or during any call to the table leaves the old content or the new
-// one, and that the next publish in another process completes it.
+// Ensure a publish of no, 30 or 1,000 items whose process dies after or during any call to the
+// table leaves the old content or the new one, and that the next publish in another process
+// completes it.
 func TestPublishOfAnySizeDies(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -177,7 +180,8 @@ func TestPublishOfAnySizeDies(t *testing.T) {
 	}
 }
 
-// publishDying publishes in a process that dies, and, if the old content is live then, in one that does not.
+// publishDying publishes in a process that dies, and, if the old content is live then, in one that
+// does not.
 func (b *roadmap) publishDying(t *testing.T, calls int, during bool) (died, published bool) {
 	t.Helper()
 	m := &apitest.Mortal{}

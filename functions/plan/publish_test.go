@@ -141,8 +141,8 @@ func (c *crash) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.next.RoundTrip(r)
 }
 
-// Ensure a publish that dies after any of its table calls leaves the old state or the new one, never a mix, and that the next
-// publish succeeds.
+// Ensure a publish that dies after any of its table calls leaves the old state or the new one,
+// never a mix, and that the next publish succeeds.
 func TestPublishDies(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -177,7 +177,8 @@ func TestPublishDies(t *testing.T) {
 		if done {
 			published++
 		}
-		// The next publish has other content than the dead one, whose prepared live state must not count.
+		// The next publish has other content than the dead one, whose prepared live state must not
+		// count.
 		call(t, s, key, "update_plan_item", map[string]any{"itemId": live["id"], "status": "published"})
 		call(t, s, key, "update_plan_item", map[string]any{"itemId": fresh["id"], "status": "draft"})
 		r := call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
@@ -197,8 +198,8 @@ func TestPublishDies(t *testing.T) {
 	}
 }
 
-// Ensure of 20 concurrent editors who publish what they edit each one succeeds, and that the live items of the board are then those
-// of its live version.
+// Ensure of 20 concurrent editors who publish what they edit each one succeeds, and that the live
+// items of the board are then those of its live version.
 func TestPublishRaces(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -247,8 +248,8 @@ func TestPublishRaces(t *testing.T) {
 	}
 }
 
-// Ensure a preview says of each item that would stay visible which of its public properties differ, in the order of the item's fields. A
-// publish does not say it.
+// Ensure a preview says of each item that would stay visible which of its public properties differ,
+// in the order of the item's fields. A publish does not say it.
 func TestPreviewSaysWhatDiffers(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

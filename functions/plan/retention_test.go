@@ -15,8 +15,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// manyVersions returns a company whose board is live in a version, has a record and chunks of each version before, and an edit to
-// publish.
+// manyVersions returns a company whose board is live in a version, has a record and chunks of each
+// version before, and an edit to publish.
 func manyVersions(t *testing.T, live int) (s *apitest.Service, key string) {
 	t.Helper()
 	s, key = start(t)
@@ -58,7 +58,8 @@ func edit(t *testing.T, s *apitest.Service, key string) {
 	create(t, s, key, map[string]any{"title": "New", "status": "published"})
 }
 
-// publish publishes the board and returns its version. The time that a publish has for old versions passes on a fake clock.
+// publish publishes the board and returns its version. The time that a publish has for old versions
+// passes on a fake clock.
 func publish(t *testing.T, s *apitest.Service, key string) (version float64) {
 	t.Helper()
 	counter := &apitest.RoundTripCounter{}
@@ -99,8 +100,8 @@ func between(first, last int) (out []int) {
 	return out
 }
 
-// Ensure a publish removes the versions that are more than 50 before the live one, oldest first and at most 20 of them, and that
-// a version that is gone is not found.
+// Ensure a publish removes the versions that are more than 50 before the live one, oldest first and
+// at most 20 of them, and that a version that is gone is not found.
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	s, key := manyVersions(t, 80)
@@ -121,8 +122,9 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// Ensure a publish that dies after any of its table calls has either not published, or published and succeeded; that every
-// version that is listed can be read; and that later publishes remove all that it left.
+// Ensure a publish that dies after any of its table calls has either not published, or published
+// and succeeded; that every version that is listed can be read; and that later publishes remove all
+// that it left.
 func TestRetentionDies(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -160,7 +162,8 @@ func TestRetentionDies(t *testing.T) {
 	}
 }
 
-// Ensure a rollback and a read of a version that is removed meanwhile, before any of their table calls, succeed or do not find it.
+// Ensure a rollback and a read of a version that is removed meanwhile, before any of their table
+// calls, succeed or do not find it.
 func TestVersionIsRemovedMeanwhile(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -256,7 +259,8 @@ func TestNewBoardHasItsVersion(t *testing.T) {
 	}
 }
 
-// Ensure two items of a file claim the same text exactly when they have one slug on one board, or one id.
+// Ensure two items of a file claim the same text exactly when they have one slug on one board, or
+// one id.
 func TestItemsOfAFileClaimTheirSlug(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)

@@ -35,8 +35,8 @@ func titles(t *testing.T, s *apitest.Service, version int64) []string {
 	return out
 }
 
-// Ensure every version is kept as it went live, and a rollback publishes its content as the next version, with the fields of
-// board, items and preview as in scripts/docs/reference/publish.md.
+// Ensure every version is kept as it went live, and a rollback publishes its content as the next
+// version, with the fields of board, items and preview as in scripts/docs/reference/publish.md.
 func TestRollback(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -145,7 +145,8 @@ func TestRollback(t *testing.T) {
 	}
 }
 
-// Ensure there is nothing to publish after a rollback once the items are edited back to that version.
+// Ensure there is nothing to publish after a rollback once the items are edited back to that
+// version.
 func TestRollbackMeetsItems(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -204,8 +205,8 @@ func TestNoSuchVersion(t *testing.T) {
 	expect("brd_3", 4, "no version")
 }
 
-// Ensure an imported board has its imported version, continues from it, and shows nothing that was published before under the
-// same versions.
+// Ensure an imported board has its imported version, continues from it, and shows nothing that was
+// published before under the same versions.
 func TestVersionsAfterImport(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -239,7 +240,8 @@ func TestVersionsAfterImport(t *testing.T) {
 	expect("4 [X] true", "3 [A4] false", "2 [X] false", "1 [A1] false")
 }
 
-// Ensure a rollback is complete for a snapshot of several records and for more items than a transaction.
+// Ensure a rollback is complete for a snapshot of several records and for more items than a
+// transaction.
 func TestRollbackSizes(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

@@ -21,9 +21,9 @@ const slugChars = 100
 // apostrophes join the letters around them: don't becomes dont.
 const apostrophes = "'’‘ʼ′`"
 
-// deriveSlug returns the slug of a title. Each letter and digit, of any script, becomes its reading in Latin letters (a Chinese
-// character its Mandarin reading, as a word of its own), and each run of other characters one hyphen. A title without any letter or
-// digit gives "item".
+// deriveSlug returns the slug of a title. Each letter and digit, of any script, becomes its reading
+// in Latin letters (a Chinese character its Mandarin reading, as a word of its own), and each run
+// of other characters one hyphen. A title without any letter or digit gives "item".
 func deriveSlug(title string) string {
 	var out strings.Builder
 	gap := false
@@ -63,7 +63,8 @@ func deriveSlug(title string) string {
 
 func isAlphanumeric(c byte) bool { return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' }
 
-// numberedSlug returns base-2, base-3 and so on. A long base is cut so that the slug has at most slugChars characters.
+// numberedSlug returns base-2, base-3 and so on. A long base is cut so that the slug has at most
+// slugChars characters.
 func numberedSlug(base string, n int) string {
 	suffix := "-" + strconv.Itoa(n)
 	return cutSlug(base, slugChars-len(suffix)) + suffix
@@ -76,13 +77,14 @@ func cutSlug(slug string, length int) string {
 	return strings.TrimRight(slug, "-")
 }
 
-// reservation makes a slug unique on its board. It is a record whose key has the slug and which names the item.
+// reservation makes a slug unique on its board. It is a record whose key has the slug and which
+// names the item.
 type reservation struct {
 	ItemID string `store:"itemId"`
 }
 
-// InsertWithFreeSlug creates an item with the base slug, or with base-2, base-3 and so on when it is taken. Returns
-// table.ErrContended when other creates took the slug too many times.
+// InsertWithFreeSlug creates an item with the base slug, or with base-2, base-3 and so on when it
+// is taken. Returns table.ErrContended when other creates took the slug too many times.
 func (s itemStore) InsertWithFreeSlug(ctx context.Context, companyID string, i Item, base string) (Item, error) {
 	i.Slug = base
 	for losses := range contendedMax {
@@ -97,8 +99,8 @@ func (s itemStore) InsertWithFreeSlug(ctx context.Context, companyID string, i I
 	return Item{}, table.ErrContended
 }
 
-// freeSlug returns a numbered slug that is free: the first one, or a later one at random after losses. So concurrent creates
-// with one title do not all try the same slug.
+// freeSlug returns a numbered slug that is free: the first one, or a later one at random after
+// losses. So concurrent creates with one title do not all try the same slug.
 func (s itemStore) freeSlug(ctx context.Context, companyID, boardID, base string, losses int) (string, error) {
 	stem := base + "-"
 	if longest := numberedSlug(base, 1_000_000); !strings.HasPrefix(longest, stem) {

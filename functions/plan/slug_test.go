@@ -25,7 +25,8 @@ func TestDeriveSlug(t *testing.T) {
 	}
 }
 
-// Ensure the slug of any title is valid, and is "item" only for a title without any letter or digit.
+// Ensure the slug of any title is valid, and is "item" only for a title without any letter or
+// digit.
 func FuzzDeriveSlug(f *testing.F) {
 	for _, seed := range []string{"Dark mode", "日本語", "Don't", "item", "ﷺ", "🚀", "\xff", "a\u0301\u0301", strings.Repeat("漢", 200), "\U0002A700"} {
 		f.Add(seed)

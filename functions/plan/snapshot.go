@@ -16,7 +16,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// SnapshotItem is the public content of an item. The delivery API serves snapshots, which are lists of them.
+// SnapshotItem is the public content of an item. The delivery API serves snapshots, which are lists
+// of them.
 type SnapshotItem struct {
 	ID          string   `json:"id"`
 	Slug        string   `json:"slug"`
@@ -86,15 +87,16 @@ func (b storedBoard) checkNothingShown() error {
 	return nil
 }
 
-// difference is how a snapshot differs from the live one. PublishedVersion is the item's version before the publish.
+// difference is how a snapshot differs from the live one. PublishedVersion is the item's version
+// before the publish.
 type difference struct {
 	added, removed []PublishedItem
 	updated        []ChangedItem
 	unchanged      int
 }
 
-// compare returns what publishing s over the live snapshot would change. items supply the last version of those that are not
-// live.
+// compare returns what publishing s over the live snapshot would change. items supply the last
+// version of those that are not live.
 func (s snapshot) compare(live snapshot, current *int64, items []storedItem) difference {
 	d := difference{added: []PublishedItem{}, updated: []ChangedItem{}, removed: []PublishedItem{}}
 	before := make(map[string]SnapshotItem, len(live))
@@ -125,7 +127,8 @@ func (s snapshot) compare(live snapshot, current *int64, items []storedItem) dif
 	return d
 }
 
-// differs returns the names of the properties that differ from those of the same item, in their order.
+// differs returns the names of the properties that differ from those of the same item, in their
+// order.
 func (i SnapshotItem) differs(from SnapshotItem) (names []string) {
 	now, before := reflect.ValueOf(i), reflect.ValueOf(from)
 	for n := range now.NumField() {
@@ -151,8 +154,8 @@ func (d difference) committed(version int64) difference {
 	return d
 }
 
-// chunkBytesMax limits the JSON of one chunk, so that a record stays below DynamoDB's 400 KB even if the JSON does not
-// compress.
+// chunkBytesMax limits the JSON of one chunk, so that a record stays below DynamoDB's 400 KB even
+// if the JSON does not compress.
 const chunkBytesMax = 350 << 10
 
 // versionMax is the greatest version that fits the ten digits in the sort key of its chunks.
@@ -238,8 +241,8 @@ func fractions(text []byte) (content snapshot, err error) {
 // chunkReaders is how many chunks are read in parallel.
 const chunkReaders = 16
 
-// live reads the live snapshot of a board. It is empty when the board was never published. Returns fault.ErrNotFound when the board
-// was removed since it was read.
+// live reads the live snapshot of a board. It is empty when the board was never published. Returns
+// fault.ErrNotFound when the board was removed since it was read.
 func (s Store) live(ctx context.Context, b storedBoard) (snapshot, error) {
 	if b.SnapshotID == nil {
 		return snapshot{}, nil
@@ -275,8 +278,8 @@ func (s Store) part(ctx context.Context, b storedBoard, n int) (snapshot, error)
 	return items, nil
 }
 
-// orRemoved returns fault.ErrNotFound when the board was removed since it was read, which explains that a part of it is missing. Else
-// it returns err.
+// orRemoved returns fault.ErrNotFound when the board was removed since it was read, which explains
+// that a part of it is missing. Else it returns err.
 func (s Store) orRemoved(ctx context.Context, b storedBoard, err error) error {
 	if _, now := s.board(ctx, b.CompanyID, b.ID); errors.Is(now, fault.ErrNotFound) {
 		return now

@@ -87,7 +87,8 @@ type storedBoard struct {
 
 func keysOfBoard(b storedBoard) table.Keys { return boards.Keys(b.Board) }
 
-// storedItem is an item as stored. Its PublishedVersion is null, because it is computed from the live state and the board.
+// storedItem is an item as stored. Its PublishedVersion is null, because it is computed from the
+// live state and the board.
 type storedItem struct {
 	Item
 	liveState
@@ -121,8 +122,9 @@ func (s Store) board(ctx context.Context, companyID, boardID string) (storedBoar
 	return table.Get[storedBoard](ctx, s.table, boardKey(companyID, boardID))
 }
 
-// boardStore stores boards. Modify writes only what changes, so it neither takes the lease from a publish under way nor moves the
-// board back to an earlier version. A publish that it meets commits afterwards, at a later time.
+// boardStore stores boards. Modify writes only what changes, so it neither takes the lease from a
+// publish under way nor moves the board back to an earlier version. A publish that it meets commits
+// afterwards, at a later time.
 type boardStore struct {
 	record.Store[Board]
 
@@ -136,9 +138,10 @@ func (s boardStore) Insert(ctx context.Context, companyID string, b Board) (Boar
 	return s.Store.Insert(ctx, companyID, b)
 }
 
-// Remove deletes a board that has no items and shows none, unless check returns an error. A publish or a rollback under way
-// then finds no board. Returns fault.ErrNotFound when the board does not exist, and fault.Conflict when it has items or shows some.
-// A call after one that died finishes that removal.
+// Remove deletes a board that has no items and shows none, unless check returns an error. A publish
+// or a rollback under way then finds no board. Returns fault.ErrNotFound when the board does not
+// exist, and fault.Conflict when it has items or shows some. A call after one that died finishes
+// that removal.
 func (s boardStore) Remove(ctx context.Context, companyID, boardID string, check func(Board) error) error {
 	return table.RemoveParent(ctx, s.table, boardKey(companyID, boardID), table.Removal[storedBoard]{
 		Check: func(b storedBoard) error {
@@ -160,8 +163,9 @@ var (
 	errShowsItems = fault.New(fault.Conflict, "visitors see items of the board; publish it empty first")
 )
 
-// sweep deletes what belongs to a board that is gone: snapshots, records of versions, and slugs that an import left without their
-// items. It finds most snapshots through their versions, because a list of the chunks reads megabytes.
+// sweep deletes what belongs to a board that is gone: snapshots, records of versions, and slugs
+// that an import left without their items. It finds most snapshots through their versions, because
+// a list of the chunks reads megabytes.
 func (s boardStore) sweep(ctx context.Context, companyID, boardID string) error {
 	of := func(kind string) table.Collection {
 		return table.Collection{Partition: key(companyID).PK, Prefix: table.Join(kind, boardID, ""), Consistent: true}
@@ -203,9 +207,9 @@ type itemStore struct {
 
 // List returns a page of a board's items. Returns fault.ErrNotFound when the board does not exist.
 //
-// The page comes from an index, which lags a write by milliseconds, and the board is read in parallel. While a publish goes
-// live, a page may therefore show the new version on an item that this version removed, or the old state of one that it added.
-// Get never does.
+// The page comes from an index, which lags a write by milliseconds, and the board is read in
+// parallel. While a publish goes live, a page may therefore show the new version on an item that
+// this version removed, or the old state of one that it added. Get never does.
 func (s itemStore) List(ctx context.Context, companyID, boardID string, status *Status, after string, limit int) (table.Page[Item], error) {
 	q := table.Query{Index: table.GSI1, Partitions: []string{boardPartition(companyID, boardID)}, After: after, Limit: limit}
 	if status != nil {
@@ -237,7 +241,8 @@ func (s itemStore) Get(ctx context.Context, companyID, itemID string) (Item, err
 	return live.withVersion(stored)
 }
 
-// Modify changes an item by compare-and-set (table.Modify). change receives the item as the API returns it.
+// Modify changes an item by compare-and-set (table.Modify). change receives the item as the API
+// returns it.
 func (s itemStore) Modify(ctx context.Context, companyID, itemID string, change func(*Item) error) (Item, error) {
 	found, live, err := s.itemAndLiveVersions(ctx, companyID, itemID)
 	if err != nil {
@@ -266,8 +271,8 @@ func (s itemStore) Modify(ctx context.Context, companyID, itemID string, change 
 	return stored.withVersion(current), nil
 }
 
-// Insert creates an item, counts it on its board and reserves its slug. Returns fault.ErrNotFound when the board does not exist, and fault.Conflict
-// when the slug is taken on it.
+// Insert creates an item, counts it on its board and reserves its slug. Returns fault.ErrNotFound
+// when the board does not exist, and fault.Conflict when the slug is taken on it.
 func (s itemStore) Insert(ctx context.Context, companyID string, i Item) (Item, error) {
 	err := idempotency.Transact(ctx, s.table, i,
 		s.table.WriteChild(boardKey(companyID, i.RoadmapID)),
@@ -292,8 +297,8 @@ var errSlugTaken = fault.New(fault.Conflict, "body.slug: is taken on this board"
 // contendedMax is how often a write is tried while other writers win.
 const contendedMax = 100
 
-// Remove deletes an item and frees its slug, unless check returns an error. check receives the item as the API returns it.
-// Returns fault.ErrNotFound when the item does not exist.
+// Remove deletes an item and frees its slug, unless check returns an error. check receives the item
+// as the API returns it. Returns fault.ErrNotFound when the item does not exist.
 func (s itemStore) Remove(ctx context.Context, companyID, itemID string, check func(Item) error) error {
 	foreignSlug := false // the record of the slug names another item, and stays
 	for range contendedMax {

@@ -197,7 +197,8 @@ func (s Store) collect(ctx context.Context, companyID, boardID string) (p Planne
 	return p, err
 }
 
-// Conditions on the record of a board. Its lease is stored as claim; :claim is the lease of this publish.
+// Conditions on the record of a board. Its lease is stored as claim; :claim is the lease of this
+// publish.
 const (
 	boardExists    = "attribute_exists(pk)"
 	neverPublished = "attribute_not_exists(publishedVersion)"

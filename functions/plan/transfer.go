@@ -51,8 +51,8 @@ func checkItem(i *Item) (problems []string) {
 	return problems
 }
 
-// movedBoard is a board in an export or import, with its live snapshot. Without the snapshot a restored board would show nothing,
-// and its next preview would list every item as added.
+// movedBoard is a board in an export or import, with its live snapshot. Without the snapshot a
+// restored board would show nothing, and its next preview would list every item as added.
 type movedBoard struct {
 	Board
 
@@ -85,8 +85,9 @@ func decodeSnapshot(text []byte) (snapshot, error) {
 	return content, nil
 }
 
-// importBoards replaces boards. A board without a snapshot keeps the stored snapshot if that has the same version. For a board that
-// is gone it first finishes the removal, which would delete the imported snapshot.
+// importBoards replaces boards. A board without a snapshot keeps the stored snapshot if that has
+// the same version. For a board that is gone it first finishes the removal, which would delete the
+// imported snapshot.
 func (s Store) importBoards(ctx context.Context, companyID string, boards []movedBoard) error {
 	for _, b := range boards {
 		b.CompanyID = companyID
@@ -129,8 +130,8 @@ func (s Store) importBoards(ctx context.Context, companyID string, boards []move
 
 var errCreatedMeanwhile = errors.New("another import created the board meanwhile; import again")
 
-// addBoards stores boards whose ids are free, each with its live version in one transaction, and returns how many it skipped because
-// another caller has created them.
+// addBoards stores boards whose ids are free, each with its live version in one transaction, and
+// returns how many it skipped because another caller has created them.
 func (s Store) addBoards(ctx context.Context, companyID string, boards []movedBoard, _ transfer.File) (skipped int, err error) {
 	for _, b := range transfer.LastWins(boards, func(b movedBoard) string { return b.ID }) {
 		err := absent(s.Boards.Remove(ctx, companyID, b.ID, func(Board) error { return errCreatedMeanwhile })) // as in importBoards
@@ -169,7 +170,8 @@ func (s Store) addBoards(ctx context.Context, companyID string, boards []movedBo
 	return skipped, nil
 }
 
-// importSnapshot stores a snapshot under the board's version, points b to it and returns the record of the version.
+// importSnapshot stores a snapshot under the board's version, points b to it and returns the record
+// of the version.
 func (s Store) importSnapshot(ctx context.Context, b *storedBoard, text []byte) (storedVersion, error) {
 	content, err := decodeSnapshot(text)
 	if err != nil {
@@ -215,8 +217,8 @@ func (s Store) eachBoard(ctx context.Context, companyID string, visit func(moved
 	})
 }
 
-// verifyItems returns a problem for each item that has another item's slug, or changes the slug or board of a stored item. The
-// API rejects these, too.
+// verifyItems returns a problem for each item that has another item's slug, or changes the slug or
+// board of a stored item. The API rejects these, too.
 func (s Store) verifyItems(ctx context.Context, companyID string, items []Item) ([]string, error) {
 	keys := map[table.Key]bool{}
 	for _, i := range items {
@@ -238,7 +240,8 @@ func (s Store) verifyItems(ctx context.Context, companyID string, items []Item) 
 	return problems, err
 }
 
-// moved returns the problem of an item that is stored with another slug or on another board. stored is nil if it is not stored.
+// moved returns the problem of an item that is stored with another slug or on another board. stored
+// is nil if it is not stored.
 func (i Item) moved(stored table.Item) (problem string, err error) {
 	var before Item
 	if err := decodeAny(stored, &before); err != nil || before.ID == "" || before.Slug == i.Slug && before.RoadmapID == i.RoadmapID {
@@ -247,8 +250,8 @@ func (i Item) moved(stored table.Item) (problem string, err error) {
 	return fmt.Sprintf("record.slug: %s already has the slug %s on board %s; neither can change", i.ID, before.Slug, before.RoadmapID), nil
 }
 
-// slugProblem returns the problem of an item whose slug is that of another item. stored is the record of the slug, nil if it is
-// free.
+// slugProblem returns the problem of an item whose slug is that of another item. stored is the
+// record of the slug, nil if it is free.
 func (i Item) slugProblem(stored table.Item) (problem string, err error) {
 	var owner reservation
 	if err := decodeAny(stored, &owner); err != nil || owner.ItemID == "" || owner.ItemID == i.ID {
@@ -272,9 +275,10 @@ func absent(err error) error {
 	return err
 }
 
-// itemUnit returns the writes of an imported item, and its board. The conditions are that the slug is free or its own, and that
-// the item, if it is stored, has this slug and board. With alone it must not be stored. publishedVersion is stored as the last
-// live version, so the item shows the same one. The next publish of the board writes the live state of its live items.
+// itemUnit returns the writes of an imported item, and its board. The conditions are that the slug
+// is free or its own, and that the item, if it is stored, has this slug and board. With alone it
+// must not be stored. publishedVersion is stored as the last live version, so the item shows the
+// same one. The next publish of the board writes the live state of its live items.
 func (s Store) itemUnit(companyID string, i Item, alone bool) (table.Key, table.Unit) {
 	stored := storedItem{Item: i, liveState: liveState{LastVersion: i.PublishedVersion}}
 	stored.CompanyID, stored.PublishedVersion = companyID, nil
@@ -290,15 +294,15 @@ func (s Store) itemUnit(companyID string, i Item, alone bool) (table.Key, table.
 	return keys.Key, table.Unit{Writes: []table.Write{write, slug}, Parent: new(boardKey(companyID, i.RoadmapID))}
 }
 
-// importItems replaces items. It refuses those whose slug another item has got since the file was checked, and those whose board
-// has been deleted.
+// importItems replaces items. It refuses those whose slug another item has got since the file was
+// checked, and those whose board has been deleted.
 func (s Store) importItems(ctx context.Context, companyID string, items []Item) error {
 	_, err := s.storeItems(ctx, companyID, items, false)
 	return err
 }
 
-// addItems stores items whose ids are free, and returns how many it skipped because another caller has created them. It refuses
-// the same ones as importItems.
+// addItems stores items whose ids are free, and returns how many it skipped because another caller
+// has created them. It refuses the same ones as importItems.
 func (s Store) addItems(ctx context.Context, companyID string, items []Item, _ transfer.File) (skipped int, err error) {
 	return s.storeItems(ctx, companyID, items, true)
 }

@@ -11,7 +11,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure the read units of a list do not grow with the board: a list of 10 N items costs the same as one of N.
+// Ensure the read units of a list do not grow with the board: a list of 10 N items costs the same
+// as one of N.
 func TestReadUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -43,7 +44,8 @@ func TestReadUnits(t *testing.T) {
 	}
 }
 
-// Ensure a page of live items reads the board and the chunks that it spans: its units do not grow with the snapshot.
+// Ensure a page of live items reads the board and the chunks that it spans: its units do not grow
+// with the snapshot.
 func TestLiveItemsUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

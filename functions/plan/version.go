@@ -12,14 +12,16 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Published versions of boards, for the delivery API and the command `workspace snapshot`. No HTTP operation uses them. Store
-// lists the records and their keys.
+// Published versions of boards, for the delivery API and the command `workspace snapshot`. No HTTP
+// operation uses them. Store lists the records and their keys.
 //
-// The delivery API reads a board's live content with Snapshot. The board's record points to it: snapshotVersion, snapshotId and
-// snapshotChunks name the records snapshot#<boardId>#<version>#<snapshotId>#<n>, with n from 00000. The attribute `items` of each
-// is a part of the items: a gzipped JSON array of SnapshotItem. These records never change, and those of the live version and of the
-// versionsKept before it are kept, so a reader gets one whole version even if others are published meanwhile. The delivery API itself must store which board a publicKey selects,
-// because no index of this table covers more than one company.
+// The delivery API reads a board's live content with Snapshot. The board's record points to it:
+// snapshotVersion, snapshotId and snapshotChunks name the records
+// snapshot#<boardId>#<version>#<snapshotId>#<n>, with n from 00000. The attribute `items` of each
+// is a part of the items: a gzipped JSON array of SnapshotItem. These records never change, and
+// those of the live version and of the versionsKept before it are kept, so a reader gets one whole
+// version even if others are published meanwhile. The delivery API itself must store which board a
+// publicKey selects, because no index of this table covers more than one company.
 
 // Snapshot is the public content of a board in one version.
 type Snapshot struct {
@@ -39,8 +41,9 @@ type Version struct {
 	Live        bool   `json:"live"`
 }
 
-// Snapshot returns a version of a board, or the live one when version is nil. Returns fault.NotFound when the board does not
-// exist, was never published, lacks that version, or was imported without its snapshot.
+// Snapshot returns a version of a board, or the live one when version is nil. Returns
+// fault.NotFound when the board does not exist, was never published, lacks that version, or was
+// imported without its snapshot.
 func (s Store) Snapshot(ctx context.Context, companyID, boardID string, version *int64) (Snapshot, error) {
 	b, err := s.publishedBoard(ctx, companyID, boardID)
 	if err != nil {
@@ -63,8 +66,9 @@ func (s Store) Snapshot(ctx context.Context, companyID, boardID string, version 
 	return shown, err
 }
 
-// Versions returns the versions of a board, newest first. It does not know versions that were published in another table before
-// an import. Returns fault.NotFound when the board does not exist or was never published.
+// Versions returns the versions of a board, newest first. It does not know versions that were
+// published in another table before an import. Returns fault.NotFound when the board does not exist
+// or was never published.
 func (s Store) Versions(ctx context.Context, companyID, boardID string) ([]Version, error) {
 	b, err := s.publishedBoard(ctx, companyID, boardID)
 	if err != nil {
@@ -82,12 +86,14 @@ func (s Store) Versions(ctx context.Context, companyID, boardID string) ([]Versi
 	return out, nil
 }
 
-// Rollback publishes the content of an earlier version as the next version, with the guarantees of Publish. The items keep their
-// edits: the next preview shows how they differ from the live content, and the next publish makes the edits live again. Until
-// then, an item that was deleted since that version is visible again.
+// Rollback publishes the content of an earlier version as the next version, with the guarantees of
+// Publish. The items keep their edits: the next preview shows how they differ from the live
+// content, and the next publish makes the edits live again. Until then, an item that was deleted
+// since that version is visible again.
 //
-// A rollback can be repeated: when the content is already live, Changed is false, and version and time stay. Returns
-// fault.NotFound in the same cases as Snapshot, and fault.Conflict when others kept editing or publishing the board.
+// A rollback can be repeated: when the content is already live, Changed is false, and version and
+// time stay. Returns fault.NotFound in the same cases as Snapshot, and fault.Conflict when others
+// kept editing or publishing the board.
 func (s Store) Rollback(ctx context.Context, companyID, boardID string, version int64) (Publication, error) {
 	return s.publishWithRetry(ctx, func() (Planned, error) { return s.planRollback(ctx, companyID, boardID, version) })
 }
@@ -109,8 +115,9 @@ var (
 	errUnknownSnapshot = fault.New(fault.NotFound, "the live content is unknown: the board was imported without its snapshot")
 )
 
-// storedVersion is the record of a version and names its snapshot. The transaction that moves the board writes it, so it names
-// exactly the snapshot that went live, even if publishes that died left others under the same version.
+// storedVersion is the record of a version and names its snapshot. The transaction that moves the
+// board writes it, so it names exactly the snapshot that went live, even if publishes that died
+// left others under the same version.
 type storedVersion struct {
 	Version        int64  `store:"version"`
 	PublishedAt    string `store:"publishedAt"`
@@ -130,8 +137,8 @@ func (v storedVersion) on(b storedBoard) storedBoard {
 	return b
 }
 
-// writeVersion returns the write of a version's record. It replaces an existing record, because a board that was imported at an
-// earlier version reaches the same versions again.
+// writeVersion returns the write of a version's record. It replaces an existing record, because a
+// board that was imported at an earlier version reaches the same versions again.
 func (s Store) writeVersion(companyID, boardID string, v storedVersion) table.Write {
 	sets, names, values := []string{}, map[string]string{"#restores": "restores"}, table.Item{}
 	for name, value := range table.Encode(v) {
@@ -145,9 +152,9 @@ func (s Store) writeVersion(companyID, boardID string, v storedVersion) table.Wr
 	return s.table.WriteUpdate(versionKey(companyID, boardID, v.Version), update, "", names, values)
 }
 
-// committed reports whether a version has this snapshot. After a lost response the transaction is retried. A local engine that
-// was killed and restarted no longer recognises the retry and rejects it. The publish succeeded nevertheless, and visitors see
-// its chunks.
+// committed reports whether a version has this snapshot. After a lost response the transaction is
+// retried. A local engine that was killed and restarted no longer recognises the retry and rejects
+// it. The publish succeeded nevertheless, and visitors see its chunks.
 func (s Store) committed(ctx context.Context, b storedBoard, version int64, snapshotID string) (bool, error) {
 	v, err := table.Get[storedVersion](ctx, s.table, versionKey(b.CompanyID, b.ID, version))
 	return err == nil && v.SnapshotID == snapshotID, absent(err)
@@ -166,7 +173,8 @@ func (s Store) version(ctx context.Context, b storedBoard, version int64) (store
 	return v, err
 }
 
-// contentOf reads the snapshot of a version, or returns fault.NotFound when a publish removed the version meanwhile.
+// contentOf reads the snapshot of a version, or returns fault.NotFound when a publish removed the
+// version meanwhile.
 func (s Store) contentOf(ctx context.Context, b storedBoard, v storedVersion) (snapshot, error) {
 	content, err := s.live(ctx, v.on(b))
 	var gone *fault.Error

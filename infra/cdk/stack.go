@@ -19,7 +19,8 @@ func newStack(scope constructs.Construct, name, dist string, m infra.Model) awsc
 	stack := awscdk.NewStack(scope, &name, &awscdk.StackProps{
 		StackName: &name, Description: jsii.String(infra.Description), AnalyticsReporting: jsii.Bool(false),
 	})
-	// The CDK uploads the zips of scripts/build unchanged, so their digests are the CodeSha256 of the functions.
+	// The CDK uploads the zips of scripts/build unchanged, so their digests are the CodeSha256 of
+	// the functions.
 	code := map[string]awss3assets.Asset{}
 	for _, f := range m.Functions {
 		code[f.ID()] = awss3assets.NewAsset(stack, jsii.String(f.ID()+"Code"), &awss3assets.AssetProps{Path: jsii.String(filepath.Join(dist, f.Name+".zip"))})
@@ -38,7 +39,8 @@ func newStack(scope constructs.Construct, name, dist string, m infra.Model) awsc
 	return stack
 }
 
-// include creates a construct of the right type for each resource of a template, because cdk-nag checks only those.
+// include creates a construct of the right type for each resource of a template, because cdk-nag
+// checks only those.
 func include(stack awscdk.Stack, template infra.Object) cloudformationinclude.CfnInclude {
 	folder, err := os.MkdirTemp("", "template")
 	if err != nil {

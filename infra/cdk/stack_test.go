@@ -63,8 +63,9 @@ func synthesise(dist string) {
 	built.sam = readTemplate(dist)
 }
 
-// readTemplate reads template.yaml with the CDK's parser. The CDK drops properties of SAM's types that it does not know, so
-// readTemplate first renames these types to unknown ones, whose properties the CDK keeps.
+// readTemplate reads template.yaml with the CDK's parser. The CDK drops properties of SAM's types
+// that it does not know, so readTemplate first renames these types to unknown ones, whose
+// properties the CDK keeps.
 func readTemplate(folder string) document {
 	text, err := os.ReadFile("../../template.yaml")
 	if err != nil {
@@ -123,8 +124,8 @@ func TestNag(t *testing.T) {
 	}
 }
 
-// Ensure both stacks have the same parameters, conditions and outputs, and identical roles, table, logs, alarms and
-// dashboard. Only the API and the functions have different types in SAM.
+// Ensure both stacks have the same parameters, conditions and outputs, and identical roles, table,
+// logs, alarms and dashboard. Only the API and the functions have different types in SAM.
 func TestSameAsTemplate(t *testing.T) {
 	for _, section := range []string{"Parameters", "Conditions", "Outputs"} {
 		have, want := sectionOf(built.cdk, section), sectionOf(built.sam, section)
@@ -208,7 +209,8 @@ func samRoutes() map[string]string {
 	return out
 }
 
-// cdkRoutes returns the path and the function of each method. The function must permit the gateway to invoke it.
+// cdkRoutes returns the path and the function of each method. The function must permit the gateway
+// to invoke it.
 func cdkRoutes(t *testing.T) map[string]string {
 	t.Helper()
 	all := resources(built.cdk)

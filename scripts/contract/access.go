@@ -10,8 +10,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// withKey returns a rule that sends every read with another Authorization header and requires a 401. Records need not
-// exist, because the key is checked first.
+// withKey returns a rule that sends every read with another Authorization header and requires a
+// 401. Records need not exist, because the key is checked first.
 func withKey(authorization, what string) func(*kit) {
 	return func(k *kit) {
 		for _, p := range k.primed {

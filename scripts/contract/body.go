@@ -111,7 +111,8 @@ func companyBody(k *kit) {
 	}
 }
 
-// writeAccess sends every write, for records that do not exist: without a key, and with another company in the path.
+// writeAccess sends every write, for records that do not exist: without a key, and with another
+// company in the path.
 func writeAccess(k *kit) {
 	for _, op := range functions.Operations(nil) {
 		if op.Method == http.MethodGet || optional(op) {

@@ -13,7 +13,8 @@ const (
 	ideaByID = "/broadcast/ideas/"
 )
 
-// ideaLife creates a plan with an idea. A plan cannot end before it starts, an idea can leave its plan, and both can be deleted.
+// ideaLife creates a plan with an idea. A plan cannot end before it starts, an idea can leave its
+// plan, and both can be deleted.
 func ideaLife(k *kit) {
 	plan, ok := k.create(k.companyPath("/broadcast/plans"), `{"name":"Conformance check","platforms":["x"],"startsAt":"`+farTime+`"}`, planByID)
 	if !ok {
@@ -37,8 +38,8 @@ func ideaLife(k *kit) {
 	k.death(idea)
 }
 
-// postDays requires that the posts from the day of the second post to the day of the first, in either order, are those at the start of
-// the whole list.
+// postDays requires that the posts from the day of the second post to the day of the first, in
+// either order, are those at the start of the whole list.
 func postDays(k *kit) {
 	k.lists(func(p primed) {
 		whole := p.records()

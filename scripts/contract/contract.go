@@ -1,8 +1,10 @@
-// Package contract checks a service against the rules of the API. `workspace check` checks the rules of the specification on any
-// implementation, and `prove contract` all rules, those of this implementation too, on a deployment with a complete company.
+// Package contract checks a service against the rules of the API. `workspace check` checks the
+// rules of the specification on any implementation, and `prove contract` all rules, those of this
+// implementation too, on a deployment with a complete company.
 //
-// Reading order: this file (a run and its report), rule.go (the rules), kit.go (requests and their checks), prime.go (the
-// first requests of a run), observe.go (the rules of every response), then the files of the other rules.
+// Reading order: this file (a run and its report), rule.go (the rules), kit.go (requests and their
+// checks), prime.go (the first requests of a run), observe.go (the rules of every response), then
+// the files of the other rules.
 package contract
 
 import (
@@ -59,8 +61,9 @@ type Report struct {
 	Rules   []Result `json:"rules"`
 }
 
-// Names returns the names of the rules of the specification that any company can be checked against. With deployed it adds the rules
-// of this implementation, and those that publish, change existing records, or need a company with a record of every kind.
+// Names returns the names of the rules of the specification that any company can be checked
+// against. With deployed it adds the rules of this implementation, and those that publish, change
+// existing records, or need a company with a record of every kind.
 func Names(deployed bool) (names []string) {
 	for _, r := range rules {
 		if r.specified && r.level <= writes || deployed {
@@ -70,7 +73,8 @@ func Names(deployed bool) (names []string) {
 	return names
 }
 
-// Choose returns the rules of names that are also in only; an empty only selects all. The error names an unknown rule.
+// Choose returns the rules of names that are also in only; an empty only selects all. The error
+// names an unknown rule.
 func Choose(names, only []string) (chosen []Rule, err error) {
 	for _, name := range only {
 		if !slices.Contains(names, name) {
@@ -88,8 +92,8 @@ func Choose(names, only []string) (chosen []Rule, err error) {
 // callTimeout is above the 29 s that a gateway waits for a function.
 const callTimeout = 35 * time.Second
 
-// Run checks a service against the rules. It returns an error when there is no such service, or when the key opens no
-// company.
+// Run checks a service against the rules. It returns an error when there is no such service, or
+// when the key opens no company.
 func Run(ctx context.Context, o Options) (Report, error) {
 	if o.HTTP == nil {
 		o.HTTP = &http.Client{}
@@ -168,7 +172,8 @@ func (r Report) String() string {
 	return text.String()
 }
 
-// shown escapes control characters in texts from the service, so that they cannot change the terminal.
+// shown escapes control characters in texts from the service, so that they cannot change the
+// terminal.
 func shown(text string) string {
 	quoted := strconv.QuoteToGraphic(text)
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)

@@ -71,8 +71,8 @@ func check(t *testing.T, o contract.Options, names ...string) contract.Report {
 	return report
 }
 
-// Ensure the service follows every rule in two strict runs with the company of functions/testdata/company.jsonl, and that
-// these runs visit every area.
+// Ensure the service follows every rule in two strict runs with the company of
+// functions/testdata/company.jsonl, and that these runs visit every area.
 func TestDeployment(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, functions.Operations)
@@ -127,7 +127,8 @@ type planted struct {
 	response func(r *http.Response, body string) string
 }
 
-// plants returns faults by the name of the rule that they break. A name may have a slash and a description.
+// plants returns faults by the name of the rule that they break. A name may have a slash and a
+// description.
 func plants(companyID, key string) map[string]planted {
 	letIn := planted{request: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+key) }}
 	var previews, ids atomic.Int64

@@ -43,7 +43,8 @@ func openapiDocument(k *kit) {
 	}
 }
 
-// openapiServer resolves the document's server as clients do: relative to the address of the document.
+// openapiServer resolves the document's server as clients do: relative to the address of the
+// document.
 func openapiServer(k *kit) {
 	const path = "/openapi.json"
 	got, err := k.once(request{method: http.MethodGet, path: path, header: map[string]string{"Authorization": ""}})
@@ -73,7 +74,8 @@ const mcpRevision = "2025-06-18"
 // toolsPath is the path of the tools; with a query, of the tools of some areas.
 const toolsPath = "/mcp"
 
-// rpc sends a message to a path of the tools and returns its result. The response may be JSON or an event of a stream.
+// rpc sends a message to a path of the tools and returns its result. The response may be JSON or an
+// event of a stream.
 func (k *kit) rpc(path, method string, params any, headers map[string]string) (result map[string]any, header http.Header, err error) {
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 	if err != nil {
@@ -104,7 +106,8 @@ func (k *kit) rpc(path, method string, params any, headers map[string]string) (r
 	return message.Result, got.header, nil
 }
 
-// session initialises a session with a path of the tools, sends one message in it and returns the result.
+// session initialises a session with a path of the tools, sends one message in it and returns the
+// result.
 func (k *kit) session(path, method string, params any) (map[string]any, error) {
 	hello, header, err := k.rpc(path, "initialize", map[string]any{
 		"protocolVersion": mcpRevision, "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "contract", "version": "1"},
@@ -123,7 +126,8 @@ func (k *kit) session(path, method string, params any) (map[string]any, error) {
 // toolWait is long enough for a used-up quota to admit a few calls.
 const toolWait = 2 * time.Second
 
-// tool calls a tool and returns its result. It retries a call that is rate limited, which the result says.
+// tool calls a tool and returns its result. It retries a call that is rate limited, which the
+// result says.
 func (k *kit) tool(name string, arguments map[string]any) (result map[string]any, err error) {
 	for range quotaTriesMax {
 		result, err = k.session(toolsPath, "tools/call", map[string]any{"name": name, "arguments": arguments})
@@ -164,8 +168,8 @@ func mcpTools(k *kit) {
 	})
 }
 
-// hints are what the annotations of a tool say, in the order readOnlyHint, destructiveHint, idempotentHint. The last two are false for
-// a tool that only reads: they mean nothing then.
+// hints are what the annotations of a tool say, in the order readOnlyHint, destructiveHint,
+// idempotentHint. The last two are false for a tool that only reads: they mean nothing then.
 type hints [3]bool
 
 // hintsOf has the hints by the verb of a tool's name.

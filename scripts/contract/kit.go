@@ -46,7 +46,8 @@ func (f *finding) fail(format string, args ...any) {
 	}
 }
 
-// skip notes why a rule, or a part of it, could not be checked. The first reason is reported if the rule checks nothing.
+// skip notes why a rule, or a part of it, could not be checked. The first reason is reported if the
+// rule checks nothing.
 func (f *finding) skip(format string, args ...any) {
 	if f.reason == "" {
 		f.reason = fmt.Sprintf(format, args...)
@@ -97,7 +98,8 @@ func (k *kit) do(method, path, body string, header ...string) response {
 
 func (k *kit) get(path string) response { return k.do(http.MethodGet, path, "") }
 
-// patiently sends a request and retries it while it is rate limited. It calls saw with every response.
+// patiently sends a request and retries it while it is rate limited. It calls saw with every
+// response.
 func (k *kit) patiently(q request, saw func(response)) (response, error) {
 	for try := 1; ; try++ {
 		r, err := k.once(q)
@@ -167,7 +169,8 @@ func (r response) envelope() (code string, messages []string, err error) {
 	return code, messages, nil
 }
 
-// is fails the rule unless the response is an error with this code and a message that contains part.
+// is fails the rule unless the response is an error with this code and a message that contains
+// part.
 func (k *kit) is(r response, code fault.Code, part string) {
 	k.count()
 	if r.status == 0 {

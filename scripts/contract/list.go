@@ -95,8 +95,8 @@ func days(k *kit) {
 	})
 }
 
-// postedDays reads the reviews of the day on which a listed one was posted: it is among them, all are of that day, and the
-// newest is first.
+// postedDays reads the reviews of the day on which a listed one was posted: it is among them, all
+// are of that day, and the newest is first.
 func postedDays(k *kit) {
 	k.lists(func(p primed) {
 		if p.ID != "list_feedback" {
@@ -144,8 +144,8 @@ const (
 	pageSize  = 2
 )
 
-// paging compares three pages of two records with one page of six. It ignores the order of the pages, because the next
-// page of metric points has the older points.
+// paging compares three pages of two records with one page of six. It ignores the order of the
+// pages, because the next page of metric points has the older points.
 func paging(k *kit) {
 	k.pagedLists(func(p primed, _ schema.Field) {
 		if p.header.Get("Service-Has-More") == "" {
@@ -185,8 +185,9 @@ func paging(k *kit) {
 	})
 }
 
-// next returns the path of the next page, empty on the last page. It returns an error when the link does not begin with the
-// base URL, stage included. Emulated gateways write https links for http requests, which next accepts.
+// next returns the path of the next page, empty on the last page. It returns an error when the link
+// does not begin with the base URL, stage included. Emulated gateways write https links for http
+// requests, which next accepts.
 func (k *kit) next(r response) (string, error) {
 	cursor, err := client.Response{Status: r.status, Header: r.header}.Next()
 	if err != nil || cursor == "" {

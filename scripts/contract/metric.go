@@ -16,17 +16,18 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// checkMetric is the name of the metric that these rules push. The service stores it with the prefix custom. Each rule deletes
-// it.
+// checkMetric is the name of the metric that these rules push. The service stores it with the
+// prefix custom. Each rule deletes it.
 const checkMetric = "conformance_check.days"
 
-// checkDays are its values from checkFrom on: over a leap day, the end of a month, and parts of three weeks.
+// checkDays are its values from checkFrom on: over a leap day, the end of a month, and parts of
+// three weeks.
 var checkDays = []float64{.1, .2, .3, 4, -1.5, 9, 2.6, 5, 3.5, 8}
 
 var checkFrom = time.Date(2020, time.February, 22, 0, 0, 0, 0, time.UTC)
 
-// metric pushes the points of checkMetric and returns the path of its definition, which the caller must remove (removeMetric).
-// It skips the rule when the key may not, or the service cannot.
+// metric pushes the points of checkMetric and returns the path of its definition, which the caller
+// must remove (removeMetric). It skips the rule when the key may not, or the service cannot.
 func (k *kit) metric() (path string, ok bool) {
 	var points []map[string]any
 	for i, value := range checkDays {
@@ -69,7 +70,8 @@ func (k *kit) metric() (path string, ok bool) {
 	return "", false
 }
 
-// deletePoints deletes points of checkMetric, from and to days after checkFrom, and returns deletedCount.
+// deletePoints deletes points of checkMetric, from and to days after checkFrom, and returns
+// deletedCount.
 func (k *kit) deletePoints(from, to int) (deleted float64) {
 	day := func(n int) string { return checkFrom.AddDate(0, 0, n).Format(time.DateOnly) }
 	for more := "true"; more == "true"; {
@@ -93,7 +95,8 @@ func (k *kit) removeMetric(path string) {
 	k.removeAt(path)
 }
 
-// checkPoints lists all points of checkMetric with a grain, by one of its names. more are further parameters, in pairs.
+// checkPoints lists all points of checkMetric with a grain, by one of its names. more are further
+// parameters, in pairs.
 func (k *kit) checkPoints(name, grain string, more ...string) []map[string]any {
 	query := url.Values{"metricKey": {name}, "grain": {grain}, "limit": {"1000"}}
 	for i := 0; i < len(more); i += 2 {
@@ -169,7 +172,8 @@ func bucketsOf(days []map[string]any, grain string, aggregation any) map[string]
 	return out
 }
 
-// combined returns what days combine to; not a number when nothing is computed. Sums and means are exact and rounded once.
+// combined returns what days combine to; not a number when nothing is computed. Sums and means are
+// exact and rounded once.
 func combined(days []float64, aggregation any) float64 {
 	total := new(big.Rat)
 	for _, day := range days {
@@ -231,7 +235,8 @@ func metricDefinition(k *kit) {
 	}
 }
 
-// metricTotal compares one series, and the total of all, with the points that the service returns without these parameters.
+// metricTotal compares one series, and the total of all, with the points that the service returns
+// without these parameters.
 func metricTotal(k *kit) {
 	path, ok := k.metric()
 	if !ok {

@@ -62,7 +62,8 @@ func (k *kit) observe(r response) {
 	}
 }
 
-// codeOf reports whether a code may have a status. A status without a known code may have any unknown code.
+// codeOf reports whether a code may have a status. A status without a known code may have any
+// unknown code.
 func codeOf(code string, status int) bool {
 	own, known := fault.Codes()[fault.Code(code)]
 	if known {
@@ -76,8 +77,8 @@ func isDay(text string) bool {
 	return err == nil
 }
 
-// observedRule returns a rule that reports the observations of all responses so far. Without a relevant response it is
-// skipped.
+// observedRule returns a rule that reports the observations of all responses so far. Without a
+// relevant response it is skipped.
 func observedRule(name string) func(*kit) {
 	return func(k *kit) {
 		for _, problem := range k.observed[name] {

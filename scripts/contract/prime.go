@@ -14,7 +14,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// primed is a read operation and the response to its first request, which has only the required parameters.
+// primed is a read operation and the response to its first request, which has only the required
+// parameters.
 type primed struct {
 	api.Operation
 	response
@@ -24,7 +25,8 @@ type primed struct {
 	reason string     // why the operation cannot be called; empty if it was called
 }
 
-// address returns the path and query of the operation. more adds parameters and alternates names and values.
+// address returns the path and query of the operation. more adds parameters and alternates names
+// and values.
 func (p primed) address(more ...string) string {
 	query := url.Values{}
 	for name, values := range p.query {
@@ -48,12 +50,14 @@ func (p primed) field(name string) *schema.Field {
 	return nil
 }
 
-// optional reports whether an implementation may lack an operation, such as those of keys and the push of metrics.
+// optional reports whether an implementation may lack an operation, such as those of keys and the
+// push of metrics.
 func optional(op api.Operation) bool {
 	return op.Scope == "" || op.Scope == auth.KeysRead || op.Scope == auth.KeysWrite || op.Scope == auth.MetricsWrite
 }
 
-// prime reads the company and calls every read operation once. The rules use the ids and records of these responses.
+// prime reads the company and calls every read operation once. The rules use the ids and records of
+// these responses.
 func (k *kit) prime() error {
 	r, err := k.once(request{method: http.MethodGet, path: "/v1/companies"})
 	if err != nil {
@@ -118,10 +122,12 @@ func (k *kit) holds(scope auth.Scope) bool {
 	return false
 }
 
-// areaAt is the index of the area in the segments of a path. Two areas have a collection with the same name, goals.
+// areaAt is the index of the area in the segments of a path. Two areas have a collection with the
+// same name, goals.
 const areaAt = 4
 
-// fill replaces the parameters of a path by ids from the lists. It returns false when a list is empty.
+// fill replaces the parameters of a path by ids from the lists. It returns false when a list is
+// empty.
 func (k *kit) fill(path string) (string, bool) {
 	segments := strings.Split(strings.ReplaceAll(path, "{companyId}", k.company), "/")
 	for i, s := range segments {
@@ -137,7 +143,8 @@ func (k *kit) fill(path string) (string, bool) {
 	return strings.Join(segments, "/"), true
 }
 
-// known returns a field of the first record of the list of an area whose path ends in the collection.
+// known returns a field of the first record of the list of an area whose path ends in the
+// collection.
 func (k *kit) known(area, collection, field string) (string, bool) {
 	for _, p := range k.primed {
 		if !p.IsList() || !strings.HasPrefix(p.Path, "/v1/companies/{companyId}/"+area) || !strings.HasSuffix(p.Path, "/"+collection) || p.status != http.StatusOK {
@@ -161,7 +168,8 @@ func (r response) records() []map[string]any {
 	return body.Items
 }
 
-// each calls visit for every operation that prime could call, and skips the others with their reason.
+// each calls visit for every operation that prime could call, and skips the others with their
+// reason.
 func (k *kit) each(visit func(primed)) {
 	for _, p := range k.primed {
 		if p.reason != "" {

@@ -10,7 +10,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// publish publishes a board with a new item. If the preview has an ETag, it publishes with If-Match.
+// publish publishes a board with a new item. If the preview has an ETag, it publishes with
+// If-Match.
 func publish(k *kit) {
 	item, ok := k.item()
 	if !ok {
@@ -48,7 +49,8 @@ func publish(k *kit) {
 	}
 }
 
-// updates changes one record of every kind that can be updated and that no other rule creates, and reads it again.
+// updates changes one record of every kind that can be updated and that no other rule creates, and
+// reads it again.
 func updates(k *kit) {
 	k.update("update_company", k.companyPath(""), k.companyPath(""), `{"summary":"Résumé of the contract"}`)
 	k.update("update_context_brand_kit", k.companyPath("/context/brand-kit"), k.companyPath("/context/brand-kit"), `{"avoidWords":["synergy"]}`)
@@ -81,7 +83,8 @@ func updates(k *kit) {
 	}
 }
 
-// update sends a body and requires its values in the response and, if readPath is given, in a later read.
+// update sends a body and requires its values in the response and, if readPath is given, in a later
+// read.
 func (k *kit) update(operation, path, readPath, body string) {
 	var want map[string]any
 	if err := json.NewDecoder(bytes.NewReader([]byte(body))).Decode(&want); err != nil {
@@ -101,7 +104,8 @@ func (k *kit) update(operation, path, readPath, body string) {
 	}
 }
 
-// everyRead requires that the company has a record of every kind. An operation without a record proves nothing.
+// everyRead requires that the company has a record of every kind. An operation without a record
+// proves nothing.
 func everyRead(k *kit) {
 	findings := false
 	for _, p := range k.primed {

@@ -10,7 +10,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// checkedReview is the identity of the review that these rules push. A review cannot be deleted, so it is always the same one.
+// checkedReview is the identity of the review that these rules push. A review cannot be deleted, so
+// it is always the same one.
 const checkedReview = `"source":"reddit","externalId":"conformance-check"`
 
 // pushCounts is the response of a push of feedback.
@@ -30,7 +31,8 @@ func (k *kit) pushReviews(titles ...string) (counts pushCounts, ok bool) {
 	return counts, k.ok(r, &counts)
 }
 
-// pushIdentity pushes one review several times: it is one record, and what changes nothing is not written.
+// pushIdentity pushes one review several times: it is one record, and what changes nothing is not
+// written.
 func pushIdentity(k *kit) {
 	first, second := rand.Text(), rand.Text()
 	for _, step := range []struct {
@@ -56,8 +58,8 @@ func pushIdentity(k *kit) {
 	}
 }
 
-// refusedPush sends different pushes with one Idempotency-Key at the same moment: one is accepted, and the stored review is that
-// one's.
+// refusedPush sends different pushes with one Idempotency-Key at the same moment: one is accepted,
+// and the stored review is that one's.
 func refusedPush(k *kit) {
 	if _, ok := k.pushReviews(rand.Text()); !ok {
 		return

@@ -61,7 +61,8 @@ func recordFieldsRule(k *kit) {
 	k.each(func(p primed) { k.valid(p.ID, p.response) })
 }
 
-// recordByID compares each record with its entry in the list. It skips API keys, because each request changes the record of the key that it uses.
+// recordByID compares each record with its entry in the list. It skips API keys, because each
+// request changes the record of the key that it uses.
 func recordByID(k *kit) {
 	k.each(func(p primed) {
 		if p.IsList() || optional(p.Operation) || p.status != http.StatusOK || !strings.HasSuffix(p.Path, "}") || p.Path == "/v1/companies/{companyId}" {
@@ -84,7 +85,8 @@ func recordByID(k *kit) {
 	})
 }
 
-// listed reads the list of a collection and returns the record with an id, nil when the list has none.
+// listed reads the list of a collection and returns the record with an id, nil when the list has
+// none.
 func (k *kit) listed(collection string, id any) map[string]any {
 	for _, p := range k.primed {
 		if p.IsList() && strings.HasSuffix(p.Path, "/"+collection) && p.status == http.StatusOK {

@@ -1,6 +1,7 @@
 package contract
 
-// level is what a rule does to the company, and so what it needs: permission to write, or a company with certain records.
+// level is what a rule does to the company, and so what it needs: permission to write, or a company
+// with certain records.
 type level int
 
 const (
@@ -115,5 +116,6 @@ var rules = []Rule{
 	{ruleChallenge, "errors#codes", ours, "a 401 has WWW-Authenticate", reads, observedRule(ruleChallenge)},
 }
 
-// nobody, after the prefix sk_live_ or pk_live_, is a key that does not exist. Its checksum is wrong.
+// nobody, after the prefix sk_live_ or pk_live_, is a key that does not exist. Its checksum is
+// wrong.
 const nobody = "0000000000000000000000000000000000000000"

@@ -20,7 +20,8 @@ type created struct {
 	response
 }
 
-// create creates a record, which the caller must remove. It skips the rule when the key lacks the scope.
+// create creates a record, which the caller must remove. It skips the rule when the key lacks the
+// scope.
 func (k *kit) create(collection, body, byID string, header ...string) (created, bool) {
 	got := k.do(http.MethodPost, collection, body, header...)
 	if got.status == http.StatusUnauthorized {

@@ -21,8 +21,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 )
 
-// account is an AWS account in one region. It sends three kinds of signed requests, all reads, which saves three clients of
-// the SDK. The CDK makes all changes.
+// account is an AWS account in one region. It sends three kinds of signed requests, all reads,
+// which saves three clients of the SDK. The CDK makes all changes.
 type account struct {
 	id, caller string
 	config     aws.Config
@@ -32,8 +32,8 @@ type account struct {
 // callTimeout is the deadline of one request.
 const callTimeout = 20 * time.Second
 
-// open finds the region and the credentials, and requests their identity from AWS. The error says what is missing and what to
-// do.
+// open finds the region and the credentials, and requests their identity from AWS. The error says
+// what is missing and what to do.
 func open(ctx context.Context, region, profile string) (*account, error) {
 	var options []func(*config.LoadOptions) error
 	if region != "" {
@@ -203,7 +203,8 @@ func (a *account) call(ctx context.Context, service, contentType, target string,
 	return decode(text)
 }
 
-// endpoint returns the URL of a service. The same environment variables as for AWS's own tools override it.
+// endpoint returns the URL of a service. The same environment variables as for AWS's own tools
+// override it.
 func (a *account) endpoint(service string) string {
 	for _, name := range []string{"AWS_ENDPOINT_URL_" + strings.ToUpper(service), "AWS_ENDPOINT_URL"} {
 		if at := os.Getenv(name); at != "" {

@@ -33,7 +33,8 @@ func (d *deployer) prepare(ctx context.Context) error {
 
 func (d *deployer) cdkFolder() string { return filepath.Join(d.cache, "aws-cdk-"+cdkVersion) }
 
-// installCDK installs into a temporary folder and renames it, so that an interrupted installation is never used.
+// installCDK installs into a temporary folder and renames it, so that an interrupted installation
+// is never used.
 func (d *deployer) installCDK(ctx context.Context) error {
 	final := d.cdkFolder()
 	if _, err := os.Stat(final); err == nil {
@@ -85,7 +86,8 @@ func (d *deployer) cdk(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// command runs a program and shows its output. When ctx ends, the program gets SIGINT and has some time to end.
+// command runs a program and shows its output. When ctx ends, the program gets SIGINT and has some
+// time to end.
 func (d *deployer) command(ctx context.Context, dir string, env []string, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, d.errOut, d.errOut

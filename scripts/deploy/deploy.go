@@ -14,7 +14,8 @@ import (
 	"growthworkspace/infra"
 )
 
-// cdkVersion is the version of the CDK's command line. A newer major version does not accept the module in go.mod.
+// cdkVersion is the version of the CDK's command line. A newer major version does not accept the
+// module in go.mod.
 const cdkVersion = "2.1148.1"
 
 // places finds the repository and the cache, and creates a temporary folder.
@@ -38,8 +39,8 @@ func (d *deployer) places() error {
 	return nil
 }
 
-// decide sets the architecture to that of the deployed functions unless a flag changes it, because the build must match it.
-// It also checks the table of --table.
+// decide sets the architecture to that of the deployed functions unless a flag changes it, because
+// the build must match it. It also checks the table of --table.
 func (d *deployer) decide(ctx context.Context, s stack) error {
 	if _, ok := d.parameters.of(infra.ParamArchitecture); !ok {
 		deployed := or(s.parameter(infra.ParamArchitecture), "arm64")
@@ -107,7 +108,8 @@ func (d *deployer) announce(s stack, prepared bool) {
 	}
 }
 
-// confirm asks the operator. It returns an error unless the reply is yes, also when there is no input.
+// confirm asks the operator. It returns an error unless the reply is yes, also when there is no
+// input.
 func (d *deployer) confirm() error {
 	if d.yes {
 		return nil
@@ -124,8 +126,8 @@ func (d *deployer) confirm() error {
 	return nil
 }
 
-// ended returns an error with the state in which a failed deploy left the stack. It uses a new context, because the program's
-// context may have been canceled.
+// ended returns an error with the state in which a failed deploy left the stack. It uses a new
+// context, because the program's context may have been canceled.
 func (d *deployer) ended(cause error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout+time.Second)
 	defer cancel()

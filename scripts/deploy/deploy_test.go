@@ -16,8 +16,8 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// world is a fake machine and AWS account for one test: a PATH with programs that only log their calls, a clone, and an HTTP
-// server in place of AWS.
+// world is a fake machine and AWS account for one test: a PATH with programs that only log their
+// calls, a clone, and an HTTP server in place of AWS.
 type world struct {
 	t        *testing.T
 	root     string
@@ -169,7 +169,8 @@ func contains(t *testing.T, text string, parts ...string) {
 	}
 }
 
-// Ensure a first deploy prepares the account, deploys for arm64, and prints the base URL and the command for the first key.
+// Ensure a first deploy prepares the account, deploys for arm64, and prints the base URL and the
+// command for the first key.
 func TestFirstDeploy(t *testing.T) {
 	w := newWorld(t)
 	w.toolkit, w.after = false, "CREATE_COMPLETE"
@@ -179,7 +180,8 @@ func TestFirstDeploy(t *testing.T) {
 		"deploy growth-workspace --require-approval never", "growth-workspace:AlarmEmail=operator@example.com", "growth-workspace:Architecture=arm64")
 }
 
-// Ensure an upgrade builds for the deployed architecture: functions for another one would not start.
+// Ensure an upgrade builds for the deployed architecture: functions for another one would not
+// start.
 func TestUpgradeKeepsTheArchitecture(t *testing.T) {
 	w := newWorld(t)
 	w.status = "UPDATE_COMPLETE"
@@ -223,7 +225,8 @@ func TestErrTools(t *testing.T) {
 	})
 }
 
-// Ensure documents and scripts ask for the version of Node.js that is required here, and the scripts' check for the same.
+// Ensure documents and scripts ask for the version of Node.js that is required here, and the
+// scripts' check for the same.
 func TestDocumentsNameNode(t *testing.T) {
 	mention := regexp.MustCompile(`Node\.js(?:\]\([^)]*\))? ([0-9][0-9.]*)( or later)?`)
 	for _, page := range []string{
@@ -249,7 +252,8 @@ func TestDocumentsNameNode(t *testing.T) {
 	}
 }
 
-// Ensure the errors for missing, expired and wrong credentials and a missing region say what to do, before anything is built.
+// Ensure the errors for missing, expired and wrong credentials and a missing region say what to do,
+// before anything is built.
 func TestErrCredentials(t *testing.T) {
 	for name, test := range map[string]struct {
 		unset, identity string
@@ -276,7 +280,8 @@ func TestErrCredentials(t *testing.T) {
 	}
 }
 
-// Ensure a stack that cannot be deployed is reported with the command that helps, and is not changed.
+// Ensure a stack that cannot be deployed is reported with the command that helps, and is not
+// changed.
 func TestErrStack(t *testing.T) {
 	for status, want := range map[string]string{
 		"UPDATE_IN_PROGRESS":     "cancel-update-stack --stack-name growth-workspace",
@@ -301,7 +306,8 @@ func TestErrStack(t *testing.T) {
 	})
 }
 
-// Ensure the rest of a failed first deploy is announced as removed, and the stack is deployed again.
+// Ensure the rest of a failed first deploy is announced as removed, and the stack is deployed
+// again.
 func TestFailedFirstDeploy(t *testing.T) {
 	w := newWorld(t)
 	w.status, w.after = "ROLLBACK_COMPLETE", "CREATE_COMPLETE"

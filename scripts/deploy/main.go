@@ -1,13 +1,15 @@
-// Command deploy deploys, upgrades and deletes the stack in an AWS account, from a clone of the repository:
+// Command deploy deploys, upgrades and deletes the stack in an AWS account, from a clone of the
+// repository:
 //
 //	go run ./scripts/deploy [--region R] [--stack NAME]
 //
-// It first checks the tools, the region, the credentials and the state of the stack. Then it prints what it is going to do
-// and asks for a confirmation. If it stops early, it reports the state of the account. `--help` lists the flags;
-// infra/RUNBOOK.md covers upgrade, rollback, teardown and restore.
+// It first checks the tools, the region, the credentials and the state of the stack. Then it prints
+// what it is going to do and asks for a confirmation. If it stops early, it reports the state of
+// the account. `--help` lists the flags; infra/RUNBOOK.md covers upgrade, rollback, teardown and
+// restore.
 //
-// options.go has the flags, tool.go and account.go the checks, state.go the states of a stack, and deploy.go the changes,
-// all of which run the CDK.
+// options.go has the flags, tool.go and account.go the checks, state.go the states of a stack, and
+// deploy.go the changes, all of which run the CDK.
 package main
 
 import (

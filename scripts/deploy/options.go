@@ -29,8 +29,8 @@ type settings []setting
 
 func (s *settings) String() string { return "" }
 
-// Set adds NAME=VALUE, for flag.Value. It checks the value against the stack's parameter, because CloudFormation would
-// reject it only after everything was built and uploaded.
+// Set adds NAME=VALUE, for flag.Value. It checks the value against the stack's parameter, because
+// CloudFormation would reject it only after everything was built and uploaded.
 func (s *settings) Set(text string) error {
 	name, value, ok := strings.Cut(text, "=")
 	if !ok {

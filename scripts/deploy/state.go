@@ -13,14 +13,14 @@ func (s stack) exists() bool {
 	return s.Status != "" && s.Status != "DELETE_COMPLETE" && s.Status != "REVIEW_IN_PROGRESS"
 }
 
-// failedAtFirst reports whether the stack's first deploy failed and was rolled back. The CDK removes such a stack before it
-// deploys.
+// failedAtFirst reports whether the stack's first deploy failed and was rolled back. The CDK
+// removes such a stack before it deploys.
 func (s stack) failedAtFirst() bool {
 	return s.Status == "ROLLBACK_COMPLETE" || s.Status == "ROLLBACK_FAILED"
 }
 
-// ours returns an error unless the stack belongs to this service. It checks the parameters, which a stack has in every
-// state.
+// ours returns an error unless the stack belongs to this service. It checks the parameters, which a
+// stack has in every state.
 func (s stack) ours() error {
 	for _, name := range []string{infra.ParamArchitecture, infra.ParamTable, infra.ParamEndpoint} {
 		if !slices.ContainsFunc(s.Parameters, func(p keyValue) bool { return p.Parameter == name }) {
@@ -30,7 +30,8 @@ func (s stack) ours() error {
 	return nil
 }
 
-// deployable returns an error unless the state of the stack allows a deploy. The error says what to do.
+// deployable returns an error unless the state of the stack allows a deploy. The error says what to
+// do.
 func deployable(s stack) error {
 	if !s.exists() {
 		return nil

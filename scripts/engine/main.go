@@ -1,10 +1,10 @@
-// Command engine starts an engine that speaks DynamoDB's protocol, with its data in memory, runs a command, and stops the
-// engine when the command ends:
+// Command engine starts an engine that speaks DynamoDB's protocol, with its data in memory, runs a
+// command, and stops the engine when the command ends:
 //
 //	go run ./scripts/engine --prefer dynamodb-local -- go test ./...
 //
-// The command gets the engine's URL in WORKSPACE_TEST_ENDPOINT. This program forwards signals to the command and exits with
-// its exit code.
+// The command gets the engine's URL in WORKSPACE_TEST_ENDPOINT. This program forwards signals to
+// the command and exits with its exit code.
 package main
 
 import (
@@ -31,8 +31,8 @@ func main() {
 	os.Exit(code)
 }
 
-// run returns the command's exit code. If the command did not start, it returns 2 for wrong arguments, 127 for a command
-// that cannot be started, and 1 for any other error.
+// run returns the command's exit code. If the command did not start, it returns 2 for wrong
+// arguments, 127 for a command that cannot be started, and 1 for any other error.
 func run(args []string) (code int, err error) {
 	o := engine.Options{Install: true, Log: os.Stderr}
 	flags := flag.NewFlagSet("engine", flag.ContinueOnError)
@@ -116,7 +116,8 @@ func runBeside(e *engine.Engine, command []string, signals <-chan os.Signal) (in
 	}
 }
 
-// exitCode returns the exit code as a shell does: 128 plus the signal's number for a command that a signal ended.
+// exitCode returns the exit code as a shell does: 128 plus the signal's number for a command that a
+// signal ended.
 func exitCode(cmd *exec.Cmd, err error) (int, error) {
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

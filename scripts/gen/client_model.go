@@ -7,7 +7,8 @@ import (
 	"unicode"
 )
 
-// clientModel collects the declared names. Areas share them, so a record or a closed list is declared once.
+// clientModel collects the declared names. Areas share them, so a record or a closed list is
+// declared once.
 type clientModel struct {
 	records map[string]reflect.Type
 	lists   map[string]reflect.Type // closed lists of values, by their name in the client
@@ -34,7 +35,8 @@ func goWord(word string) string {
 	return strings.ToUpper(word[:1]) + word[1:]
 }
 
-// goName turns create_plan_item, websiteUrl, 2-10 and plan:read into CreatePlanItem, WebsiteURL, 2To10 and PlanRead.
+// goName turns create_plan_item, websiteUrl, 2-10 and plan:read into CreatePlanItem, WebsiteURL,
+// 2To10 and PlanRead.
 func goName(name string) string {
 	var words []string
 	word := ""

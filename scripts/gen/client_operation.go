@@ -119,8 +119,9 @@ func (m *clientModel) valueType(op api.Operation, f schema.Field) string {
 	return ""
 }
 
-// textType returns the Go type of a string field. It is the closed list of the record's field with the same name, or one
-// with the same values, so that a value from a response can be sent. Otherwise it is string.
+// textType returns the Go type of a string field. It is the closed list of the record's field with
+// the same name, or one with the same values, so that a value from a response can be sent.
+// Otherwise it is string.
 func (m *clientModel) textType(op api.Operation, f schema.Field) string {
 	if f.Enum == nil {
 		return "string"

@@ -11,7 +11,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// recordsOf declares the records that the operations of an area return, except those of earlier areas.
+// recordsOf declares the records that the operations of an area return, except those of earlier
+// areas.
 func (m *clientModel) recordsOf(operations []api.Operation) string {
 	var body, lists strings.Builder
 	before := len(m.order)
@@ -131,7 +132,8 @@ func (m *clientModel) fieldType(out *strings.Builder, f reflect.StructField) str
 		return "time.Time"
 	}
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-	// A record's list of texts may be closed only in inputs. It has the same type here, so that a value of a record can be sent.
+	// A record's list of texts may be closed only in inputs. It has the same type here, so that a
+	// value of a record can be sent.
 	if list := m.listWith(m.sent[name]); list != "" && isTexts(t) {
 		return "[]" + list
 	}

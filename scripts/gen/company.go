@@ -12,11 +12,12 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// companyFile has a company with a record of each type, typed by hand. Tests run on it, and deployments are tried with it.
+// companyFile has a company with a record of each type, typed by hand. Tests run on it, and
+// deployments are tried with it.
 const companyFile = "functions/testdata/company.jsonl"
 
-// company returns the file with examples of each type that it has no record of: one, and for a type with ids a second, which a
-// delete can take.
+// company returns the file with examples of each type that it has no record of: one, and for a type
+// with ids a second, which a delete can take.
 func company() ([]byte, error) {
 	text, err := os.ReadFile(companyFile)
 	if err != nil {

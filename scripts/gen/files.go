@@ -11,7 +11,8 @@ import (
 	"growthworkspace/shared/mcpserver"
 )
 
-// files returns every generated file, in the order of their paths. The same declarations give the same bytes.
+// files returns every generated file, in the order of their paths. The same declarations give the
+// same bytes.
 func files() ([]generated, error) {
 	document, err := document()
 	if err != nil {

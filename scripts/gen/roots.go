@@ -14,9 +14,9 @@ import (
 // rootsFile has the root certificates of Amazon Trust Services that the functions embed.
 const rootsFile = "shared/table/amazon.pem"
 
-// refreshRoots copies the published roots from a file of PEM certificates. The source need not be trusted: only
-// certificates whose public keys are on the published list are copied, and the result must pass table.CheckRoots. Nothing
-// is written when a root is missing.
+// refreshRoots copies the published roots from a file of PEM certificates. The source need not be
+// trusted: only certificates whose public keys are on the published list are copied, and the result
+// must pass table.CheckRoots. Nothing is written when a root is missing.
 func refreshRoots(from, to string, now time.Time) error {
 	text, err := os.ReadFile(from)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 
 const embedded = "../../shared/table/amazon.pem"
 
-// Ensure a refresh from a file with the roots and other certificates reproduces the embedded file, and a refresh from a file
-// without one of the roots writes nothing.
+// Ensure a refresh from a file with the roots and other certificates reproduces the embedded file,
+// and a refresh from a file without one of the roots writes nothing.
 func TestRefreshRoots(t *testing.T) {
 	text, err := os.ReadFile(embedded)
 	if err != nil {

@@ -5,7 +5,8 @@
 //	go run ./scripts/prove roundtrip           compares lists and exports of a large company with its import
 //	go run ./scripts/prove speed               measures sizes, starts, imports and prices
 //
-// The exit code is 0 when everything holds, 1 when a claim does not hold, and 2 for wrong usage or an error.
+// The exit code is 0 when everything holds, 1 when a claim does not hold, and 2 for wrong usage or
+// an error.
 package main
 
 import (

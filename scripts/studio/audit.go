@@ -100,8 +100,8 @@ func (v *visit) getAudit(id, label string) *result[client.Audit] {
 	})
 }
 
-// audit shows one audit beside the one before of the same site. A link may name that one; otherwise it is looked for among the
-// newest audits.
+// audit shows one audit beside the one before of the same site. A link may name that one; otherwise
+// it is looked for among the newest audits.
 func (s *Studio) audit(v *visit) *view {
 	q := v.r.URL.Query()
 	d := &auditData{By: "severity"}

@@ -218,8 +218,8 @@ func propertyNames(properties []string) (out []string) {
 	return out
 }
 
-// publish makes live what the page showed. When the items have changed since, nothing is published and the page shows what would
-// change now.
+// publish makes live what the page showed. When the items have changed since, nothing is published
+// and the page shows what would change now.
 func (s *Studio) publish(v *visit) *view {
 	board := v.r.PathValue("board")
 	back := url.Values{"board": {board}}
@@ -361,8 +361,9 @@ func newPlace(items []client.Item, id string, form url.Values) (m moveTo, found 
 // orderStep is the distance between the orders of items that are numbered anew.
 const orderStep = 10
 
-// writes returns the updates that give the item its place. The item gets a number between those of its neighbours. If there is
-// none, the items of the column up to it are numbered anew; possible is false when those are too many.
+// writes returns the updates that give the item its place. The item gets a number between those of
+// its neighbours. If there is none, the items of the column up to it are numbered anew; possible is
+// false when those are too many.
 func (m moveTo) writes() (out []client.UpdatePlanItemInput, possible bool) {
 	update := client.UpdatePlanItemInput{ItemID: m.item.ID}
 	if m.column != m.item.ColumnID.Or("") {
@@ -399,7 +400,8 @@ func (m moveTo) writes() (out []client.UpdatePlanItemInput, possible bool) {
 	return []client.UpdatePlanItemInput{update}, true
 }
 
-// numbered numbers the items of the column anew, up to the item's place and as far behind it as needed.
+// numbered numbers the items of the column anew, up to the item's place and as far behind it as
+// needed.
 func (m moveTo) numbered(update client.UpdatePlanItemInput) (out []client.UpdatePlanItemInput, possible bool) {
 	next := orderStep
 	if first, ok := m.others[0].SortOrder.Get(); ok {
@@ -503,7 +505,8 @@ func (v *visit) columnsOf(board string) (out []string) {
 	return out
 }
 
-// column returns the column that is meant by a typed one: Next is the column next, if the board has it.
+// column returns the column that is meant by a typed one: Next is the column next, if the board has
+// it.
 func (v *visit) column(board string, typed client.Optional[string]) client.Optional[string] {
 	name, ok := typed.Get()
 	if !ok {

@@ -132,19 +132,20 @@ func (s *Studio) saveBrand(v *visit) *view {
 	return v.done("/brand", nil, notice{Text: "Saved."})
 }
 
-// brandExists reports whether somebody has created the brand since a form without one was made. The first save has no entity tag to
-// send, so this look comes before it.
+// brandExists reports whether somebody has created the brand since a form without one was made. The
+// first save has no entity tag to send, so this look comes before it.
 func (v *visit) brandExists() bool {
 	kit := read(v, "context:read", "Whether there is a brand", v.api.GetContextBrandKit)
 	v.wait()
 	return kit.Failure == nil
 }
 
-// color matches the colours that are drawn: the text goes into an attribute of an SVG, so nothing else may.
+// color matches the colours that are drawn: the text goes into an attribute of an SVG, so nothing
+// else may.
 var color = regexp.MustCompile(`^(#([0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})|(rgb|hsl)a?\([0-9][0-9., %/]{0,40}\))$`)
 
-// swatches reads named values from JSON of any shape: an object, a list, or both in each other. The name of a value is where it
-// stands, and what stands beside it as its name.
+// swatches reads named values from JSON of any shape: an object, a list, or both in each other. The
+// name of a value is where it stands, and what stands beside it as its name.
 func swatches(text []byte) (out []swatch) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()

@@ -11,7 +11,8 @@ import (
 	"growthworkspace/shared/auth"
 )
 
-// Ensure the first save of a brand creates it, changes and clears only what was touched, and loses nothing to a second writer.
+// Ensure the first save of a brand creates it, changes and clears only what was touched, and loses
+// nothing to a second writer.
 func TestBrand(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -139,7 +140,8 @@ func TestContentTypesAndBrandGoals(t *testing.T) {
 	}
 }
 
-// Ensure a key that may only read is offered no change, and one without the scope is told what it lacks.
+// Ensure a key that may only read is offered no change, and one without the scope is told what it
+// lacks.
 func TestBrandScopes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, auth.CompanyRead, auth.ContextRead)

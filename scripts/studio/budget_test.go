@@ -19,7 +19,8 @@ const (
 	bytesMax = 400_000
 )
 
-// direct serves a browser's requests without a network, so that a page is served by goroutines of the test.
+// direct serves a browser's requests without a network, so that a page is served by goroutines of
+// the test.
 type direct struct{ http.Handler }
 
 func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -37,7 +38,8 @@ var screens = map[string]string{
 	"Sites": "/sites", "Brand": "/brand", "Audit": "/audits/aud_01kdvdna03ryc3zbszzr9pwf48", "Audit, by page": "/audits/aud_01kdvdna03ryc3zbszzr9pwf48?by=page",
 }
 
-// Ensure each screen keeps its limits with 5,000 records behind it: calls, calls one after another, and bytes.
+// Ensure each screen keeps its limits with 5,000 records behind it: calls, calls one after another,
+// and bytes.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

@@ -184,14 +184,16 @@ func monthOf(day time.Time) time.Time {
 	return time.Date(day.Year(), day.Month(), 1, 0, 0, 0, 0, time.UTC)
 }
 
-// gridOf returns the first and the last day that the calendar of a month shows: whole weeks, from a Monday.
+// gridOf returns the first and the last day that the calendar of a month shows: whole weeks, from a
+// Monday.
 func gridOf(month time.Time) (first, last time.Time) {
 	weekday := func(t time.Time) int { return (int(t.Weekday()) + 6) % 7 } // 0: Monday
 	last = month.AddDate(0, 1, -1)
 	return month.AddDate(0, 0, -weekday(month)), last.AddDate(0, 0, 6-weekday(last))
 }
 
-// listMonth reads the posts of a calendar. A day of any time zone is within its day of UTC and those beside it.
+// listMonth reads the posts of a calendar. A day of any time zone is within its day of UTC and
+// those beside it.
 func (v *visit) listMonth(month time.Time, cursor string) *result[client.Page[client.Post]] {
 	first, last := gridOf(month)
 	in := client.ListBroadcastPostsInput{
@@ -331,7 +333,8 @@ func platforms() (out []string) {
 	return out
 }
 
-// movePost gives a post another day, at the same time of the day. A post without a time gets one in the morning.
+// movePost gives a post another day, at the same time of the day. A post without a time gets one in
+// the morning.
 func (s *Studio) movePost(v *visit) *view {
 	form, id := v.r.PostForm, v.r.PathValue("id")
 	c := clockOf(form.Get("zone"))

@@ -17,7 +17,8 @@ import (
 // pageTimeout bounds all requests of a page.
 const pageTimeout = 25 * time.Second
 
-// callsMax bounds the requests of a page, so that it stays quick far from the service and within a key's quota.
+// callsMax bounds the requests of a page, so that it stays quick far from the service and within a
+// key's quota.
 const callsMax = 14
 
 // visit is one request of a browser, with the calls of the API that it causes.
@@ -44,8 +45,8 @@ type apiCall struct {
 
 type callKey struct{}
 
-// noting is a transport that notes each call in the apiCall of its context. The key is in another header than the one that it
-// notes.
+// noting is a transport that notes each call in the apiCall of its context. The key is in another
+// header than the one that it notes.
 type noting struct{ next http.RoundTripper }
 
 func (n noting) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -147,13 +148,14 @@ func failureOf(err error, scope string) *failure {
 	return &failure{Messages: []string{err.Error()}}
 }
 
-// Conflict reports whether somebody else changed the record, or its state does not allow the change.
+// Conflict reports whether somebody else changed the record, or its state does not allow the
+// change.
 func (f *failure) Conflict() bool {
 	return f != nil && (f.Status == http.StatusPreconditionFailed || f.Status == http.StatusConflict)
 }
 
-// apart reports whether the total of a metric was refused because its parts do not make one. The way out is in the message; another
-// 400, such as that of an older service, has none.
+// apart reports whether the total of a metric was refused because its parts do not make one. The
+// way out is in the message; another 400, such as that of an older service, has none.
 func (f *failure) apart() bool {
 	return f != nil && f.Status == http.StatusBadRequest && strings.Contains(strings.Join(f.Messages, " "), "seriesId")
 }

@@ -76,7 +76,8 @@ func TestProfileRefused(t *testing.T) {
 	}
 }
 
-// Ensure a second writer between load and save loses nothing: both sides are shown, and what only the other one changed stays.
+// Ensure a second writer between load and save loses nothing: both sides are shown, and what only
+// the other one changed stays.
 func TestProfileConflict(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

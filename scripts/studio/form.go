@@ -25,8 +25,8 @@ type field struct {
 	Theirs  bool   // somebody else has changed it since
 }
 
-// form is a form of a record. Its template shows the fields, and after a write that failed what was typed, what is wrong with it,
-// and what somebody else has stored meanwhile.
+// form is a form of a record. Its template shows the fields, and after a write that failed what was
+// typed, what is wrong with it, and what somebody else has stored meanwhile.
 type form struct {
 	What     string // the record, as in "Somebody else changed the profile"
 	Back     string // the page that shows the record as it is stored
@@ -48,8 +48,9 @@ func newForm(what, back, etag string, mayWrite bool, fields ...*field) *form {
 	return &form{What: what, Back: back, Fields: fields, Once: once(), ETag: etag, MayWrite: mayWrite}
 }
 
-// restore puts what was typed back into the form after a write that failed. stored says whether the form has the record as it is
-// now: then a field that was not touched here shows what somebody else has stored.
+// restore puts what was typed back into the form after a write that failed. stored says whether the
+// form has the record as it is now: then a field that was not touched here shows what somebody else
+// has stored.
 func (f *form) restore(sent url.Values, refused *failure, stored bool) {
 	f.Once = onceAfter(sent, refused)
 	for _, field := range f.Fields {
@@ -72,8 +73,9 @@ func (f *form) restore(sent url.Values, refused *failure, stored bool) {
 // once returns a name for the request of a new record.
 func once() string { return rand.Text() }
 
-// onceAfter returns the name for the next try of a form. The name stays when it is not known whether the record was created. After a
-// refusal it changes, because the service remembers the refusal under the name.
+// onceAfter returns the name for the next try of a form. The name stays when it is not known
+// whether the record was created. After a refusal it changes, because the service remembers the
+// refusal under the name.
 func onceAfter(sent url.Values, refused *failure) string {
 	if name := sent.Get("once"); name != "" && (refused.Status == 0 || refused.Status >= http.StatusInternalServerError) {
 		return name
@@ -81,7 +83,8 @@ func onceAfter(sent url.Values, refused *failure) string {
 	return once()
 }
 
-// assign gives each message to its field, and returns the failure with the rest. nil: there is none left.
+// assign gives each message to its field, and returns the failure with the rest. nil: there is none
+// left.
 func (f *form) assign(refused *failure) *failure {
 	rest := *refused
 	rest.Messages = nil
@@ -153,7 +156,8 @@ func (c *changes) text(name string) client.Optional[string] {
 	return client.Value(now)
 }
 
-// required is text for a property that cannot be null: an emptied field is sent as it is, and the service says what is wrong.
+// required is text for a property that cannot be null: an emptied field is sent as it is, and the
+// service says what is wrong.
 func (c *changes) required(name string) client.Optional[string] {
 	if text := c.text(name); !text.IsNull() {
 		return text

@@ -78,7 +78,8 @@ func (p *pages) addStatic() error {
 	return nil
 }
 
-// view is a page to write: its template and what it shows. A screen that has written its response itself returns nil.
+// view is a page to write: its template and what it shows. A screen that has written its response
+// itself returns nil.
 type view struct {
 	page   string // the name of the template
 	place  string // the place of the sidebar that it belongs to
@@ -163,8 +164,8 @@ func (s *Studio) show(w http.ResponseWriter, r *http.Request, form string, scree
 	_, _ = w.Write(out.Bytes()) // a browser that has gone needs no answer
 }
 
-// readFrame starts the calls that every page needs. A form's handler calls it after its write, so that the frame shows the result;
-// what is no page, such as a file, does not.
+// readFrame starts the calls that every page needs. A form's handler calls it after its write, so
+// that the frame shows the result; what is no page, such as a file, does not.
 func (v *visit) readFrame() {
 	k := v.frameOf()
 	k.company = read(v, "company:read", "The company", v.getCompany)
@@ -207,7 +208,8 @@ type notice struct {
 	Call *apiCall // the last call of the form
 }
 
-// notices keeps the latest notices. Their ids are in addresses, so they are not texts: a link from elsewhere shows no false one.
+// notices keeps the latest notices. Their ids are in addresses, so they are not texts: a link from
+// elsewhere shows no false one.
 type notices struct {
 	mu     sync.Mutex
 	next   int
@@ -237,7 +239,8 @@ func (n *notices) get(id string) *notice {
 	return nil
 }
 
-// done redirects to a page with a notice about what was done. The call is the last one that was made.
+// done redirects to a page with a notice about what was done. The call is the last one that was
+// made.
 func (v *visit) done(path string, query url.Values, what notice) *view {
 	if what.Call == nil && len(v.calls) > 0 {
 		what.Call = v.calls[len(v.calls)-1]

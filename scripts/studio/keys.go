@@ -159,8 +159,8 @@ func (s *Studio) rotateKey(v *visit) *view {
 	})
 }
 
-// issue makes a call that returns a secret, and writes the secret into a file that the notice names. Sending the form twice writes
-// the same secret again.
+// issue makes a call that returns a secret, and writes the secret into a file that the notice
+// names. Sending the form twice writes the same secret again.
 func (v *visit) issue(sent url.Values, label string, call func(context.Context, ...client.CallOption) (client.IssuedKey, error), refused func(*failure) *view) *view {
 	if v.SaveSecret == nil {
 		return refused(&failure{Messages: []string{errNoFile.Error()}})

@@ -61,8 +61,8 @@ func (w *world) keyID(t *testing.T, name string) (id string) {
 	return id
 }
 
-// Ensure a key is created once although its form is sent twice, works as its file says, is rotated and revoked, and that its secret
-// is in no response and no log.
+// Ensure a key is created once although its form is sent twice, works as its file says, is rotated
+// and revoked, and that its secret is in no response and no log.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -100,7 +100,8 @@ func TestKeys(t *testing.T) {
 	hasNot(t, "the log", w.logs.String(), secret, next, w.key)
 }
 
-// Ensure a form that the service refuses keeps what was typed, and that the key of the studio can be revoked knowingly.
+// Ensure a form that the service refuses keeps what was typed, and that the key of the studio can
+// be revoked knowingly.
 func TestKeysRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -172,10 +172,12 @@ func (d *overviewData) waiting(k *known) {
 	d.Next = d.Posts.Value.Items
 }
 
-// Partial reports whether the tile's value has a day that is not over, so that its change belongs to other numbers.
+// Partial reports whether the tile's value has a day that is not over, so that its change belongs
+// to other numbers.
 func (t tile) Partial() bool { return t.Window.Open < t.Window.Future }
 
-// troubles collects what has stopped working. An audit that a newer one of the same site has replaced is none.
+// troubles collects what has stopped working. An audit that a newer one of the same site has
+// replaced is none.
 func (d *overviewData) troubles() {
 	for _, c := range d.Channels.Value.Items {
 		status := c.Status.Or("")

@@ -23,8 +23,8 @@ func headlines(body string) (out []string) {
 	return out
 }
 
-// Ensure every metric of the demo company has one value for a month, whether it is drawn by day or by month, and so has the month
-// before.
+// Ensure every metric of the demo company has one value for a month, whether it is drawn by day or
+// by month, and so has the month before.
 func TestOneValuePerPeriod(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -49,7 +49,8 @@ func TestOneValuePerPeriod(t *testing.T) {
 	}
 }
 
-// Ensure weeks that have days of another month are not said to be the month, and a row's change is that of numbers in it.
+// Ensure weeks that have days of another month are not said to be the month, and a row's change is
+// that of numbers in it.
 func TestWeeksOfAMonth(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

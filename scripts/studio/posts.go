@@ -51,7 +51,8 @@ func (d *postData) Preview() (out []threadPart) {
 	return out
 }
 
-// Media are the pictures and films of the post, a line each. A shape that this page does not know is shown as JSON.
+// Media are the pictures and films of the post, a line each. A shape that this page does not know
+// is shown as JSON.
 func (d *postData) Media() (lines []string) {
 	stored, ok := d.Post.Media.Get()
 	if !ok {
@@ -226,7 +227,8 @@ func channelOf(all []client.Channel, platform client.BroadcastPlatform) *client.
 	return nil
 }
 
-// due returns the time that somebody typed, left out when it was not changed. at is the time in the form, changed or not.
+// due returns the time that somebody typed, left out when it was not changed. at is the time in the
+// form, changed or not.
 func (c *changes) due(zone clock) (changed client.Optional[time.Time], at time.Time) {
 	typed, which := typedField(c.sent, "scheduledFor"), typedField(c.sent, "which")
 	same := typed == typedWas(c.sent, "scheduledFor") && which == typedWas(c.sent, "which")

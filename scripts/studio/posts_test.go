@@ -62,8 +62,9 @@ func dropped(t *testing.T, body, id, day string) url.Values {
 	return form
 }
 
-// Ensure the calendar opens in the month of today, tells of an empty one, and a day leads to a post that is written, previewed,
-// scheduled and unscheduled, and created once although its form is sent twice.
+// Ensure the calendar opens in the month of today, tells of an empty one, and a day leads to a post
+// that is written, previewed, scheduled and unscheduled, and created once although its form is sent
+// twice.
 func TestPostFromADay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -121,7 +122,8 @@ func TestPostFromADay(t *testing.T) {
 	has(t, "deleted", body, "Deleted.", "Nothing is posted")
 }
 
-// Ensure times are those of the company's zone: the day of a post, what a form shows and takes, and an hour of the month's edge.
+// Ensure times are those of the company's zone: the day of a post, what a form shows and takes, and
+// an hour of the month's edge.
 func TestPostTimesAreTheCompanys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -146,8 +148,8 @@ func TestPostTimesAreTheCompanys(t *testing.T) {
 	}
 }
 
-// Ensure a time that the clocks skip is refused with the reason, of a time that comes twice the person says which, and an hour that
-// was not touched stays as it was.
+// Ensure a time that the clocks skip is refused with the reason, of a time that comes twice the
+// person says which, and an hour that was not touched stays as it was.
 func TestPostWhenClocksChange(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -191,8 +193,9 @@ func TestPostWhenClocksChange(t *testing.T) {
 	w.page(t, "/posts?month=2026-10", "02:30 CE")
 }
 
-// Ensure a drop gives a post the other day at its own time, says when that time is skipped or comes twice, and moves nothing that
-// somebody else has changed, that would be sent at once, or that was sent.
+// Ensure a drop gives a post the other day at its own time, says when that time is skipped or comes
+// twice, and moves nothing that somebody else has changed, that would be sent at once, or that was
+// sent.
 func TestPostMove(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -227,7 +230,8 @@ func TestPostMove(t *testing.T) {
 	hasNot(t, "sent", body, "Delete this post", `id="profile"`)
 }
 
-// Ensure nothing is scheduled into the past, a failed post says why and can be scheduled again, and a second writer loses nothing.
+// Ensure nothing is scheduled into the past, a failed post says why and can be scheduled again, and
+// a second writer loses nothing.
 func TestPostFailedAndConflict(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -263,7 +267,8 @@ func TestPostFailedAndConflict(t *testing.T) {
 	}
 }
 
-// Ensure a day with many posts leads to all of them, and a month with more than one page of posts says what is missing.
+// Ensure a day with many posts leads to all of them, and a month with more than one page of posts
+// says what is missing.
 func TestPostsOfAFullMonth(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

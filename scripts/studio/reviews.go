@@ -38,7 +38,8 @@ func (v *visit) getReview(id string) *result[client.Feedback] {
 	})
 }
 
-// byUrgency merges lists in the order of the API: the lowest priority number first, then the newest.
+// byUrgency merges lists in the order of the API: the lowest priority number first, then the
+// newest.
 func byUrgency(lists ...[]client.Feedback) []client.Feedback {
 	out := slices.Concat(lists...)
 	slices.SortStableFunc(out, func(a, b client.Feedback) int {
@@ -412,7 +413,8 @@ func parsed(query string) url.Values {
 // skipMax bounds how many reviews one click skips: each needs two calls.
 const skipMax = 25
 
-// skipReviews skips the ticked reviews. One that somebody has changed since the list was loaded stays as it is.
+// skipReviews skips the ticked reviews. One that somebody has changed since the list was loaded
+// stays as it is.
 func (s *Studio) skipReviews(v *visit) *view {
 	back := inboxOf(parsed(v.r.PostForm.Get("back"))).Query
 	chosen := v.r.PostForm["review"]
@@ -488,7 +490,8 @@ func (f *failure) Text() string {
 // Version is version, for the template.
 func (r row) Version() string { return version(r.Feedback.UpdatedAt) }
 
-// newReviews lists the ids of the reviews that the list would have now. The page compares them with its own.
+// newReviews lists the ids of the reviews that the list would have now. The page compares them with
+// its own.
 func (s *Studio) newReviews(v *visit) *view {
 	b := inboxOf(v.r.URL.Query())
 	b.read(v)

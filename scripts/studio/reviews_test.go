@@ -24,7 +24,8 @@ func (w *world) answer(t *testing.T, id, text, action string, between func()) (s
 	return w.submit(t, "/reviews/"+id, form)
 }
 
-// Ensure each action stores what it says, and the page goes on to the next review with what was done and the call for it.
+// Ensure each action stores what it says, and the page goes on to the next review with what was
+// done and the call for it.
 func TestReply(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -57,7 +58,8 @@ func TestReply(t *testing.T) {
 	}
 }
 
-// Ensure a second writer between load and save loses nothing: neither the stored reply nor the typed text, for each action.
+// Ensure a second writer between load and save loses nothing: neither the stored reply nor the
+// typed text, for each action.
 func TestReplyConflict(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -153,7 +155,8 @@ func ticks(body string) (out []string) {
 	return out
 }
 
-// Ensure several reviews are skipped at once, but for one that somebody has changed since the list was loaded.
+// Ensure several reviews are skipped at once, but for one that somebody has changed since the list
+// was loaded.
 func TestSkipSeveral(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -184,7 +187,8 @@ func TestSkipSeveral(t *testing.T) {
 	has(t, "skip too many", body, "nothing was changed")
 }
 
-// Ensure the inbox has what waits in the order of the API, its filters narrow it, and new reviews are found.
+// Ensure the inbox has what waits in the order of the API, its filters narrow it, and new reviews
+// are found.
 func TestInbox(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -268,8 +272,8 @@ func TestTakeBackApproval(t *testing.T) {
 	has(t, "draft", w.page(t, "/reviews?id="+id), "Approve a")
 }
 
-// Ensure what has stopped working stands before what waits, with a link where one can look, and a post that is due and was not sent
-// says so.
+// Ensure what has stopped working stands before what waits, with a link where one can look, and a
+// post that is due and was not sent says so.
 func TestAttention(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

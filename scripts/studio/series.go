@@ -12,7 +12,8 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// metric is a metric's definition, as pages need it. A metric without a definition has its key as its name.
+// metric is a metric's definition, as pages need it. A metric without a definition has its key as
+// its name.
 type metric struct {
 	Key, Name, Description string
 	Aggregation            client.MetricsAggregation
@@ -60,7 +61,8 @@ func goalOrder(g client.Goal) int {
 	return 1
 }
 
-// metricOrder puts metrics with an active goal first, then those with another goal, and those that nobody has confirmed last.
+// metricOrder puts metrics with an active goal first, then those with another goal, and those that
+// nobody has confirmed last.
 func metricOrder(m metric) int {
 	switch {
 	case m.NeedsReview:
@@ -89,7 +91,8 @@ func (m metric) How() string {
 	return "latest"
 }
 
-// combine returns the value of a period from those of its buckets, as the service does for weeks and months.
+// combine returns the value of a period from those of its buckets, as the service does for weeks
+// and months.
 func (m metric) combine(values []chart.Value) chart.Value {
 	var out chart.Value
 	n := 0.0
@@ -117,8 +120,9 @@ func (m metric) combine(values []chart.Value) chart.Value {
 	return out
 }
 
-// listPoints reads points of a metric in the days from to to: of every series, or with total of one that stands for the whole metric.
-// The service refuses a total that cannot be made from parts, such as an average.
+// listPoints reads points of a metric in the days from to to: of every series, or with total of one
+// that stands for the whole metric. The service refuses a total that cannot be made from parts,
+// such as an average.
 func (v *visit) listPoints(label, key string, grain measure.Grain, from, to time.Time, total bool) *result[client.Page[client.Point]] {
 	in := client.ListMetricPointsInput{
 		MetricKey: key, Grain: client.Value(client.MetricsGrain(grain)), From: client.Value(client.Day(from)), To: client.Value(client.Day(to)),
@@ -142,8 +146,8 @@ type money struct {
 	mixed    bool // neither fits: the points stay apart
 }
 
-// moneyOf decides how points of several currencies are drawn together: in their one currency, else in the base currency when every
-// point has a value in it.
+// moneyOf decides how points of several currencies are drawn together: in their one currency, else
+// in the base currency when every point has a value in it.
 func moneyOf(points []client.Point) money {
 	currencies := map[string]bool{}
 	every, some, base := true, false, ""
@@ -226,7 +230,8 @@ func (m metric) develop(points []client.Point, w measure.Window) development {
 	return d
 }
 
-// comparable reports whether the period before has enough values: a metric that began in the middle of it did not grow.
+// comparable reports whether the period before has enough values: a metric that began in the middle
+// of it did not grow.
 func (d development) comparable() bool {
 	return 2*present(d.Before[:d.Window.Same]) >= present(d.Now[:d.Window.Open])
 }

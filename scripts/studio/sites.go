@@ -141,7 +141,8 @@ func auditBefore(older []client.AuditSummary, a client.AuditSummary) *client.Aud
 	return nil
 }
 
-// sameSite compares by the id of the site, and where there is none by the address at which the audits started.
+// sameSite compares by the id of the site, and where there is none by the address at which the
+// audits started.
 func sameSite(a, b client.AuditSummary) bool {
 	if a.SiteID.Or("") != "" || b.SiteID.Or("") != "" {
 		return a.SiteID.Or("") == b.SiteID.Or("")

@@ -1,10 +1,11 @@
-// Package studio is a web page on this machine where people look at their company: its numbers, its reviews, its profile. It is
-// made from the public API alone, over any base URL and key, so everything it does can be done by a script, too; each page shows
-// the requests behind it. The key stays in this process and is in no response.
+// Package studio is a web page on this machine where people look at their company: its numbers, its
+// reviews, its profile. It is made from the public API alone, over any base URL and key, so
+// everything it does can be done by a script, too; each page shows the requests behind it. The key
+// stays in this process and is in no response.
 //
-// studio.go starts it, call.go sends and notes the requests of a page, frame.go is what every page has. Each screen has a file,
-// and its template in templates. Packages door, chart and measure have no knowledge of the API. scripts/docs/explanation/studio.md
-// has the reasons.
+// studio.go starts it, call.go sends and notes the requests of a page, frame.go is what every page
+// has. Each screen has a file, and its template in templates. Packages door, chart and measure have
+// no knowledge of the API. scripts/docs/explanation/studio.md has the reasons.
 package studio
 
 import (
@@ -32,8 +33,9 @@ type Options struct {
 	CompanyID string // of the key; empty: requested once
 	Demo      bool   // whether the key is that of the demo company
 
-	// SaveSecret writes the secret of a new key into a file that only its owner can read, and returns the file's name. The page
-	// shows the name and never the secret. nil: the studio creates no keys.
+	// SaveSecret writes the secret of a new key into a file that only its owner can read, and
+	// returns the file's name. The page shows the name and never the secret. nil: the studio
+	// creates no keys.
 	SaveSecret func(keyID, secret string) (file string, err error)
 
 	Now       func() time.Time
@@ -55,8 +57,8 @@ type Studio struct {
 	key        *client.Key // nil: not known
 }
 
-// New returns a studio. It sends no request. Returns an error when the base URL or the key is not valid, and when the key would
-// cross a network unencrypted.
+// New returns a studio. It sends no request. Returns an error when the base URL or the key is not
+// valid, and when the key would cross a network unencrypted.
 func New(o Options) (*Studio, error) {
 	u, err := url.Parse(o.BaseURL)
 	if err != nil || u.Host == "" {
@@ -96,8 +98,8 @@ type Open struct {
 	server   *http.Server
 }
 
-// Listen opens the studio's port. It serves no request before Serve. opened is called once, when a browser has come in; it may be
-// nil.
+// Listen opens the studio's port. It serves no request before Serve. opened is called once, when a
+// browser has come in; it may be nil.
 func (s *Studio) Listen(ctx context.Context, addr string, opened func()) (*Open, error) {
 	listener, host, err := door.Listen(ctx, addr)
 	if err != nil {
@@ -185,8 +187,8 @@ func (s *Studio) handler(form string) http.Handler {
 // identifyTimeout bounds how long the first page waits for the key's scopes.
 const identifyTimeout = 3 * time.Second
 
-// identify reads the key's scopes, so that a page can say what the key lacks without trying. When that fails, the pages find out by
-// themselves.
+// identify reads the key's scopes, so that a page can say what the key lacks without trying. When
+// that fails, the pages find out by themselves.
 func (s *Studio) identify(ctx context.Context) {
 	s.once.Do(func() {
 		defer close(s.identified)

@@ -285,7 +285,8 @@ func (w *world) stored(t *testing.T, id string) map[string]any {
 	return w.Send(t, w.key, "GET", "/v1/companies/{companyId}/feedback/"+id, "").JSON(t)
 }
 
-// differs returns how a record differs from the properties of want. A property that is nil there is absent.
+// differs returns how a record differs from the properties of want. A property that is nil there is
+// absent.
 func differs(want, record map[string]any) string {
 	got := map[string]any{}
 	for name := range want {
@@ -379,7 +380,8 @@ func TestFailuresAreShown(t *testing.T) {
 	w.page(t, "/", "Sign-ups", "the class is frozen", "Who can see my locations?")
 }
 
-// Ensure a service that is away is told as that, and no address or reason of the network has the key.
+// Ensure a service that is away is told as that, and no address or reason of the network has the
+// key.
 func TestServiceIsAway(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -394,7 +396,8 @@ type away struct{}
 
 func (away) RoundTrip(*http.Request) (*http.Response, error) { return nil, fmt.Errorf("no route") }
 
-// Ensure a key without a scope sees what it may, and is told what it lacks; also when the service does not tell the scopes.
+// Ensure a key without a scope sees what it may, and is told what it lacks; also when the service
+// does not tell the scopes.
 func TestMissingScopes(t *testing.T) {
 	t.Parallel()
 	for _, hides := range []bool{false, true} {
@@ -426,7 +429,8 @@ func (h hiding) RoundTrip(r *http.Request) (*http.Response, error) {
 	return h.next.RoundTrip(r)
 }
 
-// Ensure no response and no log has a secret: not the key, and not the token, which is in the printed address only.
+// Ensure no response and no log has a secret: not the key, and not the token, which is in the
+// printed address only.
 func TestNoSecretLeavesTheProcess(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

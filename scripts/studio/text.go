@@ -18,7 +18,8 @@ var functions = template.FuncMap{
 	"never": func() time.Time { return time.Time{} }, // a time that is shown as nothing
 }
 
-// words writes a word of the API for people: needs_review becomes needs review. Names of platforms keep their spelling.
+// words writes a word of the API for people: needs_review becomes needs review. Names of platforms
+// keep their spelling.
 func words[S ~string](s S) string {
 	if name, known := names[string(s)]; known {
 		return name

@@ -47,8 +47,8 @@ func apiJSON(t *testing.T, in string, args ...string) map[string]any {
 	return object
 }
 
-// firstID returns the id of the first record of the list whose records have the path, such as those of list_plan_boards for
-// …/plan/boards/{boardId}/items. args are the ids before it in the path.
+// firstID returns the id of the first record of the list whose records have the path, such as those
+// of list_plan_boards for …/plan/boards/{boardId}/items. args are the ids before it in the path.
 func firstID(t *testing.T, path string, args []string) string {
 	t.Helper()
 	if strings.HasSuffix(path, "/plan/items/{itemId}") { // items are listed by board
@@ -64,7 +64,8 @@ func firstID(t *testing.T, path string, args []string) string {
 	return ""
 }
 
-// readArguments returns the arguments that a read requires, with ids from the lists, and the path of the request.
+// readArguments returns the arguments that a read requires, with ids from the lists, and the path
+// of the request.
 func readArguments(t *testing.T, op api.Operation) (args []string, path string) {
 	t.Helper()
 	path = op.Path
@@ -83,7 +84,8 @@ func readArguments(t *testing.T, op api.Operation) (args []string, path string) 
 	return args, path
 }
 
-// Ensure every read is a command whose JSON is the service's response and whose text has a line for each record or field.
+// Ensure every read is a command whose JSON is the service's response and whose text has a line for
+// each record or field.
 func TestAPIReads(t *testing.T) {
 	s, _ := service(t)
 	for _, op := range functions.Operations(nil) {
@@ -111,7 +113,8 @@ func TestAPIReads(t *testing.T) {
 	}
 }
 
-// Ensure each kind of field is sent with its JSON type, when a record is created, updated and deleted.
+// Ensure each kind of field is sent with its JSON type, when a record is created, updated and
+// deleted.
 func TestAPIWrites(t *testing.T) {
 	service(t)
 	board := apiJSON(t, "", "list_plan_boards")["items"].([]any)[0].(map[string]any)["id"].(string)
@@ -172,7 +175,8 @@ func TestAPIWrites(t *testing.T) {
 	}
 }
 
-// Ensure the findings of an audit, which are too long for an argument, are read from a file or standard input.
+// Ensure the findings of an audit, which are too long for an argument, are read from a file or
+// standard input.
 func TestAPILargeValue(t *testing.T) {
 	service(t)
 	large := `["` + strings.Repeat("x", 1<<20) + `",{"a":[null,1.5]}]`
@@ -198,7 +202,8 @@ func TestAPILargeValue(t *testing.T) {
 	}
 }
 
-// Ensure a delete asks a person at a terminal, deletes only after a yes, and asks nobody with --yes or without a terminal.
+// Ensure a delete asks a person at a terminal, deletes only after a yes, and asks nobody with --yes
+// or without a terminal.
 func TestAPIDeleteAsks(t *testing.T) {
 	service(t)
 	board := apiJSON(t, "", "list_plan_boards")["items"].([]any)[0].(map[string]any)["id"].(string)
@@ -233,7 +238,8 @@ func TestAPIDeleteAsks(t *testing.T) {
 	}
 }
 
-// Ensure --all fetches the whole list for any page size, and without it a note says that there are more records.
+// Ensure --all fetches the whole list for any page size, and without it a note says that there are
+// more records.
 func TestAPIAll(t *testing.T) {
 	service(t)
 	whole := apiJSON(t, "", "list_feedback", "--limit", "200")["items"].([]any)
@@ -253,7 +259,8 @@ func TestAPIAll(t *testing.T) {
 	}
 }
 
-// Ensure an error response is printed with flags instead of paths, one message per line, and the request id, or as JSON.
+// Ensure an error response is printed with flags instead of paths, one message per line, and the
+// request id, or as JSON.
 func TestAPIErrors(t *testing.T) {
 	service(t)
 	r := call(t, "", "api", "create_plan_item", "brd_0", "--title", "", "--status", "live")
@@ -324,8 +331,8 @@ func TestAPIUsage(t *testing.T) {
 	}
 }
 
-// Ensure every operation is a command with a documented flag for each field, and no field's flag has the name of a flag
-// that all commands share.
+// Ensure every operation is a command with a documented flag for each field, and no field's flag
+// has the name of a flag that all commands share.
 func TestAPICommands(t *testing.T) {
 	t.Parallel()
 	root := rootCommand(&terminal.Terminal{})
@@ -390,7 +397,8 @@ func TestAPICompletion(t *testing.T) {
 	want(t, call(t, "", "__complete", "check", "http://x", "--rule", "list").out, "list-shape\n")
 }
 
-// Ensure a stored key is readable only by its owner, is sent only to its own service, and can be removed.
+// Ensure a stored key is readable only by its owner, is sent only to its own service, and can be
+// removed.
 func TestLogin(t *testing.T) {
 	s, _ := service(t)
 	t.Setenv(keyVariable, "")
@@ -435,7 +443,8 @@ func TestLogin(t *testing.T) {
 	want(t, call(t, "", "logout").out, "no key is stored")
 }
 
-// Ensure the demo company's key is used for a server on this machine without any setting, and for no other server.
+// Ensure the demo company's key is used for a server on this machine without any setting, and for
+// no other server.
 func TestDemoKeyHere(t *testing.T) {
 	s, data := service(t)
 	t.Setenv(keyVariable, "")
@@ -445,8 +454,8 @@ func TestDemoKeyHere(t *testing.T) {
 	want(t, refusal(t, 1, "", "api", "get_company", "--data", data, "--base-url", "http://service.example"), "no key for http://service.example")
 }
 
-// Ensure a key without company:read works, because the key contains its company's id. For a key of another form, the
-// company is requested.
+// Ensure a key without company:read works, because the key contains its company's id. For a key of
+// another form, the company is requested.
 func TestCompanyOfKey(t *testing.T) {
 	s, data := service(t)
 	t.Setenv(keyVariable, answer(t, data, "", "key", "issue", "--company", s.CompanyID, "--scopes", "plan:read")["key"].(string))

@@ -31,7 +31,8 @@ func checked(t *testing.T, code int, args ...string) contract.Report {
 	return report
 }
 
-// private gives a test empty settings and data folders, so that it does not use the user's own keys.
+// private gives a test empty settings and data folders, so that it does not use the user's own
+// keys.
 func private(t *testing.T) {
 	t.Helper()
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
@@ -40,7 +41,8 @@ func private(t *testing.T) {
 	t.Setenv(urlVariable, "")
 }
 
-// Ensure the service passes every rule of its contract, and a check with --write leaves nothing behind.
+// Ensure the service passes every rule of its contract, and a check with --write leaves nothing
+// behind.
 func TestCheckOurselves(t *testing.T) {
 	private(t)
 	data := folder(t)

@@ -47,7 +47,8 @@ func isAs(t *testing.T, got map[string]finding, want ...string) {
 	}
 }
 
-// Ensure every check passes for a working service and key, a problem fails its own check, and the key is never printed.
+// Ensure every check passes for a working service and key, a problem fails its own check, and the
+// key is never printed.
 func TestDoctor(t *testing.T) {
 	s, data := service(t)
 	isAs(t, examined(t, 0), "service", "ok", "encryption", "ok", "clock", "ok", "version", "ok", "key's form", "ok", "key", "ok", "scopes", "ok", "quota", "ok")
@@ -86,7 +87,8 @@ func TestDoctor(t *testing.T) {
 	isAs(t, examined(t, 1, "--base-url", "http://127.0.0.1:1"), "service", "fail", "clock", "skip", "version", "skip", "key's form", "ok", "key", "skip")
 }
 
-// Ensure doctor detects wrong clocks, other versions, bad certificates and servers that are not this API.
+// Ensure doctor detects wrong clocks, other versions, bad certificates and servers that are not
+// this API.
 func TestDoctorOfOthers(t *testing.T) {
 	private(t)
 	t.Setenv(keyVariable, "another-kind-of-key")

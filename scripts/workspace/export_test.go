@@ -41,7 +41,8 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// Ensure an export creates a file that only its owner can read, and a failed export leaves no file behind.
+// Ensure an export creates a file that only its owner can read, and a failed export leaves no file
+// behind.
 func TestExportToFile(t *testing.T) {
 	t.Parallel()
 	data := folder(t)

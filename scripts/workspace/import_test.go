@@ -14,7 +14,8 @@ import (
 
 const goodLine = `{"type":"feedback","record":{"id":"fbk_1","externalId":"1","rating":4}}`
 
-// Ensure every bad line is reported with its number and all its problems, and nothing of the file is written.
+// Ensure every bad line is reported with its number and all its problems, and nothing of the file
+// is written.
 func TestBadLines(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -52,8 +53,8 @@ func TestBadLines(t *testing.T) {
 	}
 }
 
-// Ensure the second name of a stored metric is rejected before anything is written, and accepted when the file has both names,
-// on any line.
+// Ensure the second name of a stored metric is rejected before anything is written, and accepted
+// when the file has both names, on any line.
 func TestSecondNameOfMetric(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -116,7 +117,8 @@ func TestVerifiedAgainstStored(t *testing.T) {
 	answer(t, data, item("itm_1", "a"), "import", "--company", id, "-") // repeating a record is valid
 }
 
-// Ensure an import accepts any order of types, long lines, a byte order mark, CRLF line ends, and files.
+// Ensure an import accepts any order of types, long lines, a byte order mark, CRLF line ends, and
+// files.
 func TestImport(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -164,7 +166,8 @@ func order(t *testing.T, line string) int {
 	return 0
 }
 
-// Ensure the last of several lines with one identity wins, with many lines between them and concurrent writes.
+// Ensure the last of several lines with one identity wins, with many lines between them and
+// concurrent writes.
 func TestLastLineStays(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -186,8 +189,8 @@ func TestLastLineStays(t *testing.T) {
 	}
 }
 
-// Ensure --new-only keeps every stored record, counts what it skips, and stores the others; and that without it records are
-// replaced.
+// Ensure --new-only keeps every stored record, counts what it skips, and stores the others; and
+// that without it records are replaced.
 func TestImportNewOnly(t *testing.T) {
 	t.Parallel()
 	data := folder(t)

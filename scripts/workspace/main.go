@@ -1,8 +1,9 @@
-// Command workspace runs the service on this machine, calls its API, and operates its companies, keys and records:
-// `go run ./scripts/workspace --help`.
+// Command workspace runs the service on this machine, calls its API, and operates its companies,
+// keys and records: `go run ./scripts/workspace --help`.
 //
-// Packages user, operator and serve have the commands. They use session, which opens the table; records, which imports
-// and exports; private, which keeps keys; and terminal, which prints. Package demo is the company that `serve` starts with.
+// Packages user, operator and serve have the commands. They use session, which opens the table;
+// records, which imports and exports; private, which keeps keys; and terminal, which prints.
+// Package demo is the company that `serve` starts with.
 package main
 
 import (
@@ -32,8 +33,8 @@ func main() {
 	os.Exit(run(ctx, terminal.Program(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run runs a command line and returns the exit code: 0, 1 for a failure, 2 for wrong usage, or 3 when the state of a
-// record does not allow the change. program is how the person started it.
+// run runs a command line and returns the exit code: 0, 1 for a failure, 2 for wrong usage, or 3
+// when the state of a record does not allow the change. program is how the person started it.
 func run(ctx context.Context, program string, args []string, in io.Reader, out, errOut io.Writer) int {
 	t := &terminal.Terminal{In: in, Out: out, Err: errOut, Asks: terminal.IsTerminal(in), Now: time.Now, Program: program}
 	root := rootCommand(t)

@@ -18,7 +18,8 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 )
 
-// mention matches a command line of this program in a text of the studio, up to the end of its element, line or quotation.
+// mention matches a command line of this program in a text of the studio, up to the end of its
+// element, line or quotation.
 var mention = regexp.MustCompile("\\bworkspace [^<`\\n]+")
 
 // flag matches a flag in a command line.
@@ -27,8 +28,8 @@ var flag = regexp.MustCompile(`--([a-z][a-z-]*)`)
 // action matches what a template fills in.
 var action = regexp.MustCompile(`\{\{[^}]*\}\}`)
 
-// Ensure each command that the studio shows exists, with its flags. The studio must not import the command line, so its texts are
-// read: those of its templates and its Go strings.
+// Ensure each command that the studio shows exists, with its flags. The studio must not import the
+// command line, so its texts are read: those of its templates and its Go strings.
 func TestStudioNamesCommands(t *testing.T) {
 	t.Parallel()
 	found := 0

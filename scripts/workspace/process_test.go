@@ -46,7 +46,8 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// startServe starts a server process on a data folder. It is killed at the end of the test if it still runs.
+// startServe starts a server process on a data folder. It is killed at the end of the test if it
+// still runs.
 func startServe(t *testing.T, data string) (*exec.Cmd, serve.Announcement) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "serve", "--json", "--addr", "127.0.0.1:0", "--data", data)
@@ -71,7 +72,8 @@ func startServe(t *testing.T, data string) (*exec.Cmd, serve.Announcement) {
 	return cmd, a
 }
 
-// Ensure a command that had joined the engine of a server says what happened when the server stops, and can be run again.
+// Ensure a command that had joined the engine of a server says what happened when the server stops,
+// and can be run again.
 func TestServerStopsDuringACommand(t *testing.T) {
 	t.Parallel()
 	data := folder(t)

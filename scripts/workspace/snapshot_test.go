@@ -14,7 +14,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Ensure published versions can be read, listed and rolled back from the command line, with public fields only.
+// Ensure published versions can be read, listed and rolled back from the command line, with public
+// fields only.
 func TestSnapshot(t *testing.T) {
 	t.Parallel()
 	data := folder(t)

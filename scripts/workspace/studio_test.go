@@ -64,8 +64,8 @@ func visit(t *testing.T, url string) (status int, body string) {
 	return response.StatusCode, string(text)
 }
 
-// Ensure the studio uses the service and the key that other commands use, marks the demo company, and prints neither the key nor
-// anything beside its address.
+// Ensure the studio uses the service and the key that other commands use, marks the demo company,
+// and prints neither the key nor anything beside its address.
 func TestStudio(t *testing.T) {
 	t.Parallel()
 	data := folder(t)

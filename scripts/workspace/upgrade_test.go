@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Ensure an upgrade reports what it did for one company and for all, tells its progress, and can be repeated. Its step is
-// tested in functions/feedback.
+// Ensure an upgrade reports what it did for one company and for all, tells its progress, and can be
+// repeated. Its step is tested in functions/feedback.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	data := folder(t)

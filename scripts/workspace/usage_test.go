@@ -13,7 +13,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// Ensure a usage error is one line that says what to do, with exit code 2 and before anything is started.
+// Ensure a usage error is one line that says what to do, with exit code 2 and before anything is
+// started.
 func TestWrongUsage(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -103,11 +104,13 @@ const goRun = "go run ./scripts/workspace"
 // bare is a command line that names the program by a name that is not installed.
 var bare = regexp.MustCompile("(?m)(^|[` |(])workspace (api|check|company|doctor|due|approved|key|login|logout|serve|studio) ")
 
-// Ensure the commands that the program suggests start it as the person did, and find the table that the person named.
+// Ensure the commands that the program suggests start it as the person did, and find the table that
+// the person named.
 func TestSuggestedCommands(t *testing.T) {
 	private(t)
 	data := folder(t)
-	// suggested runs a command and returns the arguments of the command that it suggests after the words.
+	// suggested runs a command and returns the arguments of the command that it suggests after the
+	// words.
 	suggested := func(words string, args ...string) []string {
 		t.Helper()
 		r := callAs(t, goRun, "", append(args, "--data", data)...)
@@ -179,7 +182,8 @@ func TestNothingServes(t *testing.T) {
 	}
 }
 
-// Ensure each command's help has the flags that it uses: the table's are those of commands that open it.
+// Ensure each command's help has the flags that it uses: the table's are those of commands that
+// open it.
 func TestFlagsOfCommands(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"api", "api list_feedback", "studio", "doctor", "check", "login", "logout"} {

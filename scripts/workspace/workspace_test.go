@@ -18,10 +18,12 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// asCommand is the environment variable that makes the test binary run as the command, for tests with real processes.
+// asCommand is the environment variable that makes the test binary run as the command, for tests
+// with real processes.
 const asCommand = "WORKSPACE_TEST_AS_COMMAND"
 
-// memoryVariable is the environment variable with the limit of a process's memory. A server sets a limit if it is empty.
+// memoryVariable is the environment variable with the limit of a process's memory. A server sets a
+// limit if it is empty.
 const memoryVariable = "GOMEMLIMIT"
 
 // The environment variables that name the key and the service.
@@ -35,14 +37,16 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) == "1" {
 		main()
 	}
-	// The servers in this process must not limit its memory, which all tests share: the collector would take half of the time.
+	// The servers in this process must not limit its memory, which all tests share: the collector
+	// would take half of the time.
 	if err := os.Setenv(memoryVariable, "off"); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())
 }
 
-// folder returns a data folder. Without an installed engine it skips the test, or fails it when CI_NO_SKIP is set.
+// folder returns a data folder. Without an installed engine it skips the test, or fails it when
+// CI_NO_SKIP is set.
 func folder(t *testing.T) string {
 	t.Helper()
 	probe.Do(func() {
@@ -230,7 +234,8 @@ func want(t *testing.T, got string, parts ...string) {
 	}
 }
 
-// differs returns how an object differs from the fields of want. A field that is nil there is absent.
+// differs returns how an object differs from the fields of want. A field that is nil there is
+// absent.
 func differs(want, object map[string]any) string {
 	got := map[string]any{}
 	for name := range want {
@@ -239,7 +244,8 @@ func differs(want, object map[string]any) string {
 	return cmp.Diff(want, got)
 }
 
-// requireUsage fails unless the arguments of a command were refused with one line on standard error.
+// requireUsage fails unless the arguments of a command were refused with one line on standard
+// error.
 func requireUsage(t *testing.T, args string, r result) {
 	t.Helper()
 	if r.code != 2 || r.out != "" {

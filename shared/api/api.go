@@ -19,11 +19,13 @@ type Config struct {
 	Now   func() time.Time
 	NewID id.Generator // of request ids
 	Log   *slog.Logger
-	// Memory stores the responses of requests with an Idempotency-Key. It may be zero when no operation accepts that header.
+	// Memory stores the responses of requests with an Idempotency-Key. It may be zero when no
+	// operation accepts that header.
 	Memory idempotency.Store
 	// Metrics selects the metrics in the log lines.
 	Metrics Metrics
-	// BaseURL returns the scheme, host and stage that the caller used. nil: the host of the request.
+	// BaseURL returns the scheme, host and stage that the caller used. nil: the host of the
+	// request.
 	BaseURL func(*http.Request) string
 	// Timeout bounds one call. 0: 9 seconds, below the timeout of a function.
 	Timeout time.Duration
@@ -42,7 +44,8 @@ type API struct {
 	routes  routes
 }
 
-// New returns an API that serves the operations. It panics when two of them have the same id or the same path.
+// New returns an API that serves the operations. It panics when two of them have the same id or the
+// same path.
 func New(operations []Operation, c Config) *API {
 	if c.BaseURL == nil {
 		c.BaseURL = func(r *http.Request) string { return "http://" + r.Host }
@@ -67,11 +70,12 @@ func New(operations []Operation, c Config) *API {
 
 // Keys verifies keys and enforces rate limits. Package keys implements it.
 type Keys interface {
-	// Admit verifies the key, requires the scope (none when empty) and counts one request in the bucket of the class, all in
-	// one conditional write. The error is one of package auth, or a failure of the table. auth.Admission documents the fields
-	// that are set when there is an error.
+	// Admit verifies the key, requires the scope (none when empty) and counts one request in the
+	// bucket of the class, all in one conditional write. The error is one of package auth, or a
+	// failure of the table. auth.Admission documents the fields that are set when there is an
+	// error.
 	Admit(ctx context.Context, token auth.Token, scope auth.Scope, class auth.Class) (auth.Admission, error)
-	// Verify verifies the key and requires the scope (none when empty). It counts no request and writes nothing. The state of the
-	// bucket is set for a valid key, also when it lacks the scope.
+	// Verify verifies the key and requires the scope (none when empty). It counts no request and
+	// writes nothing. The state of the bucket is set for a valid key, also when it lacks the scope.
 	Verify(ctx context.Context, token auth.Token, scope auth.Scope, class auth.Class) (auth.QuotaState, error)
 }

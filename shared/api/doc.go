@@ -1,4 +1,5 @@
-// Package api turns declared operations into a service: the registry, the pipeline and HTTP. Read it in this order:
+// Package api turns declared operations into a service: the registry, the pipeline and HTTP. Read
+// it in this order:
 //
 //   - operation.go: Define declares an operation from a Spec and a function with typed input and output. Routes, tools, the
 //     OpenAPI document, templates and sample events are derived from the declaration.
@@ -9,8 +10,9 @@
 //   - response.go, log.go: the only code that turns a result or an error into a response and a log line.
 //   - serve.go: operations over a table, in a Lambda function or on this machine.
 //
-// The function of an operation gets a Caller, whose company comes from the verified key, and an input that is validated
-// against its tags. It returns a record, a List or an error. The caller reads a *fault.Error. Any other error goes to the log,
-// and the caller reads the code internal. The function runs while the key is being verified; its writes wait for the
-// verification (table.Request).
+// The function of an operation gets a Caller, whose company comes from the verified key, and an
+// input that is validated against its tags. It returns a record, a List or an error. The caller
+// reads a *fault.Error. Any other error goes to the log, and the caller reads the code internal.
+// The function runs while the key is being verified; its writes wait for the verification
+// (table.Request).
 package api

@@ -24,7 +24,8 @@ type reached struct {
 	ids       []string
 }
 
-// reach sends a GET with a path as it is on the wire. sent is false when an HTTP server would not accept the path.
+// reach sends a GET with a path as it is on the wire. sent is false when an HTTP server would not
+// accept the path.
 func reach(t *testing.T, path string) (to reached, status int, sent bool) {
 	t.Helper()
 	s := start(t)
@@ -50,8 +51,8 @@ func reach(t *testing.T, path string) (to reached, status int, sent bool) {
 	return to, a.Code, true
 }
 
-// operationOf returns the operation that sent a response. The responses of lists are equal except for their cursor, which is valid
-// for one operation.
+// operationOf returns the operation that sent a response. The responses of lists are equal except
+// for their cursor, which is valid for one operation.
 func operationOf(a httpResponse, ids []string) string {
 	switch {
 	case a.Code == http.StatusMethodNotAllowed:
@@ -72,9 +73,10 @@ func operationOf(a httpResponse, ids []string) string {
 	return "get_item"
 }
 
-// FuzzPath checks that a path matches an operation byte for byte except for its ids, or is not found: no redirect, no cleaning. A
-// function gets valid ids only, so a table key never contains unchecked text from a path. The path with unescaped ids reaches the
-// same operation with the same ids.
+// FuzzPath checks that a path matches an operation byte for byte except for its ids, or is not
+// found: no redirect, no cleaning. A function gets valid ids only, so a table key never contains
+// unchecked text from a path. The path with unescaped ids reaches the same operation with the same
+// ids.
 func FuzzPath(f *testing.F) {
 	for _, path := range []string{
 		item, items, root + "/items/current", root + "/items/%63urrent", "/v1/companies", root + "/boards/brd_1/other", publish, root + "/items/%69tm_1", root + "/items/itm_1/", "/" + item, "//x" + item,
@@ -109,9 +111,9 @@ func FuzzPath(f *testing.F) {
 	})
 }
 
-// FuzzQuery checks that the function gets exactly the parameters that net/url parses, or that the response is 400 and every
-// message begins with a path in the query. The response is 400 only for a malformed pair, an unknown or repeated name, and an
-// invalid value.
+// FuzzQuery checks that the function gets exactly the parameters that net/url parses, or that the
+// response is 400 and every message begins with a path in the query. The response is 400 only for a
+// malformed pair, an unknown or repeated name, and an invalid value.
 func FuzzQuery(f *testing.F) {
 	cursor := schema.CursorScope{Operation: "list_items", Filters: []string{"boardId=brd_1"}}.Encode("here")
 	for _, query := range []string{
@@ -151,7 +153,8 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// validQuery parses a query with net/url, and reports whether the list must accept it. It does not check the cursor.
+// validQuery parses a query with net/url, and reports whether the list must accept it. It does not
+// check the cursor.
 func validQuery(query string) (url.Values, bool) {
 	values, err := url.ParseQuery(query)
 	whole := regexp.MustCompile(`^(0|[1-9][0-9]*)$`)
@@ -175,7 +178,8 @@ func validQuery(query string) (url.Values, bool) {
 	return values, err == nil
 }
 
-// spell returns the query of an input. A parameter with its default value is included only if it was sent.
+// spell returns the query of an input. A parameter with its default value is included only if it
+// was sent.
 func spell(in listInput, sent url.Values) url.Values {
 	out := url.Values{}
 	if sent.Has("limit") || in.Limit != 50 {

@@ -243,7 +243,8 @@ func headers(t *testing.T, of string, h http.Header, want map[string]string) {
 	}
 }
 
-// envelope checks that a body is an object with the property errors only, whose entries have exactly a code and a message.
+// envelope checks that a body is an object with the property errors only, whose entries have
+// exactly a code and a message.
 func (s *service) envelope(body []byte, status int) (code string, messages []string) {
 	s.t.Helper()
 	var v map[string][]map[string]string

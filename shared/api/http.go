@@ -15,10 +15,12 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// bodyBytesMax is the largest body of a request, unless its operation has another limit, and of the arguments of a tool.
+// bodyBytesMax is the largest body of a request, unless its operation has another limit, and of the
+// arguments of a tool.
 const bodyBytesMax = 256 << 10
 
-// ServeHTTP serves a request. Every error response has the error envelope, also for an unknown path or method.
+// ServeHTTP serves a request. Every error response has the error envelope, also for an unknown path
+// or method.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	requestID := a.newID("req")
 	out, err := a.serveHTTP(r, requestID)
@@ -32,8 +34,8 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out.Write(w, r, requestID)
 }
 
-// serveHTTP calls the operation of a request. It returns an error when no operation has the path and the method, or when it
-// panics; then only the header of the response is used.
+// serveHTTP calls the operation of a request. It returns an error when no operation has the path
+// and the method, or when it panics; then only the header of the response is used.
 func (a *API) serveHTTP(r *http.Request, requestID string) (out Response, err error) {
 	defer parallel.Recover(&err)
 	op, parameters, allow, err := a.routes.match(r.Method, r.URL.EscapedPath())
@@ -84,8 +86,8 @@ func (h httpArguments) bind(op *Operation) input {
 	return bound(b)
 }
 
-// preconditions returns a problem for each precondition of the request that the operation does not check. It must not be ignored: the
-// caller relies on it.
+// preconditions returns a problem for each precondition of the request that the operation does not
+// check. It must not be ignored: the caller relies on it.
 func (h httpArguments) preconditions(op *Operation) (problems []string) {
 	if known := h.request.Header.Values(ifNoneMatch); len(known) > 0 {
 		if _, problem := schema.HeaderText(known); problem != "" {
@@ -101,8 +103,8 @@ func (h httpArguments) preconditions(op *Operation) (problems []string) {
 	return problems
 }
 
-// body reads the body. unread is the problem of one that is not a JSON object. The body of a GET has no meaning (RFC 9110, 9.3.1), so
-// it is not read. The error is payload_too_large.
+// body reads the body. unread is the problem of one that is not a JSON object. The body of a GET
+// has no meaning (RFC 9110, 9.3.1), so it is not read. The error is payload_too_large.
 func (h httpArguments) body(op *Operation) (text []byte, unread string, err error) {
 	if op.Method == http.MethodGet {
 		return nil, "", nil
@@ -126,8 +128,8 @@ func (h httpArguments) body(op *Operation) (text []byte, unread string, err erro
 	return text, "", nil
 }
 
-// readAll reads the body, at most one byte more than limit. It grows no buffer when the length is known: of a large body several
-// copies would remain.
+// readAll reads the body, at most one byte more than limit. It grows no buffer when the length is
+// known: of a large body several copies would remain.
 func readAll(r *http.Request, limit int) ([]byte, error) {
 	from := io.LimitReader(r.Body, int64(limit)+1)
 	if r.ContentLength < 0 || r.ContentLength > int64(limit) {
@@ -138,13 +140,15 @@ func readAll(r *http.Request, limit int) ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// large reports whether the body may have more than bodyBytesMax, so that the key and its scope are checked before it is read.
+// large reports whether the body may have more than bodyBytesMax, so that the key and its scope are
+// checked before it is read.
 func (h httpArguments) large(op *Operation) bool {
 	return op.BodyBytes > 0 && (h.request.ContentLength < 0 || h.request.ContentLength > bodyBytesMax)
 }
 
-// CheckUpload returns why the body of a request must not be read, although its operation accepts a large one: the error of its key,
-// its company or its scope. It is for a server in front of the API that can stop to read.
+// CheckUpload returns why the body of a request must not be read, although its operation accepts a
+// large one: the error of its key, its company or its scope. It is for a server in front of the API
+// that can stop to read.
 func (a *API) CheckUpload(r *http.Request) error {
 	op, parameters, _, err := a.routes.match(r.Method, r.URL.EscapedPath())
 	if err != nil || op.BodyBytes == 0 {

@@ -14,7 +14,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// at sets the path of a request to exactly this text, which httptest and clients would reject or clean.
+// at sets the path of a request to exactly this text, which httptest and clients would reject or
+// clean.
 func at(path string) func(*http.Request) {
 	return func(r *http.Request) {
 		decoded, err := url.PathUnescape(path)
@@ -26,7 +27,8 @@ func at(path string) func(*http.Request) {
 	}
 }
 
-// Ensure a path matches byte for byte or is not found: no redirect, no cleaning, no decoding before the match.
+// Ensure a path matches byte for byte or is not found: no redirect, no cleaning, no decoding before
+// the match.
 func TestHostilePaths(t *testing.T) {
 	s := start(t)
 	own := "/v1/companies/" + s.co
@@ -43,7 +45,8 @@ func TestHostilePaths(t *testing.T) {
 			t.Errorf("%.60q: Allow %q and calls %q, want none", path, allow, s.keys.calls)
 		}
 	}
-	// A parameter may be any text. An invalid id is a record that is not found, after the key is verified.
+	// A parameter may be any text. An invalid id is a record that is not found, after the key is
+	// verified.
 	for _, segment := range []string{"a%2Fb", "itm_1%23x", "%2e%2e", "..%2f..", "%00", "itm_1%00", "%25", "ITM_1", "itm_1%20", "%C3%A9", "%ff", "itm_" + strings.Repeat("a", 41), "current2", "%zz", "itm_1%", strings.Repeat("a", 1<<15)} {
 		a := s.do(s.request("GET", "/", "", at(own+"/items/"+segment)))
 		if a.Code != 404 || a.messages[0] != "no such record" {
@@ -60,7 +63,8 @@ func TestHostilePaths(t *testing.T) {
 	s.expect(s.request("GET", "/", "", at(own+"/items/itm%5F1")), 200, "")
 }
 
-// Ensure an unsupported method is a 405 without a check of the key, and Allow lists the methods, HEAD with GET.
+// Ensure an unsupported method is a 405 without a check of the key, and Allow lists the methods,
+// HEAD with GET.
 func TestMethods(t *testing.T) {
 	s := start(t)
 	for path, allow := range map[string]string{"/v1/companies": "GET, HEAD", items: "GET, HEAD, POST", item: "DELETE, GET, HEAD", publish: "POST", root + "/items/current": "GET, HEAD"} {
@@ -87,7 +91,8 @@ func TestLiteralBeatsParameter(t *testing.T) {
 	}
 }
 
-// Ensure the response to HEAD has the status and the headers of GET, including Content-Length, and no body.
+// Ensure the response to HEAD has the status and the headers of GET, including Content-Length, and
+// no body.
 func TestHead(t *testing.T) {
 	s := start(t)
 	s.list = func(context.Context, api.Caller, listInput) (api.List[record], error) {
@@ -131,7 +136,8 @@ type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, errors.New("AKIAPLANTED: reset by peer") }
 
-// Ensure the Content-Type must be application/json, with or without parameters, also for operations without a body.
+// Ensure the Content-Type must be application/json, with or without parameters, also for operations
+// without a body.
 func TestBodies(t *testing.T) {
 	s := start(t)
 	for _, kind := range []string{"application/json", "application/json; charset=utf-8", "application/json;", "APPLICATION/JSON", " application/json ;a=b"} {

@@ -7,7 +7,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Arguments are the arguments of a call in the form of its transport: an HTTP request or the arguments of a tool.
+// Arguments are the arguments of a call in the form of its transport: an HTTP request or the
+// arguments of a tool.
 type Arguments interface {
 	// bind reads the arguments of an operation.
 	bind(op *Operation) input
@@ -40,7 +41,8 @@ func bound(b *schema.Binder) input {
 	return in
 }
 
-// Checker is an input with rules that concern several fields. Check returns one message for each problem, which begins with the
-// path of a field (`body.scheduledFor: …`). The response lists it together with the problems of single fields, so Check must
-// also work on invalid fields, and must not repeat their problems.
+// Checker is an input with rules that concern several fields. Check returns one message for each
+// problem, which begins with the path of a field (`body.scheduledFor: …`). The response lists it
+// together with the problems of single fields, so Check must also work on invalid fields, and must
+// not repeat their problems.
 type Checker interface{ Check() []string }

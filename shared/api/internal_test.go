@@ -24,8 +24,8 @@ type explosive struct{}
 
 func (explosive) MarshalJSON() ([]byte, error) { panic("AKIAPLANTED in encoding") }
 
-// Ensure the response to an internal error is `internal` without details. Its text and stack are in one log line with the request
-// id.
+// Ensure the response to an internal error is `internal` without details. Its text and stack are in
+// one log line with the request id.
 func TestInternalErrors(t *testing.T) {
 	for name, spoil := range map[string]func(s *service){
 		"error": func(s *service) {
@@ -105,8 +105,8 @@ func TestInternalErrors(t *testing.T) {
 	}
 }
 
-// Ensure a service that is too busy responds with 503 and Retry-After, and that the reason is only in the log. The response is
-// not stored under an Idempotency-Key.
+// Ensure a service that is too busy responds with 503 and Retry-After, and that the reason is only
+// in the log. The response is not stored under an Idempotency-Key.
 func TestUnavailable(t *testing.T) {
 	refused := fmt.Errorf("admit: %w: planted", fault.ErrUnavailable)
 	for name, spoil := range map[string]func(s *service){

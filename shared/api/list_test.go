@@ -48,7 +48,8 @@ func (s *service) page(target, next string) *url.URL {
 	return u
 }
 
-// Ensure Link is an absolute URL that keeps the other parameters, and its cursor is decoded to the same position, for any text.
+// Ensure Link is an absolute URL that keeps the other parameters, and its cursor is decoded to the
+// same position, for any text.
 func TestNextPage(t *testing.T) {
 	s := start(t)
 	for _, position := range []string{"brd_1", "a#b", "a\x00b", `"\<>&`, "😀", strings.Repeat("<", 900), strings.Repeat("\x00", 900), strings.Repeat("é", 450)} {
@@ -79,8 +80,8 @@ func TestNextPage(t *testing.T) {
 	}
 }
 
-// Ensure a cursor is valid for its operation, filters and path only, and for any limit. Any other text is rejected with one
-// message about the cursor.
+// Ensure a cursor is valid for its operation, filters and path only, and for any limit. Any other
+// text is rejected with one message about the cursor.
 func TestCursorIsBound(t *testing.T) {
 	s := start(t)
 	cursor := s.page(items+"?stage=live", "here").Query().Get("cursor")

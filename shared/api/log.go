@@ -11,11 +11,13 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Detail selects the metrics in the log lines. CloudWatch bills every combination of metric name and operation by the hour.
+// Detail selects the metrics in the log lines. CloudWatch bills every combination of metric name
+// and operation by the hour.
 type Detail string
 
-// Off adds no metrics. ByService adds metrics over all operations. ByOperation also adds the duration and the errors of each
-// operation; the sample count of the duration is the number of calls.
+// Off adds no metrics. ByService adds metrics over all operations. ByOperation also adds the
+// duration and the errors of each operation; the sample count of the duration is the number of
+// calls.
 const (
 	Off         Detail = ""
 	ByService   Detail = "service"
@@ -25,13 +27,15 @@ const (
 // MetricNamespace is the default CloudWatch namespace of the metrics.
 const MetricNamespace = "GrowthWorkspace"
 
-// Metrics selects the metrics in the log lines and their CloudWatch namespace. The zero value selects none.
+// Metrics selects the metrics in the log lines and their CloudWatch namespace. The zero value
+// selects none.
 type Metrics struct {
 	Detail    Detail
 	Namespace string
 }
 
-// ParseMetrics parses a setting: operations, service or off; empty means off. It returns an error for any other text.
+// ParseMetrics parses a setting: operations, service or off; empty means off. It returns an error
+// for any other text.
 func ParseMetrics(detail, namespace string) (Metrics, error) {
 	m := Metrics{Detail(detail), namespace}
 	if namespace == "" {
@@ -47,8 +51,9 @@ func ParseMetrics(detail, namespace string) (Metrics, error) {
 	return Metrics{}, fmt.Errorf("metrics: must be operations, service or off, not %q", detail)
 }
 
-// LogLine is the one structured log line of a request: caller, operation, outcome and cost. It never contains a whole key or a body.
-// It may also contain metrics in CloudWatch's embedded metric format, so metrics need neither an API call nor an agent.
+// LogLine is the one structured log line of a request: caller, operation, outcome and cost. It
+// never contains a whole key or a body. It may also contain metrics in CloudWatch's embedded metric
+// format, so metrics need neither an API call nor an agent.
 type LogLine struct {
 	RequestID string
 	Operation string // empty: no operation matched
@@ -65,7 +70,8 @@ type LogLine struct {
 // errorBytes bounds the error text of a 4xx response in the log.
 const errorBytes = 2000
 
-// Write writes the line. Attribute names that begin with a capital letter are also names of metrics.
+// Write writes the line. Attribute names that begin with a capital letter are also names of
+// metrics.
 func (r LogLine) Write(log *slog.Logger, m Metrics) {
 	operation := auth.Redact(r.Operation) // of a tool call, the caller sends the method
 	if operation == "" {

@@ -40,8 +40,8 @@ func logged(t *testing.T, what string, v, want map[string]any) {
 	}
 }
 
-// Ensure a line with metrics is valid for CloudWatch: every metric that a directive names is a number in the line, and every
-// dimension is a string.
+// Ensure a line with metrics is valid for CloudWatch: every metric that a directive names is a
+// number in the line, and every dimension is a string.
 func TestEmbeddedMetrics(t *testing.T) {
 	at := time.UnixMilli(1_786_440_600_123)
 	r := api.LogLine{
@@ -89,7 +89,8 @@ func TestEmbeddedMetrics(t *testing.T) {
 	logged(t, "a line without metrics", line(t, r, api.Metrics{}), map[string]any{"_aws": nil, "Calls": nil})
 }
 
-// Ensure a failure that did not change the response is a warning with a note, and no error of the request.
+// Ensure a failure that did not change the response is a warning with a note, and no error of the
+// request.
 func TestLogOfNotes(t *testing.T) {
 	r := table.NewRequest()
 	r.Note(nil)
@@ -104,7 +105,8 @@ func TestLogOfNotes(t *testing.T) {
 	logged(t, "an error with a note", v, map[string]any{"level": "ERROR", "error": "down"})
 }
 
-// Ensure internal errors are logged in full with the level ERROR, and errors of callers are truncated.
+// Ensure internal errors are logged in full with the level ERROR, and errors of callers are
+// truncated.
 func TestLogOfErrors(t *testing.T) {
 	long := errors.New(strings.Repeat("x", 10_000))
 	logged(t, "an error of a caller", line(t, api.LogLine{Status: 400, Err: long}, api.Metrics{}),

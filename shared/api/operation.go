@@ -15,11 +15,12 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Effect is what an operation does to records. Retries, tool annotations and rate limits follow from it.
+// Effect is what an operation does to records. Retries, tool annotations and rate limits follow
+// from it.
 type Effect int
 
-// Read changes nothing. Create adds a record; a repeat adds another. Write replaces what is stored: updates and pushes.
-// Destructive deletes or publishes, which cannot be undone.
+// Read changes nothing. Create adds a record; a repeat adds another. Write replaces what is stored:
+// updates and pushes. Destructive deletes or publishes, which cannot be undone.
 const (
 	Read Effect = iota
 	Create
@@ -27,14 +28,15 @@ const (
 	Destructive
 )
 
-// Overwrites reports whether stored values may be lost: of an update and a push those that it replaces.
+// Overwrites reports whether stored values may be lost: of an update and a push those that it
+// replaces.
 func (e Effect) Overwrites() bool { return e == Write || e == Destructive }
 
 // Repeatable reports whether the same call again changes nothing more.
 func (e Effect) Repeatable() bool { return e != Create }
 
-// Spec declares one operation: everything that its input and output types do not say. Routes, tools, the OpenAPI document,
-// permissions and sample events are generated from it.
+// Spec declares one operation: everything that its input and output types do not say. Routes,
+// tools, the OpenAPI document, permissions and sample events are generated from it.
 type Spec struct {
 	ID          string // snake_case verb_noun; also the tool's name and the operationId
 	Method      string
@@ -64,8 +66,8 @@ type Operation struct {
 	whyEmpty func(ctx context.Context, caller Caller, in reflect.Value) (string, error) // nil: see explain
 }
 
-// Caller identifies the caller of an operation. It comes from the verified key, never from the request. The company is the first
-// argument of every store method.
+// Caller identifies the caller of an operation. It comes from the verified key, never from the
+// request. The company is the first argument of every store method.
 type Caller struct {
 	CompanyID string
 	KeyID     string
@@ -73,9 +75,10 @@ type Caller struct {
 
 var operationID = regexp.MustCompile(`^(list|get|create|update|delete|publish|preview|push|rotate|revoke)_[a-z]+(_[a-z]+)*$`)
 
-// Define declares an operation. In is a flat struct whose fields have a path, query, header or json tag, which says
-// where the argument is (see schema.Field). Out is a record, or a List of them. Define panics on an invalid declaration, so
-// that mistakes show when the program starts and not at a request.
+// Define declares an operation. In is a flat struct whose fields have a path, query, header or json
+// tag, which says where the argument is (see schema.Field). Out is a record, or a List of them.
+// Define panics on an invalid declaration, so that mistakes show when the program starts and not at
+// a request.
 func Define[In, Out any](spec Spec, fn func(ctx context.Context, caller Caller, in In) (Out, error)) Operation {
 	op := Operation{
 		Spec:   spec,
@@ -109,10 +112,11 @@ func Define[In, Out any](spec Spec, fn func(ctx context.Context, caller Caller, 
 	return op
 }
 
-// WhyEmpty adds to a list operation a function that says, in a sentence or two for the caller, why its arguments found no record:
-// "no metric growth.signup; did you mean growth.signups?". It may read the table; an error fails the call. An empty text means that
-// it has no explanation. It is called only for the first page of a tool's call, and only when that page is empty. Without it the text
-// names the filters that the caller sent.
+// WhyEmpty adds to a list operation a function that says, in a sentence or two for the caller, why
+// its arguments found no record: "no metric growth.signup; did you mean growth.signups?". It may
+// read the table; an error fails the call. An empty text means that it has no explanation. It is
+// called only for the first page of a tool's call, and only when that page is empty. Without it the
+// text names the filters that the caller sent.
 func WhyEmpty[In any](op Operation, why func(ctx context.Context, caller Caller, in In) (string, error)) Operation {
 	if !op.IsList() || op.input != reflect.TypeFor[In]() {
 		panic(fmt.Sprintf("api: operation %s: is no list with this input", op.ID))
@@ -123,15 +127,15 @@ func WhyEmpty[In any](op Operation, why func(ctx context.Context, caller Caller,
 	return op
 }
 
-// The names of path parameters in an input that several operations share: the id of the record, and that of its parent. An operation
-// whose path has no such parameter has no such field.
+// The names of path parameters in an input that several operations share: the id of the record, and
+// that of its parent. An operation whose path has no such parameter has no such field.
 const (
 	recordParameter = "{id}"
 	parentParameter = "{parentId}"
 )
 
-// named gives shared fields the names that the path has: that of the last parameter to the record, that of the one before it, or of the
-// last if there is no record, to the parent.
+// named gives shared fields the names that the path has: that of the last parameter to the record,
+// that of the one before it, or of the last if there is no record, to the parent.
 func named(fields []schema.Field, path string) []schema.Field {
 	var names []string
 	for _, s := range PathSegments(path) {
@@ -193,27 +197,31 @@ func (op Operation) check() error {
 // IsList reports whether the operation returns a List.
 func (op Operation) IsList() bool { return op.Output.Implements(reflect.TypeFor[lister]()) }
 
-// IsPartial reports whether the operation is no list and may end before everything is done; see Partial.
+// IsPartial reports whether the operation is no list and may end before everything is done; see
+// Partial.
 func (op Operation) IsPartial() bool { return op.Output.Implements(reflect.TypeFor[Partial]()) }
 
-// BodyRequired reports whether a request must have a body. It must when a property is required, and for every update, because
-// an update without a body is a mistake.
+// BodyRequired reports whether a request must have a body. It must when a property is required, and
+// for every update, because an update without a body is a mistake.
 func (op Operation) BodyRequired() bool {
 	return slices.ContainsFunc(op.Input, func(f schema.Field) bool {
 		return f.In == schema.InBody && (f.Required || op.Method == "PATCH")
 	})
 }
 
-// BodyLimit returns the largest body of a request over HTTP, in bytes. The arguments of a tool always have the limit of 256 KB.
+// BodyLimit returns the largest body of a request over HTTP, in bytes. The arguments of a tool
+// always have the limit of 256 KB.
 func (op Operation) BodyLimit() int { return max(op.BodyBytes, bodyBytesMax) }
 
-// Company reports whether the path contains the id of the company. Only the path of list_companies does not.
+// Company reports whether the path contains the id of the company. Only the path of list_companies
+// does not.
 func (op Operation) Company() bool { return strings.Contains(op.Path, "{"+companyParameter+"}") }
 
 // CompanyArea is the area of paths that name no other. Its function also serves the keys.
 const CompanyArea = "company"
 
-// AreaOf returns the area of a path or of its pattern: the segment after the company's id, else CompanyArea.
+// AreaOf returns the area of a path or of its pattern: the segment after the company's id, else
+// CompanyArea.
 func AreaOf(path string) string {
 	if segments := PathSegments(path); len(segments) > 3 && segments[0] == "v1" && segments[1] == "companies" {
 		return segments[3]
@@ -221,8 +229,9 @@ func AreaOf(path string) string {
 	return CompanyArea
 }
 
-// memory returns the area in which the responses to an Idempotency-Key are stored. For an operation on keys it is that of the
-// company, because only authentication may access the partition of the keys.
+// memory returns the area in which the responses to an Idempotency-Key are stored. For an operation
+// on keys it is that of the company, because only authentication may access the partition of the
+// keys.
 func (op Operation) memory() string {
 	if op.Area == table.KeysArea {
 		return CompanyArea
@@ -252,10 +261,12 @@ func (op Operation) field(in schema.Place, name string) *schema.Field {
 
 const companyParameter = "companyId"
 
-// Cursor is the type of the input field for the cursor of a list. Its value is the position that was passed to NewList, or empty.
+// Cursor is the type of the input field for the cursor of a list. Its value is the position that
+// was passed to NewList, or empty.
 type Cursor = schema.Cursor
 
-// Tagged reports whether the responses have an entity tag: responses with one record do, and types that implement Tagged.
+// Tagged reports whether the responses have an entity tag: responses with one record do, and types
+// that implement Tagged.
 func (op Operation) Tagged() bool {
 	if op.Output.Implements(reflect.TypeFor[Tagged]()) {
 		return true
@@ -268,8 +279,9 @@ func (op Operation) Tagged() bool {
 	return hasID || hasCompany
 }
 
-// Idempotent is the part of an input that makes a retry safe: the request is executed only once. Embed it in the input of every
-// operation that creates or triggers something, and write through package idempotency.
+// Idempotent is the part of an input that makes a retry safe: the request is executed only once.
+// Embed it in the input of every operation that creates or triggers something, and write through
+// package idempotency.
 type Idempotent struct {
 	IdempotencyKey *string `header:"Idempotency-Key" min:"1" max:"255" doc:"a unique text for this request; a retry with it within 24 hours gets the first response and changes nothing" tool:"unique text; makes a retry safe"`
 }
@@ -280,7 +292,8 @@ type Deleted struct {
 	Deleted bool   `json:"deleted" doc:"always true"`
 }
 
-// Clearable is a property of an update that null clears, such as a Clearable[*string] or Clearable[[]string]. Its method Apply
-// assigns it. It is for properties of no record; those of a record have the tag set (schema.Body). In an operation with the method
-// POST, null in any other optional property is the same as leaving it out, unless the property has the tag null:"never".
+// Clearable is a property of an update that null clears, such as a Clearable[*string] or
+// Clearable[[]string]. Its method Apply assigns it. It is for properties of no record; those of a
+// record have the tag set (schema.Body). In an operation with the method POST, null in any other
+// optional property is the same as leaving it out, unless the property has the tag null:"never".
 type Clearable[T any] = schema.Clearable[T]

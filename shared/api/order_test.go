@@ -15,7 +15,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// Ensure the order of the checks: a request that fails two of them gets the error of the earlier one.
+// Ensure the order of the checks: a request that fails two of them gets the error of the earlier
+// one.
 func TestOrderOfChecks(t *testing.T) {
 	long := `{"title":"` + strings.Repeat("a", 256<<10) + `"}`
 	type spoiled struct {
@@ -78,7 +79,8 @@ func TestAllProblemsInOneResponse(t *testing.T) {
 	}
 }
 
-// Ensure every authenticated response has the rate limit headers, and a 429 has a Retry-After of at least a second.
+// Ensure every authenticated response has the rate limit headers, and a 429 has a Retry-After of at
+// least a second.
 func TestQuotaHeaders(t *testing.T) {
 	s := start(t)
 	for _, r := range []*http.Request{
@@ -117,7 +119,8 @@ func TestKeys(t *testing.T) {
 	s.expect(s.request("GET", item, "", header("Authorization", "bearer  "+s.key+" ")), 200, "")
 }
 
-// Ensure a missing or current version is accepted, and any other is rejected with the supported dates.
+// Ensure a missing or current version is accepted, and any other is rejected with the supported
+// dates.
 func TestVersion(t *testing.T) {
 	s := start(t)
 	s.expect(s.request("GET", item, "", header("Service-Version", "2026-08-11")), 200, "")

@@ -16,7 +16,8 @@ type text struct {
 	Text string `json:"text"`
 }
 
-// pageOf returns a page of records whose JSON has these sizes, as records or as texts. The position behind the n-th record is its number.
+// pageOf returns a page of records whose JSON has these sizes, as records or as texts. The position
+// behind the n-th record is its number.
 func pageOf(asTexts, backward bool, next string, sizes ...int) (list interface {
 	Page() (body []byte, next string, err error)
 }) {
@@ -32,8 +33,9 @@ func pageOf(asTexts, backward bool, next string, sizes ...int) (list interface {
 	return api.NewList(table.Page[text]{Records: records, Next: next, Behind: behind, Backward: backward})
 }
 
-// Ensure a page has as many records as fit into table.PageBytes, at least one, and that its position is behind the last one of them: of
-// the first ones, or of the last ones when the next page comes before them.
+// Ensure a page has as many records as fit into table.PageBytes, at least one, and that its
+// position is behind the last one of them: of the first ones, or of the last ones when the next
+// page comes before them.
 func TestPagesEndAtBytes(t *testing.T) {
 	const envelope = len(`{"items":[]}`)
 	const half = (table.PageBytes - envelope - len(",")) / 2
@@ -74,7 +76,8 @@ func TestPagesEndAtBytes(t *testing.T) {
 	}
 }
 
-// Ensure a page that ends at its bytes says that there is more, although all records that were read are in it.
+// Ensure a page that ends at its bytes says that there is more, although all records that were read
+// are in it.
 func TestShortPageHasMore(t *testing.T) {
 	s := start(t)
 	large := record{Text: strings.Repeat("x", table.PageBytes/2)}

@@ -14,7 +14,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Ensure a function starts during the verification, and its write waits for it. The write never runs when the key is rejected.
+// Ensure a function starts during the verification, and its write waits for it. The write never
+// runs when the key is rejected.
 func TestWriteWaitsForTheKey(t *testing.T) {
 	for name, refusal := range map[string]error{"admitted": nil, "revoked": auth.ErrUnauthorised, "suspended": auth.ErrSuspended, "scope": errMissingScope, "table": errors.New("down")} {
 		t.Run(name, func(t *testing.T) {
@@ -80,7 +81,8 @@ func TestNoFunctionWithoutArguments(t *testing.T) {
 	s.expect(s.request("POST", items, `{"title":"a"}`, header("Authorization")), 401, "")
 }
 
-// Ensure a call ends before the gateway's deadline, and when the caller leaves, with the error envelope.
+// Ensure a call ends before the gateway's deadline, and when the caller leaves, with the error
+// envelope.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testDeadline)
@@ -122,8 +124,8 @@ func TestPanicOfTheKeyEndsTheFunction(t *testing.T) {
 	}
 }
 
-// Ensure a function that writes without the request's context gets no permit. The response is internal, and the log has the
-// reason.
+// Ensure a function that writes without the request's context gets no permit. The response is
+// internal, and the log has the reason.
 func TestLostContextCannotWrite(t *testing.T) {
 	s := start(t)
 	s.create = func(context.Context, api.Caller, createInput) (record, error) {

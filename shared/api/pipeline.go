@@ -15,11 +15,12 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// handlerTimeout bounds one call. It is below the function's 10 s and the gateway's 29 s, so that the caller always gets the
-// error envelope of this service.
+// handlerTimeout bounds one call. It is below the function's 10 s and the gateway's 29 s, so that
+// the caller always gets the error envelope of this service.
 const handlerTimeout = 9 * time.Second
 
-// Call is one call of an operation, from any transport. HTTP and MCP share it, so both have the same abilities.
+// Call is one call of an operation, from any transport. HTTP and MCP share it, so both have the
+// same abilities.
 type Call struct {
 	Operation     *Operation
 	RequestID     string
@@ -85,7 +86,8 @@ func (a *API) serve(ctx context.Context, c Call, t *trace) (r result, err error)
 	return out.result, out.failure
 }
 
-// verify returns refusal when the key is valid and has the scope (none if empty), else the error of the key.
+// verify returns refusal when the key is valid and has the scope (none if empty), else the error of
+// the key.
 func (a *API) verify(ctx context.Context, c Call, t *trace, scope auth.Scope, refusal error) (err error) {
 	t.admission.Quota, err = a.keys.Verify(ctx, t.token, scope, c.Operation.Class)
 	return cmp.Or(err, refusal)
@@ -98,9 +100,10 @@ type outcome struct {
 	earlier *idempotency.Response // of an earlier request with the same Idempotency-Key; it replaces the others
 }
 
-// run starts the operation's function, and the lookup of an earlier response if the call has an attempt. Meanwhile it admits the
-// key. So the function's reads add no latency, and its writes wait for the decision. The error is that of the key, else that of
-// the lookup, else a panic of the function. The function has ended when run returns.
+// run starts the operation's function, and the lookup of an earlier response if the call has an
+// attempt. Meanwhile it admits the key. So the function's reads add no latency, and its writes wait
+// for the decision. The error is that of the key, else that of the lookup, else a panic of the
+// function. The function has ended when run returns.
 func (a *API) run(ctx context.Context, c Call, t *trace, attempt *idempotency.Attempt) (*outcome, error) {
 	work, stop := context.WithCancel(ctx)
 	defer stop()
@@ -205,8 +208,8 @@ func (a *API) attempt(c Call, t *trace) (*idempotency.Attempt, error) {
 	return attempt, nil
 }
 
-// kept returns the response to store under the Idempotency-Key. It is nil for an internal error and for a lost race: a retry
-// executes the request again.
+// kept returns the response to store under the Idempotency-Key. It is nil for an internal error and
+// for a lost race: a retry executes the request again.
 func kept(r result, failure error) *idempotency.Response {
 	if failure == nil {
 		return &idempotency.Response{Status: http.StatusOK, Body: r.body, Tag: r.tag}

@@ -22,11 +22,13 @@ type Response struct {
 	More   *bool       // whether there is more than the response has; nil: no list and no Partial
 	Next   string      // cursor of the next page of a list; empty at its end
 
-	// WhyEmpty says why an empty list is empty, when Call.Explain is set and its arguments are the reason.
+	// WhyEmpty says why an empty list is empty, when Call.Explain is set and its arguments are the
+	// reason.
 	WhyEmpty string
 
-	// Authenticated reports whether the key is valid, even when it lacks the scope or has used up its quota. Scopes are the
-	// scopes of the key, set when the call was admitted. Package mcpserver needs both.
+	// Authenticated reports whether the key is valid, even when it lacks the scope or has used up
+	// its quota. Scopes are the scopes of the key, set when the call was admitted. Package
+	// mcpserver needs both.
 	Authenticated bool
 	Scopes        []auth.Scope
 
@@ -47,7 +49,8 @@ func (r Response) Write(w http.ResponseWriter, request *http.Request, requestID 
 	}
 }
 
-// respond ends a request: it builds the response and writes the log line. No other code in this package does either.
+// respond ends a request: it builds the response and writes the log line. No other code in this
+// package does either.
 func (a *API) respond(t *trace, r result, err error) Response {
 	out := Response{Status: http.StatusOK, Body: r.body, Header: quotaHeader(t.admission.Quota), More: r.more, WhyEmpty: r.whyEmpty, tag: r.tag}
 	out.Authenticated, out.Scopes = t.admission.Quota != (auth.QuotaState{}), t.admission.Scopes
@@ -79,8 +82,8 @@ func (a *API) respond(t *trace, r result, err error) Response {
 	return out
 }
 
-// Refuse returns the response to a request that calls no operation, such as one with an unknown path, and logs it. operation is
-// the name in the log; it may be empty.
+// Refuse returns the response to a request that calls no operation, such as one with an unknown
+// path, and logs it. operation is the name in the log; it may be empty.
 func (a *API) Refuse(requestID, operation string, err error) Response {
 	return a.respond(&trace{requestID: requestID, operation: operation, started: a.now()}, result{}, err)
 }
@@ -109,7 +112,8 @@ type trace struct {
 	replayed  bool // the response is that of an earlier request with the same Idempotency-Key
 }
 
-// replay returns the stored response of an earlier request with the same Idempotency-Key as the result of this one.
+// replay returns the stored response of an earlier request with the same Idempotency-Key as the
+// result of this one.
 func (t *trace) replay(earlier *idempotency.Response) (result, error) {
 	t.replayed = true
 	if earlier.Status == http.StatusOK {

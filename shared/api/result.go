@@ -8,8 +8,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// List is the response of every list: an object with items and nothing else. The cursor of the next page is in a header, because
-// the specification gives the body no other field.
+// List is the response of every list: an object with items and nothing else. The cursor of the next
+// page is in a header, because the specification gives the body no other field.
 type List[T any] struct {
 	Items []T `json:"items"`
 
@@ -19,8 +19,9 @@ type List[T any] struct {
 	backward bool
 }
 
-// NewList returns a page of records. A response has at most table.PageBytes of JSON: the records of the page that do not fit are left to
-// the next one. A page without the function Behind is returned whole.
+// NewList returns a page of records. A response has at most table.PageBytes of JSON: the records of
+// the page that do not fit are left to the next one. A page without the function Behind is returned
+// whole.
 func NewList[T any](page table.Page[T]) List[T] {
 	return List[T]{Items: page.Records, next: page.Next, behind: page.Behind, backward: page.Backward}
 }
@@ -30,8 +31,9 @@ func NewTextList[T any](page table.Page[json.RawMessage]) List[T] {
 	return List[T]{texts: page.Records, next: page.Next, behind: page.Behind, backward: page.Backward}
 }
 
-// Partial is implemented by the response of an operation that is no list and may end before everything is done, such as a delete
-// of very much. HasMore reports whether something remains: the same call again goes on.
+// Partial is implemented by the response of an operation that is no list and may end before
+// everything is done, such as a delete of very much. HasMore reports whether something remains: the
+// same call again goes on.
 type Partial interface{ HasMore() bool }
 
 type lister interface {
@@ -69,8 +71,8 @@ func (l List[T]) Page() (body []byte, next string, err error) {
 	return body, next, nil
 }
 
-// fitting returns the list of the records that fit into one page, at least one, and the position of the next page. Records are
-// copied: encoding/json would validate each of their bytes again.
+// fitting returns the list of the records that fit into one page, at least one, and the position of
+// the next page. Records are copied: encoding/json would validate each of their bytes again.
 func (l List[T]) fitting(texts []json.RawMessage) (body []byte, next string) {
 	size, n := len(`{"items":`+"]}"), 0
 	for n < len(texts) {
@@ -112,7 +114,8 @@ type result struct {
 	whyEmpty string // why, for the caller of a tool; empty: nothing to say
 }
 
-// encode returns the JSON of an operation's result, and its entity tag if the records of the operation have one.
+// encode returns the JSON of an operation's result, and its entity tag if the records of the
+// operation have one.
 func encode(value any, tagged bool) (result, error) {
 	r := result{}
 	var err error

@@ -9,8 +9,9 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// routes finds the operation of a request by the segments of its escaped path. Literal segments must match byte for byte.
-// http.ServeMux would redirect unclean paths, decode before it matches, and write its own 404 and 405 responses.
+// routes finds the operation of a request by the segments of its escaped path. Literal segments
+// must match byte for byte. http.ServeMux would redirect unclean paths, decode before it matches,
+// and write its own 404 and 405 responses.
 type routes []route
 
 type route struct {
@@ -19,7 +20,8 @@ type route struct {
 	segments []string
 }
 
-// add adds an operation. It fails when one path can match two operations of a method and neither pattern is more literal.
+// add adds an operation. It fails when one path can match two operations of a method and neither
+// pattern is more literal.
 func (rs *routes) add(op *Operation) error {
 	added := route{op, PathSegments(op.Path)}
 	for _, other := range *rs {
@@ -31,8 +33,9 @@ func (rs *routes) add(op *Operation) error {
 	return nil
 }
 
-// match returns the operation of a request and the path's parameters. HEAD matches GET. The error is not_found, or
-// method_not_allowed when only the method is wrong; then allow lists the allowed methods.
+// match returns the operation of a request and the path's parameters. HEAD matches GET. The error
+// is not_found, or method_not_allowed when only the method is wrong; then allow lists the allowed
+// methods.
 func (rs routes) match(method, escapedPath string) (op *Operation, parameters map[string]string, allow []string, err error) {
 	if !strings.HasPrefix(escapedPath, "/") {
 		return nil, nil, nil, errNoPath

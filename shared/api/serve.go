@@ -18,17 +18,17 @@ import (
 // Operations declares the operations of one area over a table.
 type Operations func(t *table.Client) []Operation
 
-// Handler returns the HTTP handler of the operations over a table. Lambda functions, the local server and the tests share it, so
-// that they cannot differ.
+// Handler returns the HTTP handler of the operations over a table. Lambda functions, the local
+// server and the tests share it, so that they cannot differ.
 func Handler(t *table.Client, operations []Operation, log *slog.Logger) *API {
 	c := ConfigFor(t, log)
 	c.BaseURL = gateway.BaseURL
 	return New(operations, c)
 }
 
-// ConfigFor returns the configuration for serving operations over a table, over HTTP or as tools. The environment variables
-// METRICS and METRICS_NAMESPACE, which the stack sets, select the metrics in the log lines; without them there are none. It panics
-// if they are invalid.
+// ConfigFor returns the configuration for serving operations over a table, over HTTP or as tools.
+// The environment variables METRICS and METRICS_NAMESPACE, which the stack sets, select the metrics
+// in the log lines; without them there are none. It panics if they are invalid.
 func ConfigFor(t *table.Client, log *slog.Logger) Config {
 	metrics, err := ParseMetrics(os.Getenv("METRICS"), os.Getenv("METRICS_NAMESPACE"))
 	if err != nil {
@@ -39,17 +39,19 @@ func ConfigFor(t *table.Client, log *slog.Logger) Config {
 	}
 }
 
-// warmConnections is the number of connections that most reads need: one for the key and one or two for the data, in parallel.
+// warmConnections is the number of connections that most reads need: one for the key and one or two
+// for the data, in parallel.
 const warmConnections = 3
 
-// Start serves the operations in a Lambda function; it never returns. It reads the environment variables that the stack sets:
-// TABLE_NAME, and AWS_ENDPOINT_URL_DYNAMODB for another endpoint than DynamoDB's own.
+// Start serves the operations in a Lambda function; it never returns. It reads the environment
+// variables that the stack sets: TABLE_NAME, and AWS_ENDPOINT_URL_DYNAMODB for another endpoint
+// than DynamoDB's own.
 func Start(operations Operations) {
 	Serve(func(t *table.Client, log *slog.Logger) http.Handler { return Handler(t, operations(t), log) })
 }
 
-// Serve is Start with another handler than that of Handler. It opens connections to the table before the first request, while Lambda
-// does not limit the CPU.
+// Serve is Start with another handler than that of Handler. It opens connections to the table
+// before the first request, while Lambda does not limit the CPU.
 func Serve(handler func(t *table.Client, log *slog.Logger) http.Handler) {
 	now := time.Now
 	t := table.New(table.Options{

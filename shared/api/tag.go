@@ -10,9 +10,11 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// An entity tag identifies one revision of a record, so that a request can be conditional on it (RFC 9110, section 13).
+// An entity tag identifies one revision of a record, so that a request can be conditional on it
+// (RFC 9110, section 13).
 
-// Tagged is a record with an entity tag of its own: the opaque text between the quotes of the ETag header.
+// Tagged is a record with an entity tag of its own: the opaque text between the quotes of the ETag
+// header.
 type Tagged interface{ ETag() string }
 
 // tagOf returns the entity tag of a record: its own, or a digest of its JSON.
@@ -28,8 +30,8 @@ func digest(text []byte) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:18])
 }
 
-// Digest returns an entity tag for a record that is more than its JSON: version identifies the rest. It is for the method ETag. It
-// panics if the record has no JSON.
+// Digest returns an entity tag for a record that is more than its JSON: version identifies the
+// rest. It is for the method ETag. It panics if the record has no JSON.
 func Digest(record any, version string) string {
 	body, err := schema.Encode(record)
 	if err != nil {
@@ -44,8 +46,9 @@ const (
 	ifNoneMatch = "If-None-Match"
 )
 
-// Condition is the part of an input that makes an update or a delete conditional. Embed it, and call Check in the function that
-// is passed to table.Modify or table.Remove, with the record as it would be in a response.
+// Condition is the part of an input that makes an update or a delete conditional. Embed it, and
+// call Check in the function that is passed to table.Modify or table.Remove, with the record as it
+// would be in a response.
 type Condition struct {
 	IfMatch *string `header:"If-Match" max:"2000" doc:"the ETag of the record that you read; if the record has changed since, the error is precondition_failed" tool:"ETag you read; fails if changed"`
 }
@@ -65,7 +68,8 @@ func (c Condition) Check(record any) error {
 	return fault.New(fault.PreconditionFailed, "header.If-Match: the record has changed since; read it again")
 }
 
-// Absent returns precondition_failed when there is an If-Match: a record that does not exist has no entity tag.
+// Absent returns precondition_failed when there is an If-Match: a record that does not exist has no
+// entity tag.
 func (c Condition) Absent() error {
 	if c.IfMatch == nil {
 		return nil
@@ -73,10 +77,12 @@ func (c Condition) Absent() error {
 	return fault.New(fault.PreconditionFailed, "header.If-Match: the record does not exist yet")
 }
 
-// Matches reports whether an If-Match header names the entity tag. A weak tag never matches (RFC 9110, section 13.1.1).
+// Matches reports whether an If-Match header names the entity tag. A weak tag never matches (RFC
+// 9110, section 13.1.1).
 func Matches(header, tag string) bool { return names(header, `"`+tag+`"`, "") }
 
-// seen reports whether an If-None-Match header names the value of an ETag header. Weak tags match (section 13.1.2).
+// seen reports whether an If-None-Match header names the value of an ETag header. Weak tags match
+// (section 13.1.2).
 func seen(header, quoted string) bool { return names(header, quoted, "W/") }
 
 func names(header, quoted, ignored string) bool {

@@ -12,7 +12,8 @@ type thing struct {
 	ID string `json:"id"`
 }
 
-// Ensure If-Match compares strongly and If-None-Match weakly (RFC 9110, 13.1), also for lists and *.
+// Ensure If-Match compares strongly and If-None-Match weakly (RFC 9110, 13.1), also for lists and
+// *.
 func TestComparison(t *testing.T) {
 	for header, want := range map[string][2]bool{
 		`"a"`: {true, true}, `W/"a"`: {false, true}, `*`: {true, true}, `"b", "a"`: {true, true}, `"b",W/"a"`: {false, true},

@@ -9,8 +9,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// toolArguments are the arguments of a tool: one flat object with everything that an HTTP request has in its path, query,
-// headers and body.
+// toolArguments are the arguments of a tool: one flat object with everything that an HTTP request
+// has in its path, query, headers and body.
 type toolArguments struct {
 	text     []byte
 	object   schema.Object
@@ -18,11 +18,13 @@ type toolArguments struct {
 	tooLarge bool
 }
 
-// ArgumentsRoot begins the path of a problem that is of no HTTP field: of an unknown argument, or of all arguments.
+// ArgumentsRoot begins the path of a problem that is of no HTTP field: of an unknown argument, or
+// of all arguments.
 const ArgumentsRoot = "arguments"
 
-// ToolArguments reads the arguments of a tool. companyID is the argument companyId; empty, when it is null or left out, means the key's own company. A value
-// that is not a string becomes an id that no company has.
+// ToolArguments reads the arguments of a tool. companyID is the argument companyId; empty, when it
+// is null or left out, means the key's own company. A value that is not a string becomes an id that
+// no company has.
 func ToolArguments(text []byte) (arguments Arguments, companyID string) {
 	text = bytes.TrimSpace(text)
 	if len(text) > bodyBytesMax {
@@ -66,7 +68,8 @@ func (t toolArguments) bind(op *Operation) input {
 	return in
 }
 
-// explain returns why the arguments of a list found no record. It is empty for a list without a filter, which has no record at all.
+// explain returns why the arguments of a list found no record. It is empty for a list without a
+// filter, which has no record at all.
 func (op Operation) explain(ctx context.Context, caller Caller, in input) (string, error) {
 	if in.continued {
 		return "There are no more records after this cursor.", nil

@@ -9,8 +9,9 @@ import (
 
 var served = fault.Versions()
 
-// checkKeyVersion checks the version for which a key was issued, for a request without the header Service-Version. Empty means
-// the current version. The error is bad_request when that version is no longer served.
+// checkKeyVersion checks the version for which a key was issued, for a request without the header
+// Service-Version. Empty means the current version. The error is bad_request when that version is
+// no longer served.
 func checkKeyVersion(date string) error {
 	if date == "" || slices.Contains(served, date) {
 		return nil

@@ -8,19 +8,21 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// Admission is the result of checking a key. It is zero when the key is rejected. When a valid key lacks the scope, is frozen or
-// has used up its quota, only Quota is set.
+// Admission is the result of checking a key. It is zero when the key is rejected. When a valid key
+// lacks the scope, is frozen or has used up its quota, only Quota is set.
 type Admission struct {
 	Quota      QuotaState // of the request's class
 	Scopes     []Scope    // of the key
 	APIVersion string     // version of the API for which the key was issued; empty: the current one
 }
 
-// ErrUnauthorised is the error for a key that is missing, malformed, unknown, revoked or expired. It has one message, so that the
-// caller cannot distinguish these cases. The error that wraps it has the reason, for the log.
+// ErrUnauthorised is the error for a key that is missing, malformed, unknown, revoked or expired.
+// It has one message, so that the caller cannot distinguish these cases. The error that wraps it
+// has the reason, for the log.
 var ErrUnauthorised = fault.New(fault.Unauthorised, "missing, unknown or revoked key; send Authorization: Bearer <secret key>")
 
-// ErrPublishable is the error for a publishable key. It has its own message, because the kind of a key is public.
+// ErrPublishable is the error for a publishable key. It has its own message, because the kind of a
+// key is public.
 var ErrPublishable = fault.New(fault.Unauthorised, "publishable keys are not accepted; send a secret key, which begins with %s", SecretPrefix)
 
 // ErrSuspended is the error for a key that the operator has suspended, alone or with its company.
@@ -36,13 +38,15 @@ func Frozen(c Class) *fault.Error {
 	return fault.New(fault.Forbidden, "the operator has frozen the %s requests of this key; requests of other classes go on", c)
 }
 
-// QuotaExceeded returns the error for a request whose bucket is empty. Admission.Quota has the time to wait.
+// QuotaExceeded returns the error for a request whose bucket is empty. Admission.Quota has the time
+// to wait.
 func QuotaExceeded(c Class) *fault.Error {
 	return fault.New(fault.RateLimited, "too many %s requests; retry after the seconds in Retry-After", c)
 }
 
-// Derive derives a secret from the key, for one purpose. It cannot be derived from the hash of the key, which is all that the
-// table has. The error wraps ErrUnauthorised when the header contains no key.
+// Derive derives a secret from the key, for one purpose. It cannot be derived from the hash of the
+// key, which is all that the table has. The error wraps ErrUnauthorised when the header contains no
+// key.
 func Derive(authorization []string, purpose string) ([32]byte, error) {
 	secret, err := bearer(authorization)
 	if err != nil {

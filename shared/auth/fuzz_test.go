@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/auth"
 )
 
-// base62 returns a number with width base62 digits. In the alphabet of math/big lower case comes first, in that of a key upper
-// case.
+// base62 returns a number with width base62 digits. In the alphabet of math/big lower case comes
+// first, in that of a key upper case.
 func base62(n *big.Int, width int) string {
 	text := []rune(n.Text(62))
 	for i, c := range text {
@@ -27,8 +27,9 @@ func base62(n *big.Int, width int) string {
 	return strings.Repeat("0", max(0, width-len(text))) + string(text)
 }
 
-// FuzzKey checks that a key is accepted only when its last six characters are the checksum of the others, and that Mint returns
-// the same key for its ids and random bits. A rejected key gives an empty Token, and the error does not contain the key.
+// FuzzKey checks that a key is accepted only when its last six characters are the checksum of the
+// others, and that Mint returns the same key for its ids and random bits. A rejected key gives an
+// empty Token, and the error does not contain the key.
 func FuzzKey(f *testing.F) {
 	secret, err := auth.Mint("co_01k2abcdefghjkmnpqrstvwxyz", "key_01k2zyxwvtsrqpnmkjhgfedcba", bytes.NewReader([]byte("twenty random bytes!")))
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 
 var start = time.Unix(1_786_440_600, 0)
 
-// admit charges a bucket as the conditional write does, with what it knows of it, and reports whether the request is admitted.
+// admit charges a bucket as the conditional write does, with what it knows of it, and reports
+// whether the request is admitted.
 func admit(q auth.Quota, tat *int64, now time.Time) bool {
 	c, ok := q.Charge(*tat, now)
 	return ok && apply(c, tat)
@@ -28,7 +29,8 @@ func apply(c auth.Charge, tat *int64) bool {
 	return true
 }
 
-// Ensure a bucket admits exactly its size at once, and its size plus the refill in the following minute.
+// Ensure a bucket admits exactly its size at once, and its size plus the refill in the following
+// minute.
 func TestAdmitsExactlyBucketAndRefill(t *testing.T) {
 	for _, q := range []auth.Quota{1, 7, 10, 60, 120, 600} {
 		var tat, admitted int64
@@ -51,7 +53,8 @@ func TestAdmitsExactlyBucketAndRefill(t *testing.T) {
 	}
 }
 
-// Ensure a request is admitted after RetryAfter and not a second earlier, and Remaining is the number of requests that are admitted now.
+// Ensure a request is admitted after RetryAfter and not a second earlier, and Remaining is the
+// number of requests that are admitted now.
 func TestRetryAfterAndRemainingAreTrue(t *testing.T) {
 	for _, q := range []auth.Quota{1, 7, 600, 601, 6000} {
 		var tat int64
@@ -122,7 +125,8 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// Ensure a quota of up to 600 admits all of it at once, and a larger one less, for the calls that are on their way; see lag.
+// Ensure a quota of up to 600 admits all of it at once, and a larger one less, for the calls that
+// are on their way; see lag.
 func TestOnlySwiftQuotasLag(t *testing.T) {
 	for q, want := range map[auth.Quota]int64{599: 599, 600: 600, 601: 598} {
 		if got := q.At(0, start).Remaining; got != want {

@@ -1,5 +1,5 @@
-// Package auth defines keys: their form, their scopes, their quotas, and the errors for rejected keys. It does not access the
-// table; package keys does.
+// Package auth defines keys: their form, their scopes, their quotas, and the errors for rejected
+// keys. It does not access the table; package keys does.
 package auth
 
 import "slices"
@@ -7,7 +7,8 @@ import "slices"
 // Scope is a permission of a key. An operation needs one scope, or any valid key.
 type Scope string
 
-// The scopes. The specification lists all but metrics:write, optimise:write, keys:read and keys:write.
+// The scopes. The specification lists all but metrics:write, optimise:write, keys:read and
+// keys:write.
 const (
 	CompanyRead    Scope = "company:read"
 	CompanyWrite   Scope = "company:write"

@@ -12,8 +12,9 @@ import (
 	"growthworkspace/shared/id"
 )
 
-// A secret key is `sk_live_` + locator + secret + checksum, all base62. The locator contains the ids of the company and the key:
-// it says which record to read, and authorises nothing. The checksum detects a typo without a read of the table.
+// A secret key is `sk_live_` + locator + secret + checksum, all base62. The locator contains the
+// ids of the company and the key: it says which record to read, and authorises nothing. The
+// checksum detects a typo without a read of the table.
 const (
 	SecretPrefix      = "sk_live_"
 	publishablePrefix = "pk_"
@@ -28,16 +29,16 @@ const (
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// Token is a well-formed secret key: its checksum is correct and it contains the ids of a company and a key. The key may not
-// exist.
+// Token is a well-formed secret key: its checksum is correct and it contains the ids of a company
+// and a key. The key may not exist.
 type Token struct {
 	CompanyID string
 	KeyID     string
 	Hash      [sha256.Size]byte // of the whole key; the only form in which a key is stored
 }
 
-// ParseHeader parses the values of the Authorization header. It detects a missing header, another scheme and a key with a typo.
-// The error wraps ErrUnauthorised, or is ErrPublishable.
+// ParseHeader parses the values of the Authorization header. It detects a missing header, another
+// scheme and a key with a typo. The error wraps ErrUnauthorised, or is ErrPublishable.
 func ParseHeader(values []string) (Token, error) {
 	secret, err := bearer(values)
 	if err != nil {
@@ -88,8 +89,9 @@ func Parse(secret string) (Token, error) {
 	}, nil
 }
 
-// Mint returns a new secret key for the key keyID of the company companyID, with secret bits from random. The caller shows it
-// once and stores only its hash. It returns an error for ids that this service did not generate.
+// Mint returns a new secret key for the key keyID of the company companyID, with secret bits from
+// random. The caller shows it once and stores only its hash. It returns an error for ids that this
+// service did not generate.
 func Mint(companyID, keyID string, random io.Reader) (string, error) {
 	company, ok1 := id.Bytes(id.Company, companyID)
 	key, ok2 := id.Bytes(id.Key, keyID)
@@ -104,8 +106,8 @@ func Mint(companyID, keyID string, random io.Reader) (string, error) {
 	return body + checksum(body), nil
 }
 
-// VisiblePrefix returns the start of a secret key, which may be shown and stored to identify the key. It is empty for any other
-// text.
+// VisiblePrefix returns the start of a secret key, which may be shown and stored to identify the
+// key. It is empty for any other text.
 func VisiblePrefix(secret string) string {
 	if len(secret) != tokenChars {
 		return ""
@@ -116,8 +118,8 @@ func VisiblePrefix(secret string) string {
 // keys matches secret keys in a text, whole, cut off or escaped for a URL.
 var keys = regexp.MustCompile(`(?i)sk(_|%5f)live(_|%5f)[0-9a-z]+`)
 
-// Redact returns a text with only the visible part of each secret key in it. Callers send keys by mistake where a name or a value
-// should be, and error messages repeat those.
+// Redact returns a text with only the visible part of each secret key in it. Callers send keys by
+// mistake where a name or a value should be, and error messages repeat those.
 func Redact(text string) string {
 	return keys.ReplaceAllStringFunc(text, func(key string) string {
 		return key[:min(len(key), prefixChars)] + "…"
@@ -140,7 +142,8 @@ func encode(b []byte, width int) string {
 	return string(out)
 }
 
-// decode is the inverse of encode. It returns false for another alphabet and for a value of more than len(into) bytes.
+// decode is the inverse of encode. It returns false for another alphabet and for a value of more
+// than len(into) bytes.
 func decode(s string, into []byte) bool {
 	n, base := new(big.Int), big.NewInt(62)
 	for i := range len(s) {

@@ -1,9 +1,10 @@
-// Package claim locks a record for one worker at a time. A worker claims a record that is ready, works on it outside
-// this service, and reports the outcome. The area of the record defines the statuses.
+// Package claim locks a record for one worker at a time. A worker claims a record that is ready,
+// works on it outside this service, and reports the outcome. The area of the record defines the
+// statuses.
 //
-// A claim is a conditional write, so only one worker gets a record. A report needs the id of the claim. A claim does
-// not expire, because the service cannot know whether a worker that died had done its work. Stuck lists old claims, and
-// an operator checks and reports instead of the worker.
+// A claim is a conditional write, so only one worker gets a record. A report needs the id of the
+// claim. A claim does not expire, because the service cannot know whether a worker that died had
+// done its work. Stuck lists old claims, and an operator checks and reports instead of the worker.
 package claim
 
 import (
@@ -20,8 +21,8 @@ import (
 // prefix is the prefix of the ids of claims.
 const prefix = "clm"
 
-// Claim is the claim that locks a record, or its last one. Stored records embed it. An export leaves it out, and an
-// import removes it.
+// Claim is the claim that locks a record, or its last one. Stored records embed it. An export
+// leaves it out, and an import removes it.
 type Claim struct {
 	ClaimID   *string `json:"claimId"`   // clm_…; null if no worker has claimed the record since it was created or imported
 	ClaimedAt *string `json:"claimedAt"` // when the claim was created
@@ -32,8 +33,8 @@ func New(t *table.Client) Claim { return Claim{new(t.NewID(prefix)), new(t.Now()
 
 func (c Claim) last() Claim { return c }
 
-// heldBy reports whether the id is that of the record's last claim. The empty id matches a record without a claim,
-// which an import leaves if it replaces a claimed record.
+// heldBy reports whether the id is that of the record's last claim. The empty id matches a record
+// without a claim, which an import leaves if it replaces a claimed record.
 func (c Claim) heldBy(claimID string) bool { return text(c.ClaimID) == claimID }
 
 func text(s *string) string {
@@ -57,14 +58,15 @@ type Kind[T interface{ last() Claim }] struct {
 	Partitions func(companyID string) []string // of that index
 }
 
-// Has reports whether a claim locks a record. A retry of the claim after a lost response then succeeds.
+// Has reports whether a claim locks a record. A retry of the claim after a lost response then
+// succeeds.
 func (k Kind[T]) Has(record T, c Claim) bool {
 	return k.Status(record) == k.Busy && record.last().heldBy(*c.ClaimID)
 }
 
-// Report checks a worker's report, which moves a record to another status. repeated is true if the same claim has
-// already reported that status; a record without a claim never repeats. Returns conflict if the claim does not lock the
-// record.
+// Report checks a worker's report, which moves a record to another status. repeated is true if the
+// same claim has already reported that status; a record without a claim never repeats. Returns
+// conflict if the claim does not lock the record.
 func (k Kind[T]) Report(record T, claimID, to string) (repeated bool, err error) {
 	status, held := k.Status(record), record.last().heldBy(claimID)
 	switch {
@@ -78,8 +80,8 @@ func (k Kind[T]) Report(record T, claimID, to string) (repeated bool, err error)
 	return false, nil
 }
 
-// Change changes a record and its claim by compare-and-set, so every rule of change is a condition on the write.
-// Returns fault.ErrNotFound if there is no such record.
+// Change changes a record and its claim by compare-and-set, so every rule of change is a condition
+// on the write. Returns fault.ErrNotFound if there is no such record.
 func (k Kind[T]) Change(ctx context.Context, t *table.Client, companyID, recordID string, change func(*T) error) (T, error) {
 	if !id.Valid(k.Prefix, recordID) { // an invalid id from a command line must not become another key
 		var none T
@@ -88,9 +90,9 @@ func (k Kind[T]) Change(ctx context.Context, t *table.Client, companyID, recordI
 	return table.Modify(ctx, t, k.Key(companyID, recordID), k.KeysOf, change)
 }
 
-// Stuck returns the company's claimed records whose claim was created at claimedBefore (a timestamp as records have it)
-// or earlier, and those that have the status but no claim. Records without a claim come first, because nobody works on
-// them, then the oldest claims.
+// Stuck returns the company's claimed records whose claim was created at claimedBefore (a timestamp
+// as records have it) or earlier, and those that have the status but no claim. Records without a
+// claim come first, because nobody works on them, then the oldest claims.
 func (k Kind[T]) Stuck(ctx context.Context, t *table.Client, companyID, claimedBefore string) ([]T, error) {
 	partitions := k.Partitions(companyID)
 	found := make([][]T, len(partitions))
@@ -107,11 +109,13 @@ func (k Kind[T]) Stuck(ctx context.Context, t *table.Client, companyID, claimedB
 	return stuck, nil
 }
 
-// Ready returns the first limit records of a query that are ready to be claimed, and the position of the next page,
-// empty at the end. judge reports whether a record is ready, and whether any may come after it.
+// Ready returns the first limit records of a query that are ready to be claimed, and the position
+// of the next page, empty at the end. judge reports whether a record is ready, and whether any may
+// come after it.
 //
-// The query reads an index, which is milliseconds behind the writes. If a listed record was claimed or changed
-// meanwhile, its claim fails. There is no list across companies, because every index key starts with the company.
+// The query reads an index, which is milliseconds behind the writes. If a listed record was claimed
+// or changed meanwhile, its claim fails. There is no list across companies, because every index key
+// starts with the company.
 func Ready[T any](ctx context.Context, t *table.Client, q table.Query, limit int, positionOf func(T) string, judge func(T) (ready, more bool)) (found []T, next string, err error) {
 	q.Limit = limit + 1
 	found = []T{}

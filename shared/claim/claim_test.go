@@ -38,7 +38,8 @@ func TestHas(t *testing.T) {
 	}
 }
 
-// Ensure a report needs the claim that locks the record, may be repeated with its claim, and is a conflict otherwise.
+// Ensure a report needs the claim that locks the record, may be repeated with its claim, and is a
+// conflict otherwise.
 func TestReport(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -12,19 +12,22 @@ import (
 	"strings"
 )
 
-// Request is one HTTP request of the API. The methods of Client build it. With Do it can call operations that this package does
-// not have yet.
+// Request is one HTTP request of the API. The methods of Client build it. With Do it can call
+// operations that this package does not have yet.
 type Request struct {
 	Method string
 	Path   string // escaped, begins with /v1; {companyId} is replaced with the key's company
 	Query  url.Values
 	Body   []byte // JSON; nil: none
 
-	// Repeatable reports whether the request may be executed twice, so that it is retried after a lost response.
+	// Repeatable reports whether the request may be executed twice, so that it is retried after a
+	// lost response.
 	Repeatable bool
-	// Quota names the key's quota that the request uses, such as write. After a 429, requests of one quota wait together.
+	// Quota names the key's quota that the request uses, such as write. After a 429, requests of
+	// one quota wait together.
 	Quota string
-	// TakesKey reports whether the operation accepts an Idempotency-Key, which makes the request repeatable.
+	// TakesKey reports whether the operation accepts an Idempotency-Key, which makes the request
+	// repeatable.
 	TakesKey bool
 }
 
@@ -38,7 +41,8 @@ type Response struct {
 // ETag returns the entity tag for IfMatch and IfNoneMatch, empty when the response has none.
 func (r Response) ETag() string { return r.Header.Get("ETag") }
 
-// HasMore reports whether there is more than the response has. After a delete of many points it means that the same call goes on.
+// HasMore reports whether there is more than the response has. After a delete of many points it
+// means that the same call goes on.
 func (r Response) HasMore() bool { return r.Header.Get("Service-Has-More") == "true" }
 
 // RequestID returns the id of the request, which the operator can find in the logs.
@@ -54,8 +58,8 @@ func (r Response) decode(v any) error {
 // bodyBytesMax is the largest response body. The findings of an audit have up to 4 MB.
 const bodyBytesMax = 64 << 20
 
-// Do sends a request and retries it when that is safe. A status above 299 is an *Error, except 304, which is ErrNotModified. Any
-// other error is of the network or of the context.
+// Do sends a request and retries it when that is safe. A status above 299 is an *Error, except 304,
+// which is ErrNotModified. Any other error is of the network or of the context.
 func (c *Client) Do(ctx context.Context, r Request, options ...CallOption) (Response, error) {
 	o := callOptions{header: http.Header{}}
 	for _, option := range options {

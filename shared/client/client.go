@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// Client calls the API with one key. It is safe for concurrent use. Reuse it, because it keeps connections open.
+// Client calls the API with one key. It is safe for concurrent use. Reuse it, because it keeps
+// connections open.
 type Client struct {
 	base      string // without a slash at the end
 	key       string
@@ -35,8 +36,9 @@ type Client struct {
 // attemptTimeout is above the gateway's limit of 29 s.
 const attemptTimeout = 35 * time.Second
 
-// New returns a client of the service at baseURL, such as https://api.example.com, with a secret key. It sends no request.
-// It returns an error when an argument is invalid; the error never contains the key.
+// New returns a client of the service at baseURL, such as https://api.example.com, with a secret
+// key. It sends no request. It returns an error when an argument is invalid; the error never
+// contains the key.
 func New(baseURL, key string, options ...Option) (*Client, error) {
 	u, err := url.Parse(baseURL)
 	switch {
@@ -88,8 +90,9 @@ func (c *Client) String() string { return "client of " + c.base }
 // GoString is String, so that %#v does not print the key either.
 func (c *Client) GoString() string { return c.String() }
 
-// CompanyID returns the id of the key's company. It is in the key, so nothing is requested. Only for a text that is not a whole key, and
-// without WithCompany, the client requests it once, with GET /v1/companies.
+// CompanyID returns the id of the key's company. It is in the key, so nothing is requested. Only
+// for a text that is not a whole key, and without WithCompany, the client requests it once, with
+// GET /v1/companies.
 func (c *Client) CompanyID(ctx context.Context) (string, error) {
 	c.mu.Lock()
 	known := c.company

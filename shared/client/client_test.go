@@ -141,7 +141,8 @@ func deleteItem(ctx context.Context, c *client.Client) error {
 	return err
 }
 
-// Ensure a call is retried exactly when that is safe, after Retry-After or the backoff, and a limited number of times.
+// Ensure a call is retried exactly when that is safe, after Retry-After or the backoff, and a
+// limited number of times.
 func TestRetries(t *testing.T) {
 	t.Parallel()
 	bare := func(ctx context.Context, c *client.Client) error {
@@ -333,7 +334,8 @@ func TestResponseTooLarge(t *testing.T) {
 	}
 }
 
-// Ensure the key is sent to the base URL only, not to the target of a redirect or a Link, and is in no printed text.
+// Ensure the key is sent to the base URL only, not to the target of a redirect or a Link, and is in
+// no printed text.
 func TestKeyStays(t *testing.T) {
 	t.Parallel()
 	other := serve(t, fakeResponse{body: `{"items":[]}`})
@@ -399,7 +401,8 @@ func TestPagesEnd(t *testing.T) {
 	}
 }
 
-// Ensure the company of a whole key is read from the key, with no request, and no other text is taken for a key.
+// Ensure the company of a whole key is read from the key, with no request, and no other text is
+// taken for a key.
 func TestCompanyInKey(t *testing.T) {
 	t.Parallel()
 	whole := keyOf(t, 3, 5)
@@ -462,7 +465,8 @@ func TestDims(t *testing.T) {
 	}
 }
 
-// Ensure the company of any other text is requested once, and a response without exactly one company is an error.
+// Ensure the company of any other text is requested once, and a response without exactly one
+// company is an error.
 func TestCompany(t *testing.T) {
 	t.Parallel()
 	s := serve(t, fakeResponse{body: `{"items":[{"id":"co_7"}]}`}, board)

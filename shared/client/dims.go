@@ -2,8 +2,9 @@ package client
 
 import "encoding/json"
 
-// Dims are the dimension values of a point, by name. A push accepts nothing else. An import may have stored other JSON; then a value that
-// is not a text is its JSON, and dims that are not an object are one value with an empty name.
+// Dims are the dimension values of a point, by name. A push accepts nothing else. An import may
+// have stored other JSON; then a value that is not a text is its JSON, and dims that are not an
+// object are one value with an empty name.
 type Dims map[string]string
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -1,9 +1,10 @@
-// Package client calls the Company Growth Workspace API: one method for each operation, with typed inputs and records. It uses the
-// standard library only, so that its folder can be copied.
+// Package client calls the Company Growth Workspace API: one method for each operation, with typed
+// inputs and records. It uses the standard library only, so that its folder can be copied.
 //
 // # A first program
 //
-// A key belongs to one company and names it, so a client needs the address of the service and a key.
+// A key belongs to one company and names it, so a client needs the address of the service and a
+// key.
 //
 //	package main
 //
@@ -30,14 +31,16 @@
 //		}
 //	}
 //
-// Each operation of the API is a method of [Client] with its name in Go's spelling: create_plan_item is [Client.CreatePlanItem], its
-// input is [CreatePlanItemInput], and it returns an [Item]. An operation without an input, such as [Client.GetCompany], accepts the
-// context only. Options such as [IfMatch] follow the input.
+// Each operation of the API is a method of [Client] with its name in Go's spelling:
+// create_plan_item is [Client.CreatePlanItem], its input is [CreatePlanItemInput], and it returns
+// an [Item]. An operation without an input, such as [Client.GetCompany], accepts the context only.
+// Options such as [IfMatch] follow the input.
 //
 // # Fields
 //
-// A required field of an input is a plain value. Every other field, and every field of a record that may be null, is an [Optional]:
-// it has a value, is null, or is left out. Or and Get read it, and printing it shows its value or null.
+// A required field of an input is a plain value. Every other field, and every field of a record
+// that may be null, is an [Optional]: it has a value, is null, or is left out. Or and Get read it,
+// and printing it shows its value or null.
 //
 //	item, err := c.GetPlanItem(ctx, client.GetPlanItemInput{ItemID: id})
 //	if err != nil {
@@ -49,13 +52,16 @@
 //		fmt.Println(created.Format(time.DateOnly))
 //	}
 //
-// A timestamp is a time.Time. A day (from, to, the ts of a pushed point) is a text such as 2026-08-11; [Day] returns that of a time.
-// Closed lists are constants, such as [PlanStatusPublished]. Counts, versions and orders are int, other numbers are float64: a constant for
-// one of these is written Value(1200.0). What is any JSON, such as the findings of an audit, is a json.RawMessage.
+// A timestamp is a time.Time. A day (from, to, the ts of a pushed point) is a text such as
+// 2026-08-11; [Day] returns that of a time. Closed lists are constants, such as
+// [PlanStatusPublished]. Counts, versions and orders are int, other numbers are float64: a constant
+// for one of these is written Value(1200.0). What is any JSON, such as the findings of an audit, is
+// a json.RawMessage.
 //
 // # Lists
 //
-// A method whose name begins with All returns every record of a list and reads page after page as the loop goes on.
+// A method whose name begins with All returns every record of a list and reads page after page as
+// the loop goes on.
 //
 //	for item, err := range c.AllPlanItems(ctx, client.ListPlanItemsInput{
 //		BoardID: roadmap,
@@ -67,7 +73,8 @@
 //		fmt.Println(item.Slug, item.SortOrder)
 //	}
 //
-// The method whose name begins with List returns one [Page]. Its Next is the cursor of the following page, empty at the end.
+// The method whose name begins with List returns one [Page]. Its Next is the cursor of the
+// following page, empty at the end.
 //
 //	in := client.ListPlanItemsInput{BoardID: roadmap, Limit: client.Value(2)}
 //	for {
@@ -84,8 +91,9 @@
 //
 // # Create
 //
-// A call that creates something has an Idempotency-Key of its own, which its retries share, so that a lost response creates nothing
-// twice. With a key of yours, running the program again within 24 hours creates nothing twice either.
+// A call that creates something has an Idempotency-Key of its own, which its retries share, so that
+// a lost response creates nothing twice. With a key of yours, running the program again within 24
+// hours creates nothing twice either.
 //
 //	item, err := c.CreatePlanItem(ctx, client.CreatePlanItemInput{
 //		BoardID:     roadmap,
@@ -97,8 +105,8 @@
 //
 // # Update
 //
-// An update changes the fields that it sends. [Into] keeps the response, whose ETag makes the update conditional: if the record has
-// changed since, it is refused.
+// An update changes the fields that it sends. [Into] keeps the response, whose ETag makes the
+// update conditional: if the record has changed since, it is refused.
 //
 //	var seen client.Response
 //	item, err := c.GetPlanItem(ctx, client.GetPlanItemInput{ItemID: id}, client.Into(&seen))
@@ -120,7 +128,8 @@
 //
 // # Metrics
 //
-// Up to 500 points are pushed at once. A push with the same metric, bucket and dimensions replaces the point.
+// Up to 500 points are pushed at once. A push with the same metric, bucket and dimensions replaces
+// the point.
 //
 //	result, err := c.PushMetricPoints(ctx, client.PushMetricPointsInput{Points: []client.PushMetricPointsPoint{
 //		{MetricKey: "growth.signups", TS: client.Day(yesterday), Value: 42},
@@ -143,7 +152,8 @@
 //
 // # Errors and retries
 //
-// An error response is an [Error]. Branch on its Code, for which there are constants; its Messages begin with the field and are for people.
+// An error response is an [Error]. Branch on its Code, for which there are constants; its Messages
+// begin with the field and are for people.
 //
 //	_, err := c.UpdatePlanItem(ctx, in)
 //	var refused *client.Error
@@ -159,13 +169,15 @@
 //		log.Fatal(err)
 //	}
 //
-// A call makes up to four attempts after a 5xx or a lost connection, when that is safe. After a 429 it waits and tries again until it is
-// admitted, however often that is: all calls of a client that use one quota wait together and go on one after another as the quota
-// refills, so a program may call from as many goroutines as it likes. A call waits two minutes at most in all; then it returns its error
-// ([WithWaitMax]). The context ends the waiting, too.
+// A call makes up to four attempts after a 5xx or a lost connection, when that is safe. After a 429
+// it waits and tries again until it is admitted, however often that is: all calls of a client that
+// use one quota wait together and go on one after another as the quota refills, so a program may
+// call from as many goroutines as it likes. A call waits two minutes at most in all; then it
+// returns its error ([WithWaitMax]). The context ends the waiting, too.
 //
 // # Anything else
 //
-// [Client.Do] sends any request, for operations that this package does not have yet. The files whose names begin with operations_ and
-// records_, codes.go and version.go are generated from the declarations; the others are written by hand.
+// [Client.Do] sends any request, for operations that this package does not have yet. The files
+// whose names begin with operations_ and records_, codes.go and version.go are generated from the
+// declarations; the others are written by hand.
 package client

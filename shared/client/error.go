@@ -20,8 +20,9 @@ type Error struct {
 	RequestID  string        // the operator can find it in the logs
 	RetryAfter time.Duration // time to wait; zero when the response has none
 
-	// Attempts is the number of attempts. Above 1, an earlier attempt may have succeeded although its response was lost. It can then
-	// be the cause of the not_found of a delete or the precondition_failed of an update.
+	// Attempts is the number of attempts. Above 1, an earlier attempt may have succeeded although
+	// its response was lost. It can then be the cause of the not_found of a delete or the
+	// precondition_failed of an update.
 	Attempts int
 	Waited   time.Duration // how long the call waited for its attempts, in all
 }
@@ -41,7 +42,8 @@ func (e *Error) Error() string {
 	return text
 }
 
-// errorOf returns the error of a response. It does not repeat a body that is not the envelope, such as a proxy's page.
+// errorOf returns the error of a response. It does not repeat a body that is not the envelope, such
+// as a proxy's page.
 func errorOf(r *Response) *Error {
 	out := &Error{Status: r.Status, RequestID: r.Header.Get("Service-Request-Id"), RetryAfter: retryAfter(r.Header)}
 	var envelope struct {

@@ -36,7 +36,8 @@ func Example() {
 	// brd_2 Ideas null
 }
 
-// Read one record. A field that may be null has Or and Get, and printing it shows its value or null.
+// Read one record. A field that may be null has Or and Get, and printing it shows its value or
+// null.
 func ExampleClient_GetPlanItem() {
 	ctx, c := serveExamples()
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A secret key is sk_live_ and base62 digits: 43 of the ids of the key and the company, 27 of the secret, 6 of a checksum (CRC-32) of
-// everything before it.
+// A secret key is sk_live_ and base62 digits: 43 of the ids of the key and the company, 27 of the
+// secret, 6 of a checksum (CRC-32) of everything before it.
 const (
 	keyPrefix    = "sk_live_"
 	keyBodyChars = len(keyPrefix) + 43 + 27
@@ -19,8 +19,8 @@ const (
 	idDigits = 26
 )
 
-// companyOf returns the id of the company that is in a secret key, empty for a text that is not a whole key. Only the service knows
-// whether the key exists.
+// companyOf returns the id of the company that is in a secret key, empty for a text that is not a
+// whole key. Only the service knows whether the key exists.
 func companyOf(key string) string {
 	if len(key) != keyChars || !strings.HasPrefix(key, keyPrefix) {
 		return ""

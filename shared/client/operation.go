@@ -32,7 +32,8 @@ func call[T any](ctx context.Context, c *Client, op operation, in any, options [
 	return out, response.decode(&out)
 }
 
-// request builds the request of an input. Optional fields without a value are left out of the query.
+// request builds the request of an input. Optional fields without a value are left out of the
+// query.
 func (op operation) request(in any) (Request, error) {
 	r := Request{Method: op.method, Path: op.path, Query: url.Values{}, Repeatable: op.repeatable, TakesKey: op.takesKey, Quota: op.quota}
 	v := reflect.ValueOf(in)

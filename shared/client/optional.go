@@ -13,8 +13,8 @@ import (
 //	client.Null[string]()       null: an update clears the stored value
 //	client.Value("text")        a value; an empty text and an empty list are values, too
 //
-// Printed with %v, %s or any verb of its value, it shows the value, null, or absent when it is left out. Two fields of one
-// comparable type can be compared with ==.
+// Printed with %v, %s or any verb of its value, it shows the value, null, or absent when it is left
+// out. Two fields of one comparable type can be compared with ==.
 type Optional[T any] struct {
 	state state
 	value T
@@ -28,14 +28,15 @@ const (
 	present
 )
 
-// Value returns a field with a value. Its type is that of the argument: give it where a constant would have another one, such as
-// Value[float64](1200) or Value(1200.0).
+// Value returns a field with a value. Its type is that of the argument: give it where a constant
+// would have another one, such as Value[float64](1200) or Value(1200.0).
 func Value[T any](value T) Optional[T] { return Optional[T]{present, value} }
 
 // Null returns a field that is null.
 func Null[T any]() Optional[T] { return Optional[T]{state: null} }
 
-// Get returns the value. ok is false when the field is null or left out; the value is then the zero value.
+// Get returns the value. ok is false when the field is null or left out; the value is then the zero
+// value.
 func (o Optional[T]) Get() (value T, ok bool) { return o.value, o.state == present }
 
 // Or returns the value, or other when the field is null or left out.
@@ -52,7 +53,8 @@ func (o Optional[T]) IsNull() bool { return o.state == null }
 // IsZero reports whether the field is left out.
 func (o Optional[T]) IsZero() bool { return o.state == absent }
 
-// String returns the value as text, "null", or "absent" when the field is left out. A time is in RFC 3339.
+// String returns the value as text, "null", or "absent" when the field is left out. A time is in
+// RFC 3339.
 func (o Optional[T]) String() string { return fmt.Sprint(o) }
 
 // Format implements fmt.Formatter, so that a printed record shows values.
@@ -75,7 +77,8 @@ func (o Optional[T]) Format(f fmt.State, verb rune) {
 	_, _ = fmt.Fprintf(f, format+"s", text)
 }
 
-// shown returns the value as it is printed: JSON as text instead of a list of bytes, and a time as the API has it.
+// shown returns the value as it is printed: JSON as text instead of a list of bytes, and a time as
+// the API has it.
 func (o Optional[T]) shown(f fmt.State, verb rune) any {
 	switch value := any(o.value).(type) {
 	case json.RawMessage:
@@ -88,7 +91,8 @@ func (o Optional[T]) shown(f fmt.State, verb rune) any {
 	return o.value
 }
 
-// MarshalJSON implements json.Marshaler. A field that is left out is null, unless the tag omitzero leaves it out.
+// MarshalJSON implements json.Marshaler. A field that is left out is null, unless the tag omitzero
+// leaves it out.
 func (o Optional[T]) MarshalJSON() ([]byte, error) {
 	if o.state != present {
 		return []byte("null"), nil
@@ -110,8 +114,8 @@ func (o *Optional[T]) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Day returns the day of a time in UTC, such as 2026-08-11. Fields that are a day, such as from and to of a list and the ts of a
-// pushed point, are texts.
+// Day returns the day of a time in UTC, such as 2026-08-11. Fields that are a day, such as from and
+// to of a list and the ts of a pushed point, are texts.
 func Day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 // parameter returns the field as the value of a query parameter. ok is false when it is not sent.

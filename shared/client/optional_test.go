@@ -37,7 +37,8 @@ func TestOptionalInput(t *testing.T) {
 	}
 }
 
-// Ensure a query has the values of optional parameters, and neither those that are left out nor those that are null.
+// Ensure a query has the values of optional parameters, and neither those that are left out nor
+// those that are null.
 func TestOptionalQuery(t *testing.T) {
 	t.Parallel()
 	s := serve(t, fakeResponse{body: `{"items":[]}`})
@@ -164,8 +165,8 @@ func valueOf(t reflect.Type) reflect.Type {
 	return t
 }
 
-// Ensure a value of a record can be sent: a field of an input has the name and the type of the record's field, except that whole
-// numbers are int in an input, and a day is a text.
+// Ensure a value of a record can be sent: a field of an input has the name and the type of the
+// record's field, except that whole numbers are int in an input, and a day is a text.
 func TestRecordsCanBeSent(t *testing.T) {
 	t.Parallel()
 	compared := 0

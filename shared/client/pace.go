@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// paces has the pace of each quota of the key. All calls of a client share it, because they share the quotas: after a 429 they wait
-// together, and go on one after another as the quota refills. Otherwise they would all be refused together again.
+// paces has the pace of each quota of the key. All calls of a client share it, because they share
+// the quotas: after a 429 they wait together, and go on one after another as the quota refills.
+// Otherwise they would all be refused together again.
 type paces struct {
 	mu      sync.Mutex
 	byQuota map[string]pace
@@ -21,8 +22,8 @@ type pace struct {
 	interval time.Duration // in which the quota refills by one request; 0: unknown
 }
 
-// spreadLeast is the least range of random times that are added to Retry-After, so that programs that were refused together do not
-// come back together.
+// spreadLeast is the least range of random times that are added to Retry-After, so that programs
+// that were refused together do not come back together.
 const spreadLeast = 250 * time.Millisecond
 
 // refused notes that a call was told to come back after that time, with the response's headers.
@@ -39,8 +40,8 @@ func (p *paces) refused(quota string, now time.Time, after time.Duration, h http
 	p.byQuota[quota] = pace{old.next, max(old.interval, refill(h))}
 }
 
-// turn reserves the next turn of a quota. It returns how long to wait for it, and the range of a random time to add. It reserves nothing
-// and returns false when the turn is later than most.
+// turn reserves the next turn of a quota. It returns how long to wait for it, and the range of a
+// random time to add. It reserves nothing and returns false when the turn is later than most.
 func (p *paces) turn(quota string, now time.Time, most time.Duration) (wait, spread time.Duration, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,8 +56,8 @@ func (p *paces) turn(quota string, now time.Time, most time.Duration) (wait, spr
 	return wait, max(next.interval, spreadLeast), true
 }
 
-// refill returns the time in which the quota of a response refills by one request, 0 when its RateLimit-Policy does not say. The header is
-// 120;w=60 or "write";q=120;w=60.
+// refill returns the time in which the quota of a response refills by one request, 0 when its
+// RateLimit-Policy does not say. The header is 120;w=60 or "write";q=120;w=60.
 func refill(h http.Header) time.Duration {
 	parts := strings.Split(h.Get("RateLimit-Policy"), ";")
 	size, window := number(parts[0]), 0

@@ -8,7 +8,8 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// Ensure the time in which a quota refills by one request is read from both forms of RateLimit-Policy, and from nothing else.
+// Ensure the time in which a quota refills by one request is read from both forms of
+// RateLimit-Policy, and from nothing else.
 func TestRefill(t *testing.T) {
 	t.Parallel()
 	for policy, want := range map[string]time.Duration{

@@ -19,8 +19,9 @@ const (
 	backoffMax      = 8 * time.Second
 )
 
-// jittered returns a backoff that doubles with each attempt. Each wait is a random time between half and all of that, so that
-// clients that failed together do not retry together. random returns a number in [0, 1).
+// jittered returns a backoff that doubles with each attempt. Each wait is a random time between
+// half and all of that, so that clients that failed together do not retry together. random returns
+// a number in [0, 1).
 func jittered(random func() float64) func(attempt int) time.Duration {
 	return func(attempt int) time.Duration {
 		d := backoffMax
@@ -62,7 +63,8 @@ func (p *progress) failed(r *Response, err error) {
 	}
 }
 
-// queue waits for the turn of a new call. A call that would wait too long is sent at once: only the service can refuse it.
+// queue waits for the turn of a new call. A call that would wait too long is sent at once: only the
+// service can refuse it.
 func (c *Client) queue(ctx context.Context, quota string, p *progress) error {
 	if wait, ok := c.turn(quota, time.Now(), p); ok {
 		return c.wait(ctx, wait, p)
@@ -70,8 +72,8 @@ func (c *Client) queue(ctx context.Context, quota string, p *progress) error {
 	return nil
 }
 
-// turn returns how long a call has to wait because the calls of its quota go on one after another after a 429. It returns false when
-// that is longer than the call may wait.
+// turn returns how long a call has to wait because the calls of its quota go on one after another
+// after a 429. It returns false when that is longer than the call may wait.
 func (c *Client) turn(quota string, now time.Time, p *progress) (wait time.Duration, ok bool) {
 	wait, spread, ok := c.paces.turn(quota, now, c.waitMax-p.waited)
 	return wait + c.jitter(spread), ok
@@ -96,9 +98,10 @@ func (c *Client) wait(ctx context.Context, d time.Duration, p *progress) error {
 	return fmt.Errorf("%w; stopped waiting for a retry: %w", p.err, ended)
 }
 
-// again reports whether a call may be retried, and after which wait. A repeatable call may be retried after a lost response or a
-// 5xx. Any call may be retried after a 429 or a 409 with Retry-After, because it was not executed. A 429 with Retry-After is no
-// fault, and makes the other calls of its quota wait, too.
+// again reports whether a call may be retried, and after which wait. A repeatable call may be
+// retried after a lost response or a 5xx. Any call may be retried after a 429 or a 409 with
+// Retry-After, because it was not executed. A 429 with Retry-After is no fault, and makes the other
+// calls of its quota wait, too.
 func (c *Client) again(r Request, response *Response, failed error, p *progress) (wait time.Duration, ok bool) {
 	after := time.Duration(0)
 	if response != nil {
@@ -135,8 +138,8 @@ func repeats(r Request, response *Response, failed error, after time.Duration) b
 	return repeatable && response.Status >= http.StatusInternalServerError
 }
 
-// retryAfter returns the time in Retry-After, which has seconds or a date. A date is compared with the Date of the response, so
-// that the clock of this machine does not matter.
+// retryAfter returns the time in Retry-After, which has seconds or a date. A date is compared with
+// the Date of the response, so that the clock of this machine does not matter.
 func retryAfter(h http.Header) time.Duration {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if seconds, err := strconv.ParseInt(text, 10, 32); err == nil {

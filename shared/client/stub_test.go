@@ -17,7 +17,8 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// stub has the few operations that the examples call. functions/client_test.go calls every operation of the service itself.
+// stub has the few operations that the examples call. functions/client_test.go calls every
+// operation of the service itself.
 type stub struct {
 	items     []map[string]any
 	revisions map[string]int            // of the items
@@ -25,7 +26,8 @@ type stub struct {
 	calls     map[string]int            // by path, or by query
 }
 
-// serveExamples starts a service for one example, sets the environment of a program that uses it, and returns a client.
+// serveExamples starts a service for one example, sets the environment of a program that uses it,
+// and returns a client.
 func serveExamples() (context.Context, *client.Client) {
 	s := &stub{revisions: map[string]int{}, created: map[string]map[string]any{}, calls: map[string]int{}}
 	for i, title := range []string{"Offline mode", "Shared notebooks", "Tags"} {

@@ -7,8 +7,8 @@ import (
 	"net/http"
 )
 
-// Public returns the part of an error that the caller may read: the *Error that err is or wraps. For any other error, and for an
-// *Error with the status 500, it returns ErrInternal.
+// Public returns the part of an error that the caller may read: the *Error that err is or wraps.
+// For any other error, and for an *Error with the status 500, it returns ErrInternal.
 func Public(err error) *Error {
 	var public *Error
 	if errors.As(err, &public) && public.Code.Status() != http.StatusInternalServerError && len(public.Messages) > 0 {
@@ -26,7 +26,8 @@ type entry struct {
 	Message string `json:"message"`
 }
 
-// Envelope returns the JSON body of an error response: {"errors":[{"code","message"}]}, one entry for each message.
+// Envelope returns the JSON body of an error response: {"errors":[{"code","message"}]}, one entry
+// for each message.
 func Envelope(err *Error) []byte {
 	e := envelope{make([]entry, len(err.Messages))}
 	for i, message := range err.Messages {

@@ -1,6 +1,6 @@
-// Package fault defines the errors that a caller reads: the codes, the error type, the envelope and the response. The caller
-// reads the *Error. The text of an error that wraps it goes to the log only. For any other error the caller reads ErrInternal.
-// Public makes this decision.
+// Package fault defines the errors that a caller reads: the codes, the error type, the envelope and
+// the response. The caller reads the *Error. The text of an error that wraps it goes to the log
+// only. For any other error the caller reads ErrInternal. Public makes this decision.
 package fault
 
 import (
@@ -27,8 +27,8 @@ const (
 	Unavailable        Code = "unavailable"
 )
 
-// RetryAfterSeconds is the Retry-After of every 5xx response. A table that throttles a partition, and a server that sheds
-// load, have room again after about a second.
+// RetryAfterSeconds is the Retry-After of every 5xx response. A table that throttles a partition,
+// and a server that sheds load, have room again after about a second.
 const RetryAfterSeconds = 1
 
 var statuses = map[Code]int{
@@ -53,13 +53,14 @@ func Codes() map[Code]int {
 	return out
 }
 
-// Error is an error for the caller: one code and one or more messages, each an entry of the envelope.
-// Messages are lower case, without a full stop. Messages of bad_request begin with the path of the invalid field.
+// Error is an error for the caller: one code and one or more messages, each an entry of the
+// envelope. Messages are lower case, without a full stop. Messages of bad_request begin with the
+// path of the invalid field.
 type Error struct {
 	Code     Code
 	Messages []string
-	// Transient marks a lost race: nothing was written, and a retry may succeed. Such an error is not stored under an
-	// Idempotency-Key.
+	// Transient marks a lost race: nothing was written, and a retry may succeed. Such an error is
+	// not stored under an Idempotency-Key.
 	Transient bool
 }
 
@@ -68,7 +69,8 @@ func New(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Messages: []string{fmt.Sprintf(format, args...)}}
 }
 
-// Invalid returns a bad_request error about one field. field is its path in the request: `body.status`.
+// Invalid returns a bad_request error about one field. field is its path in the request:
+// `body.status`.
 func Invalid(field, format string, args ...any) *Error {
 	return New(BadRequest, "%s: %s", field, fmt.Sprintf(format, args...))
 }
@@ -82,8 +84,8 @@ func Busy(format string, args ...any) *Error {
 
 func (e *Error) Error() string { return string(e.Code) + ": " + strings.Join(e.Messages, "; ") }
 
-// ErrNotFound is the error for a record that does not exist and for one that the key cannot access. It is one value, so that
-// callers cannot distinguish the two.
+// ErrNotFound is the error for a record that does not exist and for one that the key cannot access.
+// It is one value, so that callers cannot distinguish the two.
 var ErrNotFound = New(NotFound, "no such record")
 
 // ErrInternal is the error that a caller reads when the service itself fails.

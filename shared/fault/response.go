@@ -5,8 +5,9 @@ import (
 	"strconv"
 )
 
-// Write writes an error response: the status, the envelope, and the headers of every response and of the error. A header that was
-// set before stays; one that was set to nil is left out. The response to a HEAD has no body.
+// Write writes an error response: the status, the envelope, and the headers of every response and
+// of the error. A header that was set before stays; one that was set to nil is left out. The
+// response to a HEAD has no body.
 func Write(w http.ResponseWriter, r *http.Request, requestID string, err *Error) {
 	body := Envelope(err)
 	SetHeader(w.Header(), requestID, len(body))
@@ -17,8 +18,8 @@ func Write(w http.ResponseWriter, r *http.Request, requestID string, err *Error)
 	}
 }
 
-// SetHeader sets the headers of every response: its version and its request, and that no cache may keep it. bytes is the size of
-// its body, which is JSON; 0: it has none. requestID may be empty.
+// SetHeader sets the headers of every response: its version and its request, and that no cache may
+// keep it. bytes is the size of its body, which is JSON; 0: it has none. requestID may be empty.
 func SetHeader(h http.Header, requestID string, bytes int) {
 	h.Set("Service-Version", Version)
 	h.Set("Cache-Control", "no-store")

@@ -7,7 +7,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// Ensure a header with a served version is accepted, and any other is rejected with the list of served versions.
+// Ensure a header with a served version is accepted, and any other is rejected with the list of
+// served versions.
 func TestCheckVersion(t *testing.T) {
 	for _, good := range [][]string{nil, {fault.Version}, {" " + fault.Version + " "}} {
 		if err := fault.CheckVersion(good); err != nil {

@@ -20,8 +20,9 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// This file has aws-lambda-go-api-proxy as an oracle: this package converts events and responses as that adapter does, but for the
-// edges of edge_test.go. It is a drop-in replacement, and the edges are why the functions do not use the adapter.
+// This file has aws-lambda-go-api-proxy as an oracle: this package converts events and responses as
+// that adapter does, but for the edges of edge_test.go. It is a drop-in replacement, and the edges
+// are why the functions do not use the adapter.
 
 // exchange is an event, and what the handler does with its request.
 type exchange struct {
@@ -63,7 +64,8 @@ func (s script) first(kinds ...string) int {
 	return slices.IndexFunc(s, func(step step) bool { return slices.Contains(kinds, step.do) })
 }
 
-// begin returns the index of the step after which a server changes neither status nor headers, or -1.
+// begin returns the index of the step after which a server changes neither status nor headers, or
+// -1.
 func (s script) begin() int {
 	return slices.IndexFunc(s, func(step step) bool {
 		return step.do == "write" || step.do == "flush" || step.do == "status" && step.status >= 200
@@ -239,7 +241,8 @@ func (v view) addResponse(t *testing.T, resp events.APIGatewayProxyResponse) {
 	v[responseBody], v[encoding] = text, fmt.Sprint(resp.IsBase64Encoded)
 }
 
-// differences returns where the adapter and this package differ. If one of them has no response, only that counts.
+// differences returns where the adapter and this package differ. If one of them has no response,
+// only that counts.
 func differences(t *testing.T, x exchange) []aspect {
 	t.Helper()
 	adapter := observe(t, func(h http.Handler) proxy { return httpadapter.New(h).ProxyWithContext }, x)
@@ -257,7 +260,8 @@ func differences(t *testing.T, x exchange) []aspect {
 	return found
 }
 
-// ours returns the request that the handler gets from this package, and the response that leaves it.
+// ours returns the request that the handler gets from this package, and the response that leaves
+// it.
 func (x exchange) ours(t *testing.T) (seen *http.Request, resp events.APIGatewayProxyResponse) {
 	t.Helper()
 	resp, err := gateway.Proxy(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -270,7 +274,8 @@ func (x exchange) ours(t *testing.T) (seen *http.Request, resp events.APIGateway
 	return seen, resp
 }
 
-// requireDropIn requires that the two treat x alike but for the edges that x has. It returns the number of these edges.
+// requireDropIn requires that the two treat x alike but for the edges that x has. It returns the
+// number of these edges.
 func requireDropIn(t *testing.T, x exchange) int {
 	t.Helper()
 	var allowed []aspect
@@ -292,8 +297,8 @@ func requireDropIn(t *testing.T, x exchange) int {
 	return n
 }
 
-// Ensure this package treats ordinary events and responses as the adapter does. A third of the exchanges have an edge, too, so that
-// an edge differs nowhere else than it says.
+// Ensure this package treats ordinary events and responses as the adapter does. A third of the
+// exchanges have an edge, too, so that an edge differs nowhere else than it says.
 func TestAdapter(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))

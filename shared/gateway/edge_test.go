@@ -540,8 +540,8 @@ func isUnfit(value string) bool {
 	return strings.ContainsAny(value, "\r\n\x00") || strings.TrimSpace(value) != value || !utf8.ValidString(value)
 }
 
-// Ensure unusual events and handlers are treated as net/http's server would treat them, and that the adapter treats each of them
-// otherwise: an edge where the two are alike is stale.
+// Ensure unusual events and handlers are treated as net/http's server would treat them, and that
+// the adapter treats each of them otherwise: an edge where the two are alike is stale.
 func TestProxyEdges(t *testing.T) {
 	t.Parallel()
 	for _, e := range edges {

@@ -74,8 +74,8 @@ func notes(t testing.TB) (h http.Handler, company, key string) {
 	return api.New(operations, api.Config{Keys: open{}, Now: clock, NewID: next, Log: slog.New(slog.DiscardHandler), BaseURL: gateway.BaseURL}), company, key
 }
 
-// FuzzResponse sends any event. API Gateway must accept the response. It has the version, a request id and JSON, and every error
-// has the envelope.
+// FuzzResponse sends any event. API Gateway must accept the response. It has the version, a request
+// id and JSON, and every error has the envelope.
 func FuzzResponse(f *testing.F) {
 	h, company, key := notes(f)
 	for _, e := range []string{
@@ -157,8 +157,9 @@ func checkResponse(t *testing.T, got events.APIGatewayProxyResponse, head bool) 
 	}
 }
 
-// FuzzHeader checks that the handler gets every header value unchanged, with commas, dates and quotes, and that a response header
-// is sent unchanged: a value is not split, and cannot start another header.
+// FuzzHeader checks that the handler gets every header value unchanged, with commas, dates and
+// quotes, and that a response header is sent unchanged: a value is not split, and cannot start
+// another header.
 func FuzzHeader(f *testing.F) {
 	for _, pair := range [][2]string{
 		{"application/json, text/event-stream", "a"}, {"Tue, 11 Aug 2026 09:30:00 GMT", ""}, {`"a,b", W/"c"`, `"d"`}, {"", ","}, {"a\r\nService-Version: 1999-01-01", "b"}, {" padded ", "\t"}, {"é, \xff", "\x00"}, {"a;b=c, d;e=f", "Bearer x"},

@@ -23,7 +23,8 @@ const responseBytesMax = 6<<20 - 4<<10
 // a larger one, whatever is in it.
 const textBytesMax = 1_000_000
 
-// errUnsendable is the error for a response that is too large. The request was carried out, and no retry changes its response.
+// errUnsendable is the error for a response that is too large. The request was carried out, and no
+// retry changes its response.
 var errUnsendable = fault.New(fault.Internal, "the request was carried out, but its response is too large to be sent; do not retry")
 
 // recorder records a handler's response by the rules of net/http's server: the

@@ -33,7 +33,8 @@ var internalResponse = events.APIGatewayProxyResponse{
 	Body: `{"errors":[{"code":"internal","message":"internal error; safe to retry"}]}`,
 }
 
-// unsendable is the response of Proxy to a request that was carried out, when its response is too large: nothing in it invites a retry.
+// unsendable is the response of Proxy to a request that was carried out, when its response is too
+// large: nothing in it invites a retry.
 var unsendable = events.APIGatewayProxyResponse{
 	StatusCode: 500,
 	MultiValueHeaders: map[string][]string{
@@ -227,8 +228,8 @@ func TestProxyResponse(t *testing.T) {
 	}
 }
 
-// Ensure a body of any text fits up to the same size, that one of up to a megabyte leaves as text, and that a larger one is not
-// repaired or shortened by base64.
+// Ensure a body of any text fits up to the same size, that one of up to a megabyte leaves as text,
+// and that a larger one is not repaired or shortened by base64.
 func TestProxyLargeResponse(t *testing.T) {
 	t.Parallel()
 	for name, unit := range map[string]string{"Text": "x", "Escaped": `"`, "Controls": "\x00", "Separators": "\u2028", "Emojis": "😀", "Binary": "\xff"} {
@@ -266,7 +267,8 @@ func TestProxyLargeHeader(t *testing.T) {
 	}
 }
 
-// requireFits requires that an event has the body, and is within Lambda's limit as the runtime encodes it.
+// requireFits requires that an event has the body, and is within Lambda's limit as the runtime
+// encodes it.
 func requireFits(t *testing.T, resp events.APIGatewayProxyResponse, body string, encoded bool) {
 	t.Helper()
 	got := []byte(resp.Body)

@@ -1,6 +1,6 @@
-// Package id creates and validates the ids of records: a prefix for the type, an underscore and 26 characters of
-// lower-case Crockford base32 with a time-ordered 128-bit value. Ids are opaque to clients. Records that are sorted by
-// id are sorted by age.
+// Package id creates and validates the ids of records: a prefix for the type, an underscore and 26
+// characters of lower-case Crockford base32 with a time-ordered 128-bit value. Ids are opaque to
+// clients. Records that are sorted by id are sorted by age.
 package id
 
 import (
@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// Prefixes of ids that belong to no area. An area declares the prefixes of its records with their types.
+// Prefixes of ids that belong to no area. An area declares the prefixes of its records with their
+// types.
 const (
 	Company = "co"
 	Key     = "key"
@@ -29,8 +30,8 @@ const (
 // Generator returns a new id with the given prefix. Tests replace it to get ids they can predict.
 type Generator func(prefix string) string
 
-// NewGenerator returns a Generator of ids. Their first 48 bits are the time in milliseconds, the other 80 come from
-// random. The Generator panics if random fails, because ids could then repeat.
+// NewGenerator returns a Generator of ids. Their first 48 bits are the time in milliseconds, the
+// other 80 come from random. The Generator panics if random fails, because ids could then repeat.
 func NewGenerator(now func() time.Time, random io.Reader) Generator {
 	return func(prefix string) string {
 		var b [16]byte
@@ -42,8 +43,9 @@ func NewGenerator(now func() time.Time, random io.Reader) Generator {
 	}
 }
 
-// PublicKey returns a new publishable key: pk_live_ and 128 bits from random in the letters of ids. Unlike an id it has no
-// time, so it tells nothing about its record. It panics if random fails, because keys could then repeat.
+// PublicKey returns a new publishable key: pk_live_ and 128 bits from random in the letters of ids.
+// Unlike an id it has no time, so it tells nothing about its record. It panics if random fails,
+// because keys could then repeat.
 func PublicKey(random io.Reader) string {
 	var b [16]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
@@ -93,8 +95,9 @@ func Bytes(prefix, s string) (b [16]byte, ok bool) {
 	return b, true
 }
 
-// Valid reports whether s may be the id of a record with this prefix. Imported ids have 1 to 40 characters of [0-9a-z]
-// after the underscore. An empty prefix allows any prefix of lower-case letters.
+// Valid reports whether s may be the id of a record with this prefix. Imported ids have 1 to 40
+// characters of [0-9a-z] after the underscore. An empty prefix allows any prefix of lower-case
+// letters.
 func Valid(prefix, s string) bool {
 	head, body, found := strings.Cut(s, "_")
 	if !found || head == "" || (prefix != "" && head != prefix) || body == "" || len(body) > bodyLenMax {
@@ -104,7 +107,8 @@ func Valid(prefix, s string) bool {
 		all(body, func(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' })
 }
 
-// Expression returns the regular expression of the ids with a prefix, for descriptions. It is that of Valid.
+// Expression returns the regular expression of the ids with a prefix, for descriptions. It is that
+// of Valid.
 func Expression(prefix string) string { return fmt.Sprintf("^%s_[0-9a-z]{1,%d}$", prefix, bodyLenMax) }
 
 func all(s string, ok func(byte) bool) bool {

@@ -75,7 +75,8 @@ func TestPanicsWithoutRandomness(t *testing.T) {
 	}
 }
 
-// Ensure each of the 128 bits of a public key comes from the source of randomness, and from nothing else.
+// Ensure each of the 128 bits of a public key comes from the source of randomness, and from nothing
+// else.
 func TestPublicKey(t *testing.T) {
 	seen := map[string]bool{}
 	for bit := range 128 {

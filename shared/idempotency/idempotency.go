@@ -1,15 +1,17 @@
-// Package idempotency stores the responses of requests with an Idempotency-Key, in the same transaction as the change
-// that the request makes. So there is no moment at which the change is made and its response unknown, and only one of several requests with one
-// key makes the change. See scripts/docs/explanation/errors-and-retries.md.
+// Package idempotency stores the responses of requests with an Idempotency-Key, in the same
+// transaction as the change that the request makes. So there is no moment at which the change is
+// made and its response unknown, and only one of several requests with one key makes the change.
+// See scripts/docs/explanation/errors-and-retries.md.
 //
-// The store of an operation that accepts the key writes with Transact or Insert of this package, and passes the
-// response that it is about to return. Without an Idempotency-Key, Transact and Insert do the same as those of package
-// table. A change that needs several transactions calls Reserve before its first write; see reserve.go. The pipeline stores
-// every other response at the end of the request (Attempt.End): that of a reserved change, an error, a publish that changes
+// The store of an operation that accepts the key writes with Transact or Insert of this package,
+// and passes the response that it is about to return. Without an Idempotency-Key, Transact and
+// Insert do the same as those of package table. A change that needs several transactions calls
+// Reserve before its first write; see reserve.go. The pipeline stores every other response at the
+// end of the request (Attempt.End): that of a reserved change, an error, a publish that changes
 // nothing.
 //
-// A response may have the secret of a new key, which must not be stored in plain text. So responses are encrypted with
-// a secret that only the caller's key can derive again.
+// A response may have the secret of a new key, which must not be stored in plain text. So responses
+// are encrypted with a secret that only the caller's key can derive again.
 package idempotency
 
 import (
@@ -48,8 +50,8 @@ type Response struct {
 	Tag    string // entity tag; empty: none
 }
 
-// ErrAnswered is the error of a write that was not made, because another request with the same Idempotency-Key was
-// faster. The response of that request is the result of both.
+// ErrAnswered is the error of a write that was not made, because another request with the same
+// Idempotency-Key was faster. The response of that request is the result of both.
 var ErrAnswered = errors.New("another request with the same Idempotency-Key was faster")
 
 // The errors that a caller reads.
@@ -61,15 +63,16 @@ var (
 		"send this one again after the seconds in Retry-After")
 )
 
-// formNow is the form of the records of this package. A record of another form, which an older or a newer build stored, is
-// not compared with a request: its digest may be of something else. Form 2: Identity.Request is of the properties that were
-// sent.
+// formNow is the form of the records of this package. A record of another form, which an older or a
+// newer build stored, is not compared with a request: its digest may be of something else. Form 2:
+// Identity.Request is of the properties that were sent.
 const formNow = 2
 
 // partBytes is the largest part of a response in one record; DynamoDB accepts 400 KB.
 const partBytes = 350 << 10
 
-// Store stores responses. The records of one response have one prefix, in the partition of the operation's area:
+// Store stores responses. The records of one response have one prefix, in the partition of the
+// operation's area:
 //
 //	access         key
 //	the response   <company>#<area> / idempotency#<digest>#answer, with the first part of the body
@@ -104,8 +107,9 @@ const (
 	lost             // another request with the same identity was faster
 )
 
-// Begin returns the attempt of a request; the caller sets it as table.Request.Attempt of the context. encode returns
-// the JSON and the entity tag of the response that the operation's function is about to return.
+// Begin returns the attempt of a request; the caller sets it as table.Request.Attempt of the
+// context. encode returns the JSON and the entity tag of the response that the operation's function
+// is about to return.
 func (s Store) Begin(i Identity, encode func(response any) (body []byte, tag string, err error)) *Attempt {
 	return &Attempt{Identity: i, store: s, encode: encode}
 }
@@ -141,8 +145,9 @@ func (i Identity) partKey(attempt string, n int) table.Key {
 	return table.Key{PK: i.partition(), SK: i.prefix() + table.Join("part", attempt, fmt.Sprintf("%06d", n))}
 }
 
-// Recall returns the stored response of an earlier request with the same identity, nil if there is none or the attempt
-// is nil. Returns bad_request if the earlier request had other arguments, and conflict if the response cannot be read.
+// Recall returns the stored response of an earlier request with the same identity, nil if there is
+// none or the attempt is nil. Returns bad_request if the earlier request had other arguments, and
+// conflict if the response cannot be read.
 func (a *Attempt) Recall(ctx context.Context) (*Response, error) {
 	if a == nil {
 		return nil, nil
@@ -151,7 +156,8 @@ func (a *Attempt) Recall(ctx context.Context) (*Response, error) {
 	return found.response, err
 }
 
-// earlier is what an earlier request with the same identity has stored: nothing, a reservation or a response.
+// earlier is what an earlier request with the same identity has stored: nothing, a reservation or a
+// response.
 type earlier struct {
 	response      *Response
 	isReservation bool
@@ -192,8 +198,8 @@ func (a *Attempt) find(ctx context.Context) (earlier, error) {
 	return earlier{response: response}, nil
 }
 
-// unreadable returns the error of a response that is stored and cannot be read. Its change was made or refused, so it must
-// neither be made again nor fail until the record expires.
+// unreadable returns the error of a response that is stored and cannot be read. Its change was made
+// or refused, so it must neither be made again nor fail until the record expires.
 func unreadable(why error) error { return fmt.Errorf("%w (%w)", errUnreadable, why) }
 
 // unlessExpired returns the error of an unreadable record, nil when the record has expired.
@@ -240,9 +246,10 @@ func (a *Attempt) read(r stored, records []stored) (*Response, error) {
 	return out, nil
 }
 
-// End stores the response, unless it was stored in the transaction of the change. A nil response is not stored; a reservation of
-// this attempt is released then. If another request with the same identity was faster, End returns that request's response,
-// which the caller must send instead; it waits for the response of a reservation as Reserve does.
+// End stores the response, unless it was stored in the transaction of the change. A nil response is
+// not stored; a reservation of this attempt is released then. If another request with the same
+// identity was faster, End returns that request's response, which the caller must send instead; it
+// waits for the response of a reservation as Reserve does.
 func (a *Attempt) End(ctx context.Context, r *Response) (earlier *Response, err error) {
 	switch state := a.reached(); {
 	case state == remembered || state == open && r == nil:
@@ -274,8 +281,9 @@ func attemptOf(ctx context.Context) *Attempt {
 	return a
 }
 
-// Transact is table.Client.Transact for the change of an operation. With an Idempotency-Key it stores the response in
-// the same transaction. Returns ErrAnswered, and writes nothing, if another request with the key was faster.
+// Transact is table.Client.Transact for the change of an operation. With an Idempotency-Key it
+// stores the response in the same transaction. Returns ErrAnswered, and writes nothing, if another
+// request with the key was faster.
 func Transact(ctx context.Context, t *table.Client, response any, writes ...table.Write) error {
 	a := attemptOf(ctx)
 	if a == nil {
@@ -342,7 +350,8 @@ func (a *Attempt) record() stored {
 	return stored{SK: a.responseKey().SK, Form: formNow, Request: a.Request[:], TTL: a.now().Add(KeepFor).Unix()}
 }
 
-// prepare encrypts a response and writes the parts that do not fit into its record. Parts that no record names expire.
+// prepare encrypts a response and writes the parts that do not fit into its record. Parts that no
+// record names expire.
 func (a *Attempt) prepare(ctx context.Context, r Response) (stored, error) {
 	sealed, err := a.seal(r.Body)
 	if err != nil {
@@ -366,7 +375,8 @@ func (a *Attempt) prepare(ctx context.Context, r Response) (stored, error) {
 	return record, err
 }
 
-// seal encrypts a body with the secret of the caller's key, with its storage location as authenticated data.
+// seal encrypts a body with the secret of the caller's key, with its storage location as
+// authenticated data.
 func (a *Attempt) seal(body []byte) ([]byte, error) {
 	gcm, err := a.cipher()
 	if err != nil {

@@ -130,7 +130,8 @@ func TestOneChange(t *testing.T) {
 	}
 }
 
-// Ensure a refused change stores no response, and without an Idempotency-Key there is only the write.
+// Ensure a refused change stores no response, and without an Idempotency-Key there is only the
+// write.
 func TestRefusedChange(t *testing.T) {
 	t.Parallel()
 	refusal := fault.Envelope(fault.New(fault.Conflict, "taken"))
@@ -153,7 +154,8 @@ func TestRefusedChange(t *testing.T) {
 	}
 }
 
-// Ensure a response is stored for 24 hours and then ignored, whether or not the engine has deleted it.
+// Ensure a response is stored for 24 hours and then ignored, whether or not the engine has deleted
+// it.
 func TestExpiry(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -176,7 +178,8 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
-// Ensure a response of any size is stored whole, and parts of an attempt that lost do not disturb it.
+// Ensure a response of any size is stored whole, and parts of an attempt that lost do not disturb
+// it.
 func TestLargeResponses(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -209,8 +212,8 @@ func TestLargeResponses(t *testing.T) {
 	}
 }
 
-// Ensure the stored response is found only with the same company, key, operation and Idempotency-Key, and is encrypted
-// for the caller's key.
+// Ensure the stored response is found only with the same company, key, operation and
+// Idempotency-Key, and is encrypted for the caller's key.
 func TestApart(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -246,8 +249,8 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// Ensure the response of another build, and a damaged one, is a conflict in every request until it expires: its change was
-// made or refused, so it must neither be made again nor fail for ever.
+// Ensure the response of another build, and a damaged one, is a conflict in every request until it
+// expires: its change was made or refused, so it must neither be made again nor fail for ever.
 func TestUnreadableResponses(t *testing.T) {
 	t.Parallel()
 	type row struct {
@@ -331,7 +334,8 @@ func (stale) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// Ensure a retry right after the first request finds its response, also where a weak read would not.
+// Ensure a retry right after the first request finds its response, also where a weak read would
+// not.
 func TestRecallIsConsistent(t *testing.T) {
 	t.Parallel()
 	f := startOver(t, stale{})

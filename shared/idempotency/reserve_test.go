@@ -44,7 +44,8 @@ func onFakeClock(t *testing.T, test func(t *testing.T, f fixture)) {
 	})
 }
 
-// impatient returns the context of a request that has little time left: enough for one look at a reservation, not for a pause.
+// impatient returns the context of a request that has little time left: enough for one look at a
+// reservation, not for a pause.
 func (f fixture) impatient(i idempotency.Identity) context.Context {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.attach(i), 1500*time.Millisecond)
@@ -56,8 +57,8 @@ func isRunning(err error) bool { return fault.Public(err).Code == fault.Unavaila
 
 func isOther(err error) bool { return fault.Public(err).Code == fault.BadRequest }
 
-// Ensure that of requests with one key and other arguments exactly one gets the key, whether they reserve it or store their
-// response with their change, and that the others write nothing.
+// Ensure that of requests with one key and other arguments exactly one gets the key, whether they
+// reserve it or store their response with their change, and that the others write nothing.
 func TestReservationRace(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -94,8 +95,8 @@ func TestReservationRace(t *testing.T) {
 	}
 }
 
-// Ensure a request with a reserved key waits for the response, is unavailable near its deadline, and is bad_request with
-// other arguments.
+// Ensure a request with a reserved key waits for the response, is unavailable near its deadline,
+// and is bad_request with other arguments.
 func TestReserved(t *testing.T) {
 	t.Parallel()
 	onFakeClock(t, testReserved)
@@ -139,8 +140,9 @@ func testReserved(t *testing.T, f fixture) {
 	}
 }
 
-// Ensure a reservation without a response can be taken over after 15 seconds and not before, by the same arguments only, and by
-// one of several requests; and that the first holder, if it is alive after all, gets the response of the other.
+// Ensure a reservation without a response can be taken over after 15 seconds and not before, by the
+// same arguments only, and by one of several requests; and that the first holder, if it is alive
+// after all, gets the response of the other.
 func TestDeadReservation(t *testing.T) {
 	t.Parallel()
 	onFakeClock(t, testDeadReservation)
@@ -212,7 +214,8 @@ func (q *onQuery) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure a request that waits for a reservation takes it over when the reservation grows old in the meantime.
+// Ensure a request that waits for a reservation takes it over when the reservation grows old in the
+// meantime.
 func TestReservationExpiresWhileAnotherWaits(t *testing.T) {
 	t.Parallel()
 	q := &onQuery{}
@@ -249,7 +252,8 @@ func TestDeadReservationOfALargerChange(t *testing.T) {
 	}
 }
 
-// Ensure a request that failed gives its key back: the next one with the same arguments need not wait.
+// Ensure a request that failed gives its key back: the next one with the same arguments need not
+// wait.
 func TestReleasedReservation(t *testing.T) {
 	t.Parallel()
 	onFakeClock(t, testReleasedReservation)

@@ -27,8 +27,8 @@ type Store struct {
 	reads   reads
 }
 
-// records are the records of keys, as Admit and Verify use them: the table, or a model of it in a test that chooses the order
-// of calls.
+// records are the records of keys, as Admit and Verify use them: the table, or a model of it in a
+// test that chooses the order of calls.
 type records interface {
 	NewID(prefix string) string
 	GetItem(context.Context, *dynamodb.GetItemInput) (*dynamodb.GetItemOutput, error)
@@ -40,21 +40,24 @@ func NewStore(t *table.Client, now func() time.Time) *Store {
 	return &Store{table: t, records: t, now: now, memory: memory{buckets: map[slot]bucket{}}, reads: reads{turns: map[[32]byte]*turns{}}}
 }
 
-// attemptsMax bounds the wrong guesses about a bucket, and the races for a new key. One wrong guess is usual after a pause or
-// a new quota, and a second one if another caller was faster.
+// attemptsMax bounds the wrong guesses about a bucket, and the races for a new key. One wrong guess
+// is usual after a pause or a new quota, and a second one if another caller was faster.
 const attemptsMax = 12
 
 // admissionID is the prefix of the write tokens of admissions.
 const admissionID = "a"
 
-// Admit verifies a key, requires a scope (none if empty) and takes one request from the bucket of the class. It is
-// exact for any number of concurrent callers, because the arithmetic is part of the write and its condition.
+// Admit verifies a key, requires a scope (none if empty) and takes one request from the bucket of
+// the class. It is exact for any number of concurrent callers, because the arithmetic is part of
+// the write and its condition.
 //
-// If the bucket was empty when it was last seen, Admit reads the key first: it may be revoked or have another quota by now.
+// If the bucket was empty when it was last seen, Admit reads the key first: it may be revoked or
+// have another quota by now.
 //
-// Returns auth.ErrUnauthorised, auth.ErrSuspended, auth.MissingScope, auth.Frozen or auth.QuotaExceeded, or a failure of the
-// table. With the last three of these the admission has the state of the bucket. Returns fault.ErrUnavailable if other
-// callers changed the bucket during every attempt.
+// Returns auth.ErrUnauthorised, auth.ErrSuspended, auth.MissingScope, auth.Frozen or
+// auth.QuotaExceeded, or a failure of the table. With the last three of these the admission has the
+// state of the bucket. Returns fault.ErrUnavailable if other callers changed the bucket during
+// every attempt.
 func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, class auth.Class) (auth.Admission, error) {
 	at := slot{token.Hash, class}
 	known := s.memory.recall(at)
@@ -74,7 +77,8 @@ func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, c
 			charge, _ = known.quota.Charge(known.tat, now)
 		}
 		if charge.Start != 0 && known.owner != nil {
-			// Others of this process count on this charge, rather than find the bucket full all at once.
+			// Others of this process count on this charge, rather than find the bucket full all at
+			// once.
 			s.memory.advance(at, bucket{known.quota, charge.Start, known.owner})
 		}
 		writeToken := s.records.NewID(admissionID)
@@ -101,7 +105,8 @@ func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, c
 	return auth.Admission{}, fmt.Errorf("admit: other callers changed the bucket during each of %d attempts: %w", attemptsMax, fault.ErrUnavailable)
 }
 
-// admitted returns the admission of a successful write from what it returned. Its condition has verified the key.
+// admitted returns the admission of a successful write from what it returned. Its condition has
+// verified the key.
 func (s *Store) admitted(at slot, known bucket, attributes table.Item, now time.Time) (auth.Admission, error) {
 	var key storedKey
 	if err := table.Decode(attributes, &key); err != nil {
@@ -115,8 +120,8 @@ func (s *Store) admitted(at slot, known bucket, attributes table.Item, now time.
 	return known.admission(now), nil
 }
 
-// refusal returns why a valid key does not admit a request at the time now: auth.MissingScope, auth.Frozen or
-// auth.QuotaExceeded. It is nil if the key admits the request.
+// refusal returns why a valid key does not admit a request at the time now: auth.MissingScope,
+// auth.Frozen or auth.QuotaExceeded. It is nil if the key admits the request.
 func (k storedKey) refusal(scope auth.Scope, class auth.Class, now time.Time) error {
 	quota, tat := k.bucket(class)
 	_, room := quota.Charge(tat, now)
@@ -146,11 +151,11 @@ func (k storedKey) scopes() []auth.Scope {
 
 // admission returns the conditional write of a charge.
 //
-// The write token makes a retry after a lost response fail, so a request takes one token from the bucket even if it is
-// sent twice. Admit recognises its own token.
+// The write token makes a retry after a lost response fail, so a request takes one token from the
+// bucket even if it is sent twice. Admit recognises its own token.
 //
-// It runs for every request, so it uses placeholders only for reserved words and values, and returns the whole record only
-// to a process that has not seen it.
+// It runs for every request, so it uses placeholders only for reserved words and values, and
+// returns the whole record only to a process that has not seen it.
 func admission(token auth.Token, scope auth.Scope, class auth.Class, known bucket, charge auth.Charge, now time.Time, writeToken string) *dynamodb.UpdateItemInput {
 	tat, quota := attributesOf[class].tat, attributesOf[class].quota
 	values := table.Item{
@@ -218,8 +223,8 @@ func (s *Store) Verify(ctx context.Context, token auth.Token, scope auth.Scope, 
 	return quota.At(tat, now), err
 }
 
-// verified decodes a key's record and checks whether the key is valid. Unknown, wrong, revoked and expired keys get the
-// same error; only the log shows the reason.
+// verified decodes a key's record and checks whether the key is valid. Unknown, wrong, revoked and
+// expired keys get the same error; only the log shows the reason.
 func verified(token auth.Token, item table.Item, now time.Time) (storedKey, error) {
 	var key storedKey
 	if err := table.Decode(item, &key); err != nil {

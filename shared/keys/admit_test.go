@@ -11,8 +11,9 @@ import (
 	"growthworkspace/shared/keys"
 )
 
-// Ensure each refusal is as documented. Unknown, wrong, revoked and expired keys get the same public error; a missing
-// scope is named; a suspension has its own error. The error for the log has the reason but no secret.
+// Ensure each refusal is as documented. Unknown, wrong, revoked and expired keys get the same
+// public error; a missing scope is named; a suspension has its own error. The error for the log has
+// the reason but no secret.
 func TestAdmitRefuses(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -63,8 +64,8 @@ func (f *fixture) admitAs(t *testing.T, secret string, scope auth.Scope) (auth.Q
 	return admission.Quota, err
 }
 
-// Ensure a wrong secret with the correct ids is refused whatever is remembered of the right key, and takes nothing from
-// its quota.
+// Ensure a wrong secret with the correct ids is refused whatever is remembered of the right key,
+// and takes nothing from its quota.
 func TestWrongSecretLearnsNothing(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -165,7 +166,8 @@ func TestRevokedAtOnceEverywhere(t *testing.T) {
 	all(auth.ErrUnauthorised)
 }
 
-// Ensure an admission costs one call to the table, and one more for each wrong guess about the bucket.
+// Ensure an admission costs one call to the table, and one more for each wrong guess about the
+// bucket.
 func TestCallsPerAdmission(t *testing.T) {
 	t.Parallel()
 	f := start(t)

@@ -15,8 +15,8 @@ import (
 // grantor is the key that creates another key. The zero value is the operator.
 type grantor struct{ key *storedKey }
 
-// grantor reads the granting key. Its scopes never change, so they are not read again when the new key is written. That
-// it is still valid is a condition of that write; see alive.
+// grantor reads the granting key. Its scopes never change, so they are not read again when the new
+// key is written. That it is still valid is a condition of that write; see alive.
 func (s *Store) grantor(ctx context.Context, companyID, keyID string) (grantor, error) {
 	if keyID == "" {
 		return grantor{}, nil
@@ -71,7 +71,8 @@ func (g grantor) boundExpiry(fresh *storedKey) {
 	}
 }
 
-// alive returns the writes that fail the creation of a key if the granting key is revoked or expired by then.
+// alive returns the writes that fail the creation of a key if the granting key is revoked or
+// expired by then.
 func (g grantor) alive(s *Store) []table.Write {
 	if g.key == nil {
 		return nil

@@ -29,8 +29,8 @@ func (p *passing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return out, err
 }
 
-// Ensure a key grants until it expires and not from then on: a key that expires after its request was admitted, or once it was read,
-// creates and rotates nothing.
+// Ensure a key grants until it expires and not from then on: a key that expires after its request
+// was admitted, or once it was read, creates and rotates nothing.
 func TestExpiredGrantor(t *testing.T) {
 	t.Parallel()
 	scopes := []auth.Scope{auth.PlanRead}
@@ -107,7 +107,8 @@ func (c *consistent) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure the list of keys has every earlier write: who revokes all keys of a company must see the last one.
+// Ensure the list of keys has every earlier write: who revokes all keys of a company must see the
+// last one.
 func TestKeysAreReadConsistently(t *testing.T) {
 	t.Parallel()
 	c := &consistent{}

@@ -1,8 +1,9 @@
-// Package keys stores the keys of companies and admits requests. One conditional write checks a key, counts the request
-// against its rate limit and records the use. See scripts/docs/explanation/one-round-trip.md.
+// Package keys stores the keys of companies and admits requests. One conditional write checks a
+// key, counts the request against its rate limit and records the use. See
+// scripts/docs/explanation/one-round-trip.md.
 //
-// A key's record is in the company's keys partition under its id. The key itself contains both, so no index is needed.
-// Nothing about validity is cached, so a revoked key is refused at once.
+// A key's record is in the company's keys partition under its id. The key itself contains both, so
+// no index is needed. Nothing about validity is cached, so a revoked key is refused at once.
 package keys
 
 import (
@@ -31,8 +32,8 @@ type Key struct {
 	ReplacedBy *string  `json:"replacedBy" doc:"the id of the key that replaced it in a rotation"`
 }
 
-// ETag implements api.Tagged. It changes with the key's name, scopes, expiry, revocation and replacement, but not with
-// a use of the key.
+// ETag implements api.Tagged. It changes with the key's name, scopes, expiry, revocation and
+// replacement, but not with a use of the key.
 func (k Key) ETag() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{
 		k.ID, value(k.Name), strings.Join(k.Scopes, " "), value(k.ExpiresAt), value(k.RevokedAt), value(k.ReplacedBy),

@@ -26,8 +26,8 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errors.Join(errors.New("the response was lost"), err, out.Body.Close())
 }
 
-// Ensure a request whose admission was retried after a lost response takes one token and no more, from a full bucket
-// and from one in use, with any quota.
+// Ensure a request whose admission was retried after a lost response takes one token and no more,
+// from a full bucket and from one in use, with any quota.
 func TestLostResponsesCostNothing(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

@@ -17,7 +17,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// kindSecret is the only kind that this service issues. Publishable keys belong to the delivery API.
+// kindSecret is the only kind that this service issues. Publishable keys belong to the delivery
+// API.
 const kindSecret = "secret"
 
 // Grant is what a new key may do.
@@ -29,11 +30,12 @@ type Grant struct {
 	By         string    // the id of the key that grants it; empty: the operator, who may grant everything
 }
 
-// Issue creates a key and returns its record and its secret, which is not stored and never returned again. random is
-// the source of the secret bits: crypto/rand except in tests.
+// Issue creates a key and returns its record and its secret, which is not stored and never returned
+// again. random is the source of the secret bits: crypto/rand except in tests.
 //
-// Returns fault.Unauthorised, with the scopes, if the granting key lacks some of the scopes that it grants. Returns
-// auth.ErrUnauthorised if the granting key is revoked at any moment before the new key is stored.
+// Returns fault.Unauthorised, with the scopes, if the granting key lacks some of the scopes that it
+// grants. Returns auth.ErrUnauthorised if the granting key is revoked at any moment before the new
+// key is stored.
 func (s *Store) Issue(ctx context.Context, companyID string, g Grant, random io.Reader) (Key, string, error) {
 	issued, err := s.add(ctx, companyID, func() (fresh storedKey, secret string, others []table.Write, err error) {
 		grantor, err := s.grantor(ctx, companyID, g.By)
@@ -106,8 +108,9 @@ func (s *Store) Revoke(ctx context.Context, companyID, keyID string) (Key, error
 	return s.RevokeIf(ctx, companyID, keyID, func(Key) error { return nil })
 }
 
-// RevokeIf revokes a key at once, unless allow returns an error for the key as it is at the moment of the write.
-// Returns fault.ErrNotFound if the key does not exist or is already revoked; otherwise the error of allow.
+// RevokeIf revokes a key at once, unless allow returns an error for the key as it is at the moment
+// of the write. Returns fault.ErrNotFound if the key does not exist or is already revoked;
+// otherwise the error of allow.
 func (s *Store) RevokeIf(ctx context.Context, companyID, keyID string, allow func(Key) error) (Key, error) {
 	return s.modify(ctx, companyID, keyID, func(k *storedKey) error {
 		if k.RevokedAt != nil {
@@ -127,8 +130,8 @@ func (s *Store) Get(ctx context.Context, companyID, keyID string) (Key, error) {
 	return stored.Key, err
 }
 
-// Holder returns the key that a token is the secret of, also if the key is revoked, expired or suspended. Returns
-// auth.ErrUnauthorised if there is no such key.
+// Holder returns the key that a token is the secret of, also if the key is revoked, expired or
+// suspended. Returns auth.ErrUnauthorised if there is no such key.
 func (s *Store) Holder(ctx context.Context, token auth.Token) (Key, error) {
 	stored, err := table.Get[storedKey](ctx, s.table, keyKey(token.CompanyID, token.KeyID))
 	if errors.Is(err, fault.ErrNotFound) || err == nil && stored.Hash != hex.EncodeToString(token.Hash[:]) {
@@ -142,12 +145,13 @@ func (s *Store) Rotate(ctx context.Context, companyID, keyID string, overlap tim
 	return s.RotateBy(ctx, companyID, "", keyID, overlap, random)
 }
 
-// RotateBy issues a key with the same name and scopes, and lets the old key expire after overlap. Both work until then.
-// by is the key that requests the rotation. As in Issue, it must have every scope that the new key gets, and the new key
-// expires with it at the latest.
+// RotateBy issues a key with the same name and scopes, and lets the old key expire after overlap.
+// Both work until then. by is the key that requests the rotation. As in Issue, it must have every
+// scope that the new key gets, and the new key expires with it at the latest.
 //
-// Returns fault.ErrNotFound if the key does not exist, is revoked or has expired. Returns fault.Conflict if it was
-// already rotated. One of two concurrent rotations wins; the other starts again with the new record.
+// Returns fault.ErrNotFound if the key does not exist, is revoked or has expired. Returns
+// fault.Conflict if it was already rotated. One of two concurrent rotations wins; the other starts
+// again with the new record.
 func (s *Store) RotateBy(ctx context.Context, companyID, by, keyID string, overlap time.Duration, random io.Reader) (Key, string, error) {
 	issued, err := s.add(ctx, companyID, func() (fresh storedKey, secret string, others []table.Write, err error) {
 		var old storedKey
@@ -181,8 +185,8 @@ func (s *Store) RotateBy(ctx context.Context, companyID, by, keyID string, overl
 	return issued.Key, issued.Secret, nil
 }
 
-// supersede returns the write that lets a key expire after overlap, or at its own expiry if that is earlier. Its
-// condition is that the key was not changed since it was read.
+// supersede returns the write that lets a key expire after overlap, or at its own expiry if that is
+// earlier. Its condition is that the key was not changed since it was read.
 func (s *Store) supersede(old storedKey, by string, overlap time.Duration) table.Write {
 	ends := timestamp.Format(s.now().Add(overlap))
 	if old.ExpiresAt != nil {

@@ -104,7 +104,8 @@ func TestRevokeWhileInUse(t *testing.T) {
 	}
 }
 
-// Ensure no secret is stored or returned after the response to its issue: not in the table, a record or an error.
+// Ensure no secret is stored or returned after the response to its issue: not in the table, a
+// record or an error.
 func TestSecretsAreNowhere(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -159,7 +160,8 @@ func TestSecretsAreNowhere(t *testing.T) {
 	}
 }
 
-// Ensure a failure of the table is an error, not an admission, and its text has no part of the secret.
+// Ensure a failure of the table is an error, not an admission, and its text has no part of the
+// secret.
 func TestBrokenTable(t *testing.T) {
 	t.Parallel()
 	f := start(t)

@@ -7,15 +7,15 @@ import (
 	"growthworkspace/shared/auth"
 )
 
-// memory has the last known states of buckets. It saves calls to the table and decides nothing: an admission is a condition on
-// the stored state, and a refusal reads it. Safe for concurrent use.
+// memory has the last known states of buckets. It saves calls to the table and decides nothing: an
+// admission is a condition on the stored state, and a refusal reads it. Safe for concurrent use.
 type memory struct {
 	mu      sync.Mutex
 	buckets map[slot]bucket
 }
 
-// slot identifies a bucket by the hash of the whole key, so that a caller with a wrong secret gets nothing that was
-// remembered for the right one.
+// slot identifies a bucket by the hash of the whole key, so that a caller with a wrong secret gets
+// nothing that was remembered for the right one.
 type slot struct {
 	hash  [32]byte
 	class auth.Class
@@ -44,7 +44,8 @@ func (b bucket) admission(now time.Time) auth.Admission {
 // memoryMax bounds how many buckets one process remembers.
 const memoryMax = 10_000
 
-// recall returns the last known state of a bucket. An unknown bucket is probably full, with the default quota.
+// recall returns the last known state of a bucket. An unknown bucket is probably full, with the
+// default quota.
 func (m *memory) recall(at slot) bucket {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -64,7 +65,8 @@ func (m *memory) learn(at slot, key storedKey) bucket {
 	return b
 }
 
-// advance remembers the state after an admission, unless it knows a later one: responses overtake each other.
+// advance remembers the state after an admission, unless it knows a later one: responses overtake
+// each other.
 func (m *memory) advance(at slot, b bucket) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -8,8 +8,9 @@ import (
 	"growthworkspace/shared/auth"
 )
 
-// Ensure a process remembers a bounded number of buckets, including the last one. An admission never replaces the state of a
-// later one, and a stored record replaces any state, so that a wrong one does not stay.
+// Ensure a process remembers a bounded number of buckets, including the last one. An admission
+// never replaces the state of a later one, and a stored record replaces any state, so that a wrong
+// one does not stay.
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	m := &NewStore(nil, nil).memory

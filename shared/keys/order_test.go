@@ -24,9 +24,10 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// model is a table with the record of one key. A call waits twice: before it takes effect, and before its response arrives.
-// So a test chooses the order in which the calls of many callers begin, take effect and return. The other tests of this
-// package show that an engine treats the condition of an admission as apply does.
+// model is a table with the record of one key. A call waits twice: before it takes effect, and
+// before its response arrives. So a test chooses the order in which the calls of many callers
+// begin, take effect and return. The other tests of this package show that an engine treats the
+// condition of an admission as apply does.
 type model struct {
 	wait func()
 	now  func() time.Time
@@ -120,8 +121,8 @@ func number(a types.AttributeValue) int64 {
 	return i
 }
 
-// over returns by how many requests the busiest window of time exceeds what the quota allows in it: its size, and one request
-// per interval. It is zero or less for a correct bucket.
+// over returns by how many requests the busiest window of time exceeds what the quota allows in it:
+// its size, and one request per interval. It is zero or less for a correct bucket.
 func (m *model) over(quota auth.Quota) int64 {
 	slices.SortFunc(m.admitted, time.Time.Compare)
 	if len(m.admitted) == 0 {
@@ -225,8 +226,8 @@ func (c crowd) run(t *testing.T, admit admitter) (r result) {
 	return r
 }
 
-// Ensure callers that never pause get at least 98 % of what the quota allows, never more, and no error but a refusal, at any
-// quota and latency.
+// Ensure callers that never pause get at least 98 % of what the quota allows, never more, and no
+// error but a refusal, at any quota and latency.
 func TestEveryQuotaIsLive(t *testing.T) {
 	t.Parallel()
 	requests := 4000
@@ -248,8 +249,8 @@ func TestEveryQuotaIsLive(t *testing.T) {
 	}
 }
 
-// Ensure callers who together are about as fast as the refill are refused only for an empty bucket. Its TAT passes now again and
-// again while their calls are on their way.
+// Ensure callers who together are about as fast as the refill are refused only for an empty bucket.
+// Its TAT passes now again and again while their calls are on their way.
 func TestCallersAtThePaceOfTheRefill(t *testing.T) {
 	t.Parallel()
 	requests := 5000
@@ -273,8 +274,9 @@ func atPace(quota auth.Quota, latency time.Duration, requests int) crowd {
 	return crowd{quota, callers, latency, true, max(0, pause), time.Duration(requests) * quota.Interval(), 1}
 }
 
-// Ensure the simulation finds the errors that it is for: without a lag, callers at the pace of the refill guess wrong until they
-// give up; callers that repeat a charge of an empty bucket race for each token; and a write without its limit admits too much.
+// Ensure the simulation finds the errors that it is for: without a lag, callers at the pace of the
+// refill guess wrong until they give up; callers that repeat a charge of an empty bucket race for
+// each token; and a write without its limit admits too much.
 func TestCrowdFindsPlantedFaults(t *testing.T) {
 	t.Parallel()
 	failed := func(r result) bool { return len(r.errs) > 0 }
@@ -305,8 +307,8 @@ func (u unbounded) UpdateKey(ctx context.Context, in *dynamodb.UpdateItemInput) 
 	return u.model.UpdateKey(ctx, in)
 }
 
-// naive admits as Store.Admit did without a lag: a bucket is full when its TAT has passed, and a wrong guess is repeated. If
-// refuse is false, it also repeats a charge that found an empty bucket.
+// naive admits as Store.Admit did without a lag: a bucket is full when its TAT has passed, and a
+// wrong guess is repeated. If refuse is false, it also repeats a charge that found an empty bucket.
 func naive(s *Store, token auth.Token, refuse bool) error {
 	at := slot{token.Hash, auth.ClassRead}
 	known := s.memory.recall(at)
@@ -344,7 +346,8 @@ func naive(s *Store, token auth.Token, refuse bool) error {
 	return errors.New("the bucket moved at every attempt")
 }
 
-// explorer runs callers one step at a time: in each step it lets one waiting call go on, or moves the clock.
+// explorer runs callers one step at a time: in each step it lets one waiting call go on, or moves
+// the clock.
 type explorer struct {
 	mu      sync.Mutex
 	waiting []chan struct{} // in the order in which they began to wait
@@ -365,7 +368,8 @@ func (e *explorer) clock() time.Time {
 	return e.now
 }
 
-// bucketCase is a bucket that a few callers of two processes use at once. The clock moves once, by step, at any moment.
+// bucketCase is a bucket that a few callers of two processes use at once. The clock moves once, by
+// step, at any moment.
 type bucketCase struct {
 	name  string
 	quota auth.Quota
@@ -427,8 +431,8 @@ func (b bucketCase) run(t *testing.T, callers int, choose func(n int) int) {
 	}
 }
 
-// Ensure that in every order in which the calls of two callers begin, take effect and return, and in many orders of six, callers
-// are admitted while the bucket has room, and none beyond it.
+// Ensure that in every order in which the calls of two callers begin, take effect and return, and
+// in many orders of six, callers are admitted while the bucket has room, and none beyond it.
 func TestEveryOrder(t *testing.T) {
 	t.Parallel()
 	for _, b := range bucketCases {

@@ -15,8 +15,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure each class admits exactly its quota at once, and then one request per interval. A call after Retry-After is
-// admitted, and after 60 s the whole quota.
+// Ensure each class admits exactly its quota at once, and then one request per interval. A call
+// after Retry-After is admitted, and after 60 s the whole quota.
 func TestQuotaIsExact(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -110,7 +110,8 @@ func TestRememberedRefusal(t *testing.T) {
 	}
 }
 
-// Ensure concurrent callers in several processes are admitted exactly as often as the bucket and its refill allow.
+// Ensure concurrent callers in several processes are admitted exactly as often as the bucket and
+// its refill allow.
 func TestQuotaUnderConcurrency(t *testing.T) {
 	t.Parallel()
 	for _, quota := range []auth.Quota{1, 7, 60} {
@@ -170,8 +171,8 @@ func (b *bucket) admit(now time.Time) bool {
 	return true
 }
 
-// Ensure successive callers are admitted exactly as the model says, in any process and after any pause, and the quota
-// that Verify reports before is correct.
+// Ensure successive callers are admitted exactly as the model says, in any process and after any
+// pause, and the quota that Verify reports before is correct.
 func TestQuotaAgainstModel(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -199,8 +200,8 @@ func TestQuotaAgainstModel(t *testing.T) {
 	})
 }
 
-// Ensure a quota of 0 freezes a class in every process at once, any other quota ends that at once, and the other classes go on.
-// A frozen request costs one call once the process knows.
+// Ensure a quota of 0 freezes a class in every process at once, any other quota ends that at once,
+// and the other classes go on. A frozen request costs one call once the process knows.
 func TestFrozen(t *testing.T) {
 	t.Parallel()
 	f := start(t)

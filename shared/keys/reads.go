@@ -11,15 +11,16 @@ import (
 	"growthworkspace/shared/parallel"
 )
 
-// reads lets concurrent requests with one key share the reads of its record, so that a flood of refused requests makes one call
-// at a time in each process. A request shares only a read that begins after the request: it must see every revocation before
-// it. Safe for concurrent use.
+// reads lets concurrent requests with one key share the reads of its record, so that a flood of
+// refused requests makes one call at a time in each process. A request shares only a read that
+// begins after the request: it must see every revocation before it. Safe for concurrent use.
 type reads struct {
 	mu    sync.Mutex
 	turns map[[32]byte]*turns // by the hash of the whole key
 }
 
-// turns are the reads of one key: one is on its way, and next begins after it. next is nil if nobody waits for it.
+// turns are the reads of one key: one is on its way, and next begins after it. next is nil if
+// nobody waits for it.
 type turns struct{ next *turn }
 
 // turn is one read of a key.
@@ -30,11 +31,12 @@ type turn struct {
 	err  error
 }
 
-// read returns the record of a key that is valid at some moment after the call. The errors are those of verified and of the
-// table.
+// read returns the record of a key that is valid at some moment after the call. The errors are
+// those of verified and of the table.
 func (s *Store) read(ctx context.Context, token auth.Token) (storedKey, error) {
 	t := s.reads.join(token.Hash, func() (*dynamodb.GetItemOutput, error) {
-		// The others do not depend on the deadline of the first. The table client has deadlines of its own.
+		// The others do not depend on the deadline of the first. The table client has deadlines of
+		// its own.
 		return s.records.GetItem(context.WithoutCancel(ctx), &dynamodb.GetItemInput{Key: keyItem(token.CompanyID, token.KeyID)})
 	})
 	select {

@@ -65,8 +65,9 @@ func (f *fixture) useUp(t *testing.T, s *keys.Store, keyID string, token auth.To
 	}
 }
 
-// Ensure every refusal has its error, in a process that has admitted the key before and in one that has not, whether or not the
-// quota is used up, and that a refused request changes nothing: neither the quota of any class nor the time of the last use.
+// Ensure every refusal has its error, in a process that has admitted the key before and in one that
+// has not, whether or not the quota is used up, and that a refused request changes nothing: neither
+// the quota of any class nor the time of the last use.
 func TestRefusalsSpendNothing(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -153,7 +154,8 @@ func TestRefusalsSpendNothing(t *testing.T) {
 	}
 }
 
-// Ensure an undecodable record is a fault of the service wherever it is read, and never an admission.
+// Ensure an undecodable record is a fault of the service wherever it is read, and never an
+// admission.
 func TestUndecodableKey(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -168,8 +170,8 @@ func TestUndecodableKey(t *testing.T) {
 	}
 }
 
-// Ensure an arrival time that no clock explains, stored or received, locks no key out: one request is admitted, and the bucket
-// refills from there.
+// Ensure an arrival time that no clock explains, stored or received, locks no key out: one request
+// is admitted, and the bucket refills from there.
 func TestCorruptArrivalTime(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -257,8 +259,9 @@ func (g *gated) RoundTrip(r *http.Request) (*http.Response, error) {
 	return g.next.RoundTrip(r)
 }
 
-// Ensure concurrent requests over a quota share a read that begins after them, also if the first of them has gone: so a flood
-// makes one call at a time, and a revocation is seen by every later request.
+// Ensure concurrent requests over a quota share a read that begins after them, also if the first of
+// them has gone: so a flood makes one call at a time, and a revocation is seen by every later
+// request.
 func TestRefusalsShareReads(t *testing.T) {
 	t.Parallel()
 	calls := &counter{}
@@ -410,7 +413,8 @@ func TestAdmitGivesUp(t *testing.T) {
 	}
 }
 
-// moving adds a condition that never holds to the writes of admissions, as if others were always faster.
+// moving adds a condition that never holds to the writes of admissions, as if others were always
+// faster.
 type moving struct {
 	on     atomic.Bool
 	writes atomic.Int64

@@ -14,8 +14,8 @@ import (
 	"growthworkspace/shared/keys"
 )
 
-// Ensure both keys work until the overlap ends, and only the new one afterwards, with the name, scopes and quotas of
-// the old one.
+// Ensure both keys work until the overlap ends, and only the new one afterwards, with the name,
+// scopes and quotas of the old one.
 func TestRotate(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -62,7 +62,8 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// Ensure a rotation never extends the life of a key, and without an overlap the old key stops working at once.
+// Ensure a rotation never extends the life of a key, and without an overlap the old key stops
+// working at once.
 func TestRotateOverlap(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -82,7 +83,8 @@ func TestRotateOverlap(t *testing.T) {
 	}
 }
 
-// Ensure exactly one of several concurrent rotations succeeds, the others are conflicts, and no extra key is created.
+// Ensure exactly one of several concurrent rotations succeeds, the others are conflicts, and no
+// extra key is created.
 func TestRotateConcurrently(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -118,8 +120,8 @@ func (b *between) Read(p []byte) (int, error) {
 	return rand.Read(p)
 }
 
-// Ensure a rotation uses the key as it is when it is written: a key that is revoked meanwhile is not rotated, and a
-// quota that is set meanwhile applies to the new key, too.
+// Ensure a rotation uses the key as it is when it is written: a key that is revoked meanwhile is
+// not rotated, and a quota that is set meanwhile applies to the new key, too.
 func TestRotateWhileTheKeyChanges(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -142,8 +144,8 @@ func TestRotateWhileTheKeyChanges(t *testing.T) {
 	}
 }
 
-// Ensure a key that expires gets no longer life by rotating another one, and that a rotation by the operator keeps the key's own
-// expiry.
+// Ensure a key that expires gets no longer life by rotating another one, and that a rotation by the
+// operator keeps the key's own expiry.
 func TestRotateBoundByExpiry(t *testing.T) {
 	t.Parallel()
 	f := start(t)

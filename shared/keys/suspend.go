@@ -12,8 +12,9 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// suspension marks a company as suspended. Admission does not read it, because each key has its own suspendedAt. It exists so
-// that a key that is issued or rotated during a suspension is suspended, too.
+// suspension marks a company as suspended. Admission does not read it, because each key has its own
+// suspendedAt. It exists so that a key that is issued or rotated during a suspension is suspended,
+// too.
 type suspension struct {
 	SuspendedAt string `store:"suspendedAt"`
 }
@@ -32,10 +33,11 @@ func (s *Store) SuspendedAt(ctx context.Context, companyID string) (*string, err
 	return text(stored.SuspendedAt), err
 }
 
-// Suspend makes the service refuse all of the company's keys with 403 until Resume, including keys issued in the
-// meantime. It returns how many keys there are. Repeating it changes nothing.
+// Suspend makes the service refuse all of the company's keys with 403 until Resume, including keys
+// issued in the meantime. It returns how many keys there are. Repeating it changes nothing.
 func (s *Store) Suspend(ctx context.Context, companyID string) (int, error) {
-	// The suspension is written first. A key that is added later reads it; one that was added earlier is found below.
+	// The suspension is written first. A key that is added later reads it; one that was added
+	// earlier is found below.
 	record := suspension{timestamp.Format(s.now())}
 	err := s.table.Insert(ctx, table.Keys{Key: suspensionKey(companyID)}, record)
 	if err != nil && !errors.Is(err, table.ErrExists) {
@@ -73,9 +75,9 @@ func (s *Store) each(ctx context.Context, companyID string, change func(*storedK
 	return len(keys), nil
 }
 
-// add writes the key that prepare returns, together with the other writes. The key is suspended if the company is
-// suspended at the moment of the write. prepare runs in parallel with that check. If a condition fails because of a
-// concurrent change, both run again.
+// add writes the key that prepare returns, together with the other writes. The key is suspended if
+// the company is suspended at the moment of the write. prepare runs in parallel with that check. If
+// a condition fails because of a concurrent change, both run again.
 func (s *Store) add(ctx context.Context, companyID string, prepare func() (fresh storedKey, secret string, others []table.Write, err error)) (IssuedKey, error) {
 	key := suspensionKey(companyID)
 	for range attemptsMax {

@@ -23,8 +23,8 @@ func (f *fixture) everyone(t *testing.T, want error, secrets ...string) {
 	}
 }
 
-// Ensure a suspension covers every key, including those issued or rotated during it or while it is written. Suspend and
-// Resume can be repeated, and Resume covers every key.
+// Ensure a suspension covers every key, including those issued or rotated during it or while it is
+// written. Suspend and Resume can be repeated, and Resume covers every key.
 func TestSuspendCoversLaterKeys(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -79,7 +79,8 @@ func (s *seam) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure a key whose issue starts during a suspension and ends after it is not suspended: nobody would resume it.
+// Ensure a key whose issue starts during a suspension and ends after it is not suspended: nobody
+// would resume it.
 func TestResumeWhileIssuing(t *testing.T) {
 	t.Parallel()
 	s := &seam{}

@@ -27,8 +27,8 @@ func admitted(ctx context.Context, t *testing.T, s *apitest.Service, secret stri
 
 func noOperations(*table.Client) []api.Operation { return nil }
 
-// Ensure a key that is issued or rotated while its company is suspended is suspended, too, even the company's first
-// key.
+// Ensure a key that is issued or rotated while its company is suspended is suspended, too, even the
+// company's first key.
 func TestIssueForSuspendedCompany(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, noOperations)

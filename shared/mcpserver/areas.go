@@ -11,7 +11,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// areasParameter is the query parameter with the areas whose tools are offered. Agents that need one area need not read the others.
+// areasParameter is the query parameter with the areas whose tools are offered. Agents that need
+// one area need not read the others.
 const areasParameter = "areas"
 
 // areasOf returns the areas of the operations in their order.
@@ -24,8 +25,9 @@ func areasOf(operations []api.Operation) (out []string) {
 	return out
 }
 
-// areas returns the areas in the query of a request, nil for all. It returns bad_request for an area that is unknown, empty or repeated,
-// and for a repeated parameter: a client that meant fewer tools must not get all of them.
+// areas returns the areas in the query of a request, nil for all. It returns bad_request for an
+// area that is unknown, empty or repeated, and for a repeated parameter: a client that meant fewer
+// tools must not get all of them.
 func (s *Server) areas(r *http.Request) ([]string, error) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	values, sent := query[areasParameter]

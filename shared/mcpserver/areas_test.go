@@ -17,7 +17,8 @@ func (s *service) at(query, body string) httpResponse {
 	return s.do(r)
 }
 
-// Ensure a request with areas lists and calls their tools only, and that a tool of another area is answered as a name that no tool has.
+// Ensure a request with areas lists and calls their tools only, and that a tool of another area is
+// answered as a name that no tool has.
 func TestAreas(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{
@@ -57,7 +58,8 @@ func TestAreas(t *testing.T) {
 	}
 }
 
-// Ensure areas that are empty, unknown or repeated are an HTTP error with the envelope for every message, after the key was verified.
+// Ensure areas that are empty, unknown or repeated are an HTTP error with the envelope for every
+// message, after the key was verified.
 func TestErrAreas(t *testing.T) {
 	t.Parallel()
 	const known = "query.areas: must be one or more of items, company, separated by commas"

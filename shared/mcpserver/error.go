@@ -9,8 +9,9 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// explained returns the error response of a call in terms of the tool: its messages name arguments (`scheduledFor: …`) instead of
-// places of an HTTP request (`body.scheduledFor: …`), and "no such record" says which tool lists the ids.
+// explained returns the error response of a call in terms of the tool: its messages name arguments
+// (`scheduledFor: …`) instead of places of an HTTP request (`body.scheduledFor: …`), and "no such
+// record" says which tool lists the ids.
 func (s *Server) explained(response api.Response, call api.Call) api.Response {
 	refused := *response.Err
 	refused.Messages = slices.Clone(refused.Messages)
@@ -25,7 +26,8 @@ func (s *Server) explained(response api.Response, call api.Call) api.Response {
 	return response
 }
 
-// ofArgument returns a message that begins with the name of the argument that its path is of. Other messages stay as they are.
+// ofArgument returns a message that begins with the name of the argument that its path is of. Other
+// messages stay as they are.
 func ofArgument(op *api.Operation, message string) string {
 	place, rest, found := strings.Cut(message, ".")
 	switch schema.Place(place) {
@@ -43,8 +45,9 @@ func ofArgument(op *api.Operation, message string) string {
 	return message
 }
 
-// whereIDsAre returns the end of the message "no such record": the tool that lists the records of the last id in the operation's
-// path, empty when there is none. It depends only on what was sent, so it does not reveal whether a record exists.
+// whereIDsAre returns the end of the message "no such record": the tool that lists the records of
+// the last id in the operation's path, empty when there is none. It depends only on what was sent,
+// so it does not reveal whether a record exists.
 func (s *Server) whereIDsAre(call api.Call) string {
 	out := ""
 	if lists := s.lists(call.Operation); lists != "" {

@@ -17,8 +17,9 @@ import (
 	"growthworkspace/shared/parallel"
 )
 
-// exchange is the state of one message while the SDK handles it. The SDK does so on a goroutine of its own, which gets only the
-// values of the context. That goroutine has ended when the SDK's ServeHTTP returns.
+// exchange is the state of one message while the SDK handles it. The SDK does so on a goroutine of
+// its own, which gets only the values of the context. That goroutine has ended when the SDK's
+// ServeHTTP returns.
 type exchange struct {
 	ctx      context.Context // of the HTTP request: it is cancelled when the caller leaves, unlike the SDK's
 	call     api.Call
@@ -34,8 +35,8 @@ type exchange struct {
 
 type exchangeKey struct{}
 
-// exchange serves one message. The pipeline verifies the key: in Server.receive, or here when the SDK did not call receive. A response
-// with more bytes than room is replaced.
+// exchange serves one message. The pipeline verifies the key: in Server.receive, or here when the
+// SDK did not call receive. A response with more bytes than room is replaced.
 func (s *Server) exchange(r *http.Request, call api.Call, m message, room int) api.Response {
 	areas, err := s.areas(r)
 	if err != nil {
@@ -67,13 +68,14 @@ func (s *Server) exchange(r *http.Request, call api.Call, m message, room int) a
 	return out
 }
 
-// badKey reports whether the key itself was rejected. It is false for a missing scope: the key is valid, and the model reads the
-// error.
+// badKey reports whether the key itself was rejected. It is false for a missing scope: the key is
+// valid, and the model reads the error.
 func badKey(r api.Response) bool {
 	return !r.Authenticated && (r.Err.Code == fault.Unauthorised || r.Err.Code == fault.Forbidden)
 }
 
-// quota returns the rate limit headers. The entity tag of a record does not apply to a JSON-RPC response.
+// quota returns the rate limit headers. The entity tag of a record does not apply to a JSON-RPC
+// response.
 func quota(h http.Header) http.Header {
 	out := http.Header{}
 	for name, values := range h {
@@ -94,8 +96,9 @@ var admission = api.Define(api.Spec{
 
 type problemKey struct{}
 
-// admit calls the pipeline for a message that calls no operation. The pipeline verifies the key, counts a read and returns
-// problem as the error, if it is not nil. method is for the log; it may be empty.
+// admit calls the pipeline for a message that calls no operation. The pipeline verifies the key,
+// counts a read and returns problem as the error, if it is not nil. method is for the log; it may
+// be empty.
 func (s *Server) admit(ctx context.Context, call api.Call, method string, problem error) api.Response {
 	op := admission
 	op.ID = strings.TrimSpace(logName + " " + method)
@@ -104,8 +107,8 @@ func (s *Server) admit(ctx context.Context, call api.Call, method string, proble
 	return s.api.Call(context.WithValue(ctx, problemKey{}, problem), call)
 }
 
-// connect returns the SDK's handler, without tools; receive serves those. The SDK would parse each schema twice, which would be
-// most of the server's start-up time, and it does not support scopes.
+// connect returns the SDK's handler, without tools; receive serves those. The SDK would parse each
+// schema twice, which would be most of the server's start-up time, and it does not support scopes.
 func (s *Server) connect() http.Handler {
 	server := mcp.NewServer(&mcp.Implementation{Name: "growthworkspace", Title: "Company Growth Workspace", Version: fault.Version}, &mcp.ServerOptions{
 		Instructions: instructions,
@@ -122,8 +125,8 @@ func (s *Server) connect() http.Handler {
 	})
 }
 
-// receive is the SDK's middleware: it calls the pipeline for every request. It recovers a panic, which would end the process on
-// the SDK's goroutine.
+// receive is the SDK's middleware: it calls the pipeline for every request. It recovers a panic,
+// which would end the process on the SDK's goroutine.
 func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (result mcp.Result, err error) {
 		x, _ := ctx.Value(exchangeKey{}).(*exchange)

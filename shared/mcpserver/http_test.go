@@ -23,7 +23,8 @@ import (
 
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 
-// Ensure an HTTP error has the envelope and comes before the message is parsed, and the key is verified only where needed.
+// Ensure an HTTP error has the envelope and comes before the message is parsed, and the key is
+// verified only where needed.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

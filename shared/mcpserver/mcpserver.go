@@ -1,5 +1,5 @@
-// Package mcpserver serves every declared operation as a tool of the Model Context Protocol, over streamable HTTP. Read it in
-// this order:
+// Package mcpserver serves every declared operation as a tool of the Model Context Protocol, over
+// streamable HTTP. Read it in this order:
 //
 //   - mcpserver.go: Server checks a POST and its key, and reads its body.
 //   - message.go: the messages of a body, checked before anything acts on them.
@@ -7,15 +7,15 @@
 //   - areas.go: which tools a request can see and call.
 //   - tool.go: the tool of an operation, and the result of a call.
 //
-// The official SDK implements the protocol: revisions, initialization, headers, results. Its middleware (Server.receive) calls the
-// pipeline. There are three kinds of errors:
+// The official SDK implements the protocol: revisions, initialization, headers, results. Its
+// middleware (Server.receive) calls the pipeline. There are three kinds of errors:
 //
 //   - An HTTP error has the service's error envelope: a bad key, a used-up quota, a body that is too large, a foreign origin.
 //   - A protocol error is a JSON-RPC error.
 //   - An error of an operation is a tool result with isError, because clients show a model nothing else.
 //
-// A tools/call is exactly one api.Call, so it costs the same as the call over HTTP. Every other message counts as one read. No
-// response is sent before the key is verified.
+// A tools/call is exactly one api.Call, so it costs the same as the call over HTTP. Every other
+// message counts as one read. No response is sent before the key is verified.
 package mcpserver
 
 import (
@@ -35,11 +35,12 @@ import (
 // Path is the path of the server, below the base URL.
 const Path = "/mcp"
 
-// bodyBytesMax is the largest body. It is above the 256 KB limit of a tool's arguments, so that the pipeline rejects larger
-// arguments, as over HTTP.
+// bodyBytesMax is the largest body. It is above the 256 KB limit of a tool's arguments, so that the
+// pipeline rejects larger arguments, as over HTTP.
 const bodyBytesMax = 1 << 20
 
-// requestTimeout bounds one request: above the 9 s of a call, below the function's 10 s. beyondCall is how much longer it is.
+// requestTimeout bounds one request: above the 9 s of a call, below the function's 10 s. beyondCall
+// is how much longer it is.
 const (
 	requestTimeout = 9500 * time.Millisecond
 	beyondCall     = 500 * time.Millisecond
@@ -58,7 +59,8 @@ type Server struct {
 	timeout    time.Duration
 }
 
-// New returns a server of the operations. It panics when two of them have the same id or the same path.
+// New returns a server of the operations. It panics when two of them have the same id or the same
+// path.
 func New(operations []api.Operation, c api.Config) *Server {
 	operations = offered(operations)
 	s := &Server{api: api.New(operations, c), operations: operations, newID: c.NewID, timeout: requestTimeout}

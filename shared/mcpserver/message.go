@@ -24,16 +24,16 @@ const (
 	batchMax   = 20 // largest number of messages in a batch; they are served one after the other
 	idBytesMax = 1000
 
-	// lastBatching is the last revision with batches. firstStateless is the first without initialization; it gives results a
-	// resultType and JSON-RPC errors an HTTP status.
+	// lastBatching is the last revision with batches. firstStateless is the first without
+	// initialization; it gives results a resultType and JSON-RPC errors an HTTP status.
 	lastBatching   = "2025-03-26"
 	firstStateless = "2026-07-28"
 
 	versionHeader = "Mcp-Protocol-Version"
 )
 
-// paramsOf returns the type of a request's params, nil for a method that is not served. The SDK has more methods, one of which
-// keeps the connection open.
+// paramsOf returns the type of a request's params, nil for a method that is not served. The SDK has
+// more methods, one of which keeps the connection open.
 func paramsOf(method string) any {
 	switch method {
 	case initialize:
@@ -56,10 +56,12 @@ type message struct {
 
 	err *jsonrpc.Error // why the message is invalid; nil: it is valid
 
-	// sent is the id as it was sent, when the SDK would change it. ID is then substitute, and restored puts sent into the response.
+	// sent is the id as it was sent, when the SDK would change it. ID is then substitute, and
+	// restored puts sent into the response.
 	sent json.RawMessage
 
-	// arguments are those of a tools/call. The SDK does not see them: its error for deep ones would be a protocol error.
+	// arguments are those of a tools/call. The SDK does not see them: its error for deep ones would
+	// be a protocol error.
 	arguments json.RawMessage
 }
 
@@ -93,8 +95,9 @@ func (s *Server) serveBody(r *http.Request, call api.Call, text []byte) api.Resp
 	return s.serveBatch(r, call, batch)
 }
 
-// serveBatch serves several messages. An HTTP error of the first is the response to the batch. An HTTP error of a later message
-// becomes the response to that message, because the caller must read the responses to the messages before it.
+// serveBatch serves several messages. An HTTP error of the first is the response to the batch. An
+// HTTP error of a later message becomes the response to that message, because the caller must read
+// the responses to the messages before it.
 func (s *Server) serveBatch(r *http.Request, call api.Call, batch []json.RawMessage) api.Response {
 	out := api.Response{Status: http.StatusAccepted}
 	var responses []json.RawMessage
@@ -124,7 +127,8 @@ func (s *Server) serveBatch(r *http.Request, call api.Call, batch []json.RawMess
 	return out
 }
 
-// parse parses one message. A message with repeated members is refused: a filter in front of the server may read another one of them.
+// parse parses one message. A message with repeated members is refused: a filter in front of the
+// server may read another one of them.
 func parse(text json.RawMessage) message {
 	var version string
 	var m message
@@ -172,7 +176,8 @@ func parse(text json.RawMessage) message {
 // wholeNumber is the syntax of a number without fraction and exponent.
 var wholeNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 
-// members returns the members of an object, nil for any other value, and the name of one that is repeated.
+// members returns the members of an object, nil for any other value, and the name of one that is
+// repeated.
 func members(text json.RawMessage) (fields map[string]json.RawMessage, repeated string) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if token, err := d.Token(); err != nil || token != json.Delim('{') {
@@ -194,7 +199,8 @@ func members(text json.RawMessage) (fields map[string]json.RawMessage, repeated 
 	return fields, repeated
 }
 
-// withoutArguments moves the arguments of a tools/call from its params to the message. It returns the name of a repeated member.
+// withoutArguments moves the arguments of a tools/call from its params to the message. It returns
+// the name of a repeated member.
 func (m *message) withoutArguments(params json.RawMessage) (rest json.RawMessage, repeated string) {
 	fields, repeated := members(params)
 	if m.Method != callTool || fields["arguments"] == nil {
@@ -205,8 +211,9 @@ func (m *message) withoutArguments(params json.RawMessage) (rest json.RawMessage
 	return encode(fields), repeated
 }
 
-// parseID parses an id. It returns an empty id for one that is neither a string nor a whole number, or too long. sent is set when the
-// SDK would change the id: a large number, or half of a surrogate pair.
+// parseID parses an id. It returns an empty id for one that is neither a string nor a whole number,
+// or too long. sent is set when the SDK would change the id: a large number, or half of a surrogate
+// pair.
 func parseID(raw json.RawMessage) (id jsonrpc.ID, sent json.RawMessage) {
 	var value any
 	if len(raw) > idBytesMax || json.Unmarshal(raw, &value) != nil {

@@ -21,7 +21,8 @@ const (
 // newMeta is the _meta of a request of revision 2026-07-28.
 const newMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 
-// Ensure a wrong body or message is a JSON-RPC error with the right code, status and id, and counts as one read.
+// Ensure a wrong body or message is a JSON-RPC error with the right code, status and id, and counts
+// as one read.
 func TestBadFrames(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat("[", 5000) + strings.Repeat("]", 5000)
@@ -102,7 +103,8 @@ func TestBadFrames(t *testing.T) {
 	}
 }
 
-// Ensure an id is returned as it was sent, also a whole number that a float64 or an int64 cannot represent.
+// Ensure an id is returned as it was sent, also a whole number that a float64 or an int64 cannot
+// represent.
 func TestIDs(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -222,8 +224,8 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// Ensure a message with a repeated member is refused, because a filter in front of the server may read another one of them, and calls no
-// tool. A repeated argument is an error of the tool.
+// Ensure a message with a repeated member is refused, because a filter in front of the server may
+// read another one of them, and calls no tool. A repeated argument is an error of the tool.
 func TestRepeatedNames(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -254,7 +256,8 @@ func TestRepeatedNames(t *testing.T) {
 	}
 }
 
-// Ensure arguments that are nested too deep are an error of the tool, as a body is over HTTP, however deep they are.
+// Ensure arguments that are nested too deep are an error of the tool, as a body is over HTTP,
+// however deep they are.
 func TestDeepArguments(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -270,8 +273,8 @@ func TestDeepArguments(t *testing.T) {
 	}
 }
 
-// Ensure a result that does not fit beside the others of its batch is an error of that message alone. The error of a write says that it
-// was done.
+// Ensure a result that does not fit beside the others of its batch is an error of that message
+// alone. The error of a write says that it was done.
 func TestLargeBatch(t *testing.T) {
 	t.Parallel()
 	s := start(t)

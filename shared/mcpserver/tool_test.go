@@ -69,8 +69,8 @@ type left struct {
 
 func (l left) HasMore() bool { return l.Count > 0 }
 
-// Ensure a result of which something remains says so in _meta and as text, and one that is whole has no text about it; and that
-// over HTTP the header says the same.
+// Ensure a result of which something remains says so in _meta and as text, and one that is whole
+// has no text about it; and that over HTTP the header says the same.
 func TestPartial(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -98,8 +98,8 @@ func TestPartial(t *testing.T) {
 	}
 }
 
-// Ensure an empty list that its arguments caused says why beside the JSON: in the words of the operation, else by naming the
-// filters. A failure to find out is an error of the call.
+// Ensure an empty list that its arguments caused says why beside the JSON: in the words of the
+// operation, else by naming the filters. A failure to find out is an error of the call.
 func TestWhyAListIsEmpty(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -129,7 +129,8 @@ func TestWhyAListIsEmpty(t *testing.T) {
 	}
 }
 
-// Ensure a tool's result, also an error, has a resultType from revision 2026-07-28 on, and none before.
+// Ensure a tool's result, also an error, has a resultType from revision 2026-07-28 on, and none
+// before.
 func TestResultType(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -145,7 +146,8 @@ func TestResultType(t *testing.T) {
 	}
 }
 
-// Ensure an error has the envelope as text and no structured content, and that a fault of the service says how long to wait.
+// Ensure an error has the envelope as text and no structured content, and that a fault of the
+// service says how long to wait.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for arguments, want := range map[string]string{
@@ -176,7 +178,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Ensure an error names arguments and no places of an HTTP request, says which argument was meant, and which tool lists the ids.
+// Ensure an error names arguments and no places of an HTTP request, says which argument was meant,
+// and which tool lists the ids.
 func TestErrorsNameArguments(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -207,7 +210,8 @@ func TestErrorsNameArguments(t *testing.T) {
 	}
 }
 
-// Ensure numbers and booleans are accepted as their plain text, and a boolean for the word of a closed list, in nested values, too.
+// Ensure numbers and booleans are accepted as their plain text, and a boolean for the word of a
+// closed list, in nested values, too.
 func TestPlainTexts(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -241,7 +245,8 @@ func (p panicOnce) Handle(context.Context, slog.Record) error {
 	return nil
 }
 
-// Ensure a panic on the SDK's goroutine that the pipeline does not recover is a 500 and does not end the process.
+// Ensure a panic on the SDK's goroutine that the pipeline does not recover is a 500 and does not
+// end the process.
 func TestPanicInTheSDK(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{ping, frame("tools/list", ""), call("get_item", `{"itemId":"itm_1"}`)} {
@@ -356,7 +361,8 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// Ensure the server negotiates every revision, with tools as the only capability and without a session.
+// Ensure the server negotiates every revision, with tools as the only capability and without a
+// session.
 func TestRevisions(t *testing.T) {
 	t.Parallel()
 	versions := mcp.SupportedProtocolVersions()

@@ -1,5 +1,5 @@
-// Package parallel makes calls at the same time, so that together they take one round trip. A panic in one of them becomes
-// its error.
+// Package parallel makes calls at the same time, so that together they take one round trip. A panic
+// in one of them becomes its error.
 package parallel
 
 import (
@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 )
 
-// Both makes two calls in parallel, so that they take one round trip. It returns their errors, the first call's first.
-// Both are always called.
+// Both makes two calls in parallel, so that they take one round trip. It returns their errors, the
+// first call's first. Both are always called.
 func Both(a, b func() error) error {
 	return Do(2, 2, func(n int) error {
 		if n == 0 {
@@ -21,16 +21,17 @@ func Both(a, b func() error) error {
 	})
 }
 
-// Recover, deferred, turns a panic into the error of its function, with the stack for the log. A panic on a goroutine
-// would otherwise end the process and every other request.
+// Recover, deferred, turns a panic into the error of its function, with the stack for the log. A
+// panic on a goroutine would otherwise end the process and every other request.
 func Recover(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 	}
 }
 
-// Do calls call for 0 to n-1, at most width at once, and returns their errors in order. After a failure it starts
-// no other call and waits for those that run. It always starts the first width calls.
+// Do calls call for 0 to n-1, at most width at once, and returns their errors in order. After a
+// failure it starts no other call and waits for those that run. It always starts the first width
+// calls.
 func Do(n, width int, call func(n int) error) error {
 	errs := make([]error, n)
 	slots := make(chan struct{}, width)

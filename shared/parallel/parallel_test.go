@@ -23,7 +23,8 @@ func TestPanics(t *testing.T) {
 	}
 }
 
-// Ensure no call is started after a failure, apart from the first ones, and every failure is returned.
+// Ensure no call is started after a failure, apart from the first ones, and every failure is
+// returned.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")

@@ -1,8 +1,9 @@
-// Package record stores the records of one kind in the table. It is what the stores of the areas have in common: a kind is
-// declared once (Kind), beside the struct of its records, and Store has its operations, its import and its export.
+// Package record stores the records of one kind in the table. It is what the stores of the areas
+// have in common: a kind is declared once (Kind), beside the struct of its records, and Store has
+// its operations, its import and its export.
 //
-// An area embeds a Store in a type of its own to replace a method. Rules about the content of a record are not the concern
-// of this package; see schema.Body.
+// An area embeds a Store in a type of its own to replace a method. Rules about the content of a
+// record are not the concern of this package; see schema.Body.
 package record
 
 import (
@@ -17,8 +18,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// Kind says where the records of a kind are stored. T is the struct of a record. It has the fields ID and CompanyID, which
-// are strings, and CreatedAt and UpdatedAt, which are pointers to strings.
+// Kind says where the records of a kind are stored. T is the struct of a record. It has the fields
+// ID and CompanyID, which are strings, and CreatedAt and UpdatedAt, which are pointers to strings.
 type Kind[T any] struct {
 	Name       string // in the lines of an import: brand-goal
 	Plural     string // in messages: brand goals
@@ -82,7 +83,8 @@ func (k Kind[T]) In(t *table.Client) Store[T] {
 	return Store[T]{k, t}
 }
 
-// Page returns a page of a company's records, sorted by Order. It reads all of them, so the kind must be bounded.
+// Page returns a page of a company's records, sorted by Order. It reads all of them, so the kind
+// must be bounded.
 func (s Store[T]) Page(ctx context.Context, companyID, after string, limit int) (table.Page[T], error) {
 	all, err := table.Whole[T](ctx, s.table, s.Collection(companyID))
 	return table.PageOf(all, s.position, after, limit), err
@@ -100,8 +102,8 @@ func (s Store[T]) Get(ctx context.Context, companyID, id string) (T, error) {
 	return table.Get[T](ctx, s.table, s.Key(companyID, id))
 }
 
-// Insert stores a new record and returns it with its id, company and times. Returns fault.Conflict when the company has
-// Limit records.
+// Insert stores a new record and returns it with its id, company and times. Returns fault.Conflict
+// when the company has Limit records.
 func (s Store[T]) Insert(ctx context.Context, companyID string, r T) (T, error) {
 	if s.Limit > 0 {
 		if err := table.Room(ctx, s.table, s.Collection(companyID), s.Limit, s.Plural); err != nil {
@@ -133,8 +135,9 @@ func (s Store[T]) Remove(ctx context.Context, companyID, id string, check func(T
 	return err
 }
 
-// Transfer returns the type of record for imports and exports. An import keeps the rules of a create, checks the tag format also of
-// fields that no request sets, and stores a record as it is given, under its id.
+// Transfer returns the type of record for imports and exports. An import keeps the rules of a
+// create, checks the tag format also of fields that no request sets, and stores a record as it is
+// given, under its id.
 func (s Store[T]) Transfer() transfer.Type {
 	owner := func(r *T) *string {
 		return reflect.ValueOf(r).Elem().FieldByName("CompanyID").Addr().Interface().(*string)

@@ -98,7 +98,8 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// Ensure a page has the records in their order, or by id without one, and that a company creates no more than the limit.
+// Ensure a page has the records in their order, or by id without one, and that a company creates no
+// more than the limit.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	s, ctx := start(t), t.Context()
@@ -137,8 +138,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// Ensure an export and an import move records as they are, that an import keeps the rules of a create and the formats of fields
-// that no request sets, and that it may bring more than the limit.
+// Ensure an export and an import move records as they are, that an import keeps the rules of a
+// create and the formats of fields that no request sets, and that it may bring more than the limit.
 func TestTransfer(t *testing.T) {
 	t.Parallel()
 	s, ctx := start(t), t.Context()

@@ -1,6 +1,8 @@
-// Package resource declares the operations of a kind of record that is created, listed, read, updated and deleted and no more. The
-// tags of the record say what requests may set (schema.Body), and its kind says where the operations are (record.Kind). What an area
-// says is the id of each operation and its description. An operation that differs is declared with api.Define, like any other.
+// Package resource declares the operations of a kind of record that is created, listed, read,
+// updated and deleted and no more. The tags of the record say what requests may set (schema.Body),
+// and its kind says where the operations are (record.Kind). What an area says is the id of each
+// operation and its description. An operation that differs is declared with api.Define, like any
+// other.
 package resource
 
 import (
@@ -25,11 +27,13 @@ type Store[T any] interface {
 	Insert(ctx context.Context, companyID string, r T) (T, error)
 	// Modify changes a record by compare-and-set. Returns fault.ErrNotFound if there is none.
 	Modify(ctx context.Context, companyID, id string, change func(*T) error) (T, error)
-	// Remove deletes a record unless check returns an error. Returns fault.ErrNotFound if there is none.
+	// Remove deletes a record unless check returns an error. Returns fault.ErrNotFound if there is
+	// none.
 	Remove(ctx context.Context, companyID, id string, check func(T) error) error
 }
 
-// Operations declares the operations of a kind. Paths, methods, scopes, effects and errors follow from it.
+// Operations declares the operations of a kind. Paths, methods, scopes, effects and errors follow
+// from it.
 type Operations[T any] struct {
 	kind record.Kind[T]
 	of   func(parentID string) Store[T]
@@ -40,13 +44,15 @@ func Of[T any](kind record.Kind[T], s Store[T]) Operations[T] {
 	return Operations[T]{kind, func(string) Store[T] { return s }}
 }
 
-// Under returns the operations of a kind whose records belong to another record, its parent. of returns the records of a parent. The
-// store must check that the parent exists and that a record is of this parent: both are fault.ErrNotFound.
+// Under returns the operations of a kind whose records belong to another record, its parent. of
+// returns the records of a parent. The store must check that the parent exists and that a record is
+// of this parent: both are fault.ErrNotFound.
 func Under[T any](kind record.Kind[T], of func(parentID string) Store[T]) Operations[T] {
 	return Operations[T]{kind, of}
 }
 
-// The arguments of the paths, which package api names. An operation without a parent has no ParentID.
+// The arguments of the paths, which package api names. An operation without a parent has no
+// ParentID.
 type (
 	ofParent struct {
 		ParentID string `path:"{parentId}"`
@@ -96,7 +102,8 @@ func (o Operations[T]) Page(id, summary, description string) api.Operation {
 	return list[pageInput](o, id, summary, description)
 }
 
-// ShortPage lists the records, 25 to a page unless the caller wants up to 100. It is for large records.
+// ShortPage lists the records, 25 to a page unless the caller wants up to 100. It is for large
+// records.
 func (o Operations[T]) ShortPage(id, summary, description string) api.Operation {
 	return list[shortPageInput](o, id, summary, description)
 }

@@ -53,7 +53,8 @@ var desks = record.Kind[desk]{
 	Name: "desk", Plural: "desks", Prefix: "dsk", Path: "context/rooms/{roomId}/desks", Parameter: "deskId", SortPrefix: "desk",
 }
 
-// deskStore stores the desks of a room. Their ids begin in the table with that of the room, so no other room has them.
+// deskStore stores the desks of a room. Their ids begin in the table with that of the room, so no
+// other room has them.
 type deskStore struct {
 	roomID string
 	rooms  record.Store[room]
@@ -142,7 +143,8 @@ func TestDeclarations(t *testing.T) {
 	}
 }
 
-// Ensure the five operations of a kind work over HTTP and MCP: defaults, null, absent properties, rules, conditions and the limit.
+// Ensure the five operations of a kind work over HTTP and MCP: defaults, null, absent properties,
+// rules, conditions and the limit.
 func TestOperations(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, operations)
@@ -188,7 +190,8 @@ func start(t *testing.T) *apitest.Service {
 	return apitest.New(t, operations)
 }
 
-// Ensure each operation of a kind with a parent passes on the parent of the path: another one has no such record.
+// Ensure each operation of a kind with a parent passes on the parent of the path: another one has
+// no such record.
 func TestParent(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -218,7 +221,8 @@ func TestParent(t *testing.T) {
 	})
 }
 
-// Ensure a kind whose area has no scopes, and an id that is no verb and noun, fail when the program starts.
+// Ensure a kind whose area has no scopes, and an id that is no verb and noun, fail when the program
+// starts.
 func TestInvalidKinds(t *testing.T) {
 	t.Parallel()
 	unknown := rooms

@@ -28,7 +28,8 @@ func (a argument) asText() (string, bool) {
 	return s, ok
 }
 
-// filterText returns the value in the form in which a cursor is bound to it. It is the same for HTTP and for a tool.
+// filterText returns the value in the form in which a cursor is bound to it. It is the same for
+// HTTP and for a tool.
 func (a argument) filterText() string {
 	if a.raw {
 		return a.text
@@ -36,7 +37,8 @@ func (a argument) filterText() string {
 	return fmt.Sprint(a.json)
 }
 
-// numberForm is the syntax of a JSON number, also for numbers in a query. wholeForm is the syntax of a whole number in a query.
+// numberForm is the syntax of a JSON number, also for numbers in a query. wholeForm is the syntax
+// of a whole number in a query.
 var (
 	numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 	wholeForm  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
@@ -59,8 +61,9 @@ func (a argument) asInteger() (int64, bool) {
 	return n, err == nil && -SafeInteger <= n && n <= SafeInteger
 }
 
-// plain returns a whole number without fraction and exponent. It returns "" for a number that is not whole or has more digits
-// than an int64. It never expands a large exponent, as in 1e-999999999.
+// plain returns a whole number without fraction and exponent. It returns "" for a number that is
+// not whole or has more digits than an int64. It never expands a large exponent, as in
+// 1e-999999999.
 func plain(number string) string {
 	number, negative := strings.CutPrefix(number, "-")
 	digits, exponentText := number, "0"
@@ -84,8 +87,9 @@ func plain(number string) string {
 	return significant + strings.Repeat("0", zeros)
 }
 
-// asNumber returns a number, and its problem when DynamoDB cannot store it. ok reports whether it is a number at all. -0 becomes 0:
-// DynamoDB has no -0, so a record would have another entity tag once it is read.
+// asNumber returns a number, and its problem when DynamoDB cannot store it. ok reports whether it
+// is a number at all. -0 becomes 0: DynamoDB has no -0, so a record would have another entity tag
+// once it is read.
 func (a argument) asNumber() (n float64, problem string, ok bool) {
 	text := a.text
 	if !a.raw {

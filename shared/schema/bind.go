@@ -13,8 +13,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Binder fills one input from the arguments of a call and collects all problems. Bind returns that of an HTTP request, BindFlat
-// that of a tool.
+// Binder fills one input from the arguments of a call and collects all problems. Bind returns that
+// of an HTTP request, BindFlat that of a tool.
 type Binder struct {
 	Input    reflect.Value // the struct; invalid when there are Problems, or Missing or TooLarge is true
 	Problems []string      // each begins with the path of a field
@@ -35,8 +35,9 @@ func (b *Binder) Problem(path, format string, args ...any) {
 	b.Problems = note(b.Problems, path, fmt.Sprintf(format, args...))
 }
 
-// Names from the request are truncated and the list of problems is limited, so that no response is much larger than its
-// request. A full batch of 500 points with every field invalid stays below the limit.
+// Names from the request are truncated and the list of problems is limited, so that no response is
+// much larger than its request. A full batch of 500 points with every field invalid stays below the
+// limit.
 const (
 	problemsMax = 5000
 	pathBytes   = 200
@@ -93,7 +94,8 @@ func (b *Binder) set(f *Field, a argument, present bool) {
 // absent reports whether an argument is a null that is the same as leaving it out.
 func (f *Field) absent(a argument) bool { return a.isNull() && f.Null == NullAbsent }
 
-// orDefault returns the value to assign: the argument, or the default when it is left out. ok is false when there is neither.
+// orDefault returns the value to assign: the argument, or the default when it is left out. ok is
+// false when there is neither.
 func (b *Binder) orDefault(f *Field, path string, a argument, present bool) (value argument, ok bool) {
 	switch {
 	case present && !f.absent(a):
@@ -249,7 +251,8 @@ func (b *Binder) assignMap(f *Field, path string, target reflect.Value, o Object
 	target.Set(values)
 }
 
-// unknown adds a problem for every property that the operation does not have. It suggests the nearest name.
+// unknown adds a problem for every property that the operation does not have. It suggests the
+// nearest name.
 func (b *Binder) unknown(fields []Field, in Place, path string, o Object) {
 	var names []string
 	for _, f := range fields {
@@ -282,7 +285,8 @@ func (b *Binder) checkText(f *Field, path, s string) {
 	}
 }
 
-// formProblem returns the problem of a text with the field's reference, pattern or format, "" when it is valid.
+// formProblem returns the problem of a text with the field's reference, pattern or format, "" when
+// it is valid.
 func (f *Field) formProblem(s string) string {
 	switch {
 	case f.Ref != "" && !id.Valid(f.Ref, s):

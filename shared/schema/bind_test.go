@@ -72,7 +72,8 @@ func bindShapes(text string) (shapes, []string) {
 	return b.Input.Interface().(shapes), problems
 }
 
-// Ensure a body is checked against every constraint of the tags, and each problem begins with the path of its field.
+// Ensure a body is checked against every constraint of the tags, and each problem begins with the
+// path of its field.
 func TestBodyProblems(t *testing.T) {
 	point := func(rest string) string {
 		return `{"points":[{"key":"a","ts":"2026-08-11T00:00:00Z","value":1` + rest + `}]}`
@@ -218,7 +219,8 @@ func TestBodyProblems(t *testing.T) {
 	}
 }
 
-// Ensure accepted values are bound unchanged, with the defaults of nested objects; a time is bound in UTC and -0 as 0.
+// Ensure accepted values are bound unchanged, with the defaults of nested objects; a time is bound
+// in UTC and -0 as 0.
 func TestBodyValues(t *testing.T) {
 	in, problems := bindShapes(`{"whole":-500e-2,"at":"2026-08-11T09:30:00.5+02:00","tags":[],"dims":{"a":"\u0001"},"number":-0.0,"name":"\ud83d\ude00\\u","points":[{"key":"a.b","ts":"2026-08-11T00:00:00Z","value":1,"dims":{}},{"key":"b","ts":"2026-08-11T00:00:00Z","value":2,"grain":"green"}]}`)
 	if problems != nil {
@@ -304,7 +306,8 @@ func TestTextProblems(t *testing.T) {
 	}
 }
 
-// Ensure an invalid id in the path is reported as missing, so that it never becomes part of a table key.
+// Ensure an invalid id in the path is reported as missing, so that it never becomes part of a table
+// key.
 func TestPathIDs(t *testing.T) {
 	field := schema.Fields(reflect.TypeFor[texts]())[0]
 	for text, missing := range map[string]bool{
@@ -318,7 +321,8 @@ func TestPathIDs(t *testing.T) {
 	}
 }
 
-// Ensure required arguments, defaults and filters. Filters are the values of path and query except limit and cursor.
+// Ensure required arguments, defaults and filters. Filters are the values of path and query except
+// limit and cursor.
 func TestAbsentAndFilters(t *testing.T) {
 	fields := schema.Fields(reflect.TypeFor[texts]())
 	b := schema.Bind(reflect.TypeFor[texts](), fields, schema.Source{Path: map[string]string{fields[0].Name: "itm_1"}})
@@ -340,7 +344,8 @@ func TestAbsentAndFilters(t *testing.T) {
 	}
 }
 
-// Ensure the list of problems is not much larger than the request: names are truncated and the number is limited.
+// Ensure the list of problems is not much larger than the request: names are truncated and the
+// number is limited.
 func TestProblemsAreBounded(t *testing.T) {
 	var many strings.Builder
 	for i := range 20000 {

@@ -8,16 +8,18 @@ import (
 	"strings"
 )
 
-// Body is the part of an input that is a record of type T. Embed it with the tag body:"create" or body:"update"; package api does.
-// The tag set of a field of T says that requests set the field, and the tags of Field say which values they accept:
+// Body is the part of an input that is a record of type T. Embed it with the tag body:"create" or
+// body:"update"; package api does. The tag set of a field of T says that requests set the field,
+// and the tags of Field say which values they accept:
 //
 //	set:"required"  a create must have it; null does not clear it
 //	set:"optional"  a create may leave it out; null clears it
 //	set:"filled"    a create may leave it out, and the operation fills it; null does not clear it
 //	default         a create may leave it out, and the field has this value then; null does not clear it
 //
-// Options follow in the tag set, after commas: create or update when only such an operation sets the field, and first when the
-// field comes before the others in descriptions. Fields with neither tag are set by the service alone.
+// Options follow in the tag set, after commas: create or update when only such an operation sets
+// the field, and first when the field comes before the others in descriptions. Fields with neither
+// tag are set by the service alone.
 //
 // A tag that does not exist panics, so that no field becomes read-only by a misspelled one.
 type Body[T any] struct {
@@ -26,19 +28,22 @@ type Body[T any] struct {
 	sent []*Field
 }
 
-// Ruled is a record with rules that concern several fields. Problems returns a message for each problem, which begins with the path
-// of a property in the request (`body.endsAt: …`). It is called for a create with what the request has, valid or not, so it must not
-// repeat the problems of single fields. For an update it is called with the changed record. sent reports whether the request has
-// a property: a stored record may break a rule, because of an earlier import, and then its other properties can still be changed.
+// Ruled is a record with rules that concern several fields. Problems returns a message for each
+// problem, which begins with the path of a property in the request (`body.endsAt: …`). It is called
+// for a create with what the request has, valid or not, so it must not repeat the problems of
+// single fields. For an update it is called with the changed record. sent reports whether the
+// request has a property: a stored record may break a rule, because of an earlier import, and then
+// its other properties can still be changed.
 type Ruled interface {
 	Problems(sent func(property string) bool) []string
 }
 
-// Narrowed is the type of a text that may have more values in a record than requests may send. Accepts returns the zero value of the
-// closed list of requests.
+// Narrowed is the type of a text that may have more values in a record than requests may send.
+// Accepts returns the zero value of the closed list of requests.
 type Narrowed interface{ Accepts() Enum }
 
-// Sent reports whether the request has a property. A null that is the same as leaving it out does not count.
+// Sent reports whether the request has a property. A null that is the same as leaving it out does
+// not count.
 func (b *Body[T]) Sent(property string) bool {
 	return slices.ContainsFunc(b.sent, func(f *Field) bool { return f.Name == property })
 }
@@ -92,12 +97,12 @@ const (
 	ofUpdate = "update"
 )
 
-// replaces is the end of the description of a list in an update. For a tool that has said with its create what the list is, it is all
-// of it, unless the field has the tag tool.
+// replaces is the end of the description of a list in an update. For a tool that has said with its
+// create what the list is, it is all of it, unless the field has the tag tool.
 const replaces = "replaces the list"
 
-// bodyFields returns the fields of a record that a create or an update may set. at is the index of the Body in the input. It panics on an
-// invalid record.
+// bodyFields returns the fields of a record that a create or an update may set. at is the index of
+// the Body in the input. It panics on an invalid record.
 func bodyFields(record reflect.Type, operation string, at []int) []Field {
 	if operation != ofCreate && operation != ofUpdate {
 		panic(fmt.Sprintf("schema: the body of %s is neither of a create nor of an update", record))
@@ -133,7 +138,8 @@ func bodyFields(record reflect.Type, operation string, at []int) []Field {
 	return out
 }
 
-// eachField calls visit with each field of a record, those of embedded structs included, with its index in the record.
+// eachField calls visit with each field of a record, those of embedded structs included, with its
+// index in the record.
 func eachField(t reflect.Type, at []int, visit func(reflect.StructField)) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -159,7 +165,8 @@ type setting struct {
 
 func (s setting) settable() bool { return s.how != "" || s.defaulted }
 
-// settingOf returns the setting of a field. It panics on one that says too much, or what does not exist.
+// settingOf returns the setting of a field. It panics on one that says too much, or what does not
+// exist.
 func settingOf(record reflect.Type, s reflect.StructField) (out setting) {
 	refuse := func(why string) { panic(fmt.Sprintf("schema: %s.%s: %s", record, s.Name, why)) }
 	out.defaulted = s.Tag.Get("default") != ""
@@ -210,7 +217,8 @@ var tags = []string{
 	"required", "null",
 }
 
-// checkTags panics on a tag with an unknown key, which would have no effect, and on one that is not of the conventional form.
+// checkTags panics on a tag with an unknown key, which would have no effect, and on one that is not
+// of the conventional form.
 func checkTags(t reflect.Type, s reflect.StructField) {
 	for rest := string(s.Tag); rest != ""; {
 		key, after, found := strings.Cut(strings.TrimLeft(rest, " "), ":")

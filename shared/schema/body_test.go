@@ -61,8 +61,8 @@ func described(fields []schema.Field) (out []string) {
 	return out
 }
 
-// Ensure the tags of a record say what a create and an update accept: which fields and in which order, what is required, defaults, the
-// meaning of null and the values of closed lists.
+// Ensure the tags of a record say what a create and an update accept: which fields and in which
+// order, what is required, defaults, the meaning of null and the values of closed lists.
 func TestBodyFields(t *testing.T) {
 	t.Parallel()
 	create := schema.Fields(reflect.TypeFor[createLamp]())
@@ -112,7 +112,8 @@ func bindRecord[In any](t *testing.T, post bool, text string) (in In, problems [
 	return b.Input.Interface().(In), b.Problems
 }
 
-// Ensure an update assigns exactly what was sent: null clears, and what is left out keeps its value.
+// Ensure an update assigns exactly what was sent: null clears, and what is left out keeps its
+// value.
 func TestBodyApply(t *testing.T) {
 	t.Parallel()
 	in, problems := bindRecord[updateLamp](t, false, `{"lampId":"lmp_1","name":"B","note":null,"shades":["red"],"slug":"b"}`)
@@ -136,7 +137,8 @@ func TestBodyApply(t *testing.T) {
 	}
 }
 
-// Ensure a create has its defaults, which count as not sent, and that null is the same as leaving a property out.
+// Ensure a create has its defaults, which count as not sent, and that null is the same as leaving a
+// property out.
 func TestBodyCreate(t *testing.T) {
 	t.Parallel()
 	in, problems := bindRecord[createLamp](t, true, `{"name":"A","colour":null,"note":null,"until":2}`)
@@ -150,7 +152,8 @@ func TestBodyCreate(t *testing.T) {
 	}
 }
 
-// Ensure values that the tags do not allow are problems, those of fields that only the service or the other operation sets included.
+// Ensure values that the tags do not allow are problems, those of fields that only the service or
+// the other operation sets included.
 func TestBodyRefuses(t *testing.T) {
 	t.Parallel()
 	_, create := bindRecord[createLamp](t, true, `{"shades":["mauve"],"slug":"A b","checked":true,"seenAt":"2026-01-01T00:00:00Z","colour":"blue"}`)
@@ -175,7 +178,8 @@ func TestBodyRefuses(t *testing.T) {
 	}
 }
 
-// Ensure the rules of a record see which properties a request has, so that a stored record which breaks one can be changed otherwise.
+// Ensure the rules of a record see which properties a request has, so that a stored record which
+// breaks one can be changed otherwise.
 func TestBodyRules(t *testing.T) {
 	t.Parallel()
 	stored := lamp{From: new(5.0), Until: new(1.0)}
@@ -189,7 +193,8 @@ func TestBodyRules(t *testing.T) {
 	}
 }
 
-// Ensure an imported record keeps the rules of the body, and that its other fields are only those of the record.
+// Ensure an imported record keeps the rules of the body, and that its other fields are only those
+// of the record.
 func TestBodyOfRecord(t *testing.T) {
 	t.Parallel()
 	rules := schema.NewRules(reflect.TypeFor[lamp](), reflect.TypeFor[createLamp]())

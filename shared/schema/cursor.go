@@ -8,12 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// positionBytes bounds a position, which is a sort key or the end of one. DynamoDB accepts at most 1,024 bytes, and its error
-// for a longer key would become an internal error.
+// positionBytes bounds a position, which is a sort key or the end of one. DynamoDB accepts at most
+// 1,024 bytes, and its error for a longer key would become an internal error.
 const positionBytes = 900
 
-// CursorScope is the list for which a cursor is valid: the operation and the values of its filters and path parameters.
-// It does not contain the company: the partition comes from the key, so a forged cursor cannot access another company.
+// CursorScope is the list for which a cursor is valid: the operation and the values of its filters
+// and path parameters. It does not contain the company: the partition comes from the key, so a
+// forged cursor cannot access another company.
 type CursorScope struct {
 	Operation string
 	Filters   []string
@@ -34,7 +35,8 @@ func (c CursorScope) Encode(position string) string {
 	return base64.RawURLEncoding.EncodeToString(append(c.digest(position), position...))
 }
 
-// decode returns the position of a cursor. ok is false for a cursor of another list or other filters, and for any other text.
+// decode returns the position of a cursor. ok is false for a cursor of another list or other
+// filters, and for any other text.
 func (c CursorScope) decode(cursor string) (position string, ok bool) {
 	text, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil || len(text) <= digestBytes || len(text) > digestBytes+positionBytes || !utf8.Valid(text[digestBytes:]) {

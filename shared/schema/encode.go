@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 )
 
-// Encode returns v as JSON. Unlike json.Marshal it does not escape <, > and &, because a response is not part of a web page.
+// Encode returns v as JSON. Unlike json.Marshal it does not escape <, > and &, because a response
+// is not part of a web page.
 func Encode(v any) ([]byte, error) {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)

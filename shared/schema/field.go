@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/id"
 )
 
-// Place is the location of an argument in an HTTP request. The arguments of a tool are one flat object, so the names of an
-// operation's arguments are unique over all locations.
+// Place is the location of an argument in an HTTP request. The arguments of a tool are one flat
+// object, so the names of an operation's arguments are unique over all locations.
 type Place string
 
 // The locations, as messages name them.
@@ -27,7 +27,8 @@ const (
 // Kind is the JSON type of a field.
 type Kind string
 
-// The kinds that inputs have. An array is of strings or of objects, an object is a flat map of strings.
+// The kinds that inputs have. An array is of strings or of objects, an object is a flat map of
+// strings.
 const (
 	String  Kind = "string"
 	Integer Kind = "integer"
@@ -52,8 +53,9 @@ const (
 //	required                   "true" for a required array
 //	null                       "never" for an optional property that must not be null in a POST either
 //
-// A field is required unless it is a pointer, a slice, a map, a Clearable or a header, or has a default. A type with a Values method is a
-// closed list. Every field is validated before the function of an operation runs, and all problems are reported.
+// A field is required unless it is a pointer, a slice, a map, a Clearable or a header, or has a
+// default. A type with a Values method is a closed list. Every field is validated before the
+// function of an operation runs, and all problems are reported.
 type Field struct {
 	Name     string
 	In       Place
@@ -81,8 +83,8 @@ type Field struct {
 // Enum is a string type with a closed list of values. Values works on the zero value.
 type Enum interface{ Values() []string }
 
-// Cursor is the position at which a list continues. Package api replaces the opaque text that a caller sends with the position
-// that the list returned.
+// Cursor is the position at which a list continues. Package api replaces the opaque text that a
+// caller sends with the position that the list returned.
 type Cursor string
 
 // CursorChars bounds a cursor: a position is a sort key, which DynamoDB bounds at 1,024 bytes.
@@ -94,8 +96,9 @@ const SafeInteger = 1<<53 - 1
 // Of returns the settable value of the field in an input.
 func (f *Field) Of(input reflect.Value) reflect.Value { return input.FieldByIndex(f.index) }
 
-// Fields returns the fields of an input struct. It panics on a struct that is not a valid input. In an input with a Body, the
-// properties of the body come after the other arguments, wherever it is embedded.
+// Fields returns the fields of an input struct. It panics on a struct that is not a valid input. In
+// an input with a Body, the properties of the body come after the other arguments, wherever it is
+// embedded.
 func Fields(t reflect.Type) []Field {
 	out := appendFields(make([]Field, 0, t.NumField()), t, nil)
 	if slices.ContainsFunc(out, func(f Field) bool { return f.record != nil }) {
@@ -230,7 +233,8 @@ func (f *Field) describe(s reflect.StructField) {
 // idCharsMax bounds a reference in a request. No id is as long.
 const idCharsMax = 50
 
-// refer describes a reference to another record: its length is that of an id. The record need not exist.
+// refer describes a reference to another record: its length is that of an id. The record need not
+// exist.
 func (f *Field) refer(s reflect.StructField) {
 	f.Ref = s.Tag.Get("ref")
 	switch {

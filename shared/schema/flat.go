@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Argument returns the name of the field in the arguments of a tool, which are one flat object. The header If-Match becomes
-// ifMatch; other names stay as they are.
+// Argument returns the name of the field in the arguments of a tool, which are one flat object. The
+// header If-Match becomes ifMatch; other names stay as they are.
 func (f Field) Argument() string {
 	if f.In != InHeader {
 		return f.Name
@@ -18,7 +18,8 @@ func (f Field) Argument() string {
 	return strings.Join(words, "")
 }
 
-// Flat has the arguments of a tool: one object with everything that an HTTP request has in its path, query, headers and body.
+// Flat has the arguments of a tool: one object with everything that an HTTP request has in its
+// path, query, headers and body.
 type Flat struct {
 	Operation string   // for which a cursor is valid
 	Arguments Object   // nil with a problem: the text as a whole is invalid, and no field is bound
@@ -26,8 +27,9 @@ type Flat struct {
 	Also      []string // names of arguments that no field has and that are allowed
 }
 
-// BindFlat binds an input of type t with these fields to the arguments of a tool, and adds a problem for every argument without a
-// field. Models often write "5" for 5 and "true" for true, so both are accepted here.
+// BindFlat binds an input of type t with these fields to the arguments of a tool, and adds a
+// problem for every argument without a field. Models often write "5" for 5 and "true" for true, so
+// both are accepted here.
 func BindFlat(t reflect.Type, fields []Field, from Flat) *Binder {
 	b := newBinder(t)
 	b.plainText, b.Problems = true, slices.Clone(from.Problems)
@@ -66,8 +68,8 @@ func (b *Binder) flat(fields []Field, from Flat) {
 	}
 }
 
-// plainText returns the argument that was meant: the number or boolean whose text was sent, in the form that a query has, and the word
-// of a closed list for which a boolean was sent.
+// plainText returns the argument that was meant: the number or boolean whose text was sent, in the
+// form that a query has, and the word of a closed list for which a boolean was sent.
 func (f *Field) plainText(a argument) argument {
 	switch v := a.json.(type) {
 	case string:

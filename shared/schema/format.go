@@ -30,14 +30,16 @@ var formats = map[string]format{
 	"origin":    {checkOrigin, "", originForm.String()},
 }
 
-// FormatPattern returns the regular expression that is published for a name of the format tag, "" when there is none.
+// FormatPattern returns the regular expression that is published for a name of the format tag, ""
+// when there is none.
 func FormatPattern(name string) string { return formats[name].pattern }
 
-// CheckFormat returns the problem of a text with a name of the format tag, "" when it is valid. It is for records that do not come
-// in a request.
+// CheckFormat returns the problem of a text with a name of the format tag, "" when it is valid. It
+// is for records that do not come in a request.
 func CheckFormat(name, text string) (problem string) { return formats[name].check(text) }
 
-// patterns maps a name of the pattern tag to a regular expression. Each is valid in ECMA-262, too, as JSON Schema requires.
+// patterns maps a name of the pattern tag to a regular expression. Each is valid in ECMA-262, too,
+// as JSON Schema requires.
 var patterns = map[string]*regexp.Regexp{
 	"slug":      regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`),
 	"metricKey": regexp.MustCompile(`^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$`),
@@ -51,8 +53,8 @@ func Pattern(name string) *regexp.Regexp { return patterns[name] }
 // uriChars matches the characters of RFC 3986; url.Parse accepts more.
 var uriChars = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:([A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+$`)
 
-// checkWeb accepts the addresses of web pages and no other URI, so that a link to one never runs a script. A password in an address
-// would be shown to everybody who reads the record.
+// checkWeb accepts the addresses of web pages and no other URI, so that a link to one never runs a
+// script. A password in an address would be shown to everybody who reads the record.
 func checkWeb(s string) string {
 	u, err := url.Parse(s)
 	switch {
@@ -71,7 +73,8 @@ func checkWeb(s string) string {
 	return ""
 }
 
-// webHostForm matches the names of hosts. Web sites may have a _ in theirs, and a full stop at the end.
+// webHostForm matches the names of hosts. Web sites may have a _ in theirs, and a full stop at the
+// end.
 var webHostForm = regexp.MustCompile(`^([A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?(\.|$))+$`)
 
 const hostChars = 253
@@ -85,8 +88,8 @@ func isWebHost(u *url.URL) bool {
 	return len(strings.TrimSuffix(host, ".")) <= hostChars && webHostForm.MatchString(host)
 }
 
-// checkTimezone accepts the names of the IANA time zone database. time.LoadLocation would also accept Local and "", and needs the
-// zones themselves.
+// checkTimezone accepts the names of the IANA time zone database. time.LoadLocation would also
+// accept Local and "", and needs the zones themselves.
 func checkTimezone(s string) string {
 	if strings.ContainsAny(s, "\n\x00") || !strings.Contains(zones, "\n"+s+"\n") {
 		return "must be a name of the IANA time zone database, for example Europe/Berlin"
@@ -118,7 +121,8 @@ func checkHost(s string) string {
 	return ""
 }
 
-// originForm matches the origins of web pages as browsers send them, with a host name or an IPv4 address.
+// originForm matches the origins of web pages as browsers send them, with a host name or an IPv4
+// address.
 var originForm = regexp.MustCompile(`^https?://[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*` +
 	`(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?$`)
 

@@ -9,7 +9,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Ensure a time zone is a name of the IANA database, links included, and a language a code of ISO 639-1 that exists.
+// Ensure a time zone is a name of the IANA database, links included, and a language a code of ISO
+// 639-1 that exists.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	for format, texts := range map[string]map[string]bool{

@@ -23,9 +23,9 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// FuzzBind checks that binding accepts a body exactly when it is a JSON object without repeated names that is valid by the
-// published schema, except for the cases of excused. It binds the same values as encoding/json, times in
-// UTC. Every problem begins with a path.
+// FuzzBind checks that binding accepts a body exactly when it is a JSON object without repeated
+// names that is valid by the published schema, except for the cases of excused. It binds the same
+// values as encoding/json, times in UTC. Every problem begins with a path.
 func FuzzBind(f *testing.F) {
 	for _, body := range []string{
 		`{}`, `{"name":"ab","whole":5.0,"tags":["a"]}`, `{"points":[{"key":"a","ts":"2026-08-11T00:00:00Z","value":1,"dims":{"a":"b"}}]}`, `{"whole":1e-999999999}`,
@@ -85,8 +85,8 @@ func begins(problem string, roots ...string) bool {
 // astronomic matches a number with a huge exponent.
 var astronomic = regexp.MustCompile(`[eE][+-]?[0-9]{4,}`)
 
-// strictly parses a JSON value with encoding/json, and rejects what encoding/json accepts: invalid UTF-8, halves of surrogate
-// pairs and repeated names.
+// strictly parses a JSON value with encoding/json, and rejects what encoding/json accepts: invalid
+// UTF-8, halves of surrogate pairs and repeated names.
 func strictly(body string) (any, error) {
 	if !utf8.ValidString(body) || !json.Valid([]byte(body)) {
 		return nil, errors.New("not JSON")
@@ -144,9 +144,10 @@ var notOfRFC3986 = regexp.MustCompile(`[^!#-;=?-Z\[\]_a-z~]|%([^0-9A-Fa-f]|.[^0-
 // plainHost matches a host with a small port at most.
 var plainHost = regexp.MustCompile(`^([a-z0-9]{1,9}(\.[a-z0-9]{1,9}){0,9}|\[[:0-9a-f]+\])(:[1-9][0-9]{0,3})?$`)
 
-// excused reports whether a JSON Schema cannot describe a problem: a URI that is invalid by RFC 3986 or has nothing after its
-// scheme, an http address without a host or with one that is not plain, or with a user, a time outside the years 1 to 9999 in UTC, and a number that is not a float64 or that
-// DynamoDB cannot store.
+// excused reports whether a JSON Schema cannot describe a problem: a URI that is invalid by RFC
+// 3986 or has nothing after its scheme, an http address without a host or with one that is not
+// plain, or with a user, a time outside the years 1 to 9999 in UTC, and a number that is not a
+// float64 or that DynamoDB cannot store.
 func excused(value any, problem string) bool {
 	place, _, _ := strings.Cut(problem, ": ")
 	text := at(value, strings.Split(strings.TrimPrefix(place, "body."), "."))
@@ -225,7 +226,8 @@ type pageInput struct {
 
 var pageFields = schema.Fields(reflect.TypeFor[pageInput]())
 
-// page binds a call of a list as HTTP does and as a tool does, and checks that both give the same result.
+// page binds a call of a list as HTTP does and as a tool does, and checks that both give the same
+// result.
 func page(t *testing.T, operation, board, status, cursor string) (schema.Cursor, schema.CursorScope, []string) {
 	t.Helper()
 	values, query := map[string]string{"boardId": board, "status": status}, url.Values{"status": {status}}
@@ -254,8 +256,9 @@ func page(t *testing.T, operation, board, status, cursor string) (schema.Cursor,
 	return overHTTP.Input.Interface().(pageInput).Cursor, scope, overHTTP.Problems
 }
 
-// FuzzCursor checks that a list continues at the position of its cursor, over HTTP and as a tool. With another operation, board or
-// filter, and for any text that is not a cursor, there is one problem, which is about the cursor.
+// FuzzCursor checks that a list continues at the position of its cursor, over HTTP and as a tool.
+// With another operation, board or filter, and for any text that is not a cursor, there is one
+// problem, which is about the cursor.
 func FuzzCursor(f *testing.F) {
 	f.Add("list_items", "brd_1", "live", "list_posts", "brd_2", "draft", "here", "here")
 	f.Add("list_items", "brd_1", "", "list_items", "brd_1", "status=", "a\x00b", "")

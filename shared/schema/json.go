@@ -14,15 +14,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// encoding/json accepts what this API must reject: repeated keys (the last one wins), keys in another letter case, invalid UTF-8
-// and lone surrogates (both replaced), and null for an absent value. So this file reads a body into a tree, and the fields are
-// filled from the tree by their exact names.
+// encoding/json accepts what this API must reject: repeated keys (the last one wins), keys in
+// another letter case, invalid UTF-8 and lone surrogates (both replaced), and null for an absent
+// value. So this file reads a body into a tree, and the fields are filled from the tree by their
+// exact names.
 //
-// jsontext rejects invalid UTF-8 and lone surrogates by itself. It reports only the first repeated key, so this file looks for
-// them. The package becomes encoding/json/jsontext of the standard library; only this file imports it.
+// jsontext rejects invalid UTF-8 and lone surrogates by itself. It reports only the first repeated
+// key, so this file looks for them. The package becomes encoding/json/jsontext of the standard
+// library; only this file imports it.
 
-// Object is a JSON object in the order in which it was sent. Values are nil, bool, string, json.Number, []any, Object, or
-// json.RawMessage for a value that is not read into the tree.
+// Object is a JSON object in the order in which it was sent. Values are nil, bool, string,
+// json.Number, []any, Object, or json.RawMessage for a value that is not read into the tree.
 type Object []member
 
 type member struct {
@@ -40,16 +42,18 @@ func (o Object) Get(name string) (value any, ok bool) {
 	return nil, false
 }
 
-// ParseObject reads a JSON object. Problems begin with root. The object is nil when the text as a whole is invalid; then there is
-// one problem. Otherwise there is one problem for each repeated key and for each text with the character NUL.
+// ParseObject reads a JSON object. Problems begin with root. The object is nil when the text as a
+// whole is invalid; then there is one problem. Otherwise there is one problem for each repeated key
+// and for each text with the character NUL.
 func ParseObject(text []byte, root string) (Object, []string) {
 	o, problems, _ := ParseLarge(text, root, nil, len(text))
 	return o, problems
 }
 
-// ParseLarge is ParseObject for an object in which some properties may have megabytes. A tree of them would have twenty times as
-// much, so uncut names those that are not read into the tree: each is a json.RawMessage without insignificant space, nil for null.
-// A text with more than most bytes besides these values is too large, and the rest of it is not read.
+// ParseLarge is ParseObject for an object in which some properties may have megabytes. A tree of
+// them would have twenty times as much, so uncut names those that are not read into the tree: each
+// is a json.RawMessage without insignificant space, nil for null. A text with more than most bytes
+// besides these values is too large, and the rest of it is not read.
 func ParseLarge(text []byte, root string, uncut []string, most int) (o Object, problems []string, tooLarge bool) {
 	if TooDeep(text) {
 		return nil, []string{fmt.Sprintf("%s: is nested more than %d levels deep", root, LevelsMax)}, false
@@ -74,8 +78,9 @@ func ParseLarge(text []byte, root string, uncut []string, most int) (o Object, p
 	}
 }
 
-// LevelsMax is how deep objects and arrays may be nested in a body or in the arguments of a tool. Clients and the SDK of the Model
-// Context Protocol read about 1,000 levels, and the result of a tool adds some.
+// LevelsMax is how deep objects and arrays may be nested in a body or in the arguments of a tool.
+// Clients and the SDK of the Model Context Protocol read about 1,000 levels, and the result of a
+// tool adds some.
 const LevelsMax = 500
 
 // TooDeep reports whether a JSON text is nested deeper than LevelsMax.
@@ -119,13 +124,15 @@ func syntaxProblem(text []byte, err error) string {
 	return "is not valid JSON: " + strings.TrimPrefix(err.Error(), "jsontext: ")
 }
 
-// hasNUL is the problem of a text with the character NUL. It ends a text in many programs that read one.
+// hasNUL is the problem of a text with the character NUL. It ends a text in many programs that read
+// one.
 const hasNUL = "must not have the character U+0000"
 
 // smallObject is the largest number of members that is searched without a set of names.
 const smallObject = 16
 
-// parser reads a tree. It builds the path of a member only for a problem, because a deep object has many long paths.
+// parser reads a tree. It builds the path of a member only for a problem, because a deep object has
+// many long paths.
 type parser struct {
 	decoder  *jsontext.Decoder
 	root     string
@@ -239,8 +246,8 @@ func (p *parser) member(uncut bool) (any, error) {
 	return p.value()
 }
 
-// raw reads a value as its text. It checks the value like the rest: no name twice in an object, no character NUL. The first
-// problem of each kind is reported.
+// raw reads a value as its text. It checks the value like the rest: no name twice in an object, no
+// character NUL. The first problem of each kind is reported.
 func (p *parser) raw() (json.RawMessage, error) {
 	text, err := p.decoder.ReadValue()
 	if err != nil {

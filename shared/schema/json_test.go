@@ -59,7 +59,8 @@ func TestParseObjectRefuses(t *testing.T) {
 	}
 }
 
-// Ensure the character NUL is refused in every text and name, with its path, and a name with it is shown as JSON writes it.
+// Ensure the character NUL is refused in every text and name, with its path, and a name with it is
+// shown as JSON writes it.
 func TestNULIsRefused(t *testing.T) {
 	for text, want := range map[string][]string{
 		`{"a":"\u0000"}`:                           {"body.a"},
@@ -114,8 +115,9 @@ func TestParseObjectRepeated(t *testing.T) {
 	}
 }
 
-// Ensure hostile bodies of the largest size need little memory. Deep bodies could need a long path at each level, wide bodies a
-// search of all names for each name, and repeated names a copy of a long path for each problem.
+// Ensure hostile bodies of the largest size need little memory. Deep bodies could need a long path
+// at each level, wide bodies a search of all names for each name, and repeated names a copy of a
+// long path for each problem.
 func TestParseObjectIsLinear(t *testing.T) {
 	var names strings.Builder
 	for i := range 26000 {
@@ -137,8 +139,9 @@ func TestParseObjectIsLinear(t *testing.T) {
 	}
 }
 
-// FuzzParseObject compares ParseObject with encoding/json: for valid UTF-8 without lone surrogates they accept the same JSON
-// objects, and decode the same values, unless a name is repeated or a text has the character NUL.
+// FuzzParseObject compares ParseObject with encoding/json: for valid UTF-8 without lone surrogates
+// they accept the same JSON objects, and decode the same values, unless a name is repeated or a
+// text has the character NUL.
 func FuzzParseObject(f *testing.F) {
 	for _, text := range []string{
 		`{}`, `{"a":[1,{"b":null}],"c":"\ud83d\ude00"}`, `{"a":1,"a":2}`, `[]`, `{"a":"\ud800"}`, "{\"a\":\"\xff\"}", `{"a":1e400}`, `{"\\u":"\\ud800"}`, `{"":{"":[[]]}} x`,

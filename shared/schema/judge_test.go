@@ -15,7 +15,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// patternTexts are the patterns again, typed by hand, so that the test does not depend on the code that it checks.
+// patternTexts are the patterns again, typed by hand, so that the test does not depend on the code
+// that it checks.
 var patternTexts = map[string]string{"slug": `^[a-z0-9]+(-[a-z0-9]+)*$`, "metricKey": `^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$`, "currency": `^[A-Z]{3}$`, "cty": `^cty_[0-9a-z]{1,40}$`, "web": `^https?://`,
 	"origin": `^https?://[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?$`,
 	"host":   `^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$`}
@@ -191,10 +192,11 @@ func (g generator) value(f schema.Field) string {
 	return "[" + strings.Join(elements, ",") + "]"
 }
 
-// stricter matches bodies that a JSON Schema accepts and this service rejects: a number that DynamoDB cannot store (1e300,
-// 1e-300 and 1e-9999), an address without a host or with a user, a wrong host or a wrong port, characters that RFC 3986 forbids
-// but the referee's url.Parse accepts, a time outside the years 1 to 9999 in UTC, and the character NUL. Repeated names, lone
-// surrogates and invalid UTF-8 are not JSON.
+// stricter matches bodies that a JSON Schema accepts and this service rejects: a number that
+// DynamoDB cannot store (1e300, 1e-300 and 1e-9999), an address without a host or with a user, a
+// wrong host or a wrong port, characters that RFC 3986 forbids but the referee's url.Parse accepts,
+// a time outside the years 1 to 9999 in UTC, and the character NUL. Repeated names, lone surrogates
+// and invalid UTF-8 are not JSON.
 var stricter = regexp.MustCompile(`"site":"(https?:/?/?[/":]|https://(user@a\.b|a\.\.b|a\.b:65536)"|[^"]*[<>{}|\\^` + "`" + `])|"(at|ts)":"(0000|0001-01-01|9999-12-31)|1e-?300|1e-9999|\\u0000`)
 
 // Ensure Binder accepts exactly the bodies that the published schema accepts.
@@ -242,7 +244,8 @@ func TestAgreesWithJSONSchema(t *testing.T) {
 	}
 }
 
-// Ensure the validators agree on every edge case alone, so that no other problem of a body hides it.
+// Ensure the validators agree on every edge case alone, so that no other problem of a body hides
+// it.
 func TestEdgesAgreeWithJSONSchema(t *testing.T) {
 	referee := judge(t, shapeFields)
 	checked := 0

@@ -2,9 +2,9 @@ package schema
 
 import "strings"
 
-// Nearest returns the name that the caller most likely meant, "" when none is near. Letter case, hyphens and underscores do not
-// count. Otherwise at most a third of the letters may differ, or sent is the beginning or the end of the name. Of equally near names
-// the first is returned.
+// Nearest returns the name that the caller most likely meant, "" when none is near. Letter case,
+// hyphens and underscores do not count. Otherwise at most a third of the letters may differ, or
+// sent is the beginning or the end of the name. Of equally near names the first is returned.
 func Nearest(sent string, names []string) string {
 	sent = folded(sent)
 	best, most := "", len(sent)/3
@@ -35,8 +35,8 @@ var joined = strings.NewReplacer("-", "", "_", "")
 
 func folded(name string) string { return joined.Replace(strings.ToLower(name)) }
 
-// distance returns how many letters must be inserted, removed, replaced or swapped with the next to turn a into b (Damerau and
-// Levenshtein, without edits of swapped letters).
+// distance returns how many letters must be inserted, removed, replaced or swapped with the next to
+// turn a into b (Damerau and Levenshtein, without edits of swapped letters).
 func distance(a, b string) int {
 	rows := make([][]int, len(a)+1) // rows[i][j] is the distance between the first i letters of a and the first j of b
 	for i := range rows {
@@ -59,8 +59,8 @@ func distance(a, b string) int {
 	return rows[len(a)][len(b)]
 }
 
-// suggestionsMax bounds for how many unknown names of a request a nearest name is looked for, because a request may have
-// thousands.
+// suggestionsMax bounds for how many unknown names of a request a nearest name is looked for,
+// because a request may have thousands.
 const suggestionsMax = 20
 
 // meant returns the end of a message about an unknown name.

@@ -34,7 +34,8 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// Ensure the first 20 unknown arguments of a tool have a hint, the nearest name or all names, and that there is none without names.
+// Ensure the first 20 unknown arguments of a tool have a hint, the nearest name or all names, and
+// that there is none without names.
 func TestHintsOfUnknownArguments(t *testing.T) {
 	t.Parallel()
 	problems := func(in reflect.Type, arguments string) []string {

@@ -9,16 +9,17 @@ import (
 // Null is what null means where a value is expected.
 type Null int
 
-// The meanings of null. NullAbsent is that of every optional property of a POST, and of the optional arguments of a tool that an
-// HTTP request has in its query or headers. NullClears is that of a Clearable property.
+// The meanings of null. NullAbsent is that of every optional property of a POST, and of the
+// optional arguments of a tool that an HTTP request has in its query or headers. NullClears is that
+// of a Clearable property.
 const (
 	NullRefused Null = iota // a problem
 	NullAbsent              // the same as leaving it out
 	NullClears              // removes the stored value
 )
 
-// Clearable is a property of an update that null clears. T is the type of the stored field: a pointer, a slice or a map. The zero
-// value means that the caller left the property out.
+// Clearable is a property of an update that null clears. T is the type of the stored field: a
+// pointer, a slice or a map. The zero value means that the caller left the property out.
 type Clearable[T any] struct {
 	Sent  bool // the property is in the request
 	Value T    // nil when it is null or left out
@@ -55,14 +56,15 @@ func clearing(target reflect.Value) reflect.Value {
 	return target.FieldByName("Value")
 }
 
-// The end of the description of every property that null clears, in a body and as an argument of a tool. The description of the
-// tool says once that it keeps what is left out.
+// The end of the description of every property that null clears, in a body and as an argument of a
+// tool. The description of the tool says once that it keeps what is left out.
 const (
 	clearText     = "null clears it; leave it out to keep it"
 	toolClearText = "null clears it"
 )
 
-// The part of the description of every field with the format day, in a request and as an argument of a tool.
+// The part of the description of every field with the format day, in a request and as an argument
+// of a tool.
 const (
 	dayText     = "a day such as 2026-08-11, or an RFC 3339 time"
 	toolDayText = "such as 2026-08-11"
@@ -71,7 +73,8 @@ const (
 // Description returns what the field means, what a day looks like, and whether null clears it.
 func (f *Field) Description() string { return f.describedAs(f.Doc, dayText, clearText) }
 
-// ToolDescription is Description for an argument of a tool: in fewer words, because models read all of them at once.
+// ToolDescription is Description for an argument of a tool: in fewer words, because models read all
+// of them at once.
 func (f *Field) ToolDescription() string {
 	return f.describedAs(cmp.Or(f.ToolDoc, f.Doc), toolDayText, toolClearText)
 }
@@ -90,8 +93,9 @@ func (f *Field) describedAs(doc, day, clears string) string {
 	return strings.Join(parts, "; ")
 }
 
-// AcceptNull makes null the same as leaving out for every optional property, except those with the tag null:"never". It is for
-// operations that create: there is no stored value that null could clear.
+// AcceptNull makes null the same as leaving out for every optional property, except those with the
+// tag null:"never". It is for operations that create: there is no stored value that null could
+// clear.
 func AcceptNull(fields []Field) {
 	for i := range fields {
 		f := &fields[i]

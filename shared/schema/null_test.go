@@ -8,7 +8,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Ensure left out, null and a value of a Clearable can be told apart and have the effect that they should.
+// Ensure left out, null and a value of a Clearable can be told apart and have the effect that they
+// should.
 func TestClearable(t *testing.T) {
 	t.Parallel()
 	stored := func() (note *string, size *int64, labels []string) { return new("old"), new(int64(7)), []string{"old"} }
@@ -49,7 +50,8 @@ type created struct {
 	Points []point           `json:"points" items:"3"`
 }
 
-// Ensure null in the optional properties of a create has the effect of leaving them out, and is refused elsewhere.
+// Ensure null in the optional properties of a create has the effect of leaving them out, and is
+// refused elsewhere.
 func TestNullOfACreate(t *testing.T) {
 	t.Parallel()
 	typ := reflect.TypeFor[created]()

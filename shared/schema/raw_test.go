@@ -16,7 +16,8 @@ type report struct {
 	Old      schema.Clearable[json.RawMessage] `json:"old" max:"21"`
 }
 
-// Ensure a property with any JSON keeps its text without insignificant space, and is checked like the rest of a body.
+// Ensure a property with any JSON keeps its text without insignificant space, and is checked like
+// the rest of a body.
 func TestAnyJSON(t *testing.T) {
 	t.Parallel()
 	fields := schema.Fields(reflect.TypeFor[report]())
@@ -80,7 +81,8 @@ func TestAnyJSONClears(t *testing.T) {
 	}
 }
 
-// Ensure only the values that are cut out may be large: more than the limit beside them is refused, and no tree of it is made.
+// Ensure only the values that are cut out may be large: more than the limit beside them is refused,
+// and no tree of it is made.
 func TestLargeRest(t *testing.T) {
 	const most = 1000
 	names := func(n int) string {
@@ -122,7 +124,8 @@ func TestLargeRest(t *testing.T) {
 	}
 }
 
-// FuzzParseLarge checks that cutting a property out changes nothing but its value: both parsers accept the same texts.
+// FuzzParseLarge checks that cutting a property out changes nothing but its value: both parsers
+// accept the same texts.
 func FuzzParseLarge(f *testing.F) {
 	for _, text := range []string{`{"a":[{"b":"\\\"","c":[{}]}],"d":1}`, `{"a":{"b":1,"b":2}}`, `{"a":"\u0000"}`, ` {"a" :1, "a":2} `, `[]`, `{"a":"\ud83d"}`} {
 		f.Add([]byte(text))

@@ -10,9 +10,10 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// DecodeRecord fills a record from a JSON object, as strictly as a request's body. Problems are unknown and repeated properties,
-// wrong types, values outside a closed list, invalid timestamps where the field has format:"date-time", and what breaks the rules.
-// A record may be partial: only fields that cannot be null are required. Timestamps are normalised. It is for imports, whose
+// DecodeRecord fills a record from a JSON object, as strictly as a request's body. Problems are
+// unknown and repeated properties, wrong types, values outside a closed list, invalid timestamps
+// where the field has format:"date-time", and what breaks the rules. A record may be partial: only
+// fields that cannot be null are required. Timestamps are normalised. It is for imports, whose
 // records have more fields than requests do.
 func DecodeRecord(text []byte, record any, rules ...Rules) (problems []string) {
 	o, problems := ParseObject(text, "record")
@@ -57,16 +58,16 @@ func DecodeRecord(text []byte, record any, rules ...Rules) (problems []string) {
 	return problems
 }
 
-// Rules are those of the body of a request that the records of an import keep, too: what the tags of an input's fields say, and
-// its method Check, which a Checker of package api has.
+// Rules are those of the body of a request that the records of an import keep, too: what the tags
+// of an input's fields say, and its method Check, which a Checker of package api has.
 type Rules struct {
 	input  reflect.Type
 	fields map[string]*Field
 }
 
-// NewRules returns the rules of an input for records of a type, without those of some properties. A closed list of the record is
-// not narrowed by that of the input, because callers cannot set every status. Required properties of the input are optional in
-// a record, and any JSON is not checked.
+// NewRules returns the rules of an input for records of a type, without those of some properties. A
+// closed list of the record is not narrowed by that of the input, because callers cannot set every
+// status. Required properties of the input are optional in a record, and any JSON is not checked.
 func NewRules(record, input reflect.Type, except ...string) Rules {
 	own := map[string]reflect.StructField{}
 	for _, f := range reflect.VisibleFields(record) {
@@ -94,7 +95,8 @@ func NewRules(record, input reflect.Type, except ...string) Rules {
 	return r
 }
 
-// breaks binds a value of a record to the inputs, and reports whether it breaks a rule of one of them.
+// breaks binds a value of a record to the inputs, and reports whether it breaks a rule of one of
+// them.
 func breaks(rules []Rules, inputs []*Binder, name string, value any) (broken bool) {
 	for i, r := range rules {
 		if f, b := r.fields[name], inputs[i]; f != nil {
@@ -109,7 +111,8 @@ func breaks(rules []Rules, inputs []*Binder, name string, value any) (broken boo
 	return broken
 }
 
-// checkAll returns the problems that concern several fields of an input, with the paths of a record.
+// checkAll returns the problems that concern several fields of an input, with the paths of a
+// record.
 func checkAll(input reflect.Value) (problems []string) {
 	checker, ok := input.Interface().(interface{ Check() []string })
 	if !ok {

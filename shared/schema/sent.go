@@ -22,9 +22,10 @@ func (b *Binder) keep(f *Field, a argument) {
 	}
 }
 
-// Digest returns a digest of the arguments that were sent, without those in except. It is the same for HTTP and for a tool,
-// and does not depend on spaces, the order of properties or the form of numbers. Arguments that were left out do not count,
-// so a release that adds a field changes no digest.
+// Digest returns a digest of the arguments that were sent, without those in except. It is the same
+// for HTTP and for a tool, and does not depend on spaces, the order of properties or the form of
+// numbers. Arguments that were left out do not count, so a release that adds a field changes no
+// digest.
 func (b *Binder) Digest(except ...string) (digest [sha256.Size]byte, err error) {
 	members := make(map[string]any, len(b.sent))
 	for name, value := range b.sent {

@@ -21,9 +21,10 @@ type Source struct {
 	Unread    string   // the problem of a request whose body cannot be read; the body does not count then
 }
 
-// Bind binds an input of type t with these fields to an HTTP request. It reports all problems: of the body as a whole, of the
-// query, of the headers that no field has, and then of each field. The body is read as strictly as ParseObject does, and the query
-// as strictly: net/url would drop malformed pairs and use only the first of repeated parameters.
+// Bind binds an input of type t with these fields to an HTTP request. It reports all problems: of
+// the body as a whole, of the query, of the headers that no field has, and then of each field. The
+// body is read as strictly as ParseObject does, and the query as strictly: net/url would drop
+// malformed pairs and use only the first of repeated parameters.
 func Bind(t reflect.Type, fields []Field, s Source) *Binder {
 	b := newBinder(t)
 	body := Object{}
@@ -65,8 +66,9 @@ func Bind(t reflect.Type, fields []Field, s Source) *Binder {
 	return b
 }
 
-// HeaderText returns the values of a header as one text. A text that is not UTF-8 has a problem and is not returned: the gateway
-// replaces each byte of it with U+FFFD, so two different values would be the same.
+// HeaderText returns the values of a header as one text. A text that is not UTF-8 has a problem and
+// is not returned: the gateway replaces each byte of it with U+FFFD, so two different values would
+// be the same.
 func HeaderText(values []string) (text, problem string) {
 	text = strings.Join(values, ", ")
 	if !utf8.ValidString(text) || strings.ContainsRune(text, utf8.RuneError) {

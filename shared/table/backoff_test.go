@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Ensure the pauses between the attempts of a call double up to 200 ms, each is between half of it and all of it, and a call that is
-// not throttled ends with its third attempt.
+// Ensure the pauses between the attempts of a call double up to 200 ms, each is between half of it
+// and all of it, and a call that is not throttled ends with its third attempt.
 func TestBackoff(t *testing.T) {
 	t.Parallel()
 	cut := errors.New("cut off")

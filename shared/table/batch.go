@@ -15,18 +15,19 @@ import (
 // BatchMax is how many items DynamoDB accepts in one batch.
 const BatchMax = 25
 
-// batchBytesMax bounds a batch of large items. A request may have 16 MB of JSON, but it must also be sent within the
-// second that one attempt has.
+// batchBytesMax bounds a batch of large items. A request may have 16 MB of JSON, but it must also
+// be sent within the second that one attempt has.
 const batchBytesMax = 1 << 20
 
 // batchTries bounds how often the unprocessed rest of a batch is sent again.
 const batchTries = 12
 
-// batchPause is the pause before the first of them. Each next one is twice as long, up to 64 times this.
+// batchPause is the pause before the first of them. Each next one is twice as long, up to 64 times
+// this.
 const batchPause = 25 * time.Millisecond
 
-// Put writes items unconditionally, and replaces records under the same keys. For imports. Items of one call must have
-// distinct keys. It sends one batch of at most BatchMax items after the other.
+// Put writes items unconditionally, and replaces records under the same keys. For imports. Items of
+// one call must have distinct keys. It sends one batch of at most BatchMax items after the other.
 func (c *Client) Put(ctx context.Context, items []Item) error {
 	if err := c.permit(ctx); err != nil {
 		return err

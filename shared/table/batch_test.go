@@ -63,7 +63,8 @@ func size(t *testing.T, c *table.Client, company string) int {
 	return len(all)
 }
 
-// Ensure a request stays far below 16 MB of JSON, even if its texts need escapes, and all large records arrive.
+// Ensure a request stays far below 16 MB of JSON, even if its texts need escapes, and all large
+// records arrive.
 func TestPutLargeItems(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -94,8 +95,8 @@ func TestPutLargeItems(t *testing.T) {
 	}
 }
 
-// partly processes at most n requests of each of the first batches, and leaves the rest unprocessed. n = -1 throttles
-// these batches as a whole.
+// partly processes at most n requests of each of the first batches, and leaves the rest
+// unprocessed. n = -1 throttles these batches as a whole.
 func partly(t *testing.T, n, times int, taken map[string]int) *proxy {
 	t.Helper()
 	var mu sync.Mutex

@@ -9,9 +9,9 @@ import (
 	"strconv"
 )
 
-// checked is a transport that verifies the checksum of every response that has one, which each of DynamoDB's has. A mismatch
-// ends the body with errCorrupt, and the call is retried. The SDK's own check comes too late: it compares the sums after the
-// response was used, and only logs a mismatch.
+// checked is a transport that verifies the checksum of every response that has one, which each of
+// DynamoDB's has. A mismatch ends the body with errCorrupt, and the call is retried. The SDK's own
+// check comes too late: it compares the sums after the response was used, and only logs a mismatch.
 type checked struct{ next http.RoundTripper }
 
 const checksumHeader = "X-Amz-Crc32"

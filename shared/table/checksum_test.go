@@ -15,8 +15,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// flips changes one byte of the first n responses, after giving each response its checksum as DynamoDB does. at is the place of
-// the byte from the end; 0 changes the checksum instead.
+// flips changes one byte of the first n responses, after giving each response its checksum as
+// DynamoDB does. at is the place of the byte from the end; 0 changes the checksum instead.
 func flips(n int, at int, sum string) *proxy {
 	return &proxy{respond: func(_ string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		out, err := pass()
@@ -38,8 +38,8 @@ func flips(n int, at int, sum string) *proxy {
 	}}
 }
 
-// Ensure a response with a flipped byte is never used: the call is retried, and fails if every response is wrong. It holds for
-// records, lists, writes and failed conditions.
+// Ensure a response with a flipped byte is never used: the call is retried, and fails if every
+// response is wrong. It holds for records, lists, writes and failed conditions.
 func TestChecksums(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

@@ -20,8 +20,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Options configure a Client. They replace the SDK's package config, which costs a Lambda function start-up time; only
-// the command line uses that package.
+// Options configure a Client. They replace the SDK's package config, which costs a Lambda function
+// start-up time; only the command line uses that package.
 type Options struct {
 	Name        string
 	Region      string
@@ -35,8 +35,8 @@ type Options struct {
 	Random      io.Reader // of public keys; nil: crypto/rand
 }
 
-// Client reads and writes the table. A write needs a permit: a context with a Request whose key was verified. Safe for
-// concurrent use.
+// Client reads and writes the table. A write needs a permit: a context with a Request whose key was
+// verified. Safe for concurrent use.
 type Client struct {
 	db       *dynamodb.Client
 	name     string
@@ -79,8 +79,8 @@ func New(o Options) *Client {
 	return &Client{db: db, name: o.Name, now: o.Now, newID: o.NewID, random: o.Random}
 }
 
-// Operator returns a client for the operator's command line and the tests: its writes need no permit if the context has
-// no Request. A handler never gets one.
+// Operator returns a client for the operator's command line and the tests: its writes need no
+// permit if the context has no Request. A handler never gets one.
 func (c *Client) Operator() *Client {
 	o := *c
 	o.operator = true
@@ -93,8 +93,9 @@ func (c *Client) Name() string { return c.name }
 // Now returns the current time as a timestamp field stores it.
 func (c *Client) Now() string { return timestamp.Format(c.now()) }
 
-// NowAfter returns the updatedAt of a change to a record whose updatedAt is stored: the current time, or a millisecond
-// after stored if the clock is behind it. So updatedAt never goes back, whatever the clocks of the writers say.
+// NowAfter returns the updatedAt of a change to a record whose updatedAt is stored: the current
+// time, or a millisecond after stored if the clock is behind it. So updatedAt never goes back,
+// whatever the clocks of the writers say.
 func (c *Client) NowAfter(stored *string) string {
 	now := c.Now()
 	if stored == nil {
@@ -113,11 +114,13 @@ func (c *Client) Clock() func() time.Time { return c.now }
 // NewID returns a new id with the given prefix.
 func (c *Client) NewID(prefix string) string { return c.newID(prefix) }
 
-// NewPublicKey returns a new publishable key, such as the publicKey of a board. It authorises nothing.
+// NewPublicKey returns a new publishable key, such as the publicKey of a board. It authorises
+// nothing.
 func (c *Client) NewPublicKey() string { return id.PublicKey(c.random) }
 
-// Create creates the table if it does not exist, adds the indexes that an older version's table lacks, and waits until the
-// table is active. For local engines and tests: in an AWS account the stack does this.
+// Create creates the table if it does not exist, adds the indexes that an older version's table
+// lacks, and waits until the table is active. For local engines and tests: in an AWS account the
+// stack does this.
 func (c *Client) Create(ctx context.Context) error {
 	_, err := c.db.CreateTable(ctx, Definition(c.name))
 	var exists *types.ResourceInUseException
@@ -165,8 +168,8 @@ func (c *Client) Drop(ctx context.Context) error {
 	return err
 }
 
-// The methods below call the SDK. They set the table's name, count the units, and delay writes until these are permitted.
-// Areas rarely need them: see Get, List, Modify and Transact.
+// The methods below call the SDK. They set the table's name, count the units, and delay writes
+// until these are permitted. Areas rarely need them: see Get, List, Modify and Transact.
 
 // GetItem reads one item with strong consistency, so a read by id sees every earlier write.
 func (c *Client) GetItem(ctx context.Context, in *dynamodb.GetItemInput) (*dynamodb.GetItemOutput, error) {
@@ -180,12 +183,14 @@ func (c *Client) GetItem(ctx context.Context, in *dynamodb.GetItemInput) (*dynam
 	return out, nil
 }
 
-// queryUnitsMin is what DynamoDB charges for a query that finds nothing. DynamoDB Local reports no units for one.
+// queryUnitsMin is what DynamoDB charges for a query that finds nothing. DynamoDB Local reports no
+// units for one.
 const queryUnitsMin = 0.5
 
-// pageRecords is how many records a Query or a Scan reads at most when its caller sets no limit. DynamoDB stops at 1 MB in any
-// case. A local engine first reads everything up to the end of the partition or table, so that without a limit the time of an
-// export grows with the square of its size.
+// pageRecords is how many records a Query or a Scan reads at most when its caller sets no limit.
+// DynamoDB stops at 1 MB in any case. A local engine first reads everything up to the end of the
+// partition or table, so that without a limit the time of an export grows with the square of its
+// size.
 const pageRecords = 1000
 
 // Query reads one page of a partition. The options apply to this call only.
@@ -203,7 +208,8 @@ func (c *Client) Query(ctx context.Context, in *dynamodb.QueryInput, options ...
 	return out, nil
 }
 
-// Scan reads one page of the whole table. Only the operator's command line uses it: the functions' roles deny it.
+// Scan reads one page of the whole table. Only the operator's command line uses it: the functions'
+// roles deny it.
 func (c *Client) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.ScanOutput, error) {
 	in.TableName, in.ReturnConsumedCapacity = &c.name, types.ReturnConsumedCapacityTotal
 	if in.Limit == nil {
@@ -226,8 +232,8 @@ func (c *Client) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput) (
 	return c.updateItem(ctx, in)
 }
 
-// UpdateKey is UpdateItem for the write that verifies a key. It needs no permit, because the permit depends on it. It
-// returns an error for a record outside of KeysArea.
+// UpdateKey is UpdateItem for the write that verifies a key. It needs no permit, because the permit
+// depends on it. It returns an error for a record outside of KeysArea.
 func (c *Client) UpdateKey(ctx context.Context, in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error) {
 	if !strings.HasSuffix(KeyOf(in.Key).PK, Join("", KeysArea)) {
 		return nil, fmt.Errorf("update a key: the partition %q has no keys", KeyOf(in.Key).PK)
@@ -267,7 +273,8 @@ func (c *Client) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput) e
 	return err
 }
 
-// deleteItem also returns how often the request was sent: more than once means that a response may have been lost.
+// deleteItem also returns how often the request was sent: more than once means that a response may
+// have been lost.
 func (c *Client) deleteItem(ctx context.Context, in *dynamodb.DeleteItemInput) (sent int, err error) {
 	if err := c.permit(ctx); err != nil {
 		return 0, err

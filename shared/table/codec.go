@@ -17,13 +17,13 @@ import (
 // Item is the attributes of a stored record by name.
 type Item = map[string]types.AttributeValue
 
-// A record is a struct with fields of these types: string, int64, float64 and bool, pointers to them, []string, []byte and
-// json.RawMessage. A json.RawMessage has any JSON value. It is stored as one text, because DynamoDB rejects numbers of more
-// than 38 digits and deep nesting.
+// A record is a struct with fields of these types: string, int64, float64 and bool, pointers to
+// them, []string, []byte and json.RawMessage. A json.RawMessage has any JSON value. It is stored as
+// one text, because DynamoDB rejects numbers of more than 38 digits and deep nesting.
 //
-// nil is null and is stored as an absent attribute; an empty list is stored. The json tag names the attribute, or the store
-// tag if clients never see it. Embedded structs are flattened. The SDK's codec is not used: it stores nulls and has no raw
-// JSON.
+// nil is null and is stored as an absent attribute; an empty list is stored. The json tag names the
+// attribute, or the store tag if clients never see it. Embedded structs are flattened. The SDK's
+// codec is not used: it stores nulls and has no raw JSON.
 
 var (
 	rawJSON = reflect.TypeFor[json.RawMessage]()
@@ -47,8 +47,8 @@ type field struct {
 
 var plans sync.Map // reflect.Type → *plan
 
-// planOf returns the plan of a type of record. It panics on a type that is not a record: the struct is declared
-// wrongly, and every test that uses it fails.
+// planOf returns the plan of a type of record. It panics on a type that is not a record: the struct
+// is declared wrongly, and every test that uses it fails.
 func planOf(t reflect.Type) *plan {
 	found, ok := plans.Load(t)
 	if !ok {
@@ -107,8 +107,9 @@ func storable(t reflect.Type) bool {
 	return false
 }
 
-// project limits a query to the attributes of a record and the sort key, if any. The keys of the indexes, up to eight
-// per record, are two fifths of a response. They cost no units, but time to send and to parse.
+// project limits a query to the attributes of a record and the sort key, if any. The keys of the
+// indexes, up to eight per record, are two fifths of a response. They cost no units, but time to
+// send and to parse.
 func (p *plan) project(in *dynamodb.QueryInput, sortKey string) {
 	expression := p.projection
 	maps.Copy(in.ExpressionAttributeNames, p.placeholders)
@@ -119,7 +120,8 @@ func (p *plan) project(in *dynamodb.QueryInput, sortKey string) {
 	in.ProjectionExpression = &expression
 }
 
-// sizes returns how many bytes the JSON of each item has at least: those of the texts that clients see.
+// sizes returns how many bytes the JSON of each item has at least: those of the texts that clients
+// see.
 func (p *plan) sizes(items []Item) []int {
 	sizes := make([]int, len(items))
 	for i, item := range items {
@@ -144,7 +146,8 @@ func textBytes(a types.AttributeValue) (bytes int) {
 	return bytes
 }
 
-// Encode returns the attributes of a record, without keys. It panics on a type that is not a record.
+// Encode returns the attributes of a record, without keys. It panics on a type that is not a
+// record.
 func Encode(record any) Item {
 	v := reflect.Indirect(reflect.ValueOf(record))
 	p := planOf(v.Type())
@@ -157,8 +160,9 @@ func Encode(record any) Item {
 	return out
 }
 
-// Decode fills a record from its attributes. It ignores attributes that the record has no field for. It returns
-// ErrUnreadable if an attribute has another type than its field, because this program did not write it.
+// Decode fills a record from its attributes. It ignores attributes that the record has no field
+// for. It returns ErrUnreadable if an attribute has another type than its field, because this
+// program did not write it.
 func Decode(item Item, record any) error {
 	v := reflect.ValueOf(record).Elem()
 	for _, f := range planOf(v.Type()).fields {
@@ -179,8 +183,8 @@ func decodeAll[T any](items []Item) ([]T, error) {
 	return records, nil
 }
 
-// encode returns the attribute of a value, nil for null. It switches on the kind, so that a named type (`type Status
-// string`) is encoded as a string.
+// encode returns the attribute of a value, nil for null. It switches on the kind, so that a named
+// type (`type Status string`) is encoded as a string.
 func encode(v reflect.Value) types.AttributeValue {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -281,8 +285,9 @@ func parseWhole(text string) (n int64, ok bool) {
 // wholeMost is the largest whole number of a record: JSON readers read it exactly.
 const wholeMost = 1<<53 - 1
 
-// Floor returns the greatest whole number that is not above f, within what records can have. A field that is a whole number today may be
-// stored with a fraction, because imports of earlier builds accepted one: it must stay readable, and the order of records must not change.
+// Floor returns the greatest whole number that is not above f, within what records can have. A
+// field that is a whole number today may be stored with a fraction, because imports of earlier
+// builds accepted one: it must stay readable, and the order of records must not change.
 func Floor(f float64) int64 { return int64(min(max(math.Floor(f), -wholeMost), wholeMost)) }
 
 // String returns a text attribute.
@@ -293,8 +298,8 @@ func Number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-// Float returns a number attribute, for a number that package schema accepts. DynamoDB has no -0, so -0 becomes 0: a
-// record then reads the same before and after it is stored.
+// Float returns a number attribute, for a number that package schema accepts. DynamoDB has no -0,
+// so -0 becomes 0: a record then reads the same before and after it is stored.
 func Float(f float64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatFloat(f+0, 'g', -1, 64)}
 }

@@ -91,7 +91,8 @@ var floats = []float64{
 	1e-129, -1e-129, 1e125, -1e125, math.Nextafter(1e-129, 1), math.Nextafter(1e125, 1), // the limits of package schema
 }
 
-// Ensure every number that a request may have is stored exactly, also at the limits of DynamoDB's numbers.
+// Ensure every number that a request may have is stored exactly, also at the limits of DynamoDB's
+// numbers.
 func TestFloatRoundTrip(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -160,7 +161,8 @@ func TestCodecProperty(t *testing.T) {
 	})
 }
 
-// Ensure a number that earlier builds stored with a fraction reads as the whole number below it, within what a record can have.
+// Ensure a number that earlier builds stored with a fraction reads as the whole number below it,
+// within what a record can have.
 func TestFractionOfAWholeNumber(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int64{"1.5": 1, "-1.5": -2, "-0.25": -1, "3.0": 3, "1E+3": 1000, "1e300": 1<<53 - 1, "-1e300": -(1<<53 - 1)} {
@@ -175,7 +177,8 @@ func TestFractionOfAWholeNumber(t *testing.T) {
 	}
 }
 
-// Ensure an attribute of an unexpected type is an error that names the attribute, and never a panic.
+// Ensure an attribute of an unexpected type is an error that names the attribute, and never a
+// panic.
 func TestDecodeOfAnotherType(t *testing.T) {
 	t.Parallel()
 	attributes := map[string]types.AttributeValue{
@@ -230,7 +233,8 @@ func TestEncodePanicsOnNoRecord(t *testing.T) {
 	}
 }
 
-// Ensure a page with a record that this program did not write is an error, and not a page with incomplete records.
+// Ensure a page with a record that this program did not write is an error, and not a page with
+// incomplete records.
 func TestForeignRecordInAList(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)

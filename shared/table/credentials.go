@@ -8,8 +8,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// EnvironmentCredentials are the credentials in the environment of a Lambda function. They are valid as long as the process runs,
-// so they are never refreshed. Package config of the SDK does the same more slowly.
+// EnvironmentCredentials are the credentials in the environment of a Lambda function. They are
+// valid as long as the process runs, so they are never refreshed. Package config of the SDK does
+// the same more slowly.
 var EnvironmentCredentials aws.CredentialsProviderFunc = environment
 
 func environment(context.Context) (aws.Credentials, error) {

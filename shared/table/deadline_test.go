@@ -14,7 +14,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// These tests run with the clock of package synctest, so they measure the timeouts of a function exactly.
+// These tests run with the clock of package synctest, so they measure the timeouts of a function
+// exactly.
 
 // hangs never responds.
 func hangs() *proxy {
@@ -57,9 +58,9 @@ func resets() *proxy {
 	}}
 }
 
-// Ensure a call takes at most three attempts of one second, whatever fails, so that the handler keeps most of its 9 s.
-// Only temporary failures are retried, and throttled calls most often. The caller reads that the service is unavailable if
-// DynamoDB responded that it has too much to do.
+// Ensure a call takes at most three attempts of one second, whatever fails, so that the handler
+// keeps most of its 9 s. Only temporary failures are retried, and throttled calls most often. The
+// caller reads that the service is unavailable if DynamoDB responded that it has too much to do.
 func TestAttempts(t *testing.T) {
 	t.Parallel()
 	const always = 1 << 30

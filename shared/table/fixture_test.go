@@ -22,9 +22,11 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// proxy counts calls by name, such as PutItem. respond may replace the response of the engine, or lose it.
+// proxy counts calls by name, such as PutItem. respond may replace the response of the engine, or
+// lose it.
 type proxy struct {
-	// respond gets the name of the call and a function that passes it on. nil: every call is passed on.
+	// respond gets the name of the call and a function that passes it on. nil: every call is passed
+	// on.
 	respond func(call string, pass func() (*http.Response, error), r *http.Request) (*http.Response, error)
 
 	mu    sync.Mutex
@@ -78,7 +80,8 @@ func losesFrom(name string, first, n int) *proxy {
 	}}
 }
 
-// refuses responds to the first n calls of a name with an error of this code. An empty name means all calls.
+// refuses responds to the first n calls of a name with an error of this code. An empty name means
+// all calls.
 func refuses(name, code string, status, n int) *proxy {
 	var mu sync.Mutex
 	return &proxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
@@ -137,7 +140,8 @@ func offline(transport http.RoundTripper) *table.Client {
 	}).Operator()
 }
 
-// note is the record of these tests. It has a field of every type that areas use, and an index over n.
+// note is the record of these tests. It has a field of every type that areas use, and an index over
+// n.
 type note struct {
 	ID        string          `json:"id"`
 	Company   string          `json:"companyId"`

@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure a page of large records ends where it has table.PageBytes of JSON, the next one goes on there, and few records are read beyond
-// it.
+// Ensure a page of large records ends where it has table.PageBytes of JSON, the next one goes on
+// there, and few records are read beyond it.
 func TestLargePages(t *testing.T) {
 	t.Parallel()
 	const count, size = 60, 100_000
@@ -62,7 +62,8 @@ func TestLargePages(t *testing.T) {
 	}
 }
 
-// checkLarge reads a list whose pages are cut where they have table.PageBytes of records. No page may read more than most records.
+// checkLarge reads a list whose pages are cut where they have table.PageBytes of records. No page
+// may read more than most records.
 func checkLarge[R any](t *testing.T, name string, want []string, seen *readings, most int, q table.Query, read func(table.Query) (table.Page[R], error), id func(R) string) {
 	t.Helper()
 	var got []string

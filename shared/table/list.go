@@ -9,10 +9,12 @@ import (
 	"growthworkspace/shared/parallel"
 )
 
-// PageBytes bounds the JSON of a page of a list. A function can return about 4.7 MB, whatever characters they are of.
+// PageBytes bounds the JSON of a page of a list. A function can return about 4.7 MB, whatever
+// characters they are of.
 const PageBytes = 4 << 20
 
-// partBytes is how much JSON one wave reads from each of several partitions. It is what one call returns.
+// partBytes is how much JSON one wave reads from each of several partitions. It is what one call
+// returns.
 const partBytes = 1 << 20
 
 // Page is one page of a list.
@@ -20,18 +22,18 @@ type Page[R any] struct {
 	Records []R
 	Next    string // the position of the next page; empty at the end
 
-	// Behind returns the position at which a list goes on whose page ends with the n-th record, so that a page can be
-	// shortened. It is nil for a list of a single page.
+	// Behind returns the position at which a list goes on whose page ends with the n-th record, so
+	// that a page can be shortened. It is nil for a list of a single page.
 	Behind func(n int) string
 
-	// Backward is set when the next page has what comes before Records. A shortened page then keeps its last records, and
-	// Behind is the position of a page whose first record is the n-th.
+	// Backward is set when the next page has what comes before Records. A shortened page then keeps
+	// its last records, and Behind is the position of a page whose first record is the n-th.
 	Backward bool
 }
 
-// List returns one page. Only the last page has fewer than Limit records, unless the records of a page together have more
-// than PageBytes of JSON: then the reading stops there. A record that this program did not write fails every page that it
-// is read with, including the page just before it.
+// List returns one page. Only the last page has fewer than Limit records, unless the records of a
+// page together have more than PageBytes of JSON: then the reading stops there. A record that this
+// program did not write fails every page that it is read with, including the page just before it.
 func List[T any](ctx context.Context, c *Client, q Query) (Page[T], error) {
 	return list(ctx, q, recordsOf[T](c, q.Index.SK()))
 }
@@ -48,9 +50,9 @@ func list[R any](ctx context.Context, q Query, read fetch[R]) (Page[R], error) {
 	return out, nil
 }
 
-// firstShare is the part of a page, in percent, that the first wave of a merge requests from each partition. It is more
-// than half, so that at most one partition can be short after it. It is not 100, because a merge of seven partitions
-// would then read seven pages.
+// firstShare is the part of a page, in percent, that the first wave of a merge requests from each
+// partition. It is more than half, so that at most one partition can be short after it. It is not
+// 100, because a merge of seven partitions would then read seven pages.
 const firstShare = 60
 
 // firstLeast is the least that the first wave requests. So few records cost next to nothing.
@@ -69,15 +71,16 @@ type place struct {
 	size    int
 }
 
-// merged returns the first want records of the query's partitions in their common order; fewer if there are no more.
+// merged returns the first want records of the query's partitions in their common order; fewer if
+// there are no more.
 //
-// One partition takes one round trip. For several, a first wave requests firstShare of a page from each, in parallel.
-// If the page needs more than that from a partition, a second wave requests the rest of it. There is never a third. So
-// a merge of n partitions reads at most firstShare × n + (100 % − firstShare) of a page, however the records are
-// spread.
+// One partition takes one round trip. For several, a first wave requests firstShare of a page from
+// each, in parallel. If the page needs more than that from a partition, a second wave requests the
+// rest of it. There is never a third. So a merge of n partitions reads at most firstShare × n +
+// (100 % − firstShare) of a page, however the records are spread.
 //
-// Large records end a wave earlier, at partBytes of each partition, and take more waves. The result then has at least
-// PageBytes of JSON rather than want records.
+// Large records end a wave earlier, at partBytes of each partition, and take more waves. The result
+// then has at least PageBytes of JSON rather than want records.
 func merged[R any](ctx context.Context, q Query, want int, read fetch[R]) (rows[R], error) {
 	if len(q.Partitions) == 1 {
 		return page(ctx, q, q.Partitions[0], want, PageBytes, read)
@@ -125,8 +128,8 @@ func extend[R any](ctx context.Context, q Query, parts []part[R], ask []int, rea
 	})
 }
 
-// known returns how many places come first that are surely the first ones: all records that sort up to the last one of a
-// part are known, whatever else the part has.
+// known returns how many places come first that are surely the first ones: all records that sort up
+// to the last one of a part are known, whatever else the part has.
 func (p part[R]) known(q Query, places []place) int {
 	if !p.more {
 		return len(places)

@@ -114,8 +114,8 @@ func noteGen(company string) *rapid.Generator[note] {
 	})
 }
 
-// queryGen draws any kind of query: base table, index or merge of partitions; either direction; with or without a
-// filter and bounds.
+// queryGen draws any kind of query: base table, index or merge of partitions; either direction;
+// with or without a filter and bounds.
 func queryGen(company string) *rapid.Generator[table.Query] {
 	return rapid.Custom(func(t *rapid.T) table.Query {
 		q := table.Query{Descending: rapid.Bool().Draw(t, "descending"), Limit: rapid.IntRange(1, 40).Draw(t, "limit")}
@@ -182,8 +182,8 @@ func TestListAgainstModel(t *testing.T) {
 	})
 }
 
-// Ensure every record that stays appears exactly once and in order, while others are created and deleted between two
-// pages.
+// Ensure every record that stays appears exactly once and in order, while others are created and
+// deleted between two pages.
 func TestListWhileRecordsComeAndGo(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)

@@ -16,8 +16,9 @@ const ManyMax = 100
 // manyWidth bounds how many calls Many makes in parallel.
 const manyWidth = 16
 
-// Many reads records by their keys, which must be distinct, with strong consistency. It makes one call for each ManyMax
-// keys, all in parallel, so it takes one round trip. It leaves out keys without a record. The order is undefined.
+// Many reads records by their keys, which must be distinct, with strong consistency. It makes one
+// call for each ManyMax keys, all in parallel, so it takes one round trip. It leaves out keys
+// without a record. The order is undefined.
 func Many[T any](ctx context.Context, c *Client, keys []Key) ([]T, error) {
 	items, err := ManyItems(ctx, c, keys)
 	if err != nil {
@@ -26,7 +27,8 @@ func Many[T any](ctx context.Context, c *Client, keys []Key) ([]T, error) {
 	return decodeAll[T](items)
 }
 
-// ManyItems is Many for the attributes of records of several types, or of records that are changed next (ModifyRead).
+// ManyItems is Many for the attributes of records of several types, or of records that are changed
+// next (ModifyRead).
 func ManyItems(ctx context.Context, c *Client, keys []Key) ([]Item, error) {
 	parts := slices.Collect(slices.Chunk(keys, ManyMax))
 	found := make([][]Item, len(parts))

@@ -13,7 +13,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure many records are read with one call for each hundred, and keys without a record are left out.
+// Ensure many records are read with one call for each hundred, and keys without a record are left
+// out.
 func TestMany(t *testing.T) {
 	t.Parallel()
 	p := &proxy{}
@@ -43,7 +44,8 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// Ensure unprocessed keys are requested again until they are read, and a call that is never completed fails.
+// Ensure unprocessed keys are requested again until they are read, and a call that is never
+// completed fails.
 func TestManyUnprocessed(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -80,8 +80,8 @@ func TestModifyWritesTheDifference(t *testing.T) {
 	}
 }
 
-// Ensure a record whose updatedAt is null, such as an imported one, gets one with its first change, and a record
-// without the field gets none.
+// Ensure a record whose updatedAt is null, such as an imported one, gets one with its first change,
+// and a record without the field gets none.
 func TestModifyUpdatedAt(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -109,7 +109,8 @@ func TestModifyUpdatedAt(t *testing.T) {
 	}
 }
 
-// Ensure the time of a change is that of the clock, or a millisecond after the stored one if the clock is behind it.
+// Ensure the time of a change is that of the clock, or a millisecond after the stored one if the
+// clock is behind it.
 func TestNowAfter(t *testing.T) {
 	t.Parallel()
 	c, clock := client(t, nil)
@@ -236,7 +237,8 @@ func TestModifyAfterALostResponse(t *testing.T) {
 	expect(t, c, got)
 }
 
-// Ensure the change of a record that is deleted between read and write is not found, and does not create a record.
+// Ensure the change of a record that is deleted between read and write is not found, and does not
+// create a record.
 func TestModifyOfADeletedRecord(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -258,8 +260,8 @@ func TestModifyOfADeletedRecord(t *testing.T) {
 	}
 }
 
-// Ensure a change is never applied to a replaced record as if it were the old one, although an import starts at the
-// same rev.
+// Ensure a change is never applied to a replaced record as if it were the old one, although an
+// import starts at the same rev.
 func TestModifyOfAReplacedRecord(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -296,7 +298,8 @@ func TestModifyOfAReplacedRecord(t *testing.T) {
 	}
 }
 
-// Ensure Modify and Remove see the update of a transaction that came between, which counts up rev and keeps the writeId.
+// Ensure Modify and Remove see the update of a transaction that came between, which counts up rev
+// and keeps the writeId.
 func TestModifyAfterATransaction(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -349,8 +352,9 @@ func TestModifyRefused(t *testing.T) {
 	expect(t, c, n)
 }
 
-// Ensure Reindex gives a record the keys that it lacks, corrects and removes wrong ones, changes nothing else but the
-// revision, writes nothing when the keys are right, and makes a concurrent update start again.
+// Ensure Reindex gives a record the keys that it lacks, corrects and removes wrong ones, changes
+// nothing else but the revision, writes nothing when the keys are right, and makes a concurrent
+// update start again.
 func TestReindex(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -413,8 +417,8 @@ func TestReindex(t *testing.T) {
 	}
 }
 
-// Ensure a change gives a record the index keys that it lacks and removes those that it should not have, even if they do not
-// depend on the change, and that a change of nothing writes none.
+// Ensure a change gives a record the index keys that it lacks and removes those that it should not
+// have, even if they do not depend on the change, and that a change of nothing writes none.
 func TestModifyCorrectsIndexKeys(t *testing.T) {
 	t.Parallel()
 	p := &proxy{}
@@ -444,7 +448,8 @@ func TestModifyCorrectsIndexKeys(t *testing.T) {
 	}
 }
 
-// Ensure Create adds the indexes that the table of an older version lacks, with the records that it has.
+// Ensure Create adds the indexes that the table of an older version lacks, with the records that it
+// has.
 func TestCreateAddsIndexes(t *testing.T) {
 	t.Parallel()
 	o := apitest.Options(t, time.Now, nil)

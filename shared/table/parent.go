@@ -9,23 +9,26 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// A parent is a record that others belong to: a board has items and snapshots, a site has goals, an audit has findings.
-// They can be more than one transaction deletes, so the parent goes first. From then on nobody finds it or creates
-// anything under it, and a marker tells which deletion has to be finished.
+// A parent is a record that others belong to: a board has items and snapshots, a site has goals, an
+// audit has findings. They can be more than one transaction deletes, so the parent goes first. From
+// then on nobody finds it or creates anything under it, and a marker tells which deletion has to be
+// finished.
 
-// childrenAttr is how many children were created under a parent. It only grows, so two deletions of children and one
-// creation cannot look like no change.
+// childrenAttr is how many children were created under a parent. It only grows, so two deletions of
+// children and one creation cannot look like no change.
 const childrenAttr = "children"
 
 // removedKind is the first part of the sort key of a marker. The key of the parent follows.
 const removedKind = "removed"
 
-// WriteChild counts a child on its parent's record. It belongs into the transaction that creates the child. Its
-// condition is that the parent exists. The revision of the parent stays, so the creation disturbs no update of it.
+// WriteChild counts a child on its parent's record. It belongs into the transaction that creates
+// the child. Its condition is that the parent exists. The revision of the parent stays, so the
+// creation disturbs no update of it.
 func (c *Client) WriteChild(parent Key) Write { return c.WriteChildren(parent, 1) }
 
-// WriteChildren is WriteChild for n children that one transaction creates, or replaces: a child that was there is counted again,
-// which does no harm, because only a change of the count has a meaning.
+// WriteChildren is WriteChild for n children that one transaction creates, or replaces: a child
+// that was there is counted again, which does no harm, because only a change of the count has a
+// meaning.
 func (c *Client) WriteChildren(parent Key, n int) Write {
 	return c.WriteUpdate(parent, "ADD #children :n", "attribute_exists(pk)",
 		map[string]string{"#children": childrenAttr}, Item{":n": Number(int64(n))})
@@ -33,24 +36,27 @@ func (c *Client) WriteChildren(parent Key, n int) Write {
 
 // Removal says how a parent is removed. T is its record.
 type Removal[T any] struct {
-	// Check may reject the removal of the record with an error, under the same condition as in Modify.
+	// Check may reject the removal of the record with an error, under the same condition as in
+	// Modify.
 	Check func(T) error
-	// Childless returns an error if the parent has children that must be deleted first. It reads with strong
-	// consistency. A child that is created after it is called makes the removal start again. nil: children go along.
+	// Childless returns an error if the parent has children that must be deleted first. It reads
+	// with strong consistency. A child that is created after it is called makes the removal start
+	// again. nil: children go along.
 	Childless func(ctx context.Context) error
 	// Also are more writes of the transaction that removes the parent.
 	Also []Write
-	// Sweep deletes what belongs to the parent. It is called once the parent is gone, perhaps more than once. nil: the
-	// record and Also are all there is.
+	// Sweep deletes what belongs to the parent. It is called once the parent is gone, perhaps more
+	// than once. nil: the record and Also are all there is.
 	Sweep func(ctx context.Context) error
 }
 
-// RemoveParent deletes a record and all that belongs to it. First one transaction replaces the record by a marker, so it
-// is gone for every reader at once. Then Sweep runs, and last the marker goes. A call for a record that is gone finishes
-// a removal that ended early, and succeeds. Of several calls at the same time exactly one succeeds: the one that deletes
-// the marker, which need not be the one that stored it. Returns fault.ErrNotFound to the others and if there is neither
-// record nor marker, and ErrContended after very many lost races. Without a Sweep one transaction does it all, and there
-// is no marker.
+// RemoveParent deletes a record and all that belongs to it. First one transaction replaces the
+// record by a marker, so it is gone for every reader at once. Then Sweep runs, and last the marker
+// goes. A call for a record that is gone finishes a removal that ended early, and succeeds. Of
+// several calls at the same time exactly one succeeds: the one that deletes the marker, which need
+// not be the one that stored it. Returns fault.ErrNotFound to the others and if there is neither
+// record nor marker, and ErrContended after very many lost races. Without a Sweep one transaction
+// does it all, and there is no marker.
 func RemoveParent[T any](ctx context.Context, c *Client, key Key, r Removal[T]) error {
 	if r.Sweep == nil {
 		return bury(ctx, c, key, r)
@@ -85,10 +91,11 @@ func bury[T any](ctx context.Context, c *Client, key Key, r Removal[T]) error {
 	})
 }
 
-// RemoveWith deletes one record and makes other writes in the same transaction, by compare-and-set. others returns these
-// writes for the record, or an error that rejects the deletion under the same condition as in Modify. It is called again
-// when the record has changed, when a child was created under it, or when the condition of one of its writes failed.
-// Returns fault.ErrNotFound if there is no record, and ErrContended after very many lost races.
+// RemoveWith deletes one record and makes other writes in the same transaction, by compare-and-set.
+// others returns these writes for the record, or an error that rejects the deletion under the same
+// condition as in Modify. It is called again when the record has changed, when a child was created
+// under it, or when the condition of one of its writes failed. Returns fault.ErrNotFound if there
+// is no record, and ErrContended after very many lost races.
 func RemoveWith[T any](ctx context.Context, c *Client, key Key, others func(T) ([]Write, error)) error {
 	for range contendedMax {
 		stored, err := c.get(ctx, key)
@@ -125,9 +132,10 @@ func (e *expression) sameChildren(stored Item) string {
 	return "#children = :children"
 }
 
-// Room returns an error for a create in a bounded collection that has limit records or more: conflict, which names the
-// limit and what the records are, in the plural. It reads the collection, in parallel with the check of the caller's
-// key. Creates at the same moment can together exceed the limit by a few.
+// Room returns an error for a create in a bounded collection that has limit records or more:
+// conflict, which names the limit and what the records are, in the plural. It reads the collection,
+// in parallel with the check of the caller's key. Creates at the same moment can together exceed
+// the limit by a few.
 func Room(ctx context.Context, c *Client, of Collection, limit int, what string) error {
 	full := fault.New(fault.Conflict, "there are %d %s already, which is the limit; delete one first", limit, what)
 	n := 0

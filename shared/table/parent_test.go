@@ -80,8 +80,8 @@ func records(t *testing.T, c *table.Client, n note) int {
 	return len(all)
 }
 
-// Ensure a parent without children is removed once, one with children is not, and one that takes its children along leaves
-// nothing.
+// Ensure a parent without children is removed once, one with children is not, and one that takes
+// its children along leaves nothing.
 func TestRemoveParent(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -121,7 +121,8 @@ func TestRemoveParentAlso(t *testing.T) {
 	}
 }
 
-// Ensure a removal without a sweep makes no call of its own but a read and a transaction, leaves no marker, and rejects a parent with children.
+// Ensure a removal without a sweep makes no call of its own but a read and a transaction, leaves no
+// marker, and rejects a parent with children.
 func TestRemoveParentWithoutSweep(t *testing.T) {
 	t.Parallel()
 	p := &proxy{}
@@ -152,8 +153,8 @@ func TestRemoveParentWithoutSweep(t *testing.T) {
 	}
 }
 
-// Ensure a removal that ends early, at any of its calls, has removed the parent or has not, and that the next removal
-// finishes it.
+// Ensure a removal that ends early, at any of its calls, has removed the parent or has not, and
+// that the next removal finishes it.
 func TestRemovalDies(t *testing.T) {
 	t.Parallel()
 	for dies := 1; ; dies++ {
@@ -196,7 +197,8 @@ func TestRemovalDies(t *testing.T) {
 	}
 }
 
-// Ensure that a removal and creates of children at the same time leave the parent with all of its children, or nothing.
+// Ensure that a removal and creates of children at the same time leave the parent with all of its
+// children, or nothing.
 func TestRemovalRaces(t *testing.T) {
 	t.Parallel()
 	for _, takesAlong := range []bool{false, true} {
@@ -235,7 +237,8 @@ func TestRemovalRaces(t *testing.T) {
 	}
 }
 
-// Ensure that exactly one of several removals at the same time succeeds, and the others find nothing.
+// Ensure that exactly one of several removals at the same time succeeds, and the others find
+// nothing.
 func TestRemovalsAtOnce(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)

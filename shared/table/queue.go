@@ -7,15 +7,17 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// queuedMost is how much of a request's time must be left for a call to begin: that of one attempt. A later one would be cut
-// off, and nobody could say whether a write was done.
+// queuedMost is how much of a request's time must be left for a call to begin: that of one attempt.
+// A later one would be cut off, and nobody could say whether a write was done.
 const queuedMost = attemptTimeout
 
-// errQueued is the error of a call that waited for others too long. It was never sent, so it has done nothing.
+// errQueued is the error of a call that waited for others too long. It was never sent, so it has
+// done nothing.
 var errQueued = errors.New("too many calls at a time")
 
-// queue lets a call begin when there is a place for it, which it has until its last attempt has ended. It is for an engine on
-// the same machine: of more calls than it has processors for, none gets a response within an attempt.
+// queue lets a call begin when there is a place for it, which it has until its last attempt has
+// ended. It is for an engine on the same machine: of more calls than it has processors for, none
+// gets a response within an attempt.
 func queue(places chan struct{}) func(*middleware.Stack) error {
 	call := func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (out middleware.FinalizeOutput, m middleware.Metadata, err error) {
 		if err := enter(ctx, places); err != nil {
@@ -29,7 +31,8 @@ func queue(places chan struct{}) func(*middleware.Stack) error {
 	}
 }
 
-// enter waits for a place. It returns errQueued when there is none in time, and the context's error when that is cancelled.
+// enter waits for a place. It returns errQueued when there is none in time, and the context's error
+// when that is cancelled.
 func enter(ctx context.Context, places chan struct{}) error {
 	waiting, stop := ctx, context.CancelFunc(func() {})
 	if deadline, ok := ctx.Deadline(); ok {

@@ -40,8 +40,9 @@ func (b *busy) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// Ensure calls beyond CallsAtOnce wait for the others, however long within the time of their request, and are sent once each. Without
-// the limit an engine that has too much to do responds to none of them in time.
+// Ensure calls beyond CallsAtOnce wait for the others, however long within the time of their
+// request, and are sent once each. Without the limit an engine that has too much to do responds to
+// none of them in time.
 func TestCallsWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -58,8 +59,9 @@ func TestCallsWait(t *testing.T) {
 	})
 }
 
-// Ensure a call that finds no place in time is never sent, and the caller reads that the service is unavailable. A call that was sent is
-// not cut off by the end of its request, because nobody could say what it has done.
+// Ensure a call that finds no place in time is never sent, and the caller reads that the service is
+// unavailable. A call that was sent is not cut off by the end of its request, because nobody could
+// say what it has done.
 func TestCallsThatWaitTooLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -98,7 +100,8 @@ func TestCallOfAnEndedRequest(t *testing.T) {
 	})
 }
 
-// insertAll inserts n records in n requests of the same duration at once, four calls at a time, and returns their errors.
+// insertAll inserts n records in n requests of the same duration at once, four calls at a time, and
+// returns their errors.
 func insertAll(t *testing.T, b *busy, n int, each time.Duration) []error {
 	t.Helper()
 	c := few(b, 4)

@@ -27,7 +27,8 @@ func Get[T any](ctx context.Context, c *Client, key Key) (T, error) {
 	return record, err
 }
 
-// GetItem reads the attributes of one record with strong consistency; empty if there is no such record.
+// GetItem reads the attributes of one record with strong consistency; empty if there is no such
+// record.
 func GetItem(ctx context.Context, c *Client, key Key) (Item, error) {
 	out, err := c.GetItem(ctx, &dynamodb.GetItemInput{Key: key.item()})
 	if err != nil {
@@ -44,14 +45,14 @@ func (c *Client) get(ctx context.Context, key Key) (Item, error) {
 	return item, err
 }
 
-// Filter keeps the records whose attributes equal all of its values. DynamoDB applies it after it has read, so it is
-// only for bounded collections, or if at least a quarter of the records should match. Other filters are keys of an
-// index.
+// Filter keeps the records whose attributes equal all of its values. DynamoDB applies it after it
+// has read, so it is only for bounded collections, or if at least a quarter of the records should
+// match. Other filters are keys of an index.
 type Filter map[string]types.AttributeValue
 
-// Query requests one page of a list, in the order of the sort key. Every index ends the sort key in the record's id, so
-// the order is total. A position is the sort key of the last record of a page, so it stays valid while records are
-// created and deleted.
+// Query requests one page of a list, in the order of the sort key. Every index ends the sort key in
+// the record's id, so the order is total. A position is the sort key of the last record of a page,
+// so it stays valid while records are created and deleted.
 type Query struct {
 	Index      Index
 	Partitions []string // several are read in parallel and merged, see merged
@@ -122,11 +123,13 @@ func sortKeys(items []Item, attribute string) []string {
 	return keys
 }
 
-// filteredLeast is how many records a call with a filter reads at least, after the first one, which found that few match. They
-// are about a megabyte, where DynamoDB ends a call. So few calls pass many records that do not match, however small the page.
+// filteredLeast is how many records a call with a filter reads at least, after the first one, which
+// found that few match. They are about a megabyte, where DynamoDB ends a call. So few calls pass
+// many records that do not match, however small the page.
 const filteredLeast = 500
 
-// page reads up to want records of one partition, and stops when they have most bytes of JSON. more reports whether the partition may have others.
+// page reads up to want records of one partition, and stops when they have most bytes of JSON. more
+// reports whether the partition may have others.
 func page[R any](ctx context.Context, q Query, partition string, want, most int, read fetch[R]) (found rows[R], err error) {
 	in := q.request(partition)
 	found.records = []R{}
@@ -203,11 +206,12 @@ func (q Query) request(partition string) *dynamodb.QueryInput {
 	return in
 }
 
-// bounded reports whether the list has bounds of its own. A key condition then includes them, and with them the position.
+// bounded reports whether the list has bounds of its own. A key condition then includes them, and
+// with them the position.
 func (q Query) bounded() bool { return q.From != "" || q.Until != "" }
 
-// bounds returns the least and the greatest sort key of a page, as far as there are any: those of the list, or the position of
-// the previous page.
+// bounds returns the least and the greatest sort key of a page, as far as there are any: those of
+// the list, or the position of the previous page.
 func (q Query) bounds() (low, high string) {
 	low, high = max(q.From, q.Prefix), q.Until
 	switch {
@@ -233,8 +237,8 @@ func (f Filter) expression(names map[string]string, values Item) *string {
 	return aws.String(strings.Join(terms, " AND "))
 }
 
-// Collection is a set of records of one partition that is read as a whole: a bounded collection that is sorted in
-// memory, the items of a board at its publish, or everything at an export.
+// Collection is a set of records of one partition that is read as a whole: a bounded collection
+// that is sorted in memory, the items of a board at its publish, or everything at an export.
 type Collection struct {
 	Index      Index
 	Partition  string
@@ -254,8 +258,8 @@ func Whole[T any](ctx context.Context, c *Client, from Collection) ([]T, error) 
 	return records, err
 }
 
-// Each calls visit with every record of a collection, until visit returns an error. It reads pages of at most 1 MB, so
-// memory stays flat.
+// Each calls visit with every record of a collection, until visit returns an error. It reads pages
+// of at most 1 MB, so memory stays flat.
 func Each[T any](ctx context.Context, c *Client, from Collection, visit func(T) error) error {
 	in := Query{Index: from.Index, Prefix: from.Prefix, Until: from.Until, Filter: from.Filter}.request(from.Partition)
 	in.ConsistentRead = aws.Bool(from.Consistent)
@@ -277,7 +281,8 @@ func Each[T any](ctx context.Context, c *Client, from Collection, visit func(T) 
 	}
 }
 
-// PageOf sorts a bounded collection in memory and returns one page of it, with positions like those of List.
+// PageOf sorts a bounded collection in memory and returns one page of it, with positions like those
+// of List.
 func PageOf[T any](records []T, order func(T) string, after string, limit int) Page[T] {
 	slices.SortFunc(records, func(a, b T) int { return strings.Compare(order(a), order(b)) })
 	start := sort.Search(len(records), func(i int) bool { return order(records[i]) > after })

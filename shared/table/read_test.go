@@ -45,7 +45,8 @@ func TestListAfterADeletedPosition(t *testing.T) {
 	}
 }
 
-// Ensure Limit counts matching records: only the last page is short, also if many records do not match.
+// Ensure Limit counts matching records: only the last page is short, also if many records do not
+// match.
 func TestFilterBehindManyOthers(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -226,8 +227,8 @@ func TestNothingThere(t *testing.T) {
 	}
 }
 
-// Ensure a list reads the records that it returns and one more, however many there are, and a page with bounds none outside
-// them.
+// Ensure a list reads the records that it returns and one more, however many there are, and a page
+// with bounds none outside them.
 func TestListReadsWhatItReturns(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

@@ -14,7 +14,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// meanwhile passes on the first call of a name, loses its response, and calls others before the client retries.
+// meanwhile passes on the first call of a name, loses its response, and calls others before the
+// client retries.
 func meanwhile(name string, others func()) *proxy {
 	var once sync.Once
 	return &proxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
@@ -37,8 +38,8 @@ func tag(name string) func(*note) error {
 	return func(n *note) error { n.Tags, n.Count = append(n.Tags, name), n.Count+1; return nil }
 }
 
-// Ensure a change whose response was lost is applied once, also if others write the record before the retry, and that
-// its caller gets the record as its own change left it.
+// Ensure a change whose response was lost is applied once, also if others write the record before
+// the retry, and that its caller gets the record as its own change left it.
 func TestModifyAfterALostResponseAndOtherWrites(t *testing.T) {
 	t.Parallel()
 	counts := []int{1, 5, 40, 150}
@@ -72,7 +73,8 @@ func TestModifyAfterALostResponseAndOtherWrites(t *testing.T) {
 	}
 }
 
-// Ensure an insert whose response was lost creates one record, also if others change it before the retry.
+// Ensure an insert whose response was lost creates one record, also if others change it before the
+// retry.
 func TestInsertAfterALostResponseAndOtherWrites(t *testing.T) {
 	t.Parallel()
 	other, _ := client(t, nil)
@@ -90,7 +92,8 @@ func TestInsertAfterALostResponseAndOtherWrites(t *testing.T) {
 	}
 }
 
-// Ensure a record keeps write tokens as long as writes may be retried, and a bounded number of them.
+// Ensure a record keeps write tokens as long as writes may be retried, and a bounded number of
+// them.
 func TestRecentWritesAreForgotten(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

@@ -6,14 +6,15 @@ import (
 	"sync"
 )
 
-// Request carries the permit to write and the units of one request to the service through its context. Safe for
-// concurrent use.
+// Request carries the permit to write and the units of one request to the service through its
+// context. Safe for concurrent use.
 //
-// Reads run at once, in parallel with the check of the caller's key. Writes wait until Decide permits or refuses them.
-// So a read takes one round trip and a write two (scripts/docs/explanation/one-round-trip.md).
+// Reads run at once, in parallel with the check of the caller's key. Writes wait until Decide
+// permits or refuses them. So a read takes one round trip and a write two
+// (scripts/docs/explanation/one-round-trip.md).
 type Request struct {
-	// Attempt belongs to package idempotency, which stores the response with the request's change. It is nil for a
-	// request without an Idempotency-Key, and set before the request is used.
+	// Attempt belongs to package idempotency, which stores the response with the request's change.
+	// It is nil for a request without an Idempotency-Key, and set before the request is used.
 	Attempt any
 
 	once    sync.Once
@@ -25,7 +26,8 @@ type Request struct {
 	notes []error
 }
 
-// Units are the number of calls that a request made, and the DynamoDB read and write capacity units that they used.
+// Units are the number of calls that a request made, and the DynamoDB read and write capacity units
+// that they used.
 type Units struct {
 	Calls int
 	Read  float64
@@ -35,7 +37,8 @@ type Units struct {
 // NewRequest returns a request whose writes wait for Decide.
 func NewRequest() *Request { return &Request{decided: make(chan struct{})} }
 
-// Decide permits the request's writes if refusal is nil; otherwise they fail with it. Only the first call counts.
+// Decide permits the request's writes if refusal is nil; otherwise they fail with it. Only the
+// first call counts.
 func (r *Request) Decide(refusal error) {
 	r.once.Do(func() { r.refusal = refusal; close(r.decided) })
 }
@@ -47,8 +50,8 @@ func (r *Request) Units() Units {
 	return r.units
 }
 
-// Note adds a failure that does not change the result of the request, such as that of a clean-up after it. It is for the log. It does
-// nothing on a nil request, which is an operator's.
+// Note adds a failure that does not change the result of the request, such as that of a clean-up
+// after it. It is for the log. It does nothing on a nil request, which is an operator's.
 func (r *Request) Note(failure error) {
 	if r == nil || failure == nil {
 		return
@@ -78,11 +81,12 @@ func RequestOf(ctx context.Context) *Request {
 	return r
 }
 
-// ErrNoPermit is the error of a write without a Request in its context, unless the client is the operator's. It is
-// always a bug: nobody's key was checked for the write.
+// ErrNoPermit is the error of a write without a Request in its context, unless the client is the
+// operator's. It is always a bug: nobody's key was checked for the write.
 var ErrNoPermit = errors.New("no permit to write: the context carries no request")
 
-// permit waits until the request may write. It returns the refusal, the context's error or ErrNoPermit.
+// permit waits until the request may write. It returns the refusal, the context's error or
+// ErrNoPermit.
 func permit(ctx context.Context, operator bool) error {
 	r := RequestOf(ctx)
 	switch {

@@ -10,7 +10,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure only the first decision counts, and a write that waits for one fails when its context ends.
+// Ensure only the first decision counts, and a write that waits for one fails when its context
+// ends.
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)

@@ -15,12 +15,13 @@ import (
 	"time"
 )
 
-// A Go program parses every root certificate of the system, well over a hundred, before its first TLS connection. With 128 MB
-// of memory that takes longer than the rest of a cold start. The endpoints of AWS chain to five roots of Amazon Trust
-// Services, which are embedded here.
+// A Go program parses every root certificate of the system, well over a hundred, before its first
+// TLS connection. With 128 MB of memory that takes longer than the rest of a cold start. The
+// endpoints of AWS chain to five roots of Amazon Trust Services, which are embedded here.
 //
-// They only save time. If they do not verify a server (Amazon rotated its roots, or there is a proxy), the connection is tried
-// again with the system's roots, which every later connection then uses. A server that neither set verifies is refused.
+// They only save time. If they do not verify a server (Amazon rotated its roots, or there is a
+// proxy), the connection is tried again with the system's roots, which every later connection then
+// uses. A server that neither set verifies is refused.
 
 //go:embed amazon.pem
 var amazon []byte
@@ -31,7 +32,8 @@ func amazonRoots() *x509.CertPool {
 	return pool
 }
 
-// dialTimeout bounds a connection attempt. A call gives up earlier, so this ends attempts that nobody waits for.
+// dialTimeout bounds a connection attempt. A call gives up earlier, so this ends attempts that
+// nobody waits for.
 const dialTimeout = 5 * time.Second
 
 // dialer opens TLS connections. Safe for concurrent use.
@@ -40,8 +42,8 @@ type dialer struct {
 	rotated           atomic.Bool // the fallback has verified a server that the trusted roots did not
 }
 
-// newDialer returns a dialer that uses fallback if trusted does not verify a server. nil means the system's roots,
-// which are read when they are first needed.
+// newDialer returns a dialer that uses fallback if trusted does not verify a server. nil means the
+// system's roots, which are read when they are first needed.
 func newDialer(trusted, fallback *x509.CertPool) *dialer {
 	return &dialer{trusted: trusted, fallback: fallback}
 }
@@ -75,8 +77,8 @@ type Root struct {
 	Key  string // SHA-256 of the subject public key information, which a reissued certificate keeps
 }
 
-// PublishedRoots returns the roots that https://www.amazontrust.com/repository/ lists for programs with their own trust
-// store.
+// PublishedRoots returns the roots that https://www.amazontrust.com/repository/ lists for programs
+// with their own trust store.
 func PublishedRoots() []Root {
 	return []Root{
 		{"Amazon Root CA 1", "fbe3018031f9586bcbf41727e417b7d1c45c2f47f93be372a17b96b50757d5a2"},
@@ -93,8 +95,9 @@ func RootKey(c *x509.Certificate) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// CheckRoots checks a PEM file of roots: they must be the published ones in their order, self-signed, and valid from
-// now until a year from now, which leaves time to refresh them (scripts/gen -roots).
+// CheckRoots checks a PEM file of roots: they must be the published ones in their order,
+// self-signed, and valid from now until a year from now, which leaves time to refresh them
+// (scripts/gen -roots).
 func CheckRoots(text []byte, now time.Time) error {
 	published := PublishedRoots()
 	var found []*x509.Certificate

@@ -9,7 +9,8 @@ import (
 // last sorts after every text of SortNumber, SortTime and Newest: null comes last in every list.
 const last = "~"
 
-// SortNumber returns a text that sorts like the number; null sorts last. A whole number has the text of the same float64.
+// SortNumber returns a text that sorts like the number; null sorts last. A whole number has the
+// text of the same float64.
 func SortNumber[N int64 | float64](n *N) string {
 	if n == nil {
 		return last

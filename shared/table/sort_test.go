@@ -50,7 +50,8 @@ func nullLast[T any](a, b *T, compare func(a, b T) int) int {
 	return compare(*a, *b)
 }
 
-// timestampGen draws timestamps of the years that timestamp.Parse accepts, including years before 1970 and equal times.
+// timestampGen draws timestamps of the years that timestamp.Parse accepts, including years before
+// 1970 and equal times.
 func timestampGen() *rapid.Generator[*string] {
 	first, last := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli(), time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC).UnixMilli()
 	ms := rapid.OneOf(rapid.Int64Range(first, last), rapid.Int64Range(-3, 3), rapid.SampledFrom([]int64{first, last}))
@@ -80,7 +81,8 @@ func TestSortTimeAndNewest(t *testing.T) {
 	}
 }
 
-// Ensure every text but null's has the same width, so that the next part of a sort key does not change the order.
+// Ensure every text but null's has the same width, so that the next part of a sort key does not
+// change the order.
 func TestSortTextsHaveOneWidth(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {

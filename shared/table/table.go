@@ -1,11 +1,12 @@
-// Package table defines the service's one DynamoDB table and its client: conditional writes, transactions, batches,
-// pages of lists, and lists that are merged from several index partitions. The first comment of each area's store.go
-// defines the area's keys. The reasons are in scripts/docs/explanation/table.md.
+// Package table defines the service's one DynamoDB table and its client: conditional writes,
+// transactions, batches, pages of lists, and lists that are merged from several index partitions.
+// The first comment of each area's store.go defines the area's keys. The reasons are in
+// scripts/docs/explanation/table.md.
 //
-// Every record is an item with pk, sk, the keys of the indexes that it is in, and its fields under their JSON names. A
-// null field is absent. Two more attributes belong to this package. rev counts the record's writes, for
-// compare-and-set. writeId is the write token of the last write. If the response of a write was lost, the retry finds
-// its own token and does not write again.
+// Every record is an item with pk, sk, the keys of the indexes that it is in, and its fields under
+// their JSON names. A null field is absent. Two more attributes belong to this package. rev counts
+// the record's writes, for compare-and-set. writeId is the write token of the last write. If the
+// response of a write was lost, the retry finds its own token and does not write again.
 package table
 
 import (
@@ -22,8 +23,9 @@ import (
 // Index is the base table or one of its indexes.
 type Index int
 
-// Base is the table itself. The others are its sparse, overloaded global secondary indexes (projection ALL). There is
-// no local index: it would cap a collection at 10 GB and keep the partition from splitting under load.
+// Base is the table itself. The others are its sparse, overloaded global secondary indexes
+// (projection ALL). There is no local index: it would cap a collection at 10 GB and keep the
+// partition from splitting under load.
 const (
 	Base Index = iota
 	GSI1
@@ -52,21 +54,24 @@ const (
 	updatedAtAttr = "updatedAt"
 )
 
-// TTL is the attribute with the time at which a record expires, in seconds of Unix time. DynamoDB deletes expired
-// records within days, local engines never do, so readers must treat an expired record as absent.
+// TTL is the attribute with the time at which a record expires, in seconds of Unix time. DynamoDB
+// deletes expired records within days, local engines never do, so readers must treat an expired
+// record as absent.
 const TTL = "ttl"
 
-// KeysArea is the area of a company's keys. Every function may access its partition as far as authentication needs.
+// KeysArea is the area of a company's keys. Every function may access its partition as far as
+// authentication needs.
 const KeysArea = "keys"
 
-// Partition returns the partition key of a collection: the company, the area and further parts. Only this function
-// creates partition keys, so each one begins with the company (`dynamodb:LeadingKeys`).
+// Partition returns the partition key of a collection: the company, the area and further parts.
+// Only this function creates partition keys, so each one begins with the company
+// (`dynamodb:LeadingKeys`).
 func Partition(companyID, area string, narrower ...string) string {
 	return Join(append([]string{companyID, area}, narrower...)...)
 }
 
-// Join joins the parts of a key. No part may contain the separator: ids, slugs, metric keys and values of closed lists
-// cannot, and values from a caller are checked before they get here.
+// Join joins the parts of a key. No part may contain the separator: ids, slugs, metric keys and
+// values of closed lists cannot, and values from a caller are checked before they get here.
 func Join(parts ...string) string { return strings.Join(parts, "#") }
 
 // Key is the primary key of a record in the base table.
@@ -84,24 +89,28 @@ func KeyOf(item Item) Key {
 	return Key{pk.Value, sk.Value}
 }
 
-// Keys are the keys of a record in the base table and in each index. A record is not in an index whose key is zero.
+// Keys are the keys of a record in the base table and in each index. A record is not in an index
+// whose key is zero.
 type Keys struct {
 	Key
 	GSI1, GSI2, GSI3, GSI4, GSI5 Key
 }
 
-// Errors of this package, besides fault.ErrNotFound for a missing record, and fault.ErrUnavailable for a call that
-// DynamoDB throttled at every attempt. Any other error is a failure of DynamoDB or the network.
+// Errors of this package, besides fault.ErrNotFound for a missing record, and fault.ErrUnavailable
+// for a call that DynamoDB throttled at every attempt. Any other error is a failure of DynamoDB or
+// the network.
 var (
 	ErrExists = errors.New("the record already exists")
-	// ErrUnreadable is the error of an attribute that has another type than the field of its record.
+	// ErrUnreadable is the error of an attribute that has another type than the field of its
+	// record.
 	ErrUnreadable = errors.New("unreadable record")
-	// ErrContended is the error of a compare-and-set that lost to other writers too often. Clients see its message.
+	// ErrContended is the error of a compare-and-set that lost to other writers too often. Clients
+	// see its message.
 	ErrContended = fault.Busy("too many concurrent writes to the same record; try again")
 )
 
-// Definition returns the request that creates the table in local engines and tests. Package infra declares the same
-// table for AWS.
+// Definition returns the request that creates the table in local engines and tests. Package infra
+// declares the same table for AWS.
 func Definition(name string) *dynamodb.CreateTableInput {
 	in := &dynamodb.CreateTableInput{
 		TableName:   &name,

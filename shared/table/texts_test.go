@@ -26,7 +26,8 @@ type inner struct {
 	Hidden *word `json:"-" store:"h"`
 }
 
-// shown has a field of each type that can be listed as text. The names have one letter, so that a fuzzer finds them.
+// shown has a field of each type that can be listed as text. The names have one letter, so that a
+// fuzzer finds them.
 type shown struct {
 	inner
 
@@ -119,8 +120,8 @@ var slow = map[string]string{
 	"an escape beside the list":         `{"Items":[{"sk":{"S":"k"}}],"LastEvaluatedKey":{"pk":{"S":"\n"}}}`,
 }
 
-// Ensure the texts that are read in one pass are those of the SDK, Decode and schema.Encode. The reader may leave a
-// response to the SDK, but must not differ from it.
+// Ensure the texts that are read in one pass are those of the SDK, Decode and schema.Encode. The
+// reader may leave a response to the SDK, but must not differ from it.
 func FuzzTexts(f *testing.F) {
 	for name, body := range fast {
 		if _, ok := newTextScanner[shown]("sk").scan([]byte(body)); !ok {
@@ -162,7 +163,8 @@ func FuzzTexts(f *testing.F) {
 	})
 }
 
-// Ensure a list of texts of a type that only encoding/json can encode fails in the first test that uses it.
+// Ensure a list of texts of a type that only encoding/json can encode fails in the first test that
+// uses it.
 func TestTextOfAnyType(t *testing.T) {
 	for name, list := range map[string]func(){
 		"y": func() {
@@ -223,8 +225,8 @@ func (r *responses) RoundTrip(*http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// Ensure nothing of a response that broke off is kept, and a list may combine pages that are read by textScanner and by
-// the SDK.
+// Ensure nothing of a response that broke off is kept, and a list may combine pages that are read
+// by textScanner and by the SDK.
 func TestTextsOfSeveralResponses(t *testing.T) {
 	const more = `,"LastEvaluatedKey":{"pk":{"S":"p"},"sk":{"S":"x"}}}`
 	sent := responses{

@@ -25,20 +25,22 @@ func (e *CanceledError) Error() string {
 	return fmt.Sprintf("the conditions of %d writes failed", len(e.failed))
 }
 
-// Failed reports whether the condition of the n-th write failed, and returns its record, nil if there is none.
+// Failed reports whether the condition of the n-th write failed, and returns its record, nil if
+// there is none.
 func (e *CanceledError) Failed(n int) (stored Item, failed bool) {
 	stored, failed = e.failed[n]
 	return stored, failed
 }
 
-// conflictsMax bounds how often a transaction that conflicts with another is retried. Pauses double from conflictPause.
+// conflictsMax bounds how often a transaction that conflicts with another is retried. Pauses double
+// from conflictPause.
 const (
 	conflictsMax  = 8
 	conflictPause = 10 * time.Millisecond
 )
 
-// Transact makes all writes or none. Returns a *CanceledError if a condition failed. DynamoDB recognises a retry after
-// a lost response by the token that the SDK sends.
+// Transact makes all writes or none. Returns a *CanceledError if a condition failed. DynamoDB
+// recognises a retry after a lost response by the token that the SDK sends.
 func (c *Client) Transact(ctx context.Context, writes ...Write) error {
 	if err := c.permit(ctx); err != nil {
 		return err
@@ -89,9 +91,10 @@ func (c *Client) Transact(ctx context.Context, writes ...Write) error {
 	}
 }
 
-// GetAtOnce reads the attributes of several records in one transaction, so no write comes between them. They are in the
-// order of the keys, nil for a missing record. It costs twice the units of GetItem. Returns ErrContended when a concurrent
-// write of one of the records cancels the transaction.
+// GetAtOnce reads the attributes of several records in one transaction, so no write comes between
+// them. They are in the order of the keys, nil for a missing record. It costs twice the units of
+// GetItem. Returns ErrContended when a concurrent write of one of the records cancels the
+// transaction.
 func GetAtOnce(ctx context.Context, c *Client, keys ...Key) ([]Item, error) {
 	in := &dynamodb.TransactGetItemsInput{ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
 	for _, key := range keys {
@@ -132,8 +135,8 @@ func GetAtOnce(ctx context.Context, c *Client, keys ...Key) ([]Item, error) {
 	}
 }
 
-// Pause waits before a call that others held up is made again, for a random time between half of d and one and a half of
-// it. Returns the context's error when the context ends first.
+// Pause waits before a call that others held up is made again, for a random time between half of d
+// and one and a half of it. Returns the context's error when the context ends first.
 func Pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d/2 + rand.N(d)):
@@ -158,8 +161,8 @@ func (c *Client) WriteAny(keys Keys, record any) Write {
 	return Write{Put: &types.Put{TableName: &c.name, Item: c.NewItem(keys, record)}}
 }
 
-// WriteIf creates or replaces a record under a condition. The condition is DynamoDB's expression; names and values are its
-// placeholders.
+// WriteIf creates or replaces a record under a condition. The condition is DynamoDB's expression;
+// names and values are its placeholders.
 func (c *Client) WriteIf(keys Keys, record any, condition string, names map[string]string, values Item) Write {
 	w := c.WriteNew(keys, record)
 	w.Put.ConditionExpression, w.Put.ExpressionAttributeNames, w.Put.ExpressionAttributeValues = &condition, names, values
@@ -188,8 +191,9 @@ func (c *Client) check(key Key, condition string) Write {
 	}}
 }
 
-// WriteUpdate changes attributes of a record under a condition. The expressions are DynamoDB's; names and values are
-// their placeholders. An empty condition is always met, and a missing record is then created.
+// WriteUpdate changes attributes of a record under a condition. The expressions are DynamoDB's;
+// names and values are their placeholders. An empty condition is always met, and a missing record
+// is then created.
 func (c *Client) WriteUpdate(key Key, update, condition string, names map[string]string, values Item) Write {
 	u := &types.Update{
 		TableName: &c.name, Key: key.item(), UpdateExpression: &update,
@@ -209,7 +213,8 @@ func (c *Client) WriteCheck(key Key, condition string, names map[string]string, 
 	}}
 }
 
-// WriteDelete deletes a record under a condition. An empty condition is always met, by a missing record, too.
+// WriteDelete deletes a record under a condition. An empty condition is always met, by a missing
+// record, too.
 func (c *Client) WriteDelete(key Key, condition string, names map[string]string, values Item) Write {
 	d := &types.Delete{
 		TableName: &c.name, Key: key.item(),

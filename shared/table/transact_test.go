@@ -14,7 +14,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure a transaction makes all writes or none, and its error has the failed conditions and their stored records.
+// Ensure a transaction makes all writes or none, and its error has the failed conditions and their
+// stored records.
 func TestTransact(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -138,7 +139,8 @@ func canceled(times int, codes ...string) *proxy {
 	}}
 }
 
-// Ensure a transaction is retried for a while after a conflict or throttling, and not at all if it is invalid.
+// Ensure a transaction is retried for a while after a conflict or throttling, and not at all if it
+// is invalid.
 func TestTransactConflicts(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -214,8 +216,8 @@ func TestGetAtOnce(t *testing.T) {
 	}
 }
 
-// Ensure a transactional read that conflicts with a write is ErrContended at once, a throttled one is retried a few times, and an
-// invalid one is not.
+// Ensure a transactional read that conflicts with a write is ErrContended at once, a throttled one
+// is retried a few times, and an invalid one is not.
 func TestGetAtOnceMeetsWrites(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -19,11 +19,12 @@ type Failure struct {
 	Stored Item // the record under the key of that write, nil if there is none
 }
 
-// StoreUnits makes the writes of units, as many in one transaction as fit. A unit whose condition fails is left out, and its
-// transaction is repeated without it. Each transaction counts its children on a parent with one write. After an error, the
-// transactions before it are stored.
+// StoreUnits makes the writes of units, as many in one transaction as fit. A unit whose condition
+// fails is left out, and its transaction is repeated without it. Each transaction counts its
+// children on a parent with one write. After an error, the transactions before it are stored.
 //
-// A transaction costs two write units for each kilobyte of each write, twice as much as Put, and two for each parent.
+// A transaction costs two write units for each kilobyte of each write, twice as much as Put, and
+// two for each parent.
 func (c *Client) StoreUnits(ctx context.Context, units []Unit) (failures []Failure, err error) {
 	for begin := 0; begin < len(units); {
 		t := newUnitsTransaction()
@@ -129,7 +130,8 @@ func (c *Client) storeUnits(ctx context.Context, t *unitsTransaction) (failures 
 	return failures, nil
 }
 
-// writesOf returns the writes of some of the units, the index of the first one of each, and the parents, whose counts come last.
+// writesOf returns the writes of some of the units, the index of the first one of each, and the
+// parents, whose counts come last.
 func (t *unitsTransaction) writesOf(c *Client, some []int) (writes []Write, begins []int, parents []Key) {
 	children := map[Key]int{}
 	for _, at := range some {
@@ -147,7 +149,8 @@ func (t *unitsTransaction) writesOf(c *Client, some []int) (writes []Write, begi
 	return writes, begins, parents
 }
 
-// failure returns why a unit whose writes begin at an index of a transaction fails. gone has the missing parents.
+// failure returns why a unit whose writes begin at an index of a transaction fails. gone has the
+// missing parents.
 func (u Unit) failure(canceled *CanceledError, begin int, gone map[Key]bool) (f Failure, failed bool) {
 	if u.Parent != nil && gone[*u.Parent] {
 		return Failure{Orphan: true}, true

@@ -21,7 +21,8 @@ func unit(c *table.Client, parent note, id string, size int) table.Unit {
 	return table.Unit{Writes: []table.Write{c.WriteNew(table.Keys{Key: childKey(parent, id)}, child)}, Parent: new(noteKey(parent.Company, parent.ID))}
 }
 
-// Ensure units whose condition fails are left out and named, and that all others are stored, in as few transactions as fit.
+// Ensure units whose condition fails are left out and named, and that all others are stored, in as
+// few transactions as fit.
 func TestStoreUnits(t *testing.T) {
 	t.Parallel()
 	p := &proxy{}
@@ -90,8 +91,8 @@ func TestStoreUnitsDivides(t *testing.T) {
 	}
 }
 
-// Ensure a removal that looked for children before units are stored does not remove the parent, and that units of a parent that
-// is removed are orphans.
+// Ensure a removal that looked for children before units are stored does not remove the parent, and
+// that units of a parent that is removed are orphans.
 func TestStoreUnitsAndARemoval(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)

@@ -13,9 +13,10 @@ import (
 // warmTimeout bounds Warm. If DynamoDB does not respond in this time, the first request reports it.
 const warmTimeout = time.Second
 
-// Warm opens this many connections, each with a read of a record that does not exist, so that the first request needs
-// no handshake and runs code that has run before. A function calls it at its start, when the CPU is not throttled yet.
-// Errors are ignored: a start must not fail if a request may succeed.
+// Warm opens this many connections, each with a read of a record that does not exist, so that the
+// first request needs no handshake and runs code that has run before. A function calls it at its
+// start, when the CPU is not throttled yet. Errors are ignored: a start must not fail if a request
+// may succeed.
 //
 // The partition is that of a company's keys, because every function may read these.
 func (c *Client) Warm(ctx context.Context, connections int) {

@@ -20,8 +20,9 @@ import (
 	"growthworkspace/shared/parallel"
 )
 
-// contendedMax bounds how often a compare-and-set starts again. Each loss means that another writer won and returns
-// that writer's record, so a race of n writers ends after n rounds. The deadline of a request usually comes first.
+// contendedMax bounds how often a compare-and-set starts again. Each loss means that another writer
+// won and returns that writer's record, so a race of n writers ends after n rounds. The deadline of
+// a request usually comes first.
 const contendedMax = 500
 
 // NewItem returns the item of a new record: its fields, its keys, rev 1 and a new write token.
@@ -43,8 +44,8 @@ func (k Keys) indexes(item Item) {
 	}
 }
 
-// Insert creates a record. It is idempotent: a retry after a lost response finds its own write and succeeds. Returns
-// ErrExists if another write has created a record under the key.
+// Insert creates a record. It is idempotent: a retry after a lost response finds its own write and
+// succeeds. Returns ErrExists if another write has created a record under the key.
 func (c *Client) Insert(ctx context.Context, keys Keys, record any) error {
 	return c.insert(ctx, c.NewItem(keys, record))
 }
@@ -52,8 +53,8 @@ func (c *Client) Insert(ctx context.Context, keys Keys, record any) error {
 // addedAtOnce is how many records an Add writes in parallel.
 const addedAtOnce = 8
 
-// Add creates the records of items whose keys are free, each in a write of its own, and returns how many keys were taken. It replaces
-// nothing.
+// Add creates the records of items whose keys are free, each in a write of its own, and returns how
+// many keys were taken. It replaces nothing.
 func (c *Client) Add(ctx context.Context, items []Item) (taken int, err error) {
 	var found atomic.Int64
 	err = parallel.Do(len(items), addedAtOnce, func(n int) error {
@@ -87,13 +88,15 @@ func sameWrite(stored Item, writeID types.AttributeValue) bool {
 	return stored[writeIDAttr] != nil && reflect.DeepEqual(stored[writeIDAttr], writeID)
 }
 
-// Modify changes one record by compare-and-set. It reads the record, in parallel with the check of the caller's key. It
-// lets change edit the record, and writes the difference under the condition that no other write came in between. If
-// one did, it starts again with the new record. So every rule that change applies is a condition on the write itself.
+// Modify changes one record by compare-and-set. It reads the record, in parallel with the check of
+// the caller's key. It lets change edit the record, and writes the difference under the condition
+// that no other write came in between. If one did, it starts again with the new record. So every
+// rule that change applies is a condition on the write itself.
 //
-// updatedAt moves only when a value changes, never back (NowAfter), and nothing is written when none does. The changed
-// record has the index keys that keysOf returns, and no others. If change returns an error, Modify returns it unwrapped and writes nothing. Returns fault.ErrNotFound if there is no record, and
-// ErrContended after very many lost races.
+// updatedAt moves only when a value changes, never back (NowAfter), and nothing is written when
+// none does. The changed record has the index keys that keysOf returns, and no others. If change
+// returns an error, Modify returns it unwrapped and writes nothing. Returns fault.ErrNotFound if
+// there is no record, and ErrContended after very many lost races.
 func Modify[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys, change func(*T) error) (T, error) {
 	stored, err := c.get(ctx, key)
 	if err != nil {
@@ -132,8 +135,8 @@ func ModifyRead[T any](ctx context.Context, c *Client, key Key, stored Item, key
 	return none, ErrContended
 }
 
-// difference returns the attributes of a record before and after a change: its fields, and the keys of the indexes, before the
-// change those that are stored. wanted is nil if no field has changed.
+// difference returns the attributes of a record before and after a change: its fields, and the keys
+// of the indexes, before the change those that are stored. wanted is nil if no field has changed.
 func (c *Client) difference(stored Item, before, after any, keys Keys) (current, wanted Item) {
 	current, wanted = Encode(before), Encode(after)
 	if maps.EqualFunc(wanted, current, equalAttribute) {
@@ -163,9 +166,9 @@ func copyIndexKeys(to, from Item) {
 	}
 }
 
-// Reindex gives a stored record the index keys that keysOf returns, and removes others. It changes nothing else but the
-// revision, so that a concurrent update starts again. written is false if the keys were right, or if there is no such
-// record.
+// Reindex gives a stored record the index keys that keysOf returns, and removes others. It changes
+// nothing else but the revision, so that a concurrent update starts again. written is false if the
+// keys were right, or if there is no such record.
 func Reindex[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys) (written bool, err error) {
 	stored, err := c.get(ctx, key)
 	for range contendedMax {
@@ -193,8 +196,8 @@ func Reindex[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys
 	return false, cmp.Or(err, error(ErrContended))
 }
 
-// update writes the difference from current to wanted, if the stored revision is still the one that was read. If
-// another write came first, lost is true and item is the record that it left.
+// update writes the difference from current to wanted, if the stored revision is still the one that
+// was read. If another write came first, lost is true and item is the record that it left.
 func (c *Client) update(ctx context.Context, key Key, stored, current, wanted Item) (item Item, lost bool, err error) {
 	writeID := String(c.newID(writePrefix))
 	e := newExpression()
@@ -248,8 +251,9 @@ func left(stored, wanted Item, writeID types.AttributeValue) Item {
 	return item
 }
 
-// Remove deletes one record by compare-and-set and returns it. check may reject the deletion of the record with an
-// error, under the same condition as in Modify. Returns fault.ErrNotFound if there is no record.
+// Remove deletes one record by compare-and-set and returns it. check may reject the deletion of the
+// record with an error, under the same condition as in Modify. Returns fault.ErrNotFound if there
+// is no record.
 func Remove[T any](ctx context.Context, c *Client, key Key, check func(T) error) (T, error) {
 	var none T
 	stored, err := c.get(ctx, key)
@@ -278,9 +282,10 @@ func Remove[T any](ctx context.Context, c *Client, key Key, check func(T) error)
 	return none, ErrContended
 }
 
-// DeleteIf deletes a record under a condition, which a missing record must not meet. When the condition fails, left is the
-// stored record, nil if there is none. It is idempotent: a retry after a lost response finds no record and succeeds. The
-// condition is DynamoDB's expression; names and values are its placeholders.
+// DeleteIf deletes a record under a condition, which a missing record must not meet. When the
+// condition fails, left is the stored record, nil if there is none. It is idempotent: a retry after
+// a lost response finds no record and succeeds. The condition is DynamoDB's expression; names and
+// values are its placeholders.
 func (c *Client) DeleteIf(ctx context.Context, key Key, condition string, names map[string]string, values Item) (deleted bool, left Item, err error) {
 	sent, err := c.deleteItem(ctx, &dynamodb.DeleteItemInput{
 		Key: key.item(), ConditionExpression: &condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
@@ -296,8 +301,8 @@ func (c *Client) DeleteIf(ctx context.Context, key Key, condition string, names 
 	return err == nil, nil, err
 }
 
-// expression collects the parts of an update expression. Every name is a placeholder, so no field can collide with a
-// reserved word.
+// expression collects the parts of an update expression. Every name is a placeholder, so no field
+// can collide with a reserved word.
 type expression struct {
 	names         map[string]string
 	values        Item
@@ -324,9 +329,9 @@ func (e *expression) setValue(attribute string, value types.AttributeValue) {
 	e.set(attribute, placeholder)
 }
 
-// unchanged returns the condition that nobody wrote since stored was read. It needs both halves: a record that was
-// deleted and created again, or replaced by an import, starts at the same rev, and the update of a transaction keeps
-// the writeId.
+// unchanged returns the condition that nobody wrote since stored was read. It needs both halves: a
+// record that was deleted and created again, or replaced by an import, starts at the same rev, and
+// the update of a transaction keeps the writeId.
 func (e *expression) unchanged(stored Item) *string {
 	condition := "#rev = :rev"
 	e.names["#rev"], e.values[":rev"] = revAttr, stored[revAttr]

@@ -12,7 +12,8 @@ const layout = "2006-01-02T15:04:05.000Z"
 // form matches RFC 3339 where time.Parse is not strict enough.
 var form = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
-// Format returns a time as every timestamp field has it: RFC 3339, UTC, milliseconds. Such texts sort by time.
+// Format returns a time as every timestamp field has it: RFC 3339, UTC, milliseconds. Such texts
+// sort by time.
 func Format(t time.Time) string {
 	t = t.UTC()
 	year, month, day := t.Date()
@@ -37,11 +38,11 @@ func digits(text []byte, n int) {
 	}
 }
 
-// Parse parses an RFC 3339 time with any offset. ok is false for any other text, and for years outside 1 to 9999, whose
-// texts would not sort.
+// Parse parses an RFC 3339 time with any offset. ok is false for any other text, and for years
+// outside 1 to 9999, whose texts would not sort.
 //
-// time.Parse accepts more than RFC 3339 (9:30, a comma, +24:00) and less (t, z, leap seconds). A leap second becomes
-// the next second, as in Unix time.
+// time.Parse accepts more than RFC 3339 (9:30, a comma, +24:00) and less (t, z, leap seconds). A
+// leap second becomes the next second, as in Unix time.
 func Parse(s string) (t time.Time, ok bool) {
 	s = strings.ToUpper(s)
 	if !form.MatchString(s) {
@@ -60,8 +61,8 @@ func Parse(s string) (t time.Time, ok bool) {
 	return t, err == nil && t.Year() >= 1 && t.Year() <= 9999
 }
 
-// Normalise returns an RFC 3339 time as responses have it. It returns any other text unchanged, because the values of
-// callers are validated before.
+// Normalise returns an RFC 3339 time as responses have it. It returns any other text unchanged,
+// because the values of callers are validated before.
 func Normalise(s string) string {
 	t, ok := Parse(s)
 	if !ok {
@@ -70,7 +71,8 @@ func Normalise(s string) string {
 	return Format(t)
 }
 
-// Reversed reports whether two texts are days, as ParseDay has them, and the first is after the last. No text is no day.
+// Reversed reports whether two texts are days, as ParseDay has them, and the first is after the
+// last. No text is no day.
 func Reversed(first, last *string) bool {
 	if first == nil || last == nil {
 		return false

@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// recordBytesMax bounds the JSON of an imported record. DynamoDB accepts 400 KB for an item with its keys and the names
-// of its attributes.
+// recordBytesMax bounds the JSON of an imported record. DynamoDB accepts 400 KB for an item with
+// its keys and the names of its attributes.
 const recordBytesMax = 350_000
 
 // CheckSize is a check for Define. It reports a record that is too large for an item of the table.
@@ -27,8 +27,8 @@ func CheckSize[T any](record *T) []string {
 	return nil
 }
 
-// CheckID reports a field whose value is not an id with this prefix. null is valid, and so is the id of a missing
-// record, because records may come in any order.
+// CheckID reports a field whose value is not an id with this prefix. null is valid, and so is the
+// id of a missing record, because records may come in any order.
 func CheckID(field, prefix string, value *string) []string {
 	if value == nil || id.Valid(prefix, *value) {
 		return nil
@@ -36,7 +36,8 @@ func CheckID(field, prefix string, value *string) []string {
 	return []string{fmt.Sprintf("record.%s: must be %s_ and 1 to 40 characters of 0-9 and a-z", field, prefix)}
 }
 
-// CheckFormat reports a field that does not have a format, which is a name of the format tag of package schema. null is valid.
+// CheckFormat reports a field that does not have a format, which is a name of the format tag of
+// package schema. null is valid.
 func CheckFormat(field, format string, value *string) []string {
 	if value == nil {
 		return nil
@@ -90,8 +91,9 @@ func Latest[T any, K comparable](records []T, identity func(T) K) (indexes []int
 	return indexes
 }
 
-// PutUnits is a write or an add for records that are stored as units: the last one of each key, under conditions. refusal returns
-// the problem of a record that was not stored, or "" if it is to be skipped. The error is Refused if there are problems.
+// PutUnits is a write or an add for records that are stored as units: the last one of each key,
+// under conditions. refusal returns the problem of a record that was not stored, or "" if it is to
+// be skipped. The error is Refused if there are problems.
 func PutUnits[T any](ctx context.Context, t *table.Client, records []T, unitOf func(T) (table.Key, table.Unit),
 	refusal func(T, table.Failure) (problem string, err error),
 ) (skipped int, err error) {
@@ -123,7 +125,8 @@ func PutUnits[T any](ctx context.Context, t *table.Client, records []T, unitOf f
 	return skipped, refused.Err()
 }
 
-// Orphans returns a function for Child: a record is an orphan if there is no record under the key of its parent.
+// Orphans returns a function for Child: a record is an orphan if there is no record under the key
+// of its parent.
 func Orphans[T any](t *table.Client, parentOf func(companyID string, record T) table.Key) func(ctx context.Context, companyID string, records []T) ([]bool, error) {
 	exist := ByKey(t, parentOf)
 	return func(ctx context.Context, companyID string, records []T) ([]bool, error) {
@@ -135,8 +138,8 @@ func Orphans[T any](t *table.Client, parentOf func(companyID string, record T) t
 	}
 }
 
-// Put returns a write function for Define that stores each record under its keys. owner returns the field with the id
-// of the record's company.
+// Put returns a write function for Define that stores each record under its keys. owner returns the
+// field with the id of the record's company.
 func Put[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string) func(ctx context.Context, companyID string, records []T) error {
 	return func(ctx context.Context, companyID string, records []T) error {
 		return t.Put(ctx, itemsOf(t, keysOf, owner, companyID, records))
@@ -162,7 +165,8 @@ func itemsOf[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *
 	return items
 }
 
-// Stored is Define for records that are stored under their keys, as Put does, and exist if there is one under the same key.
+// Stored is Define for records that are stored under their keys, as Put does, and exist if there is
+// one under the same key.
 func Stored[T any](name, prefix string, check func(*T) []string, t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string,
 	each func(ctx context.Context, companyID string, visit func(T) error) error,
 ) Type {
@@ -172,8 +176,8 @@ func Stored[T any](name, prefix string, check func(*T) []string, t *table.Client
 	}), add(t, keysOf, owner))
 }
 
-// Each returns an each function for Define that visits a collection of the company. It reads with strong consistency, so
-// that an export has every earlier write.
+// Each returns an each function for Define that visits a collection of the company. It reads with
+// strong consistency, so that an export has every earlier write.
 func Each[T any](t *table.Client, of func(companyID string) table.Collection) func(ctx context.Context, companyID string, visit func(T) error) error {
 	return func(ctx context.Context, companyID string, visit func(T) error) error {
 		from := of(companyID)

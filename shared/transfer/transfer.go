@@ -1,5 +1,5 @@
-// Package transfer moves records into and out of a company: it is the part of `workspace import` and `workspace export`
-// that is the same for all types of record. Each area declares its types.
+// Package transfer moves records into and out of a company: it is the part of `workspace import`
+// and `workspace export` that is the same for all types of record. Each area declares its types.
 package transfer
 
 import (
@@ -37,14 +37,15 @@ type Type struct {
 	export  func(ctx context.Context, companyID string, emit func(any) error) error
 }
 
-// noCompany is ignored: an import goes to the company that the operator names, whatever the file contains. noID is ignored for
-// a Derived record.
+// noCompany is ignored: an import goes to the company that the operator names, whatever the file
+// contains. noID is ignored for a Derived record.
 const (
 	noCompany = "record.companyId: is required"
 	noID      = "record.id: is required"
 )
 
-// Derived is a record whose line may leave out the id. DeriveID then sets it from other fields, or returns the problem.
+// Derived is a record whose line may leave out the id. DeriveID then sets it from other fields, or
+// returns the problem.
 type Derived interface{ DeriveID() (problem string) }
 
 // Define declares a type of record.
@@ -90,19 +91,20 @@ func Define[T any](name, prefix string, check func(*T) []string,
 	}
 }
 
-// Keep adds the rules of the body of an operation, whose input is In, but for some properties: what the API refuses in a body, an
-// import refuses in a record, with the same message. See schema.Rules.
+// Keep adds the rules of the body of an operation, whose input is In, but for some properties: what
+// the API refuses in a body, an import refuses in a record, with the same message. See
+// schema.Rules.
 func Keep[In any](t Type, except ...string) Type {
 	t.rules = append(slices.Clone(t.rules), schema.NewRules(t.Record, reflect.TypeFor[In](), except...))
 	return t
 }
 
-// Claim is a text that belongs to one record of a file, such as a slug on a board. A second record that claims it is rejected,
-// unless it has the same owner. An empty owner is the same as no other.
+// Claim is a text that belongs to one record of a file, such as a slug on a board. A second record
+// that claims it is rejected, unless it has the same owner. An empty owner is the same as no other.
 type Claim struct{ Text, Owner string }
 
-// Unique adds what records claim, besides the identity of a record. The last of several records with the same identity wins. An
-// import remembers the digests of all claims.
+// Unique adds what records claim, besides the identity of a record. The last of several records
+// with the same identity wins. An import remembers the digests of all claims.
 func Unique[T any](t Type, claims func(T) []Claim) Type {
 	t.unique = func(record any) []Claim { return claims(record.(T)) }
 	return t
@@ -114,10 +116,12 @@ func Named[T any](t Type, name func(T) string) Type {
 	return t
 }
 
-// Child adds the rule that a record has a parent, which is stored or in the same file. parent returns the name of the parent
-// (see Named), and the problem of a record without one. orphans gets a few hundred records at once and reports for each whether
-// no parent is stored. The write functions must make the rule a condition of their writes, because others delete parents
-// (table.Unit). Records with the same parent are written one batch after the other, so that they do not compete for its count.
+// Child adds the rule that a record has a parent, which is stored or in the same file. parent
+// returns the name of the parent (see Named), and the problem of a record without one. orphans gets
+// a few hundred records at once and reports for each whether no parent is stored. The write
+// functions must make the rule a condition of their writes, because others delete parents
+// (table.Unit). Records with the same parent are written one batch after the other, so that they do
+// not compete for its count.
 func Child[T any](t Type, parent func(T) (name, problem string), orphans func(ctx context.Context, companyID string, records []T) ([]bool, error)) Type {
 	t.parent = func(record any) (string, string) { return parent(record.(T)) }
 	t.lane = func(record any) string { name, _ := parent(record.(T)); return name }
@@ -127,8 +131,9 @@ func Child[T any](t Type, parent func(T) (name, problem string), orphans func(ct
 	return t
 }
 
-// Refused is the error of a write or add that stored all records but these: the problems of the others by their index. It is
-// for rules that held when the file was checked and that another caller's write has broken since.
+// Refused is the error of a write or add that stored all records but these: the problems of the
+// others by their index. It is for rules that held when the file was checked and that another
+// caller's write has broken since.
 type Refused map[int]string
 
 func (r Refused) Error() string {
@@ -147,8 +152,9 @@ func (r Refused) Err() error {
 // aheadMax is how far updatedAt of a record may be ahead of the clock of an import.
 const aheadMax = 24 * time.Hour
 
-// NotAhead adds a check that updatedAt of a record, if it has one, is at most a day after now. updatedAt never goes back, so
-// each change of a record from the far future would be a millisecond after that future.
+// NotAhead adds a check that updatedAt of a record, if it has one, is at most a day after now.
+// updatedAt never goes back, so each change of a record from the far future would be a millisecond
+// after that future.
 func NotAhead(t Type, now func() time.Time) Type {
 	check := t.check
 	t.check = func(text json.RawMessage, rules []schema.Rules) (any, []string) {
@@ -177,8 +183,8 @@ func updatedAt(record any) string {
 	return *at
 }
 
-// Verify adds a check against the stored records. verify gets a few hundred records at once and returns one text per
-// record, empty if the record has no problem.
+// Verify adds a check against the stored records. verify gets a few hundred records at once and
+// returns one text per record, empty if the record has no problem.
 func Verify[T any](t Type, verify func(ctx context.Context, companyID string, records []T) ([]string, error)) Type {
 	t.verify = func(ctx context.Context, companyID string, records []any) ([]string, error) {
 		return verify(ctx, companyID, as[T](records))
@@ -186,9 +192,10 @@ func Verify[T any](t Type, verify func(ctx context.Context, companyID string, re
 	return t
 }
 
-// Existing adds the rule of an import that skips what the company has. exist gets a few hundred records at once and reports for
-// each whether there is one with its identity. See ByKey. add stores records for which there was none, and returns how many were
-// skipped because there is one now. It must make that a condition of its writes: it never replaces a record.
+// Existing adds the rule of an import that skips what the company has. exist gets a few hundred
+// records at once and reports for each whether there is one with its identity. See ByKey. add
+// stores records for which there was none, and returns how many were skipped because there is one
+// now. It must make that a condition of its writes: it never replaces a record.
 func Existing[T any](t Type, exist func(ctx context.Context, companyID string, records []T) ([]bool, error),
 	add func(ctx context.Context, companyID string, records []T, file File) (skipped int, err error),
 ) Type {
@@ -201,14 +208,14 @@ func Existing[T any](t Type, exist func(ctx context.Context, companyID string, r
 	return t
 }
 
-// Add stores records that New has returned, and returns how many it skipped because another caller has created them since. The
-// error may be Refused, as of Write.
+// Add stores records that New has returned, and returns how many it skipped because another caller
+// has created them since. The error may be Refused, as of Write.
 func (t Type) Add(ctx context.Context, companyID string, records []any) (skipped int, err error) {
 	return t.add(ctx, companyID, records, t.file)
 }
 
-// New returns the records whose identity the company does not have, in their order, and their indexes. It returns an error for a
-// type without Existing.
+// New returns the records whose identity the company does not have, in their order, and their
+// indexes. It returns an error for a type without Existing.
 func (t Type) New(ctx context.Context, companyID string, records []any) (fresh []any, indexes []int, err error) {
 	if t.exist == nil {
 		return nil, nil, fmt.Errorf("records of type %s have no identity to skip by", t.Name)
@@ -228,10 +235,12 @@ func (t Type) New(ctx context.Context, companyID string, records []any) (fresh [
 // File reports whether a line of the file that is being imported has a name. See Rivals.
 type File func(name string) bool
 
-// Rivals adds a rule between two names of one thing: a record is not stored beside a record with its rival's name, unless the
-// file has both names. names returns the name of a record and that of its rival, empty if it has none; they are names among
-// the records of all types. verify returns the problem of each record as Verify does; it counts unless the file has the rival's
-// name. write replaces the write function of Define. It must make the rule a condition of its writes, because others write too.
+// Rivals adds a rule between two names of one thing: a record is not stored beside a record with
+// its rival's name, unless the file has both names. names returns the name of a record and that of
+// its rival, empty if it has none; they are names among the records of all types. verify returns
+// the problem of each record as Verify does; it counts unless the file has the rival's name. write
+// replaces the write function of Define. It must make the rule a condition of its writes, because
+// others write too.
 func Rivals[T any](t Type, names func(T) (own, rival string), verify func(ctx context.Context, companyID string, records []T) ([]string, error),
 	write func(ctx context.Context, companyID string, records []T, file File) error,
 ) Type {
@@ -275,7 +284,8 @@ func (t Type) Unique(record any) []Claim {
 	return t.unique(record)
 }
 
-// Parent returns the name of the parent of a record, and the problem if it is missing; empty if the type has no such rule.
+// Parent returns the name of the parent of a record, and the problem if it is missing; empty if the
+// type has no such rule.
 func (t Type) Parent(record any) (name, problem string) {
 	if t.parent == nil {
 		return "", ""
@@ -283,7 +293,8 @@ func (t Type) Parent(record any) (name, problem string) {
 	return t.parent(record)
 }
 
-// Orphans reports for each record whether its parent is not stored; nil if the type has no such rule.
+// Orphans reports for each record whether its parent is not stored; nil if the type has no such
+// rule.
 func (t Type) Orphans(ctx context.Context, companyID string, records []any) ([]bool, error) {
 	if t.parent == nil {
 		return nil, nil
@@ -291,8 +302,9 @@ func (t Type) Orphans(ctx context.Context, companyID string, records []any) ([]b
 	return t.orphans(ctx, companyID, records)
 }
 
-// Lane returns a text that is the same for all records that must be written in their order: those with the same parent, with the
-// same metric, or with the same id. It is empty for a record without any of them.
+// Lane returns a text that is the same for all records that must be written in their order: those
+// with the same parent, with the same metric, or with the same id. It is empty for a record without
+// any of them.
 func (t Type) Lane(record any) string {
 	if t.lane != nil {
 		return t.lane(record)
@@ -306,8 +318,8 @@ func (t Type) Lane(record any) string {
 	return ""
 }
 
-// Verify returns the problem of each record compared with the stored ones, in the order of records; nil if the type has
-// no such check.
+// Verify returns the problem of each record compared with the stored ones, in the order of records;
+// nil if the type has no such check.
 func (t Type) Verify(ctx context.Context, companyID string, records []any) ([]string, error) {
 	if t.verify == nil {
 		return nil, nil
@@ -315,8 +327,8 @@ func (t Type) Verify(ctx context.Context, companyID string, records []any) ([]st
 	return t.verify(ctx, companyID, records)
 }
 
-// VerifyRivals returns the problem of each record that counts unless the file has its rival's name; nil if the type has no such
-// rule.
+// VerifyRivals returns the problem of each record that counts unless the file has its rival's name;
+// nil if the type has no such rule.
 func (t Type) VerifyRivals(ctx context.Context, companyID string, records []any) ([]string, error) {
 	if t.rivals == nil {
 		return nil, nil
@@ -329,8 +341,8 @@ func (t Type) Check(text json.RawMessage) (record any, problems []string) {
 	return t.check(text, t.rules)
 }
 
-// Write stores records that Check has returned. Without a file (In), the records are the file. It returns Refused when it stored
-// all records but some.
+// Write stores records that Check has returned. Without a file (In), the records are the file. It
+// returns Refused when it stored all records but some.
 func (t Type) Write(ctx context.Context, companyID string, records []any) error {
 	if t.file != nil || t.names == nil {
 		return t.write(ctx, companyID, records, t.file)

@@ -156,7 +156,8 @@ func TestLastWins(t *testing.T) {
 	}
 }
 
-// Ensure records that are written without a file are the file: each has its name, and no other name is in it.
+// Ensure records that are written without a file are the file: each has its name, and no other name
+// is in it.
 func TestRecordsAreTheFile(t *testing.T) {
 	t.Parallel()
 	var names []bool

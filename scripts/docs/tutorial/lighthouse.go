@@ -17,8 +17,8 @@ type finding struct {
 	Title string `json:"title"`
 }
 
-// auditOf turns the JSON report of Lighthouse into an audit: the score of its SEO category in percent, and the checks that failed as
-// findings.
+// auditOf turns the JSON report of Lighthouse into an audit: the score of its SEO category in
+// percent, and the checks that failed as findings.
 func auditOf(report []byte, siteID string) (client.CreateOptimiseAuditInput, error) {
 	var lighthouse struct {
 		FinalURL   string    `json:"finalUrl"`

@@ -1,5 +1,5 @@
-// Command tutorial fills an empty company, as the tutorial does with commands: a roadmap, a content plan, a metric, reviews and a
-// website with an audit. It needs nothing but a key.
+// Command tutorial fills an empty company, as the tutorial does with commands: a roadmap, a content
+// plan, a metric, reviews and a website with an audit. It needs nothing but a key.
 //
 //	export WORKSPACE_URL=http://127.0.0.1:8080 WORKSPACE_KEY=…
 //	go run ./scripts/docs/tutorial lighthouse.json

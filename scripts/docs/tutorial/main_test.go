@@ -25,7 +25,8 @@ func between(t *testing.T, text, begin, end string) string {
 	return part
 }
 
-// Ensure the program fills an empty company with a key alone, prints what the tutorial shows, and creates nothing twice.
+// Ensure the program fills an empty company with a key alone, prints what the tutorial shows, and
+// creates nothing twice.
 func TestFill(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../tutorial.md")

@@ -36,7 +36,8 @@ const (
 
 var quotaHeaders = []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "RateLimit-Policy"}
 
-// record adds a record, and the records and closed lists in its fields, to the components. Returns its name there.
+// record adds a record, and the records and closed lists in its fields, to the components. Returns
+// its name there.
 func (b *builder) record(t reflect.Type) string {
 	b.add(t.Name(), t)
 	return t.Name()
@@ -63,7 +64,8 @@ func (b *builder) claim(name string, t reflect.Type) bool {
 	return !ok
 }
 
-// refer adds the type of a field, a record or a closed list, to the components and returns a reference to it.
+// refer adds the type of a field, a record or a closed list, to the components and returns a
+// reference to it.
 func (b *builder) refer(t reflect.Type) *jsonschema.Schema {
 	list, ok := reflect.Zero(t).Interface().(schema.Enum)
 	if !ok {
@@ -76,7 +78,8 @@ func (b *builder) refer(t reflect.Type) *jsonschema.Schema {
 	return component(name)
 }
 
-// body adds the body of an operation, and the types in it, to the components. Returns nil when the operation has no body.
+// body adds the body of an operation, and the types in it, to the components. Returns nil when the
+// operation has no body.
 func (b *builder) body(op api.Operation) *jsonschema.Schema {
 	s := jsonschema.Body(op.Input, func(t reflect.Type) *jsonschema.Schema {
 		for _, f := range op.Input {
@@ -100,8 +103,8 @@ func (b *builder) input(name string, t reflect.Type, s *jsonschema.Schema) *json
 	return component(name)
 }
 
-// ListName returns the name of a closed list of values, here and in the Go client: that of its type, after its area's, because several
-// areas have a Status.
+// ListName returns the name of a closed list of values, here and in the Go client: that of its
+// type, after its area's, because several areas have a Status.
 func ListName(t reflect.Type) string {
 	if area, ok := strings.CutPrefix(t.PkgPath(), "growthworkspace/functions/"); ok {
 		return pascal(area) + t.Name()
@@ -109,8 +112,8 @@ func ListName(t reflect.Type) string {
 	return t.Name()
 }
 
-// ElementName returns the name of the objects in an array of a body, here and in the Go client: PushMetricPointsPoint for the points of
-// push_metric_points.
+// ElementName returns the name of the objects in an array of a body, here and in the Go client:
+// PushMetricPointsPoint for the points of push_metric_points.
 func ElementName(operation, field string) string {
 	return pascal(operation) + strings.TrimSuffix(pascal(field), "s")
 }
@@ -191,7 +194,8 @@ func Codes() []fault.Code {
 // Meaning returns what an error code means.
 func Meaning(code fault.Code) string { return refusalTexts[code].meaning }
 
-// responses returns the error responses and the 304 that operations refer to. It leaves out codes that no operation returns.
+// responses returns the error responses and the 304 that operations refer to. It leaves out codes
+// that no operation returns.
 func (b *builder) responses() (out ordered[response]) {
 	for _, code := range Codes() {
 		t, ok := refusalTexts[code]
@@ -217,7 +221,8 @@ func (b *builder) responses() (out ordered[response]) {
 		}
 		out.set(pascal(string(code)), r)
 	}
-	// A response that the operation does not list: the service is down or too busy, or a proxy in between refuses the request.
+	// A response that the operation does not list: the service is down or too busy, or a proxy in
+	// between refuses the request.
 	other := response{
 		Description: sentence("any other error. With `internal` (500) and `unavailable` (503), retry after the seconds in `Retry-After`"),
 		Content:     jsonContent(mediaType{refer("schemas", envelopeSchema), envelope(fault.Unavailable, refusalTexts[fault.Unavailable].message)}),
@@ -239,7 +244,8 @@ func (b *builder) responses() (out ordered[response]) {
 	return out
 }
 
-// errorEnvelope returns the schema of every error response's body (scripts/docs/reference/errors.md).
+// errorEnvelope returns the schema of every error response's body
+// (scripts/docs/reference/errors.md).
 func errorEnvelope() *jsonschema.Schema {
 	return closed("The body of every error response.", "errors", &jsonschema.Schema{
 		Type: "array", MinItems: new(1), Items: component(entrySchema),
@@ -262,7 +268,8 @@ func errorCodes() *jsonschema.Schema {
 	return closedList(all...)
 }
 
-// closed returns the schema of an object without other properties. members are pairs of name and schema, all required.
+// closed returns the schema of an object without other properties. members are pairs of name and
+// schema, all required.
 func closed(description string, members ...any) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "object", Description: description, Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
 	for i := 0; i < len(members); i += 2 {

@@ -23,8 +23,9 @@ func (b *builder) responseExample(op api.Operation) json.RawMessage {
 	return b.marshal(ordered[[]json.RawMessage]{{"items", []json.RawMessage{b.recordExample(op.Output.Field(0).Type.Elem())}}})
 }
 
-// parameterExample returns an example of a parameter, empty for none. An id is that of the example of the record which is read
-// at the path up to it. A required query parameter is a day, or has the value of the property of that name in the list at the path.
+// parameterExample returns an example of a parameter, empty for none. An id is that of the example
+// of the record which is read at the path up to it. A required query parameter is a day, or has the
+// value of the property of that name in the list at the path.
 func (b *builder) parameterExample(op api.Operation, f schema.Field) string {
 	if f.In == schema.InQuery && f.Required && f.Format == "day" {
 		return "2026-08-11"
@@ -55,8 +56,8 @@ func (b *builder) property(t reflect.Type, name string) (text string) {
 	return text
 }
 
-// recordExample returns the example of the source, in the order of the fields, with null for missing properties. Without an
-// example in the source, the values are made up.
+// recordExample returns the example of the source, in the order of the fields, with null for
+// missing properties. Without an example in the source, the values are made up.
 func (b *builder) recordExample(t reflect.Type) json.RawMessage {
 	s := jsonschema.Record(t, nil)
 	given := b.object(b.source.Records[t.Name()].Example, "records."+t.Name(), s)
@@ -75,8 +76,8 @@ func (b *builder) recordExample(t reflect.Type) json.RawMessage {
 	return b.marshal(out)
 }
 
-// bodyExample returns the example of the source. Without one, it takes the body's properties from the example of the record
-// in the response.
+// bodyExample returns the example of the source. Without one, it takes the body's properties from
+// the example of the record in the response.
 func (b *builder) bodyExample(op api.Operation) json.RawMessage {
 	body := jsonschema.Body(op.Input, nil)
 	path := "bodies." + op.ID
@@ -101,8 +102,8 @@ func (b *builder) bodyExample(op api.Operation) json.RawMessage {
 	return b.marshal(out)
 }
 
-// object decodes an example, or returns nil when there is none. It reports properties that s does not have, unless path is
-// empty.
+// object decodes an example, or returns nil when there is none. It reports properties that s does
+// not have, unless path is empty.
 func (b *builder) object(text json.RawMessage, path string, s *jsonschema.Schema) (out map[string]json.RawMessage) {
 	if len(text) == 0 {
 		return nil

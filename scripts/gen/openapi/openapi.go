@@ -1,6 +1,7 @@
-// Package openapi builds the OpenAPI 3.1 document of the declared operations. document.go has the types of a document,
-// operation.go builds an operation, component.go the shared components, example.go the examples, and text.go the
-// introduction. The package knows no area: texts and examples that cannot be derived come from a Source.
+// Package openapi builds the OpenAPI 3.1 document of the declared operations. document.go has the
+// types of a document, operation.go builds an operation, component.go the shared components,
+// example.go the examples, and text.go the introduction. The package knows no area: texts and
+// examples that cannot be derived come from a Source.
 package openapi
 
 import (
@@ -16,7 +17,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Source has the descriptions and examples of a document that cannot be derived from the declarations.
+// Source has the descriptions and examples of a document that cannot be derived from the
+// declarations.
 type Source struct {
 	Areas   map[string]SourceArea      `json:"areas"`   // by path segment, or "company"
 	Records map[string]SourceRecord    `json:"records"` // by the name of the Go type
@@ -50,8 +52,8 @@ func Build(operations []api.Operation, source Source) ([]byte, error) {
 	b := builder{operations: operations, source: source, types: map[string]reflect.Type{}, used: map[string]bool{}}
 	d := document{
 		Generated: "by go run ./scripts/gen; do not edit", OpenAPI: "3.1.0", Info: information(),
-		// A relative URL is resolved against the document's own URL. This one also keeps the stage of a gateway in it, which "/"
-		// would drop.
+		// A relative URL is resolved against the document's own URL. This one also keeps the stage
+		// of a gateway in it, which "/" would drop.
 		Servers:  []server{{URL: ".", Description: "the server of this document"}},
 		Security: []map[string][]string{{securityScheme: {}}},
 	}

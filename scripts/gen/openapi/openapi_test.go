@@ -93,7 +93,8 @@ func at(t *testing.T, value any, path string) string {
 	return string(text)
 }
 
-// Ensure a declaration alone gives a complete operation, with made-up values where the source has no example.
+// Ensure a declaration alone gives a complete operation, with made-up values where the source has
+// no example.
 func TestBuild(t *testing.T) {
 	t.Parallel()
 	text, doc := mustBuild(t, "{"+areas+"}", update, list)
@@ -152,7 +153,8 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// Ensure examples come from the source, in the order of the fields, and bodies use the record's values for their properties.
+// Ensure examples come from the source, in the order of the fields, and bodies use the record's
+// values for their properties.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	source := `{` + areas + `,"records":{"thing":{"description":"A thing.","example":{"size":2,"name":"<Chair>","id":"thg_1","parts":[]}},"part":{"description":"A part."}}}`
@@ -173,7 +175,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// Ensure errors in the source are reported, so that a renamed operation or record leaves no unused text.
+// Ensure errors in the source are reported, so that a renamed operation or record leaves no unused
+// text.
 func TestSourceIsChecked(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ source, want string }{

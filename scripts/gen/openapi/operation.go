@@ -36,7 +36,8 @@ func (b *builder) operation(op api.Operation) operation {
 	return out
 }
 
-// describe returns the description with the scope and the quota, because rendered pages do not show extensions.
+// describe returns the description with the scope and the quota, because rendered pages do not show
+// extensions.
 func describe(op api.Operation) string {
 	text := op.Description
 	if text != "" {
@@ -100,7 +101,8 @@ func (b *builder) parameters(op api.Operation) []any {
 	return append(out, refer("parameters", versionHeader))
 }
 
-// success returns the response with status 200. Components appear in the order in which it adds them.
+// success returns the response with status 200. Components appear in the order in which it adds
+// them.
 func (b *builder) success(op api.Operation) response {
 	headers := []string{versionHeader, requestIDHeader}
 	headers = append(headers, quotaHeaders...)
@@ -145,16 +147,16 @@ func words(camel string) string {
 	return out.String()
 }
 
-// plainTexts describes properties that mean the same in every record. They have no doc tag, because Go code and tools do
-// not need it.
+// plainTexts describes properties that mean the same in every record. They have no doc tag, because
+// Go code and tools do not need it.
 var plainTexts = map[string]string{
 	"id": "the record's id", "companyId": "the company's id", "items": "the records of the page, in the order of the list",
 	"createdAt": "when the record was created", "updatedAt": "when a value last changed", "name": "the display name",
 	"title": "the title", "summary": "a short summary",
 }
 
-// forClients adds formats to numbers, because without them client generators choose types that are too narrow. It also adds
-// plainTexts.
+// forClients adds formats to numbers, because without them client generators choose types that are
+// too narrow. It also adds plainTexts.
 func forClients(s *jsonschema.Schema) *jsonschema.Schema {
 	if s == nil {
 		return nil

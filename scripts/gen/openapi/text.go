@@ -18,13 +18,15 @@ func information() info {
 	}
 }
 
-// number returns a dated version as numbers that readers of semantic versions and of Python's versions both accept: 2026.8.11 for
-// 2026-08-11. Packages of generated clients have it as their version.
+// number returns a dated version as numbers that readers of semantic versions and of Python's
+// versions both accept: 2026.8.11 for 2026-08-11. Packages of generated clients have it as their
+// version.
 func number(date string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(date, "-0", "-"), "-", ".")
 }
 
-// description returns the introduction of the document. Its numbers and lists come from the code that enforces them.
+// description returns the introduction of the document. Its numbers and lists come from the code
+// that enforces them.
 func description() string {
 	var refusals, quotas []string
 	for _, code := range Codes() {
@@ -116,7 +118,8 @@ date is rejected with the list of supported ones. Breaking changes get a new dat
 months after its successor.
 `
 
-// refusalTexts has the meaning of each error code, and an example message (scripts/docs/reference/errors.md).
+// refusalTexts has the meaning of each error code, and an example message
+// (scripts/docs/reference/errors.md).
 var refusalTexts = map[fault.Code]struct{ meaning, message string }{
 	fault.BadRequest:         {"the request is not valid; the message names the field", "body.title: must not be empty"},
 	fault.Unauthorised:       {"the key is missing, unknown, revoked or expired, or it lacks the scope", "missing, unknown or revoked key; send Authorization: Bearer <secret key>"},

@@ -22,8 +22,8 @@ type item struct {
 // live is the content that visitors see: the title of each item by its id.
 type live map[string]string
 
-// board is the only board of a company. It knows the two possible states after an interrupted publish: the content before
-// it and the content after it.
+// board is the only board of a company. It knows the two possible states after an interrupted
+// publish: the content before it and the content after it.
 type board struct {
 	testbed.Company
 	bed        *testbed.Testbed
@@ -54,9 +54,10 @@ func newBoard(ctx context.Context, t *trial, size int) (*board, error) {
 // partly is the size above which an edit changes only every fourth item, to save time.
 const partly = 200
 
-// edit changes titles and statuses, so that the next publish has items that appear, disappear and change. On a small board
-// the edits publish every item and every second item in turn; on a large board they publish half of the changed items. A
-// publish of a large board has more records than a transaction accepts.
+// edit changes titles and statuses, so that the next publish has items that appear, disappear and
+// change. On a small board the edits publish every item and every second item in turn; on a large
+// board they publish half of the changed items. A publish of a large board has more records than a
+// transaction accepts.
 func (b *board) edit(ctx context.Context) error {
 	b.generation++
 	var records []any
@@ -81,8 +82,9 @@ func (b *board) edit(ctx context.Context) error {
 	return b.bed.Write(ctx, b.ID, "item", records...)
 }
 
-// look reads the live content and reports whether it is the new state. wrong lists violations: a state that is neither the
-// old one nor the new one, the old state after an acknowledged publish, or an item with a wrong version.
+// look reads the live content and reports whether it is the new state. wrong lists violations: a
+// state that is neither the old one nor the new one, the old state after an acknowledged publish,
+// or an item with a wrong version.
 func (b *board) look(ctx context.Context, acknowledged bool) (published bool, wrong []string, err error) {
 	version, content, err := b.snapshot(ctx)
 	if err != nil {

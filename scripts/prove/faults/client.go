@@ -58,8 +58,8 @@ func (r response) retryAfter() time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// call sends a request. The path is below the company; header alternates names and values. An error means that there was
-// no response.
+// call sends a request. The path is below the company; header alternates names and values. An error
+// means that there was no response.
 func (c *client) call(ctx context.Context, method, path string, body any, header ...string) (response, error) {
 	var text []byte
 	if body != nil {
@@ -71,7 +71,8 @@ func (c *client) call(ctx context.Context, method, path string, body any, header
 	return c.send(ctx, method, path, text, header...)
 }
 
-// send is call with the text of a body, which need not be JSON; nil: none. It makes one attempt, whatever the response is.
+// send is call with the text of a body, which need not be JSON; nil: none. It makes one attempt,
+// whatever the response is.
 func (c *client) send(ctx context.Context, method, path string, text []byte, header ...string) (response, error) {
 	target := "/v1/companies/" + c.ID
 	if path != "" {
@@ -93,8 +94,8 @@ func (c *client) send(ctx context.Context, method, path string, text []byte, hea
 	return response{got.Status, got.Header, got.Body}, nil // an error response is a response
 }
 
-// once is a transport that sends a request once. net/http's transport repeats a request on a closed idle connection if it can
-// read the body again.
+// once is a transport that sends a request once. net/http's transport repeats a request on a closed
+// idle connection if it can read the body again.
 type once struct{ *http.Transport }
 
 // RoundTrip implements http.RoundTripper.

@@ -1,8 +1,11 @@
-// Package faults proves that the service keeps its promises when processes are killed, responses are lost and clients send too much.
-// Deaths at a certain call to the table, and tables that throttle, are in the tests of functions and of its areas. Each gate proves one claim over its own engine with a data file, and prints one line of figures. A test plants a fault in
-// the service for each gate, which the gate must find.
+// Package faults proves that the service keeps its promises when processes are killed, responses
+// are lost and clients send too much. Deaths at a certain call to the table, and tables that
+// throttle, are in the tests of functions and of its areas. Each gate proves one claim over its own
+// engine with a data file, and prints one line of figures. A test plants a fault in the service for
+// each gate, which the gate must find.
 //
-// Reading order: this file, transport.go (the faults), planted.go (the faults that tests plant), then the gates.
+// Reading order: this file, transport.go (the faults), planted.go (the faults that tests plant),
+// then the gates.
 package faults
 
 import (
@@ -22,7 +25,8 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// gate proves a claim about the service. run records violations in the trial; an error means that the gate could not run.
+// gate proves a claim about the service. run records violations in the trial; an error means that
+// the gate could not run.
 type gate struct {
 	name string
 	run  func(ctx context.Context, t *trial) error
@@ -49,9 +53,10 @@ var gates = []gate{
 	{"linear", func(ctx context.Context, t *trial) error { return linear(ctx, t, t.pick(5, 40), 12) }},
 }
 
-// quotaRushes are the rushes of the gate of quotas. The small buckets start full; the others would take too long to empty. An
-// admission's condition costs an engine more than a bare one: 8 to 19 % on two busy processors. In a few seconds, what an engine
-// does also varies by a quarter, so beside is wider there.
+// quotaRushes are the rushes of the gate of quotas. The small buckets start full; the others would
+// take too long to empty. An admission's condition costs an engine more than a bare one: 8 to 19 %
+// on two busy processors. In a few seconds, what an engine does also varies by a quarter, so beside
+// is wider there.
 func quotaRushes(lasts time.Duration, beside float64) []rush {
 	return []rush{{60, lasts, false, 0}, {600, lasts, false, 0}, {6000, lasts, true, 0}, {60_000, lasts, true, beside}}
 }
@@ -74,7 +79,8 @@ type Options struct {
 	Seed  uint64   // of every random decision
 }
 
-// Run runs the gates and reports whether all claims hold. An error means that a gate could not be run.
+// Run runs the gates and reports whether all claims hold. An error means that a gate could not be
+// run.
 func Run(ctx context.Context, o Options, out, log io.Writer) (held bool, err error) {
 	return run(ctx, gates, o, out, log)
 }

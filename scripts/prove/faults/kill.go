@@ -20,7 +20,8 @@ const (
 	victimServer victim = "server"
 )
 
-// killSizes are the sizes of the boards: empty, one item, around the most writes of a transaction, and large.
+// killSizes are the sizes of the boards: empty, one item, around the most writes of a transaction,
+// and large.
 var killSizes = []int{0, 1, 99, 100, 101, 1000}
 
 // killing configures the gate.
@@ -30,9 +31,10 @@ type killing struct {
 	sizes  []int // of the boards
 }
 
-// kills is the gate of killed processes. It kills the victim at random moments of publishes, on boards of each size in
-// turn. Afterwards the old or the new state must be live, whole, and no acknowledged write may be lost. The moments lie
-// within the duration of the last uninterrupted publish of the board.
+// kills is the gate of killed processes. It kills the victim at random moments of publishes, on
+// boards of each size in turn. Afterwards the old or the new state must be live, whole, and no
+// acknowledged write may be lost. The moments lie within the duration of the last uninterrupted
+// publish of the board.
 func kills(ctx context.Context, t *trial, how killing) (err error) {
 	k := &killer{killing: how, trial: t, ledger: ledger{acknowledged: map[string]string{}}}
 	if k.process, err = t.startServer(ctx); err != nil {
@@ -113,7 +115,8 @@ func (k *killer) fresh(ctx context.Context, a *arena) (err error) {
 // publishTries bounds the attempts of a publish. On a busy machine an attempt may fail with a 500.
 const publishTries = 5
 
-// publish publishes without an interruption. It must succeed in any state that an interrupted publish left.
+// publish publishes without an interruption. It must succeed in any state that an interrupted
+// publish left.
 func (k *killer) publish(ctx context.Context, a *arena) error {
 	c := newClient(k.process.base, a.Company)
 	var out response
@@ -243,8 +246,8 @@ func (l *ledger) title() string {
 	return fmt.Sprintf("Write %d", l.serial)
 }
 
-// write starts clients that write until stop is called, which waits for their last responses. A client stops by itself
-// when its server is gone.
+// write starts clients that write until stop is called, which waits for their last responses. A
+// client stops by itself when its server is gone.
 func (l *ledger) write(ctx context.Context, base string) (stop func()) {
 	var ended atomic.Bool
 	var wait sync.WaitGroup

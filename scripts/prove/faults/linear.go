@@ -23,12 +23,14 @@ const (
 	refusedCalls = 0.05 // of all calls are throttled
 )
 
-// checkMax bounds the search for an order of one record's requests. The search of a history with many unknown outcomes, as a busy
-// machine has them, takes exponential time. Such a history is replaced by one of half as many requests.
+// checkMax bounds the search for an order of one record's requests. The search of a history with
+// many unknown outcomes, as a busy machine has them, takes exponential time. Such a history is
+// replaced by one of half as many requests.
 const checkMax = time.Minute
 
-// linear is the gate of linearizability. Concurrent clients change the reply to one review at a time, while responses of
-// the table are lost and calls throttled. Some sequential order of the requests must explain all outcomes.
+// linear is the gate of linearizability. Concurrent clients change the reply to one review at a
+// time, while responses of the table are lost and calls throttled. Some sequential order of the
+// requests must explain all outcomes.
 func linear(ctx context.Context, t *trial, records, requests int) error {
 	var lost, refused atomic.Int64
 	transport := losing(t.transport, &lost, func(call string, _ int) bool { return writes(call) && t.chance.of(lossyShare) })
@@ -72,7 +74,8 @@ func linear(ctx context.Context, t *trial, records, requests int) error {
 	return nil
 }
 
-// history creates a review, lets every client change and read its reply, and returns the requests with their outcomes.
+// history creates a review, lets every client change and read its reply, and returns the requests
+// with their outcomes.
 func (t *trial) history(ctx context.Context, bases []string, requests int) (history []porcupine.Operation, err error) {
 	company, err := t.NewCompany(ctx, testbed.Unlimited)
 	if err != nil {
@@ -117,7 +120,8 @@ func (t *trial) history(ctx context.Context, bases []string, requests int) (hist
 // edit is a request of a client: a new text, a new status or, with neither, a read.
 type edit struct{ text, status string }
 
-// drawEdit returns the m-th request of a client. All texts are different, so each outcome identifies its request.
+// drawEdit returns the m-th request of a client. All texts are different, so each outcome
+// identifies its request.
 func (t *trial) drawEdit(client, m int) edit {
 	switch p := t.chance.float(); {
 	case p < 0.4:
@@ -133,15 +137,16 @@ func (t *trial) drawEdit(client, m int) edit {
 // replyState is the state of the reply.
 type replyState struct{ text, status string }
 
-// outcome is the result of a request. It is not known when the request failed, unless the failure says that nothing was done.
+// outcome is the result of a request. It is not known when the request failed, unless the failure
+// says that nothing was done.
 type outcome struct {
 	known  bool
 	undone bool
 	state  replyState
 }
 
-// replyModel is the sequential behaviour of the reply. A new text moves an approved reply back to draft. Two changes that
-// overwrite each other break this rule, because it needs two fields.
+// replyModel is the sequential behaviour of the reply. A new text moves an approved reply back to
+// draft. Two changes that overwrite each other break this rule, because it needs two fields.
 var replyModel = porcupine.Model{
 	Init: func() any { return replyState{"", "draft"} },
 	Step: func(before, in, out any) (bool, any) {

@@ -34,8 +34,8 @@ type pressure struct {
 // residentMax is the most memory of a server process.
 const residentMax = 256 << 20
 
-// load is the gate of a server with too much to do. It runs five trials, each on a new server with the limits of
-// `workspace serve`:
+// load is the gate of a server with too much to do. It runs five trials, each on a new server with
+// the limits of `workspace serve`:
 //
 //   - flood: 100 clients send malformed bodies of 250 KB, while a polite client reads
 //   - headers: 200 connections without a key send headers of 1 MB
@@ -43,7 +43,8 @@ const residentMax = 256 << 20
 //   - askers: the same, but they leave soon and come back, beside a polite client
 //   - clients: 200 clients with keys read and write on connections that stay open
 //
-// In each trial the server's resident memory stays below p.resident, no response is a 500, and each refusal has the envelope.
+// In each trial the server's resident memory stays below p.resident, no response is a 500, and each
+// refusal has the envelope.
 func load(ctx context.Context, t *trial, p pressure) error {
 	company, err := t.companyWithItems(ctx)
 	if err != nil {
@@ -117,7 +118,8 @@ func (l *loaded) serve(ctx context.Context, p pressure, run func() error) (err e
 	return nil
 }
 
-// check counts a shed response, and requires that a refusal has the envelope and that nothing is a 500.
+// check counts a shed response, and requires that a refusal has the envelope and that nothing is a
+// 500.
 func (l *loaded) check(out response) {
 	if out.status < http.StatusBadRequest {
 		return
@@ -131,7 +133,8 @@ func (l *loaded) check(out response) {
 	}
 }
 
-// crowd runs a function in n goroutines for p.each, or until one call reports a response if none has yet.
+// crowd runs a function in n goroutines for p.each, or until one call reports a response if none
+// has yet.
 func (p pressure) crowd(ctx context.Context, n int, do func(ctx context.Context, n int) (responded bool)) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -165,8 +168,8 @@ func many(ctx context.Context, n int, d time.Duration, do func(ctx context.Conte
 	wait.Wait()
 }
 
-// flood is the trial of malformed bodies beside a polite client. The quiet and the loud time alternate, so that what else the
-// machine does falls on both.
+// flood is the trial of malformed bodies beside a polite client. The quiet and the loud time
+// alternate, so that what else the machine does falls on both.
 func flood(ctx context.Context, l *loaded, p pressure) error {
 	quiet, loud, all := l.beside(ctx, p, l.floods)
 	l.require(all > 0, "flood: no request of the flood had a response")
@@ -174,8 +177,9 @@ func flood(ctx context.Context, l *loaded, p pressure) error {
 	return nil
 }
 
-// beside measures a polite client's median in the quiet and beside a crowd, and requires that the second is not much larger. start starts
-// the crowd, which counts in did, and returns a function that ends it.
+// beside measures a polite client's median in the quiet and beside a crowd, and requires that the
+// second is not much larger. start starts the crowd, which counts in did, and returns a function
+// that ends it.
 func (l *loaded) beside(ctx context.Context, p pressure, start func(ctx context.Context, did *atomic.Int64) (stop func())) (quiet, loud time.Duration, all int64) {
 	const rounds, warm = 3, 5
 	var before, beside []time.Duration
@@ -196,7 +200,8 @@ func (l *loaded) beside(ctx context.Context, p pressure, start func(ctx context.
 	return quiet, loud, all
 }
 
-// floods starts 100 clients that send malformed bodies until stop is called. It counts the responses.
+// floods starts 100 clients that send malformed bodies until stop is called. It counts the
+// responses.
 func (l *loaded) floods(ctx context.Context, responses *atomic.Int64) (stop func()) {
 	const clients = 100
 	malformed := []byte(`{"title": "` + strings.Repeat("x", 125_000) + `", "summary": [` + strings.Repeat(`{"a":1},`, 15_600) + `}`)
@@ -226,7 +231,8 @@ func median(all []time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-// polite reads one record at a time, with a pause, and returns how long each response took. None is shed if strict.
+// polite reads one record at a time, with a pause, and returns how long each response took. None is
+// shed if strict.
 func (l *loaded) polite(ctx context.Context, d time.Duration, strict bool) (took []time.Duration) {
 	c := newClient(l.base, l.company)
 	for end := time.Now().Add(d); time.Now().Before(end) || len(took) == 0; {
@@ -312,7 +318,8 @@ func slowReaders(ctx context.Context, l *loaded, p pressure) error {
 	return nil
 }
 
-// askers is the trial of slow readers who keep asking: each requests the largest page, reads nothing, leaves and comes back.
+// askers is the trial of slow readers who keep asking: each requests the largest page, reads
+// nothing, leaves and comes back.
 func askers(ctx context.Context, l *loaded, p pressure) error {
 	const clients, stays = 200, 200 * time.Millisecond
 	request := fmt.Sprintf("GET /v1/companies/%s/plan/boards/brd_1/items?limit=200 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n",

@@ -65,8 +65,9 @@ func (c *crowd) titles(ctx context.Context, kind string, seen map[string]int) er
 	return nil
 }
 
-// lossKey is the gate of creates with an Idempotency-Key. The clients retry every failed request; each create must store
-// one record. A keyless client retries without the key, which is the planted fault of a test.
+// lossKey is the gate of creates with an Idempotency-Key. The clients retry every failed request;
+// each create must store one record. A keyless client retries without the key, which is the planted
+// fault of a test.
 func lossKey(ctx context.Context, t *trial, requests int, keyless bool) error {
 	c, err := newCrowd(ctx, t, func(call string, _ int) bool { return writes(call) && t.chance.of(lossShare) })
 	if err != nil {
@@ -142,8 +143,9 @@ var lives = []struct {
 
 const stepsOfLife = 5
 
-// loss is the gate of requests without an Idempotency-Key. The first responses of each write to the table are lost. Every
-// client creates a record, changes it twice and deletes it; each request must succeed and be done once.
+// loss is the gate of requests without an Idempotency-Key. The first responses of each write to the
+// table are lost. Every client creates a record, changes it twice and deletes it; each request must
+// succeed and be done once.
 func loss(ctx context.Context, t *trial, requests int) error {
 	c, err := newCrowd(ctx, t, func(call string, attempt int) bool { return writes(call) && attempt <= lossesMax })
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// The transports and handlers below break a correct service. The tests use them to show that each gate can fail.
+// The transports and handlers below break a correct service. The tests use them to show that each
+// gate can fail.
 
 // unconditional removes the conditions from all writes, as in a service without compare-and-set.
 func unconditional(next http.RoundTripper) http.RoundTripper {
@@ -22,7 +23,8 @@ func unconditional(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// loosen makes a condition always true. It keeps the condition's text, because DynamoDB rejects unused placeholders.
+// loosen makes a condition always true. It keeps the condition's text, because DynamoDB rejects
+// unused placeholders.
 func loosen(write map[string]any) {
 	if condition, ok := write["ConditionExpression"].(string); ok {
 		write["ConditionExpression"] = "(" + condition + ") OR attribute_exists(pk) OR attribute_not_exists(pk)"
@@ -51,7 +53,8 @@ func changing(next http.RoundTripper, choose func(call string) bool, edit func(b
 	})
 }
 
-// overtaken lets the conditions of updates fail, as in a service whose guesses about a bucket are always wrong.
+// overtaken lets the conditions of updates fail, as in a service whose guesses about a bucket are
+// always wrong.
 func overtaken(next http.RoundTripper) http.RoundTripper {
 	return changing(next, func(call string) bool { return call == "UpdateItem" }, func(body map[string]any) {
 		if condition, ok := body["ConditionExpression"].(string); ok {
@@ -63,8 +66,8 @@ func overtaken(next http.RoundTripper) http.RoundTripper {
 // late is how long behind delays a write after its acknowledgement.
 const late = 20 * time.Millisecond
 
-// behind acknowledges transactions and batches at once and sends them later, in their order, as in a service that buffers
-// writes in memory. Writes in the buffer are lost when the process dies.
+// behind acknowledges transactions and batches at once and sends them later, in their order, as in
+// a service that buffers writes in memory. Writes in the buffer are lost when the process dies.
 func behind(next http.RoundTripper) http.RoundTripper {
 	type write struct {
 		due time.Time

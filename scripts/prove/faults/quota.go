@@ -31,8 +31,9 @@ type rush struct {
 	quota auth.Quota    // per minute
 	lasts time.Duration // how long the clients send
 	empty bool          // the bucket is empty at the start, else full
-	// beside, if not zero, compares the requests admitted with those that the engine does beside them, each with a bare write
-	// of one item in place of its admission: no engine does as much as this quota allows. It is the share that may be missing.
+	// beside, if not zero, compares the requests admitted with those that the engine does beside
+	// them, each with a bare write of one item in place of its admission: no engine does as much as
+	// this quota allows. It is the share that may be missing.
 	beside float64
 }
 
@@ -44,9 +45,10 @@ const (
 	tooMany      = 4                    // a flood sends at least this many times what the quota allows
 )
 
-// quotas is the gate of exact and live quotas. Clients of several processes send far more requests than their key's quota. The
-// service must admit what the bucket and its refill allow, no more and almost no less, refuse the others with a 429, and admit a
-// client that waits for the Retry-After of a 429.
+// quotas is the gate of exact and live quotas. Clients of several processes send far more requests
+// than their key's quota. The service must admit what the bucket and its refill allow, no more and
+// almost no less, refuse the others with a 429, and admit a client that waits for the Retry-After
+// of a 429.
 func quotas(ctx context.Context, t *trial, d demand) (err error) {
 	q := &quotaTrial{demand: d, trial: t}
 	if q.servers, err = q.start(ctx, t.server); err != nil {
@@ -93,7 +95,8 @@ func (q *quotaTrial) client(n int, c testbed.Company) *client {
 	return newClient(q.servers[n%processes].base, c)
 }
 
-// read sends a read and reports whether it was admitted. The company has no record, so an admitted read is a 404.
+// read sends a read and reports whether it was admitted. The company has no record, so an admitted
+// read is a 404.
 func read(ctx context.Context, c *client) (out response, admitted bool, err error) {
 	out, err = c.call(ctx, http.MethodGet, "", nil)
 	return out, out.status == http.StatusNotFound || out.status == http.StatusOK, err
@@ -145,8 +148,9 @@ func (q *quotaTrial) flood(ctx context.Context, f rush) error {
 	return nil
 }
 
-// bare admits every request with a bare conditional write of the key's item: the attributes of an admission, and its conditions but for
-// those of the bucket. The engine takes longer for a condition that says more.
+// bare admits every request with a bare conditional write of the key's item: the attributes of an
+// admission, and its conditions but for those of the bucket. The engine takes longer for a
+// condition that says more.
 type bare struct{ table *table.Client }
 
 // Admit implements api.Keys.
@@ -184,8 +188,8 @@ func (q *quotaTrial) empty(ctx context.Context, c testbed.Company, quota auth.Qu
 	return err
 }
 
-// crowd lets all clients send reads without a pause, and counts those that were admitted and those that were sent. It lasts until
-// at least enough were sent, which takes longer on a busy machine.
+// crowd lets all clients send reads without a pause, and counts those that were admitted and those
+// that were sent. It lasts until at least enough were sent, which takes longer on a busy machine.
 func (q *quotaTrial) crowd(ctx context.Context, servers []*server, company testbed.Company, lasts time.Duration, enough int64, admissions, sent *atomic.Int64) error {
 	begin := time.Now()
 	return parallel.Do(flooders, flooders, func(n int) error {
@@ -208,8 +212,8 @@ func (q *quotaTrial) crowd(ctx context.Context, servers []*server, company testb
 	})
 }
 
-// waitAll uses up quotas of several sizes, waits for the Retry-After of the 429, and requires that the next request is
-// admitted.
+// waitAll uses up quotas of several sizes, waits for the Retry-After of the 429, and requires that
+// the next request is admitted.
 func (q *quotaTrial) waitAll(ctx context.Context) error {
 	var waits, admissions, longest atomic.Int64
 	err := parallel.Do(q.waiters, max(1, q.waiters), func(n int) error {

@@ -26,11 +26,12 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// attemptTimeout is that of `workspace serve`. A function's is one second, but an engine on a busy machine sometimes takes
-// longer.
+// attemptTimeout is that of `workspace serve`. A function's is one second, but an engine on a busy
+// machine sometimes takes longer.
 const attemptTimeout = 2500 * time.Millisecond
 
-// serve serves the whole API in this process until the end of the trial, with a transport to the table.
+// serve serves the whole API in this process until the end of the trial, with a transport to the
+// table.
 func (t *trial) serve(transport http.RoundTripper) (base string) {
 	client := testbed.Client(t.Engine.Endpoint, transport, attemptTimeout, time.Now)
 	s := httptest.NewServer(functions.Handler(client, slog.New(slog.DiscardHandler)))
@@ -49,8 +50,8 @@ type order struct {
 	Latency          time.Duration
 }
 
-// BeServer runs a server and never returns if this process was started as one; otherwise it does nothing. A program that
-// runs gates must call it first, and so must their test binary.
+// BeServer runs a server and never returns if this process was started as one; otherwise it does
+// nothing. A program that runs gates must call it first, and so must their test binary.
 func BeServer() {
 	text, ordered := os.LookupEnv(serverVariable)
 	if !ordered {

@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// The faults between the service and the table are transports of the table client. In DynamoDB's protocol a call is a POST
-// whose header names the call and whose body is a JSON object. The local engines check no signature, so a transport may
-// change a body.
+// The faults between the service and the table are transports of the table client. In DynamoDB's
+// protocol a call is a POST whose header names the call and whose body is a JSON object. The local
+// engines check no signature, so a transport may change a body.
 
 // roundTripper is a function as a transport.
 type roundTripper func(r *http.Request) (*http.Response, error)
@@ -78,8 +78,8 @@ const (
 	codeConflict   = "TransactionConflictException"
 )
 
-// refusing throttles the calls that choose selects: it returns an error and does not send them. A throttled transaction is
-// canceled with a reason for each of its writes, as in DynamoDB.
+// refusing throttles the calls that choose selects: it returns an error and does not send them. A
+// throttled transaction is canceled with a reason for each of its writes, as in DynamoDB.
 func refusing(next http.RoundTripper, refused *atomic.Int64, choose func(call string) (code string, refuse bool)) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		call := callOf(r)
@@ -111,8 +111,8 @@ func refusing(next http.RoundTripper, refused *atomic.Int64, choose func(call st
 	})
 }
 
-// share selects a share of the calls for refusing. Half of the selected writes get a transaction conflict, all others one
-// of the two kinds of throttling.
+// share selects a share of the calls for refusing. Half of the selected writes get a transaction
+// conflict, all others one of the two kinds of throttling.
 func share(c *chance, of float64) func(call string) (string, bool) {
 	return func(call string) (string, bool) {
 		if !c.of(of) {
@@ -128,7 +128,8 @@ func share(c *chance, of float64) func(call string) (string, bool) {
 	}
 }
 
-// chance makes random decisions. The same seed gives the same decisions in the same order. It is safe for concurrent use.
+// chance makes random decisions. The same seed gives the same decisions in the same order. It is
+// safe for concurrent use.
 type chance struct {
 	mu     sync.Mutex
 	random *rand.Rand

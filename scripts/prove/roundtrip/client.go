@@ -36,8 +36,8 @@ const readers = 4
 // tally counts what a check has read.
 type tally struct{ lists, pages, records int }
 
-// check reads a list with every combination of its filters in its first window, which may be none, and in every window without a
-// filter. It compares each with the expected records.
+// check reads a list with every combination of its filters in its first window, which may be none,
+// and in every window without a filter. It compares each with the expected records.
 func (c *reader) check(ctx context.Context, l listing) (total tally, err error) {
 	if len(l.windows) == 0 {
 		l.windows = []window{{}}
@@ -128,8 +128,8 @@ func (c *reader) get(ctx context.Context, path string, into any) (http.Header, e
 	return response.Header, json.Unmarshal(response.Body, into)
 }
 
-// compare returns a difference unless the records are the same, in the same order and, when whole is set, with the same
-// content.
+// compare returns a difference unless the records are the same, in the same order and, when whole
+// is set, with the same content.
 func (l listing) compare(got, want []record, whole bool) error {
 	if l.newest { // the order is ts, then seriesId, which the generator does not know: check it in the response itself
 		if !sort.SliceIsSorted(got, func(i, j int) bool {
@@ -160,8 +160,8 @@ func byIdentity(records []record, kind string) []record {
 	return out
 }
 
-// checkSingles compares the records that no list returns whole: the company, its brand kit, and the audits with their
-// findings. It returns how many it compared.
+// checkSingles compares the records that no list returns whole: the company, its brand kit, and the
+// audits with their findings. It returns how many it compared.
 func (c *reader) checkSingles(ctx context.Context, of *company) (n int, err error) {
 	company := "/v1/companies/" + c.companyID
 	var companies struct{ Items []record }

@@ -13,7 +13,8 @@ import (
 // size is how many records of a type a company has at full scale, and at least.
 type size struct{ full, least int }
 
-// sizes are those of the types that have another one than the usual, which is more than a page at full scale.
+// sizes are those of the types that have another one than the usual, which is more than a page at
+// full scale.
 var (
 	usual = size{230, 20}
 	sizes = map[string]size{
@@ -37,9 +38,10 @@ type company struct {
 	optional       map[string][]string         // the fields that may be null, by type
 }
 
-// newCompany creates a company at this scale, the same one each time. Its records are those of the demo company, copied
-// until there are enough. Every closed list has every value and null, times and numbers are often equal, because ties are
-// where orders go wrong, and texts have characters that are hard to carry.
+// newCompany creates a company at this scale, the same one each time. Its records are those of the
+// demo company, copied until there are enough. Every closed list has every value and null, times
+// and numbers are often equal, because ties are where orders go wrong, and texts have characters
+// that are hard to carry.
 func newCompany(scale float64) (*company, error) {
 	of := func(s size) int { return max(s.least, int(float64(s.full)*scale)) }
 	c := &company{records: map[string][]record{}, random: rand.New(rand.NewPCG(7, 11)), optional: map[string][]string{}, ideasWithPosts: of(size{30, 4})}
@@ -164,7 +166,8 @@ func fit(kind string, r record) {
 	}
 }
 
-// optional returns the fields that an import does not require. Points keep their grain, value and dimensions.
+// optional returns the fields that an import does not require. Points keep their grain, value and
+// dimensions.
 func optional(kind string, r record) (names []string, err error) {
 	if slices.Contains([]string{"company", "brand-kit"}, kind) {
 		return nil, nil // there is only one record
@@ -192,8 +195,8 @@ func optional(kind string, r record) (names []string, err error) {
 	return names, nil
 }
 
-// publish makes every third item of the first board live, with a snapshot of the board. Some other items get an earlier
-// publishedVersion.
+// publish makes every third item of the first board live, with a snapshot of the board. Some other
+// items get an earlier publishedVersion.
 func (c *company) publish() {
 	board := c.records["board"][0]
 	var live []any

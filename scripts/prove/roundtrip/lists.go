@@ -53,13 +53,15 @@ func windowsAround(at time.Time) []window {
 	return []window{{to: day}, {from: after}, {from: day, to: day}, {from: early, to: after}, {from: "1999-01-01", to: "1999-12-31"}}
 }
 
-// parent is a record in the path of a list, such as a board. The records of the list refer to it by a field.
+// parent is a record in the path of a list, such as a board. The records of the list refer to it by
+// a field.
 type parent struct {
 	field string
 	ids   []any
 }
 
-// lists returns every list of the tables with every one of its filters. It fails when one of the service is missing.
+// lists returns every list of the tables with every one of its filters. It fails when one of the
+// service is missing.
 func (c *company) lists() (all []listing, err error) {
 	parents := map[string]parent{
 		"{boardId}": {"roadmapId", c.ids("board")[:boardsWithItems+1]}, // the other boards are as empty as the last of these
@@ -133,8 +135,8 @@ func (c *company) lists() (all []listing, err error) {
 	return all, nil
 }
 
-// turn adds the windows of a list that has the parameters from, to and order: those around the record in its middle, latest and
-// earliest first.
+// turn adds the windows of a list that has the parameters from, to and order: those around the
+// record in its middle, latest and earliest first.
 func (l *listing) turn(order string) {
 	l.time, l.windows = valueBy(order), []window{{}}
 	timed := slices.DeleteFunc(slices.Clone(l.records), func(r record) bool { return l.time(r) == nil })
@@ -163,8 +165,9 @@ func (l listing) within(days [2]string, order string) listing {
 
 var placeholderForm = regexp.MustCompile(`\{[a-zA-Z]+\}`)
 
-// kindOf returns the type of record that an operation lists, the fields that the list shows and those that it leaves out.
-// The type is empty when the operation does not list records of an import.
+// kindOf returns the type of record that an operation lists, the fields that the list shows and
+// those that it leaves out. The type is empty when the operation does not list records of an
+// import.
 func kindOf(operation string) (kind string, shown, leave []string) {
 	operations := functions.Operations(nil)
 	i := slices.IndexFunc(operations, func(op api.Operation) bool { return op.ID == operation && op.IsList() })
@@ -183,11 +186,13 @@ func kindOf(operation string) (kind string, shown, leave []string) {
 	return "", nil, nil
 }
 
-// pointsOperation lists metric points, which have windows instead of filters, and pages that go back in time.
+// pointsOperation lists metric points, which have windows instead of filters, and pages that go
+// back in time.
 const pointsOperation = "list_metric_points"
 
-// pointLists are the points of each metric and grain, in windows that part the time. It leaves out the weeks and months of metrics
-// that the service may compute from days: the tests of functions/metrics compare those with an oracle.
+// pointLists are the points of each metric and grain, in windows that part the time. It leaves out
+// the weeks and months of metrics that the service may compute from days: the tests of
+// functions/metrics compare those with an oracle.
 func (c *company) pointLists() (all []listing) {
 	series := map[string][]record{}
 	computed := map[string]bool{}

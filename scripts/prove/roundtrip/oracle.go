@@ -100,7 +100,8 @@ func valueBy(order string) func(record) any {
 	}
 }
 
-// orderOf returns an order by a field, null last. With - before it the greatest is first; a|b is b where a is null.
+// orderOf returns an order by a field, null last. With - before it the greatest is first; a|b is b
+// where a is null.
 func orderOf(field string) func(a, b record) int {
 	sign := 1
 	if strings.HasPrefix(field, "-") {

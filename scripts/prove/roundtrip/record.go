@@ -29,8 +29,8 @@ func (r record) plain() (plain record) {
 	return plain
 }
 
-// canonical returns a text that is equal for equal records. It leaves out nulls, the company's id, which differs after each
-// import, and the fields that the service derives.
+// canonical returns a text that is equal for equal records. It leaves out nulls, the company's id,
+// which differs after each import, and the fields that the service derives.
 func (r record) canonical(kind string, leave ...string) string {
 	c := maps.Clone(r)
 	leave = append(leave, "companyId")
@@ -66,8 +66,8 @@ func (r record) text(name string) string {
 	return s
 }
 
-// write writes an import file. It mixes the types, and some records come before those that they refer to, because an import
-// accepts any order.
+// write writes an import file. It mixes the types, and some records come before those that they
+// refer to, because an import accepts any order.
 func (c *company) write(file string) error {
 	f, err := os.Create(file)
 	if err != nil {

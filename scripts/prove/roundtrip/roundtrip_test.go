@@ -9,7 +9,8 @@ import (
 	"growthworkspace/functions"
 )
 
-// Ensure the proof finds no difference in a small company. `go run ./scripts/prove roundtrip` runs it at full size.
+// Ensure the proof finds no difference in a small company. `go run ./scripts/prove roundtrip` runs
+// it at full size.
 func TestSmallTrip(t *testing.T) {
 	t.Parallel()
 	var report strings.Builder
@@ -22,7 +23,8 @@ func TestSmallTrip(t *testing.T) {
 	}
 }
 
-// Ensure the generated company has records of every type, all valid, and for every filter each of its values and null.
+// Ensure the generated company has records of every type, all valid, and for every filter each of
+// its values and null.
 func TestCompany(t *testing.T) {
 	t.Parallel()
 	c, err := newCompany(0.01)

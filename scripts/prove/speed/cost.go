@@ -23,7 +23,8 @@ import (
 	"growthworkspace/shared/testkit/oracle"
 )
 
-// List prices in us-east-1, in US dollars, of a million of each. infra/RUNBOOK.md#costs has their date and sources.
+// List prices in us-east-1, in US dollars, of a million of each. infra/RUNBOOK.md#costs has their
+// date and sources.
 const (
 	priceReadUnits  = 0.125 // DynamoDB, on demand
 	priceWriteUnits = 0.625
@@ -34,15 +35,16 @@ const (
 // parameters are the values of required query parameters.
 var parameters = map[string]string{"metricKey": "growth.signups", "from": "2026-08-01", "to": "2026-08-31"}
 
-// bodies are the bodies of requests whose price is that of one record, or of a change that moves it in no list.
+// bodies are the bodies of requests whose price is that of one record, or of a change that moves it
+// in no list.
 var bodies = map[string]string{
 	"push_metric_points":    `{"points":[{"metricKey":"growth.signups","ts":"2026-08-11","value":14}]}`,
 	"push_feedback":         `{"records":[{"source":"app_store","externalId":"costs"}]}`,
 	"update_broadcast_post": `{"body":"What an update costs."}`,
 }
 
-// bodyOf returns the body of a request that succeeds: one of bodies, or that of the operation's sample event, without what a POST
-// does not require. A key that must be new is one.
+// bodyOf returns the body of a request that succeeds: one of bodies, or that of the operation's
+// sample event, without what a POST does not require. A key that must be new is one.
 func bodyOf(op api.Operation) (string, error) {
 	if body, own := bodies[op.ID]; own {
 		return body, nil
@@ -147,8 +149,8 @@ func (b *bench) cost(ctx context.Context) ([]goal, error) {
 	return nil, nil
 }
 
-// own returns the ids for an operation. A delete, and an operation on a record that ids does not have, gets a record of
-// its own, because later operations need the others.
+// own returns the ids for an operation. A delete, and an operation on a record that ids does not
+// have, gets a record of its own, because later operations need the others.
 func (s *bed) own(h http.Handler, op api.Operation, ids map[string]string) (map[string]string, error) {
 	segments := api.PathSegments(op.Path)
 	parameter, ends := api.PathParameter(segments[len(segments)-1])

@@ -10,14 +10,16 @@ import (
 	"path/filepath"
 )
 
-// binaryMost is the goal for the size of an area's stripped binary. A cold start takes longer with a larger binary.
+// binaryMost is the goal for the size of an area's stripped binary. A cold start takes longer with
+// a larger binary.
 const binaryMost = 10 << 20
 
-// referenceMost is the goal for the function of the document, which has the 4 MB script of the reference.
+// referenceMost is the goal for the function of the document, which has the 4 MB script of the
+// reference.
 const referenceMost = 13 << 20
 
-// count measures sizes, which are the same on every machine, so CI can fail when a goal is missed. The tests in functions
-// count round trips, read units and allocations.
+// count measures sizes, which are the same on every machine, so CI can fail when a goal is missed.
+// The tests in functions count round trips, read units and allocations.
 func (b *bench) count(ctx context.Context) ([]goal, error) {
 	dir, err := os.MkdirTemp("", "speed-*")
 	if err != nil {

@@ -1,9 +1,10 @@
 //go:build linux
 
-// Package speed measures sizes, starts, imports and prices, and prints one table of ratios, each with its goal. The CPU time of reads
-// is a benchmark, BenchmarkReads of package functions.
+// Package speed measures sizes, starts, imports and prices, and prints one table of ratios, each
+// with its goal. The CPU time of reads is a benchmark, BenchmarkReads of package functions.
 //
-// Only count can fail, because times depend on the load of the machine. The package runs on Linux only, because it reads /proc.
+// Only count can fail, because times depend on the load of the machine. The package runs on Linux
+// only, because it reads /proc.
 package speed
 
 import (
@@ -63,7 +64,8 @@ func Modes() string {
 	return out.String()
 }
 
-// Run measures and prints the results. met is false when count is the only mode and a goal is missed.
+// Run measures and prints the results. met is false when count is the only mode and a goal is
+// missed.
 func Run(ctx context.Context, o Options, out, log io.Writer) (met bool, err error) {
 	chosen, err := o.choose()
 	if err != nil {

@@ -34,7 +34,8 @@ func TestPricesAreTheRunbooks(t *testing.T) {
 	}
 }
 
-// Ensure the Runtime API sends an event, takes the response, and returns the error that a program reports.
+// Ensure the Runtime API sends an event, takes the response, and returns the error that a program
+// reports.
 func TestRuntimeAPI(t *testing.T) {
 	api := newRuntimeAPI()
 	var program sync.WaitGroup
@@ -128,7 +129,8 @@ func TestMissingTool(t *testing.T) {
 	}
 }
 
-// Ensure the company that is measured can be created, and that its key reads the review that a start reads.
+// Ensure the company that is measured can be created, and that its key reads the review that a
+// start reads.
 func TestBed(t *testing.T) {
 	t.Parallel()
 	b, err := newBed(t.Context(), t.Output())

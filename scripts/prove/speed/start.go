@@ -23,8 +23,8 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// runtimeAPI is a server of Lambda's Runtime API for one process: it sends events to the function's bootstrap and receives
-// the responses, one event at a time.
+// runtimeAPI is a server of Lambda's Runtime API for one process: it sends events to the function's
+// bootstrap and receives the responses, one event at a time.
 type runtimeAPI struct {
 	*httptest.Server
 	polls     chan struct{} // the program requests an event
@@ -77,8 +77,8 @@ func (r *runtimeAPI) ready(ctx context.Context) error {
 	}
 }
 
-// invoke sends an event to a ready program and waits for the response, which must have the status 200, and until the program
-// is ready again. It returns the time until the response.
+// invoke sends an event to a ready program and waits for the response, which must have the status
+// 200, and until the program is ready again. It returns the time until the response.
 func (r *runtimeAPI) invoke(ctx context.Context, event []byte) (took time.Duration, err error) {
 	begin := time.Now()
 	r.events <- event
@@ -101,7 +101,8 @@ type started struct {
 	resident          float64       // MiB of memory at most
 }
 
-// warmInvocations is the number of invocations of a process after the first. A process may live for processTimeout.
+// warmInvocations is the number of invocations of a process after the first. A process may live for
+// processTimeout.
 const (
 	warmInvocations = 100
 	processTimeout  = time.Minute
@@ -159,8 +160,9 @@ func median(values []time.Duration) time.Duration {
 	return values[(len(values)-1)/2]
 }
 
-// starts measures the first and the later responses of an area's function, and of the function of /mcp, which both read one
-// review. The processes take turns. Nothing limits their CPU, and the engine is on this machine, without TLS.
+// starts measures the first and the later responses of an area's function, and of the function of
+// /mcp, which both read one review. The processes take turns. Nothing limits their CPU, and the
+// engine is on this machine, without TLS.
 func (b *bench) starts(ctx context.Context) (goals []goal, err error) {
 	s, err := newBed(ctx, b.log)
 	if err != nil {

@@ -29,8 +29,8 @@ const (
 	importPoints   = 1_000_000
 )
 
-// transfer compares `workspace import` and `export` with bare loops of BatchWriteItem and Query. Each has its own engine of
-// the same kind.
+// transfer compares `workspace import` and `export` with bare loops of BatchWriteItem and Query.
+// Each has its own engine of the same kind.
 func (b *bench) transfer(ctx context.Context) ([]goal, error) {
 	dir, err := os.MkdirTemp("", "speed-*")
 	if err != nil {
@@ -95,8 +95,8 @@ type ran struct {
 	resident float64 // MiB
 }
 
-// run runs the command and polls its memory. The maximum that the system reports at the end would not do, because it
-// includes the fork of this process.
+// run runs the command and polls its memory. The maximum that the system reports at the end would
+// not do, because it includes the fork of this process.
 func (m *mover) run(ctx context.Context, args ...string) (r ran, err error) {
 	begin := time.Now()
 	var out bytes.Buffer
@@ -166,8 +166,9 @@ func (m *mover) barePoint(n int) table.Item {
 	return item
 }
 
-// imported returns the items of the records that an import wrote into a partition, index keys included. What it writes beside them, such
-// as references to imported reviews, the bare loop does not write.
+// imported returns the items of the records that an import wrote into a partition, index keys
+// included. What it writes beside them, such as references to imported reviews, the bare loop does
+// not write.
 func (m *mover) imported(ctx context.Context, n int, partition string) (func(n int) table.Item, error) {
 	e, err := engine.Open(ctx, engine.Options{Data: m.Data})
 	if err != nil {

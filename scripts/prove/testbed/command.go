@@ -20,8 +20,8 @@ import (
 // Workspace is the built workspace command with its own data folder.
 type Workspace struct{ Program, Data string }
 
-// BuildWorkspace builds the command into dir and uses dir/data as its data folder. `go run` would not do, because signals
-// would reach `go` and not the program.
+// BuildWorkspace builds the command into dir and uses dir/data as its data folder. `go run` would
+// not do, because signals would reach `go` and not the program.
 func BuildWorkspace(ctx context.Context, dir string) (Workspace, error) {
 	w := Workspace{filepath.Join(dir, "workspace"), filepath.Join(dir, "data")}
 	out, err := exec.CommandContext(ctx, "go", "build", "-o", w.Program, "growthworkspace/scripts/workspace").CombinedOutput()
@@ -31,7 +31,8 @@ func BuildWorkspace(ctx context.Context, dir string) (Workspace, error) {
 	return w, nil
 }
 
-// Start starts the command with --json. It writes the output to out, which is complete when Wait returns.
+// Start starts the command with --json. It writes the output to out, which is complete when Wait
+// returns.
 func (w Workspace) Start(ctx context.Context, out *bytes.Buffer, args ...string) (*exec.Cmd, error) {
 	cmd := exec.CommandContext(ctx, w.Program, append(args, "--json", "--data", w.Data)...)
 	cmd.Stdout, cmd.Stderr = out, &bytes.Buffer{}
@@ -80,7 +81,8 @@ func (w Workspace) Key(ctx context.Context, companyID string) (secret string, er
 	return key.Key, err
 }
 
-// Serve starts the server and returns its address. stop stops it and returns an error unless it stopped cleanly.
+// Serve starts the server and returns its address. stop stops it and returns an error unless it
+// stopped cleanly.
 func (w Workspace) Serve(ctx context.Context) (base string, stop func() error, err error) {
 	cmd := exec.CommandContext(ctx, w.Program, "serve", "--addr", "127.0.0.1:0", "--json", "--data", w.Data)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }

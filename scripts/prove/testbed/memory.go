@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// Resident returns the largest resident memory that a running process has had, in bytes. Linux only.
+// Resident returns the largest resident memory that a running process has had, in bytes. Linux
+// only.
 func Resident(pid int) (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

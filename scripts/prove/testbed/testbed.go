@@ -1,5 +1,5 @@
-// Package testbed provides what the proofs run on: a local engine with a table, companies with keys, any number of records
-// copied from the demo company, and the built workspace command.
+// Package testbed provides what the proofs run on: a local engine with a table, companies with
+// keys, any number of records copied from the demo company, and the built workspace command.
 package testbed
 
 import (
@@ -35,7 +35,8 @@ const (
 // Credentials are accepted by every local engine.
 var Credentials = credentials.NewStaticCredentialsProvider("prove", "prove", "")
 
-// patience is the attempt timeout of the proofs' own calls. It is long, because a busy machine must not fail a proof.
+// patience is the attempt timeout of the proofs' own calls. It is long, because a busy machine must
+// not fail a proof.
 const patience = time.Minute
 
 // Options describe the engine of a testbed.
@@ -80,8 +81,8 @@ func (t *Testbed) Restart(ctx context.Context) (err error) {
 // Close stops the engine.
 func (t *Testbed) Close() error { return t.Engine.Close() }
 
-// Transport returns a transport to an engine; socket is that of the engine. It keeps enough connections for the clients of a
-// proof.
+// Transport returns a transport to an engine; socket is that of the engine. It keeps enough
+// connections for the clients of a proof.
 func Transport(socket string) *http.Transport {
 	transport := engine.Transport(socket)
 	transport.MaxIdleConnsPerHost = 128
@@ -111,8 +112,8 @@ func (t *Testbed) NewCompany(ctx context.Context, quota auth.Quota) (Company, er
 	return t.NewKey(ctx, t.Table.NewID(id.Company), quota)
 }
 
-// NewKey creates another key of a company. A quota of zero means the default quotas. Concurrent clients should have a key
-// each, because every request writes its key's record.
+// NewKey creates another key of a company. A quota of zero means the default quotas. Concurrent
+// clients should have a key each, because every request writes its key's record.
 func (t *Testbed) NewKey(ctx context.Context, companyID string, quota auth.Quota) (Company, error) {
 	store := keys.NewStore(t.Table, time.Now)
 	issued, secret, err := store.Issue(ctx, companyID, keys.Grant{Name: "prove", Scopes: auth.Scopes(), APIVersion: fault.Version}, rand.Reader)

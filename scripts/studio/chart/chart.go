@@ -1,5 +1,6 @@
-// Package chart draws values as SVG: lines, sparklines and bars. It writes classes and no styles, so the stylesheet decides the
-// colours of both themes and a strict Content-Security-Policy allows every drawing.
+// Package chart draws values as SVG: lines, sparklines and bars. It writes classes and no styles,
+// so the stylesheet decides the colours of both themes and a strict Content-Security-Policy allows
+// every drawing.
 package chart
 
 import (
@@ -43,8 +44,8 @@ type Line struct {
 	Open   int // the first bucket that is not over
 }
 
-// size is a drawing's size in its own units. A chart is drawn in both, and the stylesheet shows the one that fits, so that labels
-// have the same size everywhere.
+// size is a drawing's size in its own units. A chart is drawn in both, and the stylesheet shows the
+// one that fits, so that labels have the same size everywhere.
 type size struct {
 	class         string
 	width, height float64

@@ -21,8 +21,8 @@ func sample() Line {
 	}
 }
 
-// Ensure a drawing is well-formed, whatever its texts are, has no style that a strict policy would drop, and every value can be
-// reached by keyboard and read aloud.
+// Ensure a drawing is well-formed, whatever its texts are, has no style that a strict policy would
+// drop, and every value can be reached by keyboard and read aloud.
 func TestLine(t *testing.T) {
 	t.Parallel()
 	text := string(sample().SVG())

@@ -1,5 +1,6 @@
-// Package door keeps a web page on this machine to its owner. Other web pages, other hosts' names, other users' guesses and
-// requests that a page was tricked into get nothing. .github/SECURITY.md says what it cannot protect.
+// Package door keeps a web page on this machine to its owner. Other web pages, other hosts' names,
+// other users' guesses and requests that a page was tricked into get nothing. .github/SECURITY.md
+// says what it cannot protect.
 package door
 
 import (
@@ -23,8 +24,8 @@ type Door struct {
 	onOpen func()
 }
 
-// New returns the door of a host, which includes the port. secret returns a new unguessable text at each call. opened is called
-// once, when the token is first exchanged; it may be nil.
+// New returns the door of a host, which includes the port. secret returns a new unguessable text at
+// each call. opened is called once, when the token is first exchanged; it may be nil.
 func New(host string, secret func() string, opened func()) *Door {
 	return &Door{host: host, token: secret(), session: secret(), form: secret(), cross: http.NewCrossOriginProtection(), onOpen: opened}
 }
@@ -89,8 +90,8 @@ func refuse(w http.ResponseWriter, text string) { http.Error(w, text, http.Statu
 
 const invitation = "Open the address that the studio printed when it started. It ends with a token, which changes with every start."
 
-// exchange trades the token for the cookie and redirects to the address without it. The target is fixed, because a path such as
-// //example.com would lead to another host.
+// exchange trades the token for the cookie and redirects to the address without it. The target is
+// fixed, because a path such as //example.com would lead to another host.
 func (d *Door) exchange(w http.ResponseWriter, r *http.Request) {
 	if !same(r.URL.Query().Get("token"), d.token) {
 		refuse(w, "This address is from an earlier start of the studio. "+invitation)
@@ -105,7 +106,8 @@ func (d *Door) exchange(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
-// cookie returns the cookie's name. It has the port, because the cookies of a host are shared by all of its ports.
+// cookie returns the cookie's name. It has the port, because the cookies of a host are shared by
+// all of its ports.
 func (d *Door) cookie() string {
 	_, port, _ := net.SplitHostPort(d.host)
 	return "workspace-studio-" + port
@@ -120,8 +122,9 @@ func (d *Door) knows(r *http.Request) bool {
 	return false
 }
 
-// turnAway responds to a request without the cookie. A browser that followed a link from elsewhere, such as the redirect file,
-// keeps a strict cookie back: a page that reloads itself makes the next request this site's own.
+// turnAway responds to a request without the cookie. A browser that followed a link from elsewhere,
+// such as the redirect file, keeps a strict cookie back: a page that reloads itself makes the next
+// request this site's own.
 func (d *Door) turnAway(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") == "navigate" {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")

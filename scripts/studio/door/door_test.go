@@ -49,7 +49,8 @@ func send(d *Door, r request) *httptest.ResponseRecorder {
 
 func ours(d *Door) string { return d.cookie() + "=" + d.session }
 
-// Ensure the token is exchanged for a cookie that only this origin's own requests carry, and the new address has no token.
+// Ensure the token is exchanged for a cookie that only this origin's own requests carry, and the
+// new address has no token.
 func TestTokenBecomesACookie(t *testing.T) {
 	t.Parallel()
 	opened := 0
@@ -116,8 +117,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Ensure a navigation from the redirect file, for which browsers keep the strict cookie back, reloads itself once instead of
-// failing.
+// Ensure a navigation from the redirect file, for which browsers keep the strict cookie back,
+// reloads itself once instead of failing.
 func TestNavigationFromAFile(t *testing.T) {
 	t.Parallel()
 	d := New(host, counted(), nil)

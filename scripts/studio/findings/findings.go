@@ -1,5 +1,6 @@
-// Package findings reads what a site audit found. The service keeps any JSON there, so this package knows the shapes that auditing
-// tools write: lists of pages with their issues, lists of issues with their page, issues by page, and Lighthouse reports.
+// Package findings reads what a site audit found. The service keeps any JSON there, so this package
+// knows the shapes that auditing tools write: lists of pages with their issues, lists of issues
+// with their page, issues by page, and Lighthouse reports.
 package findings
 
 import (
@@ -160,7 +161,8 @@ func (r *reader) byPage(v map[string]any, at place) {
 	}
 }
 
-// lighthouse reads the audits of a Lighthouse report. Those below 0.9 are issues; those without a score do not apply.
+// lighthouse reads the audits of a Lighthouse report. Those below 0.9 are issues; those without a
+// score do not apply.
 func (r *reader) lighthouse(audits map[string]any, page string) {
 	names := make([]string, 0, len(audits))
 	for name := range audits {
@@ -258,8 +260,8 @@ func Rank(severity string) int {
 	return 3
 }
 
-// Compare returns the issues that are new and those that are gone. An issue is known by its page and rule, or its text when there is
-// no rule, so that a number in a text makes no difference.
+// Compare returns the issues that are new and those that are gone. An issue is known by its page
+// and rule, or its text when there is no rule, so that a number in a text makes no difference.
 func Compare(now, before Found) (fresh, gone []Issue) {
 	return without(now.Issues(), before.Issues()), without(before.Issues(), now.Issues())
 }

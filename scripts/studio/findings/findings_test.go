@@ -54,7 +54,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Ensure a text with another number is the same issue, a second one on the same page is a new one, and groups begin with the worst.
+// Ensure a text with another number is the same issue, a second one on the same page is a new one,
+// and groups begin with the worst.
 func TestCompareAndGroups(t *testing.T) {
 	t.Parallel()
 	before := findings.Read([]byte(`[{"page":"/a","rule":"alt","severity":"low","text":"2 images"},{"page":"/a","severity":"low","text":"Old"}]`), "")

@@ -14,8 +14,8 @@ const (
 	indentMax = 12  // levels
 )
 
-// Outline writes any JSON as indented lines, in its own order. whole is false when the outline ends before the JSON does, or a text
-// in it was cut.
+// Outline writes any JSON as indented lines, in its own order. whole is false when the outline ends
+// before the JSON does, or a text in it was cut.
 func Outline(text []byte) (lines string, whole bool) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()

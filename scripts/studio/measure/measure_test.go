@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Ensure each unit is written as people read it: a currency with its own exponent, a ratio as percent.
+// Ensure each unit is written as people read it: a currency with its own exponent, a ratio as
+// percent.
 func TestText(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -91,8 +92,8 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// Ensure a month is compared day by day with the month before, other ranges with the days right before, and that what is not over
-// is known.
+// Ensure a month is compared day by day with the month before, other ranges with the days right
+// before, and that what is not over is known.
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 15, 4, 0, 0, time.UTC)
@@ -177,7 +178,8 @@ func TestParseRange(t *testing.T) {
 	}
 }
 
-// Ensure the part of a week or a month that is over is compared with as many days, within the bucket before.
+// Ensure the part of a week or a month that is over is compared with as many days, within the
+// bucket before.
 func TestFullDays(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

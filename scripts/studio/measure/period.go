@@ -84,7 +84,8 @@ func Ranges(now time.Time) []Range {
 // rangeDaysMax bounds a range of one's own.
 const rangeDaysMax = 5 * 366
 
-// ParseRange returns the range of an id, or of two days when from and to are given. Returns an error that says what to type.
+// ParseRange returns the range of an id, or of two days when from and to are given. Returns an
+// error that says what to type.
 func ParseRange(id, from, to string, now time.Time) (Range, error) {
 	all := Ranges(now)
 	if from == "" && to == "" {
@@ -146,8 +147,8 @@ type Window struct {
 	Same   int         // how many buckets of Before the first Open ones of Now are compared with
 }
 
-// Window divides a range. A month is compared with the month before: day by day until it is over, and then as a whole. Other ranges
-// are compared with as many buckets right before.
+// Window divides a range. A month is compared with the month before: day by day until it is over,
+// and then as a whole. Other ranges are compared with as many buckets right before.
 func (r Range) Window(g Grain, now time.Time) Window {
 	w := Window{Grain: g}
 	for at := g.Start(r.From); !at.After(r.To); at = g.Next(at, 1) {
@@ -183,7 +184,8 @@ func (r Range) Window(g Grain, now time.Time) Window {
 // Partial reports whether the window has a bucket that has begun and is not over.
 func (w Window) Partial() bool { return w.Open < w.Future }
 
-// Beyond reports whether the buckets have days outside the range, as the first and the last week of a month do.
+// Beyond reports whether the buckets have days outside the range, as the first and the last week of
+// a month do.
 func (w Window) Beyond(r Range) bool {
 	return w.Now[0].Before(r.From) || w.Grain.Next(w.Now[len(w.Now)-1], 1).AddDate(0, 0, -1).After(r.To)
 }
@@ -205,8 +207,8 @@ func (w Window) Text(starts []time.Time, n int) string {
 	return first.Format("Jan 2, 2006") + " to " + last.Format("Jan 2, 2006")
 }
 
-// FullDays returns the days that are over of the bucket that is not, and as many of the bucket before. some is false when there are
-// none, and for days.
+// FullDays returns the days that are over of the bucket that is not, and as many of the bucket
+// before. some is false when there are none, and for days.
 func (w Window) FullDays(now time.Time) (from, to, before, beforeTo time.Time, some bool) {
 	if w.Grain == Day || w.Open >= w.Future {
 		return from, to, before, beforeTo, false

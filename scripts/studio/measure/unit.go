@@ -1,4 +1,5 @@
-// Package measure writes the values of metrics for people and divides time into the periods that they are compared by.
+// Package measure writes the values of metrics for people and divides time into the periods that
+// they are compared by.
 package measure
 
 import (
@@ -134,8 +135,8 @@ func digits(v float64) int {
 	return 2
 }
 
-// Change writes how a value moved: percent, or points for a ratio. sign is -1, 0 or 1. ok is false when nothing can be said: percent
-// of zero.
+// Change writes how a value moved: percent, or points for a ratio. sign is -1, 0 or 1. ok is false
+// when nothing can be said: percent of zero.
 func (u Unit) Change(now, before float64) (text string, sign int, ok bool) {
 	var v float64
 	suffix := " %"
@@ -163,7 +164,8 @@ func (u Unit) Change(now, before float64) (text string, sign int, ok bool) {
 	return text + suffix, -1, true
 }
 
-// step returns the smallest display size of this unit for an axis up to top, in the values' own unit.
+// step returns the smallest display size of this unit for an axis up to top, in the values' own
+// unit.
 func (u Unit) step(top float64) float64 {
 	switch u.Name {
 	case Currency:
@@ -178,7 +180,8 @@ func (u Unit) step(top float64) float64 {
 	return 1
 }
 
-// Ticks returns three to seven round values that cover low to high, in steps of 1, 2 or 5. A count has whole steps.
+// Ticks returns three to seven round values that cover low to high, in steps of 1, 2 or 5. A count
+// has whole steps.
 func (u Unit) Ticks(low, high float64) []float64 {
 	if !(high > low) { // a flat line in the middle
 		high, low = high+1, min(low, max(0, low-1))

@@ -1,4 +1,5 @@
-// Package roadmap renders the live content of a board: as columns, and as one static page for visitors.
+// Package roadmap renders the live content of a board: as columns, and as one static page for
+// visitors.
 package roadmap
 
 import (
@@ -27,8 +28,9 @@ type Column[T any] struct {
 	Items []T
 }
 
-// Columns groups items, which are in the order of the board, by column. Columns are in the order of their first items, which is
-// that of their smallest sortOrder. The items without a column come last.
+// Columns groups items, which are in the order of the board, by column. Columns are in the order of
+// their first items, which is that of their smallest sortOrder. The items without a column come
+// last.
 func Columns[T any](items []T, column func(T) string) (out []Column[T]) {
 	for _, item := range items {
 		id := column(item)
@@ -73,7 +75,8 @@ var page string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"readable": Readable}).Parse(page))
 
-// WritePage writes the board as one HTML page without scripts. It loads nothing, so it can be put on any host.
+// WritePage writes the board as one HTML page without scripts. It loads nothing, so it can be put
+// on any host.
 func WritePage(w io.Writer, b Board) error {
 	if b.Name == "" {
 		b.Name = "Roadmap"

@@ -10,7 +10,8 @@ import (
 	"growthworkspace/scripts/studio/roadmap"
 )
 
-// Ensure columns have readable names, are in the order of their first items, and that items without a column come last.
+// Ensure columns have readable names, are in the order of their first items, and that items without
+// a column come last.
 func TestColumns(t *testing.T) {
 	t.Parallel()
 	items := []string{"", "in_progress", "next", "in_progress", "über-morgen", "next", ""}
@@ -32,7 +33,8 @@ func render(t *testing.T, b roadmap.Board) string {
 	return out.String()
 }
 
-// Ensure the page shows every public text of an item, as text and nothing else, and loads and runs nothing.
+// Ensure the page shows every public text of an item, as text and nothing else, and loads and runs
+// nothing.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	hostile := `<script>alert("x")</script>`

@@ -1,4 +1,5 @@
-// Package wall tells which times the clocks of a place mean, also on the days on which they are put forward or back.
+// Package wall tells which times the clocks of a place mean, also on the days on which they are put
+// forward or back.
 package wall
 
 import (
@@ -9,7 +10,8 @@ import (
 // Layout is how a form writes a date and a time without a zone.
 const Layout = "2006-01-02T15:04"
 
-// Zone returns the time zone with a name of the IANA database. ok is false when there is none; the zone is UTC then.
+// Zone returns the time zone with a name of the IANA database. ok is false when there is none; the
+// zone is UTC then.
 func Zone(name string) (zone *time.Location, ok bool) {
 	if name == "" || name == "Local" { // Go's names for UTC and for this machine's zone
 		return time.UTC, false
@@ -21,8 +23,9 @@ func Zone(name string) (zone *time.Location, ok bool) {
 	return zone, true
 }
 
-// Times returns the times at which clocks in a zone show what clock says, the earliest first. clock's own zone does not matter. They
-// are none when the clocks are put forward over it, and two when they are put back over it.
+// Times returns the times at which clocks in a zone show what clock says, the earliest first.
+// clock's own zone does not matter. They are none when the clocks are put forward over it, and two
+// when they are put back over it.
 func Times(clock time.Time, zone *time.Location) (out []time.Time) {
 	clock = utc(clock)
 	guess := inZone(clock, zone)
@@ -38,8 +41,8 @@ func Times(clock time.Time, zone *time.Location) (out []time.Time) {
 	return out
 }
 
-// Skipped returns what clocks in a zone showed before and after they were put forward over a clock time. ok is false when they were
-// not.
+// Skipped returns what clocks in a zone showed before and after they were put forward over a clock
+// time. ok is false when they were not.
 func Skipped(clock time.Time, zone *time.Location) (before, after time.Time, ok bool) {
 	clock = utc(clock)
 	begin, end := inZone(clock, zone).ZoneBounds()

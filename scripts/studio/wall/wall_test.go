@@ -8,7 +8,8 @@ import (
 	"growthworkspace/scripts/studio/wall"
 )
 
-// Ensure a clock time has exactly the times that show it, none when the clocks skip it and two when they go back over it.
+// Ensure a clock time has exactly the times that show it, none when the clocks skip it and two when
+// they go back over it.
 func TestTimes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

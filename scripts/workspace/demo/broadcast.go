@@ -126,7 +126,8 @@ func (g *generator) post(n int) {
 	g.add("post", stamped(record, created, updated))
 }
 
-// threadOf splits a text as the broadcast area does for x: between words, at most 280 characters each.
+// threadOf splits a text as the broadcast area does for x: between words, at most 280 characters
+// each.
 func threadOf(text string) (parts []string) {
 	const most = 280
 	for len(text) > most {

@@ -1,8 +1,8 @@
-// Package demo creates the company of a new local workspace: Mossgrove, an invented maker of a notes app, with realistic
-// records of every type. No record is about a real company or person.
+// Package demo creates the company of a new local workspace: Mossgrove, an invented maker of a
+// notes app, with realistic records of every type. No record is about a real company or person.
 //
-// The records depend only on a fixed seed and the time at which the data ends. Ids depend only on the seed, so creating
-// the company again replaces the same records.
+// The records depend only on a fixed seed and the time at which the data ends. Ids depend only on
+// the seed, so creating the company again replaces the same records.
 package demo
 
 import (
@@ -50,8 +50,9 @@ func Lines(now time.Time) []Line {
 // batchMax is how many records are written at once.
 const batchMax = 200
 
-// Seed writes the company. The records pass the same checks as an import, and the board is published with the store's own
-// operation. The profile is written last: without it the company does not exist, so an interrupted Seed is repeated.
+// Seed writes the company. The records pass the same checks as an import, and the board is
+// published with the store's own operation. The profile is written last: without it the company
+// does not exist, so an interrupted Seed is repeated.
 func Seed(ctx context.Context, t *table.Client, now time.Time) error {
 	lines := Lines(now)
 	types := functions.Transfers(t)

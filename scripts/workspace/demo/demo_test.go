@@ -38,8 +38,8 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// Ensure every record passes the checks of an import at any time of creation, has a unique id, and has no time in the
-// future for an event that has happened.
+// Ensure every record passes the checks of an import at any time of creation, has a unique id, and
+// has no time in the future for an event that has happened.
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	kinds := map[string]transfer.Type{}

@@ -9,8 +9,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// Example returns an example record of a type without its id. It has a name with the number, and an example value in every
-// other field but those that refer to other records.
+// Example returns an example record of a type without its id. It has a name with the number, and an
+// example value in every other field but those that refer to other records.
 func Example(kind transfer.Type, n int) Record {
 	out, properties := Record{}, jsonschema.Record(kind.Record, nil).Properties
 	for _, f := range schema.CreateFields(kind.Record) { // an import has the rules of a create
@@ -33,7 +33,8 @@ func Example(kind transfer.Type, n int) Record {
 // examples is the number of records of a type that the demo company has no records of its own for.
 const examples = 3
 
-// others adds examples of the types that have no record, so that no list of the demo company is empty.
+// others adds examples of the types that have no record, so that no list of the demo company is
+// empty.
 func (g *generator) others(types []transfer.Type) {
 	for _, kind := range types {
 		if g.count[kind.Name] > 0 {

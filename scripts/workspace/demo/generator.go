@@ -31,7 +31,8 @@ func newGenerator(now time.Time) *generator {
 	}
 }
 
-// idBytes returns the bytes of the n-th id with a prefix. Ids sort by n, as real ids sort by their time of creation.
+// idBytes returns the bytes of the n-th id with a prefix. Ids sort by n, as real ids sort by their
+// time of creation.
 func idBytes(prefix string, n uint64) [16]byte {
 	sum := sha256.Sum256(fmt.Appendf(nil, "growthworkspace demo %s %d", prefix, n))
 	const epoch = 1_767_225_600_000 // the start of 2026, in milliseconds
@@ -63,8 +64,8 @@ func ref(typeName string, n int) string {
 	return id.FromBytes(prefix, idBytes(prefix, uint64(n)+1))
 }
 
-// ago returns a time that is some days before now, with up to an hour of jitter. Negative days are in the future. The
-// jitter leads away from now, so a past time stays in the past.
+// ago returns a time that is some days before now, with up to an hour of jitter. Negative days are
+// in the future. The jitter leads away from now, so a past time stays in the past.
 func (g *generator) ago(days float64) time.Time {
 	jitter := time.Duration(g.random.IntN(3600)) * time.Second
 	t := g.now.Add(-time.Duration(days * 24 * float64(time.Hour)))

@@ -12,8 +12,8 @@ const (
 	historyMonths = 12
 )
 
-// definition is a metric and its values: base is the value on the last day, growth the change per day, and spread the
-// random deviation.
+// definition is a metric and its values: base is the value on the last day, growth the change per
+// day, and spread the random deviation.
 type definition struct {
 	record               Record
 	base, growth, spread float64
@@ -70,8 +70,9 @@ func (g *generator) metrics() {
 	}
 }
 
-// points adds the points of a metric. Its last days are stored one by one. Weeks and months are stored where days are missing: from
-// the time before, or always when the metric has no days. They have the values of their days, so a period is the same in every grain.
+// points adds the points of a metric. Its last days are stored one by one. Weeks and months are
+// stored where days are missing: from the time before, or always when the metric has no days. They
+// have the values of their days, so a period is the same in every grain.
 func (g *generator) points(d definition, stored int) {
 	values := map[time.Time]float64{}
 	draw := func(daysAgo int) time.Time {

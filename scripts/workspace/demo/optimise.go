@@ -88,8 +88,9 @@ var rules = []struct {
 	{"author", "low", "Nobody is named as the author.", map[string]float64{"scoreGeo": 60}},
 }
 
-// findings returns the findings of an audit by page, and sets its scores: 100 less the points that the issues cost on average. An issue
-// that is as frequent as in the audit before is on the same pages.
+// findings returns the findings of an audit by page, and sets its scores: 100 less the points that
+// the issues cost on average. An issue that is as frequent as in the audit before is on the same
+// pages.
 func findings(audit Record, root string, pages int, issues found) []Record {
 	names := []string{"/", "/pricing", "/teams", "/offline", "/blog", "/about", "/security"}
 	lost := map[string]float64{"scoreSeo": 0, "scoreAeo": 0, "scoreGeo": 0}

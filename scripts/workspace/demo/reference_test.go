@@ -31,8 +31,9 @@ type example struct {
 	id, method, target, body string
 }
 
-// examples returns the examples of the document, reads first and deletes last, those of children before those of parents. It
-// leaves out the operations on one key: no key of the demo company has a known id.
+// examples returns the examples of the document, reads first and deletes last, those of children
+// before those of parents. It leaves out the operations on one key: no key of the demo company has
+// a known id.
 func examples(t *testing.T) (out []example) {
 	t.Helper()
 	text, err := os.ReadFile("../../../functions/openapi/openapi.json")
@@ -83,8 +84,8 @@ func examples(t *testing.T) (out []example) {
 	return out
 }
 
-// Ensure every example of the reference works in the demo company: its ids exist, and its body is accepted. Only a delete may be
-// refused, because the record is in use.
+// Ensure every example of the reference works in the demo company: its ids exist, and its body is
+// accepted. Only a delete may be refused, because the record is in use.
 func TestExamplesOfTheReference(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, functions.Operations)

@@ -68,7 +68,8 @@ func (g *generator) roadmap() {
 	}
 }
 
-// publish publishes the public board and then edits two items, so that a preview has changes to show.
+// publish publishes the public board and then edits two items, so that a preview has changes to
+// show.
 func publish(ctx context.Context, s plan.Store) error {
 	anything := func(string) error { return nil }
 	if _, err := s.Publish(ctx, CompanyID, ref("board", boardPublic), anything); err != nil {

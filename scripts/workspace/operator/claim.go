@@ -14,8 +14,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// worker is the commands that `due` and `approved` share. They list records that are ready, claim one, and report the
-// result. S is the store, R a record and C a record with its claim.
+// worker is the commands that `due` and `approved` share. They list records that are ready, claim
+// one, and report the result. S is the store, R a record and C a record with its claim.
 type worker[S, R, C any] struct {
 	*operator
 
@@ -102,7 +102,8 @@ func (w worker[S, R, C]) claimCommand(cmd *cobra.Command) *cobra.Command {
 // noClaim is the --claim of a record without a claim.
 const noClaim = "none"
 
-// reportCommand returns a command that reports the result of a claim. check validates its other flags, and may be nil.
+// reportCommand returns a command that reports the result of a claim. check validates its other
+// flags, and may be nil.
 func (w worker[S, R, C]) reportCommand(cmd *cobra.Command, check check, report func(s S, ctx context.Context, companyID, recordID, claimID string) (C, error)) *cobra.Command {
 	claim := cmd.Flags().String("claim", "", "the `id` of the current claim; none for a record that was imported without one")
 	both := func(cmd *cobra.Command) error {
@@ -151,7 +152,8 @@ func (o *operator) sweep(cmd *cobra.Command, check check, do func(ctx context.Co
 	return cmd
 }
 
-// swept returns the given company's id, or for "all" the ids of all companies that are not suspended.
+// swept returns the given company's id, or for "all" the ids of all companies that are not
+// suspended.
 func swept(ctx context.Context, s *session.Session, companyID string) (ids []string, err error) {
 	if companyID != everyCompany {
 		_, err := s.Company(ctx, companyID)

@@ -24,8 +24,8 @@ type operator struct {
 	table *session.Flags
 }
 
-// callTimeout is the deadline of one attempt of a table call. It is longer than in the API, because an import sends
-// megabytes.
+// callTimeout is the deadline of one attempt of a table call. It is longer than in the API, because
+// an import sends megabytes.
 const callTimeout = 30 * time.Second
 
 // with opens the table for a command and closes it afterwards.
@@ -43,7 +43,8 @@ func (o *operator) with(cmd *cobra.Command, do func(context.Context, *session.Se
 	return nil
 }
 
-// command is Terminal.Command with the flags that name the table, so that the suggested command finds the same records.
+// command is Terminal.Command with the flags that name the table, so that the suggested command
+// finds the same records.
 func (o *operator) command(format string, args ...any) string {
 	return o.Command(format, args...) + o.table.Arguments()
 }
@@ -51,8 +52,8 @@ func (o *operator) command(format string, args ...any) string {
 // check validates the flags of a command before the table is opened.
 type check func(*cobra.Command) error
 
-// onCompany makes cmd a command on one company: it adds the flag --company and requires that the company exists. check
-// may be nil.
+// onCompany makes cmd a command on one company: it adds the flag --company and requires that the
+// company exists. check may be nil.
 func (o *operator) onCompany(cmd *cobra.Command, check check, do func(ctx context.Context, s *session.Session, companyID string, args []string) error) *cobra.Command {
 	companyID := cmd.Flags().String("company", "", "the company's `id`")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -74,7 +75,8 @@ func (o *operator) onCompany(cmd *cobra.Command, check check, do func(ctx contex
 	return cmd
 }
 
-// explain adds the record's name to an error of a store. A conflict becomes an error with its own exit code.
+// explain adds the record's name to an error of a store. A conflict becomes an error with its own
+// exit code.
 func explain(err error, what, recordID, companyID string) error {
 	var refused *fault.Error
 	switch {

@@ -72,7 +72,8 @@ func checkVersion(cmd *cobra.Command, version int64) error {
 	return nil
 }
 
-// onBoard makes cmd a command on a board of a company. check validates its other flags, and may be nil.
+// onBoard makes cmd a command on a board of a company. check validates its other flags, and may be
+// nil.
 func (o *operator) onBoard(cmd *cobra.Command, check check, do func(ctx context.Context, s *session.Session, companyID, boardID string) error) *cobra.Command {
 	boardID := cmd.Flags().String("board", "", "the board's `id`")
 	both := func(cmd *cobra.Command) error {

@@ -10,7 +10,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// parseEnd parses the time at which a key expires; the zero time means never. A date means its first moment, UTC.
+// parseEnd parses the time at which a key expires; the zero time means never. A date means its
+// first moment, UTC.
 func parseEnd(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

@@ -2,8 +2,9 @@
 //
 //	{"type": "feedback", "record": {"id": "fbk_1", ...}}
 //
-// An import has two passes. Check reads and checks every line, and copies the records to temporary files. Checked.Write
-// then stores them. So exactly the checked records are stored, even if the input file changes in the meantime.
+// An import has two passes. Check reads and checks every line, and copies the records to temporary
+// files. Checked.Write then stores them. So exactly the checked records are stored, even if the
+// input file changes in the meantime.
 package records
 
 import (
@@ -28,8 +29,8 @@ type Options struct {
 	NewOnly bool // skip the records that the company has
 }
 
-// Check reads every line, checks it alone and against the stored records, and returns the records to write. Returns an
-// error that lists the bad lines and their problems.
+// Check reads every line, checks it alone and against the stored records, and returns the records
+// to write. Returns an error that lists the bad lines and their problems.
 func Check(ctx context.Context, types []transfer.Type, companyID string, in io.Reader, o Options) (*Checked, error) {
 	spool, err := newChecked(types, o)
 	if err != nil {
@@ -55,8 +56,8 @@ type check struct {
 	pending   []batch // by type: records that are not yet compared with the stored ones
 	// claims has the digests of the texts that belong to one record, and who claimed them first.
 	claims map[[16]byte]claim
-	// unless are the lines that are bad unless the file has a name, that of a rival or of a parent, by the digest of the name. At
-	// most BadLinesMax of each.
+	// unless are the lines that are bad unless the file has a name, that of a rival or of a parent,
+	// by the digest of the name. At most BadLinesMax of each.
 	unless map[[16]byte][]badLine
 }
 
@@ -140,7 +141,8 @@ func (c *check) line(ctx context.Context, number int, text []byte) error {
 	return nil
 }
 
-// claim returns the problem of a record that claims what another record of the file has claimed, "" if there is none.
+// claim returns the problem of a record that claims what another record of the file has claimed, ""
+// if there is none.
 func (c *check) claim(number int, t transfer.Type, record any) (problem string) {
 	for _, claimed := range t.Unique(record) {
 		key, owner := digest(t.Name+"\n"+claimed.Text), digest(claimed.Owner)

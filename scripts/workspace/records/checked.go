@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// Checked is the checked records of an import. Each type has a temporary file, because types are written in a fixed order
-// and the input may have any.
+// Checked is the checked records of an import. Each type has a temporary file, because types are
+// written in a fixed order and the input may have any.
 type Checked struct {
 	types []transfer.Type
 	dir   string
@@ -78,8 +78,9 @@ func (c *Checked) Skipped() map[string]int {
 	return out
 }
 
-// Refused returns the lines whose records Write did not store, because of what other callers wrote since the file was checked,
-// each with its problem, in the order of the file. All other records are stored, or skipped, unless Write returned an error.
+// Refused returns the lines whose records Write did not store, because of what other callers wrote
+// since the file was checked, each with its problem, in the order of the file. All other records
+// are stored, or skipped, unless Write returned an error.
 func (c *Checked) Refused() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,7 +9,8 @@ import (
 	"io"
 )
 
-// lineBytesMax bounds a line. The largest record is an audit with findings of 4 MB, and escapes may turn one byte into six.
+// lineBytesMax bounds a line. The largest record is an audit with findings of 4 MB, and escapes may
+// turn one byte into six.
 const lineBytesMax = 40 << 20
 
 // newLines returns a scanner of the lines.

@@ -16,7 +16,8 @@ type counted struct {
 	ID string `json:"id"`
 }
 
-// Ensure an interrupted import returns the number of records that were written, and removes its temporary files.
+// Ensure an interrupted import returns the number of records that were written, and removes its
+// temporary files.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

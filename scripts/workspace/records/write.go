@@ -18,8 +18,9 @@ import (
 // lanes is how many batches are written at once.
 const lanes = 8
 
-// Write stores the records, type by type, and calls progress with the number of records of each batch. It returns how
-// many of each type were written for certain, also with an error. See Refused for records that others keep out.
+// Write stores the records, type by type, and calls progress with the number of records of each
+// batch. It returns how many of each type were written for certain, also with an error. See Refused
+// for records that others keep out.
 func (c *Checked) Write(ctx context.Context, companyID string, progress func(n int)) (map[string]int, error) {
 	written := map[string]int{}
 	for i, t := range c.types {
@@ -73,7 +74,8 @@ func (c *Checked) writeType(ctx context.Context, companyID string, i int, progre
 	return int(written.Load()), err
 }
 
-// writeBatch writes records of the i-th type, without those to skip, notes those that are refused, and returns how many it wrote.
+// writeBatch writes records of the i-th type, without those to skip, notes those that are refused,
+// and returns how many it wrote.
 func (c *Checked) writeBatch(ctx context.Context, companyID string, i int, b batch) (written int, err error) {
 	kind, all, skipped := c.types[i].In(c.has), len(b.records), 0
 	if c.options.NewOnly {
@@ -91,7 +93,8 @@ func (c *Checked) writeBatch(ctx context.Context, companyID string, i int, b bat
 	return c.written(i, b, all, kind.Write(ctx, companyID, b.records))
 }
 
-// written returns how many records of a batch were written, of those that were not skipped, and the error unless it is Refused.
+// written returns how many records of a batch were written, of those that were not skipped, and the
+// error unless it is Refused.
 func (c *Checked) written(i int, b batch, tried int, err error) (int, error) {
 	var refused transfer.Refused
 	if errors.As(err, &refused) {
@@ -147,7 +150,8 @@ func (c *Checked) deal(ctx context.Context, i int, work [lanes]chan batch) error
 	return nil
 }
 
-// laneOf returns the lane of the records with a text of transfer.Type.Lane. A record without one gets lane 0.
+// laneOf returns the lane of the records with a text of transfer.Type.Lane. A record without one
+// gets lane 0.
 func laneOf(text string) int {
 	if text == "" {
 		return 0

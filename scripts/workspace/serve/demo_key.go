@@ -26,8 +26,9 @@ type demoCompany struct {
 	file string
 }
 
-// openDemo returns a key of the demo company. It creates the company and the key if they are missing. Two processes that
-// do so at once create the same records, since the ids are fixed, and each gets a key that works.
+// openDemo returns a key of the demo company. It creates the company and the key if they are
+// missing. Two processes that do so at once create the same records, since the ids are fixed, and
+// each gets a key that works.
 func openDemo(ctx context.Context, t *terminal.Terminal, flags session.Flags, open *session.Session) (demoCompany, error) {
 	file, err := open.DemoKeyFile()
 	if err != nil {

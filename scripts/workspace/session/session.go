@@ -39,12 +39,14 @@ type Session struct {
 	list    string // the command that lists the companies
 }
 
-// callsPer is how many calls a local engine gets at a time for each processor. More only wait in the engine, where a call that is not
-// answered within its attempt leaves open whether a write was done.
+// callsPer is how many calls a local engine gets at a time for each processor. More only wait in
+// the engine, where a call that is not answered within its attempt leaves open whether a write was
+// done.
 const callsPer = 4
 
-// Open opens the table. Outside an account it starts or joins an engine and creates the table. timeout is the deadline of
-// one attempt of a table call. share lets other commands join the engine that it starts; otherwise they wait.
+// Open opens the table. Outside an account it starts or joins an engine and creates the table.
+// timeout is the deadline of one attempt of a table call. share lets other commands join the engine
+// that it starts; otherwise they wait.
 func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.Duration, share bool) (*Session, error) {
 	target, err := flags.Resolve()
 	if err != nil {
@@ -118,7 +120,8 @@ func hasCredentials() bool {
 	return false
 }
 
-// prepare creates the table, unless it is in an account. Returns an error when an account has no such table.
+// prepare creates the table, unless it is in an account. Returns an error when an account has no
+// such table.
 func (s *Session) prepare(ctx context.Context) error {
 	if !s.Account() {
 		return s.Table.Create(ctx)
@@ -149,7 +152,8 @@ func (s *Session) Context(ctx context.Context) (_ context.Context, stop context.
 	return ctx, stop
 }
 
-// Lost returns why the engine has ended, nil while it runs. It explains the errors of calls that failed for that reason.
+// Lost returns why the engine has ended, nil while it runs. It explains the errors of calls that
+// failed for that reason.
 func (s *Session) Lost() error {
 	if s.Engine == nil {
 		return nil
@@ -195,8 +199,9 @@ func (s *Session) Company(ctx context.Context, companyID string) (company.Compan
 	return c, err
 }
 
-// DemoKeyFile returns the path of the demo company's key file. It is in the data folder. A table elsewhere has a file in
-// the user's data folder, whose name has a hash of the endpoint, the region and the table.
+// DemoKeyFile returns the path of the demo company's key file. It is in the data folder. A table
+// elsewhere has a file in the user's data folder, whose name has a hash of the endpoint, the region
+// and the table.
 func (s *Session) DemoKeyFile() (string, error) {
 	if s.Data != "" {
 		return filepath.Join(s.Data, DemoKeyName), nil

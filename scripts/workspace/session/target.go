@@ -1,5 +1,5 @@
-// Package session opens the table that the flags name: in a data folder of this machine, at an endpoint that speaks
-// DynamoDB's protocol, or in an AWS account.
+// Package session opens the table that the flags name: in a data folder of this machine, at an
+// endpoint that speaks DynamoDB's protocol, or in an AWS account.
 package session
 
 import (
@@ -27,12 +27,14 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Endpoint, "endpoint", "", "use the engine at this `URL` (default: AWS_ENDPOINT_URL_DYNAMODB)")
 }
 
-// RegisterDemo adds --data to a command that calls the API: the folder may have the demo company's key.
+// RegisterDemo adds --data to a command that calls the API: the folder may have the demo company's
+// key.
 func (f *Flags) RegisterDemo(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Data, "data", "", "use the demo company's key of a server that stores its data in this `folder`")
 }
 
-// Arguments returns the flags that were given, for a command line that uses the same table: with a space before each.
+// Arguments returns the flags that were given, for a command line that uses the same table: with a
+// space before each.
 func (f Flags) Arguments() (out string) {
 	for _, flag := range []struct{ name, value string }{{"data", f.Data}, {"table", f.Table}, {"endpoint", f.Endpoint}} {
 		if flag.value != "" {
@@ -55,8 +57,8 @@ type Target struct {
 	TableName string
 }
 
-// Resolve decides where the table is. A flag comes before the environment. Returns a usage error for flags that
-// contradict each other.
+// Resolve decides where the table is. A flag comes before the environment. Returns a usage error
+// for flags that contradict each other.
 func (f Flags) Resolve() (Target, error) {
 	if f.Data != "" && (f.Endpoint != "" || f.Table != "") {
 		return Target{}, terminal.Usage("--data cannot be combined with --table or --endpoint")
@@ -75,8 +77,8 @@ func (f Flags) Resolve() (Target, error) {
 	return Target{Data: data, TableName: defaultTable}, err
 }
 
-// Account reports whether the table is in an AWS account. No command creates a table there: a mistyped name would cost
-// money and hide the mistake.
+// Account reports whether the table is in an AWS account. No command creates a table there: a
+// mistyped name would cost money and hide the mistake.
 func (t Target) Account() bool {
 	if t.Data != "" {
 		return false
@@ -103,8 +105,8 @@ func (t Target) String() string {
 // DemoKeyName is the demo company's key file in a data folder.
 const DemoKeyName = "demo-key.json"
 
-// DemoKey is the key of the demo company. It is stored readable, because serve prints it at each start and the table has
-// only its hash.
+// DemoKey is the key of the demo company. It is stored readable, because serve prints it at each
+// start and the table has only its hash.
 type DemoKey struct {
 	CompanyID string `json:"companyId"`
 	Key       string `json:"key"`
@@ -120,7 +122,8 @@ func (t Target) DemoKey() (DemoKey, bool) {
 	return d, err == nil && found && d.Key != ""
 }
 
-// defaultData returns the application's folder in the user's data folder, which is not that of os.UserConfigDir.
+// defaultData returns the application's folder in the user's data folder, which is not that of
+// os.UserConfigDir.
 func defaultData() (string, error) {
 	const name = "growth-workspace"
 	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {

@@ -33,7 +33,8 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// Ensure the default is the user's data folder, and a relative XDG_DATA_HOME, which the standard calls invalid, is ignored.
+// Ensure the default is the user's data folder, and a relative XDG_DATA_HOME, which the standard
+// calls invalid, is ignored.
 func TestDefaultData(t *testing.T) {
 	t.Setenv("XDG_DATA_HOME", "relative")
 	t.Setenv("HOME", "/home/somebody")

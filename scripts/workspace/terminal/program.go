@@ -18,7 +18,8 @@ const programName = "workspace"
 // goRun is how the documents start the program in a clone.
 const goRun = "go run ./scripts/" + programName
 
-// Program returns the words that start this program from a shell. Commands that the program suggests begin with them.
+// Program returns the words that start this program from a shell. Commands that the program
+// suggests begin with them.
 func Program() string {
 	executable, err := os.Executable()
 	if err != nil {
@@ -28,8 +29,8 @@ func Program() string {
 	return programOf(executable, installed, os.Args[0])
 }
 
-// programOf returns the name when the executable is the installed program, the go command when go run built it, and otherwise
-// the path that started it.
+// programOf returns the name when the executable is the installed program, the go command when go
+// run built it, and otherwise the path that started it.
 func programOf(executable, installed, started string) string {
 	switch {
 	case builtByGoRun(executable):
@@ -51,8 +52,8 @@ func Quote(word string) string {
 // cachedFolder is the folder of an executable in the cache of the go command.
 var cachedFolder = regexp.MustCompile(`^[0-9a-f]{64}-d$`)
 
-// builtByGoRun reports whether go run built the executable: its first run is in a temporary folder, and later ones are in the
-// cache of the go command.
+// builtByGoRun reports whether go run built the executable: its first run is in a temporary folder,
+// and later ones are in the cache of the go command.
 func builtByGoRun(executable string) bool {
 	dir := filepath.Dir(executable)
 	temporary := filepath.Base(dir) == "exe" && strings.HasPrefix(filepath.Base(filepath.Dir(filepath.Dir(dir))), "go-build")
@@ -65,13 +66,14 @@ func sameFile(a, b string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(first, second)
 }
 
-// Command returns a command line of this program that a person can run. Every suggestion of one comes from here.
+// Command returns a command line of this program that a person can run. Every suggestion of one
+// comes from here.
 func (t *Terminal) Command(format string, args ...any) string {
 	return cmp.Or(t.Program, programName) + " " + fmt.Sprintf(format, args...)
 }
 
-// NameProgram makes the help of every command name the program as the person starts it: in usage lines, in examples and in the
-// indented lines of descriptions. Sentences keep the command's name.
+// NameProgram makes the help of every command name the program as the person starts it: in usage
+// lines, in examples and in the indented lines of descriptions. Sentences keep the command's name.
 func (t *Terminal) NameProgram(root *cobra.Command) {
 	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: cmp.Or(t.Program, programName)}
 	var names []string

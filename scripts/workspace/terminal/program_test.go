@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Ensure a suggested command starts the program as the person can: its name only when it is the program on PATH.
+// Ensure a suggested command starts the program as the person can: its name only when it is the
+// program on PATH.
 func TestProgram(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

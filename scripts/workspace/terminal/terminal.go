@@ -1,5 +1,5 @@
-// Package terminal is the input and output of every command: results as text or JSON, notes, progress, errors with exit
-// codes, and usage errors.
+// Package terminal is the input and output of every command: results as text or JSON, notes,
+// progress, errors with exit codes, and usage errors.
 package terminal
 
 import (
@@ -60,8 +60,8 @@ type Items[T any] struct {
 	Items []T `json:"items"`
 }
 
-// PrintList writes a list: with JSON the result, otherwise a table with a row for each item. The header's columns are
-// separated by tabs. Without items it writes none as a note.
+// PrintList writes a list: with JSON the result, otherwise a table with a row for each item. The
+// header's columns are separated by tabs. Without items it writes none as a note.
 func PrintList[T any](t *Terminal, result any, items []T, none, header string, row func(T) []string) error {
 	if t.JSON {
 		return PrintJSON(t.Out, result)
@@ -98,8 +98,8 @@ func (t *Terminal) Note(format string, args ...any) {
 // quietWait is the longest wait without a note.
 const quietWait = 2 * time.Second
 
-// Wait waits before a request is retried, and writes a note when that takes long. Returns the context's error when the
-// context ends first.
+// Wait waits before a request is retried, and writes a note when that takes long. Returns the
+// context's error when the context ends first.
 func (t *Terminal) Wait(ctx context.Context, d time.Duration) error {
 	if d > quietWait {
 		t.Note("waiting %d s before the next attempt", int(d/time.Second))
@@ -114,8 +114,8 @@ func (t *Terminal) Wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Escape replaces control characters by escapes. Much of the output was written by third parties, and could otherwise move
-// the cursor or break a row.
+// Escape replaces control characters by escapes. Much of the output was written by third parties,
+// and could otherwise move the cursor or break a row.
 func Escape(text string) string {
 	quoted := strconv.QuoteToGraphic(text)
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
@@ -148,8 +148,8 @@ func Usage(format string, args ...any) error {
 	return &exitError{codeUsage, fmt.Sprintf(format, args...)}
 }
 
-// Conflict returns an error for a record whose state does not allow the change: exit code 3. A script can tell a lost race
-// from a failure by this code.
+// Conflict returns an error for a record whose state does not allow the change: exit code 3. A
+// script can tell a lost race from a failure by this code.
 func Conflict(format string, args ...any) error {
 	return &exitError{codeConflict, fmt.Sprintf(format, args...)}
 }

@@ -35,8 +35,8 @@ func IsTerminal(in io.Reader) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Confirm asks a person at a terminal. Any reply but y or yes is an error. Without a terminal there is nobody to ask, and a command
-// in a script is meant.
+// Confirm asks a person at a terminal. Any reply but y or yes is an error. Without a terminal there
+// is nobody to ask, and a command in a script is meant.
 func (t *Terminal) Confirm(format string, args ...any) error {
 	if !t.Asks {
 		return nil
@@ -55,8 +55,8 @@ func (t *Terminal) Confirm(format string, args ...any) error {
 // secretBytesMax bounds what is read from standard input. It is longer than any key.
 const secretBytesMax = 1000
 
-// ReadSecret reads a key from standard input. A terminal does not echo it. A key is never an argument, because arguments
-// appear in the shell's history and in process lists.
+// ReadSecret reads a key from standard input. A terminal does not echo it. A key is never an
+// argument, because arguments appear in the shell's history and in process lists.
 func (t *Terminal) ReadSecret() (string, error) {
 	var text []byte
 	var err error

@@ -14,7 +14,8 @@ func Misuse(cmd *cobra.Command, format string, args ...any) error {
 	return Usage("%s (see `%s --help`)", fmt.Sprintf(format, args...), cmd.CommandPath())
 }
 
-// DidYouMean returns a suggestion of the subcommands with a similar name, or "" when there are none.
+// DidYouMean returns a suggestion of the subcommands with a similar name, or "" when there are
+// none.
 func DidYouMean(cmd *cobra.Command, name, prefix string) string {
 	cmd.SuggestionsMinimumDistance = 2
 	near := cmd.SuggestionsFor(name)
@@ -31,7 +32,8 @@ var synonyms = map[string]string{
 	"scope": "scopes", "ttl": "expires",
 }
 
-// FlagError is for cobra.Command.SetFlagErrorFunc. It suggests flags with a similar name, or with the same meaning.
+// FlagError is for cobra.Command.SetFlagErrorFunc. It suggests flags with a similar name, or with
+// the same meaning.
 func FlagError(cmd *cobra.Command, err error) error {
 	near := ""
 	var unknown *pflag.NotExistError
@@ -50,7 +52,8 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return Misuse(cmd, "%s%s", err, near)
 }
 
-// UnknownCommand replaces cobra's error for an unknown command by a usage error, and returns any other error unchanged.
+// UnknownCommand replaces cobra's error for an unknown command by a usage error, and returns any
+// other error unchanged.
 func UnknownCommand(root *cobra.Command, err error) error {
 	rest, ok := strings.CutPrefix(err.Error(), "unknown command \"")
 	var ours *exitError
@@ -65,7 +68,8 @@ func noCommand(cmd *cobra.Command, name string) error {
 	return Misuse(cmd, "unknown command %q%s", name, DidYouMean(cmd, name, ""))
 }
 
-// NoCommand is for cobra.Command.Args of a command with subcommands. It treats an argument as an unknown subcommand.
+// NoCommand is for cobra.Command.Args of a command with subcommands. It treats an argument as an
+// unknown subcommand.
 func NoCommand(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return noCommand(cmd, args[0])

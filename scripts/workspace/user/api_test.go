@@ -43,7 +43,8 @@ func TestPrintEscapes(t *testing.T) {
 	}
 }
 
-// Ensure every operation can be retried after a lost response: it is idempotent or accepts an Idempotency-Key.
+// Ensure every operation can be retried after a lost response: it is idempotent or accepts an
+// Idempotency-Key.
 func TestRepeatable(t *testing.T) {
 	t.Parallel()
 	for _, op := range functions.Operations(nil) {

@@ -56,8 +56,8 @@ type connection struct {
 	credential
 }
 
-// credential finds the service and a key for it. The key of a login is only sent to its own service, never to another
-// --base-url.
+// credential finds the service and a key for it. The key of a login is only sent to its own
+// service, never to another --base-url.
 func (u *user) credential(r remote) (credential, error) {
 	stored, err := readLogin()
 	base := strings.TrimRight(cmp.Or(r.baseURL, os.Getenv(urlVariable), stored.BaseURL, defaultBaseURL), "/")
@@ -138,7 +138,8 @@ func readLogin() (c credential, err error) {
 	return c, err
 }
 
-// holder returns the record of the key. Returns nil when the key works but the service has no operation for this.
+// holder returns the record of the key. Returns nil when the key works but the service has no
+// operation for this.
 func (c connection) holder(ctx context.Context) (*client.Key, error) {
 	key, err := c.client.GetCurrentKey(ctx)
 	var refused *client.Error

@@ -87,7 +87,8 @@ func (d *doctor) serviceAdvice(err error) string {
 	return "check the address and the network"
 }
 
-// examineService requests /openapi.json, which needs no key, and reports whether the server is the API.
+// examineService requests /openapi.json, which needs no key, and reports whether the server is the
+// API.
 func (d *doctor) examineService(ctx context.Context) bool {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.key.BaseURL+"/openapi.json", http.NoBody)
 	begin, response := time.Now(), (*http.Response)(nil)

@@ -68,7 +68,8 @@ func (f *fieldFlag) isJSON() bool {
 	return f.Kind == schema.Map || f.Kind == schema.Any || f.Kind == schema.Array && f.Fields != nil
 }
 
-// inFile reports whether a value is in a file or on standard input, because it is too long for an argument. No JSON begins so.
+// inFile reports whether a value is in a file or on standard input, because it is too long for an
+// argument. No JSON begins so.
 func (f *fieldFlag) inFile(text string) bool {
 	return f.isJSON() && (text == "-" || strings.HasPrefix(text, "@"))
 }
@@ -108,7 +109,8 @@ var literals = map[schema.Kind]struct{ first, name string }{
 	schema.Any: {`{["-0123456789tfn`, "a JSON value; put quotes around a text"},
 }
 
-// array accepts each value as an element or as a JSON array of elements. An empty array clears the field.
+// array accepts each value as an element or as a JSON array of elements. An empty array clears the
+// field.
 func (f *fieldFlag) array() (json.RawMessage, error) {
 	elements := []json.RawMessage{}
 	for _, text := range f.values {
@@ -213,7 +215,8 @@ func (c *operationCall) clearable() (names []string) {
 	return names
 }
 
-// checkClear returns a usage error for a field of --clear that cannot be cleared or also has a value.
+// checkClear returns a usage error for a field of --clear that cannot be cleared or also has a
+// value.
 func (c *operationCall) checkClear(cmd *cobra.Command) error {
 	if c.input != "" && len(c.clear) > 0 {
 		return terminal.Misuse(cmd, "--input has the whole body: leave out --clear")
@@ -240,7 +243,8 @@ func (c *operationCall) names(in schema.Place) (names []string) {
 	return names
 }
 
-// take assigns the arguments to ids of the path that have no flag. Returns a usage error for missing or extra values.
+// take assigns the arguments to ids of the path that have no flag. Returns a usage error for
+// missing or extra values.
 func (c *operationCall) take(cmd *cobra.Command, args []string) error {
 	for _, name := range c.names(schema.InPath) {
 		if f := c.fields[name]; len(f.values) == 0 && len(args) > 0 {
@@ -272,8 +276,8 @@ func (c *operationCall) take(cmd *cobra.Command, args []string) error {
 	return c.checkChange(cmd)
 }
 
-// checkChange returns a usage error for an update that names nothing to change. The service accepts it, and a caller would take
-// it for a change.
+// checkChange returns a usage error for an update that names nothing to change. The service accepts
+// it, and a caller would take it for a change.
 func (c *operationCall) checkChange(cmd *cobra.Command) error {
 	if c.Method != http.MethodPatch || c.input != "" || len(c.clear) > 0 {
 		return nil

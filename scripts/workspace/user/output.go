@@ -49,7 +49,8 @@ func (u *user) printPages(ctx context.Context, r connection, c *operationCall) e
 	return u.printResponse(c, body, "")
 }
 
-// printResponse prints the body of a response: unchanged with --json, indented on a terminal, else as fields or a table.
+// printResponse prints the body of a response: unchanged with --json, indented on a terminal, else
+// as fields or a table.
 func (u *user) printResponse(c *operationCall, body []byte, next string) error {
 	if u.JSON {
 		text := bytes.TrimSpace(body)
@@ -192,7 +193,8 @@ const widthDefault = 120
 // cellCharsMax is the maximum length of a text in a table cell.
 const cellCharsMax = 36
 
-// tableOf formats records as rows, with as many columns as fit into the width. It leaves out empty columns.
+// tableOf formats records as rows, with as many columns as fit into the width. It leaves out empty
+// columns.
 func tableOf(t reflect.Type, rows []map[string]any, width int) string {
 	fields := slices.DeleteFunc(recordFields(t), func(f recordField) bool {
 		return f.rank() < 0 || !slices.ContainsFunc(rows, func(r map[string]any) bool { return r[f.name] != nil })
@@ -221,7 +223,8 @@ func tableOf(t reflect.Type, rows []map[string]any, width int) string {
 	return terminal.Columns(joined)
 }
 
-// cut shortens a text. It keeps texts without spaces, such as ids and URLs, whole so that they can be copied.
+// cut shortens a text. It keeps texts without spaces, such as ids and URLs, whole so that they can
+// be copied.
 func cut(text string) string {
 	chars := []rune(text)
 	if len(chars) <= cellCharsMax || !strings.ContainsAny(text, " {") {

@@ -15,7 +15,8 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// refusedCall is an error response as the command line prints it: one message per line, then the request id.
+// refusedCall is an error response as the command line prints it: one message per line, then the
+// request id.
 type refusedCall struct {
 	Code      string   `json:"code"`
 	Status    int      `json:"status"`
@@ -81,7 +82,8 @@ func (u *user) explainNetwork(err error, base string) error {
 	return err
 }
 
-// notServing reports whether an error says that nothing listens at an address of this machine where serve could.
+// notServing reports whether an error says that nothing listens at an address of this machine where
+// serve could.
 func notServing(err error, base string) bool {
 	return strings.HasPrefix(base, "http:") && client.Loopback(base) && errors.Is(err, syscall.ECONNREFUSED)
 }

@@ -1,6 +1,8 @@
-// Package jsonschema describes the inputs and outputs of operations as JSON Schema 2020-12. The OpenAPI document and the tools
-// both use it, so that they cannot differ. The function Arguments is for tools; the functions Parameter, Body and Record are for the
-// document. The package is separate from package schema, so that a Lambda function that only reads requests does not link the JSON Schema library.
+// Package jsonschema describes the inputs and outputs of operations as JSON Schema 2020-12. The
+// OpenAPI document and the tools both use it, so that they cannot differ. The function Arguments is
+// for tools; the functions Parameter, Body and Record are for the document. The package is separate
+// from package schema, so that a Lambda function that only reads requests does not link the JSON
+// Schema library.
 package jsonschema
 
 import (
@@ -21,10 +23,11 @@ type Schema = google.Schema
 // companyID is the optional argument for the company.
 const companyID = "companyId"
 
-// Arguments returns the schema of a tool's arguments: one object with everything that an HTTP request has in its path, query, headers
-// and body. company adds the optional id of the company. A model reads the schemas of all tools at once, so they say less than those of
-// the document (see briefly). They do not say that there are no other arguments, either: the error for one names the argument that was
-// meant, which a client's check of the schema could not.
+// Arguments returns the schema of a tool's arguments: one object with everything that an HTTP
+// request has in its path, query, headers and body. company adds the optional id of the company. A
+// model reads the schemas of all tools at once, so they say less than those of the document (see
+// briefly). They do not say that there are no other arguments, either: the error for one names the
+// argument that was meant, which a client's check of the schema could not.
 func Arguments(fields []schema.Field, company bool) *Schema {
 	var all []property
 	if company {
@@ -53,9 +56,11 @@ func arguments(fields []schema.Field) []property {
 // longText is a bound of texts that a model does not reach by accident.
 const longText = 100
 
-// briefly removes from the schema of an argument what no caller acts on: that a text is not empty and a page has a record, the bounds of long texts and of lists
-// of texts, the bounds of whole numbers that only JSON has, and regular expressions, because the descriptions name the forms. The pipeline
-// checks them all. Nor does it say that null is the same as leaving an argument out: several clients cannot read a schema with two types.
+// briefly removes from the schema of an argument what no caller acts on: that a text is not empty
+// and a page has a record, the bounds of long texts and of lists of texts, the bounds of whole
+// numbers that only JSON has, and regular expressions, because the descriptions name the forms. The
+// pipeline checks them all. Nor does it say that null is the same as leaving an argument out:
+// several clients cannot read a schema with two types.
 func briefly(s *Schema, f schema.Field) {
 	s.MinLength, s.Pattern = nil, ""
 	if s.Format == "uri" {
@@ -78,11 +83,12 @@ func briefly(s *Schema, f schema.Field) {
 	}
 }
 
-// Refer returns the schema that stands for a named type, a record or a closed list of values: a reference to its component. A nil Refer
-// means that schemas contain these types in full.
+// Refer returns the schema that stands for a named type, a record or a closed list of values: a
+// reference to its component. A nil Refer means that schemas contain these types in full.
 type Refer func(t reflect.Type) *Schema
 
-// Body returns the schema of the body of a request with these fields, nil when none of them is in the body.
+// Body returns the schema of the body of a request with these fields, nil when none of them is in
+// the body.
 func Body(fields []schema.Field, refer Refer) *Schema {
 	body := slices.DeleteFunc(slices.Clone(fields), func(f schema.Field) bool { return f.In != schema.InBody })
 	if len(body) == 0 {
@@ -91,8 +97,9 @@ func Body(fields []schema.Field, refer Refer) *Schema {
 	return object(properties(body, refer))
 }
 
-// Parameter returns the schema of one argument in an HTTP request. Only in the body can it be null. The description of a closed
-// list that can be null says its default: the Go client that OpenAPI Generator makes of the keyword does not compile.
+// Parameter returns the schema of one argument in an HTTP request. Only in the body can it be null.
+// The description of a closed list that can be null says its default: the Go client that OpenAPI
+// Generator makes of the keyword does not compile.
 func Parameter(f schema.Field, refer Refer) *Schema {
 	s := described(f, refer)
 	if f.In == schema.InBody && f.Null != schema.NullRefused {

@@ -74,8 +74,8 @@ func define[Out any](method, path string) api.Operation {
 
 var operation = define[thing]("POST", "/v1/companies/{companyId}/things/{thingId}")
 
-// Ensure the arguments of a tool are one flat object, the name of a header is in camel case, and the schemas have no more than a
-// model acts on.
+// Ensure the arguments of a tool are one flat object, the name of a header is in camel case, and
+// the schemas have no more than a model acts on.
 func TestInput(t *testing.T) {
 	t.Parallel()
 	compare(t, jsonschema.Arguments(operation.Input, operation.Company()), `{
@@ -103,7 +103,8 @@ func TestInput(t *testing.T) {
 "required":["thingId","name","points","active"]}`)
 }
 
-// Ensure only the properties of an update that null clears accept null, and say that it does; a parameter of HTTP never does.
+// Ensure only the properties of an update that null clears accept null, and say that it does; a
+// parameter of HTTP never does.
 func TestClearable(t *testing.T) {
 	t.Parallel()
 	type update struct {
@@ -130,7 +131,8 @@ func TestClearable(t *testing.T) {
 "properties":{"note":{"type":["string","null"],"description":"a note; null clears it","maxLength":5}}}`)
 }
 
-// Ensure the expression of the elements of a list is in the document, and not in the arguments of a tool.
+// Ensure the expression of the elements of a list is in the document, and not in the arguments of a
+// tool.
 func TestElements(t *testing.T) {
 	t.Parallel()
 	type in struct {
@@ -162,7 +164,8 @@ func TestBody(t *testing.T) {
 	compare(t, jsonschema.Arguments(none.Input, none.Company()), `{"type":"object","properties":{}}`)
 }
 
-// Ensure named types are references, with null and a description beside them, and the same types in full without names.
+// Ensure named types are references, with null and a description beside them, and the same types in
+// full without names.
 func TestRefer(t *testing.T) {
 	t.Parallel()
 	type in struct {
@@ -210,7 +213,8 @@ const record = `{
 "required":["id","note","colour","tags","flags","keys","parts","size","count","active","any"],
 "additionalProperties":false}`
 
-// Ensure a record is a closed object with every field required, in the order of the type, nullable where it may be null.
+// Ensure a record is a closed object with every field required, in the order of the type, nullable
+// where it may be null.
 func TestOutput(t *testing.T) {
 	t.Parallel()
 	_ = thing{hidden: ""}
@@ -219,7 +223,8 @@ func TestOutput(t *testing.T) {
 		`{"type":"object","properties":{"items":{"type":"array","items":`+record+`}},"required":["items"],"additionalProperties":false}`)
 }
 
-// Ensure the JSON of a record is valid by its schema, with all fields empty and with all fields set.
+// Ensure the JSON of a record is valid by its schema, with all fields empty and with all fields
+// set.
 func TestOutputDescribesTheEncoding(t *testing.T) {
 	t.Parallel()
 	full := thing{
@@ -314,7 +319,8 @@ func TestMaps(t *testing.T) {
 "additionalProperties":false}`)
 }
 
-// Ensure an example is valid by its schema, the first of a closed list, and null only where nothing else is.
+// Ensure an example is valid by its schema, the first of a closed list, and null only where nothing
+// else is.
 func TestExample(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -10,7 +10,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Record returns the schema of a record or a list: a closed object whose fields are all required, in the order of the type.
+// Record returns the schema of a record or a list: a closed object whose fields are all required,
+// in the order of the type.
 func Record(t reflect.Type, refer Refer) *Schema {
 	var all []property
 	for _, f := range fields(t) {
@@ -31,7 +32,8 @@ func Record(t reflect.Type, refer Refer) *Schema {
 	return object(all)
 }
 
-// fields returns the fields of a record as encoding/json encodes them, including the fields of embedded records.
+// fields returns the fields of a record as encoding/json encodes them, including the fields of
+// embedded records.
 func fields(t reflect.Type) (out []reflect.StructField) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -49,8 +51,8 @@ func fields(t reflect.Type) (out []reflect.StructField) {
 
 var anyJSON = reflect.TypeFor[json.RawMessage]()
 
-// value returns the schema of a Go type. A pointer may be null. An array of strings may be null; Record changes that for fields
-// with the tag null:"never". An array of records is never null.
+// value returns the schema of a Go type. A pointer may be null. An array of strings may be null;
+// Record changes that for fields with the tag null:"never". An array of records is never null.
 func value(t reflect.Type, refer Refer) *Schema {
 	switch {
 	case t == anyJSON:

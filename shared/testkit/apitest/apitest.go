@@ -1,5 +1,6 @@
-// Package apitest is the test harness: the real handler over a local engine with DynamoDB's protocol. Every test binary has its
-// own table and every test its own company, so tests run in parallel. Only the clock is fake.
+// Package apitest is the test harness: the real handler over a local engine with DynamoDB's
+// protocol. Every test binary has its own table and every test its own company, so tests run in
+// parallel. Only the clock is fake.
 package apitest
 
 import (
@@ -26,15 +27,16 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// EndpointVariable is the environment variable with the address of a running engine, so that many test binaries share it. Without
-// it each binary starts an installed engine. Without an installed engine the tests are skipped, or fail when CI_NO_SKIP is set.
-// scripts/test sets both variables.
+// EndpointVariable is the environment variable with the address of a running engine, so that many
+// test binaries share it. Without it each binary starts an installed engine. Without an installed
+// engine the tests are skipped, or fail when CI_NO_SKIP is set. scripts/test sets both variables.
 const EndpointVariable = "WORKSPACE_TEST_ENDPOINT"
 
 // attemptTimeout is long, so that tests with the race detector pass on a busy machine.
 const attemptTimeout = 30 * time.Second
 
-// callTimeout is long for the same reason: a call with megabytes takes seconds with the race detector.
+// callTimeout is long for the same reason: a call with megabytes takes seconds with the race
+// detector.
 const callTimeout = time.Minute
 
 // Clock is the clock of one test. Only Advance changes its time.
@@ -78,7 +80,8 @@ func New(t testing.TB, operations api.Operations) *Service {
 	return NewOver(t, operations, nil)
 }
 
-// NewOver is New with another transport to the engine, to count, delay or break calls. nil: Transport.
+// NewOver is New with another transport to the engine, to count, delay or break calls. nil:
+// Transport.
 func NewOver(t testing.TB, operations api.Operations, transport http.RoundTripper) *Service {
 	t.Helper()
 	clock := &Clock{now: Epoch}
@@ -91,15 +94,16 @@ func NewOver(t testing.TB, operations api.Operations, transport http.RoundTrippe
 	return s
 }
 
-// Serve returns a handler of operations that are declared over the handlers' client. Its calls may take callTimeout.
+// Serve returns a handler of operations that are declared over the handlers' client. Its calls may
+// take callTimeout.
 func (s *Service) Serve(operations []api.Operation) http.Handler {
 	config := api.ConfigFor(s.Serving, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	config.BaseURL, config.Timeout = gateway.BaseURL, callTimeout
 	return api.New(operations, config)
 }
 
-// Transport is the default transport to the engine, which is in memory and has no door. All tests of the binary share its
-// connections.
+// Transport is the default transport to the engine, which is in memory and has no door. All tests
+// of the binary share its connections.
 var Transport http.RoundTripper = engine.Transport("")
 
 // Options returns the options of a client for the test binary's table.
@@ -158,7 +162,8 @@ func Slow(t *testing.T) {
 	}
 }
 
-// Request returns the context of a request that may write, and the request, which counts the capacity of its calls.
+// Request returns the context of a request that may write, and the request, which counts the
+// capacity of its calls.
 func Request(t *testing.T) (context.Context, *table.Request) {
 	t.Helper()
 	r := table.NewRequest()

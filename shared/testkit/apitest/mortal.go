@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// Mortal is a transport to the engine whose process dies after a number of calls: all later ones fail. It lives until Set.
+// Mortal is a transport to the engine whose process dies after a number of calls: all later ones
+// fail. It lives until Set.
 type Mortal struct {
 	mu     sync.Mutex
 	mortal bool
@@ -16,7 +17,8 @@ type Mortal struct {
 	dead   bool
 }
 
-// Set starts another process, which dies after a number of calls. With during, one more call is done and its response is lost.
+// Set starts another process, which dies after a number of calls. With during, one more call is
+// done and its response is lost.
 func (m *Mortal) Set(calls int, during bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -61,7 +61,8 @@ func (r Response) Messages(t *testing.T) (code string, messages []string) {
 	return code, messages
 }
 
-// Send sends a request with a key. The target's {companyId} is filled in. header has names and values in turn.
+// Send sends a request with a key. The target's {companyId} is filled in. header has names and
+// values in turn.
 func (s *Service) Send(t *testing.T, key, method, target, body string, header ...string) Response {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, strings.ReplaceAll(target, "{companyId}", s.CompanyID), bytes.NewBufferString(body))
@@ -84,8 +85,8 @@ func (s *Service) Do(r *http.Request) Response {
 	return Response{w.Code, w.Header(), w.Body.String()}
 }
 
-// Call calls an operation by its id. arguments is a flat object, as for a tool; Call puts each argument into the path, query,
-// header or body.
+// Call calls an operation by its id. arguments is a flat object, as for a tool; Call puts each
+// argument into the path, query, header or body.
 func (s *Service) Call(t *testing.T, key, operation string, arguments map[string]any) Response {
 	t.Helper()
 	op := s.operation(t, operation)
@@ -135,7 +136,8 @@ func (s *Service) operation(t *testing.T, name string) api.Operation {
 	return api.Operation{}
 }
 
-// place returns the location of an argument. An unknown argument goes into the query of a GET or DELETE, else into the body.
+// place returns the location of an argument. An unknown argument goes into the query of a GET or
+// DELETE, else into the body.
 func place(op api.Operation, name string) schema.Place {
 	for _, f := range op.Input {
 		if f.Name == name {

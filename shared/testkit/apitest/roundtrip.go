@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// RoundTripCounter is a transport that counts round trips: the length of the longest chain of calls in which each call was issued
-// after the response of the one before it. The zero value is ready for NewOver. It counts only the calls of the functions that
-// Count runs.
+// RoundTripCounter is a transport that counts round trips: the length of the longest chain of calls
+// in which each call was issued after the response of the one before it. The zero value is ready
+// for NewOver. It counts only the calls of the functions that Count runs.
 type RoundTripCounter struct {
 	Transport http.RoundTripper // nil: the package's Transport
 
@@ -23,15 +23,16 @@ type RoundTripCounter struct {
 	count *roundTrips // nil: not counting
 }
 
-// Count calls f and returns the number of round trips and of calls that f made until all of its goroutines ended. It uses no
-// real time, so a busy machine changes nothing.
+// Count calls f and returns the number of round trips and of calls that f made until all of its
+// goroutines ended. It uses no real time, so a busy machine changes nothing.
 //
-// f runs in a bubble of package synctest, and each call takes callLatency on the bubble's clock. The clock stands still until all
-// goroutines of f wait for a response, so parallel calls start at the same time, however late a goroutine runs. A call that
-// needs a response starts later than the call before it.
+// f runs in a bubble of package synctest, and each call takes callLatency on the bubble's clock.
+// The clock stands still until all goroutines of f wait for a response, so parallel calls start at
+// the same time, however late a goroutine runs. A call that needs a response starts later than the
+// call before it.
 //
-// f must use its own t, and a goroutine of f that waits for a call must not do so in sync.Mutex.Lock: synctest would not see
-// that it waits, and the test would hang.
+// f must use its own t, and a goroutine of f that waits for a call must not do so in
+// sync.Mutex.Lock: synctest would not see that it waits, and the test would hang.
 func (c *RoundTripCounter) Count(t *testing.T, f func(t *testing.T)) (trips, calls int) {
 	t.Helper()
 	n := &roundTrips{outside: make(chan errand)}
@@ -100,8 +101,9 @@ func (n *roundTrips) roundTrip(transport http.RoundTripper, r *http.Request) (*h
 	}
 }
 
-// issued counts a call. All calls take the same time, so the longest chain is found by its first calls: a call that is issued
-// when the first response of a round trip has arrived belongs to the next one.
+// issued counts a call. All calls take the same time, so the longest chain is found by its first
+// calls: a call that is issued when the first response of a round trip has arrived belongs to the
+// next one.
 func (n *roundTrips) issued(now time.Time) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -115,8 +117,8 @@ func (n *roundTrips) issued(now time.Time) error {
 	return nil
 }
 
-// send sends a call from outside of the bubble, because the connections of the transport belong to goroutines outside. The bubble's
-// clock stands still until the response is there.
+// send sends a call from outside of the bubble, because the connections of the transport belong to
+// goroutines outside. The bubble's clock stands still until the response is there.
 func (n *roundTrips) send(transport http.RoundTripper, r *http.Request) (response *http.Response, err error) {
 	sent, err := copied(r)
 	if err != nil {
@@ -132,7 +134,8 @@ func (n *roundTrips) send(transport http.RoundTripper, r *http.Request) (respons
 	return response, nil
 }
 
-// copied returns a request without the context and the other channels of r, which belong to the bubble.
+// copied returns a request without the context and the other channels of r, which belong to the
+// bubble.
 func copied(r *http.Request) (*http.Request, error) {
 	var body io.Reader
 	if r.Body != nil {
@@ -163,8 +166,8 @@ func whole(response *http.Response, err error) (*http.Response, error) {
 	return response, nil
 }
 
-// errand runs a function outside of the bubble. Its channels are made outside, because a goroutine outside must not use those
-// of a bubble.
+// errand runs a function outside of the bubble. Its channels are made outside, because a goroutine
+// outside must not use those of a bubble.
 type errand struct {
 	do   chan func()
 	done chan struct{}

@@ -41,7 +41,8 @@ func call(t *testing.T, c *apitest.RoundTripCounter, path string) {
 	}
 }
 
-// Ensure the number of round trips is the length of the longest chain of calls, and parallel calls add none.
+// Ensure the number of round trips is the length of the longest chain of calls, and parallel calls
+// add none.
 func TestRoundTripsAreTheLongestChain(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -81,8 +82,8 @@ func TestRoundTripsAreTheLongestChain(t *testing.T) {
 	}
 }
 
-// Ensure a parallel call that is issued late, even after the engine responded to the other, does not count as a chain. This is
-// what a busy machine does to a goroutine.
+// Ensure a parallel call that is issued late, even after the engine responded to the other, does
+// not count as a chain. This is what a busy machine does to a goroutine.
 func TestRoundTripsOfLateParallelCall(t *testing.T) {
 	t.Parallel()
 	e := newEngine("first")
@@ -124,8 +125,8 @@ func TestRoundTripsAcrossGoroutines(t *testing.T) {
 	}
 }
 
-// Ensure a call that starts during another one, because it waited for a timer, is parallel to it, and that its response comes
-// before a call that starts later.
+// Ensure a call that starts during another one, because it waited for a timer, is parallel to it,
+// and that its response comes before a call that starts later.
 func TestRoundTripsOfOverlappingCalls(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -157,7 +158,8 @@ func TestRoundTripsOfOverlappingCalls(t *testing.T) {
 	}
 }
 
-// Ensure a canceled call ends with the context's error: one that was not sent does not count, one that was sent does.
+// Ensure a canceled call ends with the context's error: one that was not sent does not count, one
+// that was sent does.
 func TestRoundTripsOfCanceledCalls(t *testing.T) {
 	t.Parallel()
 	c := &apitest.RoundTripCounter{Transport: newEngine()}
@@ -176,7 +178,8 @@ func TestRoundTripsOfCanceledCalls(t *testing.T) {
 	}
 }
 
-// Ensure a call during a count by a goroutine that does not belong to it fails, because it could not be counted.
+// Ensure a call during a count by a goroutine that does not belong to it fails, because it could
+// not be counted.
 func TestRoundTripsOfForeignCalls(t *testing.T) {
 	t.Parallel()
 	c := &apitest.RoundTripCounter{Transport: newEngine()}

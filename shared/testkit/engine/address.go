@@ -8,20 +8,22 @@ import (
 	"time"
 )
 
-// A data folder holds the records of companies, but the engines authenticate nobody: they accept any signature, and a web page
-// of any origin. So on Linux the engine of a folder runs in a network namespace of its own, where no other process has an
-// address to call. A socket file of mode 0600 in the folder leads to it: the process behind the socket, the proxy, sends each
-// caller a TCP connection to the engine, which the kernel passes between the processes (SCM_RIGHTS). The proxy copies no bytes,
-// so a request takes as long as over TCP.
+// A data folder holds the records of companies, but the engines authenticate nobody: they accept
+// any signature, and a web page of any origin. So on Linux the engine of a folder runs in a network
+// namespace of its own, where no other process has an address to call. A socket file of mode 0600
+// in the folder leads to it: the process behind the socket, the proxy, sends each caller a TCP
+// connection to the engine, which the kernel passes between the processes (SCM_RIGHTS). The proxy
+// copies no bytes, so a request takes as long as over TCP.
 //
-// Where namespaces are refused, as in many containers, and on other systems, the engine listens at a loopback address that
-// is drawn at random where the system has more than one: a web page cannot guess it. Other users of the machine can find it.
+// Where namespaces are refused, as in many containers, and on other systems, the engine listens at
+// a loopback address that is drawn at random where the system has more than one: a web page cannot
+// guess it. Other users of the machine can find it.
 
 // socketFile is the name of the socket file in a data folder.
 const socketFile = "engine.sock"
 
-// socketEndpoint is the endpoint of an engine that is reached through its socket. The name never resolves, so a client without
-// [Transport] gets an error instead of somebody else's server.
+// socketEndpoint is the endpoint of an engine that is reached through its socket. The name never
+// resolves, so a client without [Transport] gets an error instead of somebody else's server.
 const socketEndpoint = "http://engine.invalid"
 
 // address is where an engine is reached.
@@ -30,8 +32,9 @@ type address struct {
 	socket   string // the path of the socket file; "" for TCP
 }
 
-// Transport returns a transport for the clients of an engine; socket is [Engine.Socket]. It keeps more idle connections than the
-// 2 per host of net/http's default, because parallel requests would otherwise open one for every call.
+// Transport returns a transport for the clients of an engine; socket is [Engine.Socket]. It keeps
+// more idle connections than the 2 per host of net/http's default, because parallel requests would
+// otherwise open one for every call.
 func Transport(socket string) *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost = 64
@@ -42,8 +45,8 @@ func Transport(socket string) *http.Transport {
 	return t
 }
 
-// probe returns a client for one look at the engine. It uses no proxy and keeps no connection: an engine that ends would
-// wait for an open one.
+// probe returns a client for one look at the engine. It uses no proxy and keeps no connection: an
+// engine that ends would wait for an open one.
 func (a address) probe() *http.Client {
 	t := Transport(a.socket)
 	t.Proxy, t.DisableKeepAlives = nil, true
@@ -57,7 +60,8 @@ func drawLoopback() string {
 	return net.IPv4(127, b[0], b[1], 1+b[2]%254).String()
 }
 
-// Access says, for people, who can reach the engine that Open started or joined; "" for an endpoint that the caller named.
+// Access says, for people, who can reach the engine that Open started or joined; "" for an endpoint
+// that the caller named.
 func (e *Engine) Access() string {
 	switch {
 	case e.given:

@@ -51,8 +51,8 @@ type Options struct {
 	// Empty means in memory: the data ends with the engine, and nobody shares it.
 	Data string
 
-	// Share lets other processes join the engine of Data. Without it they wait until this process has closed the engine, so
-	// that a short command never ends the engine of another one.
+	// Share lets other processes join the engine of Data. Without it they wait until this process
+	// has closed the engine, so that a short command never ends the engine of another one.
 	Share bool
 
 	// Install allows npm and mvn to be run to fetch an engine. Without it only

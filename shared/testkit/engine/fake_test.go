@@ -68,7 +68,8 @@ func fakeEngine(mode, listen, dir string) {
 	os.Exit(1)
 }
 
-// fakeOpener opens the folder, prints what it got, and keeps it open until its input ends or its engine does.
+// fakeOpener opens the folder, prints what it got, and keeps it open until its input ends or its
+// engine does.
 func fakeOpener(way, dir string) {
 	e, err := open(context.Background(), Options{Data: dir, Share: true}, openHost(way))
 	if err != nil {
@@ -164,7 +165,8 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// answers reports whether the engine responds now. On a busy machine it may not respond in time: see requireAnswer.
+// answers reports whether the engine responds now. On a busy machine it may not respond in time:
+// see requireAnswer.
 func answers(t *testing.T, e *Engine) bool {
 	t.Helper()
 	return recognise(t.Context(), Dynoxide, address{e.Endpoint, e.Socket})

@@ -206,8 +206,9 @@ func (f *folder) start(ctx context.Context, h *host, p *program, last state, sha
 	return s, proc, nil
 }
 
-// closeToOthers makes the engine's files readable for this user only, in a folder that others may read, too. SQLite gives the
-// files beside a database the database's mode, so it is enough to create that before the engine does.
+// closeToOthers makes the engine's files readable for this user only, in a folder that others may
+// read, too. SQLite gives the files beside a database the database's mode, so it is enough to
+// create that before the engine does.
 func (f *folder) closeToOthers(kind string) error {
 	data := f.path(dataFiles[kind])
 	db, err := os.OpenFile(data, os.O_CREATE|os.O_RDWR, 0o600)

@@ -85,8 +85,8 @@ func TestSecondProcessShares(t *testing.T) {
 	}
 }
 
-// Ensure a shared engine ends with the process that started it, that those who joined are told so, and that one of them can run
-// again.
+// Ensure a shared engine ends with the process that started it, that those who joined are told so,
+// and that one of them can run again.
 func TestOwnerLeaves(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -126,8 +126,8 @@ func TestOwnerLeaves(t *testing.T) {
 	}
 }
 
-// Ensure a command whose engine is not shared keeps it to itself: another one waits until it has closed, says so, and then has
-// an engine of its own.
+// Ensure a command whose engine is not shared keeps it to itself: another one waits until it has
+// closed, says so, and then has an engine of its own.
 func TestOwnEngine(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

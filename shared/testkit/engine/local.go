@@ -55,8 +55,8 @@ func findLocal(ctx context.Context, h *host, install bool) (*program, error) {
 	return &program{
 		kind: DynamoDBLocal, title: titles[DynamoDBLocal],
 		argv: func(_ string, port int, dir string) []string {
-			// It listens on every address. One developer needs a quick start more than throughput. SQLite is a
-			// native library beside the jars.
+			// It listens on every address. One developer needs a quick start more than throughput.
+			// SQLite is a native library beside the jars.
 			argv := []string{java, "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
 				"-Djava.library.path=" + lib, "-cp", filepath.Join(lib, "*"), localMain,
 				"-sharedDb", "-disableTelemetry", "-port", strconv.Itoa(port)}

@@ -25,7 +25,8 @@ const namespaces = true
 // proxyName is the first argument of this program when it was started as a proxy.
 const proxyName = "growthworkspace-engine-proxy"
 
-// exitRefused is the exit code of a proxy that the system refused something before it started the engine.
+// exitRefused is the exit code of a proxy that the system refused something before it started the
+// engine.
 const exitRefused = 126
 
 // enginePort is the engine's port in its namespace, where nobody else has one.
@@ -38,8 +39,8 @@ func runProxy() {
 	}
 }
 
-// inNetns makes cmd run its program behind a proxy: cmd starts this program as the proxy, in a network namespace of its own.
-// A user other than root needs a user namespace for that.
+// inNetns makes cmd run its program behind a proxy: cmd starts this program as the proxy, in a
+// network namespace of its own. A user other than root needs a user namespace for that.
 func inNetns(cmd *exec.Cmd) {
 	cmd.Path, cmd.Args = "/proc/self/exe", append([]string{proxyName}, cmd.Args...)
 	cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWNET
@@ -50,8 +51,9 @@ func inNetns(cmd *exec.Cmd) {
 	}
 }
 
-// proxyMain runs the engine whose command line is argv, and passes connections to it until it ends. It returns the engine's
-// exit code. The working directory is the data folder, and file 3 its lock, which the engine inherits.
+// proxyMain runs the engine whose command line is argv, and passes connections to it until it ends.
+// It returns the engine's exit code. The working directory is the data folder, and file 3 its lock,
+// which the engine inherits.
 func proxyMain(argv []string) int {
 	listener, err := listenSocket()
 	if err != nil {
@@ -59,8 +61,8 @@ func proxyMain(argv []string) int {
 		return exitRefused
 	}
 	defer listener.Close() // removes the file
-	// If this process is killed, the kernel kills the engine. The kernel does so when the thread that started the engine
-	// ends, so that thread is kept until this function returns.
+	// If this process is killed, the kernel kills the engine. The kernel does so when the thread
+	// that started the engine ends, so that thread is kept until this function returns.
 	runtime.LockOSThread()
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
@@ -113,7 +115,8 @@ func listenSocket() (*net.UnixListener, error) {
 	return l, nil
 }
 
-// acceptLoop sends each caller a connection to the engine, or closes the caller's connection while the engine accepts none.
+// acceptLoop sends each caller a connection to the engine, or closes the caller's connection while
+// the engine accepts none.
 func acceptLoop(listener *net.UnixListener) {
 	for {
 		caller, err := listener.AcceptUnix()
@@ -142,11 +145,12 @@ func acceptLoop(listener *net.UnixListener) {
 	}
 }
 
-// dialSocket returns a connection to the engine behind a socket file. The error is ECONNREFUSED, as for a TCP port, when no
-// engine is there.
+// dialSocket returns a connection to the engine behind a socket file. The error is ECONNREFUSED, as
+// for a TCP port, when no engine is there.
 func dialSocket(ctx context.Context, path string) (net.Conn, error) {
 	refused := &net.OpError{Op: "dial", Net: "unix", Addr: &net.UnixAddr{Name: path, Net: "unix"}, Err: syscall.ECONNREFUSED}
-	// The kernel takes at most 107 bytes as the name of a socket, and folders may have longer names.
+	// The kernel takes at most 107 bytes as the name of a socket, and folders may have longer
+	// names.
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return nil, err

@@ -40,8 +40,9 @@ func openToAll(t *testing.T) string {
 	return dir
 }
 
-// Ensure another user of the machine gets no connection to a folder's engine, even in a folder that everyone can enter, and
-// that no port of the machine leads to it. Where the system refuses namespaces, the address is not one that a page would guess.
+// Ensure another user of the machine gets no connection to a folder's engine, even in a folder that
+// everyone can enter, and that no port of the machine leads to it. Where the system refuses
+// namespaces, the address is not one that a page would guess.
 func TestSocket(t *testing.T) {
 	t.Parallel()
 	dir := openToAll(t)
@@ -118,7 +119,8 @@ func TestSocketOfALongPath(t *testing.T) {
 	}
 }
 
-// Ensure an engine that cannot have a socket is at a random loopback address, or at the usual one if the system has no other.
+// Ensure an engine that cannot have a socket is at a random loopback address, or at the usual one
+// if the system has no other.
 func TestNoSocket(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

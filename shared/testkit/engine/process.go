@@ -178,7 +178,8 @@ func (p *process) ready(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// wait waits until the process ends by itself, and returns an error that says so; nil when ctx has ended.
+// wait waits until the process ends by itself, and returns an error that says so; nil when ctx has
+// ended.
 func (p *process) wait(ctx context.Context) error {
 	select {
 	case <-p.exited:

@@ -92,7 +92,8 @@ func TestMalformedCells(t *testing.T) {
 	}
 }
 
-// Ensure null clears a field of an update only, and none says something only of an operation that has a reader by default.
+// Ensure null clears a field of an update only, and none says something only of an operation that
+// has a reader by default.
 func TestCellsOfOtherOperations(t *testing.T) {
 	t.Parallel()
 	create := cells()
@@ -114,7 +115,8 @@ func TestCellsOfOtherOperations(t *testing.T) {
 	}
 }
 
-// Ensure a file whose columns are not those of the reader is refused, as are a line with too few and a second line of an operation.
+// Ensure a file whose columns are not those of the reader is refused, as are a line with too few
+// and a second line of an operation.
 func TestMalformedFiles(t *testing.T) {
 	t.Parallel()
 	for want, text := range map[string]string{
@@ -146,7 +148,8 @@ func TestOrderOfColumns(t *testing.T) {
 	}
 }
 
-// Ensure a request has the ids of the fixture and the body of its event: of a create what it requires, of an update all.
+// Ensure a request has the ids of the fixture and the body of its event: of a create what it
+// requires, of an update all.
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	event := []byte(`{"body":"{\"name\":\"A\",\"rank\":3}"}`)

@@ -15,7 +15,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// get and post are requests in the text of HTTP; the server closes the connection after the response.
+// get and post are requests in the text of HTTP; the server closes the connection after the
+// response.
 func get(path string) string {
 	return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 }
@@ -58,7 +59,8 @@ func (s *stuck) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body)
 }
 
-// Ensure a request is shed when no slot becomes free in time, and that heavy requests take no slot of others.
+// Ensure a request is shed when no slot becomes free in time, and that heavy requests take no slot
+// of others.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testQueue)
@@ -83,7 +85,8 @@ func testQueue(t *testing.T) {
 	requireShed(t, out, body)
 }
 
-// pages is a handler whose GET of a path returns as many bytes as its query says. Requests of /slow wait in it.
+// pages is a handler whose GET of a path returns as many bytes as its query says. Requests of /slow
+// wait in it.
 type pages struct {
 	called        atomic.Int64
 	entered, slow chan struct{}
@@ -101,8 +104,8 @@ func (p *pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(make([]byte, size))
 }
 
-// Ensure requests whose path had a heavy response have a queue of their own, so that they take no slot of light ones, and that the path
-// is light again after a light response.
+// Ensure requests whose path had a heavy response have a queue of their own, so that they take no
+// slot of light ones, and that the path is light again after a light response.
 func TestLargePages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testLargePages)
@@ -134,8 +137,8 @@ func testLargePages(t *testing.T) {
 	}
 }
 
-// Ensure a request whose response is known to be too heavy for what the slow readers leave is shed before it is handled, and that another
-// one is handled.
+// Ensure a request whose response is known to be too heavy for what the slow readers leave is shed
+// before it is handled, and that another one is handled.
 func TestLargePagesOfSlowReaders(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testLargePagesOfSlowReaders)
@@ -229,7 +232,8 @@ func testBodies(t *testing.T) {
 	}
 }
 
-// Ensure a client that must not upload is told so before it sends more than 256 KB, and that smaller bodies need no check.
+// Ensure a client that must not upload is told so before it sends more than 256 KB, and that
+// smaller bodies need no check.
 func TestUpload(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testUpload)

@@ -20,11 +20,12 @@ type listener struct {
 	open int
 }
 
-// refusalsMax is the number of connections at a time that get a 503. The listener closes any more without a response.
+// refusalsMax is the number of connections at a time that get a 503. The listener closes any more
+// without a response.
 const refusalsMax = 64
 
-// A client that gets a 503 may send this much longer. Closing its connection while bytes of the request are unread would
-// discard the response.
+// A client that gets a 503 may send this much longer. Closing its connection while bytes of the
+// request are unread would discard the response.
 const (
 	lingerTimeout = 500 * time.Millisecond
 	lingerBytes   = 1 << 20
@@ -84,7 +85,8 @@ func (c *conn) refuse() {
 	}
 }
 
-// CloseWrite ends the stream to the client. net/http's server calls it before it closes a connection.
+// CloseWrite ends the stream to the client. net/http's server calls it before it closes a
+// connection.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

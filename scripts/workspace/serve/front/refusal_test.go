@@ -45,8 +45,9 @@ func serve(t *testing.T, l net.Listener, h http.Handler, change ...func(s *Serve
 	return s
 }
 
-// memory is a listener whose connections are in memory, for a server in a bubble of package synctest: its timeouts are exact and
-// take no real time, and synctest.Wait returns when it has nothing left to do.
+// memory is a listener whose connections are in memory, for a server in a bubble of package
+// synctest: its timeouts are exact and take no real time, and synctest.Wait returns when it has
+// nothing left to do.
 type memory struct {
 	conns chan net.Conn
 	ended chan struct{}
@@ -83,7 +84,8 @@ func (m *memory) send(t *testing.T, text string) net.Conn {
 	return ours
 }
 
-// exchange sends text on a new connection and returns the response and its body, when the server has nothing left to do.
+// exchange sends text on a new connection and returns the response and its body, when the server
+// has nothing left to do.
 func (m *memory) exchange(t *testing.T, text string) (*http.Response, string) {
 	t.Helper()
 	c := m.send(t, text)
@@ -189,7 +191,8 @@ func TestEveryRefusalHasTheEnvelope(t *testing.T) {
 	}
 }
 
-// Ensure headers may have exactly headerBytesMax bytes, the first line and the empty line among them.
+// Ensure headers may have exactly headerBytesMax bytes, the first line and the empty line among
+// them.
 func TestHeaderLimit(t *testing.T) {
 	t.Parallel()
 	_, address := newServer(t, api())
@@ -202,8 +205,8 @@ func TestHeaderLimit(t *testing.T) {
 	}
 }
 
-// Ensure a connection is closed after a chunked body, which may come with a Content-Length: a proxy in front may have read that one, and
-// what follows would be another request to it.
+// Ensure a connection is closed after a chunked body, which may come with a Content-Length: a proxy
+// in front may have read that one, and what follows would be another request to it.
 func TestChunkedBodyEndsTheConnection(t *testing.T) {
 	t.Parallel()
 	_, address := newServer(t, api())
@@ -219,8 +222,8 @@ func TestChunkedBodyEndsTheConnection(t *testing.T) {
 	}
 }
 
-// Ensure what is not a valid request of HTTP does not reach the handler, gets the status of its fault, and ends the connection
-// alone: the next request is served.
+// Ensure what is not a valid request of HTTP does not reach the handler, gets the status of its
+// fault, and ends the connection alone: the next request is served.
 func TestInvalidHTTP(t *testing.T) {
 	t.Parallel()
 	reached := make(chan string, 16)

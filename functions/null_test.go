@@ -19,8 +19,8 @@ import (
 // settable returns valid values of a property, as a read returns them.
 func settable(t *testing.T, f schema.Field) (out []any) {
 	t.Helper()
-	form := f.Format + f.Pattern
-	if f.Format != "date-time" && form != "" && samples[form] == nil {
+	form, known := f.Format+f.Pattern, samplesOf(f)
+	if form != "" && known == nil {
 		t.Fatalf("functions/generated_test.go: samples has no %s, the form of %s", form, f.Name)
 	}
 	switch {
@@ -35,8 +35,8 @@ func settable(t *testing.T, f schema.Field) (out []any) {
 		return out
 	case f.Kind == schema.Array && f.Enum != nil:
 		return []any{[]any{f.Enum[0], f.Enum[len(f.Enum)-1]}}
-	case f.Kind == schema.Array && form != "":
-		return []any{[]any{samples[form][0]}}
+	case f.Kind == schema.Array && known != nil:
+		return []any{[]any{known[0]}}
 	case f.Kind == schema.Array:
 		return []any{[]any{"a", "b"}}
 	case f.Enum != nil:
@@ -46,8 +46,8 @@ func settable(t *testing.T, f schema.Field) (out []any) {
 		return out
 	case f.Format == "date-time":
 		return []any{"2099-01-01T00:00:00.000Z"}
-	case form != "":
-		return []any{samples[form][0]}
+	case known != nil:
+		return []any{known[0]}
 	}
 	return []any{"A"}
 }

@@ -1,7 +1,9 @@
 package plan_test
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"growthworkspace/functions/plan"
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/apitest"
 )
@@ -139,5 +142,40 @@ func TestLeaseOfADeadPublish(t *testing.T) {
 				t.Errorf("the board still has the lease %v", c)
 			}
 		})
+	}
+}
+
+// editing edits the board each time that the publish it carries has leased it.
+type editing struct{ edit func() }
+
+func (e editing) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	response, err := apitest.Transport.RoundTrip(r)
+	if bytes.Contains(body, []byte("SET claim")) {
+		e.edit()
+	}
+	return response, err
+}
+
+// Ensure a publish that gives up because others edit the board all the time releases it.
+func TestLeaseIsReleasedAfterTheLastAttempt(t *testing.T) {
+	t.Parallel()
+	s, key := start(t)
+	create(t, s, key, map[string]any{"title": "First", "status": "published"})
+	edits := 0
+	e := editing{func() {
+		edits++
+		create(t, s, key, map[string]any{"title": fmt.Sprint("Edit ", edits), "status": "published"})
+	}}
+	_, err := plan.NewStore(apitest.NewOver(t, plan.Operations, e).Table).Publish(t.Context(), s.CompanyID, "brd_1", always)
+	if code := fault.Public(err).Code; code != fault.Conflict || edits < 2 {
+		t.Errorf("after %d edits the publish returns %v, want a conflict after several", edits, err)
+	}
+	if c := leaseOf(t, s); c != nil {
+		t.Errorf("the board still has the lease %v", c)
 	}
 }

@@ -50,9 +50,12 @@ var (
 
 // publishWithRetry publishes what plan returns, which is step 1 of Publish.
 func (s Store) publishWithRetry(ctx context.Context, plan func() (Planned, error)) (Publication, error) {
-	own, stale := "", "" // leases that an attempt may replace: that of the attempt before, and that of a publish that died
+	// Leases that an attempt may replace: its predecessor's, and the lease of a publish that crashed.
+	own, stale := "", ""
+	var p Planned
 	for range publishAttemptsMax {
-		p, err := plan()
+		var err error
+		p, err = plan()
 		if err != nil || !p.changes() {
 			if p.board.leasedBy(own) {
 				s.release(ctx, p.board, own)
@@ -79,6 +82,7 @@ func (s Store) publishWithRetry(ctx context.Context, plan func() (Planned, error
 		}
 		return done, err
 	}
+	s.release(ctx, p.board, own)
 	return Publication{}, errBusy
 }
 

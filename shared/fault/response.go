@@ -14,7 +14,7 @@ func Write(w http.ResponseWriter, r *http.Request, requestID string, err *Error)
 	err.SetHeader(w.Header())
 	w.WriteHeader(err.Code.Status())
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // an error means that the caller has left
+		_, _ = w.Write(body) // an error means that the caller disconnected
 	}
 }
 

@@ -273,8 +273,8 @@ func TestDeepArguments(t *testing.T) {
 	}
 }
 
-// Ensure a result that does not fit beside the others of its batch is an error of that message
-// alone. The error of a write says that it was done.
+// Ensure a result that does not fit with the others of its batch is an error of that message alone.
+// The error of a write says that it was done.
 func TestLargeBatch(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -69,8 +69,8 @@ type left struct {
 
 func (l left) HasMore() bool { return l.Count > 0 }
 
-// Ensure a result of which something remains says so in _meta and as text, and one that is whole
-// has no text about it; and that over HTTP the header says the same.
+// Ensure a partial result says so in _meta and as text, a complete one has no text about it, and
+// over HTTP the header says the same.
 func TestPartial(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -98,8 +98,9 @@ func TestPartial(t *testing.T) {
 	}
 }
 
-// Ensure an empty list that its arguments caused says why beside the JSON: in the words of the
-// operation, else by naming the filters. A failure to find out is an error of the call.
+// Ensure a list that is empty because of its arguments says why next to the JSON: in the
+// operation's words if it has any, otherwise by naming the filters. A failure to find the reason
+// fails the call.
 func TestWhyAListIsEmpty(t *testing.T) {
 	t.Parallel()
 	s := start(t)

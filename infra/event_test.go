@@ -462,8 +462,8 @@ func (u *use) check(t *testing.T, area string, op api.Operation) {
 	}
 }
 
-// usages returns the grants that a call needs, as in access.tsv: those of each of its areas, and of
-// all together.
+// usages returns the grants that a call needs, as in access.tsv: for each of its areas, and for all
+// together.
 func usages(function string, call access) (out []string) {
 	target := "table"
 	if strings.Contains(call.resource, "/index/") {

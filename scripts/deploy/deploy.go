@@ -108,8 +108,8 @@ func (d *deployer) announce(s stack, prepared bool) {
 	}
 }
 
-// confirm asks the operator to continue. It returns an error unless the reply is yes, and also when
-// there is no input.
+// confirm asks the operator to continue. It returns an error unless the reply is yes; empty input
+// is an error, too.
 func (d *deployer) confirm() error {
 	if d.yes {
 		return nil

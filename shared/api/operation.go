@@ -111,11 +111,11 @@ func Define[In, Out any](spec Spec, fn func(ctx context.Context, caller Caller, 
 	return op
 }
 
-// WhyEmpty adds a function to a list operation. It tells the caller, in a sentence or two, why the
-// arguments found no record: "no metric growth.signup; did you mean growth.signups?". It may read
-// the table; an error fails the call. An empty text means that it has no explanation. It is called
-// only for the first page of a tool's call, and only when that page is empty. Without it the text
-// names the filters that the caller sent.
+// WhyEmpty adds a function to a list operation. The function explains to the caller, in a sentence
+// or two, why the arguments found no record: "no metric growth.signup; did you mean
+// growth.signups?". It may read the table; an error fails the call. An empty text means that it has
+// no explanation. It is called only for the first page of a tool's call, and only when that page is
+// empty. Without it the text names the filters that the caller sent.
 func WhyEmpty[In any](op Operation, why func(ctx context.Context, caller Caller, in In) (string, error)) Operation {
 	if !op.IsList() || op.input != reflect.TypeFor[In]() {
 		panic(fmt.Sprintf("api: operation %s: is no list with this input", op.ID))

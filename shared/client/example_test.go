@@ -225,7 +225,7 @@ func ExampleError() {
 	// body.title: must have at least 1 character
 }
 
-// A call waits by itself as long as a 429 says, and tries again. WithSleep is here only to show it.
+// A call waits as long as a 429 says, and retries by itself. WithSleep is here only to show it.
 func ExampleWithSleep() {
 	serveExamples()
 

@@ -103,7 +103,7 @@ func TestBadFrames(t *testing.T) {
 	}
 }
 
-// Ensure an id is returned as it was sent, also a whole number that a float64 or an int64 cannot
+// Ensure an id is returned as it was sent, even a whole number that a float64 or an int64 cannot
 // represent.
 func TestIDs(t *testing.T) {
 	t.Parallel()

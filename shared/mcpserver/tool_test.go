@@ -130,7 +130,7 @@ func TestWhyAListIsEmpty(t *testing.T) {
 	}
 }
 
-// Ensure a tool's result, also an error, has a resultType from revision 2026-07-28 on, and none
+// Ensure a tool's result, even an error, has a resultType since revision 2026-07-28, and none
 // before.
 func TestResultType(t *testing.T) {
 	t.Parallel()
@@ -179,7 +179,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Ensure an error names arguments and no places of an HTTP request, says which argument was meant,
+// Ensure an error names arguments and not fields of an HTTP request, says which argument was meant,
 // and which tool lists the ids.
 func TestErrorsNameArguments(t *testing.T) {
 	t.Parallel()
@@ -259,7 +259,7 @@ func TestPanicInTheSDK(t *testing.T) {
 	}
 }
 
-// Ensure a call ends when its caller leaves.
+// Ensure a call ends when its caller disconnects.
 func TestCallerGone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

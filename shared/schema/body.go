@@ -165,8 +165,7 @@ type setting struct {
 
 func (s setting) settable() bool { return s.how != "" || s.defaulted }
 
-// settingOf returns the setting of a field. It panics on one that says too much, or what does not
-// exist.
+// settingOf returns the setting of a field. It panics on unknown or conflicting options.
 func settingOf(record reflect.Type, s reflect.StructField) (out setting) {
 	refuse := func(why string) { panic(fmt.Sprintf("schema: %s.%s: %s", record, s.Name, why)) }
 	out.defaulted = s.Tag.Get("default") != ""

@@ -70,8 +70,8 @@ type part struct {
 }
 
 // accesses returns the accesses of one request that IAM checks. A transaction needs the actions of
-// its parts. AWS does not say whether each part is checked with its own partition key or with those
-// of all parts, as in a batch. The accesses are of the second kind, which is stricter: a policy
+// its parts. AWS does not say whether each part is checked with its own partition key or with the
+// keys of all parts, as in a batch. The accesses assume the second, which is stricter: a policy
 // that allows them allows the others.
 func accesses(action string, body []byte) (out []access, err error) {
 	var request part
@@ -125,7 +125,7 @@ func (p part) access(action string) access {
 	return access{action, p.TableName, []string{text}}
 }
 
-// batchGet decodes a BatchGetItem request. Its items have a different form from those of
+// batchGet decodes a BatchGetItem request. Its items have a different form from the items of
 // BatchWriteItem.
 func batchGet(body []byte) (out []access, err error) {
 	var request struct {

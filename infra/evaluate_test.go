@@ -144,7 +144,7 @@ func (s statement) covers(a access) bool {
 				if (a.leading == nil) != (values[0] == "true") {
 					return false
 				}
-			case "ForAllValues:StringLike": // true if there are no values
+			case "ForAllValues:StringLike": // true if a.leading is empty
 				for _, key := range a.leading {
 					if !matches(values, key) {
 						return false

@@ -249,7 +249,7 @@ func (s *stage) variants(t *testing.T, op api.Operation) []variant {
 		e.QueryStringParameters = nil
 		out = append(out, variant{"a month", e})
 	}
-	if op.ID == "push_feedback" { // of a record that is stored by now
+	if op.ID == "push_feedback" { // of a record that is already stored
 		e := s.event(t, op.ID)
 		e.Body = strings.Replace(e.Body, `"title":"text"`, `"title":"another"`, 1)
 		out = append(out, variant{"a change", e})
@@ -282,8 +282,8 @@ func queries(op api.Operation, tables oracle.Table) []map[string][]string {
 	return out[1:]
 }
 
-// Ensure the role of its function, and that of the MCP function, allow every call that an operation
-// sends to the table.
+// Ensure the roles of an operation's function and of the MCP function allow every call that the
+// operation sends to the table.
 func TestEveryCallIsAllowed(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -327,8 +327,8 @@ func TestEveryCallIsAllowed(t *testing.T) {
 		area, op string
 	}{
 		{bare, "context", "update_context_brand_kit"}, // a company without a brand kit: the update creates it
-		{dead, "plan", "publish_plan_board"},          // another publish died: this one deletes its snapshot
-		{dead, "plan", "delete_plan_board"},           // a board with a snapshot, and a site with a goal, which go along
+		{dead, "plan", "publish_plan_board"},          // an earlier publish crashed: this one deletes its snapshot
+		{dead, "plan", "delete_plan_board"},           // the board's snapshot is deleted too, and so is the site's goal
 		{dead, "optimise", "delete_optimise_site"},
 		{nameless, "optimise", "create_optimise_audit"},
 		{nameless, "optimise", "update_optimise_audit"},
@@ -416,8 +416,9 @@ func needed(calls []access) map[string]bool {
 	return out
 }
 
-// check checks that infra/grant.go says exactly what the operation needs, besides the actions that
-// check a key. A request with an Idempotency-Key needs those that store its response, too.
+// check reports an error unless infra/grant.go grants exactly the actions that the operation needs,
+// except for the actions that check a key. A request with an Idempotency-Key also needs the actions
+// that store its response.
 func (u *use) check(t *testing.T, area string, op api.Operation) {
 	t.Helper()
 	own := area
@@ -461,8 +462,8 @@ func (u *use) check(t *testing.T, area string, op api.Operation) {
 	}
 }
 
-// usages returns the grants that a call needs, as in access.tsv: those of each of its areas, and of
-// all together.
+// usages returns the grants that a call needs, as in access.tsv: for each of its areas, and for all
+// together.
 func usages(function string, call access) (out []string) {
 	target := "table"
 	if strings.Contains(call.resource, "/index/") {

@@ -17,7 +17,8 @@ type Grant struct {
 	Indexes bool     // whether Query on the indexes is allowed too
 }
 
-// The actions of records. A transaction has no action of its own: it needs those of its parts.
+// The actions of records. A transaction has no action of its own: it needs the actions of its
+// parts.
 const (
 	getItem        = "GetItem"
 	getItems       = "BatchGetItem"
@@ -31,10 +32,10 @@ const (
 	queryIndexes = "" // stands for Query on the indexes
 )
 
-// needs has the actions of operations on the records of their area, by verb, or by operation id if
-// an operation differs from others with its verb. The verb is the first word of an id; api.Define
-// allows no other verbs. TestEveryCallIsAllowed fails when an operation needs more, or when a
-// function has more than its operations need.
+// needs lists the actions that operations need on the records of their area. The key is a verb, or
+// an operation id if the operation differs from others with its verb. The verb is the first word of
+// an id; api.Define allows no other verbs. TestEveryCallIsAllowed fails when an operation needs
+// more, or when a function has more than its operations need.
 var needs = map[string][]string{
 	"list":    {query},
 	"get":     {getItem},
@@ -79,7 +80,7 @@ var needs = map[string][]string{
 	"delete_metric_points":     {deleteItem, getItems, query, updateItem},
 }
 
-// needsOf returns the actions of an operation on records. A create that can be a conflict counts
+// needsOf returns the actions of an operation on records. A create that can return conflict counts
 // the records, unless needs says otherwise.
 func needsOf(op api.Operation) []string {
 	if actions, ok := needs[op.ID]; ok {
@@ -114,15 +115,15 @@ func grantsOf(area string, operations []api.Operation) []Grant {
 	return out
 }
 
-// memory are the actions that store the response to an Idempotency-Key: in the operation's area,
-// and for operations on keys in the company's. Only publish has responses that need more than one
+// memory lists the actions that store the response to an Idempotency-Key: in the operation's area,
+// or in the company's for operations on keys. Only publish has responses that need more than one
 // record.
 var memory = []string{putItem, query}
 
 // transacted returns the actions of the transaction in which an operation on keys also stores the
 // response, with the company's records. AWS does not say whether it checks the partition keys of a
-// transaction together, as it does for a batch. Then no statement about one kind of partition would
-// allow the transaction, so there is one about both.
+// transaction together, as it does for a batch. If it does, only a statement about both kinds of
+// partition allows the transaction.
 func transacted(op api.Operation) []string {
 	return slices.DeleteFunc(slices.Clone(needsOf(op)), func(action string) bool {
 		return !slices.Contains([]string{conditionCheck, putItem, updateItem, deleteItem}, action)

@@ -50,7 +50,7 @@ func granted(t *testing.T) map[[3]string][]string {
 	return out
 }
 
-// areas returns the areas of partitions: those of the service, and keys.
+// areas returns the areas of partitions: the service's areas, and keys.
 func areas() []string {
 	out := []string{"keys"}
 	for _, a := range functions.All() {
@@ -59,8 +59,8 @@ func areas() []string {
 	return out
 }
 
-// Ensure each function may use exactly the actions of testdata/access.tsv in every kind of
-// partition, and no action on another table, on several partitions of which one is not its own, or
+// Ensure each function may use exactly the actions in testdata/access.tsv in every kind of
+// partition. It may use no action on another table, on partitions that are not all its own, or
 // without a partition key.
 func TestAccess(t *testing.T) {
 	t.Parallel()

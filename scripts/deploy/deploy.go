@@ -39,8 +39,8 @@ func (d *deployer) places() error {
 	return nil
 }
 
-// decide sets the architecture to that of the deployed functions unless a flag changes it, because
-// the build must match it. It also checks the table of --table.
+// decide uses the architecture of the deployed functions unless a flag changes it, because the
+// build must match it. It also checks the table named by --table.
 func (d *deployer) decide(ctx context.Context, s stack) error {
 	if _, ok := d.parameters.of(infra.ParamArchitecture); !ok {
 		deployed := or(s.parameter(infra.ParamArchitecture), "arm64")
@@ -108,8 +108,8 @@ func (d *deployer) announce(s stack, prepared bool) {
 	}
 }
 
-// confirm asks the operator. It returns an error unless the reply is yes, also when there is no
-// input.
+// confirm asks the operator to continue. It returns an error unless the reply is yes; empty input
+// is an error, too.
 func (d *deployer) confirm() error {
 	if d.yes {
 		return nil

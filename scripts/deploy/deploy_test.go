@@ -23,12 +23,12 @@ type world struct {
 	root     string
 	path     string
 	log      string
-	status   string // the stack's status; empty: there is no stack
+	status   string // the stack's status; empty: the stack does not exist
 	after    string // its status after the CDK was called; empty: unchanged
 	foreign  bool   // the stack is not of this service
 	toolkit  bool   // the account is prepared for the CDK
 	identity string // the error code of GetCallerIdentity; empty: it succeeds
-	table    string // the response of DescribeTable; empty: there is no table
+	table    string // the response of DescribeTable; empty: the table does not exist
 }
 
 func newWorld(t *testing.T) *world {

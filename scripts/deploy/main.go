@@ -9,7 +9,7 @@
 // restore.
 //
 // options.go has the flags, tool.go and account.go the checks, state.go the states of a stack, and
-// deploy.go the changes, all of which run the CDK.
+// deploy.go the changes, which all run the CDK.
 package main
 
 import (

@@ -53,7 +53,7 @@ func pack(from, to string) (size int, sum string, err error) {
 	return len(packed), base64.StdEncoding.EncodeToString(hash[:]), nil
 }
 
-// holds reports whether a zip of an earlier build has the same program, so that it need not be
+// holds reports whether a zip of an earlier build contains the same program, which then need not be
 // compressed again. The program names the version of Go, so the compressor is the same, too.
 func holds(packed, program []byte) bool {
 	archive, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))

@@ -13,7 +13,7 @@ import (
 	"growthworkspace/shared/idempotency"
 )
 
-// Config is what an API needs besides its operations.
+// Config has the settings and dependencies of an API.
 type Config struct {
 	Keys  Keys
 	Now   func() time.Time
@@ -76,6 +76,6 @@ type Keys interface {
 	// error.
 	Admit(ctx context.Context, token auth.Token, scope auth.Scope, class auth.Class) (auth.Admission, error)
 	// Verify verifies the key and requires the scope (none when empty). It counts no request and
-	// writes nothing. The state of the bucket is set for a valid key, also when it lacks the scope.
+	// writes nothing. The state of the bucket is set for a valid key, even when it lacks the scope.
 	Verify(ctx context.Context, token auth.Token, scope auth.Scope, class auth.Class) (auth.QuotaState, error)
 }

@@ -5,8 +5,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// CreateBody is the input of an operation that creates a record of type T: what the tags of T say
-// that a create sets (schema.Body). An operation with more arguments embeds it.
+// CreateBody is the input of an operation that creates a record of type T. It has the fields that a
+// create sets according to the tags of T (schema.Body). An operation with more arguments embeds it.
 type CreateBody[T any] struct {
 	Idempotent
 	schema.Body[T] `body:"create"`
@@ -15,14 +15,14 @@ type CreateBody[T any] struct {
 // Check implements Checker with the rules of the record.
 func (in CreateBody[T]) Check() []string { return in.Problems(in.Record) }
 
-// UpdateBody is the part of the input of an operation that updates a record of type T: what the
-// tags of T say that an update sets (schema.Body).
+// UpdateBody is the part of the input of an operation that updates a record of type T. It has the
+// fields that an update sets according to the tags of T (schema.Body).
 type UpdateBody[T any] struct {
 	Condition
 	schema.Body[T] `body:"update"`
 }
 
-// Change is a change for table.Modify: it checks the condition, then it is Edit.
+// Change is a change function for table.Modify. It checks the condition and then calls Edit.
 func (in *UpdateBody[T]) Change(record *T) error {
 	if err := in.Condition.Check(*record); err != nil {
 		return err
@@ -30,8 +30,8 @@ func (in *UpdateBody[T]) Change(record *T) error {
 	return in.Edit(record)
 }
 
-// Edit applies to a record what was sent, and checks the rules of the record. Returns bad_request
-// with those that it breaks now.
+// Edit applies the sent fields to a record and checks the rules of the record. It returns
+// bad_request with the rules that the record now breaks.
 func (in *UpdateBody[T]) Edit(record *T) error {
 	in.Apply(record)
 	if problems := in.Problems(*record); len(problems) > 0 {

@@ -100,8 +100,7 @@ func TestOperation(t *testing.T) {
 	}
 }
 
-// Ensure a create is what must not be repeated, and updates, pushes and deletes are what loses
-// values.
+// Ensure only a create is not repeatable, and updates, pushes and deletes overwrite values.
 func TestEffects(t *testing.T) {
 	for effect, want := range map[api.Effect][2]bool{api.Read: {true, false}, api.Create: {false, false}, api.Write: {true, true}, api.Destructive: {true, true}} {
 		if got := [2]bool{effect.Repeatable(), effect.Overwrites()}; got != want {

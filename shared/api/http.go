@@ -19,7 +19,7 @@ import (
 // arguments of a tool.
 const bodyBytesMax = 256 << 10
 
-// ServeHTTP serves a request. Every error response has the error envelope, also for an unknown path
+// ServeHTTP serves a request. Every error response has the error envelope, even for an unknown path
 // or method.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	requestID := a.newID("req")
@@ -87,7 +87,7 @@ func (h httpArguments) bind(op *Operation) input {
 }
 
 // preconditions returns a problem for each precondition of the request that the operation does not
-// check. It must not be ignored: the caller relies on it.
+// check. Ignoring one would be wrong, because the caller relies on it.
 func (h httpArguments) preconditions(op *Operation) (problems []string) {
 	if known := h.request.Header.Values(ifNoneMatch); len(known) > 0 {
 		if _, problem := schema.HeaderText(known); problem != "" {
@@ -103,7 +103,7 @@ func (h httpArguments) preconditions(op *Operation) (problems []string) {
 	return problems
 }
 
-// body reads the body. unread is the problem of one that is not a JSON object. The body of a GET
+// body reads the body. unread is the problem of a body that is not a JSON object. The body of a GET
 // has no meaning (RFC 9110, 9.3.1), so it is not read. The error is payload_too_large.
 func (h httpArguments) body(op *Operation) (text []byte, unread string, err error) {
 	if op.Method == http.MethodGet {
@@ -128,8 +128,8 @@ func (h httpArguments) body(op *Operation) (text []byte, unread string, err erro
 	return text, "", nil
 }
 
-// readAll reads the body, at most one byte more than limit. It grows no buffer when the length is
-// known: of a large body several copies would remain.
+// readAll reads the body, at most one byte more than limit. It allocates once when the length is
+// known; growing the buffer would leave several copies of a large body behind.
 func readAll(r *http.Request, limit int) ([]byte, error) {
 	from := io.LimitReader(r.Body, int64(limit)+1)
 	if r.ContentLength < 0 || r.ContentLength > int64(limit) {
@@ -146,9 +146,8 @@ func (h httpArguments) large(op *Operation) bool {
 	return op.BodyBytes > 0 && (h.request.ContentLength < 0 || h.request.ContentLength > bodyBytesMax)
 }
 
-// CheckUpload returns why the body of a request must not be read, although its operation accepts a
-// large one: the error of its key, its company or its scope. It is for a server in front of the API
-// that can stop to read.
+// CheckUpload authorises a large upload before its body is read. It returns the error of the key,
+// the company or the scope. A server in front of the API calls it, because it can stop reading.
 func (a *API) CheckUpload(r *http.Request) error {
 	op, parameters, _, err := a.routes.match(r.Method, r.URL.EscapedPath())
 	if err != nil || op.BodyBytes == 0 {

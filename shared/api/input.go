@@ -12,7 +12,7 @@ import (
 type Arguments interface {
 	// bind reads the arguments of an operation.
 	bind(op *Operation) input
-	// large reports whether reading them is work that only a valid key may cause.
+	// large reports whether reading them is too expensive without a valid key.
 	large(op *Operation) bool
 }
 
@@ -22,8 +22,8 @@ type input struct {
 	err   error          // bad_request with every problem, payload_too_large, or not_found; then value must not be used
 	sent  *schema.Binder // has the digest of the arguments, and encodes the cursor of the next page
 
-	filters   []string // names of the sent arguments that filter a list; only of a tool's call
-	continued bool     // the call has a cursor; only of a tool's call
+	filters   []string // names of the sent arguments that filter a list; set only for a tool's call
+	continued bool     // the call has a cursor; set only for a tool's call
 }
 
 // bound finishes the binding of every transport.

@@ -89,7 +89,7 @@ func TestEmbeddedMetrics(t *testing.T) {
 	logged(t, "a line without metrics", line(t, r, api.Metrics{}), map[string]any{"_aws": nil, "Calls": nil})
 }
 
-// Ensure a failure that did not change the response is a warning with a note, and no error of the
+// Ensure a failure that did not change the response is a warning with a note, not an error of the
 // request.
 func TestLogOfNotes(t *testing.T) {
 	r := table.NewRequest()

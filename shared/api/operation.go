@@ -28,11 +28,11 @@ const (
 	Destructive
 )
 
-// Overwrites reports whether stored values may be lost: of an update and a push those that it
+// Overwrites reports whether stored values may be lost, such as the values that an update or a push
 // replaces.
 func (e Effect) Overwrites() bool { return e == Write || e == Destructive }
 
-// Repeatable reports whether the same call again changes nothing more.
+// Repeatable reports whether repeating a call changes nothing more.
 func (e Effect) Repeatable() bool { return e != Create }
 
 // Spec declares one operation: everything that its input and output types do not say. Routes,
@@ -46,9 +46,9 @@ type Spec struct {
 	Class       auth.Class   // empty: read or write, from the effect
 	Summary     string       // one line
 	Description string       // more than the summary; may be empty
-	BodyBytes   int          // the largest body over HTTP; 0: 256 KB. A larger one than that is read only once the key and its scope are checked
+	BodyBytes   int          // the largest body over HTTP; 0: 256 KB. Above 256 KB it is read only after the key and its scope are checked
 	NotTool     bool         // not an MCP tool: its response has a secret, which must not enter a model's context
-	Errors      []fault.Code // codes that its function may return besides those of every operation
+	Errors      []fault.Code // codes that its function may return, in addition to the common ones
 }
 
 // Operation is a declared operation with its types and its function.
@@ -77,8 +77,7 @@ var operationID = regexp.MustCompile(`^(list|get|create|update|delete|publish|pr
 
 // Define declares an operation. In is a flat struct whose fields have a path, query, header or json
 // tag, which says where the argument is (see schema.Field). Out is a record, or a List of them.
-// Define panics on an invalid declaration, so that mistakes show when the program starts and not at
-// a request.
+// Define panics on an invalid declaration, so that mistakes show when the program starts.
 func Define[In, Out any](spec Spec, fn func(ctx context.Context, caller Caller, in In) (Out, error)) Operation {
 	op := Operation{
 		Spec:   spec,
@@ -112,11 +111,11 @@ func Define[In, Out any](spec Spec, fn func(ctx context.Context, caller Caller, 
 	return op
 }
 
-// WhyEmpty adds to a list operation a function that says, in a sentence or two for the caller, why
-// its arguments found no record: "no metric growth.signup; did you mean growth.signups?". It may
-// read the table; an error fails the call. An empty text means that it has no explanation. It is
-// called only for the first page of a tool's call, and only when that page is empty. Without it the
-// text names the filters that the caller sent.
+// WhyEmpty adds a function to a list operation. The function explains to the caller, in a sentence
+// or two, why the arguments found no record: "no metric growth.signup; did you mean
+// growth.signups?". It may read the table; an error fails the call. An empty text means that it has
+// no explanation. It is called only for the first page of a tool's call, and only when that page is
+// empty. Without it the text names the filters that the caller sent.
 func WhyEmpty[In any](op Operation, why func(ctx context.Context, caller Caller, in In) (string, error)) Operation {
 	if !op.IsList() || op.input != reflect.TypeFor[In]() {
 		panic(fmt.Sprintf("api: operation %s: is no list with this input", op.ID))
@@ -127,15 +126,15 @@ func WhyEmpty[In any](op Operation, why func(ctx context.Context, caller Caller,
 	return op
 }
 
-// The names of path parameters in an input that several operations share: the id of the record, and
-// that of its parent. An operation whose path has no such parameter has no such field.
+// The names of path parameters in an input that several operations share: the ids of the record and
+// of its parent. An operation whose path has no such parameter has no such field.
 const (
 	recordParameter = "{id}"
 	parentParameter = "{parentId}"
 )
 
-// named gives shared fields the names that the path has: that of the last parameter to the record,
-// that of the one before it, or of the last if there is no record, to the parent.
+// named renames shared fields after the parameters of the path. The record gets the last one. The
+// parent gets the one before it, or the last one if the input has no record.
 func named(fields []schema.Field, path string) []schema.Field {
 	var names []string
 	for _, s := range PathSegments(path) {
@@ -197,8 +196,7 @@ func (op Operation) check() error {
 // IsList reports whether the operation returns a List.
 func (op Operation) IsList() bool { return op.Output.Implements(reflect.TypeFor[lister]()) }
 
-// IsPartial reports whether the operation is no list and may end before everything is done; see
-// Partial.
+// IsPartial reports whether the operation returns a Partial.
 func (op Operation) IsPartial() bool { return op.Output.Implements(reflect.TypeFor[Partial]()) }
 
 // BodyRequired reports whether a request must have a body. It must when a property is required, and
@@ -220,8 +218,8 @@ func (op Operation) Company() bool { return strings.Contains(op.Path, "{"+compan
 // CompanyArea is the area of paths that name no other. Its function also serves the keys.
 const CompanyArea = "company"
 
-// AreaOf returns the area of a path or of its pattern: the segment after the company's id, else
-// CompanyArea.
+// AreaOf returns the area of a path or of its pattern: the segment after the company's id, or
+// CompanyArea if there is none.
 func AreaOf(path string) string {
 	if segments := PathSegments(path); len(segments) > 3 && segments[0] == "v1" && segments[1] == "companies" {
 		return segments[3]
@@ -229,9 +227,8 @@ func AreaOf(path string) string {
 	return CompanyArea
 }
 
-// memory returns the area in which the responses to an Idempotency-Key are stored. For an operation
-// on keys it is that of the company, because only authentication may access the partition of the
-// keys.
+// memory returns the area in which the responses to an Idempotency-Key are stored. Operations on
+// keys use the company's area, because only authentication may access the partition of the keys.
 func (op Operation) memory() string {
 	if op.Area == table.KeysArea {
 		return CompanyArea
@@ -293,7 +290,8 @@ type Deleted struct {
 }
 
 // Clearable is a property of an update that null clears, such as a Clearable[*string] or
-// Clearable[[]string]. Its method Apply assigns it. It is for properties of no record; those of a
-// record have the tag set (schema.Body). In an operation with the method POST, null in any other
-// optional property is the same as leaving it out, unless the property has the tag null:"never".
+// Clearable[[]string]. Its method Apply assigns it. It is for properties outside a record; the
+// fields of a record have the tag set instead (schema.Body). In an operation with the method POST,
+// null in any other optional property is the same as leaving it out, unless the property has the
+// tag null:"never".
 type Clearable[T any] = schema.Clearable[T]

@@ -17,7 +17,7 @@ type text struct {
 }
 
 // pageOf returns a page of records whose JSON has these sizes, as records or as texts. The position
-// behind the n-th record is its number.
+// after the n-th record is its number.
 func pageOf(asTexts, backward bool, next string, sizes ...int) (list interface {
 	Page() (body []byte, next string, err error)
 }) {
@@ -34,8 +34,8 @@ func pageOf(asTexts, backward bool, next string, sizes ...int) (list interface {
 }
 
 // Ensure a page has as many records as fit into table.PageBytes, at least one, and that its
-// position is behind the last one of them: of the first ones, or of the last ones when the next
-// page comes before them.
+// position is after the last of them. They are the first records that were read, or the last ones
+// when the next page comes before them.
 func TestPagesEndAtBytes(t *testing.T) {
 	const envelope = len(`{"items":[]}`)
 	const half = (table.PageBytes - envelope - len(",")) / 2

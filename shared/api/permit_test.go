@@ -81,7 +81,7 @@ func TestNoFunctionWithoutArguments(t *testing.T) {
 	s.expect(s.request("POST", items, `{"title":"a"}`, header("Authorization")), 401, "")
 }
 
-// Ensure a call ends before the gateway's deadline, and when the caller leaves, with the error
+// Ensure a call ends before the gateway's deadline, and when the caller disconnects, with the error
 // envelope.
 func TestDeadline(t *testing.T) {
 	t.Parallel()

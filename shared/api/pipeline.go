@@ -86,14 +86,14 @@ func (a *API) serve(ctx context.Context, c Call, t *trace) (r result, err error)
 	return out.result, out.failure
 }
 
-// verify returns refusal when the key is valid and has the scope (none if empty), else the error of
-// the key.
+// verify returns refusal when the key is valid and has the scope (none if empty). Otherwise it
+// returns the error of the key.
 func (a *API) verify(ctx context.Context, c Call, t *trace, scope auth.Scope, refusal error) (err error) {
 	t.admission.Quota, err = a.keys.Verify(ctx, t.token, scope, c.Operation.Class)
 	return cmp.Or(err, refusal)
 }
 
-// outcome is what an admitted call has come to.
+// outcome is the result of an admitted call.
 type outcome struct {
 	result  result
 	failure error                 // of the operation's function, or of its input
@@ -101,9 +101,9 @@ type outcome struct {
 }
 
 // run starts the operation's function, and the lookup of an earlier response if the call has an
-// attempt. Meanwhile it admits the key. So the function's reads add no latency, and its writes wait
-// for the decision. The error is that of the key, else that of the lookup, else a panic of the
-// function. The function has ended when run returns.
+// attempt. It admits the key while they run. So the function's reads add no latency, and its writes
+// wait for the decision. The error is the first of the key's error, the lookup's error and a panic
+// of the function. The function has ended when run returns.
 func (a *API) run(ctx context.Context, c Call, t *trace, attempt *idempotency.Attempt) (*outcome, error) {
 	work, stop := context.WithCancel(ctx)
 	defer stop()
@@ -173,7 +173,7 @@ func begin[T any](do func() (T, error)) *step[T] {
 	return s
 }
 
-// end waits for the step and returns its result. A panic in it is its error.
+// end waits for the step and returns its result. It returns a panic as an error.
 func (s *step[T]) end() (T, error) {
 	<-s.done
 	return s.result, s.err

@@ -13,13 +13,14 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Response is the response of a call: a record or a list when Err is nil, else the error envelope.
+// Response is the response of a call: a record or a list when Err is nil, otherwise the error
+// envelope.
 type Response struct {
 	Status int
 	Body   []byte // JSON
 	Err    *fault.Error
 	Header http.Header // rate limit and entity tag; the transport adds its own
-	More   *bool       // whether there is more than the response has; nil: no list and no Partial
+	More   *bool       // whether there is more than the response has; nil: neither a list nor a Partial
 	Next   string      // cursor of the next page of a list; empty at its end
 
 	// WhyEmpty says why an empty list is empty, when Call.Explain is set and its arguments are the
@@ -45,7 +46,7 @@ func (r Response) Write(w http.ResponseWriter, request *http.Request, requestID 
 	fault.SetHeader(w.Header(), requestID, len(r.Body))
 	w.WriteHeader(r.Status)
 	if request.Method != http.MethodHead {
-		_, _ = w.Write(r.Body) // an error means that the caller has left
+		_, _ = w.Write(r.Body) // an error means that the caller disconnected
 	}
 }
 
@@ -109,7 +110,7 @@ type trace struct {
 	token     auth.Token
 	admission auth.Admission // zero until the key is verified
 	input     input
-	replayed  bool // the response is that of an earlier request with the same Idempotency-Key
+	replayed  bool // the response was stored by an earlier request with the same Idempotency-Key
 }
 
 // replay returns the stored response of an earlier request with the same Idempotency-Key as the

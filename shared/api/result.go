@@ -20,8 +20,8 @@ type List[T any] struct {
 }
 
 // NewList returns a page of records. A response has at most table.PageBytes of JSON: the records of
-// the page that do not fit are left to the next one. A page without the function Behind is returned
-// whole.
+// the page that do not fit are left for the next one. A page without the function Behind is
+// returned whole.
 func NewList[T any](page table.Page[T]) List[T] {
 	return List[T]{Items: page.Records, next: page.Next, behind: page.Behind, backward: page.Backward}
 }
@@ -31,9 +31,8 @@ func NewTextList[T any](page table.Page[json.RawMessage]) List[T] {
 	return List[T]{texts: page.Records, next: page.Next, behind: page.Behind, backward: page.Backward}
 }
 
-// Partial is implemented by the response of an operation that is no list and may end before
-// everything is done, such as a delete of very much. HasMore reports whether something remains: the
-// same call again goes on.
+// Partial is implemented by a response, other than a list, that may cover only part of the work,
+// such as a large delete. HasMore reports whether work remains; repeating the call continues it.
 type Partial interface{ HasMore() bool }
 
 type lister interface {

@@ -44,13 +44,13 @@ func ConfigFor(t *table.Client, log *slog.Logger) Config {
 const warmConnections = 3
 
 // Start serves the operations in a Lambda function; it never returns. It reads the environment
-// variables that the stack sets: TABLE_NAME, and AWS_ENDPOINT_URL_DYNAMODB for another endpoint
+// variables that the stack sets: TABLE_NAME, and AWS_ENDPOINT_URL_DYNAMODB for an endpoint other
 // than DynamoDB's own.
 func Start(operations Operations) {
 	Serve(func(t *table.Client, log *slog.Logger) http.Handler { return Handler(t, operations(t), log) })
 }
 
-// Serve is Start with another handler than that of Handler. It opens connections to the table
+// Serve is like Start, with a handler other than Handler's. It opens connections to the table
 // before the first request, while Lambda does not limit the CPU.
 func Serve(handler func(t *table.Client, log *slog.Logger) http.Handler) {
 	now := time.Now

@@ -30,8 +30,8 @@ func digest(text []byte) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:18])
 }
 
-// Digest returns an entity tag for a record that is more than its JSON: version identifies the
-// rest. It is for the method ETag. It panics if the record has no JSON.
+// Digest returns an entity tag for a record with content outside its JSON, which version
+// identifies. ETag methods call it. It panics if the record has no JSON.
 func Digest(record any, version string) string {
 	body, err := schema.Encode(record)
 	if err != nil {

@@ -18,8 +18,8 @@ type toolArguments struct {
 	tooLarge bool
 }
 
-// ArgumentsRoot begins the path of a problem that is of no HTTP field: of an unknown argument, or
-// of all arguments.
+// ArgumentsRoot begins the path of a problem that belongs to no HTTP field: an unknown argument, or
+// the arguments as a whole.
 const ArgumentsRoot = "arguments"
 
 // ToolArguments reads the arguments of a tool. companyID is the argument companyId; empty, when it
@@ -50,7 +50,7 @@ func (t toolArguments) bind(op *Operation) input {
 		return input{err: fault.New(fault.PayloadTooLarge, ArgumentsRoot+": must have at most %d bytes", bodyBytesMax)}
 	}
 	if t.object != nil && len(op.uncut) > 0 {
-		t.object, t.problems, _ = schema.ParseLarge(t.text, ArgumentsRoot, op.uncut, bodyBytesMax) // never too large: all of it is not
+		t.object, t.problems, _ = schema.ParseLarge(t.text, ArgumentsRoot, op.uncut, bodyBytesMax) // never too large, because the whole text is not
 	}
 	in := bound(schema.BindFlat(op.input, op.Input, schema.Flat{
 		Operation: op.ID, Arguments: t.object, Problems: t.problems, Also: []string{companyParameter},

@@ -42,7 +42,7 @@ type Response struct {
 func (r Response) ETag() string { return r.Header.Get("ETag") }
 
 // HasMore reports whether there is more than the response has. After a delete of many points it
-// means that the same call goes on.
+// means that some remain, and the same call deletes more.
 func (r Response) HasMore() bool { return r.Header.Get("Service-Has-More") == "true" }
 
 // RequestID returns the id of the request, which the operator can find in the logs.
@@ -59,7 +59,7 @@ func (r Response) decode(v any) error {
 const bodyBytesMax = 64 << 20
 
 // Do sends a request and retries it when that is safe. A status above 299 is an *Error, except 304,
-// which is ErrNotModified. Any other error is of the network or of the context.
+// which is ErrNotModified. Any other error comes from the network or the context.
 func (c *Client) Do(ctx context.Context, r Request, options ...CallOption) (Response, error) {
 	o := callOptions{header: http.Header{}}
 	for _, option := range options {

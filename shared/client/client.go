@@ -90,9 +90,9 @@ func (c *Client) String() string { return "client of " + c.base }
 // GoString is String, so that %#v does not print the key either.
 func (c *Client) GoString() string { return c.String() }
 
-// CompanyID returns the id of the key's company. It is in the key, so nothing is requested. Only
-// for a text that is not a whole key, and without WithCompany, the client requests it once, with
-// GET /v1/companies.
+// CompanyID returns the id of the key's company. The key contains it, so no request is needed. If
+// the text is not a whole key and WithCompany is not set, the client requests it once, with GET
+// /v1/companies.
 func (c *Client) CompanyID(ctx context.Context) (string, error) {
 	c.mu.Lock()
 	known := c.company

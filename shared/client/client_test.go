@@ -322,7 +322,7 @@ func (endless) Read(p []byte) (int, error) {
 	return copy(p, bytes.Repeat([]byte(" "), len(p))), nil
 }
 
-// Ensure a response of more bytes than any of the service is an error, and not read to its end.
+// Ensure a response larger than any that the service sends is an error, and is not read to its end.
 func TestResponseTooLarge(t *testing.T) {
 	t.Parallel()
 	c, err := client.New("https://api.example", key, client.WithCompany("co_1"), client.WithAttempts(1), client.WithHTTPClient(&http.Client{Transport: endless{}}))
@@ -402,7 +402,7 @@ func TestPagesEnd(t *testing.T) {
 }
 
 // Ensure the company of a whole key is read from the key, with no request, and no other text is
-// taken for a key.
+// treated as a key.
 func TestCompanyInKey(t *testing.T) {
 	t.Parallel()
 	whole := keyOf(t, 3, 5)

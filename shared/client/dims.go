@@ -3,8 +3,8 @@ package client
 import "encoding/json"
 
 // Dims are the dimension values of a point, by name. A push accepts nothing else. An import may
-// have stored other JSON; then a value that is not a text is its JSON, and dims that are not an
-// object are one value with an empty name.
+// have stored other JSON; a value that is not a text is then given as JSON, and dims that are not
+// an object become one value with an empty name.
 type Dims map[string]string
 
 // UnmarshalJSON implements json.Unmarshaler.

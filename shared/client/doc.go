@@ -53,15 +53,15 @@
 //	}
 //
 // A timestamp is a time.Time. A day (from, to, the ts of a pushed point) is a text such as
-// 2026-08-11; [Day] returns that of a time. Closed lists are constants, such as
-// [PlanStatusPublished]. Counts, versions and orders are int, other numbers are float64: a constant
-// for one of these is written Value(1200.0). What is any JSON, such as the findings of an audit, is
-// a json.RawMessage.
+// 2026-08-11, which [Day] returns for a time. Closed lists are constants, such as
+// [PlanStatusPublished]. Counts, versions and orders are int, other numbers are float64; write a
+// constant for a float64 as Value(1200.0). A field with any JSON, such as the findings of an audit,
+// is a json.RawMessage.
 //
 // # Lists
 //
-// A method whose name begins with All returns every record of a list and reads page after page as
-// the loop goes on.
+// A method whose name begins with All returns every record of a list. It reads one page after
+// another as the loop proceeds.
 //
 //	for item, err := range c.AllPlanItems(ctx, client.ListPlanItemsInput{
 //		BoardID: roadmap,
@@ -136,7 +136,8 @@
 //		{MetricKey: "growth.signups", TS: "2026-08-11", Value: 17, Dims: client.Value(client.Dims{"country": "DE"})},
 //	}})
 //
-// A delete of many points may end before all of them are gone. The same call goes on:
+// A delete of many points may return before all of them are deleted. Repeat the call until none
+// remain:
 //
 //	for more := true; more; {
 //		var response client.Response
@@ -170,10 +171,10 @@
 //	}
 //
 // A call makes up to four attempts after a 5xx or a lost connection, when that is safe. After a 429
-// it waits and tries again until it is admitted, however often that is: all calls of a client that
-// use one quota wait together and go on one after another as the quota refills, so a program may
-// call from as many goroutines as it likes. A call waits two minutes at most in all; then it
-// returns its error ([WithWaitMax]). The context ends the waiting, too.
+// it waits and retries until it is admitted, however many attempts that takes. All calls of a
+// client that use one quota wait together and are sent one after another as the quota refills, so a
+// program may call from any number of goroutines. A call waits at most two minutes in total, then
+// returns its error ([WithWaitMax]). It also stops waiting when the context ends.
 //
 // # Anything else
 //

@@ -24,7 +24,7 @@ type Error struct {
 	// its response was lost. It can then be the cause of the not_found of a delete or the
 	// precondition_failed of an update.
 	Attempts int
-	Waited   time.Duration // how long the call waited for its attempts, in all
+	Waited   time.Duration // how long the call waited for its attempts, in total
 }
 
 func (e *Error) Error() string {

@@ -133,7 +133,7 @@ func ExampleClient_UpdatePlanItem() {
 	}, client.IfMatch(seen.ETag()))
 	fmt.Println(item.Title, err)
 
-	// The entity tag is that of the record before the update, so a second update is refused.
+	// The entity tag identifies the record before the update, so a second update is refused.
 	_, err = c.UpdatePlanItem(ctx, client.UpdatePlanItemInput{ItemID: id, Title: client.Value("Offline")}, client.IfMatch(seen.ETag()))
 	var refused *client.Error
 	if errors.As(err, &refused) {
@@ -178,7 +178,7 @@ func ExampleClient_PushMetricPoints() {
 	// {Accepted:2 CreatedKeys:[custom.growth.signups]}
 }
 
-// Delete the points of ten years. One call deletes a part of them, and the same call goes on.
+// Delete the points of ten years. Each call deletes some of them; repeat it until none remain.
 func ExampleClient_DeleteMetricPoints() {
 	ctx, c := serveExamples()
 
@@ -225,7 +225,7 @@ func ExampleError() {
 	// body.title: must have at least 1 character
 }
 
-// A call waits by itself as long as a 429 says, and tries again. WithSleep is here only to show it.
+// A call waits as long as a 429 says, and retries by itself. WithSleep is here only to show it.
 func ExampleWithSleep() {
 	serveExamples()
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// operation describes an operation for the generated methods, besides its types.
+// operation has what the generated methods need to know about an operation, except its types.
 type operation struct {
 	method, path string
 	hasBody      bool // accepts a JSON object

@@ -26,16 +26,16 @@ func WithVersion(date string) Option { return func(c *Client) { c.version = date
 // WithUserAgent sets the User-Agent header.
 func WithUserAgent(name string) Option { return func(c *Client) { c.userAgent = name } }
 
-// WithAttempts sets the largest number of attempts of one call, without those that were refused by
-// a quota (429). The default is 4; 1 turns all retries off.
+// WithAttempts sets the largest number of attempts of one call, not counting attempts that were
+// refused by a quota (429). The default is 4; 1 turns all retries off.
 func WithAttempts(n int) Option { return func(c *Client) { c.attempts = max(1, n) } }
 
-// WithWaitMax sets how long one call may wait for its attempts, in all. The default is two minutes.
-// A call that would wait longer returns its error at once.
+// WithWaitMax sets how long one call may wait for its attempts, in total. The default is two
+// minutes. A call that would wait longer returns its error at once.
 func WithWaitMax(d time.Duration) Option { return func(c *Client) { c.waitMax = d } }
 
-// WithBackoff sets the wait before a retry when the response has no Retry-After. attempt begins
-// with 1.
+// WithBackoff sets the wait before a retry when the response has no Retry-After. attempt starts at
+// 1.
 func WithBackoff(wait func(attempt int) time.Duration) Option {
 	return func(c *Client) { c.backoff = wait }
 }

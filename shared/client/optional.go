@@ -28,8 +28,8 @@ const (
 	present
 )
 
-// Value returns a field with a value. Its type is that of the argument: give it where a constant
-// would have another one, such as Value[float64](1200) or Value(1200.0).
+// Value returns a field with a value. The argument determines its type, so a constant may need one:
+// Value[float64](1200) or Value(1200.0).
 func Value[T any](value T) Optional[T] { return Optional[T]{present, value} }
 
 // Null returns a field that is null.

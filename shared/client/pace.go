@@ -9,7 +9,7 @@ import (
 )
 
 // paces has the pace of each quota of the key. All calls of a client share it, because they share
-// the quotas: after a 429 they wait together, and go on one after another as the quota refills.
+// the quotas: after a 429 they wait together, and are sent one after another as the quota refills.
 // Otherwise they would all be refused together again.
 type paces struct {
 	mu      sync.Mutex
@@ -23,10 +23,11 @@ type pace struct {
 }
 
 // spreadLeast is the least range of random times that are added to Retry-After, so that programs
-// that were refused together do not come back together.
+// that were refused together do not retry together.
 const spreadLeast = 250 * time.Millisecond
 
-// refused notes that a call was told to come back after that time, with the response's headers.
+// refused records that the service told a call to retry after that time, and the response's
+// headers.
 func (p *paces) refused(quota string, now time.Time, after time.Duration, h http.Header) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -72,8 +72,8 @@ func (c *Client) queue(ctx context.Context, quota string, p *progress) error {
 	return nil
 }
 
-// turn returns how long a call has to wait because the calls of its quota go on one after another
-// after a 429. It returns false when that is longer than the call may wait.
+// turn returns how long a call has to wait because the calls of its quota are sent one after
+// another after a 429. It returns false when that is longer than the call may wait.
 func (c *Client) turn(quota string, now time.Time, p *progress) (wait time.Duration, ok bool) {
 	wait, spread, ok := c.paces.turn(quota, now, c.waitMax-p.waited)
 	return wait + c.jitter(spread), ok
@@ -98,10 +98,10 @@ func (c *Client) wait(ctx context.Context, d time.Duration, p *progress) error {
 	return fmt.Errorf("%w; stopped waiting for a retry: %w", p.err, ended)
 }
 
-// again reports whether a call may be retried, and after which wait. A repeatable call may be
-// retried after a lost response or a 5xx. Any call may be retried after a 429 or a 409 with
-// Retry-After, because it was not executed. A 429 with Retry-After is no fault, and makes the other
-// calls of its quota wait, too.
+// again reports whether a call may be retried, and after how long. A repeatable call may be retried
+// after a lost response or a 5xx. Any call may be retried after a 429 or a 409 with Retry-After,
+// because it was not executed. A 429 with Retry-After does not count as a fault, and makes the
+// other calls of its quota wait, too.
 func (c *Client) again(r Request, response *Response, failed error, p *progress) (wait time.Duration, ok bool) {
 	after := time.Duration(0)
 	if response != nil {

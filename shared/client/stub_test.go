@@ -18,7 +18,7 @@ import (
 )
 
 // stub has the few operations that the examples call. functions/client_test.go calls every
-// operation of the service itself.
+// operation of the real service.
 type stub struct {
 	items     []map[string]any
 	revisions map[string]int            // of the items

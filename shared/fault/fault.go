@@ -28,7 +28,7 @@ const (
 )
 
 // RetryAfterSeconds is the Retry-After of every 5xx response. A table that throttles a partition,
-// and a server that sheds load, have room again after about a second.
+// and a server that sheds load, have capacity again after about a second.
 const RetryAfterSeconds = 1
 
 var statuses = map[Code]int{
@@ -91,5 +91,5 @@ var ErrNotFound = New(NotFound, "no such record")
 // ErrInternal is the error that a caller reads when the service itself fails.
 var ErrInternal = New(Internal, "internal error; safe to retry")
 
-// ErrUnavailable is the error that a caller reads when the service or the table has too much to do.
+// ErrUnavailable is the error that a caller reads when the service or the table is overloaded.
 var ErrUnavailable = New(Unavailable, "too many requests at the moment; retry after the seconds in Retry-After")

@@ -10,7 +10,7 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// Ensure the codes and their statuses are those of scripts/docs/reference/errors.md.
+// Ensure the codes and their statuses match scripts/docs/reference/errors.md.
 func TestCodes(t *testing.T) {
 	want := map[fault.Code]int{
 		"bad_request": 400, "unauthorised": 401, "not_found": 404, "method_not_allowed": 405, "rate_limited": 429, "internal": 500,
@@ -46,8 +46,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Ensure callers read the messages of a public error, however it is wrapped, and of any other only
-// that the service failed.
+// Ensure callers read the messages of a public error, however it is wrapped. For any other error
+// they read only that the service failed.
 func TestPublic(t *testing.T) {
 	conflict := fault.New(fault.Conflict, "taken")
 	for err, want := range map[error]*fault.Error{

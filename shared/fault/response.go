@@ -14,12 +14,12 @@ func Write(w http.ResponseWriter, r *http.Request, requestID string, err *Error)
 	err.SetHeader(w.Header())
 	w.WriteHeader(err.Code.Status())
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // an error means that the caller has left
+		_, _ = w.Write(body) // an error means that the caller disconnected
 	}
 }
 
-// SetHeader sets the headers of every response: its version and its request, and that no cache may
-// keep it. bytes is the size of its body, which is JSON; 0: it has none. requestID may be empty.
+// SetHeader sets the headers of every response: the version, the request id, and Cache-Control, so
+// that no cache keeps it. bytes is the size of the JSON body, 0 for none. requestID may be empty.
 func SetHeader(h http.Header, requestID string, bytes int) {
 	h.Set("Service-Version", Version)
 	h.Set("Cache-Control", "no-store")

@@ -20,9 +20,9 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// This file has aws-lambda-go-api-proxy as an oracle: this package converts events and responses as
-// that adapter does, but for the edges of edge_test.go. It is a drop-in replacement, and the edges
-// are why the functions do not use the adapter.
+// This file uses aws-lambda-go-api-proxy as an oracle: this package converts events and responses
+// as that adapter does, except for the edges of edge_test.go. It is a drop-in replacement, and the
+// edges are why the functions do not use the adapter.
 
 // exchange is an event, and what the handler does with its request.
 type exchange struct {
@@ -150,7 +150,7 @@ func requestBody(e events.APIGatewayProxyRequest) []byte {
 	return []byte(e.Body)
 }
 
-// aspect is something that a handler sees of a request, or a gateway of a response.
+// aspect is a part of a request that a handler sees, or a part of a response that a gateway sees.
 type aspect string
 
 const (
@@ -274,7 +274,7 @@ func (x exchange) ours(t *testing.T) (seen *http.Request, resp events.APIGateway
 	return seen, resp
 }
 
-// requireDropIn requires that the two treat x alike but for the edges that x has. It returns the
+// requireDropIn requires that the two treat x alike except for the edges that x has. It returns the
 // number of these edges.
 func requireDropIn(t *testing.T, x exchange) int {
 	t.Helper()

@@ -13,9 +13,9 @@ import (
 // has no stage. BaseURL(r) + r.URL.RequestURI() is a URL that the client can
 // call, as in Link: <…>; rel="next".
 //
-// The scheme is the last one in X-Forwarded-Proto, which the gateway sets, or
-// https. Outside Proxy it is that of the connection. X-Forwarded-Host is ignored,
-// because the gateway passes on the client's own value.
+// The scheme is the last one in X-Forwarded-Proto, which the gateway sets, or https. Outside Proxy
+// it is the connection's scheme. X-Forwarded-Host is ignored, because the gateway passes on the
+// client's own value.
 func BaseURL(r *http.Request) string {
 	scheme, host := "http", r.Host
 	if r.TLS != nil {

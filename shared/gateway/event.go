@@ -29,15 +29,14 @@ var errBodyTooLarge = errors.New("body over API Gateway's 10 MB")
 // Event builds the REST proxy event that API Gateway would send for r on a
 // custom domain, where the path has no stage.
 //
-// It reads the body of r, at most one byte more than 10 MB, and changes nothing
-// else in r. It returns an error when the body cannot be read or is over 10 MB.
+// It reads the body of r, at most one byte more than 10 MB, and does not change r otherwise. It
+// returns an error when the body cannot be read or is over 10 MB.
 //
-// An event is JSON, so text in it is UTF-8: other bytes in a header or in the
-// query become U+FFFD. A gateway that reads bytes as Latin-1 makes a character
-// of each, so different values stay different; a handler must refuse U+FFFD
-// where they matter. The path stays encoded and a
-// body that is not UTF-8 becomes base64, so both arrive byte for byte. A query
-// parameter with a malformed escape is not decoded.
+// An event is JSON, so text in it is UTF-8: other bytes in a header or in the query become U+FFFD.
+// A gateway that reads bytes as Latin-1 turns each into a character, so different values stay
+// different; a handler must refuse U+FFFD where they matter. The path stays encoded and a body that
+// is not UTF-8 becomes base64, so both arrive byte for byte. A query parameter with a malformed
+// escape is not decoded.
 func Event(r *http.Request, requestID string) (events.APIGatewayProxyRequest, error) {
 	body, err := readBody(r)
 	if err != nil {
@@ -156,15 +155,15 @@ func unescapeQuery(s string) string {
 	return validText(s)
 }
 
-// malformedQuery reports whether raw has an escape that can't be decoded, or a ";",
-// which the HTML standard and net/url no longer take for a separator.
+// malformedQuery reports whether raw has an escape that can't be decoded, or a ";", which the HTML
+// standard and net/url no longer treat as a separator.
 func malformedQuery(raw string) bool {
 	_, err := url.QueryUnescape(raw)
 	return err != nil || strings.Contains(raw, ";")
 }
 
-// lastValues returns the last value of each name. Events have this map besides
-// the map with all values.
+// lastValues returns the last value of each name. Events have this map in addition to the map with
+// all values.
 func lastValues(multi map[string][]string) map[string]string {
 	if multi == nil {
 		return nil

@@ -62,8 +62,7 @@ func TestEvent(t *testing.T) {
 	}
 }
 
-// Ensure the parameters of an event are those that a REST API decodes, and that
-// the handler gets every pair.
+// Ensure an event has the parameters that a REST API decodes, and that the handler gets every pair.
 func TestEventQuery(t *testing.T) {
 	t.Parallel()
 	type query = map[string][]string

@@ -95,8 +95,8 @@ func eventOf(ctx context.Context) *events.APIGatewayProxyRequest {
 	return e
 }
 
-// run serves the request. failure is the error to send when the response cannot
-// be sent, else nil. It recovers and logs a panic of h.
+// run serves the request. failure is the error to send when the response cannot be sent, or nil. It
+// recovers and logs a panic of h.
 func run(h http.Handler, rec *recorder, r *http.Request) (failure *fault.Error) {
 	ctx := r.Context()
 	defer func() {

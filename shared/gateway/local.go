@@ -22,11 +22,10 @@ var (
 // Local serves h as Lambda behind API Gateway would: every request becomes an
 // event, passes through Proxy, and the response event is written.
 //
-// A body over 10 MB gets a 413 with the code payload_too_large, and is not read
-// to its end. A query with a malformed escape or a ";" reaches h unchanged, which
-// responds with 400; a deployed gateway responds with 400 to the first itself, and
-// takes the second for "&". newID makes the
-// gateway's ids of the requests.
+// A body over 10 MB gets a 413 with the code payload_too_large, and is not read to its end. A query
+// with a malformed escape or a ";" reaches h unchanged, which responds with 400; a deployed gateway
+// responds with 400 to the first itself, and treats the second as "&". newID generates the
+// gateway's request ids.
 func Local(h http.Handler, newID id.Generator) http.Handler {
 	proxy := Proxy(h)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -65,6 +64,6 @@ func writeEvent(w http.ResponseWriter, resp events.APIGatewayProxyResponse) {
 	}
 	w.WriteHeader(resp.StatusCode)
 	if len(body) > 0 {
-		_, _ = w.Write(body) // an error means that the caller has left
+		_, _ = w.Write(body) // an error means that the caller disconnected
 	}
 }

@@ -61,7 +61,7 @@ func TestLocalRequestLine(t *testing.T) {
 	}
 }
 
-// Ensure the response of Local on the wire is that of an ordinary server.
+// Ensure Local's response on the wire is the same as an ordinary server's.
 func TestLocalResponse(t *testing.T) {
 	t.Parallel()
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -172,7 +172,7 @@ func TestProxyHeaders(t *testing.T) {
 	}
 }
 
-// Ensure a request has the protocol of the event, or HTTP/1.1 when that is none.
+// Ensure a request has the protocol of the event, or HTTP/1.1 when that is not valid.
 func TestProxyProtocol(t *testing.T) {
 	t.Parallel()
 	for sent, want := range map[string]string{"HTTP/1.1": "HTTP/1.1 1 1", "HTTP/1.0": "HTTP/1.0 1 0", "HTTP/2.0": "HTTP/2.0 2 0", "": "HTTP/1.1 1 1", "h2": "HTTP/1.1 1 1"} {

@@ -18,9 +18,9 @@ import (
 // around headers and body.
 const responseBytesMax = 6<<20 - 4<<10
 
-// textBytesMax is the largest body that leaves the function as text, which fits
-// even if every byte becomes six in the JSON of the event. Base64 adds a third to
-// a larger one, whatever is in it.
+// textBytesMax is the largest body that leaves the function as text, which fits even if every byte
+// becomes six in the JSON of the event. Base64 adds a third to a larger one, regardless of its
+// content.
 const textBytesMax = 1_000_000
 
 // errUnsendable is the error for a response that is too large. The request was carried out, and no
@@ -122,9 +122,8 @@ func (rec *recorder) setLength(header http.Header) {
 	}
 }
 
-// cleanHeader returns the headers that API Gateway accepts. When a header has an
-// invalid name, no values, or a line break in a value, the gateway discards the
-// response and answers 502.
+// cleanHeader returns the headers that API Gateway accepts. When a header has an invalid name, no
+// values, or a line break in a value, the gateway discards the response and sends a 502.
 func cleanHeader(header http.Header) http.Header {
 	clean := make(http.Header, len(header))
 	for name, values := range header {

@@ -51,7 +51,7 @@ func (s *Server) areas(r *http.Request) ([]string, error) {
 	return areas, nil
 }
 
-// offer are the tools of one request: those of the areas in its query.
+// offer is the set of tools that one request can use, limited to the areas in its query.
 type offer struct {
 	server *Server
 	areas  []string // nil: all
@@ -61,7 +61,7 @@ func (o offer) has(op *api.Operation) bool {
 	return o.areas == nil || slices.Contains(o.areas, op.Area)
 }
 
-// named returns the operation of a tool, nil when there is no tool of that name.
+// named returns the operation of the tool with a name, or nil when the request does not offer it.
 func (o offer) named(name string) *api.Operation {
 	i := slices.IndexFunc(o.server.operations, func(op api.Operation) bool { return Name(op) == name && o.has(&op) })
 	if i < 0 {

@@ -17,8 +17,8 @@ func (s *service) at(query, body string) httpResponse {
 	return s.do(r)
 }
 
-// Ensure a request with areas lists and calls their tools only, and that a tool of another area is
-// answered as a name that no tool has.
+// Ensure a request with areas lists and calls only their tools, and treats a tool of another area
+// as unknown.
 func TestAreas(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{

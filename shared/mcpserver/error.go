@@ -10,7 +10,7 @@ import (
 )
 
 // explained returns the error response of a call in terms of the tool: its messages name arguments
-// (`scheduledFor: …`) instead of places of an HTTP request (`body.scheduledFor: …`), and "no such
+// (`scheduledFor: …`) instead of fields of an HTTP request (`body.scheduledFor: …`), and "no such
 // record" says which tool lists the ids.
 func (s *Server) explained(response api.Response, call api.Call) api.Response {
 	refused := *response.Err
@@ -26,7 +26,7 @@ func (s *Server) explained(response api.Response, call api.Call) api.Response {
 	return response
 }
 
-// ofArgument returns a message that begins with the name of the argument that its path is of. Other
+// ofArgument replaces the path at the start of a message with the name of its argument. Other
 // messages stay as they are.
 func ofArgument(op *api.Operation, message string) string {
 	place, rest, found := strings.Cut(message, ".")

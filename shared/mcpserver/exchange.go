@@ -21,7 +21,7 @@ import (
 // its own, which gets only the values of the context. That goroutine has ended when the SDK's
 // ServeHTTP returns.
 type exchange struct {
-	ctx      context.Context // of the HTTP request: it is cancelled when the caller leaves, unlike the SDK's
+	ctx      context.Context // of the HTTP request: it is cancelled when the caller disconnects, unlike the SDK's
 	call     api.Call
 	message  message
 	tools    offer

@@ -98,8 +98,8 @@ func checkFrame(t *testing.T, sent, got []byte) {
 	}
 }
 
-// idOf returns the JSON of a message's id, with strings in one normal form. It is empty when there
-// is no id.
+// idOf returns the JSON of a message's id, with strings in one normal form. It is empty for a
+// message without an id.
 func idOf(text []byte) string {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(text, &m) != nil || string(m["id"]) == "null" {

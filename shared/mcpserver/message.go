@@ -33,7 +33,7 @@ const (
 )
 
 // paramsOf returns the type of a request's params, nil for a method that is not served. The SDK has
-// more methods, one of which keeps the connection open.
+// more methods, including one that keeps the connection open.
 func paramsOf(method string) any {
 	switch method {
 	case initialize:
@@ -60,8 +60,8 @@ type message struct {
 	// restored puts sent into the response.
 	sent json.RawMessage
 
-	// arguments are those of a tools/call. The SDK does not see them: its error for deep ones would
-	// be a protocol error.
+	// arguments has the arguments of a tools/call. The SDK does not see them: its error for deeply
+	// nested ones would be a protocol error.
 	arguments json.RawMessage
 }
 

@@ -103,7 +103,7 @@ func TestBadFrames(t *testing.T) {
 	}
 }
 
-// Ensure an id is returned as it was sent, also a whole number that a float64 or an int64 cannot
+// Ensure an id is returned as it was sent, even a whole number that a float64 or an int64 cannot
 // represent.
 func TestIDs(t *testing.T) {
 	t.Parallel()
@@ -273,8 +273,8 @@ func TestDeepArguments(t *testing.T) {
 	}
 }
 
-// Ensure a result that does not fit beside the others of its batch is an error of that message
-// alone. The error of a write says that it was done.
+// Ensure a result that does not fit with the others of its batch is an error of that message alone.
+// The error of a write says that it was done.
 func TestLargeBatch(t *testing.T) {
 	t.Parallel()
 	s := start(t)

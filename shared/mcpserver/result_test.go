@@ -7,9 +7,9 @@ import (
 	"growthworkspace/shared/api"
 )
 
-// Ensure a record that is nested deeper than clients can read has no structured content: as text it
-// can be read, and where the text would be too long it says what to do. Only an older version
-// stored such records.
+// Ensure a record that is nested deeper than clients can read has no structured content: its text
+// can still be read, or says what to do where it would be too long. Only an older version stored
+// such records.
 func TestDeepRecords(t *testing.T) {
 	deep := func(levels, size int) []byte {
 		return []byte(strings.Repeat("[", levels) + `"` + strings.Repeat("x", size) + `"` + strings.Repeat("]", levels))

@@ -39,9 +39,9 @@ const listTTL = 5 * 60 * 1000
 // might exceed Lambda's 6 MB, because every quote in the text becomes four bytes.
 const textBytesMax = 512 << 10
 
-// Tool is a tool in a list. The SDK's type always has a readOnlyHint and an idempotentHint. A list
-// of all tools has no room for what the protocol takes for granted: a title repeats the
-// description, and the other hints of a tool that only reads mean nothing.
+// Tool is a tool in a list. The SDK's type always has a readOnlyHint and an idempotentHint.
+// Redundant fields would make a list of all tools too long: a title repeats the description, and
+// the other hints mean nothing for a tool that only reads.
 type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -97,9 +97,9 @@ func withLists(op api.Operation, operations []api.Operation) []schema.Field {
 
 // listOf returns the tool that lists the ids that an argument takes, empty when there is none. The
 // path of an operation on one record says what its id is called: siteId in …/sites/{siteId} is
-// listed at …/sites. An argument siteId, or siteIds, of any operation is such an id. Where two
-// lists have one name, as the goals of a site and the company's do, it is that of the own area,
-// else one whose other ids are arguments, too.
+// listed at …/sites. An argument siteId, or siteIds, of any operation is such an id. If two lists
+// have one name, such as the goals of a site and the goals of the company, the list in the
+// operation's own area is preferred, then one whose other ids are arguments, too.
 func listOf(argument string, op api.Operation, operations []api.Operation) string {
 	name := strings.TrimSuffix(argument, "s")
 	if !strings.HasSuffix(name, "Id") {
@@ -134,7 +134,7 @@ func identifies(name string, list api.Operation, operations []api.Operation) boo
 	})
 }
 
-// toolList is the result of tools/list: that of the SDK with tools of another type.
+// toolList is the SDK's result of tools/list with tools of another type.
 type toolList struct {
 	*mcp.ListToolsResult
 	Tools []*Tool `json:"tools"`
@@ -215,8 +215,8 @@ func resultOf(response api.Response) *toolResult {
 }
 
 // responseBytesMax is the largest JSON of a response. In base64 it fits into Lambda's 6 MB, with
-// the headers. responseReserve is the part that each message of a batch can have of it, whatever
-// the others need. It has room for an id and an error.
+// the headers. responseReserve is the part of it that is reserved for each message of a batch. It
+// has room for an id and an error.
 const (
 	responseBytesMax = 4_600_000
 	responseReserve  = 8 << 10

@@ -69,8 +69,8 @@ type left struct {
 
 func (l left) HasMore() bool { return l.Count > 0 }
 
-// Ensure a result of which something remains says so in _meta and as text, and one that is whole
-// has no text about it; and that over HTTP the header says the same.
+// Ensure a partial result says so in _meta and as text, a complete one has no text about it, and
+// over HTTP the header says the same.
 func TestPartial(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -98,8 +98,9 @@ func TestPartial(t *testing.T) {
 	}
 }
 
-// Ensure an empty list that its arguments caused says why beside the JSON: in the words of the
-// operation, else by naming the filters. A failure to find out is an error of the call.
+// Ensure a list that is empty because of its arguments says why next to the JSON: in the
+// operation's words if it has any, otherwise by naming the filters. A failure to find the reason
+// fails the call.
 func TestWhyAListIsEmpty(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -129,7 +130,7 @@ func TestWhyAListIsEmpty(t *testing.T) {
 	}
 }
 
-// Ensure a tool's result, also an error, has a resultType from revision 2026-07-28 on, and none
+// Ensure a tool's result, even an error, has a resultType since revision 2026-07-28, and none
 // before.
 func TestResultType(t *testing.T) {
 	t.Parallel()
@@ -178,7 +179,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Ensure an error names arguments and no places of an HTTP request, says which argument was meant,
+// Ensure an error names arguments and not fields of an HTTP request, says which argument was meant,
 // and which tool lists the ids.
 func TestErrorsNameArguments(t *testing.T) {
 	t.Parallel()
@@ -258,7 +259,7 @@ func TestPanicInTheSDK(t *testing.T) {
 	}
 }
 
-// Ensure a call ends when its caller leaves.
+// Ensure a call ends when its caller disconnects.
 func TestCallerGone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -1,6 +1,6 @@
-// Package record stores the records of one kind in the table. It is what the stores of the areas
-// have in common: a kind is declared once (Kind), beside the struct of its records, and Store has
-// its operations, its import and its export.
+// Package record stores the records of one kind in the table. It is the common part of the areas'
+// stores. A kind is declared once (Kind), next to the struct of its records. Store has its
+// operations, its import and its export.
 //
 // An area embeds a Store in a type of its own to replace a method. Rules about the content of a
 // record are not the concern of this package; see schema.Body.
@@ -24,10 +24,10 @@ type Kind[T any] struct {
 	Name       string // in the lines of an import: brand-goal
 	Plural     string // in messages: brand goals
 	Prefix     string // of the ids: bgl
-	Path       string // of the list, after that of the company: context/goals. The first segment is the area
+	Path       string // of the list, below the company's path: context/goals. The first segment is the area
 	Parameter  string // of the path of one record: goalId
 	SortPrefix string // the first part of the sort keys: goal
-	Limit      int    // how many a company may create; 0: any number. An import may bring more
+	Limit      int    // how many a company may create; 0: any number. An import may exceed it
 	Consistent bool   // Page and the count of Insert read with strong consistency, at twice the price
 
 	Order   func(T) string     // the position of a record in Page; nil: its id
@@ -102,8 +102,8 @@ func (s Store[T]) Get(ctx context.Context, companyID, id string) (T, error) {
 	return table.Get[T](ctx, s.table, s.Key(companyID, id))
 }
 
-// Insert stores a new record and returns it with its id, company and times. Returns fault.Conflict
-// when the company has Limit records.
+// Insert stores a new record and returns it with its id, company and times. It returns
+// fault.Conflict when the company has Limit records.
 func (s Store[T]) Insert(ctx context.Context, companyID string, r T) (T, error) {
 	if s.Limit > 0 {
 		if err := table.Room(ctx, s.table, s.Collection(companyID), s.Limit, s.Plural); err != nil {
@@ -135,9 +135,9 @@ func (s Store[T]) Remove(ctx context.Context, companyID, id string, check func(T
 	return err
 }
 
-// Transfer returns the type of record for imports and exports. An import keeps the rules of a
-// create, checks the tag format also of fields that no request sets, and stores a record as it is
-// given, under its id.
+// Transfer returns the type of record for imports and exports. An import applies the rules of a
+// create, also checks the tag format of fields that no request sets, and stores a record unchanged,
+// under its id.
 func (s Store[T]) Transfer() transfer.Type {
 	owner := func(r *T) *string {
 		return reflect.ValueOf(r).Elem().FieldByName("CompanyID").Addr().Interface().(*string)
@@ -154,7 +154,7 @@ type created[T any] struct {
 // Check returns the problems of the rules that concern several fields.
 func (c created[T]) Check() []string { return c.Problems(c.Record) }
 
-// check returns the problems of an imported record that its fields have by themselves.
+// check returns the problems of single fields of an imported record.
 func check[T any](r *T) (problems []string) {
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
 		value, ok := reflect.ValueOf(r).Elem().FieldByIndex(f.Index).Interface().(*string)

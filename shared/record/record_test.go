@@ -139,7 +139,7 @@ func TestPage(t *testing.T) {
 }
 
 // Ensure an export and an import move records as they are, that an import keeps the rules of a
-// create and the formats of fields that no request sets, and that it may bring more than the limit.
+// create and the formats of fields that no request sets, and that it may exceed the limit.
 func TestTransfer(t *testing.T) {
 	t.Parallel()
 	s, ctx := start(t), t.Context()

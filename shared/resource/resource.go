@@ -1,8 +1,7 @@
-// Package resource declares the operations of a kind of record that is created, listed, read,
-// updated and deleted and no more. The tags of the record say what requests may set (schema.Body),
-// and its kind says where the operations are (record.Kind). What an area says is the id of each
-// operation and its description. An operation that differs is declared with api.Define, like any
-// other.
+// Package resource declares the operations of a kind of record that is only created, listed, read,
+// updated and deleted. The tags of the record say what requests may set (schema.Body), and its kind
+// says where the operations are (record.Kind). An area gives each operation its id and description.
+// An operation that differs is declared with api.Define, like any other.
 package resource
 
 import (
@@ -19,16 +18,16 @@ import (
 
 // Store has the records of a kind. A record.Store is one.
 type Store[T any] interface {
-	// Page returns a page of the records behind a position.
+	// Page returns the page of records after a position.
 	Page(ctx context.Context, companyID, after string, limit int) (table.Page[T], error)
 	// Get returns a record, or fault.ErrNotFound.
 	Get(ctx context.Context, companyID, id string) (T, error)
 	// Insert stores a new record and returns it with its id, company and times.
 	Insert(ctx context.Context, companyID string, r T) (T, error)
-	// Modify changes a record by compare-and-set. Returns fault.ErrNotFound if there is none.
+	// Modify changes a record by compare-and-set. It returns fault.ErrNotFound if there is none.
 	Modify(ctx context.Context, companyID, id string, change func(*T) error) (T, error)
-	// Remove deletes a record unless check returns an error. Returns fault.ErrNotFound if there is
-	// none.
+	// Remove deletes a record unless check returns an error. It returns fault.ErrNotFound if there
+	// is none.
 	Remove(ctx context.Context, companyID, id string, check func(T) error) error
 }
 
@@ -45,8 +44,8 @@ func Of[T any](kind record.Kind[T], s Store[T]) Operations[T] {
 }
 
 // Under returns the operations of a kind whose records belong to another record, its parent. of
-// returns the records of a parent. The store must check that the parent exists and that a record is
-// of this parent: both are fault.ErrNotFound.
+// returns the records of a parent. The store must return fault.ErrNotFound if the parent does not
+// exist or a record does not belong to it.
 func Under[T any](kind record.Kind[T], of func(parentID string) Store[T]) Operations[T] {
 	return Operations[T]{kind, of}
 }

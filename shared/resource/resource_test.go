@@ -53,8 +53,8 @@ var desks = record.Kind[desk]{
 	Name: "desk", Plural: "desks", Prefix: "dsk", Path: "context/rooms/{roomId}/desks", Parameter: "deskId", SortPrefix: "desk",
 }
 
-// deskStore stores the desks of a room. Their ids begin in the table with that of the room, so no
-// other room has them.
+// deskStore stores the desks of a room. Their sort keys contain the room's id, so no other room has
+// them.
 type deskStore struct {
 	roomID string
 	rooms  record.Store[room]
@@ -221,8 +221,8 @@ func TestParent(t *testing.T) {
 	})
 }
 
-// Ensure a kind whose area has no scopes, and an id that is no verb and noun, fail when the program
-// starts.
+// Ensure a kind whose area has no scopes, and an id that is not a verb and a noun, fail when the
+// program starts.
 func TestInvalidKinds(t *testing.T) {
 	t.Parallel()
 	unknown := rooms

@@ -13,8 +13,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Binder fills one input from the arguments of a call and collects all problems. Bind returns that
-// of an HTTP request, BindFlat that of a tool.
+// Binder fills one input from the arguments of a call and collects all problems. Bind returns one
+// for an HTTP request, BindFlat one for a tool.
 type Binder struct {
 	Input    reflect.Value // the struct; invalid when there are Problems, or Missing or TooLarge is true
 	Problems []string      // each begins with the path of a field

@@ -21,7 +21,7 @@ import (
 // the field, and first when the field comes before the others in descriptions. Fields with neither
 // tag are set by the service alone.
 //
-// A tag that does not exist panics, so that no field becomes read-only by a misspelled one.
+// An unknown tag panics, so that a misspelled one does not make a field read-only.
 type Body[T any] struct {
 	Record T // what was sent; in a create also the defaults
 
@@ -29,8 +29,8 @@ type Body[T any] struct {
 }
 
 // Ruled is a record with rules that concern several fields. Problems returns a message for each
-// problem, which begins with the path of a property in the request (`body.endsAt: …`). It is called
-// for a create with what the request has, valid or not, so it must not repeat the problems of
+// problem, which begins with the path of a property in the request (`body.endsAt: …`). For a create
+// it is called with the fields of the request, valid or not, so it must not repeat the problems of
 // single fields. For an update it is called with the changed record. sent reports whether the
 // request has a property: a stored record may break a rule, because of an earlier import, and then
 // its other properties can still be changed.
@@ -51,7 +51,7 @@ func (b *Body[T]) Sent(property string) bool {
 // Empty reports whether the request has no property of the record.
 func (b *Body[T]) Empty() bool { return len(b.sent) == 0 }
 
-// Apply assigns to a record what was sent.
+// Apply assigns the sent fields to a record.
 func (b *Body[T]) Apply(to *T) {
 	from, target := reflect.ValueOf(&b.Record).Elem(), reflect.ValueOf(to).Elem()
 	for _, f := range b.sent {
@@ -82,10 +82,10 @@ func recordOf(t reflect.Type) (record reflect.Type, ok bool) {
 		return nil, false
 	}
 	body, record := b.types()
-	return record, body == t // else t embeds a Body
+	return record, body == t // otherwise t embeds a Body
 }
 
-// received tells the Body of an input that a property was sent.
+// received records in the Body of an input that a property was sent.
 func (b *Binder) received(f *Field) {
 	body := b.Input.FieldByIndex(f.index[:len(f.index)-len(f.record)-1])
 	body.Addr().Interface().(interface{ receive(*Field) }).receive(f)
@@ -152,7 +152,7 @@ func eachField(t reflect.Type, at []int, visit func(reflect.StructField)) {
 	}
 }
 
-// CreateFields returns the fields of a record that a create sets, as those of a Body.
+// CreateFields returns the fields of a record that a create sets, as in a Body.
 func CreateFields(record reflect.Type) []Field { return bodyFields(record, ofCreate, nil) }
 
 // setting is what the tags set and default of a field say.
@@ -165,8 +165,7 @@ type setting struct {
 
 func (s setting) settable() bool { return s.how != "" || s.defaulted }
 
-// settingOf returns the setting of a field. It panics on one that says too much, or what does not
-// exist.
+// settingOf returns the setting of a field. It panics on unknown or conflicting options.
 func settingOf(record reflect.Type, s reflect.StructField) (out setting) {
 	refuse := func(why string) { panic(fmt.Sprintf("schema: %s.%s: %s", record, s.Name, why)) }
 	out.defaulted = s.Tag.Get("default") != ""

@@ -112,8 +112,8 @@ func bindRecord[In any](t *testing.T, post bool, text string) (in In, problems [
 	return b.Input.Interface().(In), b.Problems
 }
 
-// Ensure an update assigns exactly what was sent: null clears, and what is left out keeps its
-// value.
+// Ensure an update assigns exactly the sent properties: null clears one, and one that is left out
+// keeps its value.
 func TestBodyApply(t *testing.T) {
 	t.Parallel()
 	in, problems := bindRecord[updateLamp](t, false, `{"lampId":"lmp_1","name":"B","note":null,"shades":["red"],"slug":"b"}`)
@@ -152,8 +152,8 @@ func TestBodyCreate(t *testing.T) {
 	}
 }
 
-// Ensure values that the tags do not allow are problems, those of fields that only the service or
-// the other operation sets included.
+// Ensure values that the tags do not allow are problems, including values of fields that only the
+// service or the other operation sets.
 func TestBodyRefuses(t *testing.T) {
 	t.Parallel()
 	_, create := bindRecord[createLamp](t, true, `{"shades":["mauve"],"slug":"A b","checked":true,"seenAt":"2026-01-01T00:00:00Z","colour":"blue"}`)
@@ -178,8 +178,8 @@ func TestBodyRefuses(t *testing.T) {
 	}
 }
 
-// Ensure the rules of a record see which properties a request has, so that a stored record which
-// breaks one can be changed otherwise.
+// Ensure the rules of a record see which properties a request has, so that a stored record that
+// breaks one can still be changed in other ways.
 func TestBodyRules(t *testing.T) {
 	t.Parallel()
 	stored := lamp{From: new(5.0), Until: new(1.0)}

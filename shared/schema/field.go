@@ -233,8 +233,7 @@ func (f *Field) describe(s reflect.StructField) {
 // idCharsMax bounds a reference in a request. No id is as long.
 const idCharsMax = 50
 
-// refer describes a reference to another record: its length is that of an id. The record need not
-// exist.
+// refer limits a reference to another record to the length of an id. The record need not exist.
 func (f *Field) refer(s reflect.StructField) {
 	f.Ref = s.Tag.Get("ref")
 	switch {

@@ -51,9 +51,9 @@ func ParseObject(text []byte, root string) (Object, []string) {
 }
 
 // ParseLarge is ParseObject for an object in which some properties may have megabytes. A tree of
-// them would have twenty times as much, so uncut names those that are not read into the tree: each
-// is a json.RawMessage without insignificant space, nil for null. A text with more than most bytes
-// besides these values is too large, and the rest of it is not read.
+// them would take twenty times as much memory, so uncut names the properties that are not read into
+// the tree: each is a json.RawMessage without insignificant space, nil for null. A text with more
+// than most bytes outside these values is too large, and the rest of it is not read.
 func ParseLarge(text []byte, root string, uncut []string, most int) (o Object, problems []string, tooLarge bool) {
 	if TooDeep(text) {
 		return nil, []string{fmt.Sprintf("%s: is nested more than %d levels deep", root, LevelsMax)}, false
@@ -124,8 +124,7 @@ func syntaxProblem(text []byte, err error) string {
 	return "is not valid JSON: " + strings.TrimPrefix(err.Error(), "jsontext: ")
 }
 
-// hasNUL is the problem of a text with the character NUL. It ends a text in many programs that read
-// one.
+// hasNUL is the problem of a text with the character NUL, which ends a text in many programs.
 const hasNUL = "must not have the character U+0000"
 
 // smallObject is the largest number of members that is searched without a set of names.
@@ -246,8 +245,8 @@ func (p *parser) member(uncut bool) (any, error) {
 	return p.value()
 }
 
-// raw reads a value as its text. It checks the value like the rest: no name twice in an object, no
-// character NUL. The first problem of each kind is reported.
+// raw reads a value as its text. It checks the value like the rest: no repeated name in an object,
+// no character NUL. The first problem of each kind is reported.
 func (p *parser) raw() (json.RawMessage, error) {
 	text, err := p.decoder.ReadValue()
 	if err != nil {

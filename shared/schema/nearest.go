@@ -4,7 +4,7 @@ import "strings"
 
 // Nearest returns the name that the caller most likely meant, "" when none is near. Letter case,
 // hyphens and underscores do not count. Otherwise at most a third of the letters may differ, or
-// sent is the beginning or the end of the name. Of equally near names the first is returned.
+// sent is the beginning or the end of the name. It returns the first of equally near names.
 func Nearest(sent string, names []string) string {
 	sent = folded(sent)
 	best, most := "", len(sent)/3
@@ -59,8 +59,8 @@ func distance(a, b string) int {
 	return rows[len(a)][len(b)]
 }
 
-// suggestionsMax bounds for how many unknown names of a request a nearest name is looked for,
-// because a request may have thousands.
+// suggestionsMax is how many unknown names of a request get a suggestion at most, because a request
+// may have thousands.
 const suggestionsMax = 20
 
 // meant returns the end of a message about an unknown name.

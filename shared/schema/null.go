@@ -9,9 +9,9 @@ import (
 // Null is what null means where a value is expected.
 type Null int
 
-// The meanings of null. NullAbsent is that of every optional property of a POST, and of the
-// optional arguments of a tool that an HTTP request has in its query or headers. NullClears is that
-// of a Clearable property.
+// The meanings of null. NullAbsent applies to every optional property of a POST, and to the
+// optional arguments of a tool that an HTTP request has in its query or headers. NullClears applies
+// to a Clearable property.
 const (
 	NullRefused Null = iota // a problem
 	NullAbsent              // the same as leaving it out
@@ -94,8 +94,7 @@ func (f *Field) describedAs(doc, day, clears string) string {
 }
 
 // AcceptNull makes null the same as leaving out for every optional property, except those with the
-// tag null:"never". It is for operations that create: there is no stored value that null could
-// clear.
+// tag null:"never". It is for operations that create: they have no stored value for null to clear.
 func AcceptNull(fields []Field) {
 	for i := range fields {
 		f := &fields[i]

@@ -81,8 +81,8 @@ func TestAnyJSONClears(t *testing.T) {
 	}
 }
 
-// Ensure only the values that are cut out may be large: more than the limit beside them is refused,
-// and no tree of it is made.
+// Ensure only the values that are cut out may be large: a text with a larger rest is refused before
+// it is parsed into a tree.
 func TestLargeRest(t *testing.T) {
 	const most = 1000
 	names := func(n int) string {

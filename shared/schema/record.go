@@ -12,8 +12,8 @@ import (
 
 // DecodeRecord fills a record from a JSON object, as strictly as a request's body. Problems are
 // unknown and repeated properties, wrong types, values outside a closed list, invalid timestamps
-// where the field has format:"date-time", and what breaks the rules. A record may be partial: only
-// fields that cannot be null are required. Timestamps are normalised. It is for imports, whose
+// where the field has format:"date-time", and violations of the rules. A record may be partial:
+// only fields that cannot be null are required. Timestamps are normalised. It is for imports, whose
 // records have more fields than requests do.
 func DecodeRecord(text []byte, record any, rules ...Rules) (problems []string) {
 	o, problems := ParseObject(text, "record")
@@ -58,16 +58,16 @@ func DecodeRecord(text []byte, record any, rules ...Rules) (problems []string) {
 	return problems
 }
 
-// Rules are those of the body of a request that the records of an import keep, too: what the tags
-// of an input's fields say, and its method Check, which a Checker of package api has.
+// Rules are the rules of a request's body that also apply to the records of an import: the tags of
+// an input's fields, and its method Check if it is a Checker of package api.
 type Rules struct {
 	input  reflect.Type
 	fields map[string]*Field
 }
 
 // NewRules returns the rules of an input for records of a type, without those of some properties. A
-// closed list of the record is not narrowed by that of the input, because callers cannot set every
-// status. Required properties of the input are optional in a record, and any JSON is not checked.
+// closed list of the record keeps all its values, because callers cannot set every status. Required
+// properties of the input are optional in a record, and any JSON is not checked.
 func NewRules(record, input reflect.Type, except ...string) Rules {
 	own := map[string]reflect.StructField{}
 	for _, f := range reflect.VisibleFields(record) {

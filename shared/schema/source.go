@@ -56,7 +56,7 @@ func Bind(t reflect.Type, fields []Field, s Source) *Binder {
 			}
 			b.text(f, text, len(values) > 0 && problem == "")
 		case InBody:
-			if body != nil { // else the problem is that of the body as a whole
+			if body != nil { // otherwise the body as a whole has a problem
 				b.json(f, body)
 			}
 		}

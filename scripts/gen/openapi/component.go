@@ -36,8 +36,8 @@ const (
 
 var quotaHeaders = []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "RateLimit-Policy"}
 
-// record adds a record, and the records and closed lists in its fields, to the components. Returns
-// its name there.
+// record adds a record, and the records and closed lists in its fields, to the components. It
+// returns the name there.
 func (b *builder) record(t reflect.Type) string {
 	b.add(t.Name(), t)
 	return t.Name()
@@ -78,8 +78,8 @@ func (b *builder) refer(t reflect.Type) *jsonschema.Schema {
 	return component(name)
 }
 
-// body adds the body of an operation, and the types in it, to the components. Returns nil when the
-// operation has no body.
+// body adds the body of an operation, and the types in it, to the components. It returns nil when
+// the operation has no body.
 func (b *builder) body(op api.Operation) *jsonschema.Schema {
 	s := jsonschema.Body(op.Input, func(t reflect.Type) *jsonschema.Schema {
 		for _, f := range op.Input {
@@ -103,8 +103,8 @@ func (b *builder) input(name string, t reflect.Type, s *jsonschema.Schema) *json
 	return component(name)
 }
 
-// ListName returns the name of a closed list of values, here and in the Go client: that of its
-// type, after its area's, because several areas have a Status.
+// ListName returns the name of a closed list of values, here and in the Go client: the area's name
+// followed by the type's, because several areas have a Status.
 func ListName(t reflect.Type) string {
 	if area, ok := strings.CutPrefix(t.PkgPath(), "growthworkspace/functions/"); ok {
 		return pascal(area) + t.Name()

@@ -23,9 +23,9 @@ func (b *builder) responseExample(op api.Operation) json.RawMessage {
 	return b.marshal(ordered[[]json.RawMessage]{{"items", []json.RawMessage{b.recordExample(op.Output.Field(0).Type.Elem())}}})
 }
 
-// parameterExample returns an example of a parameter, empty for none. An id is that of the example
-// of the record which is read at the path up to it. A required query parameter is a day, or has the
-// value of the property of that name in the list at the path.
+// parameterExample returns an example of a parameter, or an empty string. An id comes from the
+// example of the record at the path that ends with the id. A required query parameter is a day, or
+// the value of the property with its name in the list at the path.
 func (b *builder) parameterExample(op api.Operation, f schema.Field) string {
 	if f.In == schema.InQuery && f.Required && f.Format == "day" {
 		return "2026-08-11"
@@ -47,7 +47,7 @@ func (b *builder) parameterExample(op api.Operation, f schema.Field) string {
 	return ""
 }
 
-// property returns a text of the example of a record, empty when it is none.
+// property returns a property of a record's example, or an empty string when it is not a text.
 func (b *builder) property(t reflect.Type, name string) (text string) {
 	values := b.object(b.recordExample(t), "", nil)
 	if err := json.Unmarshal(values[name], &text); err != nil {
@@ -56,8 +56,8 @@ func (b *builder) property(t reflect.Type, name string) (text string) {
 	return text
 }
 
-// recordExample returns the example of the source, in the order of the fields, with null for
-// missing properties. Without an example in the source, the values are made up.
+// recordExample returns the source's example, in the order of the fields, with null for missing
+// properties. Without an example in the source, the values are made up.
 func (b *builder) recordExample(t reflect.Type) json.RawMessage {
 	s := jsonschema.Record(t, nil)
 	given := b.object(b.source.Records[t.Name()].Example, "records."+t.Name(), s)
@@ -76,8 +76,8 @@ func (b *builder) recordExample(t reflect.Type) json.RawMessage {
 	return b.marshal(out)
 }
 
-// bodyExample returns the example of the source. Without one, it takes the body's properties from
-// the example of the record in the response.
+// bodyExample returns the source's example. Without one, it takes the body's properties from the
+// example of the record in the response.
 func (b *builder) bodyExample(op api.Operation) json.RawMessage {
 	body := jsonschema.Body(op.Input, nil)
 	path := "bodies." + op.ID

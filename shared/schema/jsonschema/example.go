@@ -3,7 +3,8 @@ package jsonschema
 import "growthworkspace/shared/schema"
 
 // Example returns a value that a schema accepts, the same one each time. It uses the first value of
-// a closed list, and of types the first, so that it is null only where nothing else is.
+// a closed list and the first of several types, so that it is null only where no other value is
+// valid.
 func Example(s *Schema) any {
 	kind := s.Type
 	if kind == "" && len(s.Types) > 0 {

@@ -25,9 +25,9 @@ const companyID = "companyId"
 
 // Arguments returns the schema of a tool's arguments: one object with everything that an HTTP
 // request has in its path, query, headers and body. company adds the optional id of the company. A
-// model reads the schemas of all tools at once, so they say less than those of the document (see
-// briefly). They do not say that there are no other arguments, either: the error for one names the
-// argument that was meant, which a client's check of the schema could not.
+// model reads the schemas of all tools at once, so they say less than the document's schemas (see
+// briefly). They do not forbid other arguments, either: the error for one names the argument that
+// was meant, which a client's check of the schema could not.
 func Arguments(fields []schema.Field, company bool) *Schema {
 	var all []property
 	if company {
@@ -59,8 +59,8 @@ const longText = 100
 // briefly removes from the schema of an argument what no caller acts on: that a text is not empty
 // and a page has a record, the bounds of long texts and of lists of texts, the bounds of whole
 // numbers that only JSON has, and regular expressions, because the descriptions name the forms. The
-// pipeline checks them all. Nor does it say that null is the same as leaving an argument out:
-// several clients cannot read a schema with two types.
+// pipeline checks them all. The schema does not say that null means left out, either: several
+// clients cannot read a schema with two types.
 func briefly(s *Schema, f schema.Field) {
 	s.MinLength, s.Pattern = nil, ""
 	if s.Format == "uri" {
@@ -97,9 +97,9 @@ func Body(fields []schema.Field, refer Refer) *Schema {
 	return object(properties(body, refer))
 }
 
-// Parameter returns the schema of one argument in an HTTP request. Only in the body can it be null.
-// The description of a closed list that can be null says its default: the Go client that OpenAPI
-// Generator makes of the keyword does not compile.
+// Parameter returns the schema of one argument in an HTTP request. It can be null only in the body.
+// If a closed list can be null, its description says the default: with the keyword, the Go client
+// of OpenAPI Generator does not compile.
 func Parameter(f schema.Field, refer Refer) *Schema {
 	s := described(f, refer)
 	if f.In == schema.InBody && f.Null != schema.NullRefused {
@@ -182,7 +182,7 @@ func object(all []property) *Schema {
 	return s
 }
 
-// open is object without the rule that there are no other properties.
+// open is object, but allows other properties.
 func open(all []property) *Schema {
 	s := &Schema{Type: "object", Properties: make(map[string]*Schema, len(all))}
 	for _, p := range all {

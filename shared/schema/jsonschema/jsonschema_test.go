@@ -164,8 +164,8 @@ func TestBody(t *testing.T) {
 	compare(t, jsonschema.Arguments(none.Input, none.Company()), `{"type":"object","properties":{}}`)
 }
 
-// Ensure named types are references, with null and a description beside them, and the same types in
-// full without names.
+// Ensure named types are references, with null and a description next to them, and the same types
+// in full without names.
 func TestRefer(t *testing.T) {
 	t.Parallel()
 	type in struct {
@@ -319,8 +319,8 @@ func TestMaps(t *testing.T) {
 "additionalProperties":false}`)
 }
 
-// Ensure an example is valid by its schema, the first of a closed list, and null only where nothing
-// else is.
+// Ensure an example is valid by its schema, the first of a closed list, and null only where no
+// other value is valid.
 func TestExample(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

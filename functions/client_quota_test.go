@@ -99,8 +99,8 @@ func (m *metered) create(t *testing.T, clients, goroutines, items int, options .
 }
 
 // Ensure no call of a program that creates with many goroutines, or of two programs with one key,
-// fails with the default options: the calls of a client go on together as the quota refills, almost
-// as fast as it allows and with few refused requests.
+// fails with the default options: a client's calls proceed together as the quota refills, almost as
+// fast as it allows and with few refused requests.
 func TestClientKeepsPaceWithTheQuota(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ clients, goroutines, items int }{{1, 20, 160}, {1, 100, 400}, {2, 20, 160}, {4, 10, 80}} {

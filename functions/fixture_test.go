@@ -87,8 +87,8 @@ func loadKind(t testing.TB, s *apitest.Service, kinds []transfer.Type, name stri
 	t.Fatalf("no type %s", name)
 }
 
-// tables has the hand-typed tables of the operations, and arguments those of a request of each
-// operation that succeeds on the fixture.
+// tables has the hand-typed tables of the operations, and arguments has, for each operation, the
+// arguments of a request that succeeds on the fixture.
 var (
 	tables    oracle.Table
 	arguments = map[string]map[string]any{}

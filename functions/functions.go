@@ -52,7 +52,8 @@ func Operations(t *table.Client) []api.Operation {
 }
 
 // Transfers returns the record types of all areas. A type comes after the types that its records
-// refer to. Without a client they cannot be written, and there is no clock to check their times by.
+// refer to. Without a client they cannot be written, and their times are not checked against a
+// clock.
 func Transfers(t *table.Client) []transfer.Type {
 	var out []transfer.Type
 	for _, a := range All() {

@@ -91,8 +91,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// different returns an argument of an operation with another value than the fixture's: that of the
-// tables, or else a text of the body.
+// different returns an argument of an operation with a value that differs from the fixture's. It is
+// the one in the tables, or, if they have none, a text in the body.
 func different(t *testing.T, op api.Operation) map[string]any {
 	t.Helper()
 	o := expected(t, op)
@@ -140,8 +140,8 @@ func TestTwins(t *testing.T) {
 	}
 }
 
-// Ensure that of concurrent requests with one Idempotency-Key and different arguments those of one
-// kind run, once, and the others are 400.
+// Ensure concurrent requests with one Idempotency-Key and two sets of arguments run with one of the
+// sets, once, and the others are 400.
 func TestRivals(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

@@ -172,8 +172,8 @@ func TestImportKeepsTheRulesOfBodies(t *testing.T) {
 	}
 }
 
-// equalProblem reports whether a problem of a record is that of a body. A closed list may have more
-// words in a record.
+// equalProblem reports whether a record and a body have the same problem. A closed list may have
+// more words in a record.
 func equalProblem(f schema.Field, refused, problem string) bool {
 	if f.Enum != nil {
 		refused, _, _ = strings.Cut(refused, " must be one of ")
@@ -316,8 +316,8 @@ func TestImportKeepsTheRulesOfSeveralProperties(t *testing.T) {
 	}
 }
 
-// checkExport reports records of a company that an import refuses. Whatever the API accepts can be
-// exported and imported again.
+// checkExport reports records of a company that an import refuses. Everything that the API accepts
+// can be exported and imported again.
 func checkExport(t *testing.T, s *apitest.Service) {
 	t.Helper()
 	for _, kind := range functions.Transfers(s.Table) {

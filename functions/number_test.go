@@ -53,8 +53,8 @@ func eachNumber(s *apitest.Service, number string, visit func(op api.Operation, 
 // negativeZero matches the number in a JSON text.
 var negativeZero = regexp.MustCompile(`[:,\[]-0[.0]*[,}\]]`)
 
-// Ensure -0 is stored as 0 wherever a number may be: the ETag of the response is that of the next
-// read, so If-Match matches.
+// Ensure -0 is stored as 0 wherever a number may be: the response and the next read have the same
+// ETag, so If-Match matches.
 func TestNegativeZero(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -19,8 +19,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// These tests run with the clock of package synctest, so no pause between two attempts takes time,
-// and the time that a request takes is that of its pauses alone.
+// These tests run with the clock of package synctest, so no pause between two attempts takes real
+// time, and a request takes only as long as its pauses.
 
 // throttle is a transport from a bubble of package synctest to the engine. It refuses calls as
 // DynamoDB does when it has too much to do.

@@ -224,8 +224,8 @@ func goLive(t *testing.T, s *apitest.Service, key string) {
 	}
 }
 
-// checkRefused checks the response to a request of which this call was refused; none if it is
-// empty.
+// checkRefused checks the response to a request after this call was refused. An empty call means
+// none was refused.
 func checkRefused(t *testing.T, operation, call string, got apitest.Response) {
 	t.Helper()
 	swallows := slices.ContainsFunc(unharmed, func(u [3]string) bool { return u[0] == operation && call != "" && strings.Contains(call, u[1]) })

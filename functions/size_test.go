@@ -161,7 +161,7 @@ func TestLargeListsAreComplete(t *testing.T) {
 }
 
 // Ensure every list of large records can be read completely, at every limit, over HTTP and as a
-// tool: pages end at table.PageBytes, and the next one goes on there.
+// tool: pages end at table.PageBytes, and the next one continues there.
 func TestLargeLists(t *testing.T) {
 	t.Parallel()
 	for _, op := range functions.Operations(nil) {

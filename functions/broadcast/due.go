@@ -199,7 +199,7 @@ func postsIn(companyID string, status PostStatus) (out []string) {
 	return out
 }
 
-// StuckPosts returns the company's claimed posts whose dispatcher has probably died. See
+// StuckPosts returns the company's claimed posts whose dispatcher has probably crashed. See
 // claim.Kind.Stuck.
 func (s Store) StuckPosts(ctx context.Context, companyID, claimedBefore string) ([]Dispatch, error) {
 	return dispatches.Stuck(ctx, s.table, companyID, claimedBefore)

@@ -13,8 +13,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// expected returns the ids that a list must contain: those of the records that match the filters,
-// latest time first, null last, then by id.
+// expected returns the ids that a list must contain: the records that match the filters, latest
+// time first, null last, then by id.
 func expected(records []record, time func(record) any, filters map[string]string) []string {
 	var kept []record
 	for _, r := range records {
@@ -278,7 +278,7 @@ func TestDuePostsByKeys(t *testing.T) {
 	}
 }
 
-// between returns the posts from one day to another, both inclusive; "" is no bound.
+// between returns the posts from one day to another, both inclusive; "" means unbounded.
 func between(posts []record, from, to string) []record {
 	return slices.DeleteFunc(slices.Clone(posts), func(p record) bool {
 		at, _ := postTime(p).(string)

@@ -81,8 +81,8 @@ func TestNarrowRanges(t *testing.T) {
 	}
 }
 
-// Ensure an emoji of up to ten code points weighs 2, and what its characters weigh beyond, as a
-// cluster may go on without end.
+// Ensure an emoji of up to ten code points weighs 2, and a longer one as much as its characters,
+// because a cluster has no maximum length.
 func TestLongEmoji(t *testing.T) {
 	t.Parallel()
 	for cluster, want := range map[string]int{

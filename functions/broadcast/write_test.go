@@ -97,8 +97,8 @@ func TestWriteRaces(t *testing.T) {
 	}
 }
 
-// Ensure a create, an update or a delete whose process dies at any call to the table leaves the old
-// state or the new one in every list, and that the same call again gives the new one, once.
+// Ensure a create, an update or a delete whose process crashes at any call to the table leaves the
+// old or the new state in every list, and that repeating the call yields the new state, once.
 func TestWritesThroughDeaths(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

@@ -86,7 +86,7 @@ func (s Store) ApprovedReplies(ctx context.Context, companyID, after string, lim
 }
 
 // StuckReplies returns the feedback whose reply was claimed at claimedBefore or earlier and not
-// reported since, oldest claim first. Its worker has probably died. See claim.Kind.Stuck.
+// reported since, oldest claim first. Its worker has probably crashed. See claim.Kind.Stuck.
 func (s Store) StuckReplies(ctx context.Context, companyID, claimedBefore string) ([]Posting, error) {
 	return replies.Stuck(ctx, s.table, companyID, claimedBefore)
 }

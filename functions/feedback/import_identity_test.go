@@ -12,8 +12,8 @@ import (
 )
 
 // Ensure an import of a review that is stored under another id replaces the stored record and keeps
-// its id, whichever of the two ids is derived. So an old export can be restored beside a running
-// feed, and no review is there twice.
+// its id, whichever of the two ids is derived. So an old export can be restored while a feed is
+// running, without duplicates.
 func TestImportReplacesTheReviewItself(t *testing.T) {
 	t.Parallel()
 	s := start(t)

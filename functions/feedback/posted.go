@@ -22,8 +22,8 @@ import (
 // Days is a range of days, inclusive, UTC, each as timestamp.ParseDay accepts it. Empty: no bound.
 type Days struct{ From, To string }
 
-// postedKinds are the partitions of the index: records whose reply waits for somebody, and the
-// others. So the review queue of a long range does not read what was answered.
+// postedKinds are the partitions of the index: records whose reply waits for somebody, and all
+// others. So the review queue of a long range does not read settled feedback.
 var postedKinds = map[bool]string{true: "waiting", false: "settled"}
 
 // waits reports whether a reply with this status waits for somebody.
@@ -70,8 +70,8 @@ func (d Days) has(f Feedback) bool {
 	return at != "" && least <= at && at <= greatest
 }
 
-// postedQuery returns the query of a filter with days. Source and sentiment are no keys of the
-// index.
+// postedQuery returns the query of a filter with days. The index is not keyed by source or
+// sentiment.
 func postedQuery(companyID string, f Filter) table.Query {
 	q := table.Query{Index: table.GSI5, Filter: table.Filter{}}
 	q.From, q.Until = f.Posted.bounds()
@@ -177,12 +177,11 @@ const (
 )
 
 // FillPosted puts a company's records into the index by posted day, and marks the index as
-// complete, also for a company without records. It goes on where an earlier call ended, and does
-// nothing for a company whose index is complete unless again is true: then it checks every record
-// once more, and the list does without the index meanwhile. It calls report after every step, with
-// the number of records that are checked, those of earlier calls included. filled is how many
-// records this call put into the index. All functions must be of a version that writes the keys of
-// the index.
+// complete, also for a company without records. It continues where an earlier call ended. If the
+// index is already complete, it does nothing unless again is true: then it checks every record once
+// more, and lists do without the index until it is done. It calls report after every step, with the
+// number of records checked, including earlier calls. filled is how many records this call put into
+// the index. All functions must run a version that writes the keys of the index.
 func (s Store) FillPosted(ctx context.Context, companyID string, again bool, report func(checked int64)) (filled int64, err error) {
 	mark, err := s.postedMark(ctx, companyID)
 	if err != nil || mark.CompleteAt != nil && !again {

@@ -33,7 +33,8 @@ func (ReplyStatus) Values() []string {
 	return []string{"none", "draft", "needs_review", "approved", "posting", "posted", "failed", "skipped"}
 }
 
-// SettableReplyStatus is a status that an API caller can set: any except those of the posting step.
+// SettableReplyStatus is a status that an API caller can set: any except the ones that the posting
+// step sets.
 type SettableReplyStatus string
 
 // Values implements schema.Enum.
@@ -71,7 +72,8 @@ func (in *updateFeedbackReplyInput) reply(f *Feedback) error {
 		return fault.New(fault.Conflict, "the reply is %s and cannot be changed", status)
 	}
 	text := in.Record.ReplyBody
-	// The approval was for the old text. Of a reply without one, the first text was never approved.
+	// The approval was for the old text. If there was no text, the first one has never been
+	// approved.
 	reworded := in.Sent("replyBody") && (text == nil || f.ReplyBody == nil || *f.ReplyBody != *text)
 	if reworded && status == ReplyStatusApproved {
 		f.ReplyStatus = new(ReplyStatusDraft)

@@ -88,8 +88,8 @@ func values() (out []feedback.ReplyStatus) {
 	return out
 }
 
-// Ensure a reply that is approved without a text is in no posting queue, whatever took its text,
-// and its first text takes it to draft.
+// Ensure a reply that is approved without a text is never queued for posting, however it lost its
+// text, and that adding a text returns it to draft.
 func TestApprovedWithoutText(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"null", `""`} {

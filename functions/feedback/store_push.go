@@ -134,7 +134,7 @@ func (s Store) FindAll(ctx context.Context, companyID string, identities []ident
 }
 
 // matching returns a stored record if it has the identity. An import can give an id another
-// identity, so the derived id and a reference may lead to a record that is something else by now.
+// identity, so the derived id and a reference may lead to a record with a different one.
 func matching(item table.Item, i identity) (found, error) {
 	if item == nil {
 		return found{}, nil
@@ -161,8 +161,8 @@ func (s Store) itemsByKey(ctx context.Context, keys []table.Key) (map[table.Key]
 // pushWidth bounds the concurrent writes of a push.
 const pushWidth = 16
 
-// pushTriesMax bounds how often the write of one record starts again because the record was created
-// or deleted meanwhile.
+// pushTriesMax bounds how often the write of one record starts again because another caller created
+// or deleted the record.
 const pushTriesMax = 16
 
 // Push makes changes, each with the stored record that FindAll returned for it. Each is one
@@ -214,8 +214,8 @@ func (s Store) pushOne(ctx context.Context, companyID string, c change, stored f
 	return asBefore, table.ErrContended
 }
 
-// tryPush returns table.ErrExists when the record was created meanwhile, and fault.ErrNotFound when
-// it was deleted.
+// tryPush returns table.ErrExists when another caller has created the record, and fault.ErrNotFound
+// when another caller has deleted it.
 func (s Store) tryPush(ctx context.Context, companyID string, c change, stored found) (outcome, error) {
 	now := s.table.Now()
 	if stored.item == nil {
@@ -277,7 +277,8 @@ func (s Store) createElsewhere(ctx context.Context, i identity, f Feedback, astr
 
 // Remove deletes one record, and the reference that leads to it in the same transaction, so a later
 // push or import of its identity creates a new one. check may reject the deletion with an error,
-// under the same condition as in table.Modify. Returns fault.ErrNotFound when there is no record.
+// under the same condition as in table.Modify. Returns fault.ErrNotFound when the record does not
+// exist.
 func (s Store) Remove(ctx context.Context, companyID, feedbackID string, check func(Feedback) error) error {
 	return table.RemoveWith(ctx, s.table, feedbackKey(companyID, feedbackID), func(f Feedback) ([]table.Write, error) {
 		if err := check(f); err != nil {

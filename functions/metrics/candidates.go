@@ -18,7 +18,7 @@ type candidates interface {
 	// page.
 	page(limit int) (points []Point, next Position)
 
-	// withRule returns the candidates to go on with when days and series combine by this rule.
+	// withRule returns the candidates to continue with when days and series combine by this rule.
 	withRule(rule rollupRule) candidates
 
 	// refusal returns why a window without points is an error; nil when it is none.

@@ -86,8 +86,8 @@ func TestGetDefinition(t *testing.T) {
 	})
 }
 
-// Ensure that of creates and pushes that name a new metric in both ways at the same moment one
-// creates its definition, and that every point is stored beside it.
+// Ensure that when creates and pushes name a new metric in both ways at the same moment, one
+// creates its definition, and every point is stored under it.
 func TestCreatesAndPushesOfOneMetric(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)

@@ -48,8 +48,8 @@ func seriesOf(t *testing.T, metricKey string, grain metrics.Grain, dims string) 
 }
 
 // Ensure a delete removes the stored points of one grain between two days, both included, by either
-// name of the metric, and of one series if that is sent; that it counts them; and that everything
-// else stays.
+// name of the metric, and of one series if that is sent; that it counts them; and that all other
+// points stay.
 func TestDeletePoints(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -173,7 +173,7 @@ func months(t *testing.T, store metrics.Store, companyID, metricKey string, n, s
 }
 
 // Ensure a delete whose time is up ends with Service-Has-More: true and the count of what it
-// deleted, the oldest months first, and that the same call again goes on; as a tool with
+// deleted, the oldest months first, and that repeating the call continues; as a tool with
 // _meta.hasMore.
 func TestDeletePointsGoesOn(t *testing.T) {
 	t.Parallel()
@@ -232,8 +232,8 @@ func TestDeleteTenYears(t *testing.T) {
 	}
 }
 
-// Ensure of deletes at the same moment each point is counted by one, with pushes of other points of
-// the same records beside them, which stay.
+// Ensure each point is counted by exactly one of several concurrent deletes, and that points of the
+// same records that are pushed at the same time stay.
 func TestDeletesOfPoints(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -322,9 +322,8 @@ func TestDeleteRecordWithoutPoints(t *testing.T) {
 	}
 }
 
-// Ensure a push of a point that is being deleted is whole or gone, whichever call of the one the
-// other comes before: the count is that of the points that are gone, and no point lacks its
-// definition.
+// Ensure a push of a point that is being deleted is whole or gone, in any interleaving of the two:
+// the count is the number of deleted points, and no point lacks its definition.
 func TestPushBesideDeleteOfPoints(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -372,8 +371,8 @@ func TestPushBesideDeleteOfPoints(t *testing.T) {
 	}
 }
 
-// Ensure a delete whose process dies at any call, before or after the call is done, is finished by
-// the same call again, and that the two count no more points than there were.
+// Ensure a delete whose process crashes at any call, before or after the call is done, is finished
+// by repeating it, and that the two count no more points than there were.
 func TestDeletePointsThroughDeaths(t *testing.T) {
 	t.Parallel()
 	faults := &apitest.Mortal{}

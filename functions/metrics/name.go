@@ -84,8 +84,9 @@ func namesOf(key string) []string {
 	return []string{key}
 }
 
-// storedKey returns the key of the definition that a name means: the name itself, else the metric's
-// other name. defined is false when neither is in known; key is then the name.
+// storedKey returns the key of the definition that a name means: the name itself, or the metric's
+// other name if only that is defined. defined is false when neither is in known; key is then the
+// name.
 func storedKey(name string, known map[string]Definition) (key string, defined bool) {
 	for _, key := range namesOf(name) {
 		if _, ok := known[key]; ok {

@@ -154,7 +154,7 @@ func storedOf(t *testing.T, s *apitest.Service, prefix string, b batch) int {
 	return len(points)
 }
 
-// Ensure a push whose process dies at any call to the table can be sent again with its
+// Ensure a push whose process crashes at any call to the table can be retried with its
 // Idempotency-Key: a response is remembered only when every point is stored, another push with that
 // key is 400 and stores nothing at any time, the retry is accepted once the claim is 15 seconds
 // old, everything is stored once, and a further retry gets the same response.
@@ -186,7 +186,7 @@ func TestPushThroughDeaths(t *testing.T) {
 	}
 }
 
-// pushThroughDeath pushes in a process that dies, and then in one that lives.
+// pushThroughDeath pushes in a process that crashes, and then in one that does not.
 func pushThroughDeath(t *testing.T, s *apitest.Service, key, prefix string, b batch, faults *apitest.Mortal) (died bool) {
 	t.Helper()
 	first, all := once(t, s, key, prefix, b.points...), len(b.points)

@@ -32,10 +32,10 @@ const (
 	deleteMargin = 2 * time.Second
 )
 
-// DeletePoints deletes points, the oldest records first, and returns how many. The metric may be
-// named by either of its names. more reports whether it ended before the last record, near the
-// deadline of ctx; the same call again goes on. It makes at least one round. After an error, the
-// points that it deleted are gone; the same call again goes on, too.
+// DeletePoints deletes points, the oldest records first, and returns how many. Either name of the
+// metric is accepted. more reports whether it ended before the last record, near the deadline of
+// ctx; repeating the call continues. It makes at least one round. After an error, the points that
+// it deleted are gone; repeating the call continues, too.
 //
 // Each record is changed under the condition that its points in the range are those that are
 // counted. So of several deletes only one counts a point, and a push at the same moment comes
@@ -158,9 +158,9 @@ func (s Store) deleteRecord(ctx context.Context, record pointRecord, inside []st
 	return s.table.DeleteIf(ctx, table.Key{PK: record.PK, SK: record.SK}, condition, names, nil)
 }
 
-// removeBuckets removes these points from a record, which has no others in the range, and one
-// outside of it. left is the record if that is not so. Of two deletes that together take all points
-// of a record, the second finds none outside of its range, so no record stays without points.
+// removeBuckets removes these points from a record if it has no others in the range and has the one
+// outside of it. left is the record if that condition fails. When two deletes together take all
+// points of a record, the second finds none outside of its range, so no empty record remains.
 func (s Store) removeBuckets(ctx context.Context, record pointRecord, of PointRange, inside []string, outside string) (done bool, left table.Item, err error) {
 	buckets := slices.DeleteFunc(slices.Clone(record.Grain.attributes(record.period())), func(name string) bool { return !of.has(record, name) })
 	condition, names := only(buckets, inside)

@@ -44,7 +44,7 @@ type pushed struct {
 }
 
 // pushDefinitions returns the definitions that exist for the keys of a push, by key. own has the
-// keys of those that an earlier attempt of this push created, which died or failed half-way.
+// keys of the definitions that an earlier attempt of this push created before it crashed or failed.
 func (s Store) pushDefinitions(ctx context.Context, companyID string, keys []string) (known map[string]Definition, own []string, err error) {
 	at := make([]table.Key, len(keys))
 	for i, key := range keys {
@@ -64,9 +64,9 @@ func (s Store) pushDefinitions(ctx context.Context, companyID string, keys []str
 }
 
 // Push stores new definitions, which need no id, and points with identities (Point.Identify). It
-// returns the keys of the definitions that it created, even with an error (but for a panic).
+// returns the keys of the definitions that it created, even with an error (but not after a panic).
 // Returns table.ErrExists when one of the definitions, or one with the other name of its metric,
-// exists by now, or when the definition of other points was deleted. The caller then reads the
+// already exists, or when the definition of other points was deleted. The caller then reads the
 // definitions again and repeats the push, which is safe as with PutPoints.
 //
 // A push of up to pushRecordsMax records is one transaction and stores everything or nothing. It
@@ -151,8 +151,8 @@ func (s Store) newPushing(companyID string, fresh []Definition, updates []*point
 	return p
 }
 
-// pushPartTriesMax bounds the attempts of a part. The first tells which of its records are new.
-// Later ones are lost to callers that create or delete one of them.
+// pushPartTriesMax bounds the attempts of a part. The first reports which of its records are new.
+// Later ones lose races with callers that create or delete one of them.
 const pushPartTriesMax = 16
 
 // store stores a part, and returns the keys of the definitions that it created. A response is

@@ -167,7 +167,7 @@ func (s Store) AddPoints(ctx context.Context, companyID string, points []Point) 
 		u.keep = true
 		_, err := s.updatePoints(ctx, u, "")
 		for bucket, text := range u.buckets {
-			if stored := u.before[bucket]; stored != nil && !reflect.DeepEqual(stored, table.String(text)) { // else it may be this update, whose response was lost
+			if stored := u.before[bucket]; stored != nil && !reflect.DeepEqual(stored, table.String(text)) { // an equal value may come from this update, whose response was lost
 				found.Add(1)
 			}
 		}

@@ -219,8 +219,8 @@ func TestImportSecondName(t *testing.T) {
 	same(t, "each means itself", [][]string{points(t, s, "a"), points(t, s, "custom.a")}, [][]string{{"2026-01-02 1"}, {"2026-01-02 2"}})
 }
 
-// Ensure callers who create both names of one metric at one moment never leave both, whoever is
-// first: pushes of either name, and imports of a definition or of points.
+// Ensure callers who create both names of one metric at one moment never leave both, in any order:
+// pushes of either name, and imports of a definition or of points.
 func TestNamesInRaces(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

@@ -106,9 +106,9 @@ func (s service) createAudit(ctx context.Context, caller api.Caller, in createAu
 	return s.store.Audits.Insert(ctx, caller.CompanyID, a, in.Findings)
 }
 
-// finish gives an audit that ended its time of that: now, but not before it started, because
-// startedAt may be of a clock that is ahead. started and finished are those of the request, nil
-// when it has none. It does not check times that the request leaves alone, because an earlier
+// finish gives an audit that ended its finishing time: now, but not before it started, because
+// startedAt may come from a clock that is ahead. started and finished are the times in the request,
+// nil when it has none. It does not check times that the request leaves alone, because an earlier
 // version may have imported others.
 func (a *AuditSummary) finish(started, finished *string, now string) error {
 	if a.Status != nil && *a.Status == AuditStatusRunning {

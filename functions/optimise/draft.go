@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// The chunks of findings are more than one transaction can write. So a draft names them before they
-// are stored, together with those that they replace. A process that dies in between leaves the
+// One transaction cannot write all chunks of findings. So a draft names them before they are
+// stored, together with the chunks that they replace. A process that crashes in between leaves the
 // draft, and a later write of findings by the company deletes the chunks that the audit does not
 // refer to.
 

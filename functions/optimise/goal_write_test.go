@@ -109,8 +109,8 @@ func TestUpdateGoalMoves(t *testing.T) {
 	}
 }
 
-// Ensure a create that dies at any call leaves no goal without a site or half of one, and that a
-// retry with its Idempotency-Key gives one goal.
+// Ensure a create that crashes at any call leaves no goal without a site and no partial goal, and
+// that a retry with its Idempotency-Key gives one goal.
 func TestCreateGoalDies(t *testing.T) {
 	t.Parallel()
 	prepare := func(s *apitest.Service) map[string]any {

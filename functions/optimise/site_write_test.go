@@ -158,7 +158,7 @@ func TestDeleteSite(t *testing.T) {
 	}
 }
 
-// Ensure a delete that dies at any call has deleted nothing or made the site and its goals
+// Ensure a delete that crashes at any call has deleted nothing or made the site and its goals
 // unreachable, and that the next one finishes it with 200.
 func TestDeleteSiteDies(t *testing.T) {
 	t.Parallel()

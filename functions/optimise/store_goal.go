@@ -90,7 +90,7 @@ func (s goalStore) owns(g SiteGoal) error {
 // when the site has goals.Limit of them, and fault.ErrNotFound when there is no such site.
 func (s goalStore) Insert(ctx context.Context, companyID string, g SiteGoal) (SiteGoal, error) {
 	if err := table.Room(ctx, s.table, goalsOfSite(companyID, s.siteID), goals.Limit, goals.Plural); err != nil {
-		if _, missing := s.sites.Get(ctx, companyID, s.siteID); missing != nil { // what is left of a removal that was cut off is no obstacle
+		if _, missing := s.sites.Get(ctx, companyID, s.siteID); missing != nil { // leftovers of an interrupted delete do not count
 			err = missing
 		}
 		return SiteGoal{}, err

@@ -52,7 +52,7 @@ func nameOf(siteID string) string { return "site " + siteID }
 // noSite is the problem of a goal without its site.
 func noSite(g SiteGoal) string { return "there is no site " + g.SiteID }
 
-// importGoals replaces goals, also those of another site. It refuses goals whose site has been
+// importGoals replaces goals, even those on another site. It refuses goals whose site has been
 // deleted since the file was checked.
 func (s Store) importGoals(ctx context.Context, companyID string, records []SiteGoal) error {
 	_, err := s.storeGoals(ctx, companyID, records, s.table.WriteAny)
@@ -78,7 +78,7 @@ func (s Store) storeGoals(ctx context.Context, companyID string, records []SiteG
 	})
 }
 
-// checkGoal validates siteId, which becomes part of a key and is no part of a body.
+// checkGoal validates siteId, which becomes part of a key and is not in a body.
 func checkGoal(g *SiteGoal) []string {
 	return append(transfer.CheckID("siteId", sites.Prefix, &g.SiteID), transfer.CheckSize(g)...)
 }
@@ -191,7 +191,7 @@ func (s auditStore) chunksOf(ctx context.Context, companyID string, audits []Aud
 }
 
 // eachAudit calls visit for every audit of the company. It reads the findings of a few audits at a
-// time, because those of a whole page can be gigabytes.
+// time, because the findings of a whole page can be gigabytes.
 func (s auditStore) eachAudit(ctx context.Context, companyID string, visit func(Audit) error) error {
 	var few []storedAudit
 	visitFew := func() error {

@@ -57,7 +57,7 @@ func emptied(t *testing.T, s *apitest.Service, boardID string) {
 }
 
 // Ensure a board that is deleted while it is used is either gone, with all that belongs to it, or
-// whole: whatever the other call is, and whoever is first.
+// whole, for every other call and in either order.
 func TestBoardRaces(t *testing.T) {
 	t.Parallel()
 	rounds := 100

@@ -15,8 +15,8 @@ import (
 //
 // A publish prepares the state of version v before it commits v. A reader ignores a prepared state
 // until the board has reached v, so all items change with the one write that moves the board's
-// version. A publish that dies leaves a prepared state of a version that the board does not have.
-// The next publish of that version overwrites it (see Store.Publish).
+// version. A publish that crashes leaves a prepared state of a version that the board does not
+// have. The next publish of that version overwrites it (see Store.Publish).
 type liveState struct {
 	Live            bool   `store:"live"`            // whether the item was live before PreparedVersion
 	LastVersion     *int64 `store:"lastVersion"`     // the last version that showed the item, when it is not live

@@ -34,7 +34,7 @@ func liveItems(t *testing.T, s *apitest.Service, key string, limit int) (items [
 }
 
 // Ensure the live items are what visitors see: the content of the last publish, in its order,
-// whatever editors did since.
+// regardless of later edits.
 func TestLiveItems(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

@@ -191,8 +191,8 @@ func TestDeleteRacesWithAnEdit(t *testing.T) {
 	}
 }
 
-// Ensure an import refuses a version that is no whole number from 1 on, and stores the last one of
-// an item that a file has twice.
+// Ensure an import refuses a version that is not a whole number from 1 on, and stores the last one
+// of an item that a file has twice.
 func TestImportsOfPlans(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

@@ -143,7 +143,7 @@ func (b *roadmap) publish(t *testing.T, where string) {
 	}
 }
 
-// Ensure a publish of no, 30 or 1,000 items whose process dies after or during any call to the
+// Ensure a publish of 0, 30 or 1,000 items whose process crashes after or during any call to the
 // table leaves the old content or the new one, and that the next publish in another process
 // completes it.
 func TestPublishOfAnySizeDies(t *testing.T) {
@@ -180,8 +180,8 @@ func TestPublishOfAnySizeDies(t *testing.T) {
 	}
 }
 
-// publishDying publishes in a process that dies, and, if the old content is live then, in one that
-// does not.
+// publishDying publishes in a process that crashes. If the old content is then still live, it
+// publishes again in a process that does not.
 func (b *roadmap) publishDying(t *testing.T, calls int, during bool) (died, published bool) {
 	t.Helper()
 	m := &apitest.Mortal{}
@@ -199,7 +199,7 @@ func (b *roadmap) publishDying(t *testing.T, calls int, during bool) (died, publ
 		t.Errorf("%s: an acknowledged publish is lost", where)
 	}
 	if !published {
-		b.Clock.Advance(time.Minute) // so that the lease of the dead publish has ended
+		b.Clock.Advance(time.Minute) // so that the lease of the crashed publish has expired
 		b.publish(t, where)
 	}
 	return m.Died(), published

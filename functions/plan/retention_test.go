@@ -122,9 +122,9 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// Ensure a publish that dies after any of its table calls has either not published, or published
+// Ensure a publish that crashes after any of its table calls has either not published, or published
 // and succeeded; that every version that is listed can be read; and that later publishes remove all
-// that it left.
+// leftovers.
 func TestRetentionDies(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -162,8 +162,8 @@ func TestRetentionDies(t *testing.T) {
 	}
 }
 
-// Ensure a rollback and a read of a version that is removed meanwhile, before any of their table
-// calls, succeed or do not find it.
+// Ensure a rollback and a read of a version that is removed before any of their table calls succeed
+// or do not find it.
 func TestVersionIsRemovedMeanwhile(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -213,7 +213,7 @@ func removeVersion(t *testing.T, s *apitest.Service, version int) {
 	}
 }
 
-// Ensure the first version goes with the publish of the 52nd, and not before.
+// Ensure the publish of the 52nd version removes the first one, and no earlier publish does.
 func TestRetentionOfTheFirst(t *testing.T) {
 	t.Parallel()
 	s, key := manyVersions(t, 50)

@@ -140,8 +140,8 @@ func (s boardStore) Insert(ctx context.Context, companyID string, b Board) (Boar
 
 // Remove deletes a board that has no items and shows none, unless check returns an error. A publish
 // or a rollback under way then finds no board. Returns fault.ErrNotFound when the board does not
-// exist, and fault.Conflict when it has items or shows some. A call after one that died finishes
-// that removal.
+// exist, and fault.Conflict when it has items or shows some. Repeating an interrupted call finishes
+// the removal.
 func (s boardStore) Remove(ctx context.Context, companyID, boardID string, check func(Board) error) error {
 	return table.RemoveParent(ctx, s.table, boardKey(companyID, boardID), table.Removal[storedBoard]{
 		Check: func(b storedBoard) error {

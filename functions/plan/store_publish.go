@@ -12,9 +12,9 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Publish makes the board's published items visible, all at once. If the process dies, visitors see
-// the old content or the new content, never a mixture (scripts/docs/explanation/publish.md). It has
-// five steps, and each has a method below:
+// Publish makes the board's published items visible, all at once. If the process crashes, visitors
+// see the old content or the new content, never a mixture (scripts/docs/explanation/publish.md). It
+// has five steps, and each has a method below:
 //
 //  1. collect: read the board and its items. check may reject the digest of their content.
 //  2. lease: lock the board for this publish, and write the snapshot under the next version, where
@@ -50,7 +50,7 @@ var (
 
 // publishWithRetry publishes what plan returns, which is step 1 of Publish.
 func (s Store) publishWithRetry(ctx context.Context, plan func() (Planned, error)) (Publication, error) {
-	own, stale := "", "" // leases that an attempt may replace: that of the attempt before, and that of a publish that died
+	own, stale := "", "" // leases that an attempt may replace: its previous attempt's, and a crashed publish's
 	for range publishAttemptsMax {
 		p, err := plan()
 		if err != nil || !p.changes() {
@@ -109,7 +109,7 @@ func (s Store) publish(ctx context.Context, p Planned, lease string) (Publicatio
 	if err != nil {
 		return Publication{}, err
 	}
-	table.RequestOf(ctx).Note(s.prune(ctx, a.board, a.version)) // the publish has succeeded, whatever this does
+	table.RequestOf(ctx).Note(s.prune(ctx, a.board, a.version)) // the publish has succeeded, even if pruning fails
 	return a.result(a.version, at, true), nil
 }
 
@@ -267,8 +267,8 @@ func (s Store) collectAgain(ctx context.Context, a attempt) (attempt, error) {
 }
 
 // prepareItems is step 4. It writes the live state of the items that this version adds or removes,
-// in transactions that check the lease. It skips items that were deleted meanwhile. Returns
-// errConflict when the board no longer has the lease.
+// in transactions that check the lease. It skips items that have been deleted. Returns errConflict
+// when the board no longer has the lease.
 func (s Store) prepareItems(ctx context.Context, a attempt) error {
 	live := make(map[string]bool, len(a.content))
 	for _, i := range a.content {
@@ -355,9 +355,9 @@ func conflictOf(err error) error {
 	return err
 }
 
-// A publish waits while another one has leased the board. So of many at once each finishes: the
+// A publish waits while another one has leased the board. So all concurrent publishes finish: the
 // others then find their content live, or lease the board in turn. A lease that is as old as
-// leaseTime belongs to a process that died or hangs, and is replaced.
+// leaseTime belongs to a process that crashed or hangs, and is replaced.
 const (
 	leaseTime  = 2 * time.Second
 	leasePause = 25 * time.Millisecond // between two reads of the lease

@@ -207,7 +207,7 @@ func (s Store) eachBoard(ctx context.Context, companyID string, visit func(moved
 		if b.SnapshotID != nil {
 			content, err := s.live(ctx, b)
 			if err != nil {
-				return absent(err) // the board was removed meanwhile: it is not exported
+				return absent(err) // the board was removed after the listing: it is not exported
 			}
 			if moved.Snapshot, err = json.Marshal(content); err != nil {
 				return fmt.Errorf("encode a snapshot: %w", err)
@@ -250,8 +250,8 @@ func (i Item) moved(stored table.Item) (problem string, err error) {
 	return fmt.Sprintf("record.slug: %s already has the slug %s on board %s; neither can change", i.ID, before.Slug, before.RoadmapID), nil
 }
 
-// slugProblem returns the problem of an item whose slug is that of another item. stored is the
-// record of the slug, nil if it is free.
+// slugProblem returns the problem of an item whose slug another item has. stored is the record of
+// the slug, nil if it is free.
 func (i Item) slugProblem(stored table.Item) (problem string, err error) {
 	var owner reservation
 	if err := decodeAny(stored, &owner); err != nil || owner.ItemID == "" || owner.ItemID == i.ID {

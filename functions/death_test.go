@@ -204,8 +204,8 @@ func storedBy(t *testing.T, s *apitest.Service, op api.Operation) (keys []string
 	return keys
 }
 
-// checkDelete deletes a record in a process that crashes, and again in one that does not. It then
-// stores the rest.
+// checkDelete deletes a record in a process that crashes, and again in one that does not.
+// Afterwards exactly the rest must be stored.
 func checkDelete(t *testing.T, s, dying *apitest.Service, key string, op api.Operation, where string, rest []string) {
 	t.Helper()
 	args, whole := arguments[op.ID], storedBy(t, s, op)

@@ -15,11 +15,12 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// The list by the day of posting. Records that an older version stored lack the keys of its index,
-// so each company has a mark that says whether the index has all its records. Until then the list
-// reads the company's records as a whole.
+// The list by day of posting. Records stored by an older version lack the keys of its index, so
+// each company has a mark that says whether the index is complete. Until it is, the list reads all
+// records of the company.
 
-// Days is a range of days, inclusive, UTC, each as timestamp.ParseDay accepts it. Empty: no bound.
+// Days is a range of days, inclusive, UTC, each as timestamp.ParseDay accepts it. Empty means
+// unbounded.
 type Days struct{ From, To string }
 
 // postedKinds are the partitions of the index: records whose reply waits for somebody, and all
@@ -112,8 +113,8 @@ func (s Store) listPosted(ctx context.Context, companyID string, f Filter, after
 	return s.listUnindexed(ctx, companyID, f, after, limit)
 }
 
-// listUnindexed returns what the index would, from the records themselves. It reads all of them,
-// and holds a few pages.
+// listUnindexed returns the same page as the index, from the records themselves. It reads all of
+// them, but keeps only a few pages in memory.
 func (s Store) listUnindexed(ctx context.Context, companyID string, f Filter, after string, limit int) (table.Page[json.RawMessage], error) {
 	order := func(f Feedback) string { return postedKey(f).SK }
 	var found []Feedback
@@ -145,7 +146,7 @@ func equal[T comparable](filter, value *T) bool {
 	return filter == nil || value != nil && *filter == *value
 }
 
-// postedMark says how far the index by posted day has a company's records.
+// postedMark records how much of a company's feedback is in the index by posted day.
 type postedMark struct {
 	After      string  `store:"after"`      // the sort key up to which every record was checked
 	Checked    int64   `store:"checked"`    // how many they are
@@ -229,7 +230,7 @@ type indexed struct {
 	PostedSK string `store:"gsi5sk"`
 }
 
-// fill gives records their keys and moves the mark behind them. filled is how many of them it
+// fill gives records their index keys and moves the mark past them. filled is how many of them it
 // wrote.
 func (s Store) fill(ctx context.Context, companyID string, records []indexed, mark *postedMark) (filled int64, err error) {
 	var written atomic.Int64

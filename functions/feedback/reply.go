@@ -54,9 +54,9 @@ func (s service) updateFeedbackReply(ctx context.Context, caller api.Caller, in 
 	return s.store.Modify(ctx, caller.CompanyID, in.FeedbackID, in.reply)
 }
 
-// reply applies an update of the reply. A null status counts as none. The empty update succeeds in
-// every state. While the reply is posting or posted, any other update is a conflict, even one with
-// the stored values: its caller assumes that the reply can still change.
+// reply applies an update of the reply. A null status counts as none. An empty update succeeds in
+// every state. While the reply is posting or posted, any other update is a conflict, even with the
+// stored values, because its caller assumes that the reply can still change.
 func (in *updateFeedbackReplyInput) reply(f *Feedback) error {
 	if err := in.Condition.Check(*f); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (in *updateFeedbackReplyInput) reply(f *Feedback) error {
 		return fault.New(fault.Conflict, "the reply is %s and cannot be changed", status)
 	}
 	text := in.Record.ReplyBody
-	// The approval was for the old text. If there was no text, the first one has never been
+	// The approval was for the old text. If the reply had no text, its first one has never been
 	// approved.
 	reworded := in.Sent("replyBody") && (text == nil || f.ReplyBody == nil || *f.ReplyBody != *text)
 	if reworded && status == ReplyStatusApproved {

@@ -21,7 +21,7 @@ import (
 //	list replyStatus             GSI4   …#queue#<status>                           1
 //	list replyStatus and others  GSI2   …#reply#<status>#<source>#<sentiment>      1 with both, 4 with one
 //	list posted days             GSI5   …#posted#waiting, …#posted#settled         2; 1 with replyStatus
-//	is GSI5 complete             base   … / index#posted                           1, beside the list
+//	is GSI5 complete             base   … / index#posted                           1, parallel to the list
 //
 // Every combination of filters is a key, so a page reads only what it returns, from each partition
 // that it merges. A null source or sentiment has a partition of its own. GSI2 and GSI4 are sparse:

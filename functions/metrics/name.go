@@ -63,7 +63,7 @@ func customName(key string) string {
 }
 
 // otherName returns the second name of a metric: K for custom.K, and custom.K for K. It is "" for a
-// key whose second name would be no valid key (custom.1), and for one that begins with the prefix
+// key whose second name would be invalid (custom.1), and for a key that begins with the prefix
 // twice: custom.custom.K is not a third name of K.
 func otherName(key string) string {
 	plain, custom := strings.CutPrefix(key, customPrefix)

@@ -10,10 +10,10 @@ import (
 )
 
 // ListPoints returns the newest points of the window, oldest first. next is the position of the
-// following page, with older points; zero when there are none. The metric may be named by either of
-// its names. Weeks and months that are not stored are computed from days, if the metric's
-// definition says how. With Total it returns bad_request when the window has points of several
-// series that do not combine, and with Total or SeriesID when the page would have to read too much.
+// following page, with older points; zero when there are none. Either name of the metric is
+// accepted. Weeks and months that are not stored are computed from days, if the metric's definition
+// says how. With Total it returns bad_request when the window has points of several series that do
+// not combine, and with Total or SeriesID when the page would have to read too much.
 //
 // It reads records in rounds, from the newest period backwards, until no unread record can belong
 // to the page. It keeps at most one page of points in memory, and the buckets of the days that it

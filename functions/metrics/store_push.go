@@ -76,7 +76,7 @@ func (s Store) pushDefinitions(ctx context.Context, companyID string, keys []str
 //
 // No point is stored without a definition. RemoveDefinition leaves a definition alone while a
 // record of its points exists, so a push that changes a record only requires that the record
-// exists. A record that does not is created in one transaction with a count on the definition.
+// exists. A missing record is created in one transaction with a count on the definition.
 func (s Store) Push(ctx context.Context, companyID string, fresh []Definition, points []Point, respond func(created []string) PushResult) (created []string, err error) {
 	updates, err := packPoints(companyID, points)
 	if err != nil {
@@ -169,8 +169,7 @@ func (p *pushing) store(ctx context.Context, part []*pointUpdate, respond func(c
 }
 
 // try makes the writes of a part in one transaction. otherwise is set when it stored nothing,
-// because a record exists that was expected not to, or the other way round. Its isNew has been
-// corrected.
+// because a record unexpectedly exists or is missing. The record's isNew has then been corrected.
 func (p *pushing) try(ctx context.Context, part []*pointUpdate, respond func(created []string) PushResult) (created []string, otherwise bool, err error) {
 	defer p.lock(part)()
 	var writes []table.Write

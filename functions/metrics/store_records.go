@@ -201,8 +201,8 @@ func packPoints(companyID string, points []Point) ([]*pointUpdate, error) {
 	return updates, nil
 }
 
-// updatePoints makes an update if the condition is met, which an empty one always is. met reports
-// whether it was.
+// updatePoints makes an update if the condition is met. An empty condition is always met. met
+// reports whether it was.
 func (s Store) updatePoints(ctx context.Context, u *pointUpdate, condition string) (met bool, err error) {
 	key, update, names, values := u.expression()
 	in := &dynamodb.UpdateItemInput{

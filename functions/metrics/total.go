@@ -7,7 +7,6 @@ import "growthworkspace/shared/fault"
 // from its days, the total is that point. Otherwise the points of all other series combine as days
 // do in a roll-up: a series' stored point of the grain counts like a day; without one, its days
 // count. See scripts/docs/reference/metrics.md.
-// days count. See scripts/docs/reference/metrics.md.
 type totals struct {
 	seriesID string // of the series without dims
 	buckets  map[string]*totalBucket
@@ -47,7 +46,7 @@ func (t *totals) bucket(ts string) (b *totalBucket, isNew bool) {
 	return b, !known
 }
 
-// addStored adds stored points of the grain, and returns how many buckets they are the first of.
+// addStored adds stored points of the grain, and returns how many buckets are new.
 func (t *totals) addStored(points []Point) (found int) {
 	for _, p := range points {
 		b, isNew := t.bucket(*p.TS)

@@ -151,7 +151,8 @@ func (s Store) addDefinitions(ctx context.Context, companyID string, definitions
 	return s.putAll(ctx, companyID, definitions, false, file)
 }
 
-// putAll is putDefinitions for any number of definitions. The last of several with one key counts.
+// putAll is putDefinitions for any number of definitions. If several have one key, the last one is
+// stored.
 func (s Store) putAll(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.File) (skipped int, err error) {
 	latest := transfer.LastWins(definitions, func(d Definition) string { return d.Key })
 	for some := range slices.Chunk(latest, importedMax) {
@@ -173,7 +174,7 @@ func (s Store) importPoints(ctx context.Context, companyID string, lines []point
 	return s.PutPoints(ctx, companyID, points)
 }
 
-// addPoints is importPoints without the points that are stored. It returns how many these are.
+// addPoints is importPoints for points that are not stored yet. It returns how many it skipped.
 func (s Store) addPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.File) (skipped int, err error) {
 	points, err := s.definedPoints(ctx, companyID, lines, file)
 	if err != nil {

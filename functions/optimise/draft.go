@@ -26,7 +26,7 @@ type draft struct {
 const (
 	draftIDs = "drf"
 
-	// draftTime is the age at which the request of a draft is over for certain: a request has 9
+	// draftTime is the age at which the request of a draft has certainly ended: a request has 9
 	// seconds.
 	draftTime = time.Hour
 
@@ -38,7 +38,7 @@ func draftKey(companyID string, d draft) table.Key {
 	return table.Key{PK: partition(companyID), SK: d.SK}
 }
 
-// newDraft returns a draft with the chunks of an audit as it was and as it will be.
+// newDraft returns a draft with the chunks of an audit before and after the write.
 func (s auditStore) newDraft(versions ...storedAudit) draft {
 	d := draft{SK: table.Join(draftKind, s.table.NewID(draftIDs)), AuditID: versions[0].ID}
 	for _, v := range versions {

@@ -13,8 +13,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// goalStore stores the goals of one site. It embeds no record.Store: a method that does not know
-// the site would reach those of others.
+// goalStore stores the goals of one site. It does not embed record.Store: a method that does not
+// know the site would reach goals of other sites.
 type goalStore struct {
 	siteID string
 	all    record.Store[SiteGoal]
@@ -49,8 +49,8 @@ func (s goalStore) Page(ctx context.Context, companyID, after string, limit int)
 	return table.PageOf(found, SiteGoal.inOrder, after, limit), err
 }
 
-// Get returns a goal of the site. Returns fault.ErrNotFound when there is no such site, or the goal
-// is of another one.
+// Get returns a goal of the site. Returns fault.ErrNotFound when the site does not exist, or the
+// goal is on another site.
 func (s goalStore) Get(ctx context.Context, companyID, goalID string) (g SiteGoal, err error) {
 	item, err := s.read(ctx, companyID, goalID)
 	if err != nil {
@@ -59,8 +59,8 @@ func (s goalStore) Get(ctx context.Context, companyID, goalID string) (g SiteGoa
 	return g, table.Decode(item, &g)
 }
 
-// read reads a goal and its site at once. A goal whose site is gone belongs to a removal that was
-// cut off, so it is not found.
+// read reads a goal and its site at once. A goal whose site is gone is left over from an
+// interrupted removal, so it is not found.
 func (s goalStore) read(ctx context.Context, companyID, goalID string) (table.Item, error) {
 	at := s.all.Key(companyID, goalID)
 	items, err := table.ManyItems(ctx, s.table, []table.Key{s.sites.Key(companyID, s.siteID), at})
@@ -78,7 +78,7 @@ func (s goalStore) read(ctx context.Context, companyID, goalID string) (table.It
 	return items[n], s.owns(g)
 }
 
-// owns returns fault.ErrNotFound when the goal is of another site. An import may move a goal.
+// owns returns fault.ErrNotFound when the goal is on another site. An import may move a goal.
 func (s goalStore) owns(g SiteGoal) error {
 	if g.SiteID != s.siteID {
 		return fault.ErrNotFound

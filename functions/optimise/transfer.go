@@ -31,7 +31,7 @@ func Transfers(t *table.Client) []transfer.Type {
 	}
 }
 
-// transferGoals replaces the transfer of goals: one is of a site, which must exist.
+// transferGoals replaces the transfer of goals, because the site of a goal must exist.
 func (s Store) transferGoals() transfer.Type {
 	t := transfer.Define(goals.Name, goals.Prefix, checkGoal, s.importGoals, transfer.Each[SiteGoal](s.table, goals.Collection))
 	t = transfer.Existing(transfer.Keep[api.CreateBody[SiteGoal]](t), transfer.ByKey(s.table, func(companyID string, g SiteGoal) table.Key { return goals.Key(companyID, g.ID) }), s.addGoals)
@@ -83,8 +83,8 @@ func checkGoal(g *SiteGoal) []string {
 	return append(transfer.CheckID("siteId", sites.Prefix, &g.SiteID), transfer.CheckSize(g)...)
 }
 
-// checkPeriod returns the problem of finishedAt that a create with the same values would have.
-// finishedAt of an audit that ended may be unknown.
+// checkPeriod returns the problem of finishedAt that a create with the same values would have. An
+// audit that ended may have an unknown finishedAt.
 func (a AuditSummary) checkPeriod() (problems []string) {
 	if a.FinishedAt == nil {
 		return nil

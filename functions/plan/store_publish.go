@@ -26,8 +26,9 @@ import (
 //  5. commit: move the board to the new version in one transaction. From here on everyone sees all
 //     of it.
 //
-// A conflict with others in steps 2 to 5 starts again with step 1. Returns fault.ErrNotFound when
-// the board does not exist, and fault.Conflict when others kept editing or publishing it.
+// After a conflict with others in steps 2 to 5, it starts again with step 1. Returns
+// fault.ErrNotFound when the board does not exist, and fault.Conflict when others kept editing or
+// publishing it.
 func (s Store) Publish(ctx context.Context, companyID, boardID string, check func(digest string) error) (Publication, error) {
 	return s.publishWithRetry(ctx, func() (Planned, error) {
 		p, err := s.Plan(ctx, companyID, boardID)
@@ -213,10 +214,10 @@ const (
 const chunksAtOnce = 10
 
 // lease is step 2. It leases the board, and writes the chunks of the snapshot in the same
-// transaction, or in more that check the lease. So no chunk is written for a board that was
-// removed. The lease replaces the one that was read, whose publish can then no longer commit; the
-// chunks of that publish are deleted. Returns errConflict when others leased, published or removed
-// the board since it was read.
+// transaction, or in further transactions that check the lease. So no chunk is written for a board
+// that was removed. The lease replaces the one that was read, whose publish can then no longer
+// commit; the chunks of that publish are deleted. Returns errConflict when others leased, published
+// or removed the board since it was read.
 func (s Store) lease(ctx context.Context, a attempt) error {
 	b := a.board
 	values := table.Item{":claim": table.String(a.lease), ":at": table.String(s.table.Now())}
@@ -377,7 +378,7 @@ func (s Store) leaseIsFresh(b storedBoard) bool {
 
 // waitForLease waits until a board no longer has the lease that was read. A board that still has it
 // after leaseTime is not waited for any longer, even if the lease looks fresh because clocks
-// differ: stale is that lease then, and else empty. Returns errBusy when the request's time is
+// differ: stale is then that lease, otherwise empty. Returns errBusy when the request's time is
 // over.
 func (s Store) waitForLease(ctx context.Context, b storedBoard) (stale string, err error) {
 	for range int(leaseTime / leasePause) {

@@ -86,8 +86,8 @@ func decodeSnapshot(text []byte) (snapshot, error) {
 }
 
 // importBoards replaces boards. A board without a snapshot keeps the stored snapshot if that has
-// the same version. For a board that is gone it first finishes the removal, which would delete the
-// imported snapshot.
+// the same version. For a board that is gone it first finishes the removal, which would otherwise
+// delete the imported snapshot.
 func (s Store) importBoards(ctx context.Context, companyID string, boards []movedBoard) error {
 	for _, b := range boards {
 		b.CompanyID = companyID
@@ -294,8 +294,8 @@ func (s Store) itemUnit(companyID string, i Item, alone bool) (table.Key, table.
 	return keys.Key, table.Unit{Writes: []table.Write{write, slug}, Parent: new(boardKey(companyID, i.RoadmapID))}
 }
 
-// importItems replaces items. It refuses those whose slug another item has got since the file was
-// checked, and those whose board has been deleted.
+// importItems replaces items. It refuses items whose slug another item has taken since the file was
+// checked, and items whose board has been deleted.
 func (s Store) importItems(ctx context.Context, companyID string, items []Item) error {
 	_, err := s.storeItems(ctx, companyID, items, false)
 	return err

@@ -137,7 +137,7 @@ func retryAfterDeath(t *testing.T, s, dying *apitest.Service, key string, op api
 	}
 }
 
-// moreToDelete has records that belong to those that are deleted.
+// moreToDelete has records that belong to the deleted ones.
 var moreToDelete = map[string][][2]string{
 	"delete_plan_board": {
 		{"board", `{"id":"brd_2","publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[{"id":"itm_9","slug":"a","title":"A"}]}`},
@@ -186,7 +186,7 @@ func TestDeathsOfDeletes(t *testing.T) {
 	}
 }
 
-// storedBy returns the sort keys of what is stored in the area of an operation, findings too.
+// storedBy returns the sort keys of all records in the area of an operation, including findings.
 func storedBy(t *testing.T, s *apitest.Service, op api.Operation) (keys []string) {
 	t.Helper()
 	type record struct {

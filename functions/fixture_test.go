@@ -32,8 +32,8 @@ func start(t testing.TB, transport http.RoundTripper) *apitest.Service {
 	return s
 }
 
-// stock imports the fixture's records into the company, also over those that it has: those with the
-// ids, or all without one.
+// stock imports the fixture's records into the company, even over stored ones: the records with
+// these ids, or all if ids is empty.
 func stock(t testing.TB, s *apitest.Service, ids ...string) {
 	t.Helper()
 	file, err := os.Open("testdata/company.jsonl")

@@ -96,7 +96,7 @@ var samples = map[string][]string{
 	"host": {"a.example", "Shop.example"}, "origin": {"https://a.example", "http://localhost:3000"},
 }
 
-// samplesOf returns valid values of a text with a form of its own, nil if it has none.
+// samplesOf returns valid values of a text with a format, pattern or reference, nil if it has none.
 func samplesOf(f schema.Field) []string {
 	if f.Ref != "" {
 		return []string{f.Ref + "_1"}

@@ -255,7 +255,7 @@ func TestReplayOfRefusedPush(t *testing.T) {
 }
 
 // Ensure an Idempotency-Key costs no extra round trip when the change is one transaction. A push of
-// reviews is none: it claims the key before, and stores its response after.
+// reviews is not: it claims the key before, and stores its response after.
 func TestRoundTripsOfIdempotency(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

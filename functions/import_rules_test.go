@@ -40,8 +40,8 @@ func importOf(t *testing.T, op api.Operation, types map[string]transfer.Type) tr
 	return transfer.Type{}
 }
 
-// bodiesOfNoRecord are the operations with a body that is not one of an import's records: keys are
-// not moved, and a publish stores what is there.
+// bodiesOfNoRecord are the operations whose body is not a record of an import: keys are not moved,
+// and a publish stores existing content.
 var bodiesOfNoRecord = []string{"create_key", "rotate_key", "publish_plan_board", "preview_plan_publish"}
 
 // importsMore are the values that an import accepts and the API refuses, by record and property:

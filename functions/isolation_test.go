@@ -145,7 +145,7 @@ func (w *world) judge(a attempt, got outcome, before, after dump) string {
 	return foreign(value, a, after)
 }
 
-// foreign looks in a response for a record of another company, or of none, and returns a
+// foreign looks in a response for a record of another company, or of no company, and returns a
 // description of it, or "".
 func foreign(value any, a attempt, after dump) string {
 	switch v := value.(type) {

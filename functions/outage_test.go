@@ -83,8 +83,8 @@ func (h *throttle) RoundTrip(r *http.Request) (*http.Response, error) {
 // longest is the longest time that a request may take: the timeout of a request is a second longer.
 const longest = 8 * time.Second
 
-// callWithin makes a call in a process of s with a retry budget of its own. Its response is 200, or
-// 503 with the envelope and Retry-After and nothing about the table, and comes in time.
+// callWithin makes a call in a process of s with a retry budget of its own. Its response arrives in
+// time and is 200, or 503 with the envelope and Retry-After and nothing about the table.
 func callWithin(t *testing.T, s *apitest.Service, over *throttle, key string, op api.Operation, args map[string]any, where string) apitest.Response {
 	t.Helper()
 	s.Clock.Advance(time.Minute) // no rate limit is reached

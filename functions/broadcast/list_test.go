@@ -45,7 +45,7 @@ func orNull(values []string, n int) any {
 	return values[n]
 }
 
-// edges are the ends of a day and what is next to them, and a time before 1970.
+// edges are the ends of a day, the times next to them, and a time before 1970.
 var edges = []string{"1969-07-20T20:17:40.000Z", "2026-02-28T23:59:59.999Z", "2026-03-01T00:00:00.000Z", "2026-03-01T23:59:59.999Z", "2026-03-02T00:00:00.000Z"}
 
 // someTime returns null or one of edges, so that many records have the same time.

@@ -170,7 +170,7 @@ func TestUpdateThread(t *testing.T) {
 	})
 }
 
-// Ensure an imported destination of another platform can be cleared, and not replaced.
+// Ensure an imported destination of another platform can be cleared but not replaced.
 func TestClearDestination(t *testing.T) {
 	t.Parallel()
 	s := start(t)

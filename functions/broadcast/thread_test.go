@@ -97,8 +97,8 @@ func TestLongEmoji(t *testing.T) {
 	}
 }
 
-// Ensure of any text that the parts are its words in order, that none weighs too much or begins
-// within a character, and that a text has parts exactly when it weighs too much.
+// Ensure the parts of any text are its words in order, no part weighs too much or begins within a
+// character, and a text has parts exactly when it weighs too much.
 func FuzzThreadParts(f *testing.F) {
 	for _, seed := range []string{
 		"", " ", "hello", strings.Repeat("aé😀日 ", 100), strings.Repeat("日", 300), strings.Repeat("👩‍👩‍👧‍👦", 200), strings.Repeat("🇫🇷", 200), strings.Repeat("e\u0301", 300),

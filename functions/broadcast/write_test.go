@@ -53,8 +53,8 @@ func everywhere(t *testing.T, s *apitest.Service, key, list string) (lists [][]s
 	return lists
 }
 
-// Ensure of an update and two deletes at the same moment exactly one delete succeeds, and that
-// nothing is left in any list.
+// Ensure exactly one delete succeeds when an update and two deletes run at the same moment, and
+// that nothing is left in any list.
 func TestWriteRaces(t *testing.T) {
 	t.Parallel()
 	rounds := 100

@@ -161,8 +161,8 @@ func (p *pages) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure an erasure and the list of companies read every page of their scan, also after one without
-// a record of the company.
+// Ensure an erasure and the list of companies read every page of their scan, even after a page
+// without a record of the company.
 func TestScansHaveManyPages(t *testing.T) {
 	t.Parallel()
 	p := &pages{}

@@ -49,7 +49,7 @@ func (s Store) Create(ctx context.Context, c Company) error {
 }
 
 // Erase deletes every record of a company, in all areas: records, keys, snapshots, findings and
-// stored responses. It returns how many it deleted, by area, also when it fails. It scans the
+// stored responses. It returns how many it deleted, by area, even when it fails. It scans the
 // table, because records such as findings have partitions of their own. Only the operator can call
 // it, after the company's keys are refused.
 //

@@ -124,8 +124,8 @@ func TestDeleteThenAgain(t *testing.T) {
 	same(t, "a push of the one that is left", pushed(t, s, key, sent), counts{1, 0, 1})
 	remove(t, s, key, "fbk_two")
 
-	// A record without a source has no reference, and one that an import gave another identity has
-	// two.
+	// A record without a source has no reference, and a record that got another identity by an
+	// import has two.
 	importLines(t, s, s.CompanyID, `{"id":"fbk_none","externalId":"A"}`, `{"id":"fbk_moved","source":"reddit","externalId":"B"}`)
 	importLines(t, s, s.CompanyID, `{"id":"fbk_moved","source":"reddit","externalId":"C"}`)
 	remove(t, s, key, "fbk_none")

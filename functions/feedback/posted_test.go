@@ -379,8 +379,8 @@ func TestFillPostedAgain(t *testing.T) {
 	}
 }
 
-// Ensure a list of posted days reads what it returns: units do not grow with what is outside of its
-// days, and with a filter they grow only with what the days have.
+// Ensure a list of posted days reads only what it returns: units do not grow with records outside
+// of its days, and with a filter they grow only with the records of those days.
 func TestListPostedUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

@@ -136,8 +136,8 @@ func TestPushKeepsTheReply(t *testing.T) {
 	}
 }
 
-// Ensure an invalid record, alone or with what is stored, refuses the whole push, with every
-// problem, and stores nothing.
+// Ensure the whole push is refused, with every problem, and stores nothing when a record is
+// invalid, alone or combined with the stored one.
 func TestPushRejectsAll(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -199,8 +199,8 @@ func TestPushRejectsAll(t *testing.T) {
 	same(t, "as many as there may be", pushed(t, s, key, slices.Repeat([]string{good}, 100)...), counts{1, 1, 0})
 }
 
-// Ensure a push finds a record that was imported under an id of its own, also after the import gave
-// ids other identities, and that an import without an id means the record that a push means.
+// Ensure a push finds a record that was imported under its own id, even after an import gave ids
+// other identities, and that an import without an id finds the same record as a push.
 func TestPushFindsImportedRecords(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -340,8 +340,8 @@ func TestPushThroughDeaths(t *testing.T) {
 	}
 }
 
-// Ensure that of twelve different pushes with one Idempotency-Key at the same moment one is
-// accepted, and that the others store nothing.
+// Ensure one of twelve different concurrent pushes with one Idempotency-Key is accepted, and that
+// the others store nothing.
 func TestRefusedPushStoresNothing(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -163,7 +163,7 @@ func TestReplyUpdatedAt(t *testing.T) {
 	}
 }
 
-// Ensure a record moves to the list of its new reply status, also from null.
+// Ensure a record moves to the list of its new reply status, even from null.
 func TestReplyMovesBetweenLists(t *testing.T) {
 	t.Parallel()
 	s := start(t, replied("", ""))

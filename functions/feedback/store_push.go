@@ -166,7 +166,7 @@ const pushTriesMax = 16
 
 // Push makes changes, each with the stored record that FindAll returned for it. Each is one
 // compare-and-set, so repeating a push that failed half-way completes it. A change that alters
-// nothing is not written. It claims the Idempotency-Key first. created and updated count records.
+// nothing is not written. Push claims the Idempotency-Key first. created and updated count records.
 // When a record has changed its kind since, it returns a conflict that a retry resolves.
 func (s Store) Push(ctx context.Context, companyID string, changes []change, stored []found) (created, updated int, err error) {
 	if err := idempotency.Reserve(ctx, s.table); err != nil {

@@ -87,8 +87,8 @@ func (f *Feedback) DeriveID() (problem string) {
 // created or deleted records with the same identities.
 const importTriesMax = 16
 
-// Import replaces any stored records, and writes the references by which pushes find records with
-// ids of their own. A record whose identity is stored under another id replaces that one, under
+// Import replaces any stored records, and writes the references by which pushes find records whose
+// ids are not derived. A record whose identity is stored under another id replaces that one, under
 // that id. The write has the condition that the identity is not stored under yet another id.
 func (s Store) Import(ctx context.Context, companyID string, records []Feedback) error {
 	left := slices.Clone(records)

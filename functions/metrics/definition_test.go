@@ -15,7 +15,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure an update changes what was sent and nothing else, never the key or the kind, and that only
+// Ensure an update changes only the fields that were sent, never the key or the kind, and that only
 // a derived metric has a formula.
 func TestUpdateDefinition(t *testing.T) {
 	t.Parallel()

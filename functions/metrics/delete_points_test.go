@@ -102,8 +102,8 @@ func TestDeletePoints(t *testing.T) {
 	same(t, "a week without its stored point", slices.Sorted(slices.Values(points(t, s, "a&grain=week&from=2026-07-27&to=2026-07-27"))), []string{"2026-07-27 12", "2026-07-27 6", "2026-07-27 7"})
 }
 
-// pointRecords returns the sort keys of the records with days of a metric, also of those without
-// points.
+// pointRecords returns the sort keys of the records with days of a metric, including records
+// without points.
 func pointRecords(t *testing.T, s *apitest.Service, metricKey string) (keys []string) {
 	t.Helper()
 	records, err := table.Whole[struct {

@@ -34,9 +34,9 @@ func metricsOf(n int, prefix string, value int) (points []string) {
 	return points
 }
 
-// Ensure that of twelve different pushes with one Idempotency-Key at the same moment one is
-// accepted, and that those that get 400 store nothing: no point and no definition. It does not
-// matter whether a push fits one transaction.
+// Ensure one of twelve different concurrent pushes with one Idempotency-Key is accepted, and that
+// the pushes that get 400 store neither points nor definitions. It does not matter whether a push
+// fits one transaction.
 func TestRefusedPushStoresNothing(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)

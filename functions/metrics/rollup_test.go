@@ -402,8 +402,8 @@ func TestRollUpCalendar(t *testing.T) {
 	}
 }
 
-// Ensure nothing is computed without a definition, or with one that does not say how, and that a
-// computed bucket has the shape of a stored one.
+// Ensure nothing is computed without a definition or with one whose days do not combine, and that a
+// computed bucket has the same fields as a stored one.
 func TestRollUpNeedsAggregation(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)

@@ -135,8 +135,8 @@ func TestUpdateAudit(t *testing.T) {
 	}
 }
 
-// Ensure the entity tag is of the fields and the findings, and the same in every response with the
-// audit.
+// Ensure the entity tag depends on the fields and the findings, and is the same in every response
+// with the audit.
 func TestAuditTags(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -113,8 +113,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// Ensure a create under a site that is gone is not_found, also when a removal that was cut off has
-// left as many goals as a site may have.
+// Ensure a create under a site that is gone is not_found, even when an interrupted removal has left
+// as many goals as a site may have.
 func TestFullSiteIsGone(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -197,8 +197,8 @@ func TestHalfRemovedSite(t *testing.T) {
 	}
 }
 
-// Ensure of two deletes of a site one or both succeed and nothing is left, and that no goal that is
-// created at the same time outlives its site.
+// Ensure one or both of two concurrent deletes of a site succeed and nothing is left, and that no
+// goal that is created at the same time outlives its site.
 func TestSiteRaces(t *testing.T) {
 	t.Parallel()
 	rounds := 100

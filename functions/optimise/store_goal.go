@@ -32,8 +32,8 @@ func goalsOfSite(companyID, siteID string) table.Collection {
 	return table.Collection{Index: table.GSI1, Partition: partition(companyID, goalsOf, siteID)}
 }
 
-// Page returns a page of the goals of the site, in their order. Returns fault.ErrNotFound when
-// there is no such site.
+// Page returns a page of the goals of the site, in their order. Returns fault.ErrNotFound when the
+// site does not exist.
 func (s goalStore) Page(ctx context.Context, companyID, after string, limit int) (table.Page[SiteGoal], error) {
 	var found []SiteGoal
 	err := parallel.Both(
@@ -87,7 +87,7 @@ func (s goalStore) owns(g SiteGoal) error {
 }
 
 // Insert stores a new goal of the site and sets its id, site, company and times. Returns conflict
-// when the site has goals.Limit of them, and fault.ErrNotFound when there is no such site.
+// when the site has goals.Limit of them, and fault.ErrNotFound when the site does not exist.
 func (s goalStore) Insert(ctx context.Context, companyID string, g SiteGoal) (SiteGoal, error) {
 	if err := table.Room(ctx, s.table, goalsOfSite(companyID, s.siteID), goals.Limit, goals.Plural); err != nil {
 		if _, missing := s.sites.Get(ctx, companyID, s.siteID); missing != nil { // leftovers of an interrupted delete do not count

@@ -27,8 +27,8 @@ func leaseOf(t *testing.T, s *apitest.Service) any {
 	return []any{board["claim"], board["claimAt"]}
 }
 
-// Ensure a publish that gives up after its lease, because the content is no longer the reviewed
-// one, releases the board, and so does one that finds its content live.
+// Ensure a publish releases the board when it gives up after its lease, because the content is no
+// longer the reviewed one, or when it finds its content live.
 func TestLeaseIsReleased(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("changed since the review")

@@ -79,8 +79,8 @@ func (b *roadmap) edit(t *testing.T) {
 	}
 }
 
-// look reads what is live and reports whether it is the next content. It is that or the content
-// before it, and every item shows the version in which it was last live.
+// look reads the live content and reports whether it is the next one. It must be that or the
+// previous content, and every item must show the version in which it was last live.
 func (b *roadmap) look(t *testing.T, where string) (published bool) {
 	t.Helper()
 	var board struct {
@@ -131,8 +131,8 @@ func decode(t *testing.T, line string, into any) {
 	}
 }
 
-// publish publishes in a process that does not die. It must succeed in any state that an earlier
-// death left.
+// publish publishes in a process that does not crash. It must succeed in any state that an earlier
+// crash left.
 func (b *roadmap) publish(t *testing.T, where string) {
 	t.Helper()
 	if r := b.Call(t, b.key, "publish_plan_board", map[string]any{"boardId": "brd_1"}); r.Status != http.StatusOK {

@@ -242,7 +242,7 @@ func TestSlugsWithoutGaps(t *testing.T) {
 	}
 }
 
-// Ensure an import of what is new also imports the live version of a board.
+// Ensure an import of only new records also imports the live version of a board.
 func TestNewBoardHasItsVersion(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)

@@ -139,8 +139,8 @@ func TestExportsAreConsistent(t *testing.T) {
 	}
 }
 
-// Ensure two exports of the same points are the same file: points are in the order of time,
-// although the record that packs them is a map.
+// Ensure two exports of the same points are the same file: points are ordered by time, although the
+// record that packs them is a map.
 func TestExportOfPointsIsOrdered(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

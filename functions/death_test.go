@@ -50,7 +50,7 @@ func everyDeath(t *testing.T, s *apitest.Service, try func(dying *apitest.Servic
 }
 
 // recordsOf counts the records of a company in the area of an operation, or the company's keys if
-// the operation is on these.
+// it is an operation on keys.
 func recordsOf(t *testing.T, s *apitest.Service, op api.Operation) (count int) {
 	t.Helper()
 	name := areaOf(op)

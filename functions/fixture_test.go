@@ -151,7 +151,7 @@ func pathOf(o oracle.Operation) map[string]any {
 	return out
 }
 
-// Ensure every operation that needs arguments, or changes something, has some.
+// Ensure every operation that needs arguments, or changes something, has arguments in the tables.
 func TestArguments(t *testing.T) {
 	for _, op := range functions.Operations(nil) {
 		var missing []string

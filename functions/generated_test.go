@@ -184,7 +184,8 @@ func (d *twins) spoil(args map[string]any, times int) {
 		f := d.op.Input[d.random.Intn(len(d.op.Input))]
 		switch f.In {
 		case schema.InPath:
-			// Not "", "." and "..": a path with them does not match any operation over HTTP.
+			// "", "." and ".." are left out: a path with them does not match any operation over
+			// HTTP.
 			args[f.Name] = d.pick([]string{"...", "x y", strings.Repeat("a", 200), "ITM_1", "itm_"})
 		case schema.InHeader:
 			args[f.Argument()] = d.pick([]string{`"stale"`, "stale", `W/"stale"`, ""})

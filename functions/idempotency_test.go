@@ -211,8 +211,8 @@ func TestReplayOfRefusals(t *testing.T) {
 	}
 }
 
-// Ensure a 400 that hangs on a stored record is replayed, although the record is gone, and the
-// request with another key is done.
+// Ensure a 400 that depends on a stored record is replayed after the record is gone, and that the
+// request with another key succeeds.
 func TestReplayOfRefusedPush(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -286,8 +286,8 @@ func TestRoundTripsOfIdempotency(t *testing.T) {
 	}
 }
 
-// anew returns the arguments of the n-th call of an operation that changes something each time,
-// with more added.
+// anew returns the arguments of the n-th call of an operation, which make each call change
+// something, with more added.
 func anew(t *testing.T, s *apitest.Service, key string, op api.Operation, n int, more map[string]any) map[string]any {
 	t.Helper()
 	args := with(op, more)

@@ -127,8 +127,8 @@ func good(f schema.Field) any {
 	return "x"
 }
 
-// Ensure what the API refuses in a body, an import refuses in a record, with the same message: for
-// every property of every record, each of its rules is broken in a request and in a record. The
+// Ensure an import refuses in a record whatever the API refuses in a body, with the same message:
+// for every property of every record, each of its rules is broken in a request and in a record. The
 // exceptions have their reasons in importsMore.
 func TestImportKeepsTheRulesOfBodies(t *testing.T) {
 	t.Parallel()
@@ -224,7 +224,7 @@ func newBody(t *testing.T, op api.Operation) body {
 	return b
 }
 
-// refusal returns what the API says to a value of a property, with the path of a record.
+// refusal returns the API's message for a value of a property, with the path of a record.
 func (b body) refusal(t *testing.T, s *apitest.Service, key, name string, value any) string {
 	t.Helper()
 	content := maps.Clone(b.valid)

@@ -17,8 +17,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// ordinary has the flags of a run that does not set them: how many worlds it explores, and which.
-// Another seed explores others; 0 draws one at random.
+// ordinary has the default flags: how many worlds a run explores, and which. Another seed explores
+// others; 0 draws one at random.
 var ordinary = map[string]string{"rapid.checks": "8", "rapid.seed": "20260811"}
 
 // Ensure companies are isolated. They call at random, over HTTP and as tools, with the ids,

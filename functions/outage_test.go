@@ -151,8 +151,8 @@ func swallows(operation string) bool {
 }
 
 // Ensure that when the table begins to refuse every call at any call of a request, the request is
-// 503 with the envelope in time, and that it succeeds when the table does not refuse any more: with
-// an Idempotency-Key, it creates one record.
+// 503 with the envelope in time, and that it succeeds once the table accepts calls again: with an
+// Idempotency-Key, it creates one record.
 func TestOutageFromAnyCall(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

@@ -68,8 +68,8 @@ func fillPosted(t *testing.T, s *apitest.Service) {
 	}
 }
 
-// forget removes what the index by posted day has of the company, as if an older version had stored
-// its records.
+// forget removes the company from the index by posted day, as if an older version had stored its
+// records.
 func forget(t *testing.T, s *apitest.Service, records ...feedback.Feedback) {
 	t.Helper()
 	key := func(sk string) table.Key { return table.Key{PK: table.Partition(s.CompanyID, "feedback"), SK: sk} }
@@ -107,9 +107,9 @@ func indexed(t *testing.T, s *apitest.Service) (n int) {
 	return n
 }
 
-// Ensure a list of posted days has exactly the records of these days that have the values of the
-// other filters, newest first, at the bounds of days, with any limit, whether the index is
-// complete, has nothing or only a part; and that a record without postedAt is in no range.
+// Ensure a list of posted days has exactly the records of these days that match the other filters,
+// newest first, at the bounds of days, with any limit, whether the index is complete, partial or
+// empty; and that a record without postedAt is in no range.
 func TestListPosted(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -154,7 +154,7 @@ func TestListPosted(t *testing.T) {
 }
 
 // Ensure the days of the list are checked, as bounds of the record's time in UTC, and that a cursor
-// belongs to its days.
+// works only with its days.
 func TestListPostedInput(t *testing.T) {
 	t.Parallel()
 	records := posted()

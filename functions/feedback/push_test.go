@@ -61,7 +61,8 @@ const (
 )
 
 // Ensure a pushed record is created with the defaults and a derived id, that a later push changes
-// what it sends and keeps the rest, that null clears, and that what changes nothing is not written.
+// what it sends and keeps the rest, that null clears, and that a push that changes nothing is not
+// written.
 func TestPush(t *testing.T) {
 	t.Parallel()
 	s := start(t)

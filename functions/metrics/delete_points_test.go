@@ -209,8 +209,8 @@ func TestDeletePointsGoesOn(t *testing.T) {
 	}
 }
 
-// Ensure ten years of several series are deleted within the deadline, or the calls say that they go
-// on.
+// Ensure ten years of several series are deleted within the deadline, or the calls report that
+// there are more.
 func TestDeleteTenYears(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -260,9 +260,8 @@ func TestDeletesOfPoints(t *testing.T) {
 	}
 }
 
-// Ensure two deletes that together take all points of a record leave no record, whichever call of
-// the one the other comes before, that each point is counted once, and that the definition can be
-// deleted then.
+// Ensure two deletes that together take all points of a record leave no record, in any
+// interleaving, that each point is counted once, and that the definition can then be deleted.
 func TestDeletesOfOneRecord(t *testing.T) {
 	t.Parallel()
 	hook := &between{}
@@ -293,7 +292,7 @@ func TestDeletesOfOneRecord(t *testing.T) {
 }
 
 // Ensure a delete removes a record without points, which an older version could leave, in its range
-// and series only, and counts nothing for it; and that the definition can be deleted then.
+// and series only, and counts nothing for it; and that the definition can then be deleted.
 func TestDeleteRecordWithoutPoints(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)

@@ -158,8 +158,8 @@ func TestPushUnknownKeys(t *testing.T) {
 	}
 }
 
-// Ensure K and custom.K are two names of one metric: the one with a definition is meant by both, in
-// pushes and reads.
+// Ensure K and custom.K are two names of one metric: in pushes and reads, both mean the one with a
+// definition.
 func TestTwoNames(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)

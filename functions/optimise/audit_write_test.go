@@ -311,8 +311,8 @@ func TestCreateAuditDies(t *testing.T) {
 	})
 }
 
-// settled checks that an audit has these findings, and that after a later write no chunk and no
-// draft is left that nothing refers to.
+// settled checks that an audit has these findings, and that a later write leaves no unreferenced
+// chunk or draft.
 func settled(t *testing.T, s *apitest.Service, auditID string, findings any) {
 	t.Helper()
 	var drafts []struct {
@@ -460,8 +460,7 @@ func TestAuditRaces(t *testing.T) {
 	t.Logf("%d rounds: %v", rounds, outcomes)
 }
 
-// Ensure the class of writes of audits is that of pushes, and that the other writes of the area
-// count as writes.
+// Ensure writes of audits count as pushes, and that the other writes of the area count as writes.
 func TestAuditClass(t *testing.T) {
 	t.Parallel()
 	for _, op := range optimise.Operations(nil) {
@@ -531,7 +530,7 @@ func TestUpdateAuditWithoutResponse(t *testing.T) {
 	settled(t, own, "aud_1", "new")
 }
 
-// unheard is a transport in which the change of an audit is made and its response is an error.
+// unheard is a transport that sends the change of an audit but returns an error for its response.
 type unheard struct{}
 
 func (unheard) RoundTrip(r *http.Request) (*http.Response, error) {

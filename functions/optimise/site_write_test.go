@@ -77,7 +77,7 @@ func TestUpdateSite(t *testing.T) {
 	})
 }
 
-// Ensure a company can create 200 sites, and a site 200 goals. Those of other sites do not count.
+// Ensure a company can create 200 sites, and a site 200 goals. Goals of other sites do not count.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -129,7 +129,8 @@ func TestFullSiteIsGone(t *testing.T) {
 	}
 }
 
-// Ensure a site takes its goals along and nothing else, and that a second delete is not_found.
+// Ensure a delete of a site also deletes its goals and nothing else, and that a second delete is
+// not_found.
 func TestDeleteSite(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -192,7 +192,7 @@ func TestBoardIsDeletedMeanwhile(t *testing.T) {
 	}
 }
 
-// Ensure an update and a publish of a board that meet, one before any table call of the other, both
+// Ensure a concurrent update and publish of a board, one before any table call of the other, both
 // succeed and keep each other's changes, that updatedAt never goes back, and that an update for the
 // revision before the publish fails.
 func TestUpdateMeetsPublish(t *testing.T) {

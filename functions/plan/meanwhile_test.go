@@ -17,8 +17,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure the response of a publish is what the board then shows, when another caller only edits or
-// only deletes an item before any of its table calls; and that a deleted item stays deleted.
+// Ensure the response of a publish matches what the board then shows, when another caller only
+// edits or only deletes an item before any of its table calls; and that a deleted item stays
+// deleted.
 func TestItemsChangeDuringAPublish(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

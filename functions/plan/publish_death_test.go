@@ -13,7 +13,7 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// roadmap is the only board of a company. It knows its live content, and that after the next
+// roadmap is the only board of a company. It knows its live content, and its content after the next
 // publish.
 type roadmap struct {
 	*apitest.Service

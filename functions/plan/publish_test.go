@@ -248,8 +248,8 @@ func TestPublishRaces(t *testing.T) {
 	}
 }
 
-// Ensure a preview says of each item that would stay visible which of its public properties differ,
-// in the order of the item's fields. A publish does not say it.
+// Ensure a preview reports, for each item that would stay visible, which of its public properties
+// differ, in the order of the item's fields. A publish does not report them.
 func TestPreviewSaysWhatDiffers(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

@@ -58,8 +58,8 @@ func edit(t *testing.T, s *apitest.Service, key string) {
 	create(t, s, key, map[string]any{"title": "New", "status": "published"})
 }
 
-// publish publishes the board and returns its version. The time that a publish has for old versions
-// passes on a fake clock.
+// publish publishes the board and returns its version. The time limit for removing old versions
+// runs on a fake clock.
 func publish(t *testing.T, s *apitest.Service, key string) (version float64) {
 	t.Helper()
 	counter := &apitest.RoundTripCounter{}

@@ -82,7 +82,7 @@ func TestAgent(t *testing.T) {
 	}
 }
 
-// Ensure an agent whose list of points is empty reads why, and that HTTP says nothing beside the
+// Ensure an agent that gets an empty list of points is told why, and that HTTP returns only the
 // list.
 func TestWhyNoPoints(t *testing.T) {
 	t.Parallel()

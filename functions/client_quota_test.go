@@ -62,8 +62,8 @@ func (m *metered) charge() (status int, body string, header http.Header) {
 	return http.StatusOK, `{"id":"itm_1"}`, header
 }
 
-// create creates items with so many goroutines for each client. It returns the errors and how long
-// it took.
+// create creates items with this many goroutines for each client. It returns the errors and how
+// long it took.
 func (m *metered) create(t *testing.T, clients, goroutines, items int, options ...client.Option) (errs []error, took time.Duration) {
 	t.Helper()
 	begin := time.Now()
@@ -99,8 +99,8 @@ func (m *metered) create(t *testing.T, clients, goroutines, items int, options .
 }
 
 // Ensure no call of a program that creates with many goroutines, or of two programs with one key,
-// fails with the default options: the calls of a client go on together as the quota refills, almost
-// as fast as it allows and with few refused requests.
+// fails with the default options: a client's calls proceed together as the quota refills, almost as
+// fast as it allows and with few refused requests.
 func TestClientKeepsPaceWithTheQuota(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ clients, goroutines, items int }{{1, 20, 160}, {1, 100, 400}, {2, 20, 160}, {4, 10, 80}} {
@@ -123,7 +123,7 @@ func TestClientKeepsPaceWithTheQuota(t *testing.T) {
 	}
 }
 
-// Ensure a call that would wait longer than it may fails with the service's error, which says how
+// Ensure a call that would exceed its maximum wait fails with the service's error, which says how
 // long it waited.
 func TestClientLosesPatience(t *testing.T) {
 	t.Parallel()

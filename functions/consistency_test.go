@@ -128,8 +128,7 @@ func TestExportsAreConsistent(t *testing.T) {
 		}
 		all := reads.take()
 		for _, r := range all {
-			// The chunks of findings are of a generation that the audit names; a missing one is
-			// read again.
+			// The audit names the generation of its chunks; a missing one is read again.
 			if chunks := kind.Name == "audit" && r.prefix == ""; !r.consistent && !chunks {
 				t.Errorf("the export of %s: %v is not consistent", kind.Name, r)
 			}
@@ -140,8 +139,8 @@ func TestExportsAreConsistent(t *testing.T) {
 	}
 }
 
-// Ensure two exports of the same points are the same file: points are in the order of time,
-// although the record that packs them is a map.
+// Ensure two exports of the same points are the same file: points are ordered by time, although the
+// record that packs them is a map.
 func TestExportOfPointsIsOrdered(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

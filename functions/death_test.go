@@ -23,14 +23,15 @@ func process(t *testing.T, s *apitest.Service, over http.RoundTripper) *apitest.
 	t.Helper()
 	another := *s
 	options := apitest.Options(t, s.Clock.Now, over)
-	options.Timeout = 0 // that of a function
+	options.Timeout = 0 // like a function
 	another.Serving = table.New(options)
 	another.Handler = functions.Handler(another.Serving, slog.New(slog.DiscardHandler))
 	return &another
 }
 
-// everyDeath calls try with a process of s that dies after its first call to the table, with one
-// that dies during that call, after its second call, and so on, until two in a row survive.
+// everyDeath calls try with a process of s that crashes after its first call to the table, with one
+// that crashes during the following call, and so on for each later call, until two in a row
+// survive.
 func everyDeath(t *testing.T, s *apitest.Service, try func(dying *apitest.Service, where string)) {
 	t.Helper()
 	for calls := range 200 {
@@ -49,7 +50,7 @@ func everyDeath(t *testing.T, s *apitest.Service, try func(dying *apitest.Servic
 }
 
 // recordsOf counts the records of a company in the area of an operation, or the company's keys if
-// the operation is on these.
+// it is an operation on keys.
 func recordsOf(t *testing.T, s *apitest.Service, op api.Operation) (count int) {
 	t.Helper()
 	name := areaOf(op)
@@ -77,10 +78,10 @@ func areaOf(op api.Operation) string {
 	return segments[4]
 }
 
-// Ensure a request with an Idempotency-Key whose process dies at any call to the table leaves
+// Ensure a request with an Idempotency-Key whose process crashes at any call to the table leaves
 // nothing, or its record and its response, and that a retry in another process gets one record and
 // the one response, which is replayed if the record was there. The calls of some creates depend on
-// what the request has, so there is one with all properties of its sample, too.
+// the fields of the request, so each also runs with all properties of its sample.
 func TestDeathsWithAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -108,7 +109,7 @@ func TestDeathsWithAnIdempotencyKey(t *testing.T) {
 	}
 }
 
-// retryAfterDeath sends a request to a process that dies, and then twice to one that lives.
+// retryAfterDeath sends a request to a process that crashes, and then twice to one that does not.
 func retryAfterDeath(t *testing.T, s, dying *apitest.Service, key string, op api.Operation, args map[string]any, where string) {
 	t.Helper()
 	s.Clock.Advance(time.Minute) // no rate limit is reached
@@ -136,7 +137,7 @@ func retryAfterDeath(t *testing.T, s, dying *apitest.Service, key string, op api
 	}
 }
 
-// moreToDelete has records that belong to those that are deleted.
+// moreToDelete has records that belong to the deleted ones.
 var moreToDelete = map[string][][2]string{
 	"delete_plan_board": {
 		{"board", `{"id":"brd_2","publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[{"id":"itm_9","slug":"a","title":"A"}]}`},
@@ -146,9 +147,9 @@ var moreToDelete = map[string][][2]string{
 	"delete_optimise_audit": {{"audit", `{"id":"aud_2","status":"complete","findings":["` + strings.Repeat("x", 1000) + `"]}`}},
 }
 
-// Ensure a delete whose process dies at any call to the table leaves the record and all that
-// belongs to it, or a record that is gone for readers, and that the same delete in another process
-// succeeds and leaves nothing.
+// Ensure a delete whose process crashes at any call to the table leaves the record with everything
+// that belongs to it, or a record that readers no longer see, and that the same delete in another
+// process succeeds and leaves nothing.
 func TestDeathsOfDeletes(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -185,7 +186,7 @@ func TestDeathsOfDeletes(t *testing.T) {
 	}
 }
 
-// storedBy returns the sort keys of what is stored in the area of an operation, findings too.
+// storedBy returns the sort keys of all records in the area of an operation, including findings.
 func storedBy(t *testing.T, s *apitest.Service, op api.Operation) (keys []string) {
 	t.Helper()
 	type record struct {
@@ -203,8 +204,8 @@ func storedBy(t *testing.T, s *apitest.Service, op api.Operation) (keys []string
 	return keys
 }
 
-// checkDelete deletes a record in a process that dies, and again in one that lives. Then the rest
-// is stored.
+// checkDelete deletes a record in a process that crashes, and again in one that does not.
+// Afterwards exactly the rest must be stored.
 func checkDelete(t *testing.T, s, dying *apitest.Service, key string, op api.Operation, where string, rest []string) {
 	t.Helper()
 	args, whole := arguments[op.ID], storedBy(t, s, op)

@@ -183,8 +183,8 @@ var (
 	whole          = regexp.MustCompile(`^(?:body|arguments): (?:everything but findings )?`) // arguments are bounded with their findings
 )
 
-// alike returns messages without the place of an argument, which only HTTP names, and without the
-// hint of an unknown one.
+// alike returns messages without the location of an argument, which only HTTP names, and without
+// the hint for an unknown argument.
 func alike(messages []string) []string {
 	out := slices.Clone(messages)
 	for i := range out {

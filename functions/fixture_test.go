@@ -32,8 +32,8 @@ func start(t testing.TB, transport http.RoundTripper) *apitest.Service {
 	return s
 }
 
-// stock imports the fixture's records into the company, also over those that it has: those with the
-// ids, or all without one.
+// stock imports the fixture's records into the company, even over stored ones: the records with
+// these ids, or all if ids is empty.
 func stock(t testing.TB, s *apitest.Service, ids ...string) {
 	t.Helper()
 	file, err := os.Open("testdata/company.jsonl")
@@ -87,8 +87,8 @@ func loadKind(t testing.TB, s *apitest.Service, kinds []transfer.Type, name stri
 	t.Fatalf("no type %s", name)
 }
 
-// tables has the hand-typed tables of the operations, and arguments those of a request of each
-// operation that succeeds on the fixture.
+// tables has the hand-typed tables of the operations, and arguments has, for each operation, the
+// arguments of a request that succeeds on the fixture.
 var (
 	tables    oracle.Table
 	arguments = map[string]map[string]any{}
@@ -151,7 +151,7 @@ func pathOf(o oracle.Operation) map[string]any {
 	return out
 }
 
-// Ensure every operation that needs arguments, or changes something, has some.
+// Ensure every operation that needs arguments, or changes something, has arguments in the tables.
 func TestArguments(t *testing.T) {
 	for _, op := range functions.Operations(nil) {
 		var missing []string

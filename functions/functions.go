@@ -52,7 +52,8 @@ func Operations(t *table.Client) []api.Operation {
 }
 
 // Transfers returns the record types of all areas. A type comes after the types that its records
-// refer to. Without a client they cannot be written, and there is no clock to check their times by.
+// refer to. Without a client they cannot be written, and their times are not checked against a
+// clock.
 func Transfers(t *table.Client) []transfer.Type {
 	var out []transfer.Type
 	for _, a := range All() {
@@ -66,8 +67,9 @@ func Transfers(t *table.Client) []transfer.Type {
 	return out
 }
 
-// Uploads returns a function that returns why the body of a request with more than 256 KB must not
-// be read, nil if it may be. It is for a server in front of Handler; see api.API.CheckUpload.
+// Uploads returns a function that authorises a request with more than 256 KB before its body is
+// read. It returns why the body must not be read, nil if it may be. A server in front of Handler
+// calls it; see api.API.CheckUpload.
 func Uploads(t *table.Client, log *slog.Logger) func(*http.Request) error {
 	return api.New(Operations(t), api.ConfigFor(t, log)).CheckUpload
 }

@@ -96,7 +96,7 @@ var samples = map[string][]string{
 	"host": {"a.example", "Shop.example"}, "origin": {"https://a.example", "http://localhost:3000"},
 }
 
-// samplesOf returns valid values of a text with a form of its own, nil if it has none.
+// samplesOf returns valid values of a text with a format, pattern or reference, nil if it has none.
 func samplesOf(f schema.Field) []string {
 	if f.Ref != "" {
 		return []string{f.Ref + "_1"}
@@ -184,7 +184,8 @@ func (d *twins) spoil(args map[string]any, times int) {
 		f := d.op.Input[d.random.Intn(len(d.op.Input))]
 		switch f.In {
 		case schema.InPath:
-			// Not "", "." and "..": a path with them does not match any operation over HTTP.
+			// "", "." and ".." are left out: a path with them does not match any operation over
+			// HTTP.
 			args[f.Name] = d.pick([]string{"...", "x y", strings.Repeat("a", 200), "ITM_1", "itm_"})
 		case schema.InHeader:
 			args[f.Argument()] = d.pick([]string{`"stale"`, "stale", `W/"stale"`, ""})

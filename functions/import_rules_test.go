@@ -40,8 +40,8 @@ func importOf(t *testing.T, op api.Operation, types map[string]transfer.Type) tr
 	return transfer.Type{}
 }
 
-// bodiesOfNoRecord are the operations with a body that is not one of an import's records: keys are
-// not moved, and a publish stores what is there.
+// bodiesOfNoRecord are the operations whose body is not a record of an import: keys are not moved,
+// and a publish stores existing content.
 var bodiesOfNoRecord = []string{"create_key", "rotate_key", "publish_plan_board", "preview_plan_publish"}
 
 // importsMore are the values that an import accepts and the API refuses, by record and property:
@@ -127,8 +127,8 @@ func good(f schema.Field) any {
 	return "x"
 }
 
-// Ensure what the API refuses in a body, an import refuses in a record, with the same message: for
-// every property of every record, each of its rules is broken in a request and in a record. The
+// Ensure an import refuses in a record whatever the API refuses in a body, with the same message:
+// for every property of every record, each of its rules is broken in a request and in a record. The
 // exceptions have their reasons in importsMore.
 func TestImportKeepsTheRulesOfBodies(t *testing.T) {
 	t.Parallel()
@@ -172,8 +172,8 @@ func TestImportKeepsTheRulesOfBodies(t *testing.T) {
 	}
 }
 
-// equalProblem reports whether a problem of a record is that of a body. A closed list may have more
-// words in a record.
+// equalProblem reports whether a record and a body have the same problem. A closed list may have
+// more words in a record.
 func equalProblem(f schema.Field, refused, problem string) bool {
 	if f.Enum != nil {
 		refused, _, _ = strings.Cut(refused, " must be one of ")
@@ -224,7 +224,7 @@ func newBody(t *testing.T, op api.Operation) body {
 	return b
 }
 
-// refusal returns what the API says to a value of a property, with the path of a record.
+// refusal returns the API's message for a value of a property, with the path of a record.
 func (b body) refusal(t *testing.T, s *apitest.Service, key, name string, value any) string {
 	t.Helper()
 	content := maps.Clone(b.valid)
@@ -316,8 +316,8 @@ func TestImportKeepsTheRulesOfSeveralProperties(t *testing.T) {
 	}
 }
 
-// checkExport reports records of a company that an import refuses. Whatever the API accepts can be
-// exported and imported again.
+// checkExport reports records of a company that an import refuses. Everything that the API accepts
+// can be exported and imported again.
 func checkExport(t *testing.T, s *apitest.Service) {
 	t.Helper()
 	for _, kind := range functions.Transfers(s.Table) {

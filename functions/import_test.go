@@ -54,7 +54,7 @@ func TestExistingRecords(t *testing.T) {
 	}
 }
 
-// Ensure an import looks for stored records by what identifies them, not by their id alone.
+// Ensure an import finds stored records by their identity, not by their id alone.
 func TestExistingByIdentity(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

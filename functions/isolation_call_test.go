@@ -86,7 +86,7 @@ func (w *world) anybody(r *rapid.T, label string) *tenant {
 }
 
 // id draws the id of a record of any company, if possible of the right type, or a text that might
-// escape from a partition.
+// reach another partition.
 func (d drawer) id(f schema.Field) string {
 	whose, alone := d.a.actor, false
 	switch rapid.IntRange(0, 7).Draw(d.r, "id") {

@@ -17,8 +17,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// ordinary has the flags of a run that does not set them: how many worlds it explores, and which.
-// Another seed explores others; 0 draws one at random.
+// ordinary has the default flags: how many worlds a run explores, and which. Another seed explores
+// others; 0 draws one at random.
 var ordinary = map[string]string{"rapid.checks": "8", "rapid.seed": "20260811"}
 
 // Ensure companies are isolated. They call at random, over HTTP and as tools, with the ids,
@@ -145,7 +145,7 @@ func (w *world) judge(a attempt, got outcome, before, after dump) string {
 	return foreign(value, a, after)
 }
 
-// foreign looks in a response for a record of another company, or of none, and returns a
+// foreign looks in a response for a record of another company, or of no company, and returns a
 // description of it, or "".
 func foreign(value any, a attempt, after dump) string {
 	switch v := value.(type) {

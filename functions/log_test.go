@@ -30,8 +30,8 @@ func (b *safeBuffer) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// Ensure a key that is sent by mistake, as the name or the value of anything, is not in the log,
-// and every request with a valid key logs the company and the key.
+// Ensure a key that is sent by mistake, as any name or value, is not in the log, and every request
+// with a valid key logs the company and the key.
 func TestLogHasNoKeys(t *testing.T) {
 	t.Parallel()
 	log := &safeBuffer{}

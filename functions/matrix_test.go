@@ -155,8 +155,8 @@ func TestStatusMatrix(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, expired := issue(keys.Grant{ExpiresAt: s.Clock.Now()})
-	// The matrix takes hours of the clock: a used-up bucket has to be used up again before each
-	// request.
+	// The matrix takes hours of the test's clock, so an exhausted bucket has to be exhausted again
+	// before each request.
 	useUp := func(secret string, class auth.Class) {
 		token, err := auth.Parse(secret)
 		if err != nil {
@@ -353,8 +353,8 @@ func checkFault(t *testing.T, op api.Operation, f flaw, r apitest.Response) {
 	}
 }
 
-// Ensure Allow lists the methods that a path accepts, and the response to HEAD is that of GET
-// without a body.
+// Ensure Allow lists the methods that a path accepts, and the response to HEAD is the response to
+// GET without a body.
 func TestVerbs(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -15,8 +15,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// withNumber returns the arguments with a number in each place of the field that may have one, and
-// the path of each place.
+// withNumber returns the arguments with a number at each path of the field that may have one, and
+// these paths.
 func withNumber(base map[string]any, f schema.Field, number json.RawMessage) (out []planted) {
 	add := func(value any, at string) {
 		args := maps.Clone(base)
@@ -36,7 +36,7 @@ func withNumber(base map[string]any, f schema.Field, number json.RawMessage) (ou
 	return out
 }
 
-// eachNumber calls visit for every place of every operation that may have a number.
+// eachNumber calls visit for every path of every operation that may have a number.
 func eachNumber(s *apitest.Service, number string, visit func(op api.Operation, f schema.Field, p planted)) (visited int) {
 	for _, op := range functions.Operations(nil) {
 		for _, f := range op.Input {
@@ -53,8 +53,8 @@ func eachNumber(s *apitest.Service, number string, visit func(op api.Operation, 
 // negativeZero matches the number in a JSON text.
 var negativeZero = regexp.MustCompile(`[:,\[]-0[.0]*[,}\]]`)
 
-// Ensure -0 is stored as 0 wherever a number may be: the ETag of the response is that of the next
-// read, so If-Match matches.
+// Ensure -0 is stored as 0 wherever a number may be: the response and the next read have the same
+// ETag, so If-Match matches.
 func TestNegativeZero(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -19,8 +19,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// These tests run with the clock of package synctest, so no pause between two attempts takes time,
-// and the time that a request takes is that of its pauses alone.
+// These tests run with the clock of package synctest, so no pause between two attempts takes real
+// time, and a request takes only as long as its pauses.
 
 // throttle is a transport from a bubble of package synctest to the engine. It refuses calls as
 // DynamoDB does when it has too much to do.
@@ -83,8 +83,8 @@ func (h *throttle) RoundTrip(r *http.Request) (*http.Response, error) {
 // longest is the longest time that a request may take: the timeout of a request is a second longer.
 const longest = 8 * time.Second
 
-// callWithin makes a call in a process of s with a retry budget of its own. Its response is 200, or
-// 503 with the envelope and Retry-After and nothing about the table, and comes in time.
+// callWithin makes a call in a process of s with a retry budget of its own. Its response arrives in
+// time and is 200, or 503 with the envelope and Retry-After and nothing about the table.
 func callWithin(t *testing.T, s *apitest.Service, over *throttle, key string, op api.Operation, args map[string]any, where string) apitest.Response {
 	t.Helper()
 	s.Clock.Advance(time.Minute) // no rate limit is reached
@@ -151,8 +151,8 @@ func swallows(operation string) bool {
 }
 
 // Ensure that when the table begins to refuse every call at any call of a request, the request is
-// 503 with the envelope in time, and that it succeeds when the table does not refuse any more: with
-// an Idempotency-Key, it creates one record.
+// 503 with the envelope in time, and that it succeeds once the table accepts calls again: with an
+// Idempotency-Key, it creates one record.
 func TestOutageFromAnyCall(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

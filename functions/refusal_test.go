@@ -76,8 +76,8 @@ var (
 	fresh      = regexp.MustCompile(`_[0-9a-z]{26}|[0-9a-f]{64}|\d{4}-\d\d-\d\dT[0-9:.]+Z`)
 )
 
-// what returns what a call does: its action and the keys in it, without ids, digests and times,
-// which differ in every run.
+// what describes a call: its action and the keys in it, without ids, digests and times, which
+// differ in every run.
 func what(target string, body []byte) string {
 	_, action, _ := strings.Cut(target, ".")
 	var keys []string
@@ -224,8 +224,8 @@ func goLive(t *testing.T, s *apitest.Service, key string) {
 	}
 }
 
-// checkRefused checks the response to a request of which this call was refused; none if it is
-// empty.
+// checkRefused checks the response to a request after this call was refused. An empty call means
+// none was refused.
 func checkRefused(t *testing.T, operation, call string, got apitest.Response) {
 	t.Helper()
 	swallows := slices.ContainsFunc(unharmed, func(u [3]string) bool { return u[0] == operation && call != "" && strings.Contains(call, u[1]) })
@@ -243,7 +243,7 @@ func checkRefused(t *testing.T, operation, call string, got apitest.Response) {
 	}
 }
 
-// Ensure what the operator's commands are made of fails when the table refuses any one of its
+// Ensure the functions behind the operator's commands fail when the table refuses any one of their
 // calls: a list or an export that ends early would look complete.
 func TestNoRefusalIsSwallowedByStores(t *testing.T) {
 	t.Parallel()

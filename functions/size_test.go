@@ -106,8 +106,8 @@ func loadLive(t *testing.T, s *apitest.Service) map[string]any {
 	return map[string]any{"boardId": "brd_live"}
 }
 
-// jsonBytes returns an upper bound of the bytes that the values of fields have in JSON, infinite
-// when there is none.
+// jsonBytes returns an upper bound for the size of the fields' values in JSON, infinite when there
+// is none.
 func jsonBytes(fields []schema.Field) (bytes float64) {
 	for _, f := range fields {
 		switch {
@@ -161,7 +161,7 @@ func TestLargeListsAreComplete(t *testing.T) {
 }
 
 // Ensure every list of large records can be read completely, at every limit, over HTTP and as a
-// tool: pages end at table.PageBytes, and the next one goes on there.
+// tool: pages end at table.PageBytes, and the next one continues there.
 func TestLargeLists(t *testing.T) {
 	t.Parallel()
 	for _, op := range functions.Operations(nil) {

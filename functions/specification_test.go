@@ -29,8 +29,8 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// Ensure the declared operations are those of the hand-typed tables, each with its path, scope,
-// inputs, defaults and limits: the 35 of the specification and the additions.
+// Ensure the declared operations match the hand-typed tables, each with its path, scope, inputs,
+// defaults and limits: the 35 of the specification and the additions.
 func TestOperationsAreTheSpecification(t *testing.T) {
 	declared := map[string]bool{}
 	for _, op := range functions.Operations(nil) {
@@ -127,8 +127,8 @@ func TestListsHaveCursors(t *testing.T) {
 	}
 }
 
-// Ensure the body of every response has exactly the fields of the specification, in its order, and
-// that their types and nullability are those of the specification.
+// Ensure the body of every response has exactly the fields of the specification, in its order, with
+// its types and nullability.
 func TestResourcesAreTheSpecification(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -160,7 +160,7 @@ func TestResourcesAreTheSpecification(t *testing.T) {
 	}
 }
 
-// compareFields compares the fields of a response with those of a line.
+// compareFields compares the fields of a response with the fields of a line.
 func compareFields(t *testing.T, op api.Operation, o oracle.Operation, text []byte) {
 	t.Helper()
 	want := strings.Fields(o.Response)

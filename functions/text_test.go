@@ -15,13 +15,13 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// planted is a request with the character NUL in one place, and the path of that place.
+// planted is a request with the character NUL in one text, and the path of that text.
 type planted struct {
 	args map[string]any
 	path string
 }
 
-// withNUL returns the arguments with NUL in each place of the field that may have a text.
+// withNUL returns the arguments with NUL in each text of the field.
 func withNUL(base map[string]any, path string, f schema.Field) (out []planted) {
 	add := func(value any, at string) {
 		args := maps.Clone(base)

@@ -15,7 +15,7 @@ import (
 )
 
 // Ensure updatedAt never goes back. A writer whose clock is 20 s ahead of the service's has changed
-// every record. A change by any operation is then a millisecond later, also one in a transaction.
+// every record. A change by any operation is then a millisecond later, even one in a transaction.
 func TestUpdatedAtNeverGoesBack(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

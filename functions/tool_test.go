@@ -126,9 +126,9 @@ func TestToolListSizes(t *testing.T) {
 	}
 }
 
-// Ensure the areas in the query of the endpoint are those of the specification and that each lists
-// and calls its own tools, through the gateway's event, and that a tool of another area is answered
-// like a name that no tool has.
+// Ensure the areas in the query of the endpoint match the specification and that each lists and
+// calls its own tools, through the gateway's event, and that a tool of another area gets the same
+// response as an unknown name.
 func TestToolsOfAreas(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

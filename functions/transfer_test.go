@@ -31,7 +31,7 @@ func exported(t *testing.T, s *apitest.Service) string {
 	return out.String()
 }
 
-// differing returns a record of a type with another value in a field that does not identify it.
+// differing returns a record of a type with a changed value in a field that does not identify it.
 func differing(t *testing.T, kind string, text json.RawMessage) string {
 	t.Helper()
 	var record map[string]any
@@ -69,8 +69,8 @@ func checked(t *testing.T, kind transfer.Type, text string) any {
 }
 
 // Ensure an import with --new-only never replaces a record that is created after the import looked
-// for it: for each type, another caller writes between the two steps of the import. What the other
-// wrote stays, findings and snapshots included.
+// for it: for each type, another caller writes between the two steps of the import. The other
+// caller's records stay, including findings and snapshots.
 func TestNewOnlyKeepsWhatComesInBetween(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

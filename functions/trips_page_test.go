@@ -11,9 +11,8 @@ import (
 // tripsPage has the reasons for the exceptions in the columns trips and consistent.
 const tripsPage = "scripts/docs/explanation/one-round-trip.md"
 
-// Ensure the page on round trips has the operations with more round trips than others, and those
-// with consistent reads of several records, each with what the tables say and a reason, and no
-// others.
+// Ensure the page on round trips has exactly the operations with more round trips than others or
+// with consistent reads of several records, each with the numbers of the tables and a reason.
 func TestRoundTripsPage(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../" + tripsPage)

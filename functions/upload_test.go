@@ -88,9 +88,9 @@ func (u unread) Read([]byte) (int, error) {
 	return 0, errors.New("must not be read")
 }
 
-// Ensure only the findings of a large body may be large. Beside them the limit of any body holds,
-// so that no request makes the service read a tree of megabytes, and a key without the scope is
-// refused before anything is read.
+// Ensure only the findings of a large body may be large. The rest has the limit of any body, so no
+// request makes the service read a tree of megabytes, and a key without the scope is refused before
+// anything is read.
 func TestLargeBodiesAreFindings(t *testing.T) {
 	s := start(t, nil)
 	key := s.Key(t)

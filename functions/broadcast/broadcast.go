@@ -67,8 +67,8 @@ type service struct{ store Store }
 // Platform is where a post is published.
 type Platform string
 
-// Platforms with rules of their own: on X a long post becomes a thread; a push notification has a
-// destination, the segment to send to.
+// Platforms with special rules: on X a long post becomes a thread; a push notification has a
+// destination, which is the segment to send to.
 const (
 	PlatformX    Platform = "x"
 	PlatformPush Platform = "push"
@@ -79,8 +79,8 @@ func (Platform) Values() []string {
 	return []string{string(PlatformX), "instagram", "tiktok", "facebook", "reddit", string(PlatformPush)}
 }
 
-// PlatformName is the name of a platform in a record, which an import may bring. Requests send a
-// Platform.
+// PlatformName is the name of a platform in a stored record. Imports accept names that requests do
+// not; requests send a Platform.
 type PlatformName string
 
 // Accepts implements schema.Narrowed.

@@ -12,8 +12,7 @@ import (
 )
 
 // The dispatcher sends due posts to their platform, and this service records the outcome. These
-// methods are its interface; the command `workspace due` has them on a command line. No HTTP
-// operation uses them.
+// methods are its interface; the command `workspace due` calls them. No HTTP operation does.
 //
 //	Store.DuePosts         lists the posts that are due, of one company
 //	Store.ClaimPost        locks one for this dispatcher: scheduled or failed → publishing
@@ -170,7 +169,7 @@ func (d *Dispatch) retry(claimID string) error {
 // move sets the status and clears the failure of an earlier attempt.
 func (d *Dispatch) move(to PostStatus) { d.Status, d.FailureReason = &to, nil }
 
-// agrees reports whether a repeated report gives the stored value, or none.
+// agrees reports whether a repeated report has the stored value or no value.
 func agrees(reported, stored *string) bool {
 	return reported == nil || stored != nil && *reported == *stored
 }
@@ -199,7 +198,7 @@ func postsIn(companyID string, status PostStatus) (out []string) {
 	return out
 }
 
-// StuckPosts returns the company's claimed posts whose dispatcher has probably died. See
+// StuckPosts returns the company's claimed posts whose dispatcher has probably crashed. See
 // claim.Kind.Stuck.
 func (s Store) StuckPosts(ctx context.Context, companyID, claimedBefore string) ([]Dispatch, error) {
 	return dispatches.Stuck(ctx, s.table, companyID, claimedBefore)

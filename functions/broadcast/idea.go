@@ -9,7 +9,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Idea is an idea for a post. Records that it names need not exist, as those of a Plan.
+// Idea is an idea for a post. As in a Plan, the records that it names need not exist.
 type Idea struct {
 	ID            string         `json:"id"`
 	CompanyID     string         `json:"companyId"`

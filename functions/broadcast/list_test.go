@@ -13,8 +13,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// expected returns the ids that a list must contain: those of the records that match the filters,
-// latest time first, null last, then by id.
+// expected returns the ids that a list must contain: the records that match the filters, latest
+// time first, null last, then by id.
 func expected(records []record, time func(record) any, filters map[string]string) []string {
 	var kept []record
 	for _, r := range records {
@@ -45,7 +45,7 @@ func orNull(values []string, n int) any {
 	return values[n]
 }
 
-// edges are the ends of a day and what is next to them, and a time before 1970.
+// edges are the ends of a day, the times next to them, and a time before 1970.
 var edges = []string{"1969-07-20T20:17:40.000Z", "2026-02-28T23:59:59.999Z", "2026-03-01T00:00:00.000Z", "2026-03-01T23:59:59.999Z", "2026-03-02T00:00:00.000Z"}
 
 // someTime returns null or one of edges, so that many records have the same time.
@@ -278,7 +278,7 @@ func TestDuePostsByKeys(t *testing.T) {
 	}
 }
 
-// between returns the posts from one day to another, both inclusive; "" is no bound.
+// between returns the posts from one day to another, both inclusive; "" means unbounded.
 func between(posts []record, from, to string) []record {
 	return slices.DeleteFunc(slices.Clone(posts), func(p record) bool {
 		at, _ := postTime(p).(string)

@@ -6,8 +6,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Plan is a content plan. Records that it names need not exist: they may be deleted at any time, so
-// a check would prove nothing.
+// Plan is a content plan. The records that it names need not exist: they can be deleted at any
+// time, so a check would prove nothing.
 type Plan struct {
 	ID             string         `json:"id"`
 	CompanyID      string         `json:"companyId"`

@@ -184,7 +184,7 @@ func TestPlansBound(t *testing.T) {
 		t.Errorf("the 200th again: %d %s", again.Status, again.Body)
 	}
 	load(t, s, "content-plan", record{"id": "pln_imported"})
-	for n, want := range []int{409, 200} { // beside 200 and 199
+	for n, want := range []int{409, 200} { // in addition to 200 and 199
 		if r := s.Call(t, key, "delete_broadcast_plan", record{"planId": fmt.Sprintf("pln_%d", n)}); r.Status != 200 {
 			t.Errorf("delete pln_%d: status %d, want 200: %s", n, r.Status, r.Body)
 		}

@@ -75,7 +75,7 @@ func (p Post) latestFirst() string {
 }
 
 // positions returns the least and the greatest position of the posts from one time until another,
-// both inclusive; null is no bound. With a bound, posts without any time are outside.
+// both inclusive; nil means unbounded. With a bound, posts without a time are excluded.
 func positions(from, until *string) (least, greatest string) {
 	if from == nil && until == nil {
 		return "", ""

@@ -170,7 +170,7 @@ func TestUpdateThread(t *testing.T) {
 	})
 }
 
-// Ensure an imported destination of another platform can be cleared, and not replaced.
+// Ensure an imported destination of another platform can be cleared but not replaced.
 func TestClearDestination(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -183,8 +183,8 @@ func TestClearDestination(t *testing.T) {
 	}
 }
 
-// Ensure a post whose time is cleared is due no longer, and is listed where posts without a time
-// are: by createdAt.
+// Ensure a post whose time is cleared is no longer due, and is listed like other posts without a
+// time: by createdAt.
 func TestClearScheduledFor(t *testing.T) {
 	t.Parallel()
 	s := start(t)

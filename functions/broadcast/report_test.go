@@ -111,7 +111,7 @@ func TestReportLimits(t *testing.T) {
 	must(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_1", claimID, longest))
 }
 
-// Ensure posts whose dispatcher died are listed, oldest claim first, and only a report releases
+// Ensure posts whose dispatcher crashed are listed, oldest claim first, and only a report releases
 // them.
 func TestStuckPosts(t *testing.T) {
 	t.Parallel()

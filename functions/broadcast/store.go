@@ -96,8 +96,8 @@ func part[T ~string](value *T) string {
 	return string(*value)
 }
 
-// parts returns the part of a key for the value of a filter. Without a filter it returns those of
-// all values and of null.
+// parts returns the key part for the value of a filter. Without a filter it returns the parts for
+// all values and for null.
 func parts[T ~string](value *T, all []string) []string {
 	if value == nil {
 		return append(all, unset)
@@ -144,8 +144,8 @@ type postStore struct {
 }
 
 // PostFilter filters and orders a list of posts. A nil field matches any value. IdeaID must be a
-// well-formed id, From and Until timestamps. They bound scheduledFor, or createdAt of a post
-// without one, and include their own millisecond.
+// well-formed id, and From and Until must be timestamps. They bound scheduledFor, or createdAt for
+// a post without it, and are inclusive.
 type PostFilter struct {
 	IdeaID      *string
 	Platform    *Platform
@@ -175,7 +175,7 @@ func (s postStore) List(ctx context.Context, companyID string, f PostFilter, aft
 	return table.ListTexts[Post](ctx, s.table, q)
 }
 
-// onTop returns the filters that are not part of the key when the posts of an idea are read.
+// onTop returns the filters that the key does not cover when the posts of an idea are read.
 func (f PostFilter) onTop() table.Filter {
 	out := table.Filter{}
 	if f.Platform != nil {

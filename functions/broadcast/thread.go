@@ -9,8 +9,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// X weighs a text; these are the numbers of config/v3.json of its library twitter-text. The
-// specification has no limit for other platforms, so only posts on X are split.
+// X limits the weight of a text. These numbers come from config/v3.json of its library
+// twitter-text. The specification sets no limit for other platforms, so only posts on X are split.
 const (
 	xPostWeight = 280
 	xLinkWeight = 23 // of a link of any length: X replaces it by a short one
@@ -23,7 +23,7 @@ var xNarrow = [][2]rune{{0, 0x10FF}, {0x2000, 0x200D}, {0x2010, 0x201F}, {0x2032
 
 // threadParts splits a body that is too long for one post on X. It cuts at the ends of words, or
 // within a word that is longer than a post, and drops only the white space at the cuts. It never
-// cuts within a unit. Returns nil when one post is enough, and for a body of white space.
+// cuts within a unit. Returns nil when one post is enough or the body is only white space.
 func threadParts(platform *Platform, body *string) []string {
 	if platform == nil || *platform != PlatformX || body == nil {
 		return nil
@@ -83,8 +83,8 @@ type unit struct {
 
 func (u unit) isSpace() bool { return strings.TrimSpace(u.text) == "" }
 
-// link matches what X shortens. It is narrower than the pattern of X: what only X takes for a link,
-// such as a host without a scheme, weighs here what its characters weigh.
+// link matches what X shortens. It is narrower than X's pattern: text that only X treats as a link,
+// such as a host without a scheme, weighs as much as its characters.
 var link = regexp.MustCompile(`(?i)https?://([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(:[0-9]+)?([/?#]([a-z0-9._~:/?#@!$&*+,;=%-]*[a-z0-9_~/#&+=%-])?)?`)
 
 // noLinkAfter has the characters after which X sees no link.
@@ -126,8 +126,8 @@ func units(text string) (out []unit) {
 // emojiRunesMax is the length of the longest emoji in code points.
 const emojiRunesMax = 10
 
-// weightOf returns the weight of a grapheme cluster. X weighs composed characters, and an emoji of
-// several code points like one.
+// weightOf returns the weight of a grapheme cluster. X weighs composed characters, and counts an
+// emoji of several code points as one.
 func weightOf(cluster string) (weight int) {
 	runes := []rune(norm.NFC.String(cluster))
 	if n := len(runes); n > 1 && n <= emojiRunesMax && isEmoji(runes) {

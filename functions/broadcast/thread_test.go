@@ -81,8 +81,8 @@ func TestNarrowRanges(t *testing.T) {
 	}
 }
 
-// Ensure an emoji of up to ten code points weighs 2, and what its characters weigh beyond, as a
-// cluster may go on without end.
+// Ensure an emoji of up to ten code points weighs 2, and a longer one as much as its characters,
+// because a cluster has no maximum length.
 func TestLongEmoji(t *testing.T) {
 	t.Parallel()
 	for cluster, want := range map[string]int{
@@ -97,8 +97,8 @@ func TestLongEmoji(t *testing.T) {
 	}
 }
 
-// Ensure of any text that the parts are its words in order, that none weighs too much or begins
-// within a character, and that a text has parts exactly when it weighs too much.
+// Ensure the parts of any text are its words in order, no part weighs too much or begins within a
+// character, and a text has parts exactly when it weighs too much.
 func FuzzThreadParts(f *testing.F) {
 	for _, seed := range []string{
 		"", " ", "hello", strings.Repeat("aé😀日 ", 100), strings.Repeat("日", 300), strings.Repeat("👩‍👩‍👧‍👦", 200), strings.Repeat("🇫🇷", 200), strings.Repeat("e\u0301", 300),

@@ -71,9 +71,9 @@ func TestReadUnits(t *testing.T) {
 	}
 }
 
-// Ensure the posts of some days cost the same however many there are on others, for every
-// combination of filters, in either order, and on a page in the middle: an agenda of a month reads
-// this month.
+// Ensure a list of the posts of some days costs the same however many posts other days have, for
+// every combination of filters, in either order, and on a page in the middle: an agenda of a month
+// reads only that month.
 func TestReadUnitsOfDays(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

@@ -53,8 +53,8 @@ func everywhere(t *testing.T, s *apitest.Service, key, list string) (lists [][]s
 	return lists
 }
 
-// Ensure of an update and two deletes at the same moment exactly one delete succeeds, and that
-// nothing is left in any list.
+// Ensure exactly one delete succeeds when an update and two deletes run at the same moment, and
+// that nothing is left in any list.
 func TestWriteRaces(t *testing.T) {
 	t.Parallel()
 	rounds := 100
@@ -97,8 +97,8 @@ func TestWriteRaces(t *testing.T) {
 	}
 }
 
-// Ensure a create, an update or a delete whose process dies at any call to the table leaves the old
-// state or the new one in every list, and that the same call again gives the new one, once.
+// Ensure a create, an update or a delete whose process crashes at any call to the table leaves the
+// old or the new state in every list, and that repeating the call yields the new state, once.
 func TestWritesThroughDeaths(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

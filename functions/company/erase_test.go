@@ -61,8 +61,8 @@ func fill(t *testing.T, s *apitest.Service, companyID string) {
 	}
 }
 
-// Ensure an erasure deletes every record of a company in whatever partition, counts them by area,
-// and touches no other company, not even one whose id begins with the same characters.
+// Ensure an erasure deletes every record of a company in any partition, counts them by area, and
+// touches no other company, not even one whose id begins with the same characters.
 func TestErase(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, company.Operations)
@@ -106,7 +106,7 @@ func (d *dying) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure an erasure that dies after any of its calls leaves the profile until everything else is
+// Ensure an erasure that crashes after any of its calls leaves the profile until everything else is
 // gone, and that the next one finishes it.
 func TestEraseDies(t *testing.T) {
 	t.Parallel()
@@ -161,8 +161,8 @@ func (p *pages) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure an erasure and the list of companies read every page of their scan, also after one without
-// a record of the company.
+// Ensure an erasure and the list of companies read every page of their scan, even after a page
+// without a record of the company.
 func TestScansHaveManyPages(t *testing.T) {
 	t.Parallel()
 	p := &pages{}

@@ -29,7 +29,7 @@ func (s service) listKeys(ctx context.Context, caller api.Caller, in listKeysInp
 	return api.NewList(table.PageOf(all, func(k keys.Key) string { return k.ID }, string(in.Cursor), int(in.Limit))), nil
 }
 
-// inUse sets the last use of the caller's own key to now. This use is stored in parallel with the
+// inUse sets the last use of the caller's own key to now. The time is stored in parallel with the
 // read of the record, so the record may still have the previous time.
 func (s service) inUse(k keys.Key, caller api.Caller) keys.Key {
 	if k.ID == caller.KeyID {

@@ -49,12 +49,12 @@ func (s Store) Create(ctx context.Context, c Company) error {
 }
 
 // Erase deletes every record of a company, in all areas: records, keys, snapshots, findings and
-// stored responses. It returns how many it deleted, by area, also when it fails. It scans the
+// stored responses. It returns how many it deleted, by area, even when it fails. It scans the
 // table, because records such as findings have partitions of their own. Only the operator can call
 // it, after the company's keys are refused.
 //
-// The profile goes last. So a call that ends early leaves the company there, and the next call goes
-// on. progress is called with the number of deleted records; it may be nil.
+// The profile is deleted last. So a call that ends early leaves the company in place, and the next
+// call continues. progress is called with the number of deleted records; it may be nil.
 func (s Store) Erase(ctx context.Context, companyID string, progress func(deleted int)) (map[string]int, error) {
 	deleted := map[string]int{}
 	for {
@@ -81,7 +81,7 @@ func total(deleted map[string]int) (n int) {
 	return n
 }
 
-// tally counts records by area, the part of a partition key behind the company.
+// tally counts records by area, which follows the company in a partition key.
 func tally(deleted map[string]int, keys []table.Key) {
 	for _, k := range keys {
 		area := strings.SplitN(k.PK, "#", 3)[1]
@@ -89,7 +89,8 @@ func tally(deleted map[string]int, keys []table.Key) {
 	}
 }
 
-// eraseRecords deletes what a scan finds, but for the profile and the keys, which it returns.
+// eraseRecords deletes all records that a scan finds, except the profile and the keys, which it
+// returns.
 func (s Store) eraseRecords(ctx context.Context, companyID string, deleted map[string]int, progress func(int)) (kept []table.Key, err error) {
 	in := &dynamodb.ScanInput{
 		FilterExpression: aws.String("begins_with(pk, :company)"), ProjectionExpression: aws.String("pk, sk"),

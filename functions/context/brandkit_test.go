@@ -85,7 +85,7 @@ func TestBrandKitFields(t *testing.T) {
 	}})
 }
 
-// Ensure the empty update creates a missing kit, and that an update that changes no value keeps
+// Ensure an empty update creates a missing kit, and that an update that changes no value keeps
 // updatedAt.
 func TestBrandKitUpdateWithoutChange(t *testing.T) {
 	t.Parallel()

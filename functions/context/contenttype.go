@@ -22,9 +22,9 @@ var ContentTypes = record.Kind[ContentType]{
 	SortPrefix: "contenttype", Limit: 200, Order: ContentType.byName,
 }
 
-// nameCharsOrdered is how many characters of a name are compared: as many as a name may have. They
-// fit into a cursor, whatever they are. Only an import can bring a longer name; names that share
-// these characters are ordered by id.
+// nameCharsOrdered is how many characters of a name are compared: as many as a name may have. Any
+// such name fits into a cursor. Only an import can bring a longer name; names that share these
+// characters are ordered by id.
 const nameCharsOrdered = 200
 
 // byName returns the position of a content type in the list: by name in Unicode code point order,

@@ -9,8 +9,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure that of two deletions of one goal or content type exactly one succeeds, and that a
-// concurrent update either comes first or finds nothing: it never brings the record back.
+// Ensure exactly one of two deletions of a goal or content type succeeds, and that a concurrent
+// update either comes first or finds nothing: it never brings the record back.
 func TestDeleteRaces(t *testing.T) {
 	t.Parallel()
 	rounds := 100

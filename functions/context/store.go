@@ -8,8 +8,9 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Store stores the brand kit of each company in the partition <company>#context. The kinds of the
-// area are beside it; each is a bounded collection: a list reads it whole and orders it in memory.
+// Store stores the brand kit of each company in the partition <company>#context. The other kinds of
+// the area are in the same partition; each is a bounded collection: a list reads it whole and
+// orders it in memory.
 //
 //	access                                    key
 //	brand kit: get, modify                    … / brandkit

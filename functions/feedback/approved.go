@@ -86,14 +86,14 @@ func (s Store) ApprovedReplies(ctx context.Context, companyID, after string, lim
 }
 
 // StuckReplies returns the feedback whose reply was claimed at claimedBefore or earlier and not
-// reported since, oldest claim first. Its worker has probably died. See claim.Kind.Stuck.
+// reported since, oldest claim first. Its worker has probably crashed. See claim.Kind.Stuck.
 func (s Store) StuckReplies(ctx context.Context, companyID, claimedBefore string) ([]Posting, error) {
 	return replies.Stuck(ctx, s.table, companyID, claimedBefore)
 }
 
 // ClaimReply moves a reply from approved to posting and returns it with the id of the claim. The
-// worker posts exactly the returned text. Returns fault.ErrNotFound when there is no such feedback,
-// and fault.Conflict when the reply is not approved or has no text.
+// worker posts exactly the returned text. Returns fault.ErrNotFound when the feedback does not
+// exist, and fault.Conflict when the reply is not approved or has no text.
 //
 // After any other error the claim may or may not exist. If it does, StuckReplies lists the reply.
 func (s Store) ClaimReply(ctx context.Context, companyID, feedbackID string) (Posting, error) {
@@ -101,8 +101,8 @@ func (s Store) ClaimReply(ctx context.Context, companyID, feedbackID string) (Po
 	return replies.Change(ctx, s.table, companyID, feedbackID, func(p *Posting) error { return p.claim(c) })
 }
 
-// ReportPosted moves a reply from posting to posted. Returns fault.ErrNotFound when there is no
-// such feedback, and fault.Conflict when this claim no longer owns the reply: it was reported with
+// ReportPosted moves a reply from posting to posted. Returns fault.ErrNotFound when the feedback
+// does not exist, and fault.Conflict when this claim no longer owns the reply: it was reported with
 // another outcome, claimed again, or replaced by an import. Repeating a report succeeds. A reply
 // that was imported as posting has the empty claim id, and its report cannot be repeated.
 func (s Store) ReportPosted(ctx context.Context, companyID, feedbackID, claimID string) (Posting, error) {

@@ -107,7 +107,7 @@ func TestClaimReplyAndEdit(t *testing.T) {
 }
 
 // Ensure a transition is retried successfully after a lost response, and that a claim that no
-// worker knows of prevents posting until the operator reports in its place.
+// worker knows of prevents posting until the operator reports its outcome.
 func TestPostingSurvivesLostResponses(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

@@ -124,8 +124,8 @@ func TestDeleteThenAgain(t *testing.T) {
 	same(t, "a push of the one that is left", pushed(t, s, key, sent), counts{1, 0, 1})
 	remove(t, s, key, "fbk_two")
 
-	// A record without a source has no reference, and one that an import gave another identity has
-	// two.
+	// A record without a source has no reference, and a record that got another identity by an
+	// import has two.
 	importLines(t, s, s.CompanyID, `{"id":"fbk_none","externalId":"A"}`, `{"id":"fbk_moved","source":"reddit","externalId":"B"}`)
 	importLines(t, s, s.CompanyID, `{"id":"fbk_moved","source":"reddit","externalId":"C"}`)
 	remove(t, s, key, "fbk_none")
@@ -133,8 +133,8 @@ func TestDeleteThenAgain(t *testing.T) {
 	same(t, "pushes of both identities", pushed(t, s, key, `{"source":"reddit","externalId":"B"}`, `{"source":"reddit","externalId":"C"}`), counts{2, 2, 0})
 }
 
-// Ensure a deletion whose process dies at any call to the table leaves the record with its
-// reference or neither, and that the same call again ends it.
+// Ensure a deletion whose process crashes at any call to the table leaves the record with its
+// reference or neither, and that repeating the call completes it.
 func TestDeleteThroughDeaths(t *testing.T) {
 	t.Parallel()
 	faults := &apitest.Mortal{}
@@ -165,7 +165,7 @@ func TestDeleteThroughDeaths(t *testing.T) {
 			same(t, "stored", stored(t, s, ""), []string{})
 		}
 	}
-	if deaths < 6 { // the key's check beside the record's read; the reference; the transaction; each twice
+	if deaths < 6 { // the key's check, parallel to the record's read; the reference; the transaction; each twice
 		t.Errorf("only %d deaths", deaths)
 	}
 }

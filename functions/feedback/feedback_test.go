@@ -66,8 +66,8 @@ func combinations(visit func(*feedback.Source, *feedback.Sentiment, *feedback.Re
 	}
 }
 
-// mixed returns one record of each combination, with priorities and times that repeat, are
-// negative, zero and null.
+// mixed returns one record of each combination, with priorities and times that include duplicates,
+// negative values, zero and null.
 func mixed() (records []feedback.Feedback) {
 	priorities := []*int64{nil, new(int64(2)), new(int64(-1)), new(int64(2)), new(int64(10)), new(int64(0))}
 	times := []*string{new("2026-03-01T00:00:00.000Z"), nil, new("2026-03-01T00:00:00.001Z"), new("1969-12-31T23:59:59.000Z")}

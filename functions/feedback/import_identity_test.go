@@ -12,8 +12,8 @@ import (
 )
 
 // Ensure an import of a review that is stored under another id replaces the stored record and keeps
-// its id, whichever of the two ids is derived. So an old export can be restored beside a running
-// feed, and no review is there twice.
+// its id, whichever of the two ids is derived. So an old export can be restored while a feed is
+// running, without duplicates.
 func TestImportReplacesTheReviewItself(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -53,9 +53,9 @@ func (b *between) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure of a review there is one record when it is imported, under an id of its own or the derived
-// one, while another caller pushes it, imports it under an id of its own, or deletes what was
-// stored: before any call of either.
+// Ensure a review has one record when it is imported, under its own id or the derived one, while
+// another caller pushes it, imports it under its own id, or deletes the stored record, before any
+// call of either.
 func TestImportOfAReviewBesideWriters(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

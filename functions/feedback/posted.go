@@ -15,15 +15,16 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// The list by the day of posting. Records that an older version stored lack the keys of its index,
-// so each company has a mark that says whether the index has all its records. Until then the list
-// reads the company's records as a whole.
+// The list by day of posting. Records stored by an older version lack the keys of its index, so
+// each company has a mark that says whether the index is complete. Until it is, the list reads all
+// records of the company.
 
-// Days is a range of days, inclusive, UTC, each as timestamp.ParseDay accepts it. Empty: no bound.
+// Days is a range of days, inclusive, UTC, each as timestamp.ParseDay accepts it. Empty means
+// unbounded.
 type Days struct{ From, To string }
 
-// postedKinds are the partitions of the index: records whose reply waits for somebody, and the
-// others. So the review queue of a long range does not read what was answered.
+// postedKinds are the partitions of the index: records whose reply waits for somebody, and all
+// others. So the review queue of a long range does not read settled feedback.
 var postedKinds = map[bool]string{true: "waiting", false: "settled"}
 
 // waits reports whether a reply with this status waits for somebody.
@@ -70,8 +71,8 @@ func (d Days) has(f Feedback) bool {
 	return at != "" && least <= at && at <= greatest
 }
 
-// postedQuery returns the query of a filter with days. Source and sentiment are no keys of the
-// index.
+// postedQuery returns the query of a filter with days. The index is not keyed by source or
+// sentiment.
 func postedQuery(companyID string, f Filter) table.Query {
 	q := table.Query{Index: table.GSI5, Filter: table.Filter{}}
 	q.From, q.Until = f.Posted.bounds()
@@ -112,8 +113,8 @@ func (s Store) listPosted(ctx context.Context, companyID string, f Filter, after
 	return s.listUnindexed(ctx, companyID, f, after, limit)
 }
 
-// listUnindexed returns what the index would, from the records themselves. It reads all of them,
-// and holds a few pages.
+// listUnindexed returns the same page as the index, from the records themselves. It reads all of
+// them, but keeps only a few pages in memory.
 func (s Store) listUnindexed(ctx context.Context, companyID string, f Filter, after string, limit int) (table.Page[json.RawMessage], error) {
 	order := func(f Feedback) string { return postedKey(f).SK }
 	var found []Feedback
@@ -145,7 +146,7 @@ func equal[T comparable](filter, value *T) bool {
 	return filter == nil || value != nil && *filter == *value
 }
 
-// postedMark says how far the index by posted day has a company's records.
+// postedMark records how much of a company's feedback is in the index by posted day.
 type postedMark struct {
 	After      string  `store:"after"`      // the sort key up to which every record was checked
 	Checked    int64   `store:"checked"`    // how many they are
@@ -177,12 +178,11 @@ const (
 )
 
 // FillPosted puts a company's records into the index by posted day, and marks the index as
-// complete, also for a company without records. It goes on where an earlier call ended, and does
-// nothing for a company whose index is complete unless again is true: then it checks every record
-// once more, and the list does without the index meanwhile. It calls report after every step, with
-// the number of records that are checked, those of earlier calls included. filled is how many
-// records this call put into the index. All functions must be of a version that writes the keys of
-// the index.
+// complete, also for a company without records. It continues where an earlier call ended. If the
+// index is already complete, it does nothing unless again is true: then it checks every record once
+// more, and lists do without the index until it is done. It calls report after every step, with the
+// number of records checked, including earlier calls. filled is how many records this call put into
+// the index. All functions must run a version that writes the keys of the index.
 func (s Store) FillPosted(ctx context.Context, companyID string, again bool, report func(checked int64)) (filled int64, err error) {
 	mark, err := s.postedMark(ctx, companyID)
 	if err != nil || mark.CompleteAt != nil && !again {
@@ -230,7 +230,7 @@ type indexed struct {
 	PostedSK string `store:"gsi5sk"`
 }
 
-// fill gives records their keys and moves the mark behind them. filled is how many of them it
+// fill gives records their index keys and moves the mark past them. filled is how many of them it
 // wrote.
 func (s Store) fill(ctx context.Context, companyID string, records []indexed, mark *postedMark) (filled int64, err error) {
 	var written atomic.Int64

@@ -68,8 +68,8 @@ func fillPosted(t *testing.T, s *apitest.Service) {
 	}
 }
 
-// forget removes what the index by posted day has of the company, as if an older version had stored
-// its records.
+// forget removes the company from the index by posted day, as if an older version had stored its
+// records.
 func forget(t *testing.T, s *apitest.Service, records ...feedback.Feedback) {
 	t.Helper()
 	key := func(sk string) table.Key { return table.Key{PK: table.Partition(s.CompanyID, "feedback"), SK: sk} }
@@ -107,9 +107,9 @@ func indexed(t *testing.T, s *apitest.Service) (n int) {
 	return n
 }
 
-// Ensure a list of posted days has exactly the records of these days that have the values of the
-// other filters, newest first, at the bounds of days, with any limit, whether the index is
-// complete, has nothing or only a part; and that a record without postedAt is in no range.
+// Ensure a list of posted days has exactly the records of these days that match the other filters,
+// newest first, at the bounds of days, with any limit, whether the index is complete, partial or
+// empty; and that a record without postedAt is in no range.
 func TestListPosted(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -154,7 +154,7 @@ func TestListPosted(t *testing.T) {
 }
 
 // Ensure the days of the list are checked, as bounds of the record's time in UTC, and that a cursor
-// belongs to its days.
+// works only with its days.
 func TestListPostedInput(t *testing.T) {
 	t.Parallel()
 	records := posted()
@@ -191,8 +191,8 @@ func TestListPostedInput(t *testing.T) {
 }
 
 // Ensure the whole life of the index: a company from before it, a list that reads everything, a
-// fill that dies at any call to the table and goes on, writes of every kind meanwhile, and then a
-// list that reads only the index.
+// fill that crashes at any call to the table and is continued, writes of every kind in between, and
+// then a list that reads only the index.
 func TestFillPosted(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -229,7 +229,7 @@ func TestFillPosted(t *testing.T) {
 	var reports []int64
 	report := func(checked int64) { reports = append(reports, checked) }
 	deaths := 0
-	for _, calls := range []int{0, 1, 2, 3, 30, 150, 210, 230} { // each goes on where the one before died
+	for _, calls := range []int{0, 1, 2, 3, 30, 150, 210, 230} { // each continues where the previous one crashed
 		faults.Set(calls, calls%2 == 0)
 		_, err := store.FillPosted(t.Context(), s.CompanyID, false, report)
 		if faults.Died() {
@@ -239,7 +239,7 @@ func TestFillPosted(t *testing.T) {
 		if err == nil {
 			break
 		}
-		// Writes meanwhile: they take their record into the index, or out of it.
+		// Writes between two calls add their record to the index or remove it.
 		n := deaths * 7
 		s.Clock.Advance(minute)
 		pushed(t, s, key, fmt.Sprintf(`{"source":"reddit","externalId":"%d","postedAt":"2026-04-01T00:00:00Z"}`, n), fmt.Sprintf(`{"source":"reddit","externalId":"%d","postedAt":null}`, n+200))
@@ -333,7 +333,7 @@ func TestFillPostedRaces(t *testing.T) {
 }
 
 // Ensure a company whose index is complete is checked once more on demand: entries that an older
-// version left wrong are corrected, and meanwhile the list does without the index.
+// version left wrong are corrected, and until then lists do without the index.
 func TestFillPostedAgain(t *testing.T) {
 	t.Parallel()
 	records := posted()
@@ -379,8 +379,8 @@ func TestFillPostedAgain(t *testing.T) {
 	}
 }
 
-// Ensure a list of posted days reads what it returns: units do not grow with what is outside of its
-// days, and with a filter they grow only with what the days have.
+// Ensure a list of posted days reads only what it returns: units do not grow with records outside
+// of its days, and with a filter they grow only with the records of those days.
 func TestListPostedUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -432,7 +432,7 @@ func (f *refused) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // Ensure the index is not marked as complete when a record could not be put into it, and that the
-// next call goes on.
+// next call continues.
 func TestFillPostedRefused(t *testing.T) {
 	t.Parallel()
 	faults := &refused{}

@@ -21,8 +21,8 @@ type pushFeedbackInput struct {
 	Records []pushedFeedback `json:"records" min:"1" items:"100" required:"true" doc:"several of the same source and externalId apply in order"`
 }
 
-// pushedFeedback is a review or mention as callers send it. source and externalId identify it. What
-// it leaves out keeps its stored value.
+// pushedFeedback is a review or mention as callers send it. source and externalId identify it. A
+// field that is left out keeps its stored value.
 type pushedFeedback struct {
 	Source      Source                    `json:"source" doc:"the platform it was posted on"`
 	ExternalID  string                    `json:"externalId" min:"1" max:"200" doc:"the id on the platform; with source, it identifies the record" tool:"the id on the platform"`
@@ -82,8 +82,7 @@ type change struct {
 	indexes  []int // of the parts in the request
 }
 
-// byIdentity returns the changes of a push, one for each record, in the order in which these first
-// occur.
+// byIdentity returns the changes of a push, one for each record, in order of first occurrence.
 func (in pushFeedbackInput) byIdentity() (changes []change) {
 	at := map[identity]int{}
 	for i, sent := range in.Records {
@@ -106,8 +105,8 @@ func identitiesOf(changes []change) []identity {
 	return out
 }
 
-// apply makes a change of a new or a stored record. Returns the problems of its parts with that
-// record.
+// apply applies the change to a new or a stored record. It returns the problems of its parts with
+// that record.
 func (c change) apply(f *Feedback) (problems []string) {
 	for i, sent := range c.parts {
 		if field, problem := sent.apply(f); problem != "" {

@@ -61,7 +61,8 @@ const (
 )
 
 // Ensure a pushed record is created with the defaults and a derived id, that a later push changes
-// what it sends and keeps the rest, that null clears, and that what changes nothing is not written.
+// what it sends and keeps the rest, that null clears, and that a push that changes nothing is not
+// written.
 func TestPush(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -119,7 +120,7 @@ func TestPush(t *testing.T) {
 	}
 }
 
-// Ensure a push never touches the reply, whatever its state.
+// Ensure a push never touches the reply, in any state.
 func TestPushKeepsTheReply(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -136,8 +137,8 @@ func TestPushKeepsTheReply(t *testing.T) {
 	}
 }
 
-// Ensure an invalid record, alone or with what is stored, refuses the whole push, with every
-// problem, and stores nothing.
+// Ensure the whole push is refused, with every problem, and stores nothing when a record is
+// invalid, alone or combined with the stored one.
 func TestPushRejectsAll(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -199,8 +200,8 @@ func TestPushRejectsAll(t *testing.T) {
 	same(t, "as many as there may be", pushed(t, s, key, slices.Repeat([]string{good}, 100)...), counts{1, 1, 0})
 }
 
-// Ensure a push finds a record that was imported under an id of its own, also after the import gave
-// ids other identities, and that an import without an id means the record that a push means.
+// Ensure a push finds a record that was imported under its own id, even after an import gave ids
+// other identities, and that an import without an id finds the same record as a push.
 func TestPushFindsImportedRecords(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -231,7 +232,7 @@ func TestPushFindsImportedRecords(t *testing.T) {
 		t.Errorf("titles %v, want 5, and that of E to be 4", got)
 	}
 
-	// An import without an id replaces the stored record, whatever its id.
+	// An import without an id replaces the stored record under any id.
 	importLines(t, s, s.CompanyID, `{"source":"reddit","externalId":"B","title":"5"}`, `{"source":"reddit","externalId":"B","title":"6"}`, `{"source":"app_store","externalId":"B"}`)
 	if got := titles(); len(got) != 6 || got["fbk_a B"] != "6" {
 		t.Errorf("titles %v, want 6, and that of B to be 6", got)
@@ -251,7 +252,7 @@ func derivedID(t *testing.T, s *apitest.Service, key, externalID string) string 
 	return all(t, other)[0]["id"].(string)
 }
 
-// Ensure concurrent pushes of one review, some of which are new to all, create one record, lose no
+// Ensure concurrent pushes of the same reviews, one of them new, create one record for it, lose no
 // property, and count one creation.
 func TestPushConcurrently(t *testing.T) {
 	t.Parallel()
@@ -285,9 +286,9 @@ func TestPushConcurrently(t *testing.T) {
 	}
 }
 
-// Ensure a push whose process dies at any call to the table is completed by sending it again, with
-// its Idempotency-Key or without, that another push with that key is 400 and stores nothing, and
-// that no review ever has two records.
+// Ensure a push whose process crashes at any call to the table is completed by a retry, with its
+// Idempotency-Key or without, that another push with that key is 400 and stores nothing, and that
+// no review ever has two records.
 func TestPushThroughDeaths(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -340,8 +341,8 @@ func TestPushThroughDeaths(t *testing.T) {
 	}
 }
 
-// Ensure that of twelve different pushes with one Idempotency-Key at the same moment one is
-// accepted, and that the others store nothing.
+// Ensure one of twelve different concurrent pushes with one Idempotency-Key is accepted, and that
+// the others store nothing.
 func TestRefusedPushStoresNothing(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -372,8 +373,8 @@ func TestRefusedPushStoresNothing(t *testing.T) {
 	}
 }
 
-// Ensure a push fails when a record was created meanwhile and cannot be read then: it is not stored
-// with what was pushed.
+// Ensure a push fails when another caller creates the record first and the record then cannot be
+// read: the push is not stored.
 func TestPushCannotReadAgain(t *testing.T) {
 	t.Parallel()
 	faults := &overtaken{}

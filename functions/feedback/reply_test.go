@@ -88,8 +88,8 @@ func values() (out []feedback.ReplyStatus) {
 	return out
 }
 
-// Ensure a reply that is approved without a text is in no posting queue, whatever took its text,
-// and its first text takes it to draft.
+// Ensure a reply that is approved without a text is never queued for posting, however it lost its
+// text, and that adding a text returns it to draft.
 func TestApprovedWithoutText(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"null", `""`} {
@@ -163,7 +163,7 @@ func TestReplyUpdatedAt(t *testing.T) {
 	}
 }
 
-// Ensure a record moves to the list of its new reply status, also from null.
+// Ensure a record moves to the list of its new reply status, even from null.
 func TestReplyMovesBetweenLists(t *testing.T) {
 	t.Parallel()
 	s := start(t, replied("", ""))

@@ -9,9 +9,10 @@ import (
 )
 
 // Store stores feedback in the partition <company>#feedback, under the sort key feedback#<id>. A
-// reference from source and externalId to a record is under ext#<digest> (store_push.go); whatever
-// deletes a record deletes its reference. The index partitions have the same prefix. The sort key
-// of every index is priority#postedAt#id: lower priorities first, newer times first, null last.
+// reference from source and externalId to a record is under ext#<digest> (store_push.go); every
+// delete of a record also deletes its reference. The index partitions have the same prefix. The
+// sort key of every index is priority#postedAt#id: lower priorities first, newer times first, null
+// last.
 //
 //	access                       index  partition                                  queries in parallel
 //	get, reply, export           base   …                                          1
@@ -20,15 +21,15 @@ import (
 //	list replyStatus             GSI4   …#queue#<status>                           1
 //	list replyStatus and others  GSI2   …#reply#<status>#<source>#<sentiment>      1 with both, 4 with one
 //	list posted days             GSI5   …#posted#waiting, …#posted#settled         2; 1 with replyStatus
-//	is GSI5 complete             base   … / index#posted                           1, beside the list
+//	is GSI5 complete             base   … / index#posted                           1, parallel to the list
 //
 // Every combination of filters is a key, so a page reads only what it returns, from each partition
 // that it merges. A null source or sentiment has a partition of its own. GSI2 and GSI4 are sparse:
 // no filter value matches a null replyStatus.
 //
-// With posted days the sort key is postedAt#id, newest first, and the other filters drop what the
-// range has beside them: a record has one key for each index, so there is none left for every
-// combination. GSI5 lacks records without postedAt.
+// With posted days the sort key is postedAt#id, newest first, and the other filters drop records
+// that the range contains but they do not match. A record has one key for each index, so not every
+// combination of filters has an index. GSI5 lacks records without postedAt.
 type Store struct{ table *table.Client }
 
 // NewStore returns a store over the table.

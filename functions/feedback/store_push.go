@@ -17,8 +17,8 @@ import (
 
 // A push identifies a record by its source and externalId. The id of a pushed record is derived
 // from both, so two pushes can never create two records of one review. An import keeps the ids of
-// its file. For a record with another id than the derived one it also writes a reference, under a
-// key that is derived in the same way. So a push finds that record, too.
+// its file. For a record whose id is not the derived one it also writes a reference, under a key
+// that is derived in the same way. So a push finds that record, too.
 
 // identity identifies a review or mention for a push.
 type identity struct {
@@ -26,8 +26,8 @@ type identity struct {
 	externalID string
 }
 
-// identityOf returns the identity of a record. ok is false for a record without a source, which no
-// push can mean.
+// identityOf returns the identity of a record. ok is false for a record without a source, because
+// no push can refer to it.
 func identityOf(f Feedback) (i identity, ok bool) {
 	if f.Source == nil {
 		return identity{}, false
@@ -47,8 +47,7 @@ func (i identity) feedbackID() string {
 	return id.FromBytes(feedbackIDs, [16]byte(sum[:16]))
 }
 
-// reference is the record that leads from an identity to a record with another id than the derived
-// one.
+// reference leads from an identity to a record whose id is not the derived one.
 type reference struct {
 	SK         string `store:"sk"`
 	FeedbackID string `store:"feedbackId"`
@@ -68,7 +67,7 @@ type found struct {
 	astray     string     // there is none where the reference leads: the id in it
 }
 
-// record returns the stored record, or the one that a change begins with when there is none.
+// record returns the stored record, or a new one for a change to start from when there is none.
 func (r found) record(companyID string, c change) (f Feedback, err error) {
 	if r.item != nil {
 		err = table.Decode(r.item, &f)
@@ -85,7 +84,7 @@ func (r found) record(companyID string, c change) (f Feedback, err error) {
 }
 
 // FindAll returns the stored records of distinct identities, in their order. It takes one round
-// trip, and another one when a record was imported under an id of its own.
+// trip, and a second one when a record was imported under its own id.
 func (s Store) FindAll(ctx context.Context, companyID string, identities []identity) ([]found, error) {
 	var keys []table.Key
 	for _, i := range identities {
@@ -134,7 +133,7 @@ func (s Store) FindAll(ctx context.Context, companyID string, identities []ident
 }
 
 // matching returns a stored record if it has the identity. An import can give an id another
-// identity, so the derived id and a reference may lead to a record that is something else by now.
+// identity, so the derived id and a reference may lead to a record with a different one.
 func matching(item table.Item, i identity) (found, error) {
 	if item == nil {
 		return found{}, nil
@@ -161,14 +160,14 @@ func (s Store) itemsByKey(ctx context.Context, keys []table.Key) (map[table.Key]
 // pushWidth bounds the concurrent writes of a push.
 const pushWidth = 16
 
-// pushTriesMax bounds how often the write of one record starts again because the record was created
-// or deleted meanwhile.
+// pushTriesMax bounds how often the write of one record starts again because another caller created
+// or deleted the record.
 const pushTriesMax = 16
 
 // Push makes changes, each with the stored record that FindAll returned for it. Each is one
-// compare-and-set, so a push that fails half-way is completed by pushing the same again. A change
-// that alters nothing is not written. It claims the Idempotency-Key first. created and updated
-// count records. Returns a conflict that a retry resolves when a record became another kind since.
+// compare-and-set, so repeating a push that failed half-way completes it. A change that alters
+// nothing is not written. Push claims the Idempotency-Key first. created and updated count records.
+// When a record has changed its kind since, it returns a conflict that a retry resolves.
 func (s Store) Push(ctx context.Context, companyID string, changes []change, stored []found) (created, updated int, err error) {
 	if err := idempotency.Reserve(ctx, s.table); err != nil {
 		return 0, 0, err
@@ -214,8 +213,8 @@ func (s Store) pushOne(ctx context.Context, companyID string, c change, stored f
 	return asBefore, table.ErrContended
 }
 
-// tryPush returns table.ErrExists when the record was created meanwhile, and fault.ErrNotFound when
-// it was deleted.
+// tryPush returns table.ErrExists when another caller has created the record, and fault.ErrNotFound
+// when another caller has deleted it.
 func (s Store) tryPush(ctx context.Context, companyID string, c change, stored found) (outcome, error) {
 	now := s.table.Now()
 	if stored.item == nil {
@@ -245,8 +244,8 @@ func (s Store) tryPush(ctx context.Context, companyID string, c change, stored f
 	return out, err
 }
 
-// create creates a record under the derived id, if no import has stored its identity under an id of
-// its own since it was looked for. Returns table.ErrExists otherwise.
+// create creates a record under the derived id, unless an import has stored its identity under
+// another id since the lookup. Returns table.ErrExists otherwise.
 func (s Store) create(ctx context.Context, i identity, f Feedback, astray string) error {
 	err := s.table.Transact(ctx, s.table.WriteNew(keysOf(f), f), s.checkReference(f.CompanyID, i, astray))
 	var canceled *table.CanceledError
@@ -257,8 +256,8 @@ func (s Store) create(ctx context.Context, i identity, f Feedback, astray string
 }
 
 // createElsewhere creates a record under a new id, with the reference that leads to it. Only one of
-// several pushes can write the reference, or replace the one that leads astray. Returns
-// table.ErrExists to the others.
+// several pushes can write the reference, or replace the one that leads astray. The others get
+// table.ErrExists.
 func (s Store) createElsewhere(ctx context.Context, i identity, f Feedback, astray string) error {
 	f.ID = s.table.NewID(feedbackIDs)
 	keys := table.Keys{Key: referenceKey(f.CompanyID, i)}
@@ -277,7 +276,8 @@ func (s Store) createElsewhere(ctx context.Context, i identity, f Feedback, astr
 
 // Remove deletes one record, and the reference that leads to it in the same transaction, so a later
 // push or import of its identity creates a new one. check may reject the deletion with an error,
-// under the same condition as in table.Modify. Returns fault.ErrNotFound when there is no record.
+// under the same condition as in table.Modify. Returns fault.ErrNotFound when the record does not
+// exist.
 func (s Store) Remove(ctx context.Context, companyID, feedbackID string, check func(Feedback) error) error {
 	return table.RemoveWith(ctx, s.table, feedbackKey(companyID, feedbackID), func(f Feedback) ([]table.Write, error) {
 		if err := check(f); err != nil {

@@ -33,8 +33,8 @@ func checkFeedback(f *Feedback) (problems []string) {
 	return append(problems, transfer.CheckSize(f)...)
 }
 
-// claimsOf returns the identity, which has one id in a file: which id it gets would depend on the
-// order of the writes.
+// claimsOf returns the identity. A file must not give it two ids, because the order of the writes
+// would decide between them.
 func claimsOf(f Feedback) []transfer.Claim {
 	who, ok := identityOf(f)
 	if !ok {
@@ -72,8 +72,8 @@ func (s Store) exist(ctx context.Context, companyID string, records []Feedback) 
 	return exist, nil
 }
 
-// DeriveID implements transfer.Derived: a line without an id is the record that a push of its
-// source and externalId means.
+// DeriveID implements transfer.Derived: a line without an id gets the id that a push of its source
+// and externalId uses.
 func (f *Feedback) DeriveID() (problem string) {
 	who, ok := identityOf(*f)
 	if !ok {
@@ -83,13 +83,13 @@ func (f *Feedback) DeriveID() (problem string) {
 	return ""
 }
 
-// importTriesMax bounds how often the write of imported records starts again, because others
-// created or deleted records of the same identities.
+// importTriesMax bounds how often the write of imported records starts again, because other callers
+// created or deleted records with the same identities.
 const importTriesMax = 16
 
-// Import replaces records, whatever is stored, and writes the references by which pushes find
-// records with ids of their own. A record whose identity is stored under another id replaces that
-// one, under that id. That it is not stored under yet another one is a condition of the write.
+// Import replaces any stored records, and writes the references by which pushes find records whose
+// ids are not derived. A record whose identity is stored under another id replaces that one, under
+// that id. The write has the condition that the identity is not stored under yet another id.
 func (s Store) Import(ctx context.Context, companyID string, records []Feedback) error {
 	left := slices.Clone(records)
 	for n := range left {
@@ -157,7 +157,7 @@ func (i identity) values() table.Item {
 }
 
 // importWrites returns the writes of a record under an id. The conditions are that its identity has
-// no record under another one: neither the derived id, nor the one in its reference.
+// no record under another id, neither the derived id nor the one in its reference.
 func (s Store) importWrites(f Feedback, who identity, stored found) []table.Write {
 	derived := who.feedbackID()
 	if f.ID == derived {
@@ -174,7 +174,7 @@ func (s Store) importWrites(f Feedback, who identity, stored found) []table.Writ
 	return []table.Write{s.table.WriteAny(keysOf(f), f), refer, none}
 }
 
-// checkReference requires that an identity has no reference, or the one that leads astray.
+// checkReference requires that an identity has no reference, or only the one that leads astray.
 func (s Store) checkReference(companyID string, who identity, astray string) table.Write {
 	return s.table.WriteCheck(referenceKey(companyID, who), "attribute_not_exists(pk) OR #to = :astray",
 		map[string]string{"#to": "feedbackId"}, table.Item{":astray": table.String(astray)})

@@ -64,8 +64,8 @@ func TestTransferRoundTrip(t *testing.T) {
 	}
 }
 
-// Ensure an import replaces a record completely: all fields and its place in every list. The last
-// record of an id wins.
+// Ensure an import replaces a record completely: all fields and its position in every list. The
+// last record of an id wins.
 func TestTransferReplaces(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -172,7 +172,7 @@ func TestListPostedCalls(t *testing.T) {
 	for i := range records {
 		records[i].Source, records[i].Sentiment, records[i].ReplyStatus = new(feedback.Source("app_store")), new(feedback.Sentiment("positive")), new(feedback.ReplyStatusNone)
 	}
-	last := &records[len(records)-1] // the order of one day is that of the ids
+	last := &records[len(records)-1] // records of one day are ordered by id
 	last.Source, last.Sentiment = new(feedback.Source("reddit")), new(feedback.Sentiment("negative"))
 	s := start(t, records...)
 	fillPosted(t, s)

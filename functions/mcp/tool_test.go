@@ -108,8 +108,8 @@ func TestToolsAreTheOperations(t *testing.T) {
 }
 
 // Ensure the hints of every tool say what its verb does to stored values, so that clients ask
-// before they call it and repeat it only when that changes nothing more. The other hints of a tool
-// that only reads mean nothing, so it has none.
+// before they call it and repeat it only when that changes nothing more. The other hints mean
+// nothing for a tool that only reads, so it has none.
 func TestAnnotations(t *testing.T) {
 	t.Parallel()
 	const reads = `{"readOnlyHint":true,"openWorldHint":false}`
@@ -177,7 +177,7 @@ func TestSizes(t *testing.T) {
 	t.Log("\n" + table.String())
 }
 
-// httpWords are of a request over HTTP, which a model never sees.
+// httpWords are terms of HTTP requests, which a model never sees.
 var httpWords = regexp.MustCompile(`\b(HTTP|PATCH|POST|GET|PUT|DELETE|If-Match|Idempotency-Key|[45][0-9]{2}|(?i:path|query|headers?|endpoints?|status code))\b|\bbody\.`)
 
 // Ensure every tool says in sentences what it does, and every argument what it means, in words that
@@ -216,8 +216,8 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// texts returns what is wrong with the descriptions of arguments, those of the records in a list
-// included.
+// texts returns what is wrong with the descriptions of arguments, including the fields of records
+// in a list.
 func texts(of string, s *jsonschema.Schema, lists, ids map[string]bool) (out []string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		p, at := s.Properties[name], of+name

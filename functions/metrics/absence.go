@@ -32,7 +32,8 @@ func (s service) whyNoPoints(ctx context.Context, caller api.Caller, in listPoin
 	return known[key].whyNone(key, in.Grain, spans), nil
 }
 
-// noMetric says that no metric has the name, and which one the caller may have meant.
+// noMetric returns the message that no metric has the name, and which one the caller may have
+// meant.
 func (s service) noMetric(ctx context.Context, companyID, name string) (string, error) {
 	keys, err := s.store.definedKeys(ctx, companyID)
 	if err != nil {

@@ -10,15 +10,15 @@ import "slices"
 //	totals          one series for all series of the metric
 type candidates interface {
 	// known returns how many points of the page are known so far, at most want, and the start of
-	// the oldest one. Records that are not yet read can only add newer points, or add days to those
-	// there are.
+	// the oldest one. Records that are not yet read can only add newer points, or add days to the
+	// known ones.
 	known(want int) (n int, oldest string)
 
 	// page returns the newest points, at most limit, oldest first, and the position of the next
 	// page.
 	page(limit int) (points []Point, next Position)
 
-	// withRule returns the candidates to go on with when days and series combine by this rule.
+	// withRule returns the candidates to continue with when days and series combine by this rule.
 	withRule(rule rollupRule) candidates
 
 	// refusal returns why a window without points is an error; nil when it is none.

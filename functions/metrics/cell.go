@@ -36,7 +36,7 @@ func (c *cell) read(text string, p *Point, m *month) error {
 	return err
 }
 
-// month knows when the last month that it was asked for began. A list has hundreds of days in a few
+// month remembers the start of the last month that it parsed. A list has hundreds of days in a few
 // months, and time.Parse parses its layout for each.
 type month struct {
 	name  string // 2026-01

@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure a created definition has what was sent and the defaults, that each kind has what it needs,
-// that a key is bounded, and that what is refused stores nothing.
+// Ensure a created definition has the fields of the request and the defaults, that each kind has
+// the fields it needs, that a key is bounded, and that a refused create stores nothing.
 func TestCreateDefinition(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -60,8 +60,8 @@ func TestCreateDefinition(t *testing.T) {
 	same(t, "definitions", len(dump(t, s, s.CompanyID, "metric-definition")), 8)
 }
 
-// Ensure a definition is read by its id: a created one, a pushed one, one whose record of the id is
-// missing; and none of another company.
+// Ensure a definition is read by its id, whether it was created, was pushed or lacks the record of
+// its id, and that another company's is not found.
 func TestGetDefinition(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -86,8 +86,8 @@ func TestGetDefinition(t *testing.T) {
 	})
 }
 
-// Ensure that of creates and pushes that name a new metric in both ways at the same moment one
-// creates its definition, and that every point is stored beside it.
+// Ensure that when creates and pushes name a new metric in both ways at the same moment, one
+// creates its definition, and every point is stored under it.
 func TestCreatesAndPushesOfOneMetric(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)

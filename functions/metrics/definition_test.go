@@ -15,7 +15,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure an update changes what was sent and nothing else, never the key or the kind, and that only
+// Ensure an update changes only the fields that were sent, never the key or the kind, and that only
 // a derived metric has a formula.
 func TestUpdateDefinition(t *testing.T) {
 	t.Parallel()
@@ -67,7 +67,7 @@ func TestUpdateDefinition(t *testing.T) {
 	}
 }
 
-// Ensure a definition that a push creates, too, is found by its id, and that an update of the
+// Ensure a definition that a push creates is also found by its id, and that an update of the
 // aggregation changes the next read of a week.
 func TestUpdatePushedDefinition(t *testing.T) {
 	t.Parallel()
@@ -84,7 +84,7 @@ func TestUpdatePushedDefinition(t *testing.T) {
 }
 
 // Ensure a definition whose id has no record is found by reading the definitions, once; and that an
-// id which an import took away is not found.
+// id that an import removed is not found.
 func TestRepairDefinitionID(t *testing.T) {
 	t.Parallel()
 	reads := &queries{}

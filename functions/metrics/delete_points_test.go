@@ -48,8 +48,8 @@ func seriesOf(t *testing.T, metricKey string, grain metrics.Grain, dims string) 
 }
 
 // Ensure a delete removes the stored points of one grain between two days, both included, by either
-// name of the metric, and of one series if that is sent; that it counts them; and that everything
-// else stays.
+// name of the metric, and of one series if that is sent; that it counts them; and that all other
+// points stay.
 func TestDeletePoints(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -102,8 +102,8 @@ func TestDeletePoints(t *testing.T) {
 	same(t, "a week without its stored point", slices.Sorted(slices.Values(points(t, s, "a&grain=week&from=2026-07-27&to=2026-07-27"))), []string{"2026-07-27 12", "2026-07-27 6", "2026-07-27 7"})
 }
 
-// pointRecords returns the sort keys of the records with days of a metric, also of those without
-// points.
+// pointRecords returns the sort keys of the records with days of a metric, including records
+// without points.
 func pointRecords(t *testing.T, s *apitest.Service, metricKey string) (keys []string) {
 	t.Helper()
 	records, err := table.Whole[struct {
@@ -173,7 +173,7 @@ func months(t *testing.T, store metrics.Store, companyID, metricKey string, n, s
 }
 
 // Ensure a delete whose time is up ends with Service-Has-More: true and the count of what it
-// deleted, the oldest months first, and that the same call again goes on; as a tool with
+// deleted, the oldest months first, and that repeating the call continues; as a tool with
 // _meta.hasMore.
 func TestDeletePointsGoesOn(t *testing.T) {
 	t.Parallel()
@@ -209,8 +209,8 @@ func TestDeletePointsGoesOn(t *testing.T) {
 	}
 }
 
-// Ensure ten years of several series are deleted within the deadline, or the calls say that they go
-// on.
+// Ensure ten years of several series are deleted within the deadline, or the calls report that
+// there are more.
 func TestDeleteTenYears(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -232,8 +232,8 @@ func TestDeleteTenYears(t *testing.T) {
 	}
 }
 
-// Ensure of deletes at the same moment each point is counted by one, with pushes of other points of
-// the same records beside them, which stay.
+// Ensure each point is counted by exactly one of several concurrent deletes, and that points of the
+// same records that are pushed at the same time stay.
 func TestDeletesOfPoints(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -260,9 +260,8 @@ func TestDeletesOfPoints(t *testing.T) {
 	}
 }
 
-// Ensure two deletes that together take all points of a record leave no record, whichever call of
-// the one the other comes before, that each point is counted once, and that the definition can be
-// deleted then.
+// Ensure two deletes that together take all points of a record leave no record, in any
+// interleaving, that each point is counted once, and that the definition can then be deleted.
 func TestDeletesOfOneRecord(t *testing.T) {
 	t.Parallel()
 	hook := &between{}
@@ -293,7 +292,7 @@ func TestDeletesOfOneRecord(t *testing.T) {
 }
 
 // Ensure a delete removes a record without points, which an older version could leave, in its range
-// and series only, and counts nothing for it; and that the definition can be deleted then.
+// and series only, and counts nothing for it; and that the definition can then be deleted.
 func TestDeleteRecordWithoutPoints(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -322,9 +321,8 @@ func TestDeleteRecordWithoutPoints(t *testing.T) {
 	}
 }
 
-// Ensure a push of a point that is being deleted is whole or gone, whichever call of the one the
-// other comes before: the count is that of the points that are gone, and no point lacks its
-// definition.
+// Ensure a push of a point that is being deleted is whole or gone, in any interleaving of the two:
+// the count is the number of deleted points, and no point lacks its definition.
 func TestPushBesideDeleteOfPoints(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -372,8 +370,8 @@ func TestPushBesideDeleteOfPoints(t *testing.T) {
 	}
 }
 
-// Ensure a delete whose process dies at any call, before or after the call is done, is finished by
-// the same call again, and that the two count no more points than there were.
+// Ensure a delete whose process crashes at any call, before or after the call is done, is finished
+// by repeating it, and that the two count no more points than there were.
 func TestDeletePointsThroughDeaths(t *testing.T) {
 	t.Parallel()
 	faults := &apitest.Mortal{}

@@ -50,7 +50,7 @@ func orphans(t *testing.T, s *apitest.Service) (keys []string) {
 }
 
 // Ensure a definition is deleted with the record of its id, that one with points is not, and that
-// its key is free then.
+// its key is then free.
 func TestDeleteDefinition(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -154,8 +154,7 @@ func pushesOf(metricKey string) map[string]func(t *testing.T, s *apitest.Service
 }
 
 // Ensure a push of the first points of a metric and a delete of its definition never leave points
-// without a definition, whichever call of the one the other comes before, and whether or not
-// earlier points were deleted in between.
+// without a definition, in any interleaving, whether or not earlier points were deleted in between.
 func TestPushBesideDeleteOfDefinition(t *testing.T) {
 	t.Parallel()
 	for name := range pushesOf("") {

@@ -8,7 +8,7 @@ import (
 
 // exactSum adds numbers without rounding, so that a total does not depend on the order of its
 // parts. partials are numbers of falling precision whose sum is the exact sum (Shewchuk, 1997).
-// Most sums have one. The zero value is the sum of no number. Numbers are at most 1e125 (see
+// Most sums have one. The zero value is the sum of no numbers. Numbers are at most 1e125 (see
 // package schema), so no partial overflows.
 type exactSum struct{ partials []float64 }
 

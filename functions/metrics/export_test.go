@@ -31,6 +31,6 @@ func PutRecords(ctx context.Context, s Store, companyID string, points []Point) 
 	return s.table.Put(ctx, items)
 }
 
-// ReadingAtMost returns the store with another bound of what a page of a total, or of one series,
-// reads.
+// ReadingAtMost returns the store with another bound for the units that a page of a total, or of
+// one series, reads.
 func ReadingAtMost(s Store, units float64) Store { s.units = units; return s }

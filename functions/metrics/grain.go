@@ -129,8 +129,8 @@ func (g Grain) attributes(period string) (names []string) {
 	return names
 }
 
-// dayAttributes has the attributes of a month of 31 days, and monthAttributes those of a year of
-// months.
+// dayAttributes are the attributes of the days of a month, 31 at most, and monthAttributes of the
+// months of a year.
 var dayAttributes, monthAttributes = numbered("d", 31), numbered("m", 12)
 
 func numbered(letter string, most int) (names []string) {

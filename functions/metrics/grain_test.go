@@ -36,7 +36,7 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// Ensure months is the fewest consecutive months that always have so many days.
+// Ensure months is the fewest consecutive months that always have that many days.
 func TestMonths(t *testing.T) {
 	t.Parallel()
 	for days, want := range map[int]int{1: 1, 28: 1, 29: 2, 59: 2, 60: 3, 89: 3, 365: 12, 366: 13} {

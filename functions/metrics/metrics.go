@@ -1,4 +1,4 @@
-// Package metrics is the area of metric definitions and their time-series points.
+// Package metrics serves metric definitions and their time-series points.
 package metrics
 
 import (

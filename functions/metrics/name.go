@@ -63,7 +63,7 @@ func customName(key string) string {
 }
 
 // otherName returns the second name of a metric: K for custom.K, and custom.K for K. It is "" for a
-// key whose second name would be no valid key (custom.1), and for one that begins with the prefix
+// key whose second name would be invalid (custom.1), and for a key that begins with the prefix
 // twice: custom.custom.K is not a third name of K.
 func otherName(key string) string {
 	plain, custom := strings.CutPrefix(key, customPrefix)
@@ -84,8 +84,9 @@ func namesOf(key string) []string {
 	return []string{key}
 }
 
-// storedKey returns the key of the definition that a name means: the name itself, else the metric's
-// other name. defined is false when neither is in known; key is then the name.
+// storedKey returns the key of the definition that a name means: the name itself, or the metric's
+// other name if only that is defined. defined is false when neither is in known; key is then the
+// name.
 func storedKey(name string, known map[string]Definition) (key string, defined bool) {
 	for _, key := range namesOf(name) {
 		if _, ok := known[key]; ok {

@@ -24,7 +24,7 @@ func TestOtherName(t *testing.T) {
 	}
 }
 
-// Ensure a name means its own definition first, then that of the other name.
+// Ensure a name means its own definition first, then the definition of the other name.
 func TestStoredKey(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -120,7 +120,7 @@ func (in listPointsInput) Check() []string {
 
 func (in listPointsInput) total() bool { return in.Total != nil && *in.Total }
 
-// windowProblems returns the problem of a window of days whose ends are not in order.
+// windowProblems returns the problem of a window that ends before it starts.
 func windowProblems(first, last string) []string {
 	if timestamp.Reversed(&first, &last) {
 		return []string{"query.from: must not be after to"}
@@ -146,7 +146,8 @@ func (s service) listPoints(ctx context.Context, caller api.Caller, in listPoint
 	}), nil
 }
 
-// day returns the day of a bound of the window, "" for no bound. The bound has been validated.
+// day returns the day of a bound of the window, "" if it is unbounded. The bound has been
+// validated.
 func day(bound *string) string {
 	if bound == nil {
 		return ""

@@ -210,8 +210,8 @@ func TestPutUnidentified(t *testing.T) {
 	}
 }
 
-// Ensure AddPoints stores the points that are not stored, keeps the others, and counts those that
-// it keeps, but not its own.
+// Ensure AddPoints stores the points that are not stored, keeps the others, and counts the kept
+// points but not its own.
 func TestAddPoints(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)

@@ -122,8 +122,8 @@ func (in pushPointsInput) resolve(known map[string]Definition, now string) (poin
 	return points, fresh, nil
 }
 
-// pushedDefinition returns the definition of a key that has none when its first point is stored. It
-// needs an id.
+// pushedDefinition returns the definition that is created with the first point of a key without
+// one. It needs an id.
 func pushedDefinition(key, now string) Definition {
 	return Definition{Key: key, Kind: new(KindMeasured), NeedsReview: new(true), CreatedAt: &now, UpdatedAt: &now}
 }

@@ -34,9 +34,9 @@ func metricsOf(n int, prefix string, value int) (points []string) {
 	return points
 }
 
-// Ensure that of twelve different pushes with one Idempotency-Key at the same moment one is
-// accepted, and that those that get 400 store nothing: no point and no definition. It does not
-// matter whether a push fits one transaction.
+// Ensure one of twelve different concurrent pushes with one Idempotency-Key is accepted, and that
+// the pushes that get 400 store neither points nor definitions. It does not matter whether a push
+// fits one transaction.
 func TestRefusedPushStoresNothing(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -154,7 +154,7 @@ func storedOf(t *testing.T, s *apitest.Service, prefix string, b batch) int {
 	return len(points)
 }
 
-// Ensure a push whose process dies at any call to the table can be sent again with its
+// Ensure a push whose process crashes at any call to the table can be retried with its
 // Idempotency-Key: a response is remembered only when every point is stored, another push with that
 // key is 400 and stores nothing at any time, the retry is accepted once the claim is 15 seconds
 // old, everything is stored once, and a further retry gets the same response.
@@ -186,7 +186,7 @@ func TestPushThroughDeaths(t *testing.T) {
 	}
 }
 
-// pushThroughDeath pushes in a process that dies, and then in one that lives.
+// pushThroughDeath pushes in a process that crashes, and then in one that does not.
 func pushThroughDeath(t *testing.T, s *apitest.Service, key, prefix string, b batch, faults *apitest.Mortal) (died bool) {
 	t.Helper()
 	first, all := once(t, s, key, prefix, b.points...), len(b.points)

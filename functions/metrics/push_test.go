@@ -158,8 +158,8 @@ func TestPushUnknownKeys(t *testing.T) {
 	}
 }
 
-// Ensure K and custom.K are two names of one metric: the one with a definition is meant by both, in
-// pushes and reads.
+// Ensure K and custom.K are two names of one metric: in pushes and reads, both mean the one with a
+// definition.
 func TestTwoNames(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -240,7 +240,7 @@ func TestPushRejectsAll(t *testing.T) {
 
 // together is a transport that holds back calls of a kind until the expected number of them has
 // arrived. So calls that are expected to be concurrent but are sequential run into the handler's
-// deadline. A call that is sent again, because the engine was busy, counts once.
+// deadline. A call that is retried because the engine was busy counts once.
 type together struct {
 	mu      sync.Mutex
 	sent    map[string]bool // bodies
@@ -441,7 +441,7 @@ func TestPushAfterFailure(t *testing.T) {
 		}
 		return out
 	}
-	for _, records := range []int{24, 60} { // 60: transactions of 24, 24 and 12, of which one fails
+	for _, records := range []int{24, 60} { // 60: transactions of 24, 24 and 12; one fails
 		prefix := fmt.Sprintf("of%d_", records)
 		faults.set("TransactWriteItems", 0, 1, false)
 		if r := push(t, s, key, many(records, prefix)...); r.Status != 500 || !strings.Contains(r.Body, "safe to retry") {
@@ -565,8 +565,8 @@ func (p *panics) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure a push of several transactions of which one panics is `internal`, and a retry stores the
-// rest.
+// Ensure a push with several transactions is `internal` when one of them panics, and that a retry
+// stores the rest.
 func TestPushPanics(t *testing.T) {
 	t.Parallel()
 	s := apitest.NewOver(t, metrics.Operations, &panics{})

@@ -29,7 +29,7 @@ func (r rollupRule) rollupBy() Aggregation {
 }
 
 // bucketDays are the days of one series in one week or month. They are added in any order. It
-// collects what every aggregation needs, because the days are read beside the definition.
+// collects what every aggregation needs, because the days are read in parallel with the definition.
 type bucketDays struct {
 	days             int // whose value is not null; others do not count
 	values, bases    exactSum

@@ -142,8 +142,7 @@ func (w world) wantTotal(t *testing.T, grain metrics.Grain) (list []metrics.Poin
 	return list, refused
 }
 
-// checkTotal is checkPages for a total. A window in which only others than the series without dims
-// have points that do not combine is refused.
+// checkTotal is checkPages for a total. A window with refused buckets but no totals is refused.
 func checkTotal(t *testing.T, store metrics.Store, companyID string, q metrics.PointQuery, totals []metrics.Point, refused []string) {
 	t.Helper()
 	in := func(ts string) bool { return ts[:10] >= q.From && (q.To == "" || ts[:10] <= q.To) }
@@ -402,8 +401,8 @@ func TestRollUpCalendar(t *testing.T) {
 	}
 }
 
-// Ensure nothing is computed without a definition, or with one that does not say how, and that a
-// computed bucket has the shape of a stored one.
+// Ensure nothing is computed without a definition or with one whose days do not combine, and that a
+// computed bucket has the same fields as a stored one.
 func TestRollUpNeedsAggregation(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)

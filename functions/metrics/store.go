@@ -52,8 +52,8 @@ func definitionIDKey(companyID, definitionID string) table.Key {
 	return table.Key{PK: partition(companyID), SK: definitionIDPrefix + definitionID}
 }
 
-// definitionName is the record that finds a definition by its id. It may name a key whose
-// definition has another id by now: whoever reads it compares the id.
+// definitionName is the record that finds a definition by its id. It can be stale: its key may have
+// a definition with another id. Readers therefore compare the id.
 type definitionName struct {
 	Key string `json:"key"`
 }
@@ -71,7 +71,7 @@ func keysOf(d Definition) table.Keys {
 }
 
 // writeNewDefinition returns the writes that create a definition with its id. Their conditions are
-// that no definition has the key or the metric's other name. origin is that of the push that
+// that no definition has the key or the metric's other name. origin is the origin of the push that
 // creates it, empty if it is created otherwise.
 func (s Store) writeNewDefinition(d Definition, origin string) []table.Write {
 	record := any(d)
@@ -101,7 +101,7 @@ func (s Store) GetDefinition(ctx context.Context, companyID, definitionID string
 }
 
 // namedDefinition returns the definition that the record of its id finds. named is false when that
-// record is missing or wrong: that of a definition that was stored without it, or replaced by an
+// record is missing or wrong, because the definition was stored without it or replaced by an
 // import.
 func (s Store) namedDefinition(ctx context.Context, companyID, definitionID string) (d Definition, named bool, err error) {
 	name, err := table.Get[definitionName](ctx, s.table, definitionIDKey(companyID, definitionID))
@@ -133,9 +133,9 @@ func (s Store) findDefinition(ctx context.Context, companyID, definitionID strin
 	return *found, nil
 }
 
-// byKey calls do with the key of the definition with an id. The key is that of the record of the
-// id; if do finds no definition with the id there, all definitions are read, and the record is
-// stored for the next time. Returns fault.ErrNotFound when no definition has the id.
+// byKey calls do with the key of the definition with an id. It takes the key from the record of the
+// id. If do finds no definition with the id there, it reads all definitions and stores the record
+// for the next time. Returns fault.ErrNotFound when no definition has the id.
 func (s Store) byKey(ctx context.Context, companyID, definitionID string, do func(key string) error) error {
 	name, err := table.Get[definitionName](ctx, s.table, definitionIDKey(companyID, definitionID))
 	if err == nil {

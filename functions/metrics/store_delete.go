@@ -24,20 +24,20 @@ type PointRange struct {
 }
 
 // Bounds of a delete. A round reads and deletes this many records, with this many calls at once. No
-// round begins with less time left before the deadline of the request than deleteMargin: a slow
-// round takes a second.
+// round starts when less than deleteMargin is left before the deadline of the request: a slow round
+// takes a second.
 const (
 	deleteRound  = 100
 	deleteWidth  = 16
 	deleteMargin = 2 * time.Second
 )
 
-// DeletePoints deletes points, the oldest records first, and returns how many. The metric may be
-// named by either of its names. more reports whether it ended before the last record, near the
-// deadline of ctx; the same call again goes on. It makes at least one round. After an error, the
-// points that it deleted are gone; the same call again goes on, too.
+// DeletePoints deletes points, the oldest records first, and returns how many. Either name of the
+// metric is accepted. more reports whether it ended before the last record, near the deadline of
+// ctx; repeating the call continues. It makes at least one round. After an error, the points that
+// it deleted are gone; repeating the call continues, too.
 //
-// Each record is changed under the condition that its points in the range are those that are
+// Each record is changed under the condition that its points in the range are the ones that are
 // counted. So of several deletes only one counts a point, and a push at the same moment comes
 // before or after; what it stores outside of the range stays.
 func (s Store) DeletePoints(ctx context.Context, companyID string, of PointRange) (deleted int, more bool, err error) {
@@ -74,8 +74,8 @@ func (s Store) DeletePoints(ctx context.Context, companyID string, of PointRange
 	}
 }
 
-// deleteTriesMax bounds the attempts to change one record. Each one is lost to a push or to another
-// delete of its points.
+// deleteTriesMax bounds the attempts to change one record. An attempt fails only when it loses a
+// race with a push or another delete of its points.
 const deleteTriesMax = 50
 
 // deletedBy is the attribute with the token of the last delete that changed a record, so that a
@@ -83,8 +83,8 @@ const deleteTriesMax = 50
 const deletedBy = "deletedBy"
 
 // deleteFrom deletes the points of a range from one record, and the record if no other point is
-// left, and returns how many. A record without points goes too: it would keep its metric's
-// definition from being deleted.
+// left, and returns how many. A record that has no points is deleted too: it would prevent the
+// deletion of its metric's definition.
 func (s Store) deleteFrom(ctx context.Context, item table.Item, of PointRange) (int, error) {
 	for range deleteTriesMax {
 		var record pointRecord
@@ -118,7 +118,7 @@ func (s Store) deleteFrom(ctx context.Context, item table.Item, of PointRange) (
 }
 
 // buckets returns the attributes of a record's points that are in the range. outside is one that is
-// not, empty if there is none.
+// not in the range, empty if all are.
 func (of PointRange) buckets(record pointRecord, item table.Item) (inside []string, outside string) {
 	for _, name := range record.Grain.attributes(record.period()) {
 		switch _, stored := item[name]; {
@@ -138,7 +138,7 @@ func (of PointRange) has(record pointRecord, name string) bool {
 	return ok && day >= of.From && day <= of.To
 }
 
-// only returns the condition that of some buckets a record has exactly those that are stored.
+// only returns the condition that, among the given buckets, a record has exactly the stored ones.
 func only(buckets, stored []string) (condition string, names map[string]string) {
 	names = make(map[string]string, len(buckets))
 	parts := make([]string, len(buckets))
@@ -152,15 +152,15 @@ func only(buckets, stored []string) (condition string, names map[string]string) 
 }
 
 // deleteRecord deletes a record that has points in these buckets and in no other. left is the
-// record if that is not so.
+// record if that condition fails.
 func (s Store) deleteRecord(ctx context.Context, record pointRecord, inside []string) (done bool, left table.Item, err error) {
 	condition, names := only(record.Grain.attributes(record.period()), inside)
 	return s.table.DeleteIf(ctx, table.Key{PK: record.PK, SK: record.SK}, condition, names, nil)
 }
 
-// removeBuckets removes these points from a record, which has no others in the range, and one
-// outside of it. left is the record if that is not so. Of two deletes that together take all points
-// of a record, the second finds none outside of its range, so no record stays without points.
+// removeBuckets removes these points from a record if it has no others in the range and has the one
+// outside of it. left is the record if that condition fails. When two deletes together take all
+// points of a record, the second finds none outside of its range, so no empty record remains.
 func (s Store) removeBuckets(ctx context.Context, record pointRecord, of PointRange, inside []string, outside string) (done bool, left table.Item, err error) {
 	buckets := slices.DeleteFunc(slices.Clone(record.Grain.attributes(record.period())), func(name string) bool { return !of.has(record, name) })
 	condition, names := only(buckets, inside)

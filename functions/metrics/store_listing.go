@@ -10,10 +10,10 @@ import (
 )
 
 // ListPoints returns the newest points of the window, oldest first. next is the position of the
-// following page, with older points; zero when there are none. The metric may be named by either of
-// its names. Weeks and months that are not stored are computed from days, if the metric's
-// definition says how. With Total it returns bad_request when the window has points of several
-// series that do not combine, and with Total or SeriesID when the page would have to read too much.
+// following page, with older points; zero when there are none. Either name of the metric is
+// accepted. Weeks and months that are not stored are computed from days, if the metric's definition
+// says how. With Total it returns bad_request when the window has points of several series that do
+// not combine, and with Total or SeriesID when the page would have to read too much.
 //
 // It reads records in rounds, from the newest period backwards, until no unread record can belong
 // to the page. It keeps at most one page of points in memory, and the buckets of the days that it
@@ -124,7 +124,7 @@ func (l *listing) setRule(rule rollupRule) {
 func (l *listing) withoutDays() { l.sources = l.sources[:1] }
 
 // missing returns the sources that may still have something that belongs to the page, and the day
-// from which on they have to be complete; "" as long as the page is not full.
+// since which they must be complete; "" while the page is not full.
 func (l *listing) missing() (open []source, since string) {
 	if n, oldest := l.candidates.known(l.want()); n == l.want() {
 		since = dayOf(oldest)
@@ -165,8 +165,8 @@ func (l *listing) round(ctx context.Context) error {
 
 // listingUnitsMax is how many read units a page of a total, or of one series, takes before it is
 // refused: 10 MB of records. Both read the records of all series. Measured with a day's value of
-// 1,000 series for a year (1,224 units): 0.6 s of CPU and 150 MB of heap, of which a function of
-// 256 MB has a seventh of a processor, so 4 of its 9 s, and 200 MB. A value a month costs as much.
+// 1,000 series for a year (1,224 units): 0.6 s of CPU and 150 MB of heap. A function of 256 MB has
+// a seventh of a processor, so it takes 4 of its 9 s, and 200 MB. A value a month costs as much.
 const listingUnitsMax = 1250
 
 // checkSize returns bad_request when the listing has read more than that many units and is not

@@ -44,7 +44,7 @@ type pushed struct {
 }
 
 // pushDefinitions returns the definitions that exist for the keys of a push, by key. own has the
-// keys of those that an earlier attempt of this push created, which died or failed half-way.
+// keys of the definitions that an earlier attempt of this push created before it crashed or failed.
 func (s Store) pushDefinitions(ctx context.Context, companyID string, keys []string) (known map[string]Definition, own []string, err error) {
 	at := make([]table.Key, len(keys))
 	for i, key := range keys {
@@ -64,9 +64,9 @@ func (s Store) pushDefinitions(ctx context.Context, companyID string, keys []str
 }
 
 // Push stores new definitions, which need no id, and points with identities (Point.Identify). It
-// returns the keys of the definitions that it created, even with an error (but for a panic).
+// returns the keys of the definitions that it created, even with an error (but not after a panic).
 // Returns table.ErrExists when one of the definitions, or one with the other name of its metric,
-// exists by now, or when the definition of other points was deleted. The caller then reads the
+// already exists, or when the definition of other points was deleted. The caller then reads the
 // definitions again and repeats the push, which is safe as with PutPoints.
 //
 // A push of up to pushRecordsMax records is one transaction and stores everything or nothing. It
@@ -76,7 +76,7 @@ func (s Store) pushDefinitions(ctx context.Context, companyID string, keys []str
 //
 // No point is stored without a definition. RemoveDefinition leaves a definition alone while a
 // record of its points exists, so a push that changes a record only requires that the record
-// exists. A record that does not is created in one transaction with a count on the definition.
+// exists. A missing record is created in one transaction with a count on the definition.
 func (s Store) Push(ctx context.Context, companyID string, fresh []Definition, points []Point, respond func(created []string) PushResult) (created []string, err error) {
 	updates, err := packPoints(companyID, points)
 	if err != nil {
@@ -151,8 +151,8 @@ func (s Store) newPushing(companyID string, fresh []Definition, updates []*point
 	return p
 }
 
-// pushPartTriesMax bounds the attempts of a part. The first tells which of its records are new.
-// Later ones are lost to callers that create or delete one of them.
+// pushPartTriesMax bounds the attempts of a part. The first reports which of its records are new.
+// Later ones lose races with callers that create or delete one of them.
 const pushPartTriesMax = 16
 
 // store stores a part, and returns the keys of the definitions that it created. A response is
@@ -169,8 +169,7 @@ func (p *pushing) store(ctx context.Context, part []*pointUpdate, respond func(c
 }
 
 // try makes the writes of a part in one transaction. otherwise is set when it stored nothing,
-// because a record exists that was expected not to, or the other way round. Its isNew has been
-// corrected.
+// because a record unexpectedly exists or is missing. The record's isNew has then been corrected.
 func (p *pushing) try(ctx context.Context, part []*pointUpdate, respond func(created []string) PushResult) (created []string, otherwise bool, err error) {
 	defer p.lock(part)()
 	var writes []table.Write

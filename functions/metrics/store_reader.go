@@ -65,8 +65,8 @@ func (r *pointReader) complete(since string) bool {
 
 // plan sets the bounds of the next round: everything since a day, or records for the points that
 // are missing and, so that the last of them is complete, for one more period of each series. since
-// can be an older day than in the round before, or none after one: an entry of a total goes when
-// its bucket turns out to be stored without a value.
+// can be an older day than in the round before, or none after one: an entry of a total is dropped
+// when its bucket turns out to be stored without a value.
 func (r *pointReader) plan(since string, missing int) {
 	r.low = r.lowest
 	switch {

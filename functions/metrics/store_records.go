@@ -167,7 +167,7 @@ func (s Store) AddPoints(ctx context.Context, companyID string, points []Point) 
 		u.keep = true
 		_, err := s.updatePoints(ctx, u, "")
 		for bucket, text := range u.buckets {
-			if stored := u.before[bucket]; stored != nil && !reflect.DeepEqual(stored, table.String(text)) { // else it may be this update, whose response was lost
+			if stored := u.before[bucket]; stored != nil && !reflect.DeepEqual(stored, table.String(text)) { // an equal value may come from this update, whose response was lost
 				found.Add(1)
 			}
 		}
@@ -201,8 +201,8 @@ func packPoints(companyID string, points []Point) ([]*pointUpdate, error) {
 	return updates, nil
 }
 
-// updatePoints makes an update if the condition is met, which an empty one always is. met reports
-// whether it was.
+// updatePoints makes an update if the condition is met. An empty condition is always met. met
+// reports whether it was.
 func (s Store) updatePoints(ctx context.Context, u *pointUpdate, condition string) (met bool, err error) {
 	key, update, names, values := u.expression()
 	in := &dynamodb.UpdateItemInput{

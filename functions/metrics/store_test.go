@@ -69,9 +69,9 @@ func rich(t *testing.T, key, from string, n int) []metrics.Point {
 	return points
 }
 
-// Ensure a list of 365 daily points costs at most 4 read units and one query, besides the unit of
-// the metric's definition, and that older points, other metrics in the same partition and days
-// outside the window do not increase the cost.
+// Ensure a list of 365 daily points costs at most 4 read units and one query, plus one unit for the
+// metric's definition, and that older points, other metrics in the same partition and days outside
+// the window do not increase the cost.
 func TestPointUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

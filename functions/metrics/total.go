@@ -3,10 +3,10 @@ package metrics
 import "growthworkspace/shared/fault"
 
 // totals are the candidates of a listing of one series for all series of a metric. It has the
-// identity of the series without dims. In a bucket in which that series has a point, stored or
-// computed from its days, the total is that point. In another one the points of all other series
-// combine as days do in a roll-up: a series' stored point of the grain counts like a day, else its
-// days count. See scripts/docs/reference/metrics.md.
+// identity of the series without dims. If that series has a point in a bucket, stored or computed
+// from its days, the total is that point. Otherwise the points of all other series combine as days
+// do in a roll-up: a series' stored point of the grain counts like a day; without one, its days
+// count. See scripts/docs/reference/metrics.md.
 type totals struct {
 	seriesID string // of the series without dims
 	buckets  map[string]*totalBucket
@@ -20,7 +20,7 @@ type totals struct {
 type totalBucket struct {
 	own    *Point                 // stored, of the series without dims
 	days   map[string]*bucketDays // by series; not of those with a stored point, once all is read
-	stored map[string]bool        // the series with a stored point, besides that without dims
+	stored map[string]bool        // the series with a stored point, except the one without dims
 	points bucketDays             // their stored points
 }
 
@@ -46,7 +46,7 @@ func (t *totals) bucket(ts string) (b *totalBucket, isNew bool) {
 	return b, !known
 }
 
-// addStored adds stored points of the grain, and returns how many buckets they are the first of.
+// addStored adds stored points of the grain, and returns how many buckets are new.
 func (t *totals) addStored(points []Point) (found int) {
 	for _, p := range points {
 		b, isNew := t.bucket(*p.TS)

@@ -25,8 +25,8 @@ func (w *world) put(t *testing.T, companyID string, grain metrics.Grain, series 
 	w.stored = append(w.stored, p)
 }
 
-// Ensure a page of a total goes on when the newest buckets, which are known from days, turn out to
-// have no value: weeks without a value are stored there.
+// Ensure a page of a total reads further when the newest buckets, which are known from days, turn
+// out to have no value: weeks without a value are stored there.
 func TestTotalPagesOverNullWeeks(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -105,8 +105,8 @@ func sparseWorld(t *testing.T, s *apitest.Service, store metrics.Store, random *
 	return w
 }
 
-// Ensure all limits give the same points, those of a naive oracle: of totals and of lists, over 1
-// to 20 series with days and with stored weeks and months, of which many have no value.
+// Ensure all limits give the same points as a naive oracle, for totals and lists over 1 to 20
+// series with days and with stored weeks and months, many of them without a value.
 func TestTotalPagesAgainstOracle(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)

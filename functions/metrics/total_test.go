@@ -11,7 +11,7 @@ import (
 )
 
 // Ensure total returns one series with the identity of the series without dims, by either name of
-// the metric, in pages of buckets, and that what does not combine is refused with the reason.
+// the metric, in pages of buckets, and that series that do not combine are refused with the reason.
 func TestTotal(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)

@@ -76,8 +76,8 @@ func (s Store) verifyNames(ctx context.Context, companyID, field string, keys []
 	return problems, nil
 }
 
-// verifyIDs returns for each definition the problem that its id is that of another metric's
-// definition, or "".
+// verifyIDs returns for each definition the problem that another metric's definition has its id, or
+// "".
 func (s Store) verifyIDs(ctx context.Context, companyID string, definitions []Definition) ([]string, error) {
 	named, err := s.namedKeys(ctx, companyID, definitions)
 	problems := make([]string, len(definitions))
@@ -151,7 +151,8 @@ func (s Store) addDefinitions(ctx context.Context, companyID string, definitions
 	return s.putAll(ctx, companyID, definitions, false, file)
 }
 
-// putAll is putDefinitions for any number of definitions. The last of several with one key counts.
+// putAll is putDefinitions for any number of definitions. If several have one key, the last one is
+// stored.
 func (s Store) putAll(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.File) (skipped int, err error) {
 	latest := transfer.LastWins(definitions, func(d Definition) string { return d.Key })
 	for some := range slices.Chunk(latest, importedMax) {
@@ -173,7 +174,7 @@ func (s Store) importPoints(ctx context.Context, companyID string, lines []point
 	return s.PutPoints(ctx, companyID, points)
 }
 
-// addPoints is importPoints without the points that are stored. It returns how many these are.
+// addPoints is importPoints for points that are not stored yet. It returns how many it skipped.
 func (s Store) addPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.File) (skipped int, err error) {
 	points, err := s.definedPoints(ctx, companyID, lines, file)
 	if err != nil {
@@ -226,11 +227,11 @@ const importedMax = 33
 // or deleted one of the definitions.
 const importTriesMax = 16
 
-// putDefinitions stores definitions with different keys. It leaves those alone whose key is
-// defined, unless replace is set. A definition without an id gets one. A definition is not created
-// beside one with the metric's other name, unless the file has both names, nor with the id of
-// another metric's definition: these are conditions of the write. It returns how many it left
-// alone.
+// putDefinitions stores definitions with different keys. It skips those whose key is defined,
+// unless replace is set. A definition without an id gets one. Unless the file has both names of a
+// metric, a definition is not created when one with the other name exists. It is never created with
+// the id of another metric's definition. These are conditions of the write. It returns how many it
+// skipped.
 func (s Store) putDefinitions(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.File) (left int, err error) {
 	for range importTriesMax {
 		known, err := s.Definitions(ctx, companyID, bothNames(names(definitions, func(d Definition) string { return d.Key })))
@@ -272,8 +273,9 @@ func (s Store) putDefinitions(ctx context.Context, companyID string, definitions
 	return 0, table.ErrContended
 }
 
-// importedWrites returns the writes of an imported definition: over the stored one or as a new one,
-// beside its rival or not. The record of its id must be missing, or name its key or the stale one.
+// importedWrites returns the writes of an imported definition. over replaces the stored one; both
+// creates it even if one with the metric's other name exists. The record of its id must be missing,
+// or name its key or the stale one.
 func (s Store) importedWrites(d Definition, over, both bool, stale string) []table.Write {
 	name := s.table.WriteIf(table.Keys{Key: definitionIDKey(d.CompanyID, d.ID)}, definitionName{d.Key},
 		"attribute_not_exists(pk) OR #key IN (:key, :stale)", map[string]string{"#key": "key"},

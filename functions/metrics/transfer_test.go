@@ -153,8 +153,8 @@ func defined(t *testing.T, s *apitest.Service) string {
 	return strings.Join(keys, " ")
 }
 
-// Ensure an imported point whose key has no definition creates one that needs review, and that one
-// with a definition leaves it as it is.
+// Ensure an imported point whose key has no definition creates one that needs review, and that an
+// existing definition stays unchanged.
 func TestImportDefines(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -182,7 +182,7 @@ func TestImportDefines(t *testing.T) {
 }
 
 // Ensure an import does not store the second name of a metric, as a definition or as a point,
-// unless its records have both; and that what is stored under both can be imported again.
+// unless its records have both; and that records stored under both can be imported again.
 func TestImportSecondName(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -219,8 +219,8 @@ func TestImportSecondName(t *testing.T) {
 	same(t, "each means itself", [][]string{points(t, s, "a"), points(t, s, "custom.a")}, [][]string{{"2026-01-02 1"}, {"2026-01-02 2"}})
 }
 
-// Ensure callers who create both names of one metric at one moment never leave both, whoever is
-// first: pushes of either name, and imports of a definition or of points.
+// Ensure callers who create both names of one metric at one moment never leave both, in any order:
+// pushes of either name, and imports of a definition or of points.
 func TestNamesInRaces(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -266,7 +266,7 @@ func TestNamesInRaces(t *testing.T) {
 
 // Ensure two metrics never share an id: an import of a definition with the id of another metric's
 // definition is a bad line, and an error when that one is stored between the check of the file and
-// the write, before any table call. An id that is free again is accepted.
+// the write, before any table call. An id that has become free is accepted.
 func TestImportIDOfAnotherMetric(t *testing.T) {
 	t.Parallel()
 	for _, add := range []bool{false, true} {

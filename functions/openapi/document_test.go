@@ -256,7 +256,7 @@ func (d document) list(t *testing.T, f field) field {
 }
 
 // spell returns a field in the notation of the tables. Null means something only in the body of an
-// update: in that of a create it is the same as leaving out.
+// update: in a create it is the same as leaving the field out.
 func (d document) spell(t *testing.T, name string, f field, required, update bool) string {
 	t.Helper()
 	null := update && f.acceptsNull()
@@ -517,8 +517,8 @@ func pascal(id string) string {
 	return out.String()
 }
 
-// Ensure the version of the document is a semantic version and a version of Python's packages,
-// whose numbers are those of the date. A generated package has it.
+// Ensure the version of the document is a semantic version and a version of Python's packages, and
+// that its numbers are the date. Generated packages have this version.
 func TestVersionOfTheDocument(t *testing.T) {
 	t.Parallel()
 	var d struct {

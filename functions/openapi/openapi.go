@@ -1,6 +1,6 @@
 // Package openapi serves the OpenAPI document, which scripts/gen generates from the declared
-// operations, and a reference that a browser draws from it. They need no key and no table, so this
-// function does not link the AWS SDK.
+// operations, and a reference page that the browser renders from it. Neither needs a key or the
+// table, so this function does not link the AWS SDK.
 package openapi
 
 import (

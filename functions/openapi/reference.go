@@ -18,16 +18,16 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// The reference at ReferencePath is Scalar, which draws the document in the browser. The library
-// that embeds Scalar has a page of its own with an inline script, which the policy below forbids,
-// so only its asset is used.
+// The reference at ReferencePath is Scalar, which renders the document in the browser. The page of
+// the library that embeds Scalar has an inline script, which the policy below forbids, so only its
+// asset is used.
 
 // ReferencePath is the path of the reference.
 const ReferencePath = "/"
 
 // scriptDigest is the beginning of the SHA-256 of Scalar's script. It is part of the script's path,
-// so that browsers can keep the script for ever. TestServesTheReference fails when it is not that
-// of the script.
+// so browsers can cache the script for ever. TestServesTheReference fails when it does not match
+// the script.
 const scriptDigest = "58f43a7924498cd2"
 
 // ScriptPath is the path of Scalar's script.
@@ -38,7 +38,7 @@ var page string
 
 // configuration returns Scalar's settings. Nothing is loaded from other hosts, and the page has no
 // element that takes a key: a secret key must not get into a browser. The examples call the server
-// at base, because the document says only that it is the server of the document.
+// at base, because the document names its server only by a relative URL.
 func configuration(base string) map[string]any {
 	return map[string]any{
 		"agent":                 map[string]any{"disabled": true},
@@ -149,6 +149,6 @@ func (a *asset) Header() http.Header {
 	return a.header
 }
 
-// WriteHeader implements http.ResponseWriter. The digest in the script's path shows an error page,
-// so the status is not kept.
+// WriteHeader implements http.ResponseWriter. The status is not kept: an error page would not match
+// the digest in the script's path.
 func (a *asset) WriteHeader(int) {}

@@ -112,7 +112,7 @@ func TestReferenceIsStrict(t *testing.T) {
 }
 
 // Ensure the page finds its script and the document below a stage name, with and without a trailing
-// slash, and that its examples call the address that the page has.
+// slash, and that its examples call the address of the page.
 func TestReferenceBehindAStage(t *testing.T) {
 	t.Parallel()
 	proxy := gateway.Proxy(openapi.Handler(func(string) string { return "req_1" }))
@@ -138,7 +138,7 @@ func TestReferenceBehindAStage(t *testing.T) {
 	}
 }
 
-// Ensure the Host header of a request cannot leave the attribute that it is in.
+// Ensure the Host header of a request cannot break out of its HTML attribute.
 func TestReferenceEscapesTheHost(t *testing.T) {
 	t.Parallel()
 	newID := func(string) string { return "req_1" }

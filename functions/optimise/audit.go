@@ -30,8 +30,8 @@ type AuditSummary struct {
 	Generation *string `json:"-" store:"findingsGeneration"` // null: no findings
 }
 
-// ETag implements api.Tagged. An audit has the same tag with its findings and without them, so it
-// is of their generation.
+// ETag implements api.Tagged. An audit has the same tag with and without its findings, so the tag
+// depends on their generation.
 func (a AuditSummary) ETag() string {
 	generation := ""
 	if a.Generation != nil {
@@ -106,9 +106,9 @@ func (s service) createAudit(ctx context.Context, caller api.Caller, in createAu
 	return s.store.Audits.Insert(ctx, caller.CompanyID, a, in.Findings)
 }
 
-// finish gives an audit that ended its time of that: now, but not before it started, because
-// startedAt may be of a clock that is ahead. started and finished are those of the request, nil
-// when it has none. It does not check times that the request leaves alone, because an earlier
+// finish gives an audit that ended its finishing time: now, but not before it started, because
+// startedAt may come from a clock that is ahead. started and finished are the times in the request,
+// nil when it has none. It does not check times that the request leaves alone, because an earlier
 // version may have imported others.
 func (a *AuditSummary) finish(started, finished *string, now string) error {
 	if a.Status != nil && *a.Status == AuditStatusRunning {
@@ -147,8 +147,8 @@ func (s service) updateAudit(ctx context.Context, caller api.Caller, in updateAu
 	return s.store.Audits.Modify(ctx, caller.CompanyID, in.AuditID, change, in.Findings)
 }
 
-// edit edits an audit, all but its findings. An audit without a status, which an import may bring,
-// can get any.
+// edit edits an audit, all but its findings. An imported audit may have no status; it may then be
+// set to any.
 func (in *updateAuditInput) edit(a *AuditSummary, now string) error {
 	if err := in.Condition.Check(*a); err != nil {
 		return err

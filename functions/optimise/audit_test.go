@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// audits returns audits of several sites and of none, with every status and with none, and with
-// equal and null times.
+// audits returns audits with several sites and without one, with every status and without one, and
+// with equal and null times.
 func audits() (out []optimise.Audit) {
 	times := []*string{nil, new("2026-03-01T00:00:00.000Z"), new("2026-03-02T00:00:00.000Z"), new("1969-03-02T00:00:00.000Z")}
 	for n := range 64 {

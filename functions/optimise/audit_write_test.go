@@ -135,8 +135,8 @@ func TestUpdateAudit(t *testing.T) {
 	}
 }
 
-// Ensure the entity tag is of the fields and the findings, and the same in every response with the
-// audit.
+// Ensure the entity tag depends on the fields and the findings, and is the same in every response
+// with the audit.
 func TestAuditTags(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -195,8 +195,8 @@ func TestAuditTags(t *testing.T) {
 	}
 }
 
-// Ensure an update with the findings that an audit has is no change: updatedAt, the tag and the
-// chunks stay. An audit that was stored without a digest of its findings gets one.
+// Ensure an update with the findings that an audit already has changes nothing: updatedAt, the tag
+// and the chunks stay. An audit that was stored without a digest of its findings gets one.
 func TestSameFindings(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -292,8 +292,8 @@ func TestFindingsBound(t *testing.T) {
 // old makes every draft of the company old.
 func old(s *apitest.Service) { s.Clock.Advance(time.Hour + time.Second) }
 
-// Ensure a create that dies at any call leaves no half audit, that a retry with its Idempotency-Key
-// gives one audit, and that a later write deletes what is left of it.
+// Ensure a create that crashes at any call leaves no partial audit, that a retry with its
+// Idempotency-Key gives one audit, and that a later write deletes its leftovers.
 func TestCreateAuditDies(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -311,8 +311,8 @@ func TestCreateAuditDies(t *testing.T) {
 	})
 }
 
-// settled checks that an audit has these findings, and that after a later write no chunk and no
-// draft is left that nothing refers to.
+// settled checks that an audit has these findings, and that a later write leaves no unreferenced
+// chunk or draft.
 func settled(t *testing.T, s *apitest.Service, auditID string, findings any) {
 	t.Helper()
 	var drafts []struct {
@@ -360,8 +360,8 @@ func settled(t *testing.T, s *apitest.Service, auditID string, findings any) {
 // incompressibleText is incompressible without its quotes.
 func incompressibleText(n int) string { return strings.Trim(incompressible(n+2), `"`) }
 
-// Ensure an update that dies at any call leaves the audit as it was or as it should be, with all of
-// its findings.
+// Ensure an update that crashes at any call leaves either the old or the new audit, with all of its
+// findings.
 func TestUpdateAuditDies(t *testing.T) {
 	t.Parallel()
 	for name, findings := range map[string]any{"other findings": incompressibleText(700_000), "none": nil} {
@@ -381,8 +381,8 @@ func TestUpdateAuditDies(t *testing.T) {
 	}
 }
 
-// Ensure a delete that dies at any call has deleted nothing or all, and that the next one finishes
-// it.
+// Ensure a delete that crashes at any call has deleted nothing or all, and that the next one
+// finishes it.
 func TestDeleteAuditDies(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -460,8 +460,7 @@ func TestAuditRaces(t *testing.T) {
 	t.Logf("%d rounds: %v", rounds, outcomes)
 }
 
-// Ensure the class of writes of audits is that of pushes, and that the other writes of the area
-// count as writes.
+// Ensure writes of audits count as pushes, and that the other writes of the area count as writes.
 func TestAuditClass(t *testing.T) {
 	t.Parallel()
 	for _, op := range optimise.Operations(nil) {
@@ -531,7 +530,7 @@ func TestUpdateAuditWithoutResponse(t *testing.T) {
 	settled(t, own, "aud_1", "new")
 }
 
-// unheard is a transport in which the change of an audit is made and its response is an error.
+// unheard is a transport that sends the change of an audit but returns an error for its response.
 type unheard struct{}
 
 func (unheard) RoundTrip(r *http.Request) (*http.Response, error) {

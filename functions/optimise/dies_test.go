@@ -13,7 +13,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// mortal is a transport of a process that dies after a number of calls to the table: it makes no
+// mortal is a transport of a process that crashes after a number of calls to the table: it makes no
 // more calls.
 type mortal struct {
 	mu   sync.Mutex
@@ -35,9 +35,9 @@ func (m *mortal) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// eachDeath makes a call in a process that dies at its first call to the table, then in one that
-// dies at its second, and so on until one survives. Each time it makes the same call again, and
-// passes both responses to check. Each time has a company of its own, which prepare fills.
+// eachDeath makes a call in a process that crashes at its first call to the table, then in one that
+// crashes at its second, and so on until one survives. After each it repeats the call, and passes
+// both responses to check. Each round has a company of its own, which prepare fills.
 func eachDeath(t *testing.T, op string, prepare func(s *apitest.Service) map[string]any, check func(s *apitest.Service, died, again apitest.Response)) {
 	t.Helper()
 	for calls := 0; ; calls++ {

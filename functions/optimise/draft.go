@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// The chunks of findings are more than one transaction can write. So a draft names them before they
-// are stored, together with those that they replace. A process that dies in between leaves the
+// One transaction cannot write all chunks of findings. So a draft names them before they are
+// stored, together with the chunks that they replace. A process that crashes in between leaves the
 // draft, and a later write of findings by the company deletes the chunks that the audit does not
 // refer to.
 
@@ -26,7 +26,7 @@ type draft struct {
 const (
 	draftIDs = "drf"
 
-	// draftTime is the age at which the request of a draft is over for certain: a request has 9
+	// draftTime is the age at which the request of a draft has certainly ended: a request has 9
 	// seconds.
 	draftTime = time.Hour
 
@@ -38,7 +38,7 @@ func draftKey(companyID string, d draft) table.Key {
 	return table.Key{PK: partition(companyID), SK: d.SK}
 }
 
-// newDraft returns a draft with the chunks of an audit as it was and as it will be.
+// newDraft returns a draft with the chunks of an audit before and after the write.
 func (s auditStore) newDraft(versions ...storedAudit) draft {
 	d := draft{SK: table.Join(draftKind, s.table.NewID(draftIDs)), AuditID: versions[0].ID}
 	for _, v := range versions {

@@ -64,5 +64,5 @@ var goals = record.Kind[SiteGoal]{
 	},
 }
 
-// inOrder returns the position of a goal among those of its site.
+// inOrder returns the position of a goal in its site.
 func (g SiteGoal) inOrder() string { return table.Join(table.SortNumber(g.Order), g.ID) }

@@ -61,7 +61,7 @@ func TestCreateGoal(t *testing.T) {
 }
 
 // Ensure the pattern and the match of a goal are checked together after an update, and that a goal
-// is found under its site only.
+// is found only under its site.
 func TestUpdateGoal(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -109,8 +109,8 @@ func TestUpdateGoalMoves(t *testing.T) {
 	}
 }
 
-// Ensure a create that dies at any call leaves no goal without a site or half of one, and that a
-// retry with its Idempotency-Key gives one goal.
+// Ensure a create that crashes at any call leaves no goal without a site and no partial goal, and
+// that a retry with its Idempotency-Key gives one goal.
 func TestCreateGoalDies(t *testing.T) {
 	t.Parallel()
 	prepare := func(s *apitest.Service) map[string]any {
@@ -128,7 +128,7 @@ func TestCreateGoalDies(t *testing.T) {
 }
 
 // Ensure a goal that an import moves to another site during its update or delete is not found, and
-// stays as it was imported.
+// stays as imported.
 func TestGoalMovesMeanwhile(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"update_optimise_goal", "delete_optimise_goal"} {

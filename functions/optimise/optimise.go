@@ -1,6 +1,6 @@
-// Package optimise is the area of site optimisation: measured sites, their goals, and audits with
-// scores and findings. The service runs no audit and measures no site: others do, and store the
-// results here, through the API or by an import (Transfers).
+// Package optimise serves site optimisation: measured sites, their goals, and audits with scores
+// and findings. The service itself does not run audits or measure sites: other systems do, and
+// store the results here, through the API or by an import (Transfers).
 package optimise
 
 import (

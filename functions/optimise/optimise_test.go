@@ -47,8 +47,7 @@ func load(t *testing.T, s *apitest.Service, name string, records ...string) {
 	}
 }
 
-// strand stores goals of a site that is gone, as a removal of the site that was cut off leaves
-// them.
+// strand stores goals of a site that is gone, as an interrupted removal of the site leaves them.
 func strand(t *testing.T, s *apitest.Service, siteID string, goals ...string) {
 	t.Helper()
 	load(t, s, "site", fmt.Sprintf(`{"id":%q}`, siteID))

@@ -77,7 +77,7 @@ func TestUpdateSite(t *testing.T) {
 	})
 }
 
-// Ensure a company can create 200 sites, and a site 200 goals. Those of other sites do not count.
+// Ensure a company can create 200 sites, and a site 200 goals. Goals of other sites do not count.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -113,8 +113,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// Ensure a create under a site that is gone is not_found, also when a removal that was cut off has
-// left as many goals as a site may have.
+// Ensure a create under a site that is gone is not_found, even when an interrupted removal has left
+// as many goals as a site may have.
 func TestFullSiteIsGone(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -129,7 +129,8 @@ func TestFullSiteIsGone(t *testing.T) {
 	}
 }
 
-// Ensure a site takes its goals along and nothing else, and that a second delete is not_found.
+// Ensure a delete of a site also deletes its goals and nothing else, and that a second delete is
+// not_found.
 func TestDeleteSite(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -158,7 +159,7 @@ func TestDeleteSite(t *testing.T) {
 	}
 }
 
-// Ensure a delete that dies at any call has deleted nothing or made the site and its goals
+// Ensure a delete that crashes at any call has deleted nothing or made the site and its goals
 // unreachable, and that the next one finishes it with 200.
 func TestDeleteSiteDies(t *testing.T) {
 	t.Parallel()
@@ -197,8 +198,8 @@ func TestHalfRemovedSite(t *testing.T) {
 	}
 }
 
-// Ensure of two deletes of a site one or both succeed and nothing is left, and that no goal that is
-// created at the same time outlives its site.
+// Ensure one or both of two concurrent deletes of a site succeed and nothing is left, and that no
+// goal that is created at the same time outlives its site.
 func TestSiteRaces(t *testing.T) {
 	t.Parallel()
 	rounds := 100

@@ -133,7 +133,7 @@ func (s auditStore) Insert(ctx context.Context, companyID string, a AuditSummary
 }
 
 // Modify changes an audit by compare-and-set, as table.Modify does, and replaces its findings if
-// findings is sent and other than the stored ones.
+// findings is sent and differs from the stored ones.
 func (s auditStore) Modify(
 	ctx context.Context, companyID, auditID string, change func(*AuditSummary) error, findings api.Clearable[json.RawMessage],
 ) (AuditSummary, error) {
@@ -161,7 +161,7 @@ func (s auditStore) Modify(
 	return s.replaceFindings(ctx, companyID, before, next, chunks, change)
 }
 
-// errOther is the error of a write whose audit has other findings than the write expects.
+// errOther means that the audit of a write does not have the findings that the write expects.
 var errOther = errors.New("the audit has other findings")
 
 // replaceFindings makes an audit refer to the findings of next, which have these chunks, instead of

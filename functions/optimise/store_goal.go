@@ -13,8 +13,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// goalStore stores the goals of one site. It embeds no record.Store: a method that does not know
-// the site would reach those of others.
+// goalStore stores the goals of one site. It does not embed record.Store: a method that does not
+// know the site would reach goals of other sites.
 type goalStore struct {
 	siteID string
 	all    record.Store[SiteGoal]
@@ -32,8 +32,8 @@ func goalsOfSite(companyID, siteID string) table.Collection {
 	return table.Collection{Index: table.GSI1, Partition: partition(companyID, goalsOf, siteID)}
 }
 
-// Page returns a page of the goals of the site, in their order. Returns fault.ErrNotFound when
-// there is no such site.
+// Page returns a page of the goals of the site, in their order. Returns fault.ErrNotFound when the
+// site does not exist.
 func (s goalStore) Page(ctx context.Context, companyID, after string, limit int) (table.Page[SiteGoal], error) {
 	var found []SiteGoal
 	err := parallel.Both(
@@ -49,8 +49,8 @@ func (s goalStore) Page(ctx context.Context, companyID, after string, limit int)
 	return table.PageOf(found, SiteGoal.inOrder, after, limit), err
 }
 
-// Get returns a goal of the site. Returns fault.ErrNotFound when there is no such site, or the goal
-// is of another one.
+// Get returns a goal of the site. Returns fault.ErrNotFound when the site does not exist, or the
+// goal is on another site.
 func (s goalStore) Get(ctx context.Context, companyID, goalID string) (g SiteGoal, err error) {
 	item, err := s.read(ctx, companyID, goalID)
 	if err != nil {
@@ -59,8 +59,8 @@ func (s goalStore) Get(ctx context.Context, companyID, goalID string) (g SiteGoa
 	return g, table.Decode(item, &g)
 }
 
-// read reads a goal and its site at once. A goal whose site is gone belongs to a removal that was
-// cut off, so it is not found.
+// read reads a goal and its site at once. A goal whose site is gone is left over from an
+// interrupted removal, so it is not found.
 func (s goalStore) read(ctx context.Context, companyID, goalID string) (table.Item, error) {
 	at := s.all.Key(companyID, goalID)
 	items, err := table.ManyItems(ctx, s.table, []table.Key{s.sites.Key(companyID, s.siteID), at})
@@ -78,7 +78,7 @@ func (s goalStore) read(ctx context.Context, companyID, goalID string) (table.It
 	return items[n], s.owns(g)
 }
 
-// owns returns fault.ErrNotFound when the goal is of another site. An import may move a goal.
+// owns returns fault.ErrNotFound when the goal is on another site. An import may move a goal.
 func (s goalStore) owns(g SiteGoal) error {
 	if g.SiteID != s.siteID {
 		return fault.ErrNotFound
@@ -87,10 +87,10 @@ func (s goalStore) owns(g SiteGoal) error {
 }
 
 // Insert stores a new goal of the site and sets its id, site, company and times. Returns conflict
-// when the site has goals.Limit of them, and fault.ErrNotFound when there is no such site.
+// when the site has goals.Limit of them, and fault.ErrNotFound when the site does not exist.
 func (s goalStore) Insert(ctx context.Context, companyID string, g SiteGoal) (SiteGoal, error) {
 	if err := table.Room(ctx, s.table, goalsOfSite(companyID, s.siteID), goals.Limit, goals.Plural); err != nil {
-		if _, missing := s.sites.Get(ctx, companyID, s.siteID); missing != nil { // what is left of a removal that was cut off is no obstacle
+		if _, missing := s.sites.Get(ctx, companyID, s.siteID); missing != nil { // leftovers of an interrupted delete do not count
 			err = missing
 		}
 		return SiteGoal{}, err

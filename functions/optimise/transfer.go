@@ -31,7 +31,7 @@ func Transfers(t *table.Client) []transfer.Type {
 	}
 }
 
-// transferGoals replaces the transfer of goals: one is of a site, which must exist.
+// transferGoals replaces the transfer of goals, because the site of a goal must exist.
 func (s Store) transferGoals() transfer.Type {
 	t := transfer.Define(goals.Name, goals.Prefix, checkGoal, s.importGoals, transfer.Each[SiteGoal](s.table, goals.Collection))
 	t = transfer.Existing(transfer.Keep[api.CreateBody[SiteGoal]](t), transfer.ByKey(s.table, func(companyID string, g SiteGoal) table.Key { return goals.Key(companyID, g.ID) }), s.addGoals)
@@ -52,7 +52,7 @@ func nameOf(siteID string) string { return "site " + siteID }
 // noSite is the problem of a goal without its site.
 func noSite(g SiteGoal) string { return "there is no site " + g.SiteID }
 
-// importGoals replaces goals, also those of another site. It refuses goals whose site has been
+// importGoals replaces goals, even those on another site. It refuses goals whose site has been
 // deleted since the file was checked.
 func (s Store) importGoals(ctx context.Context, companyID string, records []SiteGoal) error {
 	_, err := s.storeGoals(ctx, companyID, records, s.table.WriteAny)
@@ -78,13 +78,13 @@ func (s Store) storeGoals(ctx context.Context, companyID string, records []SiteG
 	})
 }
 
-// checkGoal validates siteId, which becomes part of a key and is no part of a body.
+// checkGoal validates siteId, which becomes part of a key and is not in a body.
 func checkGoal(g *SiteGoal) []string {
 	return append(transfer.CheckID("siteId", sites.Prefix, &g.SiteID), transfer.CheckSize(g)...)
 }
 
-// checkPeriod returns the problem of finishedAt that a create with the same values would have.
-// finishedAt of an audit that ended may be unknown.
+// checkPeriod returns the problem of finishedAt that a create with the same values would have. An
+// audit that ended may have an unknown finishedAt.
 func (a AuditSummary) checkPeriod() (problems []string) {
 	if a.FinishedAt == nil {
 		return nil
@@ -191,7 +191,7 @@ func (s auditStore) chunksOf(ctx context.Context, companyID string, audits []Aud
 }
 
 // eachAudit calls visit for every audit of the company. It reads the findings of a few audits at a
-// time, because those of a whole page can be gigabytes.
+// time, because the findings of a whole page can be gigabytes.
 func (s auditStore) eachAudit(ctx context.Context, companyID string, visit func(Audit) error) error {
 	var few []storedAudit
 	visitFew := func() error {

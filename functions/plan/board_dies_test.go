@@ -20,7 +20,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// debris adds to a board what publishes that died and imports can leave: a snapshot that never went
+// debris adds to a board what crashed publishes and imports can leave: a snapshot that never went
 // live, and a slug without its item.
 func debris(t *testing.T, s *apitest.Service, boardID string) {
 	t.Helper()
@@ -35,8 +35,8 @@ func debris(t *testing.T, s *apitest.Service, boardID string) {
 	}
 }
 
-// Ensure a delete that dies after any of its table calls leaves the whole board or none, that the
-// same delete again removes the rest and succeeds, and that an import under its id meanwhile is
+// Ensure a delete that crashes after any of its table calls leaves the whole board or none, that
+// repeating it removes the rest and succeeds, and that an import under the same id in between is
 // whole and keeps nothing of the earlier board.
 func TestDeleteBoardDies(t *testing.T) {
 	t.Parallel()
@@ -82,8 +82,8 @@ func TestDeleteBoardDies(t *testing.T) {
 	}
 }
 
-// mortal is a process that dies at the call with the number dies: neither that call nor a later one
-// that counts reaches the table. Before the call with the number at it runs a function.
+// mortal is a process that crashes at the call with the number dies: neither that call nor a later
+// one that counts reaches the table. Before the call with the number at it runs a function.
 type mortal struct {
 	calls, at, dies atomic.Int64
 	intrude         func()
@@ -116,8 +116,8 @@ func mortalStore(t *testing.T, m *mortal, at, dies int64) (context.Context, plan
 	return ctx, plan.NewStore(apitest.NewOver(t, plan.Operations, m).Table)
 }
 
-// Ensure whatever runs when a board is deleted, before any of its table calls, ends with not_found,
-// and leaves nothing of the board, even if it dies at that call or at a later one.
+// Ensure any call that runs when a board is deleted, before any of its table calls, ends with
+// not_found, and leaves nothing of the board, even if it crashes at that call or at a later one.
 func TestBoardIsDeletedMeanwhile(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -192,7 +192,7 @@ func TestBoardIsDeletedMeanwhile(t *testing.T) {
 	}
 }
 
-// Ensure an update and a publish of a board that meet, one before any table call of the other, both
+// Ensure a concurrent update and publish of a board, one before any table call of the other, both
 // succeed and keep each other's changes, that updatedAt never goes back, and that an update for the
 // revision before the publish fails.
 func TestUpdateMeetsPublish(t *testing.T) {
@@ -247,8 +247,8 @@ func TestUpdateMeetsPublish(t *testing.T) {
 	}
 }
 
-// Ensure a snapshot whose chunks take several transactions is written whole, or, when the board is
-// deleted or the process dies between them, not left behind.
+// Ensure a snapshot whose chunks take several transactions is written whole, or is not left behind
+// when the board is deleted or the process crashes between them.
 func TestManyChunks(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

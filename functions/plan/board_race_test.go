@@ -14,8 +14,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// left returns what is stored of a board: the sort keys of its records, the ids of its items, and
-// its entry in the heads.
+// left returns what is still stored for a board: the sort keys of its records, the ids of its
+// items, and its entry in the heads.
 func left(t *testing.T, s *apitest.Service, boardID string) (out []string) {
 	t.Helper()
 	for _, key := range rawKeys(t, s) {
@@ -57,7 +57,7 @@ func emptied(t *testing.T, s *apitest.Service, boardID string) {
 }
 
 // Ensure a board that is deleted while it is used is either gone, with all that belongs to it, or
-// whole: whatever the other call is, and whoever is first.
+// whole, for every other call and in either order.
 func TestBoardRaces(t *testing.T) {
 	t.Parallel()
 	rounds := 100

@@ -40,7 +40,7 @@ func headOf(t *testing.T, s *apitest.Service, boardID string) bool {
 	return heads[boardID] != nil
 }
 
-// Ensure a board can be created with a key alone, that its public key is the service's and stays,
+// Ensure a board can be created with only a name, that the service sets its public key for good,
 // and that each rule of its fields holds.
 func TestWriteBoards(t *testing.T) {
 	t.Parallel()

@@ -29,9 +29,9 @@ func replaceChunk(t *testing.T, s *apitest.Service, text string) {
 	}
 }
 
-// Ensure items stay readable whose sortOrder an import of an earlier build stored with a fraction,
-// in the record and in what is live: it reads as the whole number below, and an update and a
-// publish work.
+// Ensure items stay readable when an import by an earlier build stored their sortOrder with a
+// fraction, in the record and in the live content: it reads as the whole number below, and an
+// update and a publish work.
 func TestFractionsStayReadable(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

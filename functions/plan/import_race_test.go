@@ -102,8 +102,8 @@ func TestImportDuringADelete(t *testing.T) {
 	}
 }
 
-// Ensure an import of an item that is stored counts as a write of its own: the item keeps its slug
-// and its board.
+// Ensure an import does not change the slug or board of an item that was stored after the file was
+// checked.
 func TestImportMovesNoItem(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

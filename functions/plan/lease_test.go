@@ -30,8 +30,8 @@ func leaseOf(t *testing.T, s *apitest.Service) any {
 	return []any{board["claim"], board["claimAt"]}
 }
 
-// Ensure a publish that gives up after its lease, because the content is no longer the reviewed
-// one, releases the board, and so does one that finds its content live.
+// Ensure a publish releases the board when it gives up after its lease, because the content is no
+// longer the reviewed one, or when it finds its content live.
 func TestLeaseIsReleased(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("changed since the review")
@@ -105,9 +105,9 @@ func TestFailedPublishIsReleased(t *testing.T) {
 	}
 }
 
-// Ensure a publish waits for another one and then succeeds, and that it replaces the lease of one
-// that has died: at once when the lease is old by the clock, else after it has seen it for as long
-// as a lease lasts.
+// Ensure a publish waits for another one and then succeeds, and that it replaces the lease of a
+// crashed one: at once when the lease is old by the clock, otherwise after seeing it for as long as
+// a lease lasts.
 func TestLeaseOfADeadPublish(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -120,7 +120,7 @@ func TestLeaseOfADeadPublish(t *testing.T) {
 			s, key := start(t)
 			create(t, s, key, map[string]any{"title": "A", "status": "published"})
 			breaking := &crash{next: http.DefaultTransport}
-			breaking.left.Store(4) // dies after its lease
+			breaking.left.Store(4) // crashes after its lease
 			dying := apitest.NewOver(t, plan.Operations, breaking)
 			dying.Clock.Advance(-c.ago)
 			if _, err := plan.NewStore(dying.Table).Publish(t.Context(), s.CompanyID, "brd_1", always); err == nil || leaseOf(t, s) == nil {

@@ -15,8 +15,8 @@ import (
 //
 // A publish prepares the state of version v before it commits v. A reader ignores a prepared state
 // until the board has reached v, so all items change with the one write that moves the board's
-// version. A publish that dies leaves a prepared state of a version that the board does not have.
-// The next publish of that version overwrites it (see Store.Publish).
+// version. A publish that crashes leaves a prepared state of a version that the board does not
+// have. The next publish of that version overwrites it (see Store.Publish).
 type liveState struct {
 	Live            bool   `store:"live"`            // whether the item was live before PreparedVersion
 	LastVersion     *int64 `store:"lastVersion"`     // the last version that showed the item, when it is not live
@@ -101,7 +101,8 @@ func (l liveVersions) withVersion(i storedItem) (Item, error) {
 	return i.withVersion(current), err
 }
 
-// rereadsMax bounds how often an item is read again because two publishes came between its reads.
+// rereadsMax bounds how often an item is read again because two publishes happened between its
+// reads.
 const rereadsMax = 5
 
 // itemAndLiveVersions reads an item and the live versions in one transaction. A concurrent write of
@@ -122,8 +123,8 @@ func (s itemStore) itemAndLiveVersions(ctx context.Context, companyID, itemID st
 }
 
 // liveVersionsThenItem reads the live versions and then the item, the order that
-// liveVersions.withVersion needs. Returns table.ErrContended when two publishes of the item's board
-// came between.
+// liveVersions.withVersion needs. Returns table.ErrContended when the item's board was published
+// twice in between.
 func (s itemStore) liveVersionsThenItem(ctx context.Context, companyID, itemID string) ([]table.Item, error) {
 	live, err := table.GetItem(ctx, s.table, liveVersionsKey(companyID))
 	if err != nil {

@@ -34,7 +34,7 @@ func liveItems(t *testing.T, s *apitest.Service, key string, limit int) (items [
 }
 
 // Ensure the live items are what visitors see: the content of the last publish, in its order,
-// whatever editors did since.
+// regardless of later edits.
 func TestLiveItems(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -87,8 +87,8 @@ func TestLiveItems(t *testing.T) {
 	empty("published empty")
 }
 
-// Ensure a snapshot of many chunks is paged without a gap, also where a page ends at the end of a
-// chunk, and that every position that a forged cursor can have is refused or a page of this list.
+// Ensure a snapshot of many chunks is paged without a gap, even where a page ends at the end of a
+// chunk, and that every position in a forged cursor is refused or gives a page of this list.
 func TestLiveItemsOfManyChunks(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, plan.Operations)

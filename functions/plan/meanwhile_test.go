@@ -17,8 +17,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure the response of a publish is what the board then shows, when another caller only edits or
-// only deletes an item before any of its table calls; and that a deleted item stays deleted.
+// Ensure the response of a publish matches what the board then shows, when another caller only
+// edits or only deletes an item before any of its table calls; and that a deleted item stays
+// deleted.
 func TestItemsChangeDuringAPublish(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -191,8 +192,8 @@ func TestDeleteRacesWithAnEdit(t *testing.T) {
 	}
 }
 
-// Ensure an import refuses a version that is no whole number from 1 on, and stores the last one of
-// an item that a file has twice.
+// Ensure an import refuses a version that is not a whole number from 1 on, and stores the last one
+// of an item that a file has twice.
 func TestImportsOfPlans(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

@@ -26,8 +26,8 @@ func (i *intruder) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // Ensure a publish that is overtaken by an edit and another publish, before any of its table calls,
-// leaves a board whose live items are those of its live version. Each change of the content adds
-// one version.
+// leaves a board whose live items match its live version. Each change of the content adds one
+// version.
 func TestPublishIsOvertaken(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

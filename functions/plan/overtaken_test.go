@@ -43,8 +43,8 @@ func (o *overtaking) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // Ensure a publish that is overtaken by an edit, and cannot delete the snapshot that it will never
-// commit, fails and says so instead of leaving the snapshot behind with a success; that it
-// publishes nothing and releases the board; and that the next publish succeeds.
+// commit, fails with an error that says so instead of leaving the snapshot behind and succeeding;
+// that it publishes nothing and releases the board; and that the next publish succeeds.
 func TestOvertakenPublishThatCannotCleanUp(t *testing.T) {
 	t.Parallel()
 	for name, refuses := range map[string][]string{

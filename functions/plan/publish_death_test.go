@@ -13,7 +13,7 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// roadmap is the only board of a company. It knows its live content, and that after the next
+// roadmap is the only board of a company. It knows its live content, and its content after the next
 // publish.
 type roadmap struct {
 	*apitest.Service
@@ -79,8 +79,8 @@ func (b *roadmap) edit(t *testing.T) {
 	}
 }
 
-// look reads what is live and reports whether it is the next content. It is that or the content
-// before it, and every item shows the version in which it was last live.
+// look reads the live content and reports whether it is the next one. It must be that or the
+// previous content, and every item must show the version in which it was last live.
 func (b *roadmap) look(t *testing.T, where string) (published bool) {
 	t.Helper()
 	var board struct {
@@ -131,8 +131,8 @@ func decode(t *testing.T, line string, into any) {
 	}
 }
 
-// publish publishes in a process that does not die. It must succeed in any state that an earlier
-// death left.
+// publish publishes in a process that does not crash. It must succeed in any state that an earlier
+// crash left.
 func (b *roadmap) publish(t *testing.T, where string) {
 	t.Helper()
 	if r := b.Call(t, b.key, "publish_plan_board", map[string]any{"boardId": "brd_1"}); r.Status != http.StatusOK {
@@ -143,7 +143,7 @@ func (b *roadmap) publish(t *testing.T, where string) {
 	}
 }
 
-// Ensure a publish of no, 30 or 1,000 items whose process dies after or during any call to the
+// Ensure a publish of 0, 30 or 1,000 items whose process crashes after or during any call to the
 // table leaves the old content or the new one, and that the next publish in another process
 // completes it.
 func TestPublishOfAnySizeDies(t *testing.T) {
@@ -180,8 +180,8 @@ func TestPublishOfAnySizeDies(t *testing.T) {
 	}
 }
 
-// publishDying publishes in a process that dies, and, if the old content is live then, in one that
-// does not.
+// publishDying publishes in a process that crashes. If the old content is then still live, it
+// publishes again in a process that does not.
 func (b *roadmap) publishDying(t *testing.T, calls int, during bool) (died, published bool) {
 	t.Helper()
 	m := &apitest.Mortal{}
@@ -199,7 +199,7 @@ func (b *roadmap) publishDying(t *testing.T, calls int, during bool) (died, publ
 		t.Errorf("%s: an acknowledged publish is lost", where)
 	}
 	if !published {
-		b.Clock.Advance(time.Minute) // so that the lease of the dead publish has ended
+		b.Clock.Advance(time.Minute) // so that the lease of the crashed publish has expired
 		b.publish(t, where)
 	}
 	return m.Died(), published

@@ -55,7 +55,7 @@ func TestPublish(t *testing.T) {
 	})
 }
 
-// Ensure a publish with If-Match succeeds only if the content is that of the preview.
+// Ensure a publish with If-Match succeeds only if the content matches the preview.
 func TestPublishIfMatch(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -126,7 +126,7 @@ func allItems(t *testing.T, s *apitest.Service, key string) (out []map[string]an
 	}
 }
 
-// crash lets n calls through and fails all later ones, as if the process had died.
+// crash lets n calls through and fails all later ones, as if the process had crashed.
 type crash struct {
 	left atomic.Int64
 	next http.RoundTripper
@@ -141,7 +141,7 @@ func (c *crash) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.next.RoundTrip(r)
 }
 
-// Ensure a publish that dies after any of its table calls leaves the old state or the new one,
+// Ensure a publish that crashes after any of its table calls leaves the old state or the new one,
 // never a mix, and that the next publish succeeds.
 func TestPublishDies(t *testing.T) {
 	t.Parallel()
@@ -177,8 +177,8 @@ func TestPublishDies(t *testing.T) {
 		if done {
 			published++
 		}
-		// The next publish has other content than the dead one, whose prepared live state must not
-		// count.
+		// The next publish has other content than the crashed one, whose prepared live state must
+		// not count.
 		call(t, s, key, "update_plan_item", map[string]any{"itemId": live["id"], "status": "published"})
 		call(t, s, key, "update_plan_item", map[string]any{"itemId": fresh["id"], "status": "draft"})
 		r := call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
@@ -198,8 +198,8 @@ func TestPublishDies(t *testing.T) {
 	}
 }
 
-// Ensure of 20 concurrent editors who publish what they edit each one succeeds, and that the live
-// items of the board are then those of its live version.
+// Ensure each of 20 concurrent editors who publish their edits succeeds, and that the live items of
+// the board then match its live version.
 func TestPublishRaces(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -248,8 +248,8 @@ func TestPublishRaces(t *testing.T) {
 	}
 }
 
-// Ensure a preview says of each item that would stay visible which of its public properties differ,
-// in the order of the item's fields. A publish does not say it.
+// Ensure a preview reports, for each item that would stay visible, which of its public properties
+// differ, in the order of the item's fields. A publish does not report them.
 func TestPreviewSaysWhatDiffers(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

@@ -16,8 +16,8 @@ const (
 )
 
 // prune removes the versions of a board that are too old once live is published, oldest first. It
-// deletes a version's record before its chunks, so nobody finds a version whose chunks are gone. If
-// it dies, the next prune removes what is left, also chunks without a record.
+// deletes a version's record before its chunks, so nobody finds a version whose chunks are gone.
+// The next prune removes whatever an interrupted one left, including orphaned chunks.
 func (s Store) prune(ctx context.Context, b storedBoard, live int64) error {
 	last := live - versionsKept - 1
 	if last < 1 {

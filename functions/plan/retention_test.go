@@ -58,8 +58,8 @@ func edit(t *testing.T, s *apitest.Service, key string) {
 	create(t, s, key, map[string]any{"title": "New", "status": "published"})
 }
 
-// publish publishes the board and returns its version. The time that a publish has for old versions
-// passes on a fake clock.
+// publish publishes the board and returns its version. The time limit for removing old versions
+// runs on a fake clock.
 func publish(t *testing.T, s *apitest.Service, key string) (version float64) {
 	t.Helper()
 	counter := &apitest.RoundTripCounter{}
@@ -122,9 +122,9 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// Ensure a publish that dies after any of its table calls has either not published, or published
+// Ensure a publish that crashes after any of its table calls has either not published, or published
 // and succeeded; that every version that is listed can be read; and that later publishes remove all
-// that it left.
+// leftovers.
 func TestRetentionDies(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -162,8 +162,8 @@ func TestRetentionDies(t *testing.T) {
 	}
 }
 
-// Ensure a rollback and a read of a version that is removed meanwhile, before any of their table
-// calls, succeed or do not find it.
+// Ensure a rollback and a read of a version that is removed before any of their table calls succeed
+// or do not find it.
 func TestVersionIsRemovedMeanwhile(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -213,7 +213,7 @@ func removeVersion(t *testing.T, s *apitest.Service, version int) {
 	}
 }
 
-// Ensure the first version goes with the publish of the 52nd, and not before.
+// Ensure the publish of the 52nd version removes the first one, and no earlier publish does.
 func TestRetentionOfTheFirst(t *testing.T) {
 	t.Parallel()
 	s, key := manyVersions(t, 50)
@@ -242,7 +242,7 @@ func TestSlugsWithoutGaps(t *testing.T) {
 	}
 }
 
-// Ensure an import of what is new also imports the live version of a board.
+// Ensure an import of only new records also imports the live version of a board.
 func TestNewBoardHasItsVersion(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)

@@ -23,8 +23,8 @@ func twoVersions(t *testing.T) (s *apitest.Service, key string, first, second an
 	return s, key, first, second
 }
 
-// Ensure a rollback that dies after any of its table calls leaves the old state or the new one, the
-// same in snapshot, versions, board and items, and that the next publish and rollback succeed.
+// Ensure a rollback that crashes after any of its table calls leaves the old state or the new one,
+// the same in snapshot, versions, board and items, and that the next publish and rollback succeed.
 func TestRollbackDies(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -54,8 +54,8 @@ func TestRollbackDies(t *testing.T) {
 		}
 		finished = err == nil
 
-		// The live state that the dead rollback prepared must not count, neither in a publish nor
-		// in a rollback after it.
+		// The live state that the crashed rollback prepared must not count, neither in a publish
+		// nor in a rollback after it.
 		call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
 		want := "[Second] of 2 on 2: 1 2"
 		if done {
@@ -78,8 +78,8 @@ func TestRollbackDies(t *testing.T) {
 }
 
 // Ensure a rollback that is overtaken by an edit and a publish, before any of its table calls,
-// leaves a board whose live items are those of its live version. Each change of the content adds
-// one version.
+// leaves a board whose live items match its live version. Each change of the content adds one
+// version.
 func TestRollbackIsOvertaken(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

@@ -127,7 +127,7 @@ func (s snapshot) compare(live snapshot, current *int64, items []storedItem) dif
 	return d
 }
 
-// differs returns the names of the properties that differ from those of the same item, in their
+// differs returns the names of the properties that differ between two versions of an item, in their
 // order.
 func (i SnapshotItem) differs(from SnapshotItem) (names []string) {
 	now, before := reflect.ValueOf(i), reflect.ValueOf(from)
@@ -279,7 +279,7 @@ func (s Store) part(ctx context.Context, b storedBoard, n int) (snapshot, error)
 }
 
 // orRemoved returns fault.ErrNotFound when the board was removed since it was read, which explains
-// that a part of it is missing. Else it returns err.
+// that a part of it is missing. Otherwise it returns err.
 func (s Store) orRemoved(ctx context.Context, b storedBoard, err error) error {
 	if _, now := s.board(ctx, b.CompanyID, b.ID); errors.Is(now, fault.ErrNotFound) {
 		return now

@@ -16,7 +16,7 @@ import (
 //
 //	access                             key
 //	board; list of boards              board#<boardId>; the prefix board#, bounded. It counts the items that were created on it
-//	board whose removal must go on     removed#board#<boardId>
+//	board whose removal is unfinished  removed#board#<boardId>
 //	item                               item#<itemId>
 //	items of a board, in order         GSI1 <company>#plan#board#<boardId> / sortOrder#createdAt#itemId
 //	... with a status                  GSI2 <company>#plan#board#<boardId>#<status> / the same
@@ -123,7 +123,7 @@ func (s Store) board(ctx context.Context, companyID, boardID string) (storedBoar
 }
 
 // boardStore stores boards. Modify writes only what changes, so it neither takes the lease from a
-// publish under way nor moves the board back to an earlier version. A publish that it meets commits
+// publish under way nor moves the board back to an earlier version. A concurrent publish commits
 // afterwards, at a later time.
 type boardStore struct {
 	record.Store[Board]
@@ -140,8 +140,8 @@ func (s boardStore) Insert(ctx context.Context, companyID string, b Board) (Boar
 
 // Remove deletes a board that has no items and shows none, unless check returns an error. A publish
 // or a rollback under way then finds no board. Returns fault.ErrNotFound when the board does not
-// exist, and fault.Conflict when it has items or shows some. A call after one that died finishes
-// that removal.
+// exist, and fault.Conflict when it has items or shows some. Repeating an interrupted call finishes
+// the removal.
 func (s boardStore) Remove(ctx context.Context, companyID, boardID string, check func(Board) error) error {
 	return table.RemoveParent(ctx, s.table, boardKey(companyID, boardID), table.Removal[storedBoard]{
 		Check: func(b storedBoard) error {

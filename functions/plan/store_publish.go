@@ -12,9 +12,9 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Publish makes the board's published items visible, all at once. If the process dies, visitors see
-// the old content or the new content, never a mixture (scripts/docs/explanation/publish.md). It has
-// five steps, and each has a method below:
+// Publish makes the board's published items visible, all at once. If the process crashes, visitors
+// see the old content or the new content, never a mixture (scripts/docs/explanation/publish.md). It
+// has five steps, and each has a method below:
 //
 //  1. collect: read the board and its items. check may reject the digest of their content.
 //  2. lease: lock the board for this publish, and write the snapshot under the next version, where
@@ -26,8 +26,9 @@ import (
 //  5. commit: move the board to the new version in one transaction. From here on everyone sees all
 //     of it.
 //
-// A conflict with others in steps 2 to 5 starts again with step 1. Returns fault.ErrNotFound when
-// the board does not exist, and fault.Conflict when others kept editing or publishing it.
+// After a conflict with others in steps 2 to 5, it starts again with step 1. Returns
+// fault.ErrNotFound when the board does not exist, and fault.Conflict when others kept editing or
+// publishing it.
 func (s Store) Publish(ctx context.Context, companyID, boardID string, check func(digest string) error) (Publication, error) {
 	return s.publishWithRetry(ctx, func() (Planned, error) {
 		p, err := s.Plan(ctx, companyID, boardID)
@@ -113,7 +114,7 @@ func (s Store) publish(ctx context.Context, p Planned, lease string) (Publicatio
 	if err != nil {
 		return Publication{}, err
 	}
-	table.RequestOf(ctx).Note(s.prune(ctx, a.board, a.version)) // the publish has succeeded, whatever this does
+	table.RequestOf(ctx).Note(s.prune(ctx, a.board, a.version)) // the publish has succeeded, even if pruning fails
 	return a.result(a.version, at, true), nil
 }
 
@@ -217,10 +218,10 @@ const (
 const chunksAtOnce = 10
 
 // lease is step 2. It leases the board, and writes the chunks of the snapshot in the same
-// transaction, or in more that check the lease. So no chunk is written for a board that was
-// removed. The lease replaces the one that was read, whose publish can then no longer commit; the
-// chunks of that publish are deleted. Returns errConflict when others leased, published or removed
-// the board since it was read.
+// transaction, or in further transactions that check the lease. So no chunk is written for a board
+// that was removed. The lease replaces the one that was read, whose publish can then no longer
+// commit; the chunks of that publish are deleted. Returns errConflict when others leased, published
+// or removed the board since it was read.
 func (s Store) lease(ctx context.Context, a attempt) error {
 	b := a.board
 	values := table.Item{":claim": table.String(a.lease), ":at": table.String(s.table.Now())}
@@ -271,8 +272,8 @@ func (s Store) collectAgain(ctx context.Context, a attempt) (attempt, error) {
 }
 
 // prepareItems is step 4. It writes the live state of the items that this version adds or removes,
-// in transactions that check the lease. It skips items that were deleted meanwhile. Returns
-// errConflict when the board no longer has the lease.
+// in transactions that check the lease. It skips items that have been deleted. Returns errConflict
+// when the board no longer has the lease.
 func (s Store) prepareItems(ctx context.Context, a attempt) error {
 	live := make(map[string]bool, len(a.content))
 	for _, i := range a.content {
@@ -359,9 +360,9 @@ func conflictOf(err error) error {
 	return err
 }
 
-// A publish waits while another one has leased the board. So of many at once each finishes: the
+// A publish waits while another one has leased the board. So all concurrent publishes finish: the
 // others then find their content live, or lease the board in turn. A lease that is as old as
-// leaseTime belongs to a process that died or hangs, and is replaced.
+// leaseTime belongs to a process that crashed or hangs, and is replaced.
 const (
 	leaseTime  = 2 * time.Second
 	leasePause = 25 * time.Millisecond // between two reads of the lease
@@ -381,7 +382,7 @@ func (s Store) leaseIsFresh(b storedBoard) bool {
 
 // waitForLease waits until a board no longer has the lease that was read. A board that still has it
 // after leaseTime is not waited for any longer, even if the lease looks fresh because clocks
-// differ: stale is that lease then, and else empty. Returns errBusy when the request's time is
+// differ: stale is then that lease, otherwise empty. Returns errBusy when the request's time is
 // over.
 func (s Store) waitForLease(ctx context.Context, b storedBoard) (stale string, err error) {
 	for range int(leaseTime / leasePause) {

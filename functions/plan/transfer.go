@@ -86,8 +86,8 @@ func decodeSnapshot(text []byte) (snapshot, error) {
 }
 
 // importBoards replaces boards. A board without a snapshot keeps the stored snapshot if that has
-// the same version. For a board that is gone it first finishes the removal, which would delete the
-// imported snapshot.
+// the same version. For a board that is gone it first finishes the removal, which would otherwise
+// delete the imported snapshot.
 func (s Store) importBoards(ctx context.Context, companyID string, boards []movedBoard) error {
 	for _, b := range boards {
 		b.CompanyID = companyID
@@ -207,7 +207,7 @@ func (s Store) eachBoard(ctx context.Context, companyID string, visit func(moved
 		if b.SnapshotID != nil {
 			content, err := s.live(ctx, b)
 			if err != nil {
-				return absent(err) // the board was removed meanwhile: it is not exported
+				return absent(err) // the board was removed after the listing: it is not exported
 			}
 			if moved.Snapshot, err = json.Marshal(content); err != nil {
 				return fmt.Errorf("encode a snapshot: %w", err)
@@ -250,8 +250,8 @@ func (i Item) moved(stored table.Item) (problem string, err error) {
 	return fmt.Sprintf("record.slug: %s already has the slug %s on board %s; neither can change", i.ID, before.Slug, before.RoadmapID), nil
 }
 
-// slugProblem returns the problem of an item whose slug is that of another item. stored is the
-// record of the slug, nil if it is free.
+// slugProblem returns the problem of an item whose slug another item has. stored is the record of
+// the slug, nil if it is free.
 func (i Item) slugProblem(stored table.Item) (problem string, err error) {
 	var owner reservation
 	if err := decodeAny(stored, &owner); err != nil || owner.ItemID == "" || owner.ItemID == i.ID {
@@ -294,8 +294,8 @@ func (s Store) itemUnit(companyID string, i Item, alone bool) (table.Key, table.
 	return keys.Key, table.Unit{Writes: []table.Write{write, slug}, Parent: new(boardKey(companyID, i.RoadmapID))}
 }
 
-// importItems replaces items. It refuses those whose slug another item has got since the file was
-// checked, and those whose board has been deleted.
+// importItems replaces items. It refuses items whose slug another item has taken since the file was
+// checked, and items whose board has been deleted.
 func (s Store) importItems(ctx context.Context, companyID string, items []Item) error {
 	_, err := s.storeItems(ctx, companyID, items, false)
 	return err

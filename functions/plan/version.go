@@ -18,10 +18,10 @@ import (
 // The delivery API reads a board's live content with Snapshot. The board's record points to it:
 // snapshotVersion, snapshotId and snapshotChunks name the records
 // snapshot#<boardId>#<version>#<snapshotId>#<n>, with n from 00000. The attribute `items` of each
-// is a part of the items: a gzipped JSON array of SnapshotItem. These records never change, and
-// those of the live version and of the versionsKept before it are kept, so a reader gets one whole
-// version even if others are published meanwhile. The delivery API itself must store which board a
-// publicKey selects, because no index of this table covers more than one company.
+// is a part of the items: a gzipped JSON array of SnapshotItem. These records never change. The
+// live version and the versionsKept before it are kept, so a reader gets one whole version even if
+// others are published during the read. The delivery API itself must store which board a publicKey
+// selects, because no index of this table covers more than one company.
 
 // Snapshot is the public content of a board in one version.
 type Snapshot struct {
@@ -116,8 +116,8 @@ var (
 )
 
 // storedVersion is the record of a version and names its snapshot. The transaction that moves the
-// board writes it, so it names exactly the snapshot that went live, even if publishes that died
-// left others under the same version.
+// board writes it, so it names exactly the snapshot that went live, even if crashed publishes left
+// others under the same version.
 type storedVersion struct {
 	Version        int64  `store:"version"`
 	PublishedAt    string `store:"publishedAt"`
@@ -174,7 +174,7 @@ func (s Store) version(ctx context.Context, b storedBoard, version int64) (store
 }
 
 // contentOf reads the snapshot of a version, or returns fault.NotFound when a publish removed the
-// version meanwhile.
+// version before it was read.
 func (s Store) contentOf(ctx context.Context, b storedBoard, v storedVersion) (snapshot, error) {
 	content, err := s.live(ctx, v.on(b))
 	var gone *fault.Error

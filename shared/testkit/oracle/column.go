@@ -116,13 +116,18 @@ func (o *Operation) parseFixture(cell string) error {
 	return nil
 }
 
-func (o *Operation) parseTrips(cell string) (err error) {
+var tripsForm = whole(`([1-9][0-9]*)?(\+[1-9][0-9]*)?`)
+
+func (o *Operation) parseTrips(cell string) error {
 	if cell == none {
 		return nil
 	}
-	if o.Trips, err = strconv.Atoi(cell); err != nil || o.Trips < 1 {
-		return fmt.Errorf("%q must be a number of round trips or -", cell)
+	if cell == "" || !tripsForm.MatchString(cell) {
+		return fmt.Errorf("%q must be a number of round trips, such as 3, +2 or 3+2, or -", cell)
 	}
+	trips, keyed, _ := strings.Cut(cell, "+")
+	o.Trips, _ = strconv.Atoi(trips)      // empty: 0
+	o.KeyedTrips, _ = strconv.Atoi(keyed) // empty: 0
 	return nil
 }
 

@@ -29,6 +29,7 @@ type Operation struct {
 	Order      []string          // empty: not a list, or its records cannot be imported
 	Fixture    map[string]string // by name of the argument
 	Trips      int               // 0: the number of other reads or writes
+	KeyedTrips int               // more with an Idempotency-Key
 	Consistent []string          // the action, then a space and the prefix of the sort keys if the read has one
 	Reader     string            // empty: the operation changes no record that can be read
 	Conflict   bool

@@ -12,7 +12,7 @@ import (
 func cells() map[string]string {
 	return map[string]string{
 		"id": "update_shop_till", "method": "PATCH", "path": "/companies/{companyId}/shops/{shopId}/tills/{tillId}", "scope": "shop:write",
-		"query": "force:boolean! limit:integer=50(1..200)", "fixture": "shp_1 tll_1 true", "trips": "3", "consistent": "Query:till BatchGetItem",
+		"query": "force:boolean! limit:integer=50(1..200)", "fixture": "shp_1 tll_1 true", "trips": "3+2", "consistent": "Query:till BatchGetItem",
 		"reader": "get_shop", "conflict": "409", "sample": `{"name":"A"}`, "other": `name=["B"]`, "body": "name:string! floor:a|b? rank:integer",
 		"response": "id:string name:string?",
 	}
@@ -46,7 +46,7 @@ func TestRead(t *testing.T) {
 	got, _ := table.Of("update_shop_till")
 	want := Operation{
 		File: Specification, Line: 3, ID: "update_shop_till", Method: "PATCH", Path: "/companies/{companyId}/shops/{shopId}/tills/{tillId}", Scope: "shop:write",
-		Query: "force:boolean! limit:integer=50(1..200)", Fixture: map[string]string{"shopId": "shp_1", "tillId": "tll_1", "force": "true"}, Trips: 3,
+		Query: "force:boolean! limit:integer=50(1..200)", Fixture: map[string]string{"shopId": "shp_1", "tillId": "tll_1", "force": "true"}, Trips: 3, KeyedTrips: 2,
 		Consistent: []string{"BatchGetItem", "Query till"}, Reader: "get_shop", Conflict: true, Sample: map[string]any{"name": "A"},
 		Other: map[string]any{"name": []any{"B"}}, Clears: []string{"floor"}, Body: "name:string! floor:a|b? rank:integer", Response: "id:string name:string?",
 	}
@@ -72,7 +72,7 @@ func TestMalformedCells(t *testing.T) {
 	for column, bad := range map[string][]string{
 		"id": {"-", "Update"}, "method": {"PUT", "-"}, "path": {"/v1/companies", "-", "/companies/{}"}, "scope": {"-", "shop"},
 		"query": {"force", "force:boolean!  limit:integer", ""}, "order": {"a,b", "a  b"},
-		"fixture": {"-", "shp_1 tll_1", "shp_1 tll_1 true 4", "shp_1  true"}, "trips": {"two", "0", "-1"},
+		"fixture": {"-", "shp_1 tll_1", "shp_1 tll_1 true 4", "shp_1  true"}, "trips": {"two", "0", "-1", "+", "3+0", "3+2+1"},
 		"consistent": {"Scan", "GetItem", "Query item", "Query:Item"}, "reader": {"get_till"}, "conflict": {"yes", "412"},
 		"sample": {"{", "[]", `"a"`}, "other": {"name", "name=", "name=B"}, "body": {"name", "name:string,"}, "response": {"-", "as", "as get_till", "id"},
 	} {

@@ -83,7 +83,7 @@ func TestCallsThatWaitTooLong(t *testing.T) {
 	})
 }
 
-// Ensure a call of a request that has ended is no overload.
+// Ensure a call for a request that has ended is not reported as overload.
 func TestCallOfAnEndedRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// meanwhile passes on the first call of a name, loses its response, and calls others before the
+// meanwhile forwards the first call of a name, loses its response, and calls others before the
 // client retries.
 func meanwhile(name string, others func()) *proxy {
 	var once sync.Once

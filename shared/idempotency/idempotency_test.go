@@ -314,7 +314,7 @@ func TestUnreadableResponses(t *testing.T) {
 	}
 }
 
-// stale answers a read that is not strongly consistent as if nothing had been written for a while.
+// stale serves reads that are not strongly consistent as if nothing had been written for a while.
 type stale struct{}
 
 // RoundTrip implements http.RoundTripper.

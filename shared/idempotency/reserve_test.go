@@ -140,9 +140,9 @@ func testReserved(t *testing.T, f fixture) {
 	}
 }
 
-// Ensure a reservation without a response can be taken over after 15 seconds and not before, by the
-// same arguments only, and by one of several requests; and that the first holder, if it is alive
-// after all, gets the response of the other.
+// Ensure a reservation without a response can be taken over after 15 seconds and not before, only
+// with the same arguments, and by only one of several requests. If the first holder is still
+// running, it gets the other one's response.
 func TestDeadReservation(t *testing.T) {
 	t.Parallel()
 	onFakeClock(t, testDeadReservation)
@@ -236,7 +236,7 @@ func TestReservationExpiresWhileAnotherWaits(t *testing.T) {
 	}
 }
 
-// Ensure a change of one transaction takes a dead reservation over, too.
+// Ensure a change of one transaction takes over an expired reservation, too.
 func TestDeadReservationOfALargerChange(t *testing.T) {
 	t.Parallel()
 	f := start(t)

@@ -141,8 +141,8 @@ func testReserved(t *testing.T, f fixture) {
 }
 
 // Ensure a reservation without a response can be taken over after 15 seconds and not before, only
-// with the same arguments, and by only one of several requests. If the first holder is still
-// running, it gets the other one's response.
+// with the same arguments, and by only one of several requests. The first holder, if still running,
+// gets the other one's response.
 func TestDeadReservation(t *testing.T) {
 	t.Parallel()
 	onFakeClock(t, testDeadReservation)

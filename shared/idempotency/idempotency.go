@@ -64,8 +64,8 @@ var (
 )
 
 // formNow is the format version of this package's records. A record of another version, stored by
-// an older or newer build, is not compared with a request, because its digest may cover something
-// else. In version 2, Identity.Request is the digest of the properties that were sent.
+// an older or newer build, is not compared with a request, because its digest may cover other data.
+// In version 2, Identity.Request is the digest of the properties that were sent.
 const formNow = 2
 
 // partBytes is the largest part of a response in one record; DynamoDB accepts 400 KB.

@@ -44,8 +44,8 @@ func onFakeClock(t *testing.T, test func(t *testing.T, f fixture)) {
 	})
 }
 
-// impatient returns the context of a request that has little time left: enough for one look at a
-// reservation, not for a pause.
+// impatient returns the context of a request that has little time left: enough for one read of a
+// reservation, but not for a pause.
 func (f fixture) impatient(i idempotency.Identity) context.Context {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.attach(i), 1500*time.Millisecond)
@@ -214,8 +214,7 @@ func (q *onQuery) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure a request that waits for a reservation takes it over when the reservation grows old in the
-// meantime.
+// Ensure a request that waits for a reservation takes it over once it expires.
 func TestReservationExpiresWhileAnotherWaits(t *testing.T) {
 	t.Parallel()
 	q := &onQuery{}
@@ -252,8 +251,7 @@ func TestDeadReservationOfALargerChange(t *testing.T) {
 	}
 }
 
-// Ensure a request that failed gives its key back: the next one with the same arguments need not
-// wait.
+// Ensure a failed request releases its key: the next one with the same arguments need not wait.
 func TestReleasedReservation(t *testing.T) {
 	t.Parallel()
 	onFakeClock(t, testReleasedReservation)

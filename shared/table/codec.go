@@ -161,8 +161,8 @@ func Encode(record any) Item {
 }
 
 // Decode fills a record from its attributes. It ignores attributes without a field. It returns
-// ErrUnreadable if the type of an attribute differs from that of its field, because this program
-// did not write it.
+// ErrUnreadable if an attribute does not have its field's type, because this program did not write
+// it.
 func Decode(item Item, record any) error {
 	v := reflect.ValueOf(record).Elem()
 	for _, f := range planOf(v.Type()).fields {

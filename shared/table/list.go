@@ -56,7 +56,7 @@ func list[R any](ctx context.Context, q Query, read fetch[R]) (Page[R], error) {
 // 100, because a merge of seven partitions would then read seven pages.
 const firstShare = 60
 
-// firstLeast is the least that the first wave requests. So few records cost next to nothing.
+// firstLeast is the minimum that the first wave requests. So few records cost next to nothing.
 const firstLeast = 10
 
 // part contains the records that were read from one partition.
@@ -72,13 +72,13 @@ type place struct {
 	size    int
 }
 
-// merged returns the first want records of the query's partitions in their common order; fewer if
-// there are no more.
+// merged returns the first want records of the query's partitions in their common order, or fewer
+// if there are no more.
 //
 // One partition takes one round trip. For several, a first wave requests firstShare of a page from
 // each, in parallel. If the page needs more than that from a partition, a second wave requests the
-// rest of it. There is never a third. So a merge of n partitions reads at most firstShare × n +
-// (100 % − firstShare) of a page, however the records are spread.
+// rest of it. A third is never needed. So a merge of n partitions reads at most firstShare × n +
+// (100 % − firstShare) of a page for any distribution of the records.
 //
 // Large records end a wave earlier, at partBytes of each partition, and take more waves. The result
 // then has at least PageBytes of JSON rather than want records.

@@ -96,12 +96,12 @@ type Keys struct {
 	GSI1, GSI2, GSI3, GSI4, GSI5 Key
 }
 
-// Errors of this package. Its functions also return fault.ErrNotFound for a missing record, and
-// fault.ErrUnavailable for a call that DynamoDB throttled on every attempt. Any other error is a
-// failure of DynamoDB or the network.
+// Errors that this package defines. Its functions also return fault.ErrNotFound for a missing
+// record, and fault.ErrUnavailable for a call that DynamoDB throttled on every attempt. Any other
+// error is a failure of DynamoDB or the network.
 var (
 	ErrExists = errors.New("the record already exists")
-	// ErrUnreadable means that the type of an attribute differs from that of the record's field.
+	// ErrUnreadable means that an attribute does not have the type of the record's field.
 	ErrUnreadable = errors.New("unreadable record")
 	// ErrContended means that a compare-and-set lost to other writers too often. Clients see its
 	// message.

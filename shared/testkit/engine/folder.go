@@ -49,8 +49,8 @@ func (f *folder) at(s state) address {
 
 func (f *folder) path(name string) string { return filepath.Join(f.dir, name) }
 
-// read returns the zero state if there is no file, or if the file isn't JSON: writes are atomic,
-// and the data files show the kind of engine.
+// read returns the zero state if the file is missing or isn't JSON: writes are atomic, and the data
+// files show the kind of engine.
 func (f *folder) read() (state, error) {
 	var s state
 	b, err := os.ReadFile(f.path("engine.json"))

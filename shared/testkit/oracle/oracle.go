@@ -95,7 +95,8 @@ func read(specification, additions string) (Table, error) {
 	return table, errors.Join(problems...)
 }
 
-// parse reads one file: comments, a line with the names of the columns, and a line for each operation.
+// parse reads one file: comments, a line with the names of the columns, and a line for each
+// operation.
 func parse(file, text string) (out Table, problems []error) {
 	var header []string
 	number := 0

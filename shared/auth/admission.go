@@ -13,12 +13,12 @@ import (
 type Admission struct {
 	Quota      QuotaState // of the request's class
 	Scopes     []Scope    // of the key
-	APIVersion string     // version of the API for which the key was issued; empty: the current one
+	APIVersion string     // API version that the key was issued for; empty: the current one
 }
 
 // ErrUnauthorised is the error for a key that is missing, malformed, unknown, revoked or expired.
-// It has one message, so that the caller cannot distinguish these cases. The error that wraps it
-// has the reason, for the log.
+// It has one message, so that the caller cannot distinguish these cases. The wrapping error
+// contains the reason, for the log.
 var ErrUnauthorised = fault.New(fault.Unauthorised, "missing, unknown or revoked key; send Authorization: Bearer <secret key>")
 
 // ErrPublishable is the error for a publishable key. It has its own message, because the kind of a
@@ -38,15 +38,15 @@ func Frozen(c Class) *fault.Error {
 	return fault.New(fault.Forbidden, "the operator has frozen the %s requests of this key; requests of other classes go on", c)
 }
 
-// QuotaExceeded returns the error for a request whose bucket is empty. Admission.Quota has the time
-// to wait.
+// QuotaExceeded returns the error for a request whose bucket is empty. Admission.Quota contains the
+// time to wait.
 func QuotaExceeded(c Class) *fault.Error {
 	return fault.New(fault.RateLimited, "too many %s requests; retry after the seconds in Retry-After", c)
 }
 
-// Derive derives a secret from the key, for one purpose. It cannot be derived from the hash of the
-// key, which is all that the table has. The error wraps ErrUnauthorised when the header contains no
-// key.
+// Derive derives a secret for one purpose from the key. The secret cannot be derived from the hash
+// of the key, which is all that the table stores. The error wraps ErrUnauthorised when the header
+// contains no key.
 func Derive(authorization []string, purpose string) ([32]byte, error) {
 	secret, err := bearer(authorization)
 	if err != nil {

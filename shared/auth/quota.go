@@ -7,9 +7,9 @@ import (
 )
 
 // A quota is a token bucket for each key and class, stored as one number: the theoretical arrival
-// time (TAT) of the generic cell rate algorithm, in nanoseconds since 1970. This file has the
-// arithmetic. Package keys applies it in one conditional write.
-// scripts/docs/explanation/one-round-trip.md has the reasons.
+// time (TAT) of the generic cell rate algorithm, in nanoseconds since 1970. This file contains the
+// arithmetic. Package keys applies it in one conditional write. See
+// scripts/docs/explanation/one-round-trip.md.
 
 // Class names a bucket. Every operation counts in exactly one bucket.
 type Class string
@@ -25,13 +25,13 @@ const (
 // QuotaWindow is the time in which an empty bucket becomes full.
 const QuotaWindow = 60 * time.Second
 
-// trust is how far in the future a TAT may lie. A bucket never sets one further than QuotaWindow
-// ahead of its function's clock, and no function's clock is off by a minute. A TAT beyond it is
+// trust is how far in the future a TAT may be. A bucket never sets its TAT more than QuotaWindow
+// ahead of its function's clock, and no function's clock is off by a minute. A later TAT is
 // corrupt, and a key must not wait for it.
 const trust = 2 * QuotaWindow
 
 // A bucket with more than swift requests a minute has a lag: it counts as full only when its TAT is
-// that long ago.
+// at least lag in the past.
 const (
 	swift    = 600
 	swiftLag = 250 * time.Millisecond
@@ -59,16 +59,16 @@ func DefaultQuota(c Class) Quota {
 // Classes returns every class.
 func Classes() []Class { return []Class{ClassRead, ClassWrite, ClassPublish, ClassPush} }
 
-// Interval returns the time in which a bucket refills by one request, rounded up so that the quota
-// is never exceeded. It panics for a quota of zero.
+// Interval returns the time in which a bucket refills by one request. It is rounded up, so the
+// quota is never exceeded. It panics for a quota of zero.
 func (q Quota) Interval() time.Duration {
 	return (QuotaWindow + time.Duration(q) - 1) / time.Duration(q)
 }
 
-// lag is how long before now the TAT of a full bucket is. Without it, the TAT of a bucket that is
-// used about as fast as it refills passes now again and again while the calls of others are on
-// their way, and each call would guess wrong whether the bucket is full. It costs a burst up to
-// lag/Interval requests: 0.4 % of the quota.
+// lag is how far in the past the TAT of a full bucket is. Some buckets are used about as fast as
+// they refill. Without the lag, the TAT of such a bucket would keep crossing the present while
+// other calls are in flight, and each call would guess wrong whether the bucket is full. The lag
+// costs a burst up to lag/Interval requests: 0.4 % of the quota.
 func (q Quota) lag() time.Duration {
 	if q > swift {
 		return swiftLag
@@ -76,13 +76,13 @@ func (q Quota) lag() time.Duration {
 	return 0
 }
 
-// Charge is an attempt to take one request from a bucket: a write of its TAT under the condition
-// that Above < TAT <= UpTo. It sets the TAT to Start, or adds Step to it if Start is zero. The TAT
-// of an unused bucket counts as zero.
+// Charge is an attempt to take one request from a bucket: a write of its TAT on the condition that
+// Above < TAT <= UpTo. The write sets the TAT to Start, or adds Step to it if Start is zero. The
+// TAT of an unused bucket counts as zero.
 //
-// However many charges of a bucket succeed, those begun within a time t are at most the quota and
-// t/Interval: the first finds a TAT above now - lag, each moves it by at least an interval, and the
-// last leaves it at most quota * Interval - lag ahead.
+// Among the charges of a bucket that begin within a time t, at most quota + t/Interval succeed: the
+// first finds a TAT above now - lag, each moves it by at least an interval, and the last leaves it
+// at most quota * Interval - lag ahead.
 type Charge struct {
 	Above, UpTo int64
 	Start, Step int64
@@ -90,8 +90,9 @@ type Charge struct {
 	latest, corrupt int64 // the bucket is empty while latest < TAT <= corrupt
 }
 
-// Charge returns the charge for a bucket whose TAT was tat when it was last seen. If it has been
-// changed since, the charge fails without an effect. ok is false if the bucket is empty.
+// Charge returns the charge for a bucket whose TAT was tat when it was last seen. If the bucket has
+// changed since and no longer meets the condition, the charge fails without effect. ok is false if
+// the bucket is empty.
 func (q Quota) Charge(tat int64, now time.Time) (c Charge, ok bool) {
 	if q <= 0 {
 		return Charge{}, false
@@ -110,11 +111,12 @@ func (q Quota) Charge(tat int64, now time.Time) (c Charge, ok bool) {
 }
 
 // Empty reports whether a bucket with the TAT tat has no request left for this charge. A charge
-// that fails and finds such a TAT is refused: the bucket was empty at the moment of the write.
+// that fails and finds such a TAT is refused, because the bucket was empty at the time of the
+// write.
 func (c Charge) Empty(tat int64) bool { return c.latest < tat && tat <= c.corrupt }
 
-// QuotaState is the state of a bucket, as the RateLimit headers report it. Its zero value means
-// that it is unknown.
+// QuotaState is the state of a bucket, as the RateLimit headers report it. The zero value means
+// that the state is unknown.
 type QuotaState struct {
 	Quota      Quota
 	Frozen     bool  // the quota is zero
@@ -134,7 +136,7 @@ func (q Quota) At(tat int64, now time.Time) QuotaState {
 	case tat <= full:
 		return QuotaState{Quota: q, Remaining: (c.latest-now.UnixNano())/int64(q.Interval()) + 1}
 	default:
-		tat = min(tat, c.latest) // a corrupt one counts as that of the last request
+		tat = min(tat, c.latest) // a corrupt TAT counts as one that leaves a single request
 		return QuotaState{Quota: q, Remaining: min(int64(q), (c.latest-tat)/int64(q.Interval())+1), Reset: ceilSeconds(tat - full)}
 	}
 }

@@ -3,8 +3,9 @@
 // statuses.
 //
 // A claim is a conditional write, so only one worker gets a record. A report needs the id of the
-// claim. A claim does not expire, because the service cannot know whether a worker that died had
-// done its work. Stuck lists old claims, and an operator checks and reports instead of the worker.
+// claim. A claim does not expire, because the service cannot know whether a worker that crashed had
+// done its work. Stuck lists old claims; an operator checks them and reports in place of the
+// worker.
 package claim
 
 import (
@@ -21,8 +22,8 @@ import (
 // prefix is the prefix of the ids of claims.
 const prefix = "clm"
 
-// Claim is the claim that locks a record, or its last one. Stored records embed it. An export
-// leaves it out, and an import removes it.
+// Claim is the claim that locks a record, or the last one that did. Stored records embed it. An
+// export omits it, and an import removes it.
 type Claim struct {
 	ClaimID   *string `json:"claimId"`   // clm_…; null if no worker has claimed the record since it was created or imported
 	ClaimedAt *string `json:"claimedAt"` // when the claim was created
@@ -33,8 +34,8 @@ func New(t *table.Client) Claim { return Claim{new(t.NewID(prefix)), new(t.Now()
 
 func (c Claim) last() Claim { return c }
 
-// heldBy reports whether the id is that of the record's last claim. The empty id matches a record
-// without a claim, which an import leaves if it replaces a claimed record.
+// heldBy reports whether the record's last claim has this id. The empty id matches a record without
+// a claim. An import leaves such a record if it replaces a claimed one.
 func (c Claim) heldBy(claimID string) bool { return text(c.ClaimID) == claimID }
 
 func text(s *string) string {
@@ -44,7 +45,7 @@ func text(s *string) string {
 	return *s
 }
 
-// Kind describes a type of record that workers claim.
+// Kind describes a record type that workers claim.
 type Kind[T interface{ last() Claim }] struct {
 	Name   string // in errors, such as post
 	Prefix string // of the ids of these records
@@ -58,15 +59,15 @@ type Kind[T interface{ last() Claim }] struct {
 	Partitions func(companyID string) []string // of that index
 }
 
-// Has reports whether a claim locks a record. A retry of the claim after a lost response then
+// Has reports whether a claim locks a record. If so, a retry of the claim after a lost response
 // succeeds.
 func (k Kind[T]) Has(record T, c Claim) bool {
 	return k.Status(record) == k.Busy && record.last().heldBy(*c.ClaimID)
 }
 
 // Report checks a worker's report, which moves a record to another status. repeated is true if the
-// same claim has already reported that status; a record without a claim never repeats. Returns
-// conflict if the claim does not lock the record.
+// same claim has already reported that status; it is always false for a record without a claim.
+// Report returns conflict if the claim does not lock the record.
 func (k Kind[T]) Report(record T, claimID, to string) (repeated bool, err error) {
 	status, held := k.Status(record), record.last().heldBy(claimID)
 	switch {
@@ -81,7 +82,7 @@ func (k Kind[T]) Report(record T, claimID, to string) (repeated bool, err error)
 }
 
 // Change changes a record and its claim by compare-and-set, so every rule of change is a condition
-// on the write. Returns fault.ErrNotFound if there is no such record.
+// on the write. It returns fault.ErrNotFound if the record does not exist.
 func (k Kind[T]) Change(ctx context.Context, t *table.Client, companyID, recordID string, change func(*T) error) (T, error) {
 	if !id.Valid(k.Prefix, recordID) { // an invalid id from a command line must not become another key
 		var none T
@@ -91,7 +92,7 @@ func (k Kind[T]) Change(ctx context.Context, t *table.Client, companyID, recordI
 }
 
 // Stuck returns the company's claimed records whose claim was created at claimedBefore (a timestamp
-// as records have it) or earlier, and those that have the status but no claim. Records without a
+// in the format of records) or earlier, and those with the status but no claim. Records without a
 // claim come first, because nobody works on them, then the oldest claims.
 func (k Kind[T]) Stuck(ctx context.Context, t *table.Client, companyID, claimedBefore string) ([]T, error) {
 	partitions := k.Partitions(companyID)
@@ -110,12 +111,12 @@ func (k Kind[T]) Stuck(ctx context.Context, t *table.Client, companyID, claimedB
 }
 
 // Ready returns the first limit records of a query that are ready to be claimed, and the position
-// of the next page, empty at the end. judge reports whether a record is ready, and whether any may
-// come after it.
+// of the next page, which is empty at the end. judge reports whether a record is ready, and whether
+// any after it may be.
 //
-// The query reads an index, which is milliseconds behind the writes. If a listed record was claimed
-// or changed meanwhile, its claim fails. There is no list across companies, because every index key
-// starts with the company.
+// The query reads an index, which is milliseconds behind the writes. If a listed record has since
+// been claimed or changed, claiming it fails. A query cannot list across companies, because every
+// index key starts with the company.
 func Ready[T any](ctx context.Context, t *table.Client, q table.Query, limit int, positionOf func(T) string, judge func(T) (ready, more bool)) (found []T, next string, err error) {
 	q.Limit = limit + 1
 	found = []T{}

@@ -23,7 +23,7 @@ func held(status, claimID string) job {
 	return job{claim.Claim{ClaimID: &claimID}, status}
 }
 
-// Ensure a claim has a record exactly while it is the record's last one and the record is busy.
+// Ensure a claim locks a record exactly while it is the record's last claim and the record is busy.
 func TestHas(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -38,7 +38,7 @@ func TestHas(t *testing.T) {
 	}
 }
 
-// Ensure a report needs the claim that locks the record, may be repeated with its claim, and is a
+// Ensure a report needs the claim that locks the record, can be repeated with that claim, and is a
 // conflict otherwise.
 func TestReport(t *testing.T) {
 	t.Parallel()

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Prefixes of ids that belong to no area. An area declares the prefixes of its records with their
-// types.
+// Prefixes of ids that belong to no area. Each area declares the prefixes of its records next to
+// their types.
 const (
 	Company = "co"
 	Key     = "key"
@@ -27,7 +27,7 @@ const (
 	bodyLenMax = 40 // of an imported id
 )
 
-// Generator returns a new id with the given prefix. Tests replace it to get ids they can predict.
+// Generator returns a new id with the given prefix. Tests replace it to get predictable ids.
 type Generator func(prefix string) string
 
 // NewGenerator returns a Generator of ids. Their first 48 bits are the time in milliseconds, the
@@ -43,9 +43,9 @@ func NewGenerator(now func() time.Time, random io.Reader) Generator {
 	}
 }
 
-// PublicKey returns a new publishable key: pk_live_ and 128 bits from random in the letters of ids.
-// Unlike an id it has no time, so it tells nothing about its record. It panics if random fails,
-// because keys could then repeat.
+// PublicKey returns a new publishable key: pk_live_ and 128 bits from random in the alphabet of
+// ids. Unlike an id it contains no time, so it reveals nothing about its record. It panics if
+// random fails, because keys could then repeat.
 func PublicKey(random io.Reader) string {
 	var b [16]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
@@ -54,7 +54,8 @@ func PublicKey(random io.Reader) string {
 	return FromBytes(publicKey, b)
 }
 
-// Oldest returns an id that sorts before every id that a Generator returns at that time or later.
+// Oldest returns an id that sorts before every id that a Generator returns at or after the given
+// time.
 func Oldest(prefix string, at time.Time) string {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:8], uint64(at.UnixMilli())<<16)
@@ -75,7 +76,7 @@ func FromBytes(prefix string, b [16]byte) string {
 	return string(out)
 }
 
-// Bytes returns the 128-bit value of an id. ok is false for a text that FromBytes cannot return.
+// Bytes returns the 128-bit value of an id. ok is false for a string that FromBytes cannot return.
 func Bytes(prefix, s string) (b [16]byte, ok bool) {
 	body, found := strings.CutPrefix(s, prefix+"_")
 	if !found || len(body) != bodyLen || body[0] > '7' {
@@ -95,7 +96,7 @@ func Bytes(prefix, s string) (b [16]byte, ok bool) {
 	return b, true
 }
 
-// Valid reports whether s may be the id of a record with this prefix. Imported ids have 1 to 40
+// Valid reports whether s can be the id of a record with this prefix. Imported ids have 1 to 40
 // characters of [0-9a-z] after the underscore. An empty prefix allows any prefix of lower-case
 // letters.
 func Valid(prefix, s string) bool {
@@ -107,8 +108,8 @@ func Valid(prefix, s string) bool {
 		all(body, func(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' })
 }
 
-// Expression returns the regular expression of the ids with a prefix, for descriptions. It is that
-// of Valid.
+// Expression returns the regular expression for ids with a prefix, for descriptions. It matches
+// exactly the ids that Valid accepts.
 func Expression(prefix string) string { return fmt.Sprintf("^%s_[0-9a-z]{1,%d}$", prefix, bodyLenMax) }
 
 func all(s string, ok func(byte) bool) bool {

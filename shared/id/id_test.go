@@ -57,7 +57,7 @@ func TestValid(t *testing.T) {
 	}
 }
 
-// Ensure a failing source of randomness causes a panic and not repeated ids or keys.
+// Ensure a failing source of randomness causes a panic instead of repeated ids or keys.
 func TestPanicsWithoutRandomness(t *testing.T) {
 	for name, next := range map[string]func(){
 		"id":                    func() { id.NewGenerator(time.Now, bytes.NewReader(nil))("itm") },
@@ -75,8 +75,7 @@ func TestPanicsWithoutRandomness(t *testing.T) {
 	}
 }
 
-// Ensure each of the 128 bits of a public key comes from the source of randomness, and from nothing
-// else.
+// Ensure all 128 bits of a public key come only from the source of randomness.
 func TestPublicKey(t *testing.T) {
 	seen := map[string]bool{}
 	for bit := range 128 {
@@ -96,7 +95,7 @@ func TestPublicKey(t *testing.T) {
 	}
 }
 
-// Ensure ids of an earlier time sort before the id that Oldest returns, and others do not.
+// Ensure exactly the ids of an earlier time sort before the id that Oldest returns.
 func TestOldest(t *testing.T) {
 	now := time.UnixMilli(1_786_440_600_123)
 	for random, want := range map[byte]bool{0: true, 255: true} {

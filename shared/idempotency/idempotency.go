@@ -1,17 +1,17 @@
 // Package idempotency stores the responses of requests with an Idempotency-Key, in the same
-// transaction as the change that the request makes. So there is no moment at which the change is
-// made and its response unknown, and only one of several requests with one key makes the change.
-// See scripts/docs/explanation/errors-and-retries.md.
+// transaction as the change that the request makes. So a change never exists without its response,
+// and only one of several requests with the same key makes the change. See
+// scripts/docs/explanation/errors-and-retries.md.
 //
 // The store of an operation that accepts the key writes with Transact or Insert of this package,
 // and passes the response that it is about to return. Without an Idempotency-Key, Transact and
-// Insert do the same as those of package table. A change that needs several transactions calls
-// Reserve before its first write; see reserve.go. The pipeline stores every other response at the
-// end of the request (Attempt.End): that of a reserved change, an error, a publish that changes
+// Insert behave as in package table. A change that needs several transactions calls Reserve before
+// its first write; see reserve.go. The pipeline stores every other response at the end of the
+// request (Attempt.End): the response of a reserved change, an error, or a publish that changes
 // nothing.
 //
-// A response may have the secret of a new key, which must not be stored in plain text. So responses
-// are encrypted with a secret that only the caller's key can derive again.
+// A response may contain the secret of a new key, which must not be stored in plain text. So
+// responses are encrypted with a secret that can only be derived from the caller's key.
 package idempotency
 
 import (
@@ -36,7 +36,7 @@ import (
 // Identity identifies a request with an Idempotency-Key.
 type Identity struct {
 	CompanyID, KeyID string
-	Area             string // of the operation; the response is stored in its partition
+	Area             string // of the operation; the response is stored in the area's partition
 	Operation        string
 	Key              string            // the Idempotency-Key
 	Request          [sha256.Size]byte // digest of the arguments that were sent
@@ -50,11 +50,11 @@ type Response struct {
 	Tag    string // entity tag; empty: none
 }
 
-// ErrAnswered is the error of a write that was not made, because another request with the same
-// Idempotency-Key was faster. The response of that request is the result of both.
+// ErrAnswered means that a write was not made because another request with the same Idempotency-Key
+// was faster. Both requests return the faster one's response.
 var ErrAnswered = errors.New("another request with the same Idempotency-Key was faster")
 
-// The errors that a caller reads.
+// Errors that callers see.
 var (
 	errOther      = fault.Invalid("header.Idempotency-Key", "was sent before with another request; use a new one")
 	errUnreadable = fault.New(fault.Conflict, "header.Idempotency-Key: the response to an earlier request with it cannot be read, "+
@@ -63,15 +63,15 @@ var (
 		"send this one again after the seconds in Retry-After")
 )
 
-// formNow is the form of the records of this package. A record of another form, which an older or a
-// newer build stored, is not compared with a request: its digest may be of something else. Form 2:
-// Identity.Request is of the properties that were sent.
+// formNow is the format version of this package's records. A record of another version, stored by
+// an older or newer build, is not compared with a request, because its digest may cover other data.
+// In version 2, Identity.Request is the digest of the properties that were sent.
 const formNow = 2
 
 // partBytes is the largest part of a response in one record; DynamoDB accepts 400 KB.
 const partBytes = 350 << 10
 
-// Store stores responses. The records of one response have one prefix, in the partition of the
+// Store stores responses. The records of one response share a prefix in the partition of the
 // operation's area:
 //
 //	access         key
@@ -79,7 +79,7 @@ const partBytes = 350 << 10
 //	a reservation  the same; the response replaces it
 //	other parts    <company>#<area> / idempotency#<digest>#part#<attempt>#<n>, written before the record that names them
 //
-// digest is that of the caller's key id, the operation and the Idempotency-Key.
+// digest is the digest of the caller's key id, the operation and the Idempotency-Key.
 type Store struct{ table *table.Client }
 
 // NewStore returns a store over the table.
@@ -107,9 +107,9 @@ const (
 	lost             // another request with the same identity was faster
 )
 
-// Begin returns the attempt of a request; the caller sets it as table.Request.Attempt of the
-// context. encode returns the JSON and the entity tag of the response that the operation's function
-// is about to return.
+// Begin returns the attempt of a request. The caller stores it in table.Request.Attempt. encode
+// returns the JSON and the entity tag of the response that the operation's function is about to
+// return.
 func (s Store) Begin(i Identity, encode func(response any) (body []byte, tag string, err error)) *Attempt {
 	return &Attempt{Identity: i, store: s, encode: encode}
 }
@@ -145,9 +145,9 @@ func (i Identity) partKey(attempt string, n int) table.Key {
 	return table.Key{PK: i.partition(), SK: i.prefix() + table.Join("part", attempt, fmt.Sprintf("%06d", n))}
 }
 
-// Recall returns the stored response of an earlier request with the same identity, nil if there is
-// none or the attempt is nil. Returns bad_request if the earlier request had other arguments, and
-// conflict if the response cannot be read.
+// Recall returns the stored response of an earlier request with the same identity. It returns nil
+// if there is none or the attempt is nil, bad_request if the earlier request had different
+// arguments, and conflict if the response cannot be read.
 func (a *Attempt) Recall(ctx context.Context) (*Response, error) {
 	if a == nil {
 		return nil, nil
@@ -156,20 +156,20 @@ func (a *Attempt) Recall(ctx context.Context) (*Response, error) {
 	return found.response, err
 }
 
-// earlier is what an earlier request with the same identity has stored: nothing, a reservation or a
-// response.
+// earlier describes what an earlier request with the same identity has stored: nothing, a
+// reservation or a response.
 type earlier struct {
 	response      *Response
 	isReservation bool
 	reservedAt    int64 // in milliseconds of Unix time
 }
 
-// collection has the records of this identity.
+// collection returns the collection of this identity's records.
 func (i Identity) collection() table.Collection {
 	return table.Collection{Partition: i.partition(), Prefix: i.prefix(), Consistent: true}
 }
 
-// find reads what an earlier request has stored. Errors are as for Recall.
+// find reads what an earlier request has stored. It returns the same errors as Recall.
 func (a *Attempt) find(ctx context.Context) (earlier, error) {
 	records, err := table.Whole[stored](ctx, a.store.table, a.collection())
 	if errors.Is(err, table.ErrUnreadable) {
@@ -198,11 +198,11 @@ func (a *Attempt) find(ctx context.Context) (earlier, error) {
 	return earlier{response: response}, nil
 }
 
-// unreadable returns the error of a response that is stored and cannot be read. Its change was made
-// or refused, so it must neither be made again nor fail until the record expires.
+// unreadable returns the error of a stored response that cannot be read. Its change was made or
+// refused, so the change must neither be repeated nor reported as failed until the record expires.
 func unreadable(why error) error { return fmt.Errorf("%w (%w)", errUnreadable, why) }
 
-// unlessExpired returns the error of an unreadable record, nil when the record has expired.
+// unlessExpired returns the error of an unreadable record, or nil if the record has expired.
 func (a *Attempt) unlessExpired(ctx context.Context, unreadable error) error {
 	type expiring struct {
 		SK  string `store:"sk"`
@@ -220,7 +220,7 @@ func (a *Attempt) unlessExpired(ctx context.Context, unreadable error) error {
 	return unreadable
 }
 
-// read puts a response together from its record and its parts, which are among records.
+// read assembles a response from its record and its parts, which are among records.
 func (a *Attempt) read(r stored, records []stored) (*Response, error) {
 	sealed := slices.Clone(r.Body)
 	for n := range int(r.Parts) {
@@ -246,10 +246,10 @@ func (a *Attempt) read(r stored, records []stored) (*Response, error) {
 	return out, nil
 }
 
-// End stores the response, unless it was stored in the transaction of the change. A nil response is
-// not stored; a reservation of this attempt is released then. If another request with the same
-// identity was faster, End returns that request's response, which the caller must send instead; it
-// waits for the response of a reservation as Reserve does.
+// End stores the response, unless it was stored in the transaction of the change. If the response
+// is nil, End stores nothing and releases this attempt's reservation, if any. If another request
+// with the same identity was faster, End returns that request's response, which the caller must
+// send instead. If that request only has a reservation, End waits for its response as Reserve does.
 func (a *Attempt) End(ctx context.Context, r *Response) (earlier *Response, err error) {
 	switch state := a.reached(); {
 	case state == remembered || state == open && r == nil:
@@ -271,7 +271,7 @@ func (a *Attempt) End(ctx context.Context, r *Response) (earlier *Response, err 
 	return found.response, err
 }
 
-// attemptOf returns the attempt of a context, nil if the request has no Idempotency-Key.
+// attemptOf returns the attempt of a context, or nil if the request has no Idempotency-Key.
 func attemptOf(ctx context.Context) *Attempt {
 	r := table.RequestOf(ctx)
 	if r == nil {
@@ -282,8 +282,8 @@ func attemptOf(ctx context.Context) *Attempt {
 }
 
 // Transact is table.Client.Transact for the change of an operation. With an Idempotency-Key it
-// stores the response in the same transaction. Returns ErrAnswered, and writes nothing, if another
-// request with the key was faster.
+// stores the response in the same transaction. If another request with the key was faster, it
+// returns ErrAnswered and writes nothing.
 func Transact(ctx context.Context, t *table.Client, response any, writes ...table.Write) error {
 	a := attemptOf(ctx)
 	if a == nil {
@@ -323,7 +323,7 @@ func (a *Attempt) reach(s state) {
 	a.state = s
 }
 
-// transact makes the writes and stores the response, all or nothing.
+// transact makes the writes and stores the response in one transaction.
 func (a *Attempt) transact(ctx context.Context, t *table.Client, r Response, writes ...table.Write) error {
 	record, err := a.prepare(ctx, r)
 	if err != nil {
@@ -350,8 +350,8 @@ func (a *Attempt) record() stored {
 	return stored{SK: a.responseKey().SK, Form: formNow, Request: a.Request[:], TTL: a.now().Add(KeepFor).Unix()}
 }
 
-// prepare encrypts a response and writes the parts that do not fit into its record. Parts that no
-// record names expire.
+// prepare encrypts a response and writes the parts that do not fit into its record. Parts that are
+// not named by a record expire.
 func (a *Attempt) prepare(ctx context.Context, r Response) (stored, error) {
 	sealed, err := a.seal(r.Body)
 	if err != nil {

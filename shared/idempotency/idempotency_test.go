@@ -178,8 +178,8 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
-// Ensure a response of any size is stored whole, and parts of an attempt that lost do not disturb
-// it.
+// Ensure a response of any size is stored whole, and the parts of an attempt that lost do not
+// interfere.
 func TestLargeResponses(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -250,7 +250,7 @@ func TestApart(t *testing.T) {
 }
 
 // Ensure the response of another build, and a damaged one, is a conflict in every request until it
-// expires: its change was made or refused, so it must neither be made again nor fail for ever.
+// expires: its change was made or refused, so it must neither be repeated nor fail forever.
 func TestUnreadableResponses(t *testing.T) {
 	t.Parallel()
 	type row struct {
@@ -314,7 +314,7 @@ func TestUnreadableResponses(t *testing.T) {
 	}
 }
 
-// stale answers a read that is not strongly consistent as if nothing had been written for a while.
+// stale serves reads that are not strongly consistent as if nothing had been written for a while.
 type stale struct{}
 
 // RoundTrip implements http.RoundTripper.

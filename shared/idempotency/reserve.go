@@ -11,28 +11,28 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// A change that does not fit into one transaction cannot store its response together with itself.
-// It reserves its Idempotency-Key first: one conditional write of the request's digest and the
-// time. So of several requests with one key, those with other arguments write nothing, and those
-// with the same arguments wait for the response that replaces the reservation.
+// A change that does not fit into one transaction cannot store its response in the same
+// transaction. It first reserves its Idempotency-Key with a conditional write of the request's
+// digest and the time. Further requests with the same key then write nothing if their arguments
+// differ. If their arguments are the same, they wait for the response that replaces the
+// reservation.
 //
-// A reservation whose process died ends after reservationTime. Then another request with the same
-// arguments takes it over, by a conditional write, and makes the change again. So only changes that
-// can be made twice may use a reservation.
+// If its process crashes, a reservation expires after reservationTime. Another request with the
+// same arguments then takes it over with a conditional write, and makes the change again. So only
+// changes that can safely be made twice may use a reservation.
 
-// reservationTime is longer than a request may run, so no process still writes for a reservation of
-// this age.
+// reservationTime is longer than a request may run, so no process is still writing for a
+// reservation this old.
 const reservationTime = 15 * time.Second
 
-// Pauses between two looks at a reservation of another request. They double from the first to the
-// second.
+// Pauses between reads of another request's reservation. They double from the first to the second.
 const (
 	reservationPause    = 50 * time.Millisecond
 	reservationPauseMax = 800 * time.Millisecond
 )
 
-// reservationMargin is the time before the deadline of a request at which it stops to wait, so that
-// it can still respond.
+// reservationMargin is how long before its deadline a request stops waiting, so that it can still
+// respond.
 const reservationMargin = 1500 * time.Millisecond
 
 // Keyed reports whether the request has an Idempotency-Key.
@@ -44,8 +44,8 @@ const KeepFor = 24 * time.Hour
 // Origin identifies the request across its attempts: a digest of its caller, its Idempotency-Key
 // and its arguments. It is empty without an Idempotency-Key. A change that needs several
 // transactions stores it with what it creates, so that an attempt that takes over a reservation
-// knows what the earlier one created. After KeepFor the key can be used again: what is older is of
-// another push.
+// knows what the earlier one created. After KeepFor the key can be used again, so older records
+// belong to another push.
 func Origin(ctx context.Context) string {
 	a := attemptOf(ctx)
 	if a == nil {
@@ -55,13 +55,13 @@ func Origin(ctx context.Context) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Reserve reserves the Idempotency-Key of the request for a change that needs several transactions,
-// which must give the same result when it is made twice. It does nothing without an
-// Idempotency-Key, or when the request has the reservation already.
+// Reserve reserves the Idempotency-Key of the request for a change that needs several transactions.
+// The change must give the same result if it is made twice. Reserve does nothing without an
+// Idempotency-Key, or if the request already has the reservation.
 //
-// While another request has the reservation, Reserve waits. Returns ErrAnswered when that request
-// has a response, bad_request when its arguments are others, and unavailable when it has none near
-// the deadline of ctx.
+// While another request has the reservation, Reserve waits. It returns ErrAnswered once that
+// request has a response, bad_request if its arguments differ, and unavailable if it has no
+// response near the deadline of ctx.
 func Reserve(ctx context.Context, t *table.Client) error {
 	a := attemptOf(ctx)
 	if a == nil || a.reached() == reserved {
@@ -95,9 +95,8 @@ func (a *Attempt) take(ctx context.Context, t *table.Client) (free bool, err err
 	return free, err
 }
 
-// release ends the reservation of this attempt without a response, so that the next request need
-// not wait until it is too old. It does nothing when another request has taken the reservation
-// over.
+// release removes this attempt's reservation without a response, so that the next request need not
+// wait until it expires. It does nothing if another request has taken the reservation over.
 func (a *Attempt) release(ctx context.Context) error {
 	_, err := a.putReservation(ctx, a.store.table, a.reservation, time.UnixMilli(0))
 	if err != nil {
@@ -106,8 +105,8 @@ func (a *Attempt) release(ctx context.Context) error {
 	return nil
 }
 
-// putReservation writes a reservation if the key is free for this attempt. It is a transaction,
-// because DynamoDB recognises a retry of one after a lost response.
+// putReservation writes a reservation if the key is free for this attempt. It uses a transaction,
+// because DynamoDB recognises a retried transaction after a lost response.
 func (a *Attempt) putReservation(ctx context.Context, t *table.Client, token string, at time.Time) (free bool, err error) {
 	record := a.record()
 	record.Reservation, record.ReservedAt = &token, new(at.UnixMilli())
@@ -120,9 +119,9 @@ func (a *Attempt) putReservation(ctx context.Context, t *table.Client, token str
 	return err == nil, err
 }
 
-// free returns the condition under which this attempt may write the record of its identity: it has
-// the reservation, or there is no record, or the record has expired (see table.TTL), or it is a
-// reservation of the same request that is too old.
+// free returns the condition under which this attempt may write the record of its identity: the
+// attempt has the reservation, no record exists, the record has expired (see table.TTL), or the
+// record is an expired reservation of the same request.
 func (a *Attempt) free() (condition string, names map[string]string, values table.Item) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -138,8 +137,8 @@ func (a *Attempt) free() (condition string, names map[string]string, values tabl
 		}
 }
 
-// await waits until no other request has a reservation that is not too old, and returns what is
-// stored then. Returns unavailable near the deadline of ctx; other errors are as for Recall.
+// await waits until no other request has an unexpired reservation, and returns what is then stored.
+// It returns unavailable near the deadline of ctx, and otherwise the same errors as Recall.
 func (a *Attempt) await(ctx context.Context) (earlier, error) {
 	for pause := reservationPause; ; pause = min(2*pause, reservationPauseMax) {
 		found, err := a.find(ctx)

@@ -44,8 +44,8 @@ func onFakeClock(t *testing.T, test func(t *testing.T, f fixture)) {
 	})
 }
 
-// impatient returns the context of a request that has little time left: enough for one look at a
-// reservation, not for a pause.
+// impatient returns the context of a request that has little time left: enough for one read of a
+// reservation, but not for a pause.
 func (f fixture) impatient(i idempotency.Identity) context.Context {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.attach(i), 1500*time.Millisecond)
@@ -140,9 +140,9 @@ func testReserved(t *testing.T, f fixture) {
 	}
 }
 
-// Ensure a reservation without a response can be taken over after 15 seconds and not before, by the
-// same arguments only, and by one of several requests; and that the first holder, if it is alive
-// after all, gets the response of the other.
+// Ensure a reservation without a response can be taken over after 15 seconds and not before, only
+// with the same arguments, and by only one of several requests. The first holder, if still running,
+// gets the other one's response.
 func TestDeadReservation(t *testing.T) {
 	t.Parallel()
 	onFakeClock(t, testDeadReservation)
@@ -214,8 +214,7 @@ func (q *onQuery) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure a request that waits for a reservation takes it over when the reservation grows old in the
-// meantime.
+// Ensure a request that waits for a reservation takes it over once it expires.
 func TestReservationExpiresWhileAnotherWaits(t *testing.T) {
 	t.Parallel()
 	q := &onQuery{}
@@ -236,7 +235,7 @@ func TestReservationExpiresWhileAnotherWaits(t *testing.T) {
 	}
 }
 
-// Ensure a change of one transaction takes a dead reservation over, too.
+// Ensure a change of one transaction takes over an expired reservation, too.
 func TestDeadReservationOfALargerChange(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -252,8 +251,7 @@ func TestDeadReservationOfALargerChange(t *testing.T) {
 	}
 }
 
-// Ensure a request that failed gives its key back: the next one with the same arguments need not
-// wait.
+// Ensure a failed request releases its key: the next one with the same arguments need not wait.
 func TestReleasedReservation(t *testing.T) {
 	t.Parallel()
 	onFakeClock(t, testReleasedReservation)

@@ -27,7 +27,7 @@ type Store struct {
 	reads   reads
 }
 
-// records are the records of keys, as Admit and Verify use them: the table, or a model of it in a
+// records is the store of key records that Admit and Verify use: the table, or a model of it in a
 // test that chooses the order of calls.
 type records interface {
 	NewID(prefix string) string
@@ -41,7 +41,7 @@ func NewStore(t *table.Client, now func() time.Time) *Store {
 }
 
 // attemptsMax bounds the wrong guesses about a bucket, and the races for a new key. One wrong guess
-// is usual after a pause or a new quota, and a second one if another caller was faster.
+// is common after a pause or a new quota, and a second one if another caller was faster.
 const attemptsMax = 12
 
 // admissionID is the prefix of the write tokens of admissions.
@@ -51,13 +51,13 @@ const admissionID = "a"
 // the class. It is exact for any number of concurrent callers, because the arithmetic is part of
 // the write and its condition.
 //
-// If the bucket was empty when it was last seen, Admit reads the key first: it may be revoked or
-// have another quota by now.
+// If the bucket was empty when it was last seen, Admit first reads the key, which may have been
+// revoked or given another quota since.
 //
-// Returns auth.ErrUnauthorised, auth.ErrSuspended, auth.MissingScope, auth.Frozen or
-// auth.QuotaExceeded, or a failure of the table. With the last three of these the admission has the
-// state of the bucket. Returns fault.ErrUnavailable if other callers changed the bucket during
-// every attempt.
+// Admit returns auth.ErrUnauthorised, auth.ErrSuspended, auth.MissingScope, auth.Frozen or
+// auth.QuotaExceeded, or a failure of the table. With MissingScope, Frozen and QuotaExceeded, the
+// admission contains the state of the bucket. Admit returns fault.ErrUnavailable if other callers
+// changed the bucket during every attempt.
 func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, class auth.Class) (auth.Admission, error) {
 	at := slot{token.Hash, class}
 	known := s.memory.recall(at)
@@ -77,8 +77,8 @@ func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, c
 			charge, _ = known.quota.Charge(known.tat, now)
 		}
 		if charge.Start != 0 && known.owner != nil {
-			// Others of this process count on this charge, rather than find the bucket full all at
-			// once.
+			// Other requests in this process build on this charge instead of all finding the bucket
+			// full.
 			s.memory.advance(at, bucket{known.quota, charge.Start, known.owner})
 		}
 		writeToken := s.records.NewID(admissionID)
@@ -105,8 +105,8 @@ func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, c
 	return auth.Admission{}, fmt.Errorf("admit: other callers changed the bucket during each of %d attempts: %w", attemptsMax, fault.ErrUnavailable)
 }
 
-// admitted returns the admission of a successful write from what it returned. Its condition has
-// verified the key.
+// admitted returns the admission after a successful write, from the attributes that the write
+// returned. The write's condition has verified the key.
 func (s *Store) admitted(at slot, known bucket, attributes table.Item, now time.Time) (auth.Admission, error) {
 	var key storedKey
 	if err := table.Decode(attributes, &key); err != nil {
@@ -120,8 +120,8 @@ func (s *Store) admitted(at slot, known bucket, attributes table.Item, now time.
 	return known.admission(now), nil
 }
 
-// refusal returns why a valid key does not admit a request at the time now: auth.MissingScope,
-// auth.Frozen or auth.QuotaExceeded. It is nil if the key admits the request.
+// refusal returns why a valid key does not admit a request now: auth.MissingScope, auth.Frozen or
+// auth.QuotaExceeded. It returns nil if the key admits the request.
 func (k storedKey) refusal(scope auth.Scope, class auth.Class, now time.Time) error {
 	quota, tat := k.bucket(class)
 	_, room := quota.Charge(tat, now)
@@ -136,7 +136,7 @@ func (k storedKey) refusal(scope auth.Scope, class auth.Class, now time.Time) er
 	return nil
 }
 
-// has reports whether the key has the scope. Every key has the empty one.
+// has reports whether the key has the scope. Every key has the empty scope.
 func (k storedKey) has(scope auth.Scope) bool {
 	return scope == "" || slices.Contains(k.Scopes, string(scope))
 }
@@ -202,10 +202,10 @@ func admission(token auth.Token, scope auth.Scope, class auth.Class, known bucke
 	}
 }
 
-// hashName has the placeholder of the one attribute whose name is a reserved word.
+// hashName maps the placeholder of the only attribute whose name is a reserved word.
 var hashName = map[string]string{"#hash": "hash"}
 
-// Verify is Admit without taking a request from the bucket, whatever is left in it.
+// Verify is like Admit, but takes no request from the bucket and ignores how many are left.
 func (s *Store) Verify(ctx context.Context, token auth.Token, scope auth.Scope, class auth.Class) (auth.QuotaState, error) {
 	now := s.now()
 	out, err := s.records.GetItem(ctx, &dynamodb.GetItemInput{Key: keyItem(token.CompanyID, token.KeyID)})

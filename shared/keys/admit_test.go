@@ -64,8 +64,8 @@ func (f *fixture) admitAs(t *testing.T, secret string, scope auth.Scope) (auth.Q
 	return admission.Quota, err
 }
 
-// Ensure a wrong secret with the correct ids is refused whatever is remembered of the right key,
-// and takes nothing from its quota.
+// Ensure a wrong secret with the correct ids is refused even if the right key is remembered, and
+// takes nothing from its quota.
 func TestWrongSecretLearnsNothing(t *testing.T) {
 	t.Parallel()
 	f := start(t)

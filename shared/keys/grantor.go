@@ -16,7 +16,7 @@ import (
 type grantor struct{ key *storedKey }
 
 // grantor reads the granting key. Its scopes never change, so they are not read again when the new
-// key is written. That it is still valid is a condition of that write; see alive.
+// key is written. The write requires that the granting key is still valid; see alive.
 func (s *Store) grantor(ctx context.Context, companyID, keyID string) (grantor, error) {
 	if keyID == "" {
 		return grantor{}, nil
@@ -35,7 +35,7 @@ func (s *Store) grantor(ctx context.Context, companyID, keyID string) (grantor, 
 	return grantor{&key}, nil
 }
 
-// holds returns an error that names every scope that the granting key lacks.
+// holds returns an error that names every scope the granting key lacks.
 func (g grantor) holds(scopes []auth.Scope) error {
 	if g.key == nil {
 		return nil
@@ -71,8 +71,8 @@ func (g grantor) boundExpiry(fresh *storedKey) {
 	}
 }
 
-// alive returns the writes that fail the creation of a key if the granting key is revoked or
-// expired by then.
+// alive returns the writes that make the creation of a key fail if the granting key has been
+// revoked or has expired.
 func (g grantor) alive(s *Store) []table.Write {
 	if g.key == nil {
 		return nil

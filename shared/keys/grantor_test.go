@@ -29,8 +29,8 @@ func (p *passing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return out, err
 }
 
-// Ensure a key grants until it expires and not from then on: a key that expires after its request
-// was admitted, or once it was read, creates and rotates nothing.
+// Ensure a key grants only until it expires: a key that expires after its request was admitted, or
+// after it was read, creates and rotates nothing.
 func TestExpiredGrantor(t *testing.T) {
 	t.Parallel()
 	scopes := []auth.Scope{auth.PlanRead}

@@ -2,8 +2,8 @@
 // key, counts the request against its rate limit and records the use. See
 // scripts/docs/explanation/one-round-trip.md.
 //
-// A key's record is in the company's keys partition under its id. The key itself contains both, so
-// no index is needed. Nothing about validity is cached, so a revoked key is refused at once.
+// A key's record is in the company's keys partition under its id. The key itself contains both ids,
+// so no index is needed. Validity is never cached, so a revoked key is refused at once.
 package keys
 
 import (
@@ -33,7 +33,7 @@ type Key struct {
 }
 
 // ETag implements api.Tagged. It changes with the key's name, scopes, expiry, revocation and
-// replacement, but not with a use of the key.
+// replacement, but not when the key is used.
 func (k Key) ETag() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{
 		k.ID, value(k.Name), strings.Join(k.Scopes, " "), value(k.ExpiresAt), value(k.RevokedAt), value(k.ReplacedBy),
@@ -63,7 +63,7 @@ type storedKey struct {
 	quotas
 }
 
-// quotas has the quota of each class; nil means the default of the class.
+// quotas contains the quota of each class; nil means the default of the class.
 type quotas struct {
 	ReadQuota  *float64 `store:"quotaRead"`
 	WriteQuota *float64 `store:"quotaWrite"`
@@ -71,7 +71,7 @@ type quotas struct {
 	PushQuota  *float64 `store:"quotaPush"`
 }
 
-// attributesOf has the attributes of a class's bucket in a storedKey.
+// attributesOf maps a class to the attributes of its bucket in a storedKey.
 var attributesOf = map[auth.Class]struct{ tat, quota string }{
 	auth.ClassRead: {"tatRead", "quotaRead"}, auth.ClassWrite: {"tatWrite", "quotaWrite"},
 	auth.ClassPublish: {"tatPublish", "quotaPublish"}, auth.ClassPush: {"tatPush", "quotaPush"},

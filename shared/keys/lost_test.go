@@ -13,7 +13,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// losing passes on every update, and loses as many of the responses as are left to lose.
+// losing forwards every update, and loses its response while any are left to lose.
 type losing struct{ left, lost atomic.Int64 }
 
 func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -26,8 +26,8 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errors.Join(errors.New("the response was lost"), err, out.Body.Close())
 }
 
-// Ensure a request whose admission was retried after a lost response takes one token and no more,
-// from a full bucket and from one in use, with any quota.
+// Ensure a request whose admission was retried after a lost response takes exactly one token, from
+// a full bucket and from one in use, with any quota.
 func TestLostResponsesCostNothing(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

@@ -17,8 +17,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// kindSecret is the only kind that this service issues. Publishable keys belong to the delivery
-// API.
+// kindSecret is the only kind of key that this service issues. Publishable keys belong to the
+// delivery API.
 const kindSecret = "secret"
 
 // Grant is what a new key may do.
@@ -27,15 +27,15 @@ type Grant struct {
 	Scopes     []auth.Scope
 	APIVersion string
 	ExpiresAt  time.Time // zero: never
-	By         string    // the id of the key that grants it; empty: the operator, who may grant everything
+	By         string    // the id of the granting key; empty: the operator, who may grant everything
 }
 
 // Issue creates a key and returns its record and its secret, which is not stored and never returned
 // again. random is the source of the secret bits: crypto/rand except in tests.
 //
-// Returns fault.Unauthorised, with the scopes, if the granting key lacks some of the scopes that it
-// grants. Returns auth.ErrUnauthorised if the granting key is revoked at any moment before the new
-// key is stored.
+// Issue returns fault.Unauthorised, naming the scopes, if the granting key lacks some of the scopes
+// that it grants. It returns auth.ErrUnauthorised if the granting key is revoked at any time before
+// the new key is stored.
 func (s *Store) Issue(ctx context.Context, companyID string, g Grant, random io.Reader) (Key, string, error) {
 	issued, err := s.add(ctx, companyID, func() (fresh storedKey, secret string, others []table.Write, err error) {
 		grantor, err := s.grantor(ctx, companyID, g.By)
@@ -108,9 +108,9 @@ func (s *Store) Revoke(ctx context.Context, companyID, keyID string) (Key, error
 	return s.RevokeIf(ctx, companyID, keyID, func(Key) error { return nil })
 }
 
-// RevokeIf revokes a key at once, unless allow returns an error for the key as it is at the moment
-// of the write. Returns fault.ErrNotFound if the key does not exist or is already revoked;
-// otherwise the error of allow.
+// RevokeIf revokes a key at once, unless allow returns an error for the key as it is when it is
+// written. It returns fault.ErrNotFound if the key does not exist or is already revoked; otherwise
+// the error of allow.
 func (s *Store) RevokeIf(ctx context.Context, companyID, keyID string, allow func(Key) error) (Key, error) {
 	return s.modify(ctx, companyID, keyID, func(k *storedKey) error {
 		if k.RevokedAt != nil {
@@ -124,14 +124,14 @@ func (s *Store) RevokeIf(ctx context.Context, companyID, keyID string, allow fun
 	})
 }
 
-// Get returns one key. Returns fault.ErrNotFound if the company has no such key.
+// Get returns one key, or fault.ErrNotFound if the company has no such key.
 func (s *Store) Get(ctx context.Context, companyID, keyID string) (Key, error) {
 	stored, err := table.Get[storedKey](ctx, s.table, keyKey(companyID, keyID))
 	return stored.Key, err
 }
 
-// Holder returns the key that a token is the secret of, also if the key is revoked, expired or
-// suspended. Returns auth.ErrUnauthorised if there is no such key.
+// Holder returns the key whose secret the token is, even if the key is revoked, expired or
+// suspended. It returns auth.ErrUnauthorised if no such key exists.
 func (s *Store) Holder(ctx context.Context, token auth.Token) (Key, error) {
 	stored, err := table.Get[storedKey](ctx, s.table, keyKey(token.CompanyID, token.KeyID))
 	if errors.Is(err, fault.ErrNotFound) || err == nil && stored.Hash != hex.EncodeToString(token.Hash[:]) {
@@ -147,11 +147,11 @@ func (s *Store) Rotate(ctx context.Context, companyID, keyID string, overlap tim
 
 // RotateBy issues a key with the same name and scopes, and lets the old key expire after overlap.
 // Both work until then. by is the key that requests the rotation. As in Issue, it must have every
-// scope that the new key gets, and the new key expires with it at the latest.
+// scope of the new key, and the new key expires no later than it does.
 //
-// Returns fault.ErrNotFound if the key does not exist, is revoked or has expired. Returns
-// fault.Conflict if it was already rotated. One of two concurrent rotations wins; the other starts
-// again with the new record.
+// RotateBy returns fault.ErrNotFound if the key does not exist, is revoked or has expired. It
+// returns fault.Conflict if the key was already rotated. One of two concurrent rotations wins; the
+// other starts again with the new record.
 func (s *Store) RotateBy(ctx context.Context, companyID, by, keyID string, overlap time.Duration, random io.Reader) (Key, string, error) {
 	issued, err := s.add(ctx, companyID, func() (fresh storedKey, secret string, others []table.Write, err error) {
 		var old storedKey
@@ -185,8 +185,8 @@ func (s *Store) RotateBy(ctx context.Context, companyID, by, keyID string, overl
 	return issued.Key, issued.Secret, nil
 }
 
-// supersede returns the write that lets a key expire after overlap, or at its own expiry if that is
-// earlier. Its condition is that the key was not changed since it was read.
+// supersede returns the write that makes a key expire after overlap, or at its own expiry if that
+// is earlier. Its condition is that the key has not changed since it was read.
 func (s *Store) supersede(old storedKey, by string, overlap time.Duration) table.Write {
 	ends := timestamp.Format(s.now().Add(overlap))
 	if old.ExpiresAt != nil {
@@ -197,7 +197,7 @@ func (s *Store) supersede(old storedKey, by string, overlap time.Duration) table
 	})
 }
 
-// replacement returns the key that replaces old, or an error if old must not be rotated.
+// replacement returns the key that replaces old, or an error if old cannot be rotated.
 func (s *Store) replacement(old storedKey, random io.Reader) (storedKey, string, error) {
 	switch {
 	case old.RevokedAt != nil || old.ExpiresAt != nil && *old.ExpiresAt <= timestamp.Format(s.now()):

@@ -145,7 +145,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 		}
 	}
 	for _, secret := range []string{f.secret, rotated} {
-		random := secret[len(secret)-33:] // what follows the ids: the secret bits and the checksum
+		random := secret[len(secret)-33:] // the part after the ids: the secret bits and the checksum
 		for _, text := range texts {
 			for n := range len(random) - 8 {
 				if strings.Contains(text, random[n:n+8]) {
@@ -160,7 +160,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 	}
 }
 
-// Ensure a failure of the table is an error, not an admission, and its text has no part of the
+// Ensure a failure of the table is an error, not an admission, and its text contains no part of the
 // secret.
 func TestBrokenTable(t *testing.T) {
 	t.Parallel()

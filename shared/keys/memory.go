@@ -7,15 +7,16 @@ import (
 	"growthworkspace/shared/auth"
 )
 
-// memory has the last known states of buckets. It saves calls to the table and decides nothing: an
-// admission is a condition on the stored state, and a refusal reads it. Safe for concurrent use.
+// memory contains the last known states of buckets. It saves calls to the table but decides
+// nothing: an admission is a condition on the stored state, and a refusal reads that state. Safe
+// for concurrent use.
 type memory struct {
 	mu      sync.Mutex
 	buckets map[slot]bucket
 }
 
 // slot identifies a bucket by the hash of the whole key, so that a caller with a wrong secret gets
-// nothing that was remembered for the right one.
+// nothing that was remembered for the right key.
 type slot struct {
 	hash  [32]byte
 	class auth.Class
@@ -28,7 +29,7 @@ type bucket struct {
 	owner *owner // nil: the record of its key has not been seen
 }
 
-// owner is what never changes about a key.
+// owner contains the fields of a key that never change.
 type owner struct {
 	scopes     []auth.Scope
 	apiVersion string
@@ -36,7 +37,7 @@ type owner struct {
 
 func ownerOf(k storedKey) *owner { return &owner{k.scopes(), value(k.APIVersion)} }
 
-// admission returns the admission of a request that took the last token that b knows of.
+// admission returns the admission of the request that produced b.
 func (b bucket) admission(now time.Time) auth.Admission {
 	return auth.Admission{Quota: b.quota.At(b.tat, now), Scopes: b.owner.scopes, APIVersion: b.owner.apiVersion}
 }
@@ -65,8 +66,8 @@ func (m *memory) learn(at slot, key storedKey) bucket {
 	return b
 }
 
-// advance remembers the state after an admission, unless it knows a later one: responses overtake
-// each other.
+// advance remembers the state after an admission, unless it knows a later one, because responses
+// can arrive out of order.
 func (m *memory) advance(at slot, b bucket) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 
 // Ensure a process remembers a bounded number of buckets, including the last one. An admission
 // never replaces the state of a later one, and a stored record replaces any state, so that a wrong
-// one does not stay.
+// state does not persist.
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	m := &NewStore(nil, nil).memory

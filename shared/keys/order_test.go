@@ -158,7 +158,7 @@ type crowd struct {
 	quota   auth.Quota
 	callers int
 	latency time.Duration // of a call to the table, on average
-	full    bool          // the bucket is full at the start; else empty
+	full    bool          // the bucket starts full; otherwise empty
 	pause   time.Duration // of a caller after each request, on average
 	lasts   time.Duration
 	seed    uint64
@@ -346,7 +346,7 @@ func naive(s *Store, token auth.Token, refuse bool) error {
 	return errors.New("the bucket moved at every attempt")
 }
 
-// explorer runs callers one step at a time: in each step it lets one waiting call go on, or moves
+// explorer runs callers one step at a time: in each step it lets one waiting call proceed, or moves
 // the clock.
 type explorer struct {
 	mu      sync.Mutex

@@ -15,7 +15,7 @@ import (
 )
 
 // Ensure callers at the pace of the refill are refused only for a used-up quota, and not because
-// the bucket switches between full and in use while their calls are on their way.
+// the bucket switches between full and in use while their calls are in flight.
 func TestAdmitAtThePaceOfTheRefill(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

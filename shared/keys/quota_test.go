@@ -200,8 +200,8 @@ func TestQuotaAgainstModel(t *testing.T) {
 	})
 }
 
-// Ensure a quota of 0 freezes a class in every process at once, any other quota ends that at once,
-// and the other classes go on. A frozen request costs one call once the process knows.
+// Ensure a quota of 0 freezes a class in every process at once, any other quota unfreezes it at
+// once, and the other classes keep working. A frozen request costs one call once the process knows.
 func TestFrozen(t *testing.T) {
 	t.Parallel()
 	f := start(t)

@@ -13,13 +13,13 @@ import (
 
 // reads lets concurrent requests with one key share the reads of its record, so that a flood of
 // refused requests makes one call at a time in each process. A request shares only a read that
-// begins after the request: it must see every revocation before it. Safe for concurrent use.
+// begins after the request, because it must see every earlier revocation. Safe for concurrent use.
 type reads struct {
 	mu    sync.Mutex
 	turns map[[32]byte]*turns // by the hash of the whole key
 }
 
-// turns are the reads of one key: one is on its way, and next begins after it. next is nil if
+// turns contains the reads of one key: one is in flight, and next begins after it. next is nil if
 // nobody waits for it.
 type turns struct{ next *turn }
 
@@ -31,12 +31,12 @@ type turn struct {
 	err  error
 }
 
-// read returns the record of a key that is valid at some moment after the call. The errors are
-// those of verified and of the table.
+// read returns the record of a key that is valid at some time after the call. It returns the errors
+// of verified and of the table.
 func (s *Store) read(ctx context.Context, token auth.Token) (storedKey, error) {
 	t := s.reads.join(token.Hash, func() (*dynamodb.GetItemOutput, error) {
-		// The others do not depend on the deadline of the first. The table client has deadlines of
-		// its own.
+		// Other requests must not depend on the first one's deadline. The table client has its own
+		// deadlines.
 		return s.records.GetItem(context.WithoutCancel(ctx), &dynamodb.GetItemInput{Key: keyItem(token.CompanyID, token.KeyID)})
 	})
 	select {
@@ -50,7 +50,7 @@ func (s *Store) read(ctx context.Context, token auth.Token) (storedKey, error) {
 	return verified(token, t.out.Item, s.now())
 }
 
-// join returns a read that begins after the call. It starts one unless others share it.
+// join returns a read that begins after the call. It starts one unless it can share one.
 func (r *reads) join(hash [32]byte, read func() (*dynamodb.GetItemOutput, error)) *turn {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -68,7 +68,7 @@ func (r *reads) join(hash [32]byte, read func() (*dynamodb.GetItemOutput, error)
 	return t
 }
 
-// run makes the reads of a key until nobody waits for one.
+// run reads a key until nobody waits for a read.
 func (r *reads) run(hash [32]byte, t *turn) {
 	for t != nil {
 		t.make()

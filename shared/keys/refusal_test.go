@@ -170,8 +170,8 @@ func TestUndecodableKey(t *testing.T) {
 	}
 }
 
-// Ensure an arrival time that no clock explains, stored or received, locks no key out: one request
-// is admitted, and the bucket refills from there.
+// Ensure an impossible arrival time, stored or received, does not lock a key out: one request is
+// admitted, and the bucket refills from there.
 func TestCorruptArrivalTime(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -259,9 +259,9 @@ func (g *gated) RoundTrip(r *http.Request) (*http.Response, error) {
 	return g.next.RoundTrip(r)
 }
 
-// Ensure concurrent requests over a quota share a read that begins after them, also if the first of
-// them has gone: so a flood makes one call at a time, and a revocation is seen by every later
-// request.
+// Ensure concurrent requests over a quota share a read that begins after them, even if the first
+// one's client has disconnected. So a flood makes one call at a time, and every later request sees
+// a revocation.
 func TestRefusalsShareReads(t *testing.T) {
 	t.Parallel()
 	calls := &counter{}

@@ -120,8 +120,8 @@ func (b *between) Read(p []byte) (int, error) {
 	return rand.Read(p)
 }
 
-// Ensure a rotation uses the key as it is when it is written: a key that is revoked meanwhile is
-// not rotated, and a quota that is set meanwhile applies to the new key, too.
+// Ensure a rotation uses the key as it is when it is written: a key that is revoked during the
+// rotation is not rotated, and a quota that is set during it applies to the new key, too.
 func TestRotateWhileTheKeyChanges(t *testing.T) {
 	t.Parallel()
 	f := start(t)

@@ -13,8 +13,7 @@ import (
 )
 
 // suspension marks a company as suspended. Admission does not read it, because each key has its own
-// suspendedAt. It exists so that a key that is issued or rotated during a suspension is suspended,
-// too.
+// suspendedAt. It exists so that a key issued or rotated during a suspension is suspended, too.
 type suspension struct {
 	SuspendedAt string `store:"suspendedAt"`
 }
@@ -24,7 +23,7 @@ func suspensionKey(companyID string) table.Key {
 	return table.Key{PK: table.Partition(companyID, table.KeysArea), SK: "suspension"}
 }
 
-// SuspendedAt returns when the company was suspended, nil if it is not suspended.
+// SuspendedAt returns when the company was suspended, or nil if it is not suspended.
 func (s *Store) SuspendedAt(ctx context.Context, companyID string) (*string, error) {
 	stored, err := table.Get[suspension](ctx, s.table, suspensionKey(companyID))
 	if errors.Is(err, fault.ErrNotFound) {
@@ -34,10 +33,10 @@ func (s *Store) SuspendedAt(ctx context.Context, companyID string) (*string, err
 }
 
 // Suspend makes the service refuse all of the company's keys with 403 until Resume, including keys
-// issued in the meantime. It returns how many keys there are. Repeating it changes nothing.
+// issued in the meantime. It returns how many keys the company has. Repeating it changes nothing.
 func (s *Store) Suspend(ctx context.Context, companyID string) (int, error) {
-	// The suspension is written first. A key that is added later reads it; one that was added
-	// earlier is found below.
+	// The suspension is written first. Keys added later read it; keys added earlier are found
+	// below.
 	record := suspension{timestamp.Format(s.now())}
 	err := s.table.Insert(ctx, table.Keys{Key: suspensionKey(companyID)}, record)
 	if err != nil && !errors.Is(err, table.ErrExists) {
@@ -76,8 +75,8 @@ func (s *Store) each(ctx context.Context, companyID string, change func(*storedK
 }
 
 // add writes the key that prepare returns, together with the other writes. The key is suspended if
-// the company is suspended at the moment of the write. prepare runs in parallel with that check. If
-// a condition fails because of a concurrent change, both run again.
+// the company is suspended at the time of the write. prepare runs in parallel with that check. If a
+// condition fails because of a concurrent change, both run again.
 func (s *Store) add(ctx context.Context, companyID string, prepare func() (fresh storedKey, secret string, others []table.Write, err error)) (IssuedKey, error) {
 	key := suspensionKey(companyID)
 	for range attemptsMax {

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 )
 
-// Both makes two calls in parallel, so that they take one round trip. It returns their errors, the
-// first call's first. Both are always called.
+// Both makes two calls in parallel, so that they take one round trip. It always makes both calls
+// and returns their errors, a's first.
 func Both(a, b func() error) error {
 	return Do(2, 2, func(n int) error {
 		if n == 0 {
@@ -21,8 +21,8 @@ func Both(a, b func() error) error {
 	})
 }
 
-// Recover, deferred, turns a panic into the error of its function, with the stack for the log. A
-// panic on a goroutine would otherwise end the process and every other request.
+// Recover turns a panic into the error of the function that defers it, with the stack for the log.
+// A panic on a goroutine would otherwise end the process and every other request.
 func Recover(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
@@ -30,8 +30,8 @@ func Recover(err *error) {
 }
 
 // Do calls call for 0 to n-1, at most width at once, and returns their errors in order. After a
-// failure it starts no other call and waits for those that run. It always starts the first width
-// calls.
+// failure it starts no further calls and waits for the running ones. It always starts the first
+// width calls.
 func Do(n, width int, call func(n int) error) error {
 	errs := make([]error, n)
 	slots := make(chan struct{}, width)

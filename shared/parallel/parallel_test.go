@@ -9,7 +9,7 @@ import (
 	"growthworkspace/shared/parallel"
 )
 
-// Ensure a panic in a parallel call becomes its error and does not end the process.
+// Ensure a panic in a parallel call is returned as its error and does not end the process.
 func TestPanics(t *testing.T) {
 	t.Parallel()
 	err := parallel.Do(2, 2, func(n int) error {
@@ -23,8 +23,7 @@ func TestPanics(t *testing.T) {
 	}
 }
 
-// Ensure no call is started after a failure, apart from the first ones, and every failure is
-// returned.
+// Ensure no call except the first ones is started after a failure, and every failure is returned.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")

@@ -15,19 +15,19 @@ import (
 // BatchMax is how many items DynamoDB accepts in one batch.
 const BatchMax = 25
 
-// batchBytesMax bounds a batch of large items. A request may have 16 MB of JSON, but it must also
-// be sent within the second that one attempt has.
+// batchBytesMax bounds a batch of large items. DynamoDB accepts 16 MB of JSON, but a request must
+// also be sent within the one second of an attempt.
 const batchBytesMax = 1 << 20
 
-// batchTries bounds how often the unprocessed rest of a batch is sent again.
+// batchTries bounds how often the unprocessed items of a batch are retried.
 const batchTries = 12
 
-// batchPause is the pause before the first of them. Each next one is twice as long, up to 64 times
-// this.
+// batchPause is the pause before the first retry. It doubles with every retry, up to 64 times this.
 const batchPause = 25 * time.Millisecond
 
-// Put writes items unconditionally, and replaces records under the same keys. For imports. Items of
-// one call must have distinct keys. It sends one batch of at most BatchMax items after the other.
+// Put writes items unconditionally and replaces records with the same keys. It is for imports. The
+// items of one call must have distinct keys. Put sends batches of at most BatchMax items, one after
+// another.
 func (c *Client) Put(ctx context.Context, items []Item) error {
 	if err := c.permit(ctx); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (c *Client) Put(ctx context.Context, items []Item) error {
 	return nil
 }
 
-// Delete deletes the records under the keys. It ignores keys without a record.
+// Delete deletes the records with the keys. It ignores keys without a record.
 func (c *Client) Delete(ctx context.Context, keys []Key) error {
 	if err := c.permit(ctx); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (c *Client) Delete(ctx context.Context, keys []Key) error {
 	return nil
 }
 
-// errThrottled is the reason for a batch of which DynamoDB left a part undone at every attempt.
+// errThrottled means that DynamoDB left items unprocessed on every attempt.
 var errThrottled = errors.New("DynamoDB throttles the table")
 
 func (c *Client) batch(ctx context.Context, requests []types.WriteRequest) error {
@@ -80,7 +80,7 @@ func (c *Client) batch(ctx context.Context, requests []types.WriteRequest) error
 			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 		}, func(o *dynamodb.Options) { o.Retryer = retry.AddWithMaxAttempts(o.Retryer, attemptsMax) })
 		switch {
-		case throttles.IsErrorThrottle(err) == aws.TrueTernary: // the whole batch; the throttled rest of a batch is no error
+		case throttles.IsErrorThrottle(err) == aws.TrueTernary: // the whole batch was throttled; unprocessed items are not an error
 			countFailed(ctx)
 		case err != nil:
 			countFailed(ctx)
@@ -97,7 +97,7 @@ func (c *Client) batch(ctx context.Context, requests []types.WriteRequest) error
 		}
 		pause := batchPause << min(try, 6)
 		if end, limited := ctx.Deadline(); limited && time.Until(end) < 2*pause+callLongest {
-			break // report the failure before the deadline of the caller
+			break // report the failure before the caller's deadline
 		}
 		if err := Pause(ctx, pause); err != nil {
 			return err
@@ -106,7 +106,7 @@ func (c *Client) batch(ctx context.Context, requests []types.WriteRequest) error
 	return unavailable("batch write", errThrottled)
 }
 
-// itemBytes returns the size of an item in the JSON of a request.
+// itemBytes returns the size of an item in a JSON request.
 func itemBytes(item Item) (n int) {
 	for name, a := range item {
 		n += jsonBytes(name) + attributeBytes(a)
@@ -133,7 +133,7 @@ func attributeBytes(a types.AttributeValue) (n int) {
 	return n + around
 }
 
-// jsonBytes returns the length of a text with its JSON escapes.
+// jsonBytes returns the length of a string with its JSON escapes.
 func jsonBytes(s string) (n int) {
 	for i := range len(s) {
 		switch c := s[i]; {

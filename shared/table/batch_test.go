@@ -131,7 +131,7 @@ func partly(t *testing.T, n, times int, taken map[string]int) *proxy {
 	}}
 }
 
-// Ensure unprocessed items and throttled batches are sent again until each item is written, once.
+// Ensure unprocessed items and throttled batches are retried until each item is written, once.
 func TestPutUnprocessed(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

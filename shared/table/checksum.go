@@ -9,14 +9,15 @@ import (
 	"strconv"
 )
 
-// checked is a transport that verifies the checksum of every response that has one, which each of
-// DynamoDB's has. A mismatch ends the body with errCorrupt, and the call is retried. The SDK's own
-// check comes too late: it compares the sums after the response was used, and only logs a mismatch.
+// checked is a transport that verifies the checksum of every response that has one. All responses
+// of DynamoDB do. A mismatch ends the body with errCorrupt, and the call is retried. The SDK's own
+// check comes too late: it compares the checksums after the response was used, and only logs a
+// mismatch.
 type checked struct{ next http.RoundTripper }
 
 const checksumHeader = "X-Amz-Crc32"
 
-// errCorrupt is the error of a response that is not what DynamoDB sent.
+// errCorrupt means that a response differs from what DynamoDB sent.
 var errCorrupt = errors.New("the response does not match its checksum")
 
 // RoundTrip implements http.RoundTripper.
@@ -37,7 +38,7 @@ func (c checked) RoundTrip(r *http.Request) (*http.Response, error) {
 	return out, nil
 }
 
-// checkedBody is a body whose end is an error if its bytes do not have the checksum.
+// checkedBody is a body that ends with an error if its bytes do not match the checksum.
 type checkedBody struct {
 	io.ReadCloser
 

@@ -29,7 +29,7 @@ type Options struct {
 	Credentials aws.CredentialsProvider
 	Transport   http.RoundTripper // nil: a pooled transport that tries the roots of AWS first (roots.go)
 	Timeout     time.Duration     // of one attempt; zero: one second
-	CallsAtOnce int               // others wait until their context ends; zero: no limit
+	CallsAtOnce int               // further calls wait until their context ends; zero: no limit
 	Now         func() time.Time
 	NewID       id.Generator
 	Random      io.Reader // of public keys; nil: crypto/rand
@@ -79,8 +79,8 @@ func New(o Options) *Client {
 	return &Client{db: db, name: o.Name, now: o.Now, newID: o.NewID, random: o.Random}
 }
 
-// Operator returns a client for the operator's command line and the tests: its writes need no
-// permit if the context has no Request. A handler never gets one.
+// Operator returns a client for the operator's command line and the tests. Its writes need no
+// permit if the context has no Request. Handlers never use such a client.
 func (c *Client) Operator() *Client {
 	o := *c
 	o.operator = true
@@ -90,12 +90,12 @@ func (c *Client) Operator() *Client {
 // Name returns the table's name.
 func (c *Client) Name() string { return c.name }
 
-// Now returns the current time as a timestamp field stores it.
+// Now returns the current time in the format of timestamp fields.
 func (c *Client) Now() string { return timestamp.Format(c.now()) }
 
-// NowAfter returns the updatedAt of a change to a record whose updatedAt is stored: the current
-// time, or a millisecond after stored if the clock is behind it. So updatedAt never goes back,
-// whatever the clocks of the writers say.
+// NowAfter returns the new updatedAt of a record whose updatedAt was stored: the current time, or a
+// millisecond after stored if the clock is behind it. So updatedAt never decreases, even if the
+// writers' clocks disagree.
 func (c *Client) NowAfter(stored *string) string {
 	now := c.Now()
 	if stored == nil {
@@ -105,7 +105,7 @@ func (c *Client) NowAfter(stored *string) string {
 	if !ok {
 		return now
 	}
-	return max(now, timestamp.Format(before.Add(time.Millisecond)), *stored) // after the last millisecond of 9999, stored
+	return max(now, timestamp.Format(before.Add(time.Millisecond)), *stored) // stored itself after the last millisecond of the year 9999
 }
 
 // Clock returns the client's clock.
@@ -114,13 +114,13 @@ func (c *Client) Clock() func() time.Time { return c.now }
 // NewID returns a new id with the given prefix.
 func (c *Client) NewID(prefix string) string { return c.newID(prefix) }
 
-// NewPublicKey returns a new publishable key, such as the publicKey of a board. It authorises
+// NewPublicKey returns a new publishable key, such as the publicKey of a board. The key authorises
 // nothing.
 func (c *Client) NewPublicKey() string { return id.PublicKey(c.random) }
 
 // Create creates the table if it does not exist, adds the indexes that an older version's table
-// lacks, and waits until the table is active. For local engines and tests: in an AWS account the
-// stack does this.
+// lacks, and waits until the table is active. It is for local engines and tests; in an AWS account
+// the stack does this.
 func (c *Client) Create(ctx context.Context) error {
 	_, err := c.db.CreateTable(ctx, Definition(c.name))
 	var exists *types.ResourceInUseException
@@ -137,7 +137,7 @@ func (c *Client) Create(ctx context.Context) error {
 	return nil
 }
 
-// addIndexes adds the indexes that the table lacks, one after the other, as DynamoDB requires.
+// addIndexes adds the missing indexes one at a time, as DynamoDB requires.
 func (c *Client) addIndexes(ctx context.Context) error {
 	found, err := c.db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &c.name})
 	if err != nil {
@@ -162,14 +162,14 @@ func (c *Client) addIndexes(ctx context.Context) error {
 	return nil
 }
 
-// Drop deletes the table. For tests.
+// Drop deletes the table. It is for tests.
 func (c *Client) Drop(ctx context.Context) error {
 	_, err := c.db.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &c.name})
 	return err
 }
 
 // The methods below call the SDK. They set the table's name, count the units, and delay writes
-// until these are permitted. Areas rarely need them: see Get, List, Modify and Transact.
+// until they are permitted. Areas rarely need them: see Get, List, Modify and Transact.
 
 // GetItem reads one item with strong consistency, so a read by id sees every earlier write.
 func (c *Client) GetItem(ctx context.Context, in *dynamodb.GetItemInput) (*dynamodb.GetItemOutput, error) {
@@ -184,16 +184,16 @@ func (c *Client) GetItem(ctx context.Context, in *dynamodb.GetItemInput) (*dynam
 }
 
 // queryUnitsMin is what DynamoDB charges for a query that finds nothing. DynamoDB Local reports no
-// units for one.
+// units for such a query.
 const queryUnitsMin = 0.5
 
-// pageRecords is how many records a Query or a Scan reads at most when its caller sets no limit.
-// DynamoDB stops at 1 MB in any case. A local engine first reads everything up to the end of the
-// partition or table, so that without a limit the time of an export grows with the square of its
+// pageRecords is the maximum number of records that a Query or Scan reads when its caller sets no
+// limit. DynamoDB stops at 1 MB in any case. A local engine first reads everything up to the end of
+// the partition or table, so without a limit the time of an export grows with the square of its
 // size.
 const pageRecords = 1000
 
-// Query reads one page of a partition. The options apply to this call only.
+// Query reads one page of a partition. The options apply only to this call.
 func (c *Client) Query(ctx context.Context, in *dynamodb.QueryInput, options ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	in.TableName, in.ReturnConsumedCapacity = &c.name, types.ReturnConsumedCapacityTotal
 	if in.Limit == nil {
@@ -233,7 +233,7 @@ func (c *Client) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput) (
 }
 
 // UpdateKey is UpdateItem for the write that verifies a key. It needs no permit, because the permit
-// depends on it. It returns an error for a record outside of KeysArea.
+// depends on it. It returns an error for a record outside KeysArea.
 func (c *Client) UpdateKey(ctx context.Context, in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error) {
 	if !strings.HasSuffix(KeyOf(in.Key).PK, Join("", KeysArea)) {
 		return nil, fmt.Errorf("update a key: the partition %q has no keys", KeyOf(in.Key).PK)
@@ -273,7 +273,7 @@ func (c *Client) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput) e
 	return err
 }
 
-// deleteItem also returns how often the request was sent: more than once means that a response may
+// deleteItem also returns how many times the request was sent. If more than once, a response may
 // have been lost.
 func (c *Client) deleteItem(ctx context.Context, in *dynamodb.DeleteItemInput) (sent int, err error) {
 	if err := c.permit(ctx); err != nil {
@@ -315,5 +315,6 @@ func capacity(units *types.ConsumedCapacity) float64 {
 	return *units.CapacityUnits
 }
 
-// permit waits until a write may be made. Returns the refusal, the context's error or ErrNoPermit.
+// permit waits until writes are permitted. It returns the refusal, the context's error or
+// ErrNoPermit.
 func (c *Client) permit(ctx context.Context) error { return permit(ctx, c.operator) }

@@ -18,22 +18,22 @@ import (
 type Item = map[string]types.AttributeValue
 
 // A record is a struct with fields of these types: string, int64, float64 and bool, pointers to
-// them, []string, []byte and json.RawMessage. A json.RawMessage has any JSON value. It is stored as
-// one text, because DynamoDB rejects numbers of more than 38 digits and deep nesting.
+// them, []string, []byte and json.RawMessage. A json.RawMessage may be any JSON value. It is stored
+// as one string, because DynamoDB rejects numbers of more than 38 digits and deep nesting.
 //
-// nil is null and is stored as an absent attribute; an empty list is stored. The json tag names the
-// attribute, or the store tag if clients never see it. Embedded structs are flattened. The SDK's
-// codec is not used: it stores nulls and has no raw JSON.
+// nil means null and is stored as an absent attribute. An empty list is stored. The json tag names
+// the attribute, or the store tag if clients never see it. Embedded structs are flattened. The
+// SDK's codec is not used, because it stores nulls and does not support raw JSON.
 
 var (
 	rawJSON = reflect.TypeFor[json.RawMessage]()
 	binary  = reflect.TypeFor[[]byte]()
 )
 
-// plan describes a type of record.
+// plan describes a record type.
 type plan struct {
 	fields       []field
-	byName       map[string]int    // index of the field by the name of its attribute
+	byName       map[string]int    // index of the field by attribute name
 	projection   string            // the attributes, for a ProjectionExpression
 	placeholders map[string]string // of projection
 }
@@ -47,7 +47,7 @@ type field struct {
 
 var plans sync.Map // reflect.Type → *plan
 
-// planOf returns the plan of a type of record. It panics on a type that is not a record: the struct
+// planOf returns the plan of a record type. It panics on a type that is not a record: such a struct
 // is declared wrongly, and every test that uses it fails.
 func planOf(t reflect.Type) *plan {
 	found, ok := plans.Load(t)
@@ -107,9 +107,9 @@ func storable(t reflect.Type) bool {
 	return false
 }
 
-// project limits a query to the attributes of a record and the sort key, if any. The keys of the
-// indexes, up to eight per record, are two fifths of a response. They cost no units, but time to
-// send and to parse.
+// project limits a query to the attributes of a record and the sort key, if any. The index keys, up
+// to eight per record, are two fifths of a response. They cost no units, but they take time to send
+// and parse.
 func (p *plan) project(in *dynamodb.QueryInput, sortKey string) {
 	expression := p.projection
 	maps.Copy(in.ExpressionAttributeNames, p.placeholders)
@@ -120,8 +120,8 @@ func (p *plan) project(in *dynamodb.QueryInput, sortKey string) {
 	in.ProjectionExpression = &expression
 }
 
-// sizes returns how many bytes the JSON of each item has at least: those of the texts that clients
-// see.
+// sizes returns the minimum size of each item's JSON in bytes: the total length of the strings that
+// clients see.
 func (p *plan) sizes(items []Item) []int {
 	sizes := make([]int, len(items))
 	for i, item := range items {
@@ -160,9 +160,9 @@ func Encode(record any) Item {
 	return out
 }
 
-// Decode fills a record from its attributes. It ignores attributes that the record has no field
-// for. It returns ErrUnreadable if an attribute has another type than its field, because this
-// program did not write it.
+// Decode fills a record from its attributes. It ignores attributes without a field. It returns
+// ErrUnreadable if an attribute does not have its field's type, because this program did not write
+// it.
 func Decode(item Item, record any) error {
 	v := reflect.ValueOf(record).Elem()
 	for _, f := range planOf(v.Type()).fields {
@@ -272,7 +272,7 @@ func decodeList(list []types.AttributeValue, v reflect.Value) (ok bool) {
 	return true
 }
 
-// parseWhole reads a whole number, and the Floor of any other number.
+// parseWhole parses a whole number. It returns the Floor of any other number.
 func parseWhole(text string) (n int64, ok bool) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err == nil {
@@ -282,15 +282,16 @@ func parseWhole(text string) (n int64, ok bool) {
 	return Floor(f), err == nil
 }
 
-// wholeMost is the largest whole number of a record: JSON readers read it exactly.
+// wholeMost is the largest whole number that a record may contain. JSON readers represent it
+// exactly.
 const wholeMost = 1<<53 - 1
 
-// Floor returns the greatest whole number that is not above f, within what records can have. A
-// field that is a whole number today may be stored with a fraction, because imports of earlier
-// builds accepted one: it must stay readable, and the order of records must not change.
+// Floor returns the greatest whole number that is not above f, limited to the range of record
+// fields. A whole-number field may be stored with a fraction, because imports of earlier builds
+// accepted one. It must stay readable, and the order of records must not change.
 func Floor(f float64) int64 { return int64(min(max(math.Floor(f), -wholeMost), wholeMost)) }
 
-// String returns a text attribute.
+// String returns a string attribute.
 func String(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
 // Number returns a whole-number attribute.
@@ -298,8 +299,8 @@ func Number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-// Float returns a number attribute, for a number that package schema accepts. DynamoDB has no -0,
-// so -0 becomes 0: a record then reads the same before and after it is stored.
+// Float returns a number attribute for a number that package schema accepts. DynamoDB has no -0, so
+// Float stores 0 instead: a record then reads the same before and after it is stored.
 func Float(f float64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatFloat(f+0, 'g', -1, 64)}
 }

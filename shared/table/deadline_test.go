@@ -58,7 +58,7 @@ func resets() *proxy {
 	}}
 }
 
-// Ensure a call takes at most three attempts of one second, whatever fails, so that the handler
+// Ensure a call makes at most three attempts of one second for any failure, so that the handler
 // keeps most of its 9 s. Only temporary failures are retried, and throttled calls most often. The
 // caller reads that the service is unavailable if DynamoDB responded that it has too much to do.
 func TestAttempts(t *testing.T) {

@@ -60,7 +60,7 @@ func (p *proxy) count(call string) (n int) {
 // loses passes on the first n calls of a name and loses their responses.
 func loses(name string, n int) *proxy { return losesFrom(name, 1, n) }
 
-// losesFrom is loses for n calls of a name, of which the first is the call with this number.
+// losesFrom is loses for n calls of a name, starting with the call numbered first.
 func losesFrom(name string, first, n int) *proxy {
 	var mu sync.Mutex
 	calls := 0

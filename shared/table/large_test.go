@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure a page of large records ends where it has table.PageBytes of JSON, the next one goes on
-// there, and few records are read beyond it.
+// Ensure a page of large records ends at table.PageBytes of JSON, the next page continues there,
+// and few records are read beyond it.
 func TestLargePages(t *testing.T) {
 	t.Parallel()
 	const count, size = 60, 100_000

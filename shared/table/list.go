@@ -9,12 +9,12 @@ import (
 	"growthworkspace/shared/parallel"
 )
 
-// PageBytes bounds the JSON of a page of a list. A function can return about 4.7 MB, whatever
-// characters they are of.
+// PageBytes bounds the JSON of one page of a list. A function can return about 4.7 MB, regardless
+// of the characters.
 const PageBytes = 4 << 20
 
-// partBytes is how much JSON one wave reads from each of several partitions. It is what one call
-// returns.
+// partBytes is how much JSON one wave reads from each of several partitions. One call returns as
+// much.
 const partBytes = 1 << 20
 
 // Page is one page of a list.
@@ -22,18 +22,19 @@ type Page[R any] struct {
 	Records []R
 	Next    string // the position of the next page; empty at the end
 
-	// Behind returns the position at which a list goes on whose page ends with the n-th record, so
-	// that a page can be shortened. It is nil for a list of a single page.
+	// Behind returns the position of the next page if this page is shortened to end with the n-th
+	// record. It is nil for a list with a single page.
 	Behind func(n int) string
 
-	// Backward is set when the next page has what comes before Records. A shortened page then keeps
-	// its last records, and Behind is the position of a page whose first record is the n-th.
+	// Backward is set when the next page contains the records before Records. A shortened page then
+	// keeps its last records, and Behind returns the position for a page that starts with the n-th
+	// record.
 	Backward bool
 }
 
 // List returns one page. Only the last page has fewer than Limit records, unless the records of a
-// page together have more than PageBytes of JSON: then the reading stops there. A record that this
-// program did not write fails every page that it is read with, including the page just before it.
+// page exceed PageBytes of JSON: the page then ends early. A record that this program did not write
+// fails every page that reads it, including the page just before it.
 func List[T any](ctx context.Context, c *Client, q Query) (Page[T], error) {
 	return list(ctx, q, recordsOf[T](c, q.Index.SK()))
 }
@@ -55,29 +56,29 @@ func list[R any](ctx context.Context, q Query, read fetch[R]) (Page[R], error) {
 // 100, because a merge of seven partitions would then read seven pages.
 const firstShare = 60
 
-// firstLeast is the least that the first wave requests. So few records cost next to nothing.
+// firstLeast is the minimum that the first wave requests. So few records cost next to nothing.
 const firstLeast = 10
 
-// part has the records that were read from one partition.
+// part contains the records that were read from one partition.
 type part[R any] struct {
 	rows[R]
 	partition string
 }
 
-// place names a record of a part.
+// place identifies a record of a part.
 type place struct {
 	part, n int
 	key     string
 	size    int
 }
 
-// merged returns the first want records of the query's partitions in their common order; fewer if
-// there are no more.
+// merged returns the first want records of the query's partitions in their common order, or fewer
+// if there are no more.
 //
 // One partition takes one round trip. For several, a first wave requests firstShare of a page from
 // each, in parallel. If the page needs more than that from a partition, a second wave requests the
-// rest of it. There is never a third. So a merge of n partitions reads at most firstShare × n +
-// (100 % − firstShare) of a page, however the records are spread.
+// rest of it. A third is never needed. So a merge of n partitions reads at most firstShare × n +
+// (100 % − firstShare) of a page for any distribution of the records.
 //
 // Large records end a wave earlier, at partBytes of each partition, and take more waves. The result
 // then has at least PageBytes of JSON rather than want records.
@@ -111,7 +112,7 @@ func merged[R any](ctx context.Context, q Query, want int, read fetch[R]) (rows[
 	}
 }
 
-// extend reads ask[i] more records of each part, in parallel.
+// extend reads ask[i] more records of part i, for all parts in parallel.
 func extend[R any](ctx context.Context, q Query, parts []part[R], ask []int, read fetch[R]) error {
 	return parallel.Do(len(parts), len(parts), func(i int) error {
 		if ask[i] == 0 {
@@ -128,8 +129,8 @@ func extend[R any](ctx context.Context, q Query, parts []part[R], ask []int, rea
 	})
 }
 
-// known returns how many places come first that are surely the first ones: all records that sort up
-// to the last one of a part are known, whatever else the part has.
+// known returns how many of the first places are final. Every record that sorts up to the last one
+// read of a part is known, even if the part has more records.
 func (p part[R]) known(q Query, places []place) int {
 	if !p.more {
 		return len(places)
@@ -138,7 +139,7 @@ func (p part[R]) known(q Query, places []place) int {
 	return sort.Search(len(places), func(i int) bool { return q.compare(places[i].key, last) > 0 })
 }
 
-// missing returns how many records a page lacks of which the first ones are known.
+// missing returns how many records a page still lacks after the known ones.
 func missing(known []place, want int) int {
 	size := 0
 	for _, at := range known[:min(want, len(known))] {

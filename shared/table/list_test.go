@@ -166,7 +166,7 @@ func fill(t testing.TB, r *rapid.T, c *table.Client, company string, longest int
 	return notes
 }
 
-// Ensure the pages of a list are those of sorting and filtering in memory.
+// Ensure the pages of a list match sorting and filtering in memory.
 func TestListAgainstModel(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)

@@ -10,15 +10,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// ManyMax is how many records DynamoDB returns for one call.
+// ManyMax is the maximum number of records that DynamoDB returns in one call.
 const ManyMax = 100
 
 // manyWidth bounds how many calls Many makes in parallel.
 const manyWidth = 16
 
 // Many reads records by their keys, which must be distinct, with strong consistency. It makes one
-// call for each ManyMax keys, all in parallel, so it takes one round trip. It leaves out keys
-// without a record. The order is undefined.
+// call per ManyMax keys, all in parallel, so it takes one round trip. It omits keys without a
+// record. The order is undefined.
 func Many[T any](ctx context.Context, c *Client, keys []Key) ([]T, error) {
 	items, err := ManyItems(ctx, c, keys)
 	if err != nil {
@@ -27,8 +27,8 @@ func Many[T any](ctx context.Context, c *Client, keys []Key) ([]T, error) {
 	return decodeAll[T](items)
 }
 
-// ManyItems is Many for the attributes of records of several types, or of records that are changed
-// next (ModifyRead).
+// ManyItems is like Many but returns attributes. It is for records of several types, and for
+// records that are changed next (ModifyRead).
 func ManyItems(ctx context.Context, c *Client, keys []Key) ([]Item, error) {
 	parts := slices.Collect(slices.Chunk(keys, ManyMax))
 	found := make([][]Item, len(parts))
@@ -42,7 +42,7 @@ func ManyItems(ctx context.Context, c *Client, keys []Key) ([]Item, error) {
 	return slices.Concat(found...), nil
 }
 
-// many makes one call, and further ones for the keys that DynamoDB leaves unprocessed.
+// many makes one call, and further calls for the keys that DynamoDB leaves unprocessed.
 func (c *Client) many(ctx context.Context, keys []Key) (items []Item, err error) {
 	wanted := types.KeysAndAttributes{ConsistentRead: new(true)}
 	for _, key := range keys {

@@ -45,7 +45,7 @@ func (r *readings) RoundTrip(request *http.Request) (*http.Response, error) {
 
 // Ensure a merge queries each of its three partitions once if none has far more than its share of
 // the page, and otherwise one of them a second time. It reads no more records than merged promises,
-// however they are spread.
+// for any distribution.
 func TestMergeCalls(t *testing.T) {
 	t.Parallel()
 	const limit, want = 49, 50

@@ -109,8 +109,8 @@ func TestModifyUpdatedAt(t *testing.T) {
 	}
 }
 
-// Ensure the time of a change is that of the clock, or a millisecond after the stored one if the
-// clock is behind it.
+// Ensure a change gets the clock's time, or a millisecond after the stored time if the clock is
+// behind it.
 func TestNowAfter(t *testing.T) {
 	t.Parallel()
 	c, clock := client(t, nil)

@@ -13,7 +13,7 @@ import (
 // sixth in 300 ms.
 const gzipLevel = 4
 
-// packers are reused, because a new one takes a megabyte and most texts are much smaller.
+// packers are reused, because a new one allocates a megabyte and most texts are much smaller.
 var packers = sync.Pool{New: func() any {
 	w, err := gzip.NewWriterLevel(nil, gzipLevel)
 	if err != nil {

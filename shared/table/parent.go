@@ -10,53 +10,51 @@ import (
 )
 
 // A parent is a record that others belong to: a board has items and snapshots, a site has goals, an
-// audit has findings. They can be more than one transaction deletes, so the parent goes first. From
-// then on nobody finds it or creates anything under it, and a marker tells which deletion has to be
-// finished.
+// audit has findings. A parent can have more children than one transaction can delete, so the
+// parent is deleted first. After that nobody finds it or creates anything under it, and a marker
+// records that the deletion must be finished.
 
-// childrenAttr is how many children were created under a parent. It only grows, so two deletions of
-// children and one creation cannot look like no change.
+// childrenAttr is how many children were created under a parent. It only grows, so a creation is
+// visible even if children were deleted too.
 const childrenAttr = "children"
 
 // removedKind is the first part of the sort key of a marker. The key of the parent follows.
 const removedKind = "removed"
 
-// WriteChild counts a child on its parent's record. It belongs into the transaction that creates
-// the child. Its condition is that the parent exists. The revision of the parent stays, so the
-// creation disturbs no update of it.
+// WriteChild counts a child on its parent's record. It belongs in the transaction that creates the
+// child. Its condition is that the parent exists. It does not change the revision of the parent, so
+// it does not interfere with updates of the parent.
 func (c *Client) WriteChild(parent Key) Write { return c.WriteChildren(parent, 1) }
 
-// WriteChildren is WriteChild for n children that one transaction creates, or replaces: a child
-// that was there is counted again, which does no harm, because only a change of the count has a
-// meaning.
+// WriteChildren is WriteChild for n children that one transaction creates or replaces. A replaced
+// child is counted again, which is harmless, because only a change of the count matters.
 func (c *Client) WriteChildren(parent Key, n int) Write {
 	return c.WriteUpdate(parent, "ADD #children :n", "attribute_exists(pk)",
 		map[string]string{"#children": childrenAttr}, Item{":n": Number(int64(n))})
 }
 
-// Removal says how a parent is removed. T is its record.
+// Removal describes how a parent is removed. T is the type of its record.
 type Removal[T any] struct {
-	// Check may reject the removal of the record with an error, under the same condition as in
-	// Modify.
+	// Check may reject the removal with an error, under the same condition as in Modify.
 	Check func(T) error
 	// Childless returns an error if the parent has children that must be deleted first. It reads
-	// with strong consistency. A child that is created after it is called makes the removal start
-	// again. nil: children go along.
+	// with strong consistency. If a child is created after the call, the removal starts again. nil:
+	// the children are deleted with the parent.
 	Childless func(ctx context.Context) error
-	// Also are more writes of the transaction that removes the parent.
+	// Also contains further writes for the transaction that removes the parent.
 	Also []Write
-	// Sweep deletes what belongs to the parent. It is called once the parent is gone, perhaps more
-	// than once. nil: the record and Also are all there is.
+	// Sweep deletes what belongs to the parent. It is called after the parent is gone, perhaps more
+	// than once. nil: there is nothing more to delete than the record and Also.
 	Sweep func(ctx context.Context) error
 }
 
-// RemoveParent deletes a record and all that belongs to it. First one transaction replaces the
-// record by a marker, so it is gone for every reader at once. Then Sweep runs, and last the marker
-// goes. A call for a record that is gone finishes a removal that ended early, and succeeds. Of
-// several calls at the same time exactly one succeeds: the one that deletes the marker, which need
-// not be the one that stored it. Returns fault.ErrNotFound to the others and if there is neither
-// record nor marker, and ErrContended after very many lost races. Without a Sweep one transaction
-// does it all, and there is no marker.
+// RemoveParent deletes a record and everything that belongs to it. First one transaction replaces
+// the record with a marker, so it is gone for every reader at once. Then Sweep runs, and finally
+// the marker is deleted. A call for a record that is gone finishes an interrupted removal and
+// succeeds. Exactly one of several concurrent calls succeeds: the one that deletes the marker,
+// which need not be the one that stored it. The others return fault.ErrNotFound, as does a call
+// that finds neither record nor marker. RemoveParent returns ErrContended after very many lost
+// races. Without a Sweep, one transaction does everything and stores no marker.
 func RemoveParent[T any](ctx context.Context, c *Client, key Key, r Removal[T]) error {
 	if r.Sweep == nil {
 		return bury(ctx, c, key, r)
@@ -81,7 +79,7 @@ func RemoveParent[T any](ctx context.Context, c *Client, key Key, r Removal[T]) 
 	return err
 }
 
-// bury deletes the record and makes the writes of r.Also.
+// bury deletes the record and makes the writes in r.Also.
 func bury[T any](ctx context.Context, c *Client, key Key, r Removal[T]) error {
 	return RemoveWith(ctx, c, key, func(record T) ([]Write, error) {
 		if err := r.Check(record); err != nil || r.Childless == nil {
@@ -94,8 +92,8 @@ func bury[T any](ctx context.Context, c *Client, key Key, r Removal[T]) error {
 // RemoveWith deletes one record and makes other writes in the same transaction, by compare-and-set.
 // others returns these writes for the record, or an error that rejects the deletion under the same
 // condition as in Modify. It is called again when the record has changed, when a child was created
-// under it, or when the condition of one of its writes failed. Returns fault.ErrNotFound if there
-// is no record, and ErrContended after very many lost races.
+// under it, or when the condition of one of its writes failed. It returns fault.ErrNotFound if the
+// record does not exist, and ErrContended after very many lost races.
 func RemoveWith[T any](ctx context.Context, c *Client, key Key, others func(T) ([]Write, error)) error {
 	for range contendedMax {
 		stored, err := c.get(ctx, key)
@@ -121,7 +119,7 @@ func RemoveWith[T any](ctx context.Context, c *Client, key Key, others func(T) (
 	return ErrContended
 }
 
-// sameChildren returns the condition that no child was created since stored was read.
+// sameChildren returns the condition that no child has been created since stored was read.
 func (e *expression) sameChildren(stored Item) string {
 	e.names["#children"] = childrenAttr
 	count := stored[childrenAttr]
@@ -132,10 +130,10 @@ func (e *expression) sameChildren(stored Item) string {
 	return "#children = :children"
 }
 
-// Room returns an error for a create in a bounded collection that has limit records or more:
-// conflict, which names the limit and what the records are, in the plural. It reads the collection,
-// in parallel with the check of the caller's key. Creates at the same moment can together exceed
-// the limit by a few.
+// Room returns an error if a bounded collection already has limit records or more. The error is a
+// conflict that names the limit and the records (what, in the plural). Room reads the collection in
+// parallel with the check of the caller's key. Concurrent creates can exceed the limit by a few
+// records.
 func Room(ctx context.Context, c *Client, of Collection, limit int, what string) error {
 	full := fault.New(fault.Conflict, "there are %d %s already, which is the limit; delete one first", limit, what)
 	n := 0

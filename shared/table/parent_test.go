@@ -45,7 +45,7 @@ func removal(c *table.Client, n note) table.Removal[note] {
 	}
 }
 
-// sweeping returns the removal of a note that takes its children along.
+// sweeping returns the removal of a note with its children.
 func sweeping(c *table.Client, n note) table.Removal[note] {
 	r := removal(c, n)
 	r.Childless = nil
@@ -80,8 +80,8 @@ func records(t *testing.T, c *table.Client, n note) int {
 	return len(all)
 }
 
-// Ensure a parent without children is removed once, one with children is not, and one that takes
-// its children along leaves nothing.
+// Ensure a parent without children is removed once, one with children is not, and one removed with
+// its children leaves nothing.
 func TestRemoveParent(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -121,8 +121,8 @@ func TestRemoveParentAlso(t *testing.T) {
 	}
 }
 
-// Ensure a removal without a sweep makes no call of its own but a read and a transaction, leaves no
-// marker, and rejects a parent with children.
+// Ensure a removal without a sweep makes only a read and a transaction, leaves no marker, and
+// rejects a parent with children.
 func TestRemoveParentWithoutSweep(t *testing.T) {
 	t.Parallel()
 	p := &proxy{}
@@ -142,7 +142,7 @@ func TestRemoveParentWithoutSweep(t *testing.T) {
 	before := p.count("")
 	err := remove(t, c, n, r)
 	calls := p.count("") - before
-	if err != nil || calls != 3 { // the third is the look for children
+	if err != nil || calls != 3 { // the third checks for children
 		t.Errorf("%d calls, want 3: %v", calls, err)
 	}
 	if mine, theirs := records(t, c, n), records(t, c, other); mine != 0 || theirs != 0 {

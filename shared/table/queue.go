@@ -7,17 +7,17 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// queuedMost is how much of a request's time must be left for a call to begin: that of one attempt.
-// A later one would be cut off, and nobody could say whether a write was done.
+// queuedMost is how much of a request's time must be left for a call to begin: the time of one
+// attempt. A later call would be cut off, and the outcome of a write would be unknown.
 const queuedMost = attemptTimeout
 
-// errQueued is the error of a call that waited for others too long. It was never sent, so it has
-// done nothing.
+// errQueued is the error of a call that waited too long for other calls. It was never sent, so it
+// had no effect.
 var errQueued = errors.New("too many calls at a time")
 
-// queue lets a call begin when there is a place for it, which it has until its last attempt has
-// ended. It is for an engine on the same machine: of more calls than it has processors for, none
-// gets a response within an attempt.
+// queue lets a call begin when a slot is free. The call keeps the slot until its last attempt has
+// ended. It is for an engine on the same machine: if the engine gets more calls than it has
+// processors for, none gets a response within an attempt.
 func queue(places chan struct{}) func(*middleware.Stack) error {
 	call := func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (out middleware.FinalizeOutput, m middleware.Metadata, err error) {
 		if err := enter(ctx, places); err != nil {
@@ -31,8 +31,8 @@ func queue(places chan struct{}) func(*middleware.Stack) error {
 	}
 }
 
-// enter waits for a place. It returns errQueued when there is none in time, and the context's error
-// when that is cancelled.
+// enter waits for a slot. It returns errQueued if none is free in time, and the context's error if
+// the context is cancelled.
 func enter(ctx context.Context, places chan struct{}) error {
 	waiting, stop := ctx, context.CancelFunc(func() {})
 	if deadline, ok := ctx.Deadline(); ok {
@@ -49,7 +49,7 @@ func enter(ctx context.Context, places chan struct{}) error {
 		return nil
 	case <-waiting.Done():
 	}
-	if errors.Is(ctx.Err(), context.Canceled) { // the client has left, or the key was refused
+	if errors.Is(ctx.Err(), context.Canceled) { // the client disconnected, or the key was refused
 		return ctx.Err()
 	}
 	return errQueued

@@ -59,9 +59,9 @@ func TestCallsWait(t *testing.T) {
 	})
 }
 
-// Ensure a call that finds no place in time is never sent, and the caller reads that the service is
-// unavailable. A call that was sent is not cut off by the end of its request, because nobody could
-// say what it has done.
+// Ensure a call that gets no slot in time is never sent, and the caller gets fault.ErrUnavailable.
+// A call that was sent is not cut off by the end of its request, because its outcome would be
+// unknown.
 func TestCallsThatWaitTooLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestCallsThatWaitTooLong(t *testing.T) {
 	})
 }
 
-// Ensure a call of a request that has ended is no overload.
+// Ensure a call for a request that has ended is not reported as overload.
 func TestCallOfAnEndedRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -16,7 +16,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// Get reads one record with strong consistency. Returns fault.ErrNotFound if there is none.
+// Get reads one record with strong consistency. It returns fault.ErrNotFound if the record does not
+// exist.
 func Get[T any](ctx context.Context, c *Client, key Key) (T, error) {
 	var record T
 	item, err := c.get(ctx, key)
@@ -27,8 +28,8 @@ func Get[T any](ctx context.Context, c *Client, key Key) (T, error) {
 	return record, err
 }
 
-// GetItem reads the attributes of one record with strong consistency; empty if there is no such
-// record.
+// GetItem reads the attributes of one record with strong consistency. It returns an empty Item if
+// the record does not exist.
 func GetItem(ctx context.Context, c *Client, key Key) (Item, error) {
 	out, err := c.GetItem(ctx, &dynamodb.GetItemInput{Key: key.item()})
 	if err != nil {
@@ -45,20 +46,20 @@ func (c *Client) get(ctx context.Context, key Key) (Item, error) {
 	return item, err
 }
 
-// Filter keeps the records whose attributes equal all of its values. DynamoDB applies it after it
-// has read, so it is only for bounded collections, or if at least a quarter of the records should
-// match. Other filters are keys of an index.
+// Filter keeps the records whose attributes equal all of its values. DynamoDB applies it after
+// reading, so it is only for bounded collections, or if at least a quarter of the records should
+// match. Other filters are index keys.
 type Filter map[string]types.AttributeValue
 
-// Query requests one page of a list, in the order of the sort key. Every index ends the sort key in
-// the record's id, so the order is total. A position is the sort key of the last record of a page,
-// so it stays valid while records are created and deleted.
+// Query requests one page of a list, in the order of the sort key. The sort key of every index ends
+// with the record's id, so the order is total. A position is the sort key of the last record of a
+// page, so it stays valid while records are created and deleted.
 type Query struct {
 	Index      Index
 	Partitions []string // several are read in parallel and merged, see merged
-	Prefix     string   // of the sort key; for a partition of the base table that has several kinds of record
+	Prefix     string   // of the sort key; for a partition of the base table with several kinds of records
 	From       string   // the least sort key; empty: no bound. Without Prefix
-	Until      string   // the greatest sort key; empty: no bound. With Prefix it begins with it, and there is no After
+	Until      string   // the greatest sort key; empty: no bound. With Prefix it must start with Prefix, and After must be empty
 	Descending bool
 	After      string // the position returned with the previous page; empty for the first
 	Limit      int
@@ -68,7 +69,7 @@ type Query struct {
 // position returns the position of a record with this sort key, for After.
 func (q Query) position(sortKey string) string { return strings.TrimPrefix(sortKey, q.Prefix) }
 
-// rows are records or their JSON texts, with the sort keys that they have in the queried index.
+// rows are records or their JSON texts, with their sort keys in the queried index.
 type rows[R any] struct {
 	records []R
 	keys    []string
@@ -80,7 +81,7 @@ func (r *rows[R]) add(more rows[R]) {
 	r.records, r.keys, r.sizes = append(r.records, more.records...), append(r.keys, more.keys...), append(r.sizes, more.sizes...)
 }
 
-// cut keeps the records from begin on, before end.
+// cut keeps the records in the range [begin, end).
 func (r *rows[R]) cut(begin, end int) {
 	r.records, r.keys, r.sizes = r.records[begin:end], r.keys[begin:end], r.sizes[begin:end]
 }
@@ -92,7 +93,8 @@ func (r *rows[R]) size() (bytes int) {
 	return bytes
 }
 
-// fetch calls Query once. last is where the next call starts, empty at the end of the partition.
+// fetch calls Query once. last is where the next call starts; it is empty at the end of the
+// partition.
 type fetch[R any] func(ctx context.Context, in *dynamodb.QueryInput) (found rows[R], last Item, err error)
 
 // recordsOf returns a fetch of records of type T.
@@ -123,20 +125,20 @@ func sortKeys(items []Item, attribute string) []string {
 	return keys
 }
 
-// filteredLeast is how many records a call with a filter reads at least, after the first one, which
-// found that few match. They are about a megabyte, where DynamoDB ends a call. So few calls pass
-// many records that do not match, however small the page.
+// filteredLeast is the minimum number of records that a call with a filter reads, once the first
+// call has found that few match. They are about a megabyte, at which DynamoDB ends a call. So a few
+// calls skip many records that do not match, even if the page is small.
 const filteredLeast = 500
 
-// page reads up to want records of one partition, and stops when they have most bytes of JSON. more
-// reports whether the partition may have others.
+// page reads up to want records of one partition, and stops when their JSON reaches most bytes.
+// more reports whether the partition may have further records.
 func page[R any](ctx context.Context, q Query, partition string, want, most int, read fetch[R]) (found rows[R], err error) {
 	in := q.request(partition)
 	found.records = []R{}
 	if low, high := q.bounds(); high != "" && low > high { // DynamoDB rejects such bounds
 		return found, nil
 	}
-	least := 0 // how many records a call reads at least, with a filter
+	least := 0 // the minimum number of records that a call with a filter reads
 	again := 0 // how many records of the previous page may be read again
 	if q.bounded() && q.After != "" {
 		again = 1
@@ -188,7 +190,7 @@ func (q Query) request(partition string) *dynamodb.QueryInput {
 		}
 	case q.Prefix != "":
 		condition += " AND begins_with(#sk, :low)"
-		if q.After != "" { // always within the prefix, so a forged position reaches no other kind of record
+		if q.After != "" { // always within the prefix, so a forged position cannot reach another kind of record
 			in.ExclusiveStartKey = Key{partition, q.Prefix + q.After}.item()
 		}
 	case low != "":
@@ -206,12 +208,12 @@ func (q Query) request(partition string) *dynamodb.QueryInput {
 	return in
 }
 
-// bounded reports whether the list has bounds of its own. A key condition then includes them, and
-// with them the position.
+// bounded reports whether the list has bounds of its own. A key condition then combines them with
+// the position.
 func (q Query) bounded() bool { return q.From != "" || q.Until != "" }
 
-// bounds returns the least and the greatest sort key of a page, as far as there are any: those of
-// the list, or the position of the previous page.
+// bounds returns the least and the greatest sort key of a page, empty if there is none. They come
+// from the list's bounds or from the position of the previous page.
 func (q Query) bounds() (low, high string) {
 	low, high = max(q.From, q.Prefix), q.Until
 	switch {
@@ -258,8 +260,8 @@ func Whole[T any](ctx context.Context, c *Client, from Collection) ([]T, error) 
 	return records, err
 }
 
-// Each calls visit with every record of a collection, until visit returns an error. It reads pages
-// of at most 1 MB, so memory stays flat.
+// Each calls visit with every record of a collection until visit returns an error. It reads pages
+// of at most 1 MB, so memory use stays flat.
 func Each[T any](ctx context.Context, c *Client, from Collection, visit func(T) error) error {
 	in := Query{Index: from.Index, Prefix: from.Prefix, Until: from.Until, Filter: from.Filter}.request(from.Partition)
 	in.ConsistentRead = aws.Bool(from.Consistent)
@@ -281,8 +283,8 @@ func Each[T any](ctx context.Context, c *Client, from Collection, visit func(T) 
 	}
 }
 
-// PageOf sorts a bounded collection in memory and returns one page of it, with positions like those
-// of List.
+// PageOf sorts a bounded collection in memory and returns one page of it. Positions work as in
+// List.
 func PageOf[T any](records []T, order func(T) string, after string, limit int) Page[T] {
 	slices.SortFunc(records, func(a, b T) int { return strings.Compare(order(a), order(b)) })
 	start := sort.Search(len(records), func(i int) bool { return order(records[i]) > after })

@@ -13,22 +13,22 @@ import (
 // writePrefix is the prefix of write tokens.
 const writePrefix = "w"
 
-// recentAttr lists the write tokens of a record's earlier writes, the latest last. A write whose
+// recentAttr lists the write tokens of a record's earlier writes, latest last. A write whose
 // response was lost is retried a little later, when others may have written the record. Without the
 // list, the retry would apply its own write twice.
 const recentAttr = "recentWrites"
 
-// recentTime is how long a write token is kept: longer than any request lasts, and so any retry. A
-// record without concurrent writes has no list or a short one.
+// recentTime is how long a write token is kept: longer than any request, and therefore any retry,
+// can take. A record without concurrent writes has no list or a short one.
 const recentTime = 10 * time.Second
 
-// recentMax bounds the list. 400 tokens are about 12 KB, and enough for forty writes a second. The
-// list must be longer than the writes of others during the pause before a retry: 100 of them fit
-// into one in a fault test, so 40 were too few.
+// recentMax bounds the list. 400 tokens take about 12 KB, enough for forty writes a second. The
+// list must be longer than the number of other writes during the pause before a retry. A fault test
+// made 100 in one pause, so 40 were too few.
 const recentMax = 400
 
-// recentAfter returns the list for the write that follows stored; empty if there is no token to
-// keep.
+// recentAfter returns the list for the write that follows stored. It is empty if no token needs to
+// be kept.
 func (c *Client) recentAfter(stored Item) (list []types.AttributeValue) {
 	if l, ok := stored[recentAttr].(*types.AttributeValueMemberL); ok {
 		list = slices.Clone(l.Value)
@@ -44,7 +44,7 @@ func (c *Client) recentAfter(stored Item) (list []types.AttributeValue) {
 	return list[max(0, len(list)-recentMax):]
 }
 
-// wroteBefore reports whether the write with this token was made, and others have written the
+// wroteBefore reports whether the write with this token succeeded and others have written the
 // record since.
 func wroteBefore(stored Item, writeID types.AttributeValue) bool {
 	l, ok := stored[recentAttr].(*types.AttributeValueMemberL)

@@ -14,7 +14,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// meanwhile passes on the first call of a name, loses its response, and calls others before the
+// meanwhile forwards the first call of a name, loses its response, and calls others before the
 // client retries.
 func meanwhile(name string, others func()) *proxy {
 	var once sync.Once
@@ -38,8 +38,8 @@ func tag(name string) func(*note) error {
 	return func(n *note) error { n.Tags, n.Count = append(n.Tags, name), n.Count+1; return nil }
 }
 
-// Ensure a change whose response was lost is applied once, also if others write the record before
-// the retry, and that its caller gets the record as its own change left it.
+// Ensure a change whose response was lost is applied once, even if others write the record before
+// the retry, and that its caller gets the record as of its own change.
 func TestModifyAfterALostResponseAndOtherWrites(t *testing.T) {
 	t.Parallel()
 	counts := []int{1, 5, 40, 150}
@@ -73,7 +73,7 @@ func TestModifyAfterALostResponseAndOtherWrites(t *testing.T) {
 	}
 }
 
-// Ensure an insert whose response was lost creates one record, also if others change it before the
+// Ensure an insert whose response was lost creates one record, even if others change it before the
 // retry.
 func TestInsertAfterALostResponseAndOtherWrites(t *testing.T) {
 	t.Parallel()

@@ -9,8 +9,8 @@ import (
 // Request carries the permit to write and the units of one request to the service through its
 // context. Safe for concurrent use.
 //
-// Reads run at once, in parallel with the check of the caller's key. Writes wait until Decide
-// permits or refuses them. So a read takes one round trip and a write two
+// Reads run immediately, in parallel with the check of the caller's key. Writes wait until Decide
+// permits or refuses them. So a read takes one round trip and a write takes two
 // (scripts/docs/explanation/one-round-trip.md).
 type Request struct {
 	// Attempt belongs to package idempotency, which stores the response with the request's change.
@@ -50,8 +50,8 @@ func (r *Request) Units() Units {
 	return r.units
 }
 
-// Note adds a failure that does not change the result of the request, such as that of a clean-up
-// after it. It is for the log. It does nothing on a nil request, which is an operator's.
+// Note adds a failure that does not change the result of the request, such as a failed clean-up. It
+// is for the log. It does nothing on a nil request, as operators have none.
 func (r *Request) Note(failure error) {
 	if r == nil || failure == nil {
 		return
@@ -61,7 +61,7 @@ func (r *Request) Note(failure error) {
 	r.notes = append(r.notes, failure)
 }
 
-// Notes returns the noted failures, nil when there are none.
+// Notes returns the noted failures, or nil if there are none.
 func (r *Request) Notes() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,7 +75,7 @@ func WithRequest(ctx context.Context, r *Request) context.Context {
 	return context.WithValue(ctx, requestKey{}, r)
 }
 
-// RequestOf returns the request of a context, nil if there is none.
+// RequestOf returns the request that a context carries, or nil.
 func RequestOf(ctx context.Context) *Request {
 	r, _ := ctx.Value(requestKey{}).(*Request)
 	return r

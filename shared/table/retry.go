@@ -29,8 +29,8 @@ const (
 // callLongest is the longest time that a call takes if every attempt is throttled.
 const callLongest = (refusalsMax - 1) * backoffMax
 
-// backoff returns the pause after the attempt-th attempt, counted from 1, or an error if there is
-// to be no other attempt. The SDK's backoff has no jitter below a second.
+// backoff returns the pause after the attempt-th attempt, counted from 1, or an error if the call
+// must not be retried. The SDK's backoff has no jitter below a second.
 func backoff(attempt int, err error) (time.Duration, error) {
 	if attempt >= attemptsMax && !refused(err) {
 		return 0, &retry.MaxAttemptsError{Attempt: attempt, Err: err}
@@ -53,9 +53,9 @@ func refused(err error) bool {
 	return throttles.IsErrorThrottle(err) == aws.TrueTernary || conflicts.IsErrorRetryable(err) == aws.TrueTernary
 }
 
-// failure returns the error of a failed call. The caller reads fault.ErrUnavailable if the call was
-// never sent because too many were under way, or if DynamoDB responded, and refused it for the
-// moment. Otherwise the outcome of the call is unknown, and the caller reads fault.ErrInternal.
+// failure returns the error of a failed call. The caller gets fault.ErrUnavailable if the call was
+// never sent because too many were in flight, or if DynamoDB refused it temporarily. Otherwise the
+// outcome of the call is unknown, and the caller gets fault.ErrInternal.
 func failure(call string, err error) error {
 	var response interface{ HTTPStatusCode() int }
 	if errors.Is(err, errQueued) || refused(err) || errors.As(err, &response) && response.HTTPStatusCode() == http.StatusServiceUnavailable {
@@ -69,9 +69,9 @@ func unavailable(call string, err error) error {
 	return fmt.Errorf("%s: %w: %w", call, fault.ErrUnavailable, err)
 }
 
-// retryCost is what a retry takes from the client's retry budget of 500. A retry that succeeds
-// returns it, and each success adds one more. So calls keep all their retries while two attempts in
-// five succeed. In an outage the budget is soon used up, and each call is sent only once.
+// retryCost is what a retry takes from the client's retry budget of 500. A successful retry returns
+// it, and each success adds one more. So calls keep all their retries while two attempts in five
+// succeed. In an outage the budget is soon used up, and each call is sent only once.
 const retryCost = 1
 
 // retryer is the SDK's standard retryer, but a failed condition costs no budget; see passing.
@@ -109,8 +109,8 @@ func passing(release func(error) error) func(error) error {
 	}
 }
 
-// cutOff recognises a response that broke off or was changed on its way. Every call can be repeated
-// safely, because writes carry a write token.
+// cutOff recognises a response that was truncated or corrupted in transit. Every call can be
+// repeated safely, because writes carry a write token.
 func cutOff(err error) aws.Ternary {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errCorrupt) {
 		return aws.TrueTernary

@@ -15,13 +15,13 @@ import (
 	"time"
 )
 
-// A Go program parses every root certificate of the system, well over a hundred, before its first
-// TLS connection. With 128 MB of memory that takes longer than the rest of a cold start. The
+// Before its first TLS connection, a Go program parses every root certificate of the system, well
+// over a hundred. With 128 MB of memory that takes longer than the rest of a cold start. The
 // endpoints of AWS chain to five roots of Amazon Trust Services, which are embedded here.
 //
 // They only save time. If they do not verify a server (Amazon rotated its roots, or there is a
-// proxy), the connection is tried again with the system's roots, which every later connection then
-// uses. A server that neither set verifies is refused.
+// proxy), the connection is retried with the system's roots, which every later connection then
+// uses. A server that neither set verifies is rejected.
 
 //go:embed amazon.pem
 var amazon []byte
@@ -32,7 +32,7 @@ func amazonRoots() *x509.CertPool {
 	return pool
 }
 
-// dialTimeout bounds a connection attempt. A call gives up earlier, so this ends attempts that
+// dialTimeout bounds a connection attempt. A call times out earlier, so this ends attempts that
 // nobody waits for.
 const dialTimeout = 5 * time.Second
 
@@ -43,7 +43,7 @@ type dialer struct {
 }
 
 // newDialer returns a dialer that uses fallback if trusted does not verify a server. nil means the
-// system's roots, which are read when they are first needed.
+// system's roots, which are loaded when first needed.
 func newDialer(trusted, fallback *x509.CertPool) *dialer {
 	return &dialer{trusted: trusted, fallback: fallback}
 }

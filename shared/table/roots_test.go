@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Ensure the embedded roots are those that Amazon publishes. The test fails a year before one
+// Ensure the embedded roots are the ones that Amazon publishes. The test fails a year before one
 // expires, as a reminder to refresh them.
 func TestAmazonRoots(t *testing.T) {
 	if err := CheckRoots(amazon, time.Now()); err != nil {
@@ -91,8 +91,8 @@ func get(t *testing.T, d *dialer, url string) error {
 	return response.Body.Close()
 }
 
-// Ensure a server with another root than the trusted ones is reached with the fallback, and by
-// later connections at once.
+// Ensure a server whose root is not trusted is reached with the fallback, which later connections
+// use at once.
 func TestFallback(t *testing.T) {
 	s, pool, connections := server(t)
 	d := newDialer(amazonRoots(), pool)
@@ -117,8 +117,8 @@ func TestTrusted(t *testing.T) {
 	}
 }
 
-// Ensure a server that no root verifies is refused each time, and so is one whose certificate has
-// another name than the address.
+// Ensure a server that no root verifies is rejected each time, and so is one whose certificate does
+// not match the address.
 func TestRefused(t *testing.T) {
 	s, pool, _ := server(t)
 	d := newDialer(amazonRoots(), x509.NewCertPool())

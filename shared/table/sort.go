@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// last sorts after every text of SortNumber, SortTime and Newest: null comes last in every list.
+// last sorts after every string that SortNumber, SortTime and Newest return: null comes last in
+// every list.
 const last = "~"
 
-// SortNumber returns a text that sorts like the number; null sorts last. A whole number has the
-// text of the same float64.
+// SortNumber returns a string that sorts like the number; null sorts last. A whole number gets the
+// same string as the equal float64.
 func SortNumber[N int64 | float64](n *N) string {
 	if n == nil {
 		return last
@@ -24,7 +25,7 @@ func SortNumber[N int64 | float64](n *N) string {
 	return fmt.Sprintf("%016x", bits)
 }
 
-// SortTime returns a text that sorts like the timestamp; null sorts last.
+// SortTime returns a string that sorts like the timestamp; null sorts last.
 func SortTime(timestamp *string) string {
 	if timestamp == nil {
 		return last
@@ -32,7 +33,7 @@ func SortTime(timestamp *string) string {
 	return *timestamp
 }
 
-// Newest returns a text that sorts later timestamps first; null and invalid timestamps sort last.
+// Newest returns a string that sorts later timestamps first; null and invalid timestamps sort last.
 func Newest(timestamp *string) string {
 	if timestamp == nil {
 		return last

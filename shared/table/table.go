@@ -3,9 +3,9 @@
 // The first comment of each area's store.go defines the area's keys. The reasons are in
 // scripts/docs/explanation/table.md.
 //
-// Every record is an item with pk, sk, the keys of the indexes that it is in, and its fields under
-// their JSON names. A null field is absent. Two more attributes belong to this package. rev counts
-// the record's writes, for compare-and-set. writeId is the write token of the last write. If the
+// Every record is an item with pk, sk, the keys of its indexes, and its fields under their JSON
+// names. A null field is absent. Two more attributes belong to this package. rev counts the
+// record's writes, for compare-and-set. writeId is the write token of the last write. If the
 // response of a write was lost, the retry finds its own token and does not write again.
 package table
 
@@ -24,8 +24,8 @@ import (
 type Index int
 
 // Base is the table itself. The others are its sparse, overloaded global secondary indexes
-// (projection ALL). There is no local index: it would cap a collection at 10 GB and keep the
-// partition from splitting under load.
+// (projection ALL). The table has no local indexes: one would cap a collection at 10 GB and keep
+// the partition from splitting under load.
 const (
 	Base Index = iota
 	GSI1
@@ -38,7 +38,7 @@ const (
 // Indexes returns the global secondary indexes.
 func Indexes() []Index { return []Index{GSI1, GSI2, GSI3, GSI4, GSI5} }
 
-// Name returns the name of the index in the table definition; empty for the base table.
+// Name returns the name of the index in the table definition. It is empty for the base table.
 func (i Index) Name() string { return [...]string{"", "gsi1", "gsi2", "gsi3", "gsi4", "gsi5"}[i] }
 
 // PK returns the name of the partition-key attribute.
@@ -54,12 +54,12 @@ const (
 	updatedAtAttr = "updatedAt"
 )
 
-// TTL is the attribute with the time at which a record expires, in seconds of Unix time. DynamoDB
-// deletes expired records within days, local engines never do, so readers must treat an expired
-// record as absent.
+// TTL is the attribute with a record's expiry time as a Unix time in seconds. DynamoDB deletes
+// expired records within days and local engines never do, so readers must treat an expired record
+// as absent.
 const TTL = "ttl"
 
-// KeysArea is the area of a company's keys. Every function may access its partition as far as
+// KeysArea is the area of a company's keys. Every function has the access to its partition that
 // authentication needs.
 const KeysArea = "keys"
 
@@ -79,7 +79,7 @@ type Key struct{ PK, SK string }
 
 func (k Key) item() Item { return Item{Base.PK(): String(k.PK), Base.SK(): String(k.SK)} }
 
-// KeyOf returns the key of an item, zero if it has none.
+// KeyOf returns the key of an item, or the zero Key if it has none.
 func KeyOf(item Item) Key {
 	pk, _ := item[Base.PK()].(*types.AttributeValueMemberS)
 	sk, _ := item[Base.SK()].(*types.AttributeValueMemberS)
@@ -96,16 +96,15 @@ type Keys struct {
 	GSI1, GSI2, GSI3, GSI4, GSI5 Key
 }
 
-// Errors of this package, besides fault.ErrNotFound for a missing record, and fault.ErrUnavailable
-// for a call that DynamoDB throttled at every attempt. Any other error is a failure of DynamoDB or
-// the network.
+// Errors that this package defines. Its functions also return fault.ErrNotFound for a missing
+// record, and fault.ErrUnavailable for a call that DynamoDB throttled on every attempt. Any other
+// error is a failure of DynamoDB or the network.
 var (
 	ErrExists = errors.New("the record already exists")
-	// ErrUnreadable is the error of an attribute that has another type than the field of its
-	// record.
+	// ErrUnreadable means that an attribute does not have the type of the record's field.
 	ErrUnreadable = errors.New("unreadable record")
-	// ErrContended is the error of a compare-and-set that lost to other writers too often. Clients
-	// see its message.
+	// ErrContended means that a compare-and-set lost to other writers too often. Clients see its
+	// message.
 	ErrContended = fault.Busy("too many concurrent writes to the same record; try again")
 )
 

@@ -120,8 +120,8 @@ var slow = map[string]string{
 	"an escape beside the list":         `{"Items":[{"sk":{"S":"k"}}],"LastEvaluatedKey":{"pk":{"S":"\n"}}}`,
 }
 
-// Ensure the texts that are read in one pass are those of the SDK, Decode and schema.Encode. The
-// reader may leave a response to the SDK, but must not differ from it.
+// Ensure the texts that are read in one pass match the SDK, Decode and schema.Encode. The scanner
+// may leave a response to the SDK, but its result must not differ.
 func FuzzTexts(f *testing.F) {
 	for name, body := range fast {
 		if _, ok := newTextScanner[shown]("sk").scan([]byte(body)); !ok {

@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// TransactionMax is how many writes DynamoDB accepts in one transaction.
+// TransactionMax is the maximum number of writes in one DynamoDB transaction.
 const TransactionMax = 100
 
 // Write is one write of a transaction. The constructors below create it.
@@ -25,7 +25,7 @@ func (e *CanceledError) Error() string {
 	return fmt.Sprintf("the conditions of %d writes failed", len(e.failed))
 }
 
-// Failed reports whether the condition of the n-th write failed, and returns its record, nil if
+// Failed reports whether the condition of the n-th write failed, and returns its record, or nil if
 // there is none.
 func (e *CanceledError) Failed(n int) (stored Item, failed bool) {
 	stored, failed = e.failed[n]
@@ -39,7 +39,7 @@ const (
 	conflictPause = 10 * time.Millisecond
 )
 
-// Transact makes all writes or none. Returns a *CanceledError if a condition failed. DynamoDB
+// Transact makes all writes or none. It returns a *CanceledError if a condition failed. DynamoDB
 // recognises a retry after a lost response by the token that the SDK sends.
 func (c *Client) Transact(ctx context.Context, writes ...Write) error {
 	if err := c.permit(ctx); err != nil {
@@ -92,9 +92,9 @@ func (c *Client) Transact(ctx context.Context, writes ...Write) error {
 }
 
 // GetAtOnce reads the attributes of several records in one transaction, so no write comes between
-// them. They are in the order of the keys, nil for a missing record. It costs twice the units of
-// GetItem. Returns ErrContended when a concurrent write of one of the records cancels the
-// transaction.
+// them. The results are in the order of the keys, with nil for a missing record. It costs twice the
+// units of GetItem. It returns ErrContended when a concurrent write of one of the records cancels
+// the transaction.
 func GetAtOnce(ctx context.Context, c *Client, keys ...Key) ([]Item, error) {
 	in := &dynamodb.TransactGetItemsInput{ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
 	for _, key := range keys {
@@ -135,8 +135,8 @@ func GetAtOnce(ctx context.Context, c *Client, keys ...Key) ([]Item, error) {
 	}
 }
 
-// Pause waits before a call that others held up is made again, for a random time between half of d
-// and one and a half of it. Returns the context's error when the context ends first.
+// Pause waits for a random time between 0.5 and 1.5 times d before a contended call is retried. It
+// returns the context's error if the context ends first.
 func Pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d/2 + rand.N(d)):
@@ -156,7 +156,7 @@ func (c *Client) WriteNew(keys Keys, record any) Write {
 	}}
 }
 
-// WriteAny creates a record, or replaces the one under its key.
+// WriteAny creates a record, or replaces the one with its key.
 func (c *Client) WriteAny(keys Keys, record any) Write {
 	return Write{Put: &types.Put{TableName: &c.name, Item: c.NewItem(keys, record)}}
 }
@@ -213,8 +213,8 @@ func (c *Client) WriteCheck(key Key, condition string, names map[string]string, 
 	}}
 }
 
-// WriteDelete deletes a record under a condition. An empty condition is always met, by a missing
-// record, too.
+// WriteDelete deletes a record under a condition. An empty condition is always met, even by a
+// missing record.
 func (c *Client) WriteDelete(key Key, condition string, names map[string]string, values Item) Write {
 	d := &types.Delete{
 		TableName: &c.name, Key: key.item(),

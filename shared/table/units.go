@@ -5,13 +5,13 @@ import (
 	"errors"
 )
 
-// Unit is one of many records that are stored at once: all of its writes are made, or none.
+// Unit is one of many records that are stored at once. Either all of its writes are made, or none.
 type Unit struct {
 	Writes []Write
-	Parent *Key // the record on which it is counted as a child, as by WriteChild; nil: it has none
+	Parent *Key // the record that counts it as a child, as with WriteChild; nil: no parent
 }
 
-// Failure says why a unit was not stored.
+// Failure describes why a unit was not stored.
 type Failure struct {
 	Unit   int  // its index
 	Orphan bool // its parent does not exist
@@ -19,9 +19,10 @@ type Failure struct {
 	Stored Item // the record under the key of that write, nil if there is none
 }
 
-// StoreUnits makes the writes of units, as many in one transaction as fit. A unit whose condition
-// fails is left out, and its transaction is repeated without it. Each transaction counts its
-// children on a parent with one write. After an error, the transactions before it are stored.
+// StoreUnits makes the writes of units, with as many units in each transaction as fit. If the
+// condition of a unit fails, the transaction is repeated without that unit. Each transaction makes
+// one write per parent to count its children. After an error, the earlier transactions remain
+// stored.
 //
 // A transaction costs two write units for each kilobyte of each write, twice as much as Put, and
 // two for each parent.
@@ -53,7 +54,7 @@ func newUnitsTransaction() *unitsTransaction {
 	return &unitsTransaction{keys: map[Key]bool{}, parents: map[Key]bool{}}
 }
 
-// add adds the n-th unit and reports whether it fits. The first one always does.
+// add adds the n-th unit and reports whether it fits. The first unit always fits.
 func (t *unitsTransaction) add(n int, units []Unit) bool {
 	if n >= len(units) {
 		return false
@@ -86,7 +87,7 @@ func (t *unitsTransaction) add(n int, units []Unit) bool {
 	return true
 }
 
-// writtenKey returns the key of the record that a write is of.
+// writtenKey returns the key of the record that w writes.
 func writtenKey(w Write) Key {
 	switch {
 	case w.Put != nil:
@@ -130,7 +131,7 @@ func (c *Client) storeUnits(ctx context.Context, t *unitsTransaction) (failures 
 	return failures, nil
 }
 
-// writesOf returns the writes of some of the units, the index of the first one of each, and the
+// writesOf returns the writes of some of the units, the index of each unit's first write, and the
 // parents, whose counts come last.
 func (t *unitsTransaction) writesOf(c *Client, some []int) (writes []Write, begins []int, parents []Key) {
 	children := map[Key]int{}
@@ -149,8 +150,8 @@ func (t *unitsTransaction) writesOf(c *Client, some []int) (writes []Write, begi
 	return writes, begins, parents
 }
 
-// failure returns why a unit whose writes begin at an index of a transaction fails. gone has the
-// missing parents.
+// failure returns why a unit fails. begin is the index of its first write in the transaction, and
+// gone contains the missing parents.
 func (u Unit) failure(canceled *CanceledError, begin int, gone map[Key]bool) (f Failure, failed bool) {
 	if u.Parent != nil && gone[*u.Parent] {
 		return Failure{Orphan: true}, true

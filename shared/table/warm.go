@@ -14,11 +14,11 @@ import (
 const warmTimeout = time.Second
 
 // Warm opens this many connections, each with a read of a record that does not exist, so that the
-// first request needs no handshake and runs code that has run before. A function calls it at its
-// start, when the CPU is not throttled yet. Errors are ignored: a start must not fail if a request
-// may succeed.
+// first request needs no handshake and runs code that has run before. A function calls it at
+// startup, before the CPU is throttled. Errors are ignored: startup must not fail if a request may
+// succeed.
 //
-// The partition is that of a company's keys, because every function may read these.
+// It reads from a keys partition, because every function may read these.
 func (c *Client) Warm(ctx context.Context, connections int) {
 	ctx, cancel := context.WithTimeout(ctx, warmTimeout)
 	defer cancel()

@@ -20,9 +20,9 @@ import (
 	"growthworkspace/shared/parallel"
 )
 
-// contendedMax bounds how often a compare-and-set starts again. Each loss means that another writer
-// won and returns that writer's record, so a race of n writers ends after n rounds. The deadline of
-// a request usually comes first.
+// contendedMax bounds how often a compare-and-set starts again. Each lost race means that another
+// writer won, and returns that writer's record, so a race of n writers ends after n rounds. The
+// deadline of a request usually comes first.
 const contendedMax = 500
 
 // NewItem returns the item of a new record: its fields, its keys, rev 1 and a new write token.
@@ -45,16 +45,16 @@ func (k Keys) indexes(item Item) {
 }
 
 // Insert creates a record. It is idempotent: a retry after a lost response finds its own write and
-// succeeds. Returns ErrExists if another write has created a record under the key.
+// succeeds. It returns ErrExists if another write has created a record with the key.
 func (c *Client) Insert(ctx context.Context, keys Keys, record any) error {
 	return c.insert(ctx, c.NewItem(keys, record))
 }
 
-// addedAtOnce is how many records an Add writes in parallel.
+// addedAtOnce is how many records Add writes in parallel.
 const addedAtOnce = 8
 
-// Add creates the records of items whose keys are free, each in a write of its own, and returns how
-// many keys were taken. It replaces nothing.
+// Add creates the records whose keys are free, each in its own write, and returns how many keys
+// were taken. It never replaces a record.
 func (c *Client) Add(ctx context.Context, items []Item) (taken int, err error) {
 	var found atomic.Int64
 	err = parallel.Do(len(items), addedAtOnce, func(n int) error {
@@ -89,14 +89,14 @@ func sameWrite(stored Item, writeID types.AttributeValue) bool {
 }
 
 // Modify changes one record by compare-and-set. It reads the record, in parallel with the check of
-// the caller's key. It lets change edit the record, and writes the difference under the condition
-// that no other write came in between. If one did, it starts again with the new record. So every
-// rule that change applies is a condition on the write itself.
+// the caller's key. It calls change to edit the record, and writes the difference on the condition
+// that no other write intervened. If one did, it starts again with the new record. So every rule
+// that change applies is a condition on the write itself.
 //
-// updatedAt moves only when a value changes, never back (NowAfter), and nothing is written when
-// none does. The changed record has the index keys that keysOf returns, and no others. If change
-// returns an error, Modify returns it unwrapped and writes nothing. Returns fault.ErrNotFound if
-// there is no record, and ErrContended after very many lost races.
+// updatedAt changes only when a value changes, and never decreases (NowAfter). If no value changes,
+// nothing is written. The changed record has exactly the index keys that keysOf returns. If change
+// returns an error, Modify returns it unwrapped and writes nothing. Modify returns
+// fault.ErrNotFound if the record does not exist, and ErrContended after very many lost races.
 func Modify[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys, change func(*T) error) (T, error) {
 	stored, err := c.get(ctx, key)
 	if err != nil {
@@ -106,7 +106,8 @@ func Modify[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys,
 	return ModifyRead(ctx, c, key, stored, keysOf, change)
 }
 
-// ModifyRead is Modify for a record that was already read: it starts with the attributes in stored.
+// ModifyRead is Modify for a record that has already been read. It starts with the attributes in
+// stored.
 func ModifyRead[T any](ctx context.Context, c *Client, key Key, stored Item, keysOf func(T) Keys, change func(*T) error) (T, error) {
 	var none T
 	for range contendedMax {
@@ -135,8 +136,8 @@ func ModifyRead[T any](ctx context.Context, c *Client, key Key, stored Item, key
 	return none, ErrContended
 }
 
-// difference returns the attributes of a record before and after a change: its fields, and the keys
-// of the indexes, before the change those that are stored. wanted is nil if no field has changed.
+// difference returns the fields and index keys of a record before and after a change. The index
+// keys before the change are the stored ones. wanted is nil if no field has changed.
 func (c *Client) difference(stored Item, before, after any, keys Keys) (current, wanted Item) {
 	current, wanted = Encode(before), Encode(after)
 	if maps.EqualFunc(wanted, current, equalAttribute) {
@@ -155,7 +156,7 @@ func (c *Client) difference(stored Item, before, after any, keys Keys) (current,
 	return current, wanted
 }
 
-// copyIndexKeys adds the keys of the indexes in an item to another.
+// copyIndexKeys copies the index keys of one item to another.
 func copyIndexKeys(to, from Item) {
 	for _, i := range Indexes() {
 		for _, name := range [...]string{i.PK(), i.SK()} {
@@ -166,9 +167,9 @@ func copyIndexKeys(to, from Item) {
 	}
 }
 
-// Reindex gives a stored record the index keys that keysOf returns, and removes others. It changes
-// nothing else but the revision, so that a concurrent update starts again. written is false if the
-// keys were right, or if there is no such record.
+// Reindex gives a stored record the index keys that keysOf returns, and removes others. Otherwise
+// it changes only the revision, so that a concurrent update starts again. written is false if the
+// keys were already right or the record does not exist.
 func Reindex[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys) (written bool, err error) {
 	stored, err := c.get(ctx, key)
 	for range contendedMax {
@@ -196,8 +197,8 @@ func Reindex[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys
 	return false, cmp.Or(err, error(ErrContended))
 }
 
-// update writes the difference from current to wanted, if the stored revision is still the one that
-// was read. If another write came first, lost is true and item is the record that it left.
+// update writes the difference from current to wanted if the stored revision is still the one that
+// was read. If another write came first, lost is true and item is the record after that write.
 func (c *Client) update(ctx context.Context, key Key, stored, current, wanted Item) (item Item, lost bool, err error) {
 	writeID := String(c.newID(writePrefix))
 	e := newExpression()
@@ -239,7 +240,7 @@ func (c *Client) update(ctx context.Context, key Key, stored, current, wanted It
 	return out.Attributes, false, nil
 }
 
-// left returns the record as an update left it.
+// left returns the record after an update.
 func left(stored, wanted Item, writeID types.AttributeValue) Item {
 	item := maps.Clone(wanted)
 	item[writeIDAttr] = writeID
@@ -251,9 +252,9 @@ func left(stored, wanted Item, writeID types.AttributeValue) Item {
 	return item
 }
 
-// Remove deletes one record by compare-and-set and returns it. check may reject the deletion of the
-// record with an error, under the same condition as in Modify. Returns fault.ErrNotFound if there
-// is no record.
+// Remove deletes one record by compare-and-set and returns it. check may reject the deletion with
+// an error, under the same condition as in Modify. Remove returns fault.ErrNotFound if the record
+// does not exist.
 func Remove[T any](ctx context.Context, c *Client, key Key, check func(T) error) (T, error) {
 	var none T
 	stored, err := c.get(ctx, key)
@@ -282,10 +283,10 @@ func Remove[T any](ctx context.Context, c *Client, key Key, check func(T) error)
 	return none, ErrContended
 }
 
-// DeleteIf deletes a record under a condition, which a missing record must not meet. When the
-// condition fails, left is the stored record, nil if there is none. It is idempotent: a retry after
-// a lost response finds no record and succeeds. The condition is DynamoDB's expression; names and
-// values are its placeholders.
+// DeleteIf deletes a record under a condition, which a missing record must not meet. If the
+// condition fails, left is the stored record, or nil if there is none. It is idempotent: a retry
+// after a lost response finds no record and succeeds. The condition is DynamoDB's expression; names
+// and values are its placeholders.
 func (c *Client) DeleteIf(ctx context.Context, key Key, condition string, names map[string]string, values Item) (deleted bool, left Item, err error) {
 	sent, err := c.deleteItem(ctx, &dynamodb.DeleteItemInput{
 		Key: key.item(), ConditionExpression: &condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
@@ -329,9 +330,9 @@ func (e *expression) setValue(attribute string, value types.AttributeValue) {
 	e.set(attribute, placeholder)
 }
 
-// unchanged returns the condition that nobody wrote since stored was read. It needs both halves: a
-// record that was deleted and created again, or replaced by an import, starts at the same rev, and
-// the update of a transaction keeps the writeId.
+// unchanged returns the condition that nobody has written the record since stored was read. It
+// checks both rev and writeId: a record that was deleted and recreated, or replaced by an import,
+// starts at the same rev, and an update in a transaction keeps the writeId.
 func (e *expression) unchanged(stored Item) *string {
 	condition := "#rev = :rev"
 	e.names["#rev"], e.values[":rev"] = revAttr, stored[revAttr]

@@ -15,20 +15,20 @@ import (
 // its keys and the names of its attributes.
 const recordBytesMax = 350_000
 
-// CheckSize is a check for Define. It reports a record that is too large for an item of the table.
+// CheckSize is a check for Define. It reports records that are too large for a table item.
 func CheckSize[T any](record *T) []string {
 	text, err := schema.Encode(record) // as the record is stored
 	if err != nil {
 		return []string{"record: " + err.Error()}
 	}
-	if size := len(text) + 1; size > recordBytesMax { // with the end of its line
+	if size := len(text) + 1; size > recordBytesMax { // with its newline
 		return []string{fmt.Sprintf("record: must have at most %d bytes, has %d", recordBytesMax, size)}
 	}
 	return nil
 }
 
-// CheckID reports a field whose value is not an id with this prefix. null is valid, and so is the
-// id of a missing record, because records may come in any order.
+// CheckID reports a field whose value is not an id with this prefix. null is valid. So is the id of
+// a missing record, because records may come in any order.
 func CheckID(field, prefix string, value *string) []string {
 	if value == nil || id.Valid(prefix, *value) {
 		return nil
@@ -36,8 +36,8 @@ func CheckID(field, prefix string, value *string) []string {
 	return []string{fmt.Sprintf("record.%s: must be %s_ and 1 to 40 characters of 0-9 and a-z", field, prefix)}
 }
 
-// CheckFormat reports a field that does not have a format, which is a name of the format tag of
-// package schema. null is valid.
+// CheckFormat reports a field whose value does not match a format. The format is a name from the
+// format tag of package schema. null is valid.
 func CheckFormat(field, format string, value *string) []string {
 	if value == nil {
 		return nil
@@ -48,7 +48,7 @@ func CheckFormat(field, format string, value *string) []string {
 	return nil
 }
 
-// ByKey returns a function for Existing: a record exists if the table has one under its key.
+// ByKey returns a function for Existing. A record exists if the table has one with its key.
 func ByKey[T any](t *table.Client, keyOf func(companyID string, record T) table.Key) func(ctx context.Context, companyID string, records []T) ([]bool, error) {
 	return func(ctx context.Context, companyID string, records []T) ([]bool, error) {
 		keys := make([]table.Key, len(records))
@@ -91,9 +91,9 @@ func Latest[T any, K comparable](records []T, identity func(T) K) (indexes []int
 	return indexes
 }
 
-// PutUnits is a write or an add for records that are stored as units: the last one of each key,
-// under conditions. refusal returns the problem of a record that was not stored, or "" if it is to
-// be skipped. The error is Refused if there are problems.
+// PutUnits is a write or add function for records that are stored as units: the last one of each
+// key, under conditions. refusal returns the problem of a record that was not stored, or "" to skip
+// the record. The error is Refused if there are problems.
 func PutUnits[T any](ctx context.Context, t *table.Client, records []T, unitOf func(T) (table.Key, table.Unit),
 	refusal func(T, table.Failure) (problem string, err error),
 ) (skipped int, err error) {
@@ -125,8 +125,8 @@ func PutUnits[T any](ctx context.Context, t *table.Client, records []T, unitOf f
 	return skipped, refused.Err()
 }
 
-// Orphans returns a function for Child: a record is an orphan if there is no record under the key
-// of its parent.
+// Orphans returns a function for Child. A record is an orphan if no record exists under its
+// parent's key.
 func Orphans[T any](t *table.Client, parentOf func(companyID string, record T) table.Key) func(ctx context.Context, companyID string, records []T) ([]bool, error) {
 	exist := ByKey(t, parentOf)
 	return func(ctx context.Context, companyID string, records []T) ([]bool, error) {
@@ -146,7 +146,7 @@ func Put[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *stri
 	}
 }
 
-// add returns the same for Existing: it stores the records whose keys are free.
+// add returns an add function for Existing. It stores the records whose keys are free.
 func add[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string) func(ctx context.Context, companyID string, records []T, _ File) (int, error) {
 	return func(ctx context.Context, companyID string, records []T, _ File) (skipped int, err error) {
 		return t.Add(ctx, itemsOf(t, keysOf, owner, companyID, records))
@@ -165,8 +165,7 @@ func itemsOf[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *
 	return items
 }
 
-// Stored is Define for records that are stored under their keys, as Put does, and exist if there is
-// one under the same key.
+// Stored combines Define, Put and ByKey for records that are identified by their table key.
 func Stored[T any](name, prefix string, check func(*T) []string, t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string,
 	each func(ctx context.Context, companyID string, visit func(T) error) error,
 ) Type {
@@ -186,7 +185,7 @@ func Each[T any](t *table.Client, of func(companyID string) table.Collection) fu
 	}
 }
 
-// Only returns an each function for Define for a type of which a company has at most one record.
+// Only returns an each function for Define. It is for types with at most one record per company.
 func Only[T any](get func(ctx context.Context, companyID string) (T, error)) func(ctx context.Context, companyID string, visit func(T) error) error {
 	return func(ctx context.Context, companyID string, visit func(T) error) error {
 		record, err := get(ctx, companyID)

@@ -1,5 +1,5 @@
-// Package transfer moves records into and out of a company: it is the part of `workspace import`
-// and `workspace export` that is the same for all types of record. Each area declares its types.
+// Package transfer moves records into and out of a company. It is the part of `workspace import`
+// and `workspace export` that all record types share. Each area declares its types.
 package transfer
 
 import (
@@ -15,10 +15,10 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Type is one type of record, as a line of an import names it.
+// Type is a record type that a line of an import can name.
 type Type struct {
 	Name   string
-	Prefix string       // of its ids; empty: it has none of its own
+	Prefix string       // of its ids; empty: the type has no ids of its own
 	Record reflect.Type // of a line
 
 	rules   []schema.Rules
@@ -37,14 +37,14 @@ type Type struct {
 	export  func(ctx context.Context, companyID string, emit func(any) error) error
 }
 
-// noCompany is ignored: an import goes to the company that the operator names, whatever the file
-// contains. noID is ignored for a Derived record.
+// noCompany is ignored, because an import goes to the company that the operator names. noID is
+// ignored for a Derived record.
 const (
 	noCompany = "record.companyId: is required"
 	noID      = "record.id: is required"
 )
 
-// Derived is a record whose line may leave out the id. DeriveID then sets it from other fields, or
+// Derived is a record whose line may omit the id. DeriveID then sets the id from other fields, or
 // returns the problem.
 type Derived interface{ DeriveID() (problem string) }
 
@@ -53,7 +53,7 @@ type Derived interface{ DeriveID() (problem string) }
 //   - prefix is the prefix of the ids, which an import keeps: `prefix_` and 1 to 40 of [0-9a-z]. Empty if the record has no
 //     id field, or check validates it.
 //   - check returns the problems of a record; it may also complete the record. The strict decoding (unknown properties,
-//     types, closed lists, timestamps) comes before it. nil: there is nothing else to check.
+//     types, closed lists, timestamps) comes before it. nil: no further checks.
 //   - write stores records, and replaces those with the same identity. It gets at most a few hundred at once, all of this
 //     type and in the order of the file, and sets companyId. The last one of several with the same identity wins. See Put. It
 //     returns Refused for records that a rule keeps out which others have broken since the file was checked.
@@ -91,8 +91,8 @@ func Define[T any](name, prefix string, check func(*T) []string,
 	}
 }
 
-// Keep adds the rules of the body of an operation, whose input is In, but for some properties: what
-// the API refuses in a body, an import refuses in a record, with the same message. See
+// Keep adds the rules for the body of an operation with input In, except for some properties. What
+// the API refuses in a body, an import then refuses in a record, with the same message. See
 // schema.Rules.
 func Keep[In any](t Type, except ...string) Type {
 	t.rules = append(slices.Clone(t.rules), schema.NewRules(t.Record, reflect.TypeFor[In](), except...))
@@ -100,28 +100,28 @@ func Keep[In any](t Type, except ...string) Type {
 }
 
 // Claim is a text that belongs to one record of a file, such as a slug on a board. A second record
-// that claims it is rejected, unless it has the same owner. An empty owner is the same as no other.
+// that claims it is rejected, unless it has the same owner. An empty owner never matches another.
 type Claim struct{ Text, Owner string }
 
-// Unique adds what records claim, besides the identity of a record. The last of several records
+// Unique adds the claims of records, in addition to their identity. The last of several records
 // with the same identity wins. An import remembers the digests of all claims.
 func Unique[T any](t Type, claims func(T) []Claim) Type {
 	t.unique = func(record any) []Claim { return claims(record.(T)) }
 	return t
 }
 
-// Named gives the records of a type a name among the records of all types, for the rule of Child.
+// Named gives each record of a type a name, for Child. Names share one namespace across all types.
 func Named[T any](t Type, name func(T) string) Type {
 	t.names = func(record any) (string, string) { return name(record.(T)), "" }
 	return t
 }
 
-// Child adds the rule that a record has a parent, which is stored or in the same file. parent
-// returns the name of the parent (see Named), and the problem of a record without one. orphans gets
-// a few hundred records at once and reports for each whether no parent is stored. The write
-// functions must make the rule a condition of their writes, because others delete parents
-// (table.Unit). Records with the same parent are written one batch after the other, so that they do
-// not compete for its count.
+// Child adds the rule that each record has a parent, which is stored or in the same file. parent
+// returns the parent's name (see Named), and the problem of a record without a parent. orphans gets
+// a few hundred records at once and reports for each whether its parent is missing from the table.
+// The write functions must make the rule a condition of their writes, because other callers may
+// delete parents (table.Unit). Batches of records with the same parent are written one after
+// another, so that they do not contend for the parent's count.
 func Child[T any](t Type, parent func(T) (name, problem string), orphans func(ctx context.Context, companyID string, records []T) ([]bool, error)) Type {
 	t.parent = func(record any) (string, string) { return parent(record.(T)) }
 	t.lane = func(record any) string { name, _ := parent(record.(T)); return name }
@@ -131,9 +131,9 @@ func Child[T any](t Type, parent func(T) (name, problem string), orphans func(ct
 	return t
 }
 
-// Refused is the error of a write or add that stored all records but these: the problems of the
-// others by their index. It is for rules that held when the file was checked and that another
-// caller's write has broken since.
+// Refused is the error of a write or add that did not store some records. It maps their indexes to
+// their problems; all other records were stored. It is for rules that held when the file was
+// checked and that another caller's write has broken since.
 type Refused map[int]string
 
 func (r Refused) Error() string {
@@ -141,7 +141,7 @@ func (r Refused) Error() string {
 	return fmt.Sprintf("%d records were not stored, such as that with the index %d: %s", len(r), first, r[first])
 }
 
-// Err returns r as an error, nil if it is empty.
+// Err returns r as an error, or nil if r is empty.
 func (r Refused) Err() error {
 	if len(r) == 0 {
 		return nil
@@ -149,12 +149,12 @@ func (r Refused) Err() error {
 	return r
 }
 
-// aheadMax is how far updatedAt of a record may be ahead of the clock of an import.
+// aheadMax is how far a record's updatedAt may be ahead of the import's clock.
 const aheadMax = 24 * time.Hour
 
-// NotAhead adds a check that updatedAt of a record, if it has one, is at most a day after now.
-// updatedAt never goes back, so each change of a record from the far future would be a millisecond
-// after that future.
+// NotAhead adds a check that a record's updatedAt, if any, is at most a day after now. updatedAt
+// never decreases, so every change of a record from the far future would only add a millisecond to
+// that time.
 func NotAhead(t Type, now func() time.Time) Type {
 	check := t.check
 	t.check = func(text json.RawMessage, rules []schema.Rules) (any, []string) {
@@ -170,7 +170,7 @@ func NotAhead(t Type, now func() time.Time) Type {
 	return t
 }
 
-// updatedAt returns the field of a record, empty if it has none.
+// updatedAt returns a record's updatedAt, or "" if it has none.
 func updatedAt(record any) string {
 	field := reflect.ValueOf(record).FieldByName("UpdatedAt")
 	if !field.IsValid() {
@@ -184,7 +184,7 @@ func updatedAt(record any) string {
 }
 
 // Verify adds a check against the stored records. verify gets a few hundred records at once and
-// returns one text per record, empty if the record has no problem.
+// returns one string per record, which is empty if the record has no problem.
 func Verify[T any](t Type, verify func(ctx context.Context, companyID string, records []T) ([]string, error)) Type {
 	t.verify = func(ctx context.Context, companyID string, records []any) ([]string, error) {
 		return verify(ctx, companyID, as[T](records))
@@ -192,10 +192,10 @@ func Verify[T any](t Type, verify func(ctx context.Context, companyID string, re
 	return t
 }
 
-// Existing adds the rule of an import that skips what the company has. exist gets a few hundred
-// records at once and reports for each whether there is one with its identity. See ByKey. add
-// stores records for which there was none, and returns how many were skipped because there is one
-// now. It must make that a condition of its writes: it never replaces a record.
+// Existing adds the functions for an import that skips existing records. exist gets a few hundred
+// records at once and reports for each whether one with its identity is stored. See ByKey. add
+// stores records that did not exist, and returns how many it skipped because they have been created
+// since. It must make this a condition of its writes, so that it never replaces a record.
 func Existing[T any](t Type, exist func(ctx context.Context, companyID string, records []T) ([]bool, error),
 	add func(ctx context.Context, companyID string, records []T, file File) (skipped int, err error),
 ) Type {
@@ -209,13 +209,13 @@ func Existing[T any](t Type, exist func(ctx context.Context, companyID string, r
 }
 
 // Add stores records that New has returned, and returns how many it skipped because another caller
-// has created them since. The error may be Refused, as of Write.
+// has created them since. The error may be Refused, as for Write.
 func (t Type) Add(ctx context.Context, companyID string, records []any) (skipped int, err error) {
 	return t.add(ctx, companyID, records, t.file)
 }
 
-// New returns the records whose identity the company does not have, in their order, and their
-// indexes. It returns an error for a type without Existing.
+// New returns the records that do not exist in the company, in their order, and their indexes. It
+// returns an error for a type without Existing.
 func (t Type) New(ctx context.Context, companyID string, records []any) (fresh []any, indexes []int, err error) {
 	if t.exist == nil {
 		return nil, nil, fmt.Errorf("records of type %s have no identity to skip by", t.Name)
@@ -232,15 +232,15 @@ func (t Type) New(ctx context.Context, companyID string, records []any) (fresh [
 	return fresh, indexes, nil
 }
 
-// File reports whether a line of the file that is being imported has a name. See Rivals.
+// File reports whether a line of the imported file has a name. See Rivals.
 type File func(name string) bool
 
-// Rivals adds a rule between two names of one thing: a record is not stored beside a record with
-// its rival's name, unless the file has both names. names returns the name of a record and that of
-// its rival, empty if it has none; they are names among the records of all types. verify returns
-// the problem of each record as Verify does; it counts unless the file has the rival's name. write
-// replaces the write function of Define. It must make the rule a condition of its writes, because
-// others write too.
+// Rivals adds a rule for two names of one thing: a record is not stored if a record with its
+// rival's name is stored, unless the file has both names. names returns a record's name and its
+// rival's name, which is empty if it has no rival. Names share one namespace across all types.
+// verify returns the problem of each record as Verify does. A problem is ignored if the file has
+// the rival's name. write replaces the write function of Define. It must make the rule a condition
+// of its writes, because there are other writers.
 func Rivals[T any](t Type, names func(T) (own, rival string), verify func(ctx context.Context, companyID string, records []T) ([]string, error),
 	write func(ctx context.Context, companyID string, records []T, file File) error,
 ) Type {
@@ -254,7 +254,7 @@ func Rivals[T any](t Type, names func(T) (own, rival string), verify func(ctx co
 	return t
 }
 
-// Names returns the name of a record and that of its rival; empty if the type has no such rule.
+// Names returns a record's name and its rival's name. They are empty if the type has no such rule.
 func (t Type) Names(record any) (own, rival string) {
 	if t.names == nil {
 		return "", ""
@@ -276,7 +276,7 @@ func as[T any](records []any) []T {
 	return typed
 }
 
-// Unique returns what a record claims in its file; nil if the type has no such rule.
+// Unique returns the claims of a record, or nil if the type has no such rule.
 func (t Type) Unique(record any) []Claim {
 	if t.unique == nil {
 		return nil
@@ -284,8 +284,8 @@ func (t Type) Unique(record any) []Claim {
 	return t.unique(record)
 }
 
-// Parent returns the name of the parent of a record, and the problem if it is missing; empty if the
-// type has no such rule.
+// Parent returns the name of a record's parent, and the problem if the record has no parent. Both
+// are empty if the type has no such rule.
 func (t Type) Parent(record any) (name, problem string) {
 	if t.parent == nil {
 		return "", ""
@@ -293,8 +293,8 @@ func (t Type) Parent(record any) (name, problem string) {
 	return t.parent(record)
 }
 
-// Orphans reports for each record whether its parent is not stored; nil if the type has no such
-// rule.
+// Orphans reports for each record whether its parent is missing from the table. It returns nil if
+// the type has no such rule.
 func (t Type) Orphans(ctx context.Context, companyID string, records []any) ([]bool, error) {
 	if t.parent == nil {
 		return nil, nil
@@ -302,9 +302,8 @@ func (t Type) Orphans(ctx context.Context, companyID string, records []any) ([]b
 	return t.orphans(ctx, companyID, records)
 }
 
-// Lane returns a text that is the same for all records that must be written in their order: those
-// with the same parent, with the same metric, or with the same id. It is empty for a record without
-// any of them.
+// Lane returns a string that is the same for all records that must be written in order: records
+// with the same parent, metric or id. It is empty for a record without any of these.
 func (t Type) Lane(record any) string {
 	if t.lane != nil {
 		return t.lane(record)
@@ -318,8 +317,8 @@ func (t Type) Lane(record any) string {
 	return ""
 }
 
-// Verify returns the problem of each record compared with the stored ones, in the order of records;
-// nil if the type has no such check.
+// Verify checks records against the stored ones and returns the problem of each, in order. It
+// returns nil if the type has no such check.
 func (t Type) Verify(ctx context.Context, companyID string, records []any) ([]string, error) {
 	if t.verify == nil {
 		return nil, nil
@@ -327,8 +326,8 @@ func (t Type) Verify(ctx context.Context, companyID string, records []any) ([]st
 	return t.verify(ctx, companyID, records)
 }
 
-// VerifyRivals returns the problem of each record that counts unless the file has its rival's name;
-// nil if the type has no such rule.
+// VerifyRivals returns the problem of each record, which is ignored if the file has the rival's
+// name. It returns nil if the type has no such rule.
 func (t Type) VerifyRivals(ctx context.Context, companyID string, records []any) ([]string, error) {
 	if t.rivals == nil {
 		return nil, nil
@@ -341,8 +340,8 @@ func (t Type) Check(text json.RawMessage) (record any, problems []string) {
 	return t.check(text, t.rules)
 }
 
-// Write stores records that Check has returned. Without a file (In), the records are the file. It
-// returns Refused when it stored all records but some.
+// Write stores records that Check has returned. Without a file (see In), the records themselves
+// count as the file. It returns Refused if some records were not stored.
 func (t Type) Write(ctx context.Context, companyID string, records []any) error {
 	if t.file != nil || t.names == nil {
 		return t.write(ctx, companyID, records, t.file)
@@ -355,7 +354,8 @@ func (t Type) Write(ctx context.Context, companyID string, records []any) error 
 	return t.write(ctx, companyID, records, func(name string) bool { return own[name] })
 }
 
-// Export calls emit with every record of the company. Each encodes to the JSON of a response.
+// Export calls emit with every record of the company. Each record encodes to the JSON of a
+// response.
 func (t Type) Export(ctx context.Context, companyID string, emit func(any) error) error {
 	return t.export(ctx, companyID, emit)
 }

@@ -27,16 +27,16 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// EndpointVariable is the environment variable with the address of a running engine, so that many
-// test binaries share it. Without it each binary starts an installed engine. Without an installed
-// engine the tests are skipped, or fail when CI_NO_SKIP is set. scripts/test sets both variables.
+// EndpointVariable is the environment variable with the address of a running engine that test
+// binaries share. Without it each binary starts an installed engine. Without an installed engine
+// the tests are skipped, or fail if CI_NO_SKIP is set. scripts/test sets both variables.
 const EndpointVariable = "WORKSPACE_TEST_ENDPOINT"
 
 // attemptTimeout is long, so that tests with the race detector pass on a busy machine.
 const attemptTimeout = 30 * time.Second
 
-// callTimeout is long for the same reason: a call with megabytes takes seconds with the race
-// detector.
+// callTimeout is long for the same reason: with the race detector, a call with megabytes takes
+// seconds.
 const callTimeout = time.Minute
 
 // Clock is the clock of one test. Only Advance changes its time.
@@ -80,8 +80,8 @@ func New(t testing.TB, operations api.Operations) *Service {
 	return NewOver(t, operations, nil)
 }
 
-// NewOver is New with another transport to the engine, to count, delay or break calls. nil:
-// Transport.
+// NewOver is New with another transport to the engine, to count, delay or break calls. If transport
+// is nil, it uses Transport.
 func NewOver(t testing.TB, operations api.Operations, transport http.RoundTripper) *Service {
 	t.Helper()
 	clock := &Clock{now: Epoch}
@@ -102,8 +102,8 @@ func (s *Service) Serve(operations []api.Operation) http.Handler {
 	return api.New(operations, config)
 }
 
-// Transport is the default transport to the engine, which is in memory and has no door. All tests
-// of the binary share its connections.
+// Transport is the default transport to the engine, which is in memory and has no socket file. All
+// tests of the binary share its connections.
 var Transport http.RoundTripper = engine.Transport("")
 
 // Options returns the options of a client for the test binary's table.

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Mortal is a transport to the engine whose process dies after a number of calls: all later ones
-// fail. It lives until Set.
+// Mortal is a transport to the engine that simulates a process that crashes after a number of
+// calls: all later calls fail. Until Set, it never crashes.
 type Mortal struct {
 	mu     sync.Mutex
 	mortal bool
@@ -17,15 +17,15 @@ type Mortal struct {
 	dead   bool
 }
 
-// Set starts another process, which dies after a number of calls. With during, one more call is
-// done and its response is lost.
+// Set starts another simulated process, which crashes after a number of calls. With during, one
+// more call is executed but its response is lost.
 func (m *Mortal) Set(calls int, during bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.mortal, m.calls, m.during, m.dead = true, calls, during, false
 }
 
-// Heal starts a process that does not die.
+// Heal starts a simulated process that does not crash.
 func (m *Mortal) Heal() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -52,7 +52,7 @@ func (m *Mortal) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err != nil || !fails {
 			return out, err
 		}
-		_, _ = io.Copy(io.Discard, out.Body) // to the end, so that the call is done
+		_, _ = io.Copy(io.Discard, out.Body) // to the end, so that the call completes
 		_ = out.Body.Close()                 // the response is lost anyway
 	}
 	return &http.Response{

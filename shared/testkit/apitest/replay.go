@@ -18,7 +18,7 @@ type Replay struct {
 	known map[alike]recorded // nil: before Begin
 }
 
-// Begin starts to record.
+// Begin starts recording.
 func (r *Replay) Begin() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -61,8 +61,8 @@ func (r Response) Messages(t *testing.T) (code string, messages []string) {
 	return code, messages
 }
 
-// Send sends a request with a key. The target's {companyId} is filled in. header has names and
-// values in turn.
+// Send sends a request with a key. The target's {companyId} is filled in. header contains
+// alternating names and values.
 func (s *Service) Send(t *testing.T, key, method, target, body string, header ...string) Response {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, strings.ReplaceAll(target, "{companyId}", s.CompanyID), bytes.NewBufferString(body))
@@ -137,7 +137,7 @@ func (s *Service) operation(t *testing.T, name string) api.Operation {
 }
 
 // place returns the location of an argument. An unknown argument goes into the query of a GET or
-// DELETE, else into the body.
+// DELETE, and otherwise into the body.
 func place(op api.Operation, name string) schema.Place {
 	for _, f := range op.Input {
 		if f.Name == name {

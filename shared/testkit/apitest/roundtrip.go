@@ -15,7 +15,7 @@ import (
 
 // RoundTripCounter is a transport that counts round trips: the length of the longest chain of calls
 // in which each call was issued after the response of the one before it. The zero value is ready
-// for NewOver. It counts only the calls of the functions that Count runs.
+// for NewOver. It counts only the calls made by functions that Count runs.
 type RoundTripCounter struct {
 	Transport http.RoundTripper // nil: the package's Transport
 
@@ -23,7 +23,7 @@ type RoundTripCounter struct {
 	count *roundTrips // nil: not counting
 }
 
-// Count calls f and returns the number of round trips and of calls that f made until all of its
+// Count calls f and returns the numbers of round trips and calls that f made until all of its
 // goroutines ended. It uses no real time, so a busy machine changes nothing.
 //
 // f runs in a bubble of package synctest, and each call takes callLatency on the bubble's clock.
@@ -84,7 +84,7 @@ type roundTrips struct {
 	arrival time.Time // of the first response to a call of the last round trip
 }
 
-// roundTrip sends a call in no time of the bubble, and then delays its response.
+// roundTrip sends a call without advancing the bubble's clock, and then delays the response.
 func (n *roundTrips) roundTrip(transport http.RoundTripper, r *http.Request) (*http.Response, error) {
 	if err := r.Context().Err(); err != nil {
 		return nil, err
@@ -117,8 +117,8 @@ func (n *roundTrips) issued(now time.Time) error {
 	return nil
 }
 
-// send sends a call from outside of the bubble, because the connections of the transport belong to
-// goroutines outside. The bubble's clock stands still until the response is there.
+// send sends a call from outside the bubble, because the connections of the transport belong to
+// goroutines outside. The bubble's clock stands still until the response arrives.
 func (n *roundTrips) send(transport http.RoundTripper, r *http.Request) (response *http.Response, err error) {
 	sent, err := copied(r)
 	if err != nil {
@@ -166,8 +166,8 @@ func whole(response *http.Response, err error) (*http.Response, error) {
 	return response, nil
 }
 
-// errand runs a function outside of the bubble. Its channels are made outside, because a goroutine
-// outside must not use those of a bubble.
+// errand passes a function to a goroutine outside the bubble. Its channels are made outside,
+// because a goroutine outside must not use a bubble's channels.
 type errand struct {
 	do   chan func()
 	done chan struct{}

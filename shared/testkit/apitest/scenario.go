@@ -19,8 +19,8 @@ type Scenario struct {
 	Check       func(t *testing.T, r Response)
 }
 
-// EveryMove returns the scenarios of an update that moves a record from each status to each: any
-// may follow any. args returns the arguments that set a property.
+// EveryMove returns scenarios of an update that moves a record from each status to every status:
+// any status may follow any other. args returns the arguments that set a property.
 func EveryMove(update string, args func(property string, value any) map[string]any, statuses []string) (out []Scenario) {
 	for _, from := range statuses {
 		for _, to := range statuses {

@@ -10,7 +10,7 @@ import (
 
 const dynoxideVersion = "1.2.1"
 
-// dynoxidePackages are the npm packages that each hold one binary, by GOOS/GOARCH.
+// dynoxidePackages maps GOOS/GOARCH to the npm package with the binary.
 var dynoxidePackages = map[string]string{
 	"linux/amd64":   "@dynoxide/linux-x64",
 	"linux/arm64":   "@dynoxide/linux-arm64",
@@ -19,9 +19,9 @@ var dynoxidePackages = map[string]string{
 	"windows/amd64": "@dynoxide/win32-x64",
 }
 
-// findDynoxide returns the pinned version, which it may install into the cache
-// with npm, or else a binary of the same major version on PATH, which another
-// package manager may have installed.
+// findDynoxide returns the pinned version, which it may install in the cache with npm. Otherwise it
+// returns a binary of the same major version on PATH, which another package manager may have
+// installed.
 func findDynoxide(ctx context.Context, h *host, install bool) (*program, error) {
 	pinned, err := pinnedDynoxide(ctx, h, install)
 	if err == nil {

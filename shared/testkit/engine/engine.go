@@ -1,15 +1,14 @@
 // Package engine finds, installs and starts a program that speaks DynamoDB's
 // protocol, so that the service runs and is tested on a machine without AWS.
 //
-// The engines are maintained by others, and are tried in this order: an endpoint
-// that the caller names; Dynoxide, one small binary over SQLite, from npm;
-// DynamoDB Local, from Maven. Versions are pinned, and each is installed once
-// into the user's cache.
+// The engines are third-party programs. They are tried in this order: an endpoint that the caller
+// names; Dynoxide, one small binary over SQLite, from npm; DynamoDB Local, from Maven. Versions are
+// pinned, and each is installed once in the user's cache.
 //
-// A data folder has one engine, whose process holds the folder's lock. The first
-// process that opens the folder starts the engine, and ends it when it closes or
-// dies. If that process shares its engine, others join it, and learn from
-// [Engine.Done] that it has ended; otherwise they wait for their turn.
+// A data folder has one engine, whose process holds the folder's lock. The first process that opens
+// the folder starts the engine. The engine ends when that process closes it, exits or crashes. If
+// the process shares its engine, others join it, and learn from [Engine.Done] when it has ended;
+// otherwise they wait for their turn.
 //
 // Reading order: engine.go (the contract), address.go (who may reach an engine),
 // netns_linux.go (the proxy in a network namespace), folder.go (data folders),
@@ -34,36 +33,34 @@ const (
 	DynamoDBLocal = "dynamodb-local"
 )
 
-// ErrNone is in the chain of the error that [Open] returns when no engine can
-// be had on this machine; the error's text says what to install.
+// ErrNone is wrapped by the error that [Open] returns when no engine is available on this machine.
+// The error's text says what to install.
 var ErrNone = errors.New("no engine that speaks DynamoDB's protocol can be had here")
 
-// Options say which engine [Open] opens. The zero value opens what is already
-// installed, in memory.
+// Options selects the engine that [Open] opens. The zero value opens an installed engine, in
+// memory.
 type Options struct {
-	// Endpoint is the address of a running engine; DynamoDB itself will do. It
-	// takes precedence over everything else: Data and Prefer are then ignored.
-	// The caller fills in AWS_ENDPOINT_URL_DYNAMODB too: this package reads no
-	// environment for it.
+	// Endpoint is the address of a running engine, which may be DynamoDB itself. If it is set, Data
+	// and Prefer are ignored. The caller must also handle AWS_ENDPOINT_URL_DYNAMODB: this package
+	// does not read it.
 	Endpoint string
 
-	// Data is the folder in which data persists; it is created when missing.
-	// Empty means in memory: the data ends with the engine, and nobody shares it.
+	// Data is the folder in which data persists; it is created when missing. Empty means in memory:
+	// the data is lost when the engine ends, and nobody shares it.
 	Data string
 
 	// Share lets other processes join the engine of Data. Without it they wait until this process
-	// has closed the engine, so that a short command never ends the engine of another one.
+	// has closed the engine, so that a short command never ends another command's engine.
 	Share bool
 
-	// Install allows npm and mvn to be run to fetch an engine. Without it only
-	// what is in the user's cache or on PATH is used.
+	// Install permits running npm and mvn to fetch an engine. Without it only engines in the user's
+	// cache or on PATH are used.
 	Install bool
 
 	// Prefer is "" (the usual order), [Dynoxide] or [DynamoDBLocal].
 	Prefer string
 
-	// Log gets one line for a person per slow step, such as an installation.
-	// It may be nil.
+	// Log receives one human-readable line per slow step, such as an installation. It may be nil.
 	Log io.Writer
 }
 
@@ -82,10 +79,10 @@ type Engine struct {
 
 	given   bool // the caller named Endpoint
 	stop    context.CancelFunc
-	stopped chan struct{} // closed when the engine is no longer watched, and ended if it is this process's
+	stopped chan struct{} // closed when the engine is no longer watched, and has ended if this process started it
 	done    chan struct{}
 	err     error // why done was closed
-	endErr  error // what went wrong when the engine was ended
+	endErr  error // the error of ending the engine
 }
 
 // mainCalled reports whether [Main] was called.
@@ -99,10 +96,9 @@ func Main() {
 	runProxy()
 }
 
-// Open finds and starts an engine, or joins the one that serves the data folder,
-// and returns once it responds. ctx bounds the opening alone: the engine
-// outlives it. The error says what to do; it has [ErrNone] in its chain when
-// there is nothing to start. A data folder needs a call of [Main] before.
+// Open finds and starts an engine, or joins the one that serves the data folder, and returns once
+// it responds. ctx bounds only the opening: the engine outlives it. The error says what to do. It
+// wraps [ErrNone] if there is nothing to start. A data folder requires an earlier call of [Main].
 func Open(ctx context.Context, o Options) (*Engine, error) {
 	return open(ctx, o, newHost(o.Log))
 }
@@ -133,8 +129,8 @@ func open(ctx context.Context, o Options, h *host) (*Engine, error) {
 	return e, nil
 }
 
-// given checks an endpoint that the caller named, so that a mistyped one is
-// reported here and not as a failed request later. Any HTTP response will do.
+// given checks an endpoint that the caller named, so that a typo is reported here instead of as a
+// failed request later. Any HTTP response is sufficient.
 func given(ctx context.Context, endpoint string) (*Engine, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
@@ -156,13 +152,12 @@ func given(ctx context.Context, endpoint string) (*Engine, error) {
 	return e, nil
 }
 
-// Done is closed when the engine ended by itself, or with the process that had
-// started it; [Engine.Err] then says which. Close does not close it, and neither
-// does the end of an endpoint that the caller named.
+// Done returns a channel that is closed when the engine ends by itself, or with the process that
+// started it; [Engine.Err] then says which. Close does not close the channel, and neither does the
+// end of an endpoint that the caller named.
 func (e *Engine) Done() <-chan struct{} { return e.done }
 
-// Err returns why Done was closed, with the end of the engine's own output; nil
-// before that.
+// Err returns why Done was closed, with the end of the engine's output. It returns nil before that.
 func (e *Engine) Err() error {
 	select {
 	case <-e.done:
@@ -172,16 +167,16 @@ func (e *Engine) Err() error {
 	}
 }
 
-// Close ends the process that this Engine started, and only that one: first
-// politely, after five seconds by force. It may be called more than once.
+// Close ends the process that this Engine started, if any: first gracefully, and after five seconds
+// by force. It may be called more than once.
 func (e *Engine) Close() error {
 	e.stop()
 	<-e.stopped
 	return e.endErr
 }
 
-// watch follows the engine until Close. wait returns why the engine ended, or nil
-// once its context has ended; end then ends an engine that this process started.
+// watch follows the engine until Close. wait returns why the engine ended, or nil once its context
+// has ended. end then ends an engine that this process started.
 func (e *Engine) watch(wait func(context.Context) error, end func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	e.stop, e.stopped, e.done = cancel, make(chan struct{}), make(chan struct{})
@@ -196,5 +191,5 @@ func (e *Engine) watch(wait func(context.Context) error, end func() error) {
 	}()
 }
 
-// leave is the end of an engine that this process did not start.
+// leave is the end function for an engine that this process did not start.
 func leave() error { return nil }

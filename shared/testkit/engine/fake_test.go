@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 // startedFile is what a silent fake engine writes into its folder.
 const startedFile = "started"
 
-// fakeEngine answers like Dynoxide, or misbehaves in the way that mode names.
+// fakeEngine responds like Dynoxide, or misbehaves as mode says.
 func fakeEngine(mode, listen, dir string) {
 	switch mode {
 	case "dies":
@@ -92,7 +92,7 @@ func fakeOpener(way, dir string) {
 	os.Exit(0)
 }
 
-// fakeHost is a machine on which the fake engine passes for Dynoxide, and there is no other.
+// fakeHost is a machine whose only engine is the fake one, in place of Dynoxide.
 func fakeHost(mode string) *host {
 	h := bareHost()
 	h.sources[0].find = func(context.Context, *host, bool) (*program, error) {

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// poll is how often a process looks whether a folder's engine has come or gone.
+// poll is how often a process checks whether a folder's engine has started or ended.
 const poll = 50 * time.Millisecond
 
-// state is engine.json: which kind of engine the folder's data belongs to, and
-// where it runs. PID is 0 until the engine responds.
+// state is the content of engine.json: the kind of engine that the folder's data belongs to, and
+// where the engine runs. PID is 0 until the engine responds.
 type state struct {
 	PID      int    `json:"pid"`
 	Endpoint string `json:"endpoint"`
@@ -23,8 +23,8 @@ type state struct {
 	Shared   bool   `json:"shared"`
 }
 
-// folder is a data folder. The process of its engine holds the lock on
-// engine.lock, so whoever gets the lock knows that no engine is left.
+// folder is a data folder. The process of its engine holds the lock on engine.lock, so a process
+// that gets the lock knows that no engine is running.
 type folder struct{ dir string }
 
 func newFolder(dir string) (*folder, error) {
@@ -32,14 +32,14 @@ func newFolder(dir string) (*folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data folder %s: %w", dir, err)
 	}
-	// The folder holds the records of companies: nobody else may read it.
+	// The folder contains the records of companies, so nobody else may read it.
 	if err := os.MkdirAll(abs, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
 	return &folder{abs}, nil
 }
 
-// at returns where the folder's engine is reached.
+// at returns the address of the folder's engine.
 func (f *folder) at(s state) address {
 	if s.Endpoint == socketEndpoint {
 		return address{s.Endpoint, f.path(socketFile)}
@@ -49,8 +49,8 @@ func (f *folder) at(s state) address {
 
 func (f *folder) path(name string) string { return filepath.Join(f.dir, name) }
 
-// read returns the zero state when there is none. A file that isn't JSON counts
-// as none: writes are atomic, and the data files show the kind of engine.
+// read returns the zero state if the file is missing or isn't JSON: writes are atomic, and the data
+// files show the kind of engine.
 func (f *folder) read() (state, error) {
 	var s state
 	b, err := os.ReadFile(f.path("engine.json"))
@@ -62,7 +62,7 @@ func (f *folder) read() (state, error) {
 	}
 	if s.Name == "" {
 		for _, kind := range []string{Dynoxide, DynamoDBLocal} {
-			// closeToOthers leaves an empty one if the engine does not start.
+			// closeToOthers leaves an empty file if the engine does not start.
 			if st, err := os.Stat(f.path(dataFiles[kind])); err == nil && st.Size() > 0 {
 				s.Name = kind
 			}
@@ -76,7 +76,7 @@ func (f *folder) write(s state) error {
 	if err != nil {
 		return fmt.Errorf("encode the state of the data folder: %w", err)
 	}
-	// Only the holder of the lock writes, so the temporary file is its own.
+	// Only the holder of the lock writes, so nobody else uses the temporary file.
 	part := f.path(".engine.json")
 	if err = os.WriteFile(part, append(b, '\n'), 0o600); err == nil {
 		err = os.Rename(part, f.path("engine.json"))
@@ -87,8 +87,8 @@ func (f *folder) write(s state) error {
 	return nil
 }
 
-// kind returns the engine that the folder needs: the one that wrote its data,
-// or prefer when there is no data yet.
+// kind returns the engine that the folder needs: the one that wrote its data, or prefer if the
+// folder has no data yet.
 func (f *folder) kind(s state, prefer string) (string, error) {
 	switch {
 	case s.Name == "", s.Name == prefer:
@@ -121,8 +121,8 @@ func openFolder(ctx context.Context, o Options, h *host) (*Engine, error) {
 	return e, nil
 }
 
-// look returns the state of the folder, the kind of engine that it needs, and
-// its lock unless an engine holds that. The caller closes the lock.
+// look returns the state of the folder, the kind of engine that it needs, and its lock unless an
+// engine holds the lock. The caller closes the lock.
 func (f *folder) look(prefer string) (lock *os.File, s state, kind string, err error) {
 	lock, err = tryLock(f.path("engine.lock"))
 	if err != nil {
@@ -138,9 +138,9 @@ func (f *folder) look(prefer string) (lock *os.File, s state, kind string, err e
 	return lock, s, kind, err
 }
 
-// join returns the folder's state once its engine responds, with the process if
-// this call started it and nil if another process had. It waits for a process
-// that does not share its engine.
+// join returns the folder's state once its engine responds. It also returns the process if this
+// call started the engine, or nil if another process did. It waits for a process that does not
+// share its engine.
 func (f *folder) join(ctx context.Context, h *host, o Options) (state, *process, error) {
 	var p *program
 	waits := 0 // for this process
@@ -182,9 +182,9 @@ func (f *folder) join(ctx context.Context, h *host, o Options) (state, *process,
 	}
 }
 
-// start starts the folder's engine, at the last one's address if that is free.
-// The engine inherits the lock, so that the lock shows whether an engine is left
-// even when the process that started it was killed; start closes the caller's copy.
+// start starts the folder's engine, at the previous engine's address if that is free. The engine
+// inherits the lock, so that the lock shows whether an engine is running even if the process that
+// started it was killed. start closes the caller's copy.
 func (f *folder) start(ctx context.Context, h *host, p *program, last state, shared bool, lock *os.File) (state, *process, error) {
 	defer lock.Close()
 	if last.PID != 0 { // nobody may join an engine that is gone
@@ -206,9 +206,9 @@ func (f *folder) start(ctx context.Context, h *host, p *program, last state, sha
 	return s, proc, nil
 }
 
-// closeToOthers makes the engine's files readable for this user only, in a folder that others may
-// read, too. SQLite gives the files beside a database the database's mode, so it is enough to
-// create that before the engine does.
+// closeToOthers makes the engine's files readable only by this user, even in a folder that others
+// may read. SQLite creates the files next to a database with the database's mode, so it is enough
+// to create the database before the engine does.
 func (f *folder) closeToOthers(kind string) error {
 	data := f.path(dataFiles[kind])
 	db, err := os.OpenFile(data, os.O_CREATE|os.O_RDWR, 0o600)
@@ -226,8 +226,8 @@ func (f *folder) closeToOthers(kind string) error {
 	return nil
 }
 
-// abandoned waits until the engine that another process started has ended, and
-// returns an error that says so; nil when ctx has ended.
+// abandoned waits until the engine that another process started has ended, and returns an error
+// that says so. It returns nil if ctx ends first.
 func (f *folder) abandoned(ctx context.Context, joined state) error {
 	for {
 		if sleep(ctx, poll) != nil {
@@ -246,7 +246,7 @@ func (f *folder) abandoned(ctx context.Context, joined state) error {
 	}
 }
 
-// sleep returns early, with ctx's error, when ctx ends.
+// sleep waits for d. It returns early, with ctx's error, if ctx ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():

@@ -251,7 +251,7 @@ func TestStartTogether(t *testing.T) {
 
 func TestStaleState(t *testing.T) {
 	t.Parallel()
-	// A foreign server may by now have the dead engine's port.
+	// Another server may have taken the port of the engine that ended.
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -320,7 +320,7 @@ func TestFolderKeepsItsEngine(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "was written by Dynoxide 1.2.1 and no other engine can read it: no engine") {
 		t.Errorf("error %v", err)
 	}
-	// The data files tell whose they are, even without engine.json.
+	// The data files show which engine wrote them, even without engine.json.
 	bare := t.TempDir()
 	if err := os.WriteFile(bare+"/shared-local-instance.db", []byte("SQLite format 3"), 0o600); err != nil {
 		t.Fatal(err)

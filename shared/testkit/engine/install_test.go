@@ -33,7 +33,7 @@ func TestInstallOnce(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(final, "rest"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// What a killed installation left goes with the next one.
+	// The next installation removes the leftovers of a killed one.
 	if err := os.MkdirAll(filepath.Join(final+".new", "half"), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -18,8 +18,8 @@ const (
 	javaMin      = 17
 )
 
-// localPOM has no parent and no repository: the user's settings of Maven name
-// the repositories.
+// localPOM has no parent and no repository, because the user's Maven settings name the
+// repositories.
 const localPOM = `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>growthworkspace</groupId>
@@ -35,8 +35,8 @@ const localPOM = `<project xmlns="http://maven.apache.org/POM/4.0.0">
 </project>
 `
 
-// findLocal returns DynamoDB Local, which it may install into the cache with
-// Maven. Its licence forbids redistribution, so the user's own client fetches it.
+// findLocal returns DynamoDB Local, which it may install in the cache with Maven. Its licence
+// forbids redistribution, so the user's own client fetches it.
 func findLocal(ctx context.Context, h *host, install bool) (*program, error) {
 	java, err := findJava(ctx, h)
 	if err != nil {
@@ -56,7 +56,7 @@ func findLocal(ctx context.Context, h *host, install bool) (*program, error) {
 		kind: DynamoDBLocal, title: titles[DynamoDBLocal],
 		argv: func(_ string, port int, dir string) []string {
 			// It listens on every address. One developer needs a quick start more than throughput.
-			// SQLite is a native library beside the jars.
+			// SQLite is a native library next to the jars.
 			argv := []string{java, "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
 				"-Djava.library.path=" + lib, "-cp", filepath.Join(lib, "*"), localMain,
 				"-sharedDb", "-disableTelemetry", "-port", strconv.Itoa(port)}
@@ -95,7 +95,7 @@ func findJava(ctx context.Context, h *host) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("java is not on PATH: install Java %d or later, and Maven", javaMin)
 	}
-	// macOS has a java that only says that there is none, so it has to be run.
+	// macOS has a java that only prints that Java is missing, so it must be run.
 	out, err := run(ctx, "", java, "-version")
 	if err != nil {
 		return "", fmt.Errorf("java does not run: install Java %d or later: %w", javaMin, err)

@@ -19,17 +19,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namespaces reports whether this system can have them. A try shows whether it permits them.
+// namespaces reports whether this system supports them. Only trying shows whether it permits them.
 const namespaces = true
 
-// proxyName is the first argument of this program when it was started as a proxy.
+// proxyName is the first argument of this program when it runs as a proxy.
 const proxyName = "growthworkspace-engine-proxy"
 
-// exitRefused is the exit code of a proxy that the system refused something before it started the
-// engine.
+// exitRefused is the exit code of a proxy if the system refused an operation before the engine was
+// started.
 const exitRefused = 126
 
-// enginePort is the engine's port in its namespace, where nobody else has one.
+// enginePort is the engine's port in its namespace, where no other process uses ports.
 const enginePort = 8000
 
 // runProxy runs the proxy and exits if this process was started as one.
@@ -39,8 +39,8 @@ func runProxy() {
 	}
 }
 
-// inNetns makes cmd run its program behind a proxy: cmd starts this program as the proxy, in a
-// network namespace of its own. A user other than root needs a user namespace for that.
+// inNetns makes cmd run its program behind a proxy: cmd starts this program as the proxy in its own
+// network namespace. A user other than root needs a user namespace for that.
 func inNetns(cmd *exec.Cmd) {
 	cmd.Path, cmd.Args = "/proc/self/exe", append([]string{proxyName}, cmd.Args...)
 	cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWNET
@@ -52,7 +52,7 @@ func inNetns(cmd *exec.Cmd) {
 }
 
 // proxyMain runs the engine whose command line is argv, and passes connections to it until it ends.
-// It returns the engine's exit code. The working directory is the data folder, and file 3 its lock,
+// It returns the engine's exit code. The working directory is the data folder. File 3 is its lock,
 // which the engine inherits.
 func proxyMain(argv []string) int {
 	listener, err := listenSocket()
@@ -80,14 +80,14 @@ func proxyMain(argv []string) int {
 		}
 	}()
 	go acceptLoop(listener)
-	_ = cmd.Wait() // its exit code says all
+	_ = cmd.Wait() // the exit code is sufficient
 	if code := cmd.ProcessState.ExitCode(); code >= 0 {
 		return code
 	}
 	return 128 + int(cmd.ProcessState.Sys().(syscall.WaitStatus).Signal())
 }
 
-// listenSocket brings up the namespace's loopback device and listens at the socket file.
+// listenSocket brings up the namespace's loopback device and listens on the socket file.
 func listenSocket() (*net.UnixListener, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -102,11 +102,11 @@ func listenSocket() (*net.UnixListener, error) {
 	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, up); err != nil {
 		return nil, fmt.Errorf("bring up the loopback device: %w", err)
 	}
-	// The lock shows that nobody listens at a file that is left.
+	// The lock shows that nobody listens on a leftover file.
 	if err := os.Remove(socketFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("remove the old socket file: %w", err)
 	}
-	before := syscall.Umask(0o177) // the file has its mode from the beginning
+	before := syscall.Umask(0o177) // the file has its mode from the start
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socketFile, Net: "unix"})
 	syscall.Umask(before)
 	if err != nil {
@@ -124,7 +124,7 @@ func acceptLoop(listener *net.UnixListener) {
 			return
 		}
 		if err != nil {
-			time.Sleep(poll) // out of files, for a moment
+			time.Sleep(poll) // temporarily out of file descriptors
 			continue
 		}
 		go func() {
@@ -139,17 +139,17 @@ func acceptLoop(listener *net.UnixListener) {
 				return
 			}
 			_ = raw.Control(func(fd uintptr) {
-				_, _, _ = caller.WriteMsgUnix([]byte{0}, unix.UnixRights(int(fd)), nil) // an error means that the caller has left
+				_, _, _ = caller.WriteMsgUnix([]byte{0}, unix.UnixRights(int(fd)), nil) // an error means that the caller disconnected
 			})
 		}()
 	}
 }
 
-// dialSocket returns a connection to the engine behind a socket file. The error is ECONNREFUSED, as
-// for a TCP port, when no engine is there.
+// dialSocket returns a connection to the engine behind a socket file. If no engine is running, the
+// error is ECONNREFUSED, as for a TCP port.
 func dialSocket(ctx context.Context, path string) (net.Conn, error) {
 	refused := &net.OpError{Op: "dial", Net: "unix", Addr: &net.UnixAddr{Name: path, Net: "unix"}, Err: syscall.ECONNREFUSED}
-	// The kernel takes at most 107 bytes as the name of a socket, and folders may have longer
+	// The kernel accepts at most 107 bytes as the name of a socket, and folders may have longer
 	// names.
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {

@@ -17,24 +17,24 @@ import (
 	"time"
 )
 
-// process is an engine that we started. Its output goes straight to a file: a
-// pipe to us would break with our end.
+// process is an engine that this process started. Its output goes directly to a file, because a
+// pipe would break when this process ends.
 type process struct {
 	program *program
 	cmd     *exec.Cmd
 	at      address
-	grace   time.Duration // before the process is killed at its end
+	grace   time.Duration // how long end waits before it kills the process
 	log     *os.File      // what it printed; open until end
-	tmpLog  string        // a log that nobody needs after the end
+	tmpLog  string        // a log that is not needed after the end
 	exited  chan struct{} // closed after err is set
 	err     error
 }
 
 const portTries = 3
 
-// start runs the program and returns when it responds: in a network namespace if
-// it has a data folder and the system permits that, else at the last endpoint, or
-// at any free one. The process inherits the lock, if any.
+// start runs the program and returns when it responds. The program runs in a network namespace if
+// it has a data folder and the system permits that, and otherwise at the last endpoint or at any
+// free one. The process inherits the lock, if any.
 func (h *host) start(ctx context.Context, p *program, dir, last string, lock *os.File) (*process, error) {
 	if dir != "" && h.namespaces {
 		proc, err := h.startInNetns(ctx, p, dir, lock)
@@ -42,7 +42,7 @@ func (h *host) start(ctx context.Context, p *program, dir, last string, lock *os
 			return proc, err
 		}
 	}
-	// A port can't be reserved for a child, which may find that another process took it.
+	// A port can't be reserved for a child, so another process may take it first.
 	for try := 1; ; try++ {
 		free, err := h.freePort(ctx, last)
 		if err != nil {
@@ -66,7 +66,7 @@ func (h *host) start(ctx context.Context, p *program, dir, last string, lock *os
 	}
 }
 
-// startInNetns returns nil without error where the system refuses a namespace.
+// startInNetns returns nil without an error if the system refuses a namespace.
 func (h *host) startInNetns(ctx context.Context, p *program, dir string, lock *os.File) (*process, error) {
 	at := address{socketEndpoint, filepath.Join(dir, socketFile)}
 	proc, err := h.launch(p, dir, at, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: enginePort}, lock)
@@ -87,8 +87,8 @@ func (h *host) startInNetns(ctx context.Context, p *program, dir string, lock *o
 	return proc, nil
 }
 
-// freePort returns the address of the endpoint if nobody listens there, else a
-// free one: on a random loopback address where the system has it.
+// freePort returns the address of the endpoint if nobody listens there, and otherwise a free one,
+// on a random loopback address if the system has more than one.
 func (h *host) freePort(ctx context.Context, endpoint string) (*net.TCPAddr, error) {
 	tries := []string{net.JoinHostPort(h.loopback(), "0"), "127.0.0.1:0"}
 	if u, err := url.Parse(endpoint); err == nil && u.Port() != "" {
@@ -105,7 +105,7 @@ func (h *host) freePort(ctx context.Context, endpoint string) (*net.TCPAddr, err
 	return nil, errors.Join(errs...)
 }
 
-// launch runs the program, which listens at listen and is reached at at.
+// launch runs the program, which listens on listen and is reached at at.
 func (h *host) launch(p *program, dir string, at address, listen *net.TCPAddr, lock *os.File) (*process, error) {
 	proc := &process{program: p, at: at, grace: h.grace, exited: make(chan struct{})}
 	if err := proc.openLog(dir); err != nil {
@@ -143,13 +143,13 @@ func (p *process) openLog(dir string) (err error) {
 	}
 	if p.log, err = os.CreateTemp("", "engine-*.log"); err == nil {
 		p.tmpLog = p.log.Name()
-		// Where an open file can be removed, no log stays behind if we are killed.
+		// If the system can remove an open file, no log remains if this process is killed.
 		_ = os.Remove(p.tmpLog)
 	}
 	return err
 }
 
-// forget closes the log; tail is empty from then on.
+// forget closes the log. After that, tail returns an empty string.
 func (p *process) forget() {
 	_ = p.log.Close()
 	if p.tmpLog != "" {
@@ -164,8 +164,8 @@ func (p *process) ready(ctx context.Context, wait time.Duration) error {
 		if p.hasExited() {
 			return p.ended("ended at its start")
 		}
-		// The response may come from another process that won the port; an engine
-		// that announces itself does so only once the port is its own.
+		// The response may come from another process that won the port. An engine that announces
+		// itself does so only once it has the port.
 		if ok && strings.Contains(p.tail(), p.program.announces) {
 			return nil
 		}
@@ -178,8 +178,8 @@ func (p *process) ready(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// wait waits until the process ends by itself, and returns an error that says so; nil when ctx has
-// ended.
+// wait waits until the process ends by itself, and returns an error that says so. It returns nil if
+// ctx ends first.
 func (p *process) wait(ctx context.Context) error {
 	select {
 	case <-p.exited:
@@ -210,7 +210,7 @@ func (p *process) lostPort(ctx context.Context, listen *net.TCPAddr) bool {
 	return err != nil || strings.Contains(strings.ToLower(p.tail()), "already in use")
 }
 
-// end ends the process and waits for it. It does nothing to one that has ended.
+// end ends the process and waits for it. It does nothing if the process has already ended.
 func (p *process) end() error {
 	defer p.forget()
 	if p.hasExited() {

@@ -26,8 +26,8 @@ func call(t *testing.T, e *Engine, op, body string) string {
 	req.Header.Set("X-Amz-Date", now)
 	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=local/"+now[:8]+
 		"/us-east-1/dynamodb/aws4_request, SignedHeaders=host;x-amz-date;x-amz-target, Signature=00")
-	// A busy machine is slow to create a table; the probe that waits for an engine to answer is not
-	// so patient.
+	// A busy machine is slow to create a table; the timeout of the readiness probe is too short for
+	// that.
 	res, err := (&http.Client{Timeout: time.Minute, Transport: Transport(e.Socket)}).Do(req)
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func TestRealEngines(t *testing.T) {
 				t.Fatal(err)
 			}
 			call(t, e, "CreateTable", newTable)
-			secret(t, dir) // while the engine has its files beside the database
+			secret(t, dir) // while the engine has its files next to the database
 			if err := e.Close(); err != nil {
 				t.Fatal(err)
 			}

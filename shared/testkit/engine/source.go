@@ -29,17 +29,17 @@ type program struct {
 	kind      string
 	title     string
 	argv      func(host string, port int, dir string) []string // dir is absolute; "" means in memory
-	announces string                                           // printed once the port is its own; "" if nothing is
+	announces string                                           // printed once the engine has the port; "" if it prints nothing
 }
 
-// source knows where one engine comes from. Its error says what is missing and
-// what to do, beginning in lower case.
+// source describes where an engine comes from. Its error says what is missing and what to do, and
+// starts in lower case.
 type source struct {
 	kind string
 	find func(ctx context.Context, h *host, install bool) (*program, error)
 }
 
-// host is the machine as this package sees it; tests replace parts of it.
+// host is the machine as seen by this package. Tests replace parts of it.
 type host struct {
 	goos, goarch string
 	lookPath     func(string) (string, error)
@@ -73,7 +73,7 @@ func newHost(log io.Writer) *host {
 
 func (h *host) logf(format string, args ...any) { _, _ = fmt.Fprintf(h.log, format+"\n", args...) }
 
-// find returns the first engine that can be had; kind, if not empty, allows only one.
+// find returns the first available engine. kind, if not empty, allows only one.
 func (h *host) find(ctx context.Context, kind string, install bool) (*program, error) {
 	var missing []string
 	for _, s := range h.sources {
@@ -101,10 +101,9 @@ func (h *host) cached(name string) (string, error) {
 	return filepath.Join(dir, "growth-workspace", name), nil
 }
 
-// installOnce lets build fill a new folder, which then gets the name final in one
-// step. A lock beside it lets one process install at a time; the next ones use
-// the result. whole is a file, relative to the folder: an installation without
-// it is damaged, and is replaced.
+// installOnce calls build to fill a new folder, then renames the folder to final in one step. A
+// lock next to it lets only one process install at a time; later ones use the result. whole is a
+// file relative to the folder: an installation without it is damaged and is replaced.
 func installOnce(ctx context.Context, final, whole string, build func(dir string) error) error {
 	if err := os.MkdirAll(filepath.Dir(final), 0o755); err != nil {
 		return fmt.Errorf("make the cache folder: %w", err)
@@ -144,14 +143,14 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// errNotAllowed is returned where an installation would be needed.
+// errNotAllowed is returned if an installation is needed but not allowed.
 var errNotAllowed = errors.New("not installed yet, and this command may not install it; `go run ./scripts/workspace serve` does")
 
-// run runs an installer and returns its output, which the error of a failure has too.
+// run runs an installer and returns its output. If it fails, the error contains the output, too.
 func run(ctx context.Context, dir, path string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Dir = dir
-	// A process that the installer started may keep the output open.
+	// A child of the installer may keep the output open.
 	cmd.WaitDelay = 5 * time.Second
 	out, err := cmd.CombinedOutput()
 	if err != nil {

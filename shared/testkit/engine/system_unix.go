@@ -13,8 +13,8 @@ import (
 
 func terminate(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
 
-// detach gives the child its own process group, because a terminal's Ctrl-C must
-// not end it before we do, and a copy of the lock.
+// detach gives the child its own process group, because Ctrl-C in a terminal must not end it before
+// this process does. It also gives the child a copy of the lock.
 func detach(cmd *exec.Cmd, lock *os.File) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if lock != nil {
@@ -25,8 +25,8 @@ func detach(cmd *exec.Cmd, lock *os.File) {
 // guarded reports whether guard ends an engine whose process was killed.
 const guarded = true
 
-// guard kills the process when this one dies, even by SIGKILL: a shell waits
-// until the pipe from this process closes. SQLite recovers from a killed engine.
+// guard kills the process when this one ends, even by SIGKILL: a shell waits until the pipe from
+// this process closes. SQLite recovers from a killed engine.
 func guard(pid int) (release func(), err error) {
 	sh := exec.Command("/bin/sh", "-c", `read -r line; kill -9 "$0"`, strconv.Itoa(pid))
 	sh.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -42,9 +42,9 @@ func guard(pid int) (release func(), err error) {
 	}, nil
 }
 
-// tryLock returns nil without error when another process holds the lock, which
-// lasts until the file and all copies in child processes are closed. The file is
-// never removed: two processes could then lock two files of one name.
+// tryLock returns nil without an error if another process holds the lock. The lock lasts until the
+// file and all copies in child processes are closed. The file is never removed, because two
+// processes could then lock two files with the same name.
 func tryLock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

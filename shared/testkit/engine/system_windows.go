@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// terminate kills: Windows has no polite form.
+// terminate kills the process: Windows has no graceful way to end it.
 func terminate(p *os.Process) error { return p.Kill() }
 
-// detach gives the child its own process group, because a console's Ctrl-C must
-// not end it before we do, and a copy of the lock.
+// detach gives the child its own process group, because Ctrl-C in a console must not end it before
+// this process does. It also gives the child a copy of the lock.
 func detach(cmd *exec.Cmd, lock *os.File) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 	if lock != nil {
@@ -22,17 +22,17 @@ func detach(cmd *exec.Cmd, lock *os.File) {
 	}
 }
 
-// guarded is false: an engine may outlive a process that was killed, so all engines are shared.
+// guarded is false: an engine can outlive a killed process, so all engines are shared.
 const guarded = false
 
-// guard does nothing: [Engine.Close] ends the engine, after Ctrl-C too. If this
-// process is killed, the engine stays, and the next [Open] of its folder joins it.
+// guard does nothing: [Engine.Close] ends the engine, also after Ctrl-C. If this process is killed,
+// the engine keeps running, and the next [Open] of its folder joins it.
 func guard(int) (release func(), err error) { return func() {}, nil }
 
 const errSharingViolation = syscall.Errno(32)
 
-// tryLock returns nil without error when another process holds the lock: the file
-// is open for one process alone, and for the child that inherits its handle.
+// tryLock returns nil without an error if another process holds the lock. Only one process can open
+// the file, and only its child inherits the handle.
 func tryLock(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 // none is the default of a cell.
 const none = "-"
 
-// column is a column of the tables. Its function reads a cell into the operation; the columns
-// before it are read.
+// column is a column of the tables. Its function reads a cell into the operation; earlier columns
+// have already been read.
 type column struct {
 	name  string
 	parse func(o *Operation, cell string) error

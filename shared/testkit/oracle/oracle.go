@@ -1,5 +1,6 @@
-// Package oracle reads the tables in functions/testdata, where people typed what each operation is and what it does. Tests
-// compare the service with them. Nothing in them is generated, because a generated expectation agrees with every mistake.
+// Package oracle reads the tables in functions/testdata, where people described each operation by
+// hand. Tests compare the service with them. Nothing in them is generated, because a generated
+// expectation would agree with every mistake.
 package oracle
 
 import (
@@ -13,7 +14,7 @@ import (
 	"strings"
 )
 
-// The tables: the specification's operations, and those that were added.
+// The tables: the specification's operations, and the added ones.
 const (
 	Specification = "functions/testdata/operations.tsv"
 	Additions     = "functions/testdata/additions.tsv"
@@ -33,19 +34,19 @@ type Operation struct {
 	Consistent []string          // the action, then a space and the prefix of the sort keys if the read has one
 	Reader     string            // empty: the operation changes no record that can be read
 	Conflict   bool
-	Sample     map[string]any // the body; nil: that of the sample event
+	Sample     map[string]any // the body; nil: the body of the sample event
 	Other      map[string]any // one argument; nil: a text of the body
 	Clears     []string       // the properties that null clears
 
 	Query, Body, Response string // as they are typed
 }
 
-// At returns the place of a cell for a message.
+// At returns the location of a cell, for messages.
 func (o Operation) At(column string) string {
 	return fmt.Sprintf("%s:%d: column %s", o.File, o.Line, column)
 }
 
-// Table has the lines of both files.
+// Table contains the lines of both files.
 type Table []Operation
 
 // Of returns the line of an operation.
@@ -57,8 +58,8 @@ func (t Table) Of(id string) (Operation, bool) {
 	return t[i], true
 }
 
-// Read returns the tables of the module that contains the working directory. The error names the file, line and column of
-// every cell that it does not understand.
+// Read returns the tables of the module that contains the working directory. The error names the
+// file, line and column of every invalid cell.
 func Read() (Table, error) {
 	root, err := os.Getwd()
 	if err != nil {
@@ -95,7 +96,8 @@ func read(specification, additions string) (Table, error) {
 	return table, errors.Join(problems...)
 }
 
-// parse reads one file: comments, a line with the names of the columns, and a line for each operation.
+// parse reads one file: comments, a line with the names of the columns, and a line for each
+// operation.
 func parse(file, text string) (out Table, problems []error) {
 	var header []string
 	number := 0
@@ -152,7 +154,7 @@ func checkHeader(header []string) error {
 	return nil
 }
 
-// check returns the problems of cells that name another operation.
+// check returns the problems of cells that refer to another operation.
 func (t Table) check() (problems []error) {
 	lines := map[string]Operation{}
 	for _, o := range t {
@@ -185,8 +187,9 @@ func Row(cells map[string]string) string {
 	return strings.Join(out, "\t")
 }
 
-// Arguments returns the arguments of a request that succeeds on the fixture company, without those that a POST does not
-// require. The body is in the column sample, or else in the operation's sample event.
+// Arguments returns the arguments of a request that succeeds on the fixture company, without those
+// that a POST does not require. The body comes from the column sample or, if that is empty, from
+// the operation's sample event.
 func (o Operation) Arguments(event []byte) (map[string]any, error) {
 	body, err := Body(event)
 	if err != nil {
@@ -206,7 +209,7 @@ func (o Operation) Arguments(event []byte) (map[string]any, error) {
 	return out, nil
 }
 
-// Body returns the body in a sample event, empty if it has none.
+// Body returns the body in a sample event, or an empty map if it has none.
 func Body(event []byte) (map[string]any, error) {
 	var sample struct{ Body string }
 	body := map[string]any{}

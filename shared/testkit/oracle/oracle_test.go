@@ -115,8 +115,8 @@ func TestCellsOfOtherOperations(t *testing.T) {
 	}
 }
 
-// Ensure a file whose columns are not those of the reader is refused, as are a line with too few
-// and a second line of an operation.
+// Ensure a file with unexpected columns is rejected, as are a line with too few columns and a
+// second line for an operation.
 func TestMalformedFiles(t *testing.T) {
 	t.Parallel()
 	for want, text := range map[string]string{

@@ -39,7 +39,7 @@ func ideaLife(k *kit) {
 }
 
 // postDays requires that the posts from the day of the second post to the day of the first, in
-// either order, are those at the start of the whole list.
+// either order, are the first posts of the whole list.
 func postDays(k *kit) {
 	k.lists(func(p primed) {
 		whole := p.records()

@@ -126,7 +126,7 @@ func itemLife(k *kit) {
 	k.death(item)
 }
 
-// slugScripts creates items with titles that have no plain Latin letter, or an apostrophe.
+// slugScripts creates items whose titles have no plain Latin letters, or have an apostrophe.
 func slugScripts(k *kit) {
 	items, ok := k.items()
 	if !ok {

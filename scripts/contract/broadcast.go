@@ -69,7 +69,7 @@ func postDays(k *kit) {
 	})
 }
 
-// postDay returns the day to which a post belongs, empty when it has no time.
+// postDay returns the day to which a post belongs, or "" if the post has no time.
 func postDay(post map[string]any) string {
 	for _, name := range []string{"scheduledFor", "createdAt"} {
 		if at, ok := post[name].(string); ok && len(at) >= len("2026-08-11") {

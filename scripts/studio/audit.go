@@ -29,7 +29,7 @@ type auditData struct {
 	By        string // page or severity
 	HasFile   bool   // the audit has findings
 	Known     bool   // the shape of the findings is known
-	Count     int    // of issues
+	Count     int    // the number of issues
 	Summary   []severityCount
 	Groups    []groupRow
 	Pages     []pageRow
@@ -65,7 +65,7 @@ type groupRow struct {
 	More  int
 }
 
-// Often returns how often the issue occurs, empty if it occurs once.
+// Often returns how often the issue occurs, or "" if it occurs once.
 func (r groupRow) Often() string {
 	switch {
 	case r.Count == 1:

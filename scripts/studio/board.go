@@ -361,7 +361,7 @@ func newPlace(items []client.Item, id string, form url.Values) (m moveTo, found 
 // orderStep is the distance between the sortOrders of renumbered items.
 const orderStep = 10
 
-// writes returns the updates that give the item its place. The item gets a number between its
+// writes returns the updates that move the item to its place. The item gets a number between its
 // neighbours' numbers. If there is no such number, the items of the column up to it are renumbered.
 // possible is false if there are too many of them.
 func (m moveTo) writes() (out []client.UpdatePlanItemInput, possible bool) {

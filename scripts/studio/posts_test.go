@@ -267,7 +267,7 @@ func TestPostFailedAndConflict(t *testing.T) {
 	}
 }
 
-// Ensure a day with many posts leads to all of them, and a month with more than one page of posts
+// Ensure a day with many posts links to all of them, and a month with more than one page of posts
 // says what is missing.
 func TestPostsOfAFullMonth(t *testing.T) {
 	t.Parallel()

@@ -18,7 +18,7 @@ type editing[T any] struct {
 	area     string // of the scopes, such as optimise
 	path     string // of the kind; a record's path also has its id
 	back     string // the page that lists the records
-	deletion string // what a deletion does; empty if there is no deletion
+	deletion string // what a deletion does; empty: records cannot be deleted
 	saved    string // the notice after a save; empty: Saved.
 	deleted  string // the notice after a deletion; empty: Deleted.
 

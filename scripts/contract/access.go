@@ -94,7 +94,7 @@ func unknownPath(k *kit) {
 	}
 }
 
-// wrongVerb sends PUT, a method of no operation, for records that do not exist.
+// wrongVerb sends PUT, which no operation uses, for records that do not exist.
 func wrongVerb(k *kit) {
 	verbs, order := map[string][]string{}, []string{}
 	for _, op := range functions.Operations(nil) {

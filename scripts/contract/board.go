@@ -45,8 +45,8 @@ func boardLife(k *kit) {
 	k.death(board)
 }
 
-// liveItems publishes a board of its own and requires that the live items are those of the last
-// publish, whatever is edited since, and that a board cannot be deleted while visitors see an item.
+// liveItems publishes a board of its own and requires that the live items do not change until the
+// next publish. It also requires that a board cannot be deleted while visitors see an item.
 func liveItems(k *kit) {
 	board, ok := k.board()
 	if !ok {

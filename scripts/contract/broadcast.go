@@ -39,7 +39,7 @@ func ideaLife(k *kit) {
 }
 
 // postDays requires that the posts from the day of the second post to the day of the first, in
-// either order, are those at the start of the whole list.
+// either order, are the first posts of the whole list.
 func postDays(k *kit) {
 	k.lists(func(p primed) {
 		whole := p.records()
@@ -69,7 +69,7 @@ func postDays(k *kit) {
 	})
 }
 
-// postDay returns the day to which a post belongs, empty when it has no time.
+// postDay returns the day to which a post belongs, or "" if the post has no time.
 func postDay(post map[string]any) string {
 	for _, name := range []string{"scheduledFor", "createdAt"} {
 		if at, ok := post[name].(string); ok && len(at) >= len("2026-08-11") {

@@ -1,6 +1,6 @@
 // Package contract checks a service against the rules of the API. `workspace check` checks the
-// rules of the specification on any implementation, and `prove contract` all rules, those of this
-// implementation too, on a deployment with a complete company.
+// rules of the specification on any implementation. `prove contract` checks all rules, including
+// the rules of this implementation, on a deployment with a complete company.
 //
 // Reading order: this file (a run and its report), rule.go (the rules), kit.go (requests and their
 // checks), prime.go (the first requests of a run), observe.go (the rules of every response), then
@@ -47,7 +47,7 @@ type Result struct {
 	Specified bool     `json:"specified"` // the specification states the rule; false: this implementation added it
 	Title     string   `json:"title"`
 	Result    Outcome  `json:"result"`
-	Detail    string   `json:"detail"`   // how many checks were made, or why none
+	Detail    string   `json:"detail"`   // the number of checks, or why there were none
 	Problems  []string `json:"problems"` // what breaks the rule
 }
 
@@ -61,9 +61,9 @@ type Report struct {
 	Rules   []Result `json:"rules"`
 }
 
-// Names returns the names of the rules of the specification that any company can be checked
-// against. With deployed it adds the rules of this implementation, and those that publish, change
-// existing records, or need a company with a record of every kind.
+// Names returns the names of the specification's rules that any company can be checked against. If
+// deployed is set, it adds this implementation's rules, and the rules that publish, change existing
+// records, or need a company with a record of every kind.
 func Names(deployed bool) (names []string) {
 	for _, r := range rules {
 		if r.specified && r.level <= writes || deployed {
@@ -92,8 +92,8 @@ func Choose(names, only []string) (chosen []Rule, err error) {
 // callTimeout is above the 29 s that a gateway waits for a function.
 const callTimeout = 35 * time.Second
 
-// Run checks a service against the rules. It returns an error when there is no such service, or
-// when the key opens no company.
+// Run checks a service against the rules. It returns an error if there is no such service, or if
+// the key does not belong to a company.
 func Run(ctx context.Context, o Options) (Report, error) {
 	if o.HTTP == nil {
 		o.HTTP = &http.Client{}
@@ -172,7 +172,7 @@ func (r Report) String() string {
 	return text.String()
 }
 
-// shown escapes control characters in texts from the service, so that they cannot change the
+// shown escapes control characters in texts from the service, so that they cannot affect the
 // terminal.
 func shown(text string) string {
 	quoted := strconv.QuoteToGraphic(text)

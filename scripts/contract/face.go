@@ -126,8 +126,8 @@ func (k *kit) session(path, method string, params any) (map[string]any, error) {
 // toolWait is long enough for a used-up quota to admit a few calls.
 const toolWait = 2 * time.Second
 
-// tool calls a tool and returns its result. It retries a call that is rate limited, which the
-// result says.
+// tool calls a tool and returns its result. It retries a call whose result says that it was rate
+// limited.
 func (k *kit) tool(name string, arguments map[string]any) (result map[string]any, err error) {
 	for range quotaTriesMax {
 		result, err = k.session(toolsPath, "tools/call", map[string]any{"name": name, "arguments": arguments})

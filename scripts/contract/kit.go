@@ -34,7 +34,7 @@ type finding struct {
 	problems []string
 	reason   string // why nothing could be checked
 	checked  int
-	optional bool // checking nothing is no problem, even in a strict run
+	optional bool // the rule may check nothing, even in a strict run
 }
 
 // problemsMax bounds the problems that a report lists for one rule.
@@ -57,7 +57,7 @@ func (f *finding) skip(format string, args ...any) {
 // count counts a check.
 func (f *finding) count() { f.checked++ }
 
-// response is a response of the service. Its status is 0 when there was none.
+// response is a response of the service. Its status is 0 if the service did not respond.
 type response struct {
 	what   string // the request, for messages
 	head   bool   // the request was HEAD
@@ -78,7 +78,7 @@ const quotaTriesMax = 5
 // quotaWaitMax is longer than the 60 s in which a quota refills.
 const quotaWaitMax = 90 * time.Second
 
-// send sends a request and observes its response. The rule fails when there is no response.
+// send sends a request and observes its response. The rule fails if the service does not respond.
 func (k *kit) send(q request) response {
 	r, err := k.patiently(q, k.observe)
 	if err != nil {
@@ -198,7 +198,7 @@ func (k *kit) ok(r response, into any) bool {
 		return false // send has failed the rule
 	}
 	if r.status != http.StatusOK {
-		_, messages, _ := r.envelope() // without an envelope there are no messages
+		_, messages, _ := r.envelope() // messages is nil without an envelope
 		k.fail("%s: %d instead of 200: %s", r.what, r.status, strings.Join(messages, "; "))
 		return false
 	}
@@ -209,7 +209,7 @@ func (k *kit) ok(r response, into any) bool {
 	return true
 }
 
-// record is ok for a response whose body is a record.
+// record is like ok, for a response whose body is a record.
 func (k *kit) record(r response) (record map[string]any, ok bool) {
 	ok = k.ok(r, &record)
 	return record, ok

@@ -95,8 +95,8 @@ func days(k *kit) {
 	})
 }
 
-// postedDays reads the reviews of the day on which a listed one was posted: it is among them, all
-// are of that day, and the newest is first.
+// postedDays reads the reviews of the day on which a listed review was posted. It requires that the
+// review is among them, that all are from that day, and that the newest is first.
 func postedDays(k *kit) {
 	k.lists(func(p primed) {
 		if p.ID != "list_feedback" {

@@ -27,7 +27,8 @@ var checkDays = []float64{.1, .2, .3, 4, -1.5, 9, 2.6, 5, 3.5, 8}
 var checkFrom = time.Date(2020, time.February, 22, 0, 0, 0, 0, time.UTC)
 
 // metric pushes the points of checkMetric and returns the path of its definition, which the caller
-// must remove (removeMetric). It skips the rule when the key may not, or the service cannot.
+// must remove (removeMetric). It skips the rule if the key lacks the scope or the service lacks the
+// operation.
 func (k *kit) metric() (path string, ok bool) {
 	var points []map[string]any
 	for i, value := range checkDays {
@@ -235,8 +236,8 @@ func metricDefinition(k *kit) {
 	}
 }
 
-// metricTotal compares one series, and the total of all, with the points that the service returns
-// without these parameters.
+// metricTotal compares one series, and the total of all series, with the points that the service
+// returns without these parameters.
 func metricTotal(k *kit) {
 	path, ok := k.metric()
 	if !ok {

@@ -77,8 +77,8 @@ func isDay(text string) bool {
 	return err == nil
 }
 
-// observedRule returns a rule that reports the observations of all responses so far. Without a
-// relevant response it is skipped.
+// observedRule returns a rule that reports the observations of all responses so far. The rule is
+// skipped if no response was relevant.
 func observedRule(name string) func(*kit) {
 	return func(k *kit) {
 		for _, problem := range k.observed[name] {

@@ -8,8 +8,8 @@ import (
 
 const siteByID, auditByID = "/optimise/sites/", "/optimise/audits/"
 
-// siteLife creates, updates and deletes a site with a goal. A site keeps its key and takes its
-// goals along.
+// siteLife creates, updates and deletes a site with a goal. A site's key cannot change, and
+// deleting a site deletes its goals.
 func siteLife(k *kit) {
 	site, ok := k.create(k.companyPath("/optimise/sites"), `{"name":"Conformance check"}`, siteByID)
 	if !ok {

@@ -50,8 +50,8 @@ func (p primed) field(name string) *schema.Field {
 	return nil
 }
 
-// optional reports whether an implementation may lack an operation, such as those of keys and the
-// push of metrics.
+// optional reports whether an implementation may lack an operation, such as the operations on keys
+// or the push of metrics.
 func optional(op api.Operation) bool {
 	return op.Scope == "" || op.Scope == auth.KeysRead || op.Scope == auth.KeysWrite || op.Scope == auth.MetricsWrite
 }
@@ -168,7 +168,7 @@ func (r response) records() []map[string]any {
 	return body.Items
 }
 
-// each calls visit for every operation that prime could call, and skips the others with their
+// each calls visit for every operation that prime could call. It skips the others and notes the
 // reason.
 func (k *kit) each(visit func(primed)) {
 	for _, p := range k.primed {
@@ -180,7 +180,7 @@ func (k *kit) each(visit func(primed)) {
 	}
 }
 
-// lists is each for lists.
+// lists is like each, for lists only.
 func (k *kit) lists(visit func(primed)) {
 	k.each(func(p primed) {
 		if p.IsList() && p.status == http.StatusOK {
@@ -189,7 +189,7 @@ func (k *kit) lists(visit func(primed)) {
 	})
 }
 
-// pagedLists is lists for lists that accept a limit.
+// pagedLists is like lists, for lists that accept a limit.
 func (k *kit) pagedLists(visit func(primed, schema.Field)) {
 	k.lists(func(p primed) {
 		if f := p.field("limit"); f != nil {

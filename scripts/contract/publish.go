@@ -49,8 +49,8 @@ func publish(k *kit) {
 	}
 }
 
-// updates changes one record of every kind that can be updated and that no other rule creates, and
-// reads it again.
+// updates changes one record of every kind that can be updated and that no other rule creates. It
+// then reads each record again.
 func updates(k *kit) {
 	k.update("update_company", k.companyPath(""), k.companyPath(""), `{"summary":"Résumé of the contract"}`)
 	k.update("update_context_brand_kit", k.companyPath("/context/brand-kit"), k.companyPath("/context/brand-kit"), `{"avoidWords":["synergy"]}`)
@@ -105,7 +105,7 @@ func (k *kit) update(operation, path, readPath, body string) {
 }
 
 // everyRead requires that the company has a record of every kind. An operation without a record
-// proves nothing.
+// would prove nothing.
 func everyRead(k *kit) {
 	findings := false
 	for _, p := range k.primed {

@@ -11,7 +11,7 @@ import (
 )
 
 // checkedReview is the identity of the review that these rules push. A review cannot be deleted, so
-// it is always the same one.
+// the rules always use the same one.
 const checkedReview = `"source":"reddit","externalId":"conformance-check"`
 
 // pushCounts is the response of a push of feedback.
@@ -31,8 +31,8 @@ func (k *kit) pushReviews(titles ...string) (counts pushCounts, ok bool) {
 	return counts, k.ok(r, &counts)
 }
 
-// pushIdentity pushes one review several times: it is one record, and what changes nothing is not
-// written.
+// pushIdentity pushes one review several times. It requires that there is one record, and that a
+// push without a change writes nothing.
 func pushIdentity(k *kit) {
 	first, second := rand.Text(), rand.Text()
 	for _, step := range []struct {
@@ -58,8 +58,8 @@ func pushIdentity(k *kit) {
 	}
 }
 
-// refusedPush sends different pushes with one Idempotency-Key at the same moment: one is accepted,
-// and the stored review is that one's.
+// refusedPush sends different pushes with one Idempotency-Key at the same time. It requires that
+// one is accepted, and that the stored review comes from that push.
 func refusedPush(k *kit) {
 	if _, ok := k.pushReviews(rand.Text()); !ok {
 		return

@@ -85,8 +85,8 @@ func recordByID(k *kit) {
 	})
 }
 
-// listed reads the list of a collection and returns the record with an id, nil when the list has
-// none.
+// listed reads the list of a collection and returns the record with an id, or nil if the list does
+// not contain it.
 func (k *kit) listed(collection string, id any) map[string]any {
 	for _, p := range k.primed {
 		if p.IsList() && strings.HasSuffix(p.Path, "/"+collection) && p.status == http.StatusOK {

@@ -1,7 +1,7 @@
 package contract
 
-// level is what a rule does to the company, and so what it needs: permission to write, or a company
-// with certain records.
+// level says what a rule does to the company. It determines what the rule needs: permission to
+// write, or a company with certain records.
 type level int
 
 const (

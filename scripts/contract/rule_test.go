@@ -26,8 +26,8 @@ func TestSections(t *testing.T) {
 	}
 }
 
-// Ensure a check of any company has the rules of the specification that need no company of every
-// kind and publish nothing, and no others.
+// Ensure a check of any company runs exactly the specification's rules that publish nothing and do
+// not need a record of every kind.
 func TestSpecified(t *testing.T) {
 	t.Parallel()
 	var want []string

@@ -58,7 +58,7 @@ func (k *kit) refusedCreate(got response, byID string, code fault.Code, names st
 	}
 }
 
-// items returns the path of the items of a board. It skips the rule when there is no board.
+// items returns the path of the items of a board. It skips the rule if no board is known.
 func (k *kit) items() (string, bool) {
 	path, ok := k.fill("/v1/companies/{companyId}/plan/boards/{boardId}/items")
 	if !ok {
@@ -126,7 +126,7 @@ func itemLife(k *kit) {
 	k.death(item)
 }
 
-// slugScripts creates items with titles that have no plain Latin letter, or an apostrophe.
+// slugScripts creates items whose titles have no plain Latin letters, or have an apostrophe.
 func slugScripts(k *kit) {
 	items, ok := k.items()
 	if !ok {

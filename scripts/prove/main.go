@@ -1,4 +1,4 @@
-// Command prove proves what the service promises:
+// Command prove proves that the service keeps its promises:
 //
 //	go run ./scripts/prove contract BASE_URL   checks a deployed service against the rules of the API
 //	go run ./scripts/prove faults              kills processes, loses responses and sends too much
@@ -59,7 +59,7 @@ claim does not hold, and 2 for wrong usage or an error.`,
 	return root
 }
 
-// refuted returns errRefuted when the claims do not hold, and err when the proof could not be run.
+// refuted returns errRefuted if the claims do not hold, and err if the proof could not run.
 func refuted(held bool, err error) error {
 	if err == nil && !held {
 		return errRefuted

@@ -43,7 +43,7 @@ func TestWrongCalls(t *testing.T) {
 	}
 }
 
-// Ensure a claim that does not hold and a proof that could not be run give different errors.
+// Ensure a claim that does not hold and a proof that could not run give different errors.
 func TestRefuted(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no engine")

@@ -16,20 +16,20 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// auditData is what the template of an audit shows.
+// auditData is the data of the audit template.
 type auditData struct {
 	Audit    client.Audit
 	Failure  *failure
-	Site     string        // the name of its site; empty: not known
-	SiteID   string        // empty: not in the list of sites
-	Before   *client.Audit // the complete audit of the same site before; nil: none
+	Site     string        // the name of its site; empty: unknown
+	SiteID   string        // empty: the list of sites lacks it
+	Before   *client.Audit // the previous complete audit of the same site; nil: none
 	NoBefore *failure
 	Scores   []score
 
 	By        string // page or severity
-	HasFile   bool   // whether it has findings
-	Known     bool   // whether their shape is known
-	Count     int    // of issues
+	HasFile   bool   // the audit has findings
+	Known     bool   // the shape of the findings is known
+	Count     int    // the number of issues
 	Summary   []severityCount
 	Groups    []groupRow
 	Pages     []pageRow
@@ -38,25 +38,25 @@ type auditData struct {
 	Outline   string
 	WholeThis bool // the outline has everything
 
-	Compared bool // whether the issues of both audits are known
+	Compared bool // the issues of both audits are known
 	Fresh    onlyOne
 	Gone     onlyOne
 }
 
-// onlyOne is a list of issues that only one of two audits has.
+// onlyOne is a list of issues that are in only one of two audits.
 type onlyOne struct {
 	Count  int
 	Groups []groupRow
 	More   int // issues without a row
 }
 
-// severityCount is how many issues have a severity.
+// severityCount is the number of issues with a severity.
 type severityCount struct {
 	Name, Class string
 	Count       int
 }
 
-// groupRow is the same issue on several pages.
+// groupRow is one issue that is on several pages.
 type groupRow struct {
 	findings.Group
 
@@ -65,7 +65,7 @@ type groupRow struct {
 	More  int
 }
 
-// Often says how often the issue is there, empty for once.
+// Often returns how often the issue occurs, or "" if it occurs once.
 func (r groupRow) Often() string {
 	switch {
 	case r.Count == 1:
@@ -84,7 +84,7 @@ type pageRow struct {
 	Issues                    []groupRow
 }
 
-// The most that one page shows. The rest is in the file of findings.
+// Limits of one page. The findings file has the rest.
 const (
 	rowsMax       = 150
 	changesMax    = 30
@@ -100,8 +100,8 @@ func (v *visit) getAudit(id, label string) *result[client.Audit] {
 	})
 }
 
-// audit shows one audit beside the one before of the same site. A link may name that one; otherwise
-// it is looked for among the newest audits.
+// audit shows an audit and compares it with the previous one of the same site. A link may name the
+// previous audit; otherwise audit searches the newest audits for it.
 func (s *Studio) audit(v *visit) *view {
 	q := v.r.URL.Query()
 	d := &auditData{By: "severity"}
@@ -150,7 +150,7 @@ func (s *Studio) audit(v *visit) *view {
 	return out
 }
 
-// summaryOf leaves out the findings.
+// summaryOf returns the audit without its findings.
 func summaryOf(a client.Audit) client.AuditSummary {
 	return client.AuditSummary{
 		ID: a.ID, CompanyID: a.CompanyID, SiteID: a.SiteID, RootURL: a.RootURL, Status: a.Status, StartedAt: a.StartedAt, FinishedAt: a.FinishedAt,
@@ -158,7 +158,7 @@ func summaryOf(a client.Audit) client.AuditSummary {
 	}
 }
 
-// compare reads the findings and puts them beside those of the audit before.
+// compare reads the findings and compares them with the previous audit's.
 func (d *auditData) compare() {
 	var before *client.AuditSummary
 	old := findings.Found{}
@@ -281,7 +281,7 @@ func (d *auditData) pages(now, old findings.Found) {
 	}
 }
 
-// Sentence says how the scores moved and what is behind it.
+// Sentence describes how the scores moved and why.
 func (d *auditData) Sentence() string {
 	var fell, rose []string
 	for _, s := range d.Scores {
@@ -328,11 +328,11 @@ func (s *Studio) findingsFile(v *visit) *view {
 	var out bytes.Buffer
 	if err := json.Indent(&out, text, "", "  "); err != nil {
 		out.Reset()
-		out.Write(text) // as it came
+		out.Write(text) // unchanged
 	}
 	v.w.Header().Set("Content-Type", "application/json")
 	v.w.Header().Set("Content-Disposition", `attachment; filename="findings.json"`)
 	v.w.WriteHeader(http.StatusOK)
-	_, _ = v.w.Write(out.Bytes()) // a browser that has gone needs no answer
+	_, _ = v.w.Write(out.Bytes()) // ignore the error: the client disconnected
 	return nil
 }

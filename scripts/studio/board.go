@@ -15,20 +15,20 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// boardData is what the template of the roadmap shows.
+// boardData is the data of the roadmap template.
 type boardData struct {
 	Boards   []client.Board
 	NoBoards *failure
 	Board    *client.Board
 
-	Live       bool // what visitors see, instead of the editors' items
+	Live       bool // shows what visitors see, instead of the editors' items
 	Columns    []roadmap.Column[card]
 	NoItems    *failure
 	More       string // the address of the next items; empty: none
 	Preview    client.Preview
 	NoPreview  *failure
 	PreviewTag string
-	Gone       []string // titles of items that visitors still see and that were deleted
+	Gone       []string // titles of deleted items that visitors still see
 
 	MayWrite, MayPublish bool
 	MayMove              bool // every item of the board is shown, so its neighbours are known
@@ -42,7 +42,7 @@ type card struct {
 	Seen                                       string // the version of the item
 }
 
-// itemsShown is how many items one page has.
+// itemsShown is the number of items on one page.
 const itemsShown = 200
 
 func (s *Studio) roadmap(v *visit) *view {
@@ -80,7 +80,7 @@ func (s *Studio) roadmap(v *visit) *view {
 	return out
 }
 
-// readBoard reads what the page shows of a board.
+// readBoard reads the parts of a board that the page shows.
 func (v *visit) readBoard(d *boardData, cursor string) {
 	preview := read(v, "plan:read", "What publishing would change", func(ctx context.Context, options ...client.CallOption) (client.Preview, error) {
 		return v.api.PreviewPlanPublish(ctx, client.PreviewPlanPublishInput{BoardID: d.Board.ID}, options...)
@@ -131,7 +131,7 @@ func (d *boardData) path(more url.Values) string {
 	return "/roadmap?" + more.Encode()
 }
 
-// mark says on each card what a publish would do to its item.
+// mark sets on each card what a publish would do to its item.
 func (d *boardData) mark(cards []card) {
 	marks := map[string]string{}
 	for mark, items := range map[string][]client.PublishedItem{"appears": d.Preview.Added, "disappears": d.Preview.Removed} {
@@ -153,7 +153,7 @@ func (d *boardData) mark(cards []card) {
 	}
 }
 
-// Sentence says what publishing would show visitors.
+// Sentence describes what visitors would see after a publish.
 func (d *boardData) Sentence() string {
 	p := d.Preview
 	var parts []string
@@ -189,7 +189,7 @@ type change struct {
 	Titles []string
 }
 
-// Changes lists what a publish would show.
+// Changes lists the changes that a publish would show.
 func (d *boardData) Changes() (out []change) {
 	titles := func(items []client.PublishedItem) (out []string) {
 		for _, i := range items {
@@ -209,7 +209,7 @@ func (d *boardData) Changes() (out []change) {
 	return out
 }
 
-// propertyNames returns the names of an item's properties as the form of an item has them.
+// propertyNames returns the names of an item's properties as its form labels them.
 func propertyNames(properties []string) (out []string) {
 	known := map[string]string{"columnId": "column", "categoryIds": "categories", "sortOrder": "order", "targetLabel": "when"}
 	for _, p := range properties {
@@ -218,8 +218,8 @@ func propertyNames(properties []string) (out []string) {
 	return out
 }
 
-// publish makes live what the page showed. When the items have changed since, nothing is published
-// and the page shows what would change now.
+// publish publishes exactly what the page showed. If the items have changed since, it publishes
+// nothing, and the page shows what would change now.
 func (s *Studio) publish(v *visit) *view {
 	board := v.r.PathValue("board")
 	back := url.Values{"board": {board}}
@@ -277,7 +277,7 @@ func (s *Studio) visitors(v *visit) *view {
 // writesMax bounds how many items one move may write.
 const writesMax = 8
 
-// move moves an item: to the next place or column, or before another item of a column.
+// move moves an item to the next place or column, or before another item of a column.
 func (s *Studio) move(v *visit) *view {
 	form, id := v.r.PostForm, v.r.PathValue("id")
 	board := form.Get("board")
@@ -315,10 +315,10 @@ type moveTo struct {
 	item   client.Item
 	column string
 	others []client.Item
-	at     int // its place among the others
+	at     int // its index among the others
 }
 
-// newPlace finds where an item goes. found is false when there is no such item.
+// newPlace returns where an item moves to. found is false if the item does not exist.
 func newPlace(items []client.Item, id string, form url.Values) (m moveTo, found bool) {
 	columns := roadmap.Columns(items, func(i client.Item) string { return i.ColumnID.Or("") })
 	c, at := -1, -1
@@ -358,12 +358,12 @@ func newPlace(items []client.Item, id string, form url.Values) (m moveTo, found 
 	return m, true
 }
 
-// orderStep is the distance between the orders of items that are numbered anew.
+// orderStep is the distance between the sortOrders of renumbered items.
 const orderStep = 10
 
-// writes returns the updates that give the item its place. The item gets a number between those of
-// its neighbours. If there is none, the items of the column up to it are numbered anew; possible is
-// false when those are too many.
+// writes returns the updates that move the item to its place. The item gets a number between its
+// neighbours' numbers. If there is no such number, the items of the column up to it are renumbered.
+// possible is false if there are too many of them.
 func (m moveTo) writes() (out []client.UpdatePlanItemInput, possible bool) {
 	update := client.UpdatePlanItemInput{ItemID: m.item.ID}
 	if m.column != m.item.ColumnID.Or("") {
@@ -394,14 +394,13 @@ func (m moveTo) writes() (out []client.UpdatePlanItemInput, possible bool) {
 	default:
 		update.SortOrder = client.Value(orderStep)
 		if _, numbered := m.item.SortOrder.Get(); numbered {
-			update.SortOrder = client.Optional[int]{} // alone in its column: any number will do
+			update.SortOrder = client.Optional[int]{} // alone in its column, so any number is right
 		}
 	}
 	return []client.UpdatePlanItemInput{update}, true
 }
 
-// numbered numbers the items of the column anew, up to the item's place and as far behind it as
-// needed.
+// numbered renumbers the items of the column, up to the item's place and as far after it as needed.
 func (m moveTo) numbered(update client.UpdatePlanItemInput) (out []client.UpdatePlanItemInput, possible bool) {
 	next := orderStep
 	if first, ok := m.others[0].SortOrder.Get(); ok {
@@ -490,7 +489,8 @@ func (v *visit) itemEditing() editing[client.Item] {
 	}
 }
 
-// columnsOf returns the columns of a board, to choose from. A board that cannot be read has none.
+// columnsOf returns the columns of a board to choose from. It returns none if the board cannot be
+// read.
 func (v *visit) columnsOf(board string) (out []string) {
 	if board == "" {
 		return nil
@@ -505,8 +505,7 @@ func (v *visit) columnsOf(board string) (out []string) {
 	return out
 }
 
-// column returns the column that is meant by a typed one: Next is the column next, if the board has
-// it.
+// column returns the column that typed text means: Next means the column next, if the board has it.
 func (v *visit) column(board string, typed client.Optional[string]) client.Optional[string] {
 	name, ok := typed.Get()
 	if !ok {
@@ -524,7 +523,7 @@ func (v *visit) column(board string, typed client.Optional[string]) client.Optio
 	return typed
 }
 
-// boardEditing edits boards. A board is deleted by a script, because it must be empty first.
+// boardEditing edits boards. Boards are deleted by scripts, because a board must be empty first.
 func (v *visit) boardEditing() editing[client.Board] {
 	return editing[client.Board]{
 		place: "Roadmap", noun: "board", area: "plan", path: "/roadmap/boards", back: boardPath(v.r.PathValue("id")),
@@ -548,7 +547,7 @@ func (v *visit) boardEditing() editing[client.Board] {
 		save: func(c *changes, id string) func(context.Context, ...client.CallOption) (client.Board, error) {
 			name, origins, active := c.required("name"), c.list("allowedOrigins"), c.flag("active")
 			if origins.IsNull() {
-				origins = client.Value([]string{}) // an emptied list allows any site; null is not accepted, because it could mean none
+				origins = client.Value([]string{}) // an emptied list allows any site; null is rejected, because it could mean none
 			}
 			if id != "" {
 				return func(ctx context.Context, options ...client.CallOption) (client.Board, error) {

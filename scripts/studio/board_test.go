@@ -25,8 +25,8 @@ func (w *world) create(t *testing.T, path, body string) map[string]any {
 	return r.JSON(t)
 }
 
-// board creates a board with items, given as column and title, and returns its id and those of the
-// items.
+// board creates a board with items, given as column and title, and returns its id and the items'
+// ids.
 func (w *world) board(t *testing.T, items ...[2]string) (id string, ids []string) {
 	t.Helper()
 	id = w.create(t, "/plan/boards", `{"name":"Public <roadmap>"}`)["id"].(string)
@@ -75,8 +75,8 @@ func publishing(t *testing.T, body string) (path string, form url.Values) {
 	return m[1], url.Values{"form": {m[2]}, "etag": {strings.ReplaceAll(m[3], "&#34;", `"`)}}
 }
 
-// Ensure an empty company is told how to begin, and its first board and item are created by forms,
-// once each although a form is sent twice.
+// Ensure an empty company's page says how to begin. Forms create its first board and item, once
+// each even if a form is sent twice.
 func TestRoadmapFromNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -117,8 +117,8 @@ func TestRoadmapFromNothing(t *testing.T) {
 	}
 }
 
-// Ensure a publish makes exactly what was shown live, and after another change publishes nothing
-// and shows what would change now.
+// Ensure a publish publishes exactly what was shown. After another change it publishes nothing and
+// shows what would change now.
 func TestRoadmapPublish(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -153,8 +153,8 @@ func TestRoadmapPublish(t *testing.T) {
 	}
 }
 
-// Ensure arrows and drops move an item to the place that they show, whatever the numbers of its
-// neighbours are.
+// Ensure arrows and drops move an item to the place that they show, for any sortOrder of its
+// neighbours.
 func TestRoadmapMove(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -191,7 +191,7 @@ func TestRoadmapMove(t *testing.T) {
 	}
 }
 
-// Ensure an item that somebody changed after the page was made is not moved and not deleted.
+// Ensure an item that somebody changed after the page was rendered is neither moved nor deleted.
 func TestRoadmapMoveConflict(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -228,8 +228,8 @@ func (w *world) edited(t *testing.T, path string) url.Values {
 	return form
 }
 
-// Ensure the form of an item stores what was changed, clears what was emptied, keeps what was typed
-// when it is refused, and loses nothing to a second writer.
+// Ensure an item's form stores changed fields, clears emptied ones, and keeps the typed text if it
+// is refused. Neither of two writers loses a change.
 func TestRoadmapItem(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -270,7 +270,7 @@ func TestRoadmapItem(t *testing.T) {
 	}
 }
 
-// Ensure a key without a scope sees what it may, and is told what it lacks.
+// Ensure a key without a scope sees what it may read, and the page names the missing scope.
 func TestRoadmapScopes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, auth.CompanyRead, auth.PlanRead)
@@ -287,8 +287,8 @@ func TestRoadmapScopes(t *testing.T) {
 	}
 }
 
-// Ensure every board of a company can be opened, the newest of many included, and that a board of
-// several pages offers no moves, because the neighbours of an item may be on another page.
+// Ensure every board of a company can be opened, including the newest of many. A board of several
+// pages must not offer moves, because the neighbours of an item may be on another page.
 func TestRoadmapLarge(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

@@ -17,7 +17,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// brandData is what the template of the brand shows.
+// brandData is the data of the brand template.
 type brandData struct {
 	Form     *form
 	Kit      client.BrandKit
@@ -28,17 +28,17 @@ type brandData struct {
 	NoTypes  *failure
 	Goals    []client.Goal
 	NoGoals  *failure
-	More     []string // lists that have more than the page shows
+	More     []string // the lists with more entries than the page shows
 	MayWrite bool
 }
 
 // swatch is a colour or a font of the brand, with its name.
 type swatch struct {
 	Name, Text string
-	Color      string // what is drawn; empty: Text is no colour
+	Color      string // the colour to draw; empty: Text is not a colour
 }
 
-// The most that the page shows.
+// Limits of the page.
 const (
 	swatchesMax  = 60
 	brandRecords = 200
@@ -54,7 +54,7 @@ func (s *Studio) brandScreens(page func(string, func(*visit) *view)) {
 
 func (s *Studio) brand(v *visit) *view { return v.brandPage(nil, nil) }
 
-// brandPage shows the brand. After a write that failed, sent has what was typed.
+// brandPage shows the brand. After a failed write, sent has the typed values.
 func (v *visit) brandPage(sent url.Values, refused *failure) *view {
 	d := &brandData{MayWrite: v.may("context:write")}
 	out := &view{page: "brand", place: "Brand", title: "Brand", data: d}
@@ -70,7 +70,7 @@ func (v *visit) brandPage(sent url.Values, refused *failure) *view {
 	v.wait()
 	d.NoKit, d.NoTypes, d.NoGoals = kit.Failure, types.Failure, goals.Failure
 	stored := d.NoKit == nil
-	if d.NoKit != nil && d.NoKit.Status == http.StatusNotFound { // there is none yet: saving creates it
+	if d.NoKit != nil && d.NoKit.Status == http.StatusNotFound { // it does not exist yet: saving creates it
 		d.NoKit = nil
 	}
 	d.Kit, d.Types, d.Goals = kit.Value, types.Value.Items, goals.Value.Items
@@ -105,7 +105,7 @@ func brandFields(k client.BrandKit) []*field {
 	}
 }
 
-// saveBrand stores the fields that were changed.
+// saveBrand stores the changed fields.
 func (s *Studio) saveBrand(v *visit) *view {
 	sent := v.r.PostForm
 	c := changes{sent: sent}
@@ -132,20 +132,20 @@ func (s *Studio) saveBrand(v *visit) *view {
 	return v.done("/brand", nil, notice{Text: "Saved."})
 }
 
-// brandExists reports whether somebody has created the brand since a form without one was made. The
-// first save has no entity tag to send, so this look comes before it.
+// brandExists reports whether somebody has created the brand since an empty form was rendered. The
+// first save has no entity tag to send, so it checks this first.
 func (v *visit) brandExists() bool {
 	kit := read(v, "context:read", "Whether there is a brand", v.api.GetContextBrandKit)
 	v.wait()
 	return kit.Failure == nil
 }
 
-// color matches the colours that are drawn: the text goes into an attribute of an SVG, so nothing
-// else may.
+// color matches the colours that are drawn. It allows nothing more, because the text is written
+// into an attribute of an SVG.
 var color = regexp.MustCompile(`^(#([0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})|(rgb|hsl)a?\([0-9][0-9., %/]{0,40}\))$`)
 
-// swatches reads named values from JSON of any shape: an object, a list, or both in each other. The
-// name of a value is where it stands, and what stands beside it as its name.
+// swatches reads named values from JSON of any shape: an object, a list, or both in each other. A
+// value's name is its path and the name property next to it.
 func swatches(text []byte) (out []swatch) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()

@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/auth"
 )
 
-// Ensure the first save of a brand creates it, changes and clears only what was touched, and loses
-// nothing to a second writer.
+// Ensure the first save of a brand creates it, and a save changes and clears only edited fields.
+// Neither of two writers loses a change.
 func TestBrand(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -50,7 +50,7 @@ func TestBrand(t *testing.T) {
 	}
 }
 
-// Ensure colours of any shape are drawn, and what is no colour is only a text.
+// Ensure colours in JSON of any shape are drawn, and any other value is shown only as text.
 func TestSwatches(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -140,7 +140,7 @@ func TestContentTypesAndBrandGoals(t *testing.T) {
 	}
 }
 
-// Ensure a key that may only read is offered no change, and one without the scope is told what it
+// Ensure a key that may only read is not offered changes, and the page names the scope that a key
 // lacks.
 func TestBrandScopes(t *testing.T) {
 	t.Parallel()

@@ -19,8 +19,8 @@ const (
 	bytesMax = 400_000
 )
 
-// direct serves a browser's requests without a network, so that a page is served by goroutines of
-// the test.
+// direct serves a browser's requests without a network, so that the test's own goroutines serve a
+// page.
 type direct struct{ http.Handler }
 
 func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -29,7 +29,7 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// screens has an address of each screen, with what makes it large.
+// screens has an address of each screen, with the parameters that make it large.
 var screens = map[string]string{
 	"Overview": "/", "Metrics": "/metrics", "Metrics, split": "/metrics?key=growth.signups&split=country&range=90d&grain=day", "Metrics, 12 months": "/metrics?key=revenue.mrr&range=12m",
 	"Metrics, 40 parts": "/metrics?key=growth.activations&split=city&range=30d",
@@ -38,8 +38,8 @@ var screens = map[string]string{
 	"Sites": "/sites", "Brand": "/brand", "Audit": "/audits/aud_01kdvdna03ryc3zbszzr9pwf48", "Audit, by page": "/audits/aud_01kdvdna03ryc3zbszzr9pwf48?by=page",
 }
 
-// Ensure each screen keeps its limits with 5,000 records behind it: calls, calls one after another,
-// and bytes.
+// Ensure each screen stays within its limits with 5,000 records: calls, sequential calls, and
+// bytes.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -76,7 +76,7 @@ func TestBudget(t *testing.T) {
 	counted := enter(t, w.Service, w.key, func(next http.RoundTripper) http.RoundTripper { counter.Transport = next; return counter })
 	counted.browser.Transport = direct{counted.open.Handler()}
 	for name, path := range screens {
-		w.Clock.Advance(time.Minute) // the quota of a key is for a minute
+		w.Clock.Advance(time.Minute) // a key's quota is per minute
 		var body string
 		trips, calls := counter.Count(t, func(t *testing.T) { body = counted.page(t, path) })
 		if calls > callsMax || trips > tripsMax {

@@ -12,12 +12,12 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// clock is the time zone in which a page shows and takes times.
+// clock is the time zone in which a page shows and accepts times.
 type clock struct {
 	*time.Location
 
 	Name string // as shown
-	Note string // why it is not the company's; empty: it is
+	Note string // why it is not the company's time zone; empty: it is
 }
 
 // clockOf returns the clock of a time zone. The name may be unset or unknown.
@@ -32,7 +32,7 @@ func clockOf(name string) clock {
 	return clock{time.UTC, "UTC", "the company's time zone " + name + " is not known here"}
 }
 
-// clock returns the clock of the company, once the frame is read.
+// clock returns the company's clock. The frame must have been read.
 func (v *visit) clock() clock {
 	company := v.frameOf().company
 	if company == nil || company.Failure != nil {
@@ -41,17 +41,17 @@ func (v *visit) clock() clock {
 	return clockOf(company.Value.Timezone.Or(""))
 }
 
-// Moment writes a time. One that the clock shows twice has its offset.
+// Moment formats a time. It adds the offset to a time that the clock shows twice.
 func (c clock) Moment(at time.Time) string {
 	return at.In(c.Location).Format("Mon, Jan 2, 2006, ") + c.Time(at)
 }
 
-// Soon is Moment for a time of these weeks: without its year.
+// Soon is like Moment, without the year, for a time within a few weeks.
 func (c clock) Soon(at time.Time) string {
 	return at.In(c.Location).Format("Mon, Jan 2, ") + c.Time(at)
 }
 
-// Time writes the time of a day.
+// Time formats the time of day.
 func (c clock) Time(at time.Time) string {
 	if len(wall.Times(at.In(c.Location), c.Location)) > 1 {
 		return at.In(c.Location).Format("15:04 MST")
@@ -59,23 +59,23 @@ func (c clock) Time(at time.Time) string {
 	return at.In(c.Location).Format("15:04")
 }
 
-// Input writes a time as a form has it.
+// Input formats a time as the value of a form field.
 func (c clock) Input(at time.Time) string { return at.In(c.Location).Format(wall.Layout) }
 
-// dateOf is the day on which a time is in a zone, as its midnight in UTC.
+// dateOf returns the day of a time in a zone, as midnight UTC.
 func dateOf(at time.Time, zone *time.Location) time.Time {
 	at = at.In(zone)
 	return time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, time.UTC)
 }
 
-// calendarData is what the template of the calendar shows.
+// calendarData is the data of the calendar template.
 type calendarData struct {
 	Clock   clock
 	Month   time.Time // its first day
 	Weeks   [][]calendarDay
 	Undated []shownPost // drafts and failed posts without a time
 	Failure *failure
-	Capped  string // the day from which on not all posts are loaded; empty: all are
+	Capped  string // the first day whose posts are not all loaded; empty: all are loaded
 
 	MayWrite bool
 }
@@ -88,17 +88,17 @@ type calendarDay struct {
 	More               int // how many more posts it has
 }
 
-// Date is the day as addresses have it.
+// Date returns the day as addresses contain it.
 func (d calendarDay) Date() string { return client.Day(d.Day) }
 
-// Label is the day in words.
+// Label returns the day in words.
 func (d calendarDay) Label() string { return d.Day.Format("Monday, January 2") }
 
 // shownPost is a post in a list.
 type shownPost struct {
 	client.Post
 
-	At      time.Time // zero: it has none
+	At      time.Time // zero: unset
 	Overdue bool      // it is due and was not sent
 	Clock   clock
 	Seen    string // its version
@@ -107,10 +107,10 @@ type shownPost struct {
 // Movable reports whether the post can be given another time.
 func (p shownPost) Movable() bool { return !sent(p.Post) }
 
-// Text is what the post is called.
+// Text returns the name of the post.
 func (p shownPost) Text() string { return p.Title.Or(p.Body.Or("(no text)")) }
 
-// State is the post's status. A post without one is none of the API's, and like a draft.
+// State returns the post's status. A post without one counts as a draft.
 func (p shownPost) State() string { return string(p.Status.Or(client.BroadcastPostStatusDraft)) }
 
 func shownPostOf(p client.Post, c clock, now time.Time) shownPost {
@@ -133,7 +133,7 @@ const (
 	monthLayout = "2006-01"
 	monthMax    = 200 // posts of one request
 	dayShown    = 4   // posts of a day in the calendar
-	undatedMax  = 100 // latest drafts among which those without a time are looked for
+	undatedMax  = 100 // the latest drafts, which are searched for posts without a time
 )
 
 func (s *Studio) calendar(v *visit) *view {
@@ -149,7 +149,7 @@ func (s *Studio) calendar(v *visit) *view {
 	v.wait()
 	d.Clock = v.clock()
 	now := dateOf(v.Now(), d.Clock.Location)
-	if own := monthOf(now); today && !own.Equal(month) { // the company's month is not that of UTC: the last or the first day of one
+	if own := monthOf(now); today && !own.Equal(month) { // the company's month differs from UTC's: it is the last or the first day of one
 		month = own
 		posts = v.listMonth(month, "")
 		v.wait()
@@ -184,16 +184,16 @@ func monthOf(day time.Time) time.Time {
 	return time.Date(day.Year(), day.Month(), 1, 0, 0, 0, 0, time.UTC)
 }
 
-// gridOf returns the first and the last day that the calendar of a month shows: whole weeks, from a
-// Monday.
+// gridOf returns the first and the last day that the calendar of a month shows. It shows whole
+// weeks, starting on Monday.
 func gridOf(month time.Time) (first, last time.Time) {
 	weekday := func(t time.Time) int { return (int(t.Weekday()) + 6) % 7 } // 0: Monday
 	last = month.AddDate(0, 1, -1)
 	return month.AddDate(0, 0, -weekday(month)), last.AddDate(0, 0, 6-weekday(last))
 }
 
-// listMonth reads the posts of a calendar. A day of any time zone is within its day of UTC and
-// those beside it.
+// listMonth reads the posts of a calendar. A day in any time zone lies within the same day in UTC
+// and the days before and after it.
 func (v *visit) listMonth(month time.Time, cursor string) *result[client.Page[client.Post]] {
 	first, last := gridOf(month)
 	in := client.ListBroadcastPostsInput{
@@ -239,12 +239,12 @@ func (d *calendarData) fill(posts []client.Post, now time.Time) {
 	}
 }
 
-// Beside is the month some months away, as addresses have it.
+// Beside returns the month that is that many months away, as addresses contain it.
 func (d *calendarData) Beside(months int) string {
 	return d.Month.AddDate(0, months, 0).Format(monthLayout)
 }
 
-// Name is the month in words.
+// Name returns the month in words.
 func (d *calendarData) Name() string { return d.Month.Format("January 2006") }
 
 // Empty reports whether the page shows no post.
@@ -257,7 +257,7 @@ func (d *calendarData) Empty() bool {
 	return len(d.Undated) == 0
 }
 
-// postListData is what the template of the list of posts shows.
+// postListData is the data of the post list template.
 type postListData struct {
 	Clock     clock
 	Tabs      []tab
@@ -272,7 +272,7 @@ type postListData struct {
 	MayWrite bool
 }
 
-// listShown is how many posts one page of the list has.
+// listShown is the number of posts on one page of the list.
 const listShown = 100
 
 func (s *Studio) postList(v *visit) *view {
@@ -333,7 +333,7 @@ func platforms() (out []string) {
 	return out
 }
 
-// movePost gives a post another day, at the same time of the day. A post without a time gets one in
+// movePost moves a post to another day, at the same time of day. A post without a time gets one in
 // the morning.
 func (s *Studio) movePost(v *visit) *view {
 	form, id := v.r.PostForm, v.r.PathValue("id")
@@ -382,10 +382,10 @@ func (s *Studio) movePost(v *visit) *view {
 	return v.done("/posts", back, notice{Text: text})
 }
 
-// morning is when a post is due on a day for which nobody has said a time.
+// morning is the time of a post that was given a day but no time.
 func morning(day time.Time) time.Time { return day.Add(9 * time.Hour) }
 
-// skipped says why there is no such time.
+// skipped explains why the clock skips a time.
 func skipped(typed time.Time, c clock) string {
 	before, after, ok := wall.Skipped(typed, c.Location)
 	if !ok {

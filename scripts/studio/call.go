@@ -34,7 +34,7 @@ type visit struct {
 	calls   []*apiCall
 }
 
-// apiCall is one call of the API, for people who want to do the same from a script.
+// apiCall is one call of the API, shown to people who want to make it from a script.
 type apiCall struct {
 	Label  string // what it is for
 	Method string
@@ -45,12 +45,12 @@ type apiCall struct {
 
 type callKey struct{}
 
-// noting is a transport that notes each call in the apiCall of its context. The key is in another
-// header than the one that it notes.
+// noting is a transport that notes each call in the apiCall of its context. It does not note the
+// header with the key.
 type noting struct{ next http.RoundTripper }
 
 func (n noting) RoundTrip(r *http.Request) (*http.Response, error) {
-	// A retry is the same call, and so is the look-up of the company that may come first.
+	// A retry belongs to the same call, and so does the lookup of the company that may precede it.
 	if c, ok := r.Context().Value(callKey{}).(*apiCall); ok {
 		if r.Body != nil {
 			body, err := io.ReadAll(r.Body)
@@ -66,7 +66,7 @@ func (n noting) RoundTrip(r *http.Request) (*http.Response, error) {
 	return n.next.RoundTrip(r)
 }
 
-// result is what a call returned.
+// result is the result of a call.
 type result[T any] struct {
 	Value   T
 	ETag    string
@@ -92,12 +92,13 @@ func read[T any](v *visit, scope, label string, call func(ctx context.Context, o
 	return out
 }
 
-// version tells whether a record in a list is the one that is stored: lists have no entity tags.
+// version returns the version of a record in a list: its time of change, because lists have no
+// entity tags.
 func version(updatedAt client.Optional[time.Time]) string {
 	return updatedAt.Or(time.Time{}).UTC().Format(time.RFC3339Nano)
 }
 
-// given returns an argument of a call, left out when it is empty.
+// given returns an argument of a call, absent if it is empty.
 func given[T ~string](text T) client.Optional[T] {
 	if text == "" {
 		return client.Optional[T]{}
@@ -115,7 +116,7 @@ func (v *visit) left() int {
 	return max(0, callsMax-len(v.calls))
 }
 
-// failure says why a call has no result, in words for people and with what an operator needs.
+// failure describes why a call has no result, in words for people and with details for an operator.
 type failure struct {
 	Status    int // 0: no response
 	Code      string
@@ -126,7 +127,7 @@ type failure struct {
 
 func lacking(scope string) *failure { return &failure{Lacks: scope} }
 
-// failureOf returns nil for no error. scope is what the call needed.
+// failureOf returns nil if err is nil. scope is the scope that the call needs.
 func failureOf(err error, scope string) *failure {
 	var refused *client.Error
 	switch {
@@ -155,12 +156,12 @@ func (f *failure) Conflict() bool {
 }
 
 // apart reports whether the total of a metric was refused because its parts do not make one. The
-// way out is in the message; another 400, such as that of an older service, has none.
+// message says what to do; another 400, such as an older service's, does not.
 func (f *failure) apart() bool {
 	return f != nil && f.Status == http.StatusBadRequest && strings.Contains(strings.Join(f.Messages, " "), "seriesId")
 }
 
-// status returns the status of a page that shows the failure instead of its content.
+// status returns the status code of a page that shows the failure instead of its content.
 func (f *failure) status() int {
 	switch {
 	case f.Lacks != "":
@@ -171,7 +172,8 @@ func (f *failure) status() int {
 	return http.StatusBadGateway
 }
 
-// Curl writes the call as a command. It quotes every value, because bodies have what people typed.
+// Curl formats the call as a command. It quotes every value, because bodies contain what people
+// typed.
 func (c *apiCall) Curl() string {
 	var out strings.Builder
 	out.WriteString(`curl -H "Authorization: Bearer $WORKSPACE_KEY"`)
@@ -188,5 +190,5 @@ func (c *apiCall) Curl() string {
 	return out.String()
 }
 
-// quoted quotes a text for a shell.
+// quoted quotes a string for a shell.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

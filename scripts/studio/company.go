@@ -8,7 +8,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// companyData is what the template of the profile shows.
+// companyData is the data of the profile template.
 type companyData struct {
 	Form    *form
 	Company client.Company
@@ -39,7 +39,7 @@ func (v *visit) getCompany(ctx context.Context, options ...client.CallOption) (c
 
 func (s *Studio) company(v *visit) *view { return v.companyPage(nil, nil) }
 
-// companyPage shows the profile. After a write that failed, sent has what was typed.
+// companyPage shows the profile. After a failed write, sent has the typed values.
 func (v *visit) companyPage(sent url.Values, refused *failure) *view {
 	out := &view{page: "company", place: "Company", title: "Company"}
 	if sent != nil {
@@ -59,7 +59,7 @@ func (v *visit) companyPage(sent url.Values, refused *failure) *view {
 	return out
 }
 
-// saveCompany stores the fields that were changed. An empty field is unset.
+// saveCompany stores the changed fields. It unsets empty ones.
 func (s *Studio) saveCompany(v *visit) *view {
 	sent := v.r.PostForm
 	c := changes{sent: sent}
@@ -81,5 +81,5 @@ func (s *Studio) saveCompany(v *visit) *view {
 	return v.done("/company", nil, notice{Text: "Saved."})
 }
 
-// StatusText names a status for people.
+// StatusText returns the name of a status for people.
 func (f *failure) StatusText() string { return http.StatusText(f.Status) }

@@ -24,7 +24,7 @@ func (w *world) companyRecord(t *testing.T) map[string]any {
 	return w.Send(t, w.key, "GET", "/v1/companies/{companyId}", "").JSON(t)
 }
 
-// Ensure the form stores what was changed and nothing else, and an empty field unsets.
+// Ensure the form stores only changed fields, and unsets an empty field.
 func TestProfile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -54,7 +54,7 @@ func TestProfile(t *testing.T) {
 	has(t, "the same again", body, "Nothing was changed.")
 }
 
-// Ensure what the service refuses stands at its field, and everything typed is still there.
+// Ensure a message of the service is shown at its field, and all typed values are kept.
 func TestProfileRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -76,8 +76,8 @@ func TestProfileRefused(t *testing.T) {
 	}
 }
 
-// Ensure a second writer between load and save loses nothing: both sides are shown, and what only
-// the other one changed stays.
+// Ensure a second writer between load and save loses nothing: the form shows both values, and keeps
+// fields that only the other writer changed.
 func TestProfileConflict(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

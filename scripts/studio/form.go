@@ -20,37 +20,38 @@ type field struct {
 
 	Stored  string // as it is now
 	Text    string // as it is in the form
-	Was     string // as it was when the form was made
+	Was     string // as it was when the form was rendered
 	Problem string // what is wrong with it
 	Theirs  bool   // somebody else has changed it since
 }
 
-// form is a form of a record. Its template shows the fields, and after a write that failed what was
-// typed, what is wrong with it, and what somebody else has stored meanwhile.
+// form is a form of a record. After a failed write, its template also shows the typed values, what
+// is wrong with them, and the values that somebody else has stored in the meantime.
 type form struct {
 	What     string // the record, as in "Somebody else changed the profile"
 	Back     string // the page that shows the record as it is stored
 	Fields   []*field
 	ETag     string
-	Once     string // names the request of a new record, so that sending the form twice creates one
+	Once     string // identifies the request that creates a record, so that sending the form twice creates only one
 	MayWrite bool
 	Conflict *failure // somebody else changed the record
-	Problem  *failure // what is wrong and belongs to no field
+	Problem  *failure // a problem that does not belong to a field
 }
 
 // newForm returns the form of a record as it is stored.
 func newForm(what, back, etag string, mayWrite bool, fields ...*field) *form {
 	for _, f := range fields {
-		// As browsers send it back: a field that nobody touched must not look changed.
+		// Use the form in which browsers return it, so that an unedited field does not look
+		// changed.
 		f.Stored = strings.TrimSpace(strings.ReplaceAll(f.Stored, "\r\n", "\n"))
 		f.Text, f.Was = f.Stored, f.Stored
 	}
 	return &form{What: what, Back: back, Fields: fields, Once: once(), ETag: etag, MayWrite: mayWrite}
 }
 
-// restore puts what was typed back into the form after a write that failed. stored says whether the
-// form has the record as it is now: then a field that was not touched here shows what somebody else
-// has stored.
+// restore puts the typed values back into the form after a failed write. stored reports whether the
+// form has the record as it is now; then a field that was not edited here shows the value that
+// somebody else has stored.
 func (f *form) restore(sent url.Values, refused *failure, stored bool) {
 	f.Once = onceAfter(sent, refused)
 	for _, field := range f.Fields {
@@ -70,12 +71,12 @@ func (f *form) restore(sent url.Values, refused *failure, stored bool) {
 	f.Problem = f.assign(refused)
 }
 
-// once returns a name for the request of a new record.
+// once returns a name for a request that creates a record.
 func once() string { return rand.Text() }
 
-// onceAfter returns the name for the next try of a form. The name stays when it is not known
-// whether the record was created. After a refusal it changes, because the service remembers the
-// refusal under the name.
+// onceAfter returns the name for the next attempt of a form. The name stays the same if it is
+// unknown whether the record was created. After a refusal it changes, because the service remembers
+// the refusal under the name.
 func onceAfter(sent url.Values, refused *failure) string {
 	if name := sent.Get("once"); name != "" && (refused.Status == 0 || refused.Status >= http.StatusInternalServerError) {
 		return name
@@ -83,8 +84,8 @@ func onceAfter(sent url.Values, refused *failure) string {
 	return once()
 }
 
-// assign gives each message to its field, and returns the failure with the rest. nil: there is none
-// left.
+// assign sets each message on its field. It returns a failure with the remaining messages, or nil
+// if there are none.
 func (f *form) assign(refused *failure) *failure {
 	rest := *refused
 	rest.Messages = nil
@@ -104,21 +105,21 @@ func (f *form) assign(refused *failure) *failure {
 	return &rest
 }
 
-// typedField returns what a form has in a field.
+// typedField returns the value of a form's field.
 func typedField(sent url.Values, name string) string {
 	return strings.TrimSpace(strings.ReplaceAll(sent.Get(name), "\r\n", "\n"))
 }
 
-// typedWas returns what the field had when the form was made.
+// typedWas returns the value that the field had when the form was rendered.
 func typedWas(sent url.Values, name string) string {
 	return strings.ReplaceAll(sent.Get("was."+name), "\r\n", "\n")
 }
 
-// changes are the fields of a form that somebody changed. A field that was emptied is null.
+// changes are the changed fields of a form. An emptied field is null.
 type changes struct {
 	sent    url.Values
 	any     bool
-	problem *failure // what is typed cannot be sent
+	problem *failure // the typed values cannot be sent
 }
 
 // whole returns the new whole number of a field.
@@ -135,7 +136,7 @@ func (c *changes) whole(name string) client.Optional[int] {
 	return client.Value(n)
 }
 
-// refuse notes what is wrong with a field, as the service would say it.
+// refuse notes a problem with a field, in the service's words.
 func (c *changes) refuse(name, problem string) {
 	if c.problem == nil {
 		c.problem = &failure{Status: http.StatusBadRequest, Code: "bad_request"}
@@ -143,7 +144,7 @@ func (c *changes) refuse(name, problem string) {
 	c.problem.Messages = append(c.problem.Messages, "body."+name+": "+problem)
 }
 
-// text returns the new text of a field, left out when it was not changed.
+// text returns the new text of a field, absent if it was not changed.
 func (c *changes) text(name string) client.Optional[string] {
 	now := typedField(c.sent, name)
 	if !c.sent.Has(name) || now == typedWas(c.sent, name) {
@@ -156,8 +157,8 @@ func (c *changes) text(name string) client.Optional[string] {
 	return client.Value(now)
 }
 
-// required is text for a property that cannot be null: an emptied field is sent as it is, and the
-// service says what is wrong.
+// required is like text, for a property that cannot be null. An emptied field is sent as it is, and
+// the service reports the problem.
 func (c *changes) required(name string) client.Optional[string] {
 	if text := c.text(name); !text.IsNull() {
 		return text
@@ -174,7 +175,7 @@ func (c *changes) list(name string) client.Optional[[]string] {
 	return as[[]string](text)
 }
 
-// lines returns the lines of a text that are not empty.
+// lines returns the non-empty lines of a text.
 func lines(text string) []string {
 	out := []string{}
 	for line := range strings.Lines(text) {
@@ -185,7 +186,7 @@ func lines(text string) []string {
 	return out
 }
 
-// flag returns the new state of a box that is ticked or not.
+// flag returns the new state of a checkbox.
 func (c *changes) flag(name string) client.Optional[bool] {
 	now := c.sent.Get(name) == "true"
 	if strconv.FormatBool(now) == typedWas(c.sent, name) {
@@ -195,7 +196,7 @@ func (c *changes) flag(name string) client.Optional[bool] {
 	return client.Value(now)
 }
 
-// as gives a missing or cleared text another type.
+// as converts a text, which may be missing or cleared, to another type.
 func as[T any](text client.Optional[string]) client.Optional[T] {
 	if text.IsNull() {
 		return client.Null[T]()
@@ -203,7 +204,7 @@ func as[T any](text client.Optional[string]) client.Optional[T] {
 	return client.Optional[T]{}
 }
 
-// word gives a typed word the type of the API.
+// word converts a typed word to the type of the API.
 func word[T ~string](text client.Optional[string]) client.Optional[T] {
 	if value, ok := text.Get(); ok {
 		return client.Value(T(value))

@@ -73,22 +73,22 @@ func (p *pages) addStatic() error {
 		}
 		w.Header().Set("Content-Type", kinds[path.Ext(r.URL.Path)])
 		w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
-		_, _ = w.Write(text) // a browser that has gone needs no answer
+		_, _ = w.Write(text) // ignore the error: the client disconnected
 	})
 	return nil
 }
 
-// view is a page to write: its template and what it shows. A screen that has written its response
-// itself returns nil.
+// view is a page to write: its template and its data. A screen that has written its own response
+// returns nil.
 type view struct {
 	page   string // the name of the template
-	place  string // the place of the sidebar that it belongs to
+	place  string // its entry in the sidebar
 	title  string
 	status int // 0: 200
 	data   any
 }
 
-// frame is what the template of every page gets.
+// frame is the data of every page's template.
 type frame struct {
 	Title, Place  string
 	Style, Script string
@@ -107,17 +107,18 @@ type frame struct {
 // place is an entry of the sidebar.
 type place struct {
 	Name, Path string
-	Badge      string // how much waits; empty: nothing, or not known
+	Badge      string // how much waits; empty: nothing, or unknown
 	Current    bool
 }
 
-// redirect tells a browser to go on with a GET.
+// redirect redirects a browser to a page with a GET.
 func (v *visit) redirect(target string) *view {
 	http.Redirect(v.w, v.r, target, http.StatusSeeOther)
 	return nil
 }
 
-// known is what the frame reads for every page. Screens that need the same records use them.
+// known has the records that the frame reads for every page. Screens that need the same records use
+// them.
 type known struct {
 	company     *result[client.Company]
 	needsReview *result[client.Page[client.Feedback]]
@@ -161,11 +162,11 @@ func (s *Studio) show(w http.ResponseWriter, r *http.Request, form string, scree
 	if shown.status != 0 {
 		w.WriteHeader(shown.status)
 	}
-	_, _ = w.Write(out.Bytes()) // a browser that has gone needs no answer
+	_, _ = w.Write(out.Bytes()) // ignore the error: the client disconnected
 }
 
 // readFrame starts the calls that every page needs. A form's handler calls it after its write, so
-// that the frame shows the result; what is no page, such as a file, does not.
+// that the frame shows the result. Handlers that return files do not call it.
 func (v *visit) readFrame() {
 	k := v.frameOf()
 	k.company = read(v, "company:read", "The company", v.getCompany)
@@ -173,7 +174,7 @@ func (v *visit) readFrame() {
 	k.noReply = v.listReviews("Reviews without a reply", reviewFilter{status: client.FeedbackReplyStatusNone}, waitingMax)
 }
 
-// waitingMax is the largest page of reviews, up to which what waits is counted.
+// waitingMax is the largest page of reviews. Waiting reviews are counted up to this number.
 const waitingMax = 200
 
 // badge counts the reviews that wait for a person.
@@ -188,7 +189,7 @@ func (k *known) badge() string {
 	return counted(n, more)
 }
 
-// counted writes how many records there are, of which n were read.
+// counted formats the number of records if n were read.
 func counted(n int, more bool) string {
 	if more || n > waitingMax {
 		return fmt.Sprintf("%d+", min(n, waitingMax))
@@ -196,20 +197,20 @@ func counted(n int, more bool) string {
 	return fmt.Sprint(n)
 }
 
-// waiting returns how many of the reviews that were read wait, and whether there are more.
+// waiting returns how many of the loaded reviews wait, and whether there are more.
 func (k *known) waiting() (n int, more bool) {
 	return len(k.needsReview.Value.Items) + len(k.noReply.Value.Items), k.needsReview.Value.Next != "" || k.noReply.Value.Next != ""
 }
 
-// notice says what a form did, on the page that the browser is sent to.
+// notice describes what a form did, on the page to which the browser is redirected.
 type notice struct {
 	Text string
 	Bad  bool
 	Call *apiCall // the last call of the form
 }
 
-// notices keeps the latest notices. Their ids are in addresses, so they are not texts: a link from
-// elsewhere shows no false one.
+// notices keeps the latest notices. Addresses contain their ids and not their texts, so that a link
+// from elsewhere cannot show a false notice.
 type notices struct {
 	mu     sync.Mutex
 	next   int
@@ -239,8 +240,8 @@ func (n *notices) get(id string) *notice {
 	return nil
 }
 
-// done redirects to a page with a notice about what was done. The call is the last one that was
-// made.
+// done redirects to a page with a notice about what was done. The notice shows the last call that
+// was made.
 func (v *visit) done(path string, query url.Values, what notice) *view {
 	if what.Call == nil && len(v.calls) > 0 {
 		what.Call = v.calls[len(v.calls)-1]

@@ -8,7 +8,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// ideasData is what the template of plans and ideas shows.
+// ideasData is the data of the template of plans and ideas.
 type ideasData struct {
 	Clock   clock
 	Plans   []client.Plan
@@ -31,7 +31,7 @@ type shownIdea struct {
 	Seen     string // its version
 }
 
-// ideasShown is how many ideas one page has.
+// ideasShown is the number of ideas on one page.
 const ideasShown = 100
 
 func (s *Studio) ideas(v *visit) *view {
@@ -81,10 +81,10 @@ func ideasPath(status, plan string) string {
 	return "/ideas?" + q.Encode()
 }
 
-// PlanPath is the address of the ideas of a plan.
+// PlanPath returns the address of the ideas of a plan.
 func (d *ideasData) PlanPath(plan string) string { return ideasPath(d.Status, plan) }
 
-// decide accepts or rejects an idea as it was shown, and may go on to the post that it becomes.
+// decide accepts or rejects an idea as it was shown, and may redirect to the form of its post.
 func (s *Studio) decide(v *visit) *view {
 	form, id := v.r.PostForm, v.r.PathValue("id")
 	back := url.Values{"status": {form.Get("status")}}

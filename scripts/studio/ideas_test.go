@@ -25,7 +25,8 @@ func decision(t *testing.T, body, id, do string) url.Values {
 	return out
 }
 
-// Ensure ideas are accepted and rejected as they were shown, and one becomes a post that names it.
+// Ensure ideas are accepted and rejected as they were shown, and an idea becomes a post that refers
+// to it.
 func TestIdeas(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -76,7 +77,7 @@ func TestIdeas(t *testing.T) {
 	}
 }
 
-// Ensure a key without a scope sees what it may, and is told what it lacks.
+// Ensure a key without a scope sees what it may read, and the page names the missing scope.
 func TestIdeaScopes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, auth.BroadcastRead)

@@ -13,7 +13,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// keysData is what the template of the keys shows. It has no secret: a new one goes into a file.
+// keysData is the data of the keys template. It never has a secret: a new one is written to a file.
 type keysData struct {
 	Keys     []keyRow
 	NoKeys   *failure
@@ -70,7 +70,7 @@ func scopeAreas(scopes, ticked []string) (out []scopeArea) {
 
 func (s *Studio) keys(v *visit) *view { return v.keysPage(nil, nil) }
 
-// keysPage lists the keys. After a create that failed, sent has what was typed.
+// keysPage lists the keys. After a failed create, sent has the typed values.
 func (v *visit) keysPage(sent url.Values, refused *failure) *view {
 	d := &keysData{MayWrite: v.may("keys:write"), Once: once(), Made: v.Now().UTC().Format(time.RFC3339)}
 	out := &view{page: "keys", place: "Keys", title: "Keys", data: d}
@@ -120,7 +120,7 @@ func stateOf(k client.Key, now time.Time) string {
 // expiries are the choices of a new key.
 var expiries = map[string]time.Duration{"30": 30 * 24 * time.Hour, "90": 90 * 24 * time.Hour, "365": 365 * 24 * time.Hour}
 
-// errNoFile is why no key is created: nobody would ever see its secret.
+// errNoFile is returned instead of creating a key whose secret nobody could see.
 var errNoFile = errors.New("this studio has no folder to write secrets to")
 
 // createKey creates a key and writes its secret into a file.
@@ -131,7 +131,7 @@ func (s *Studio) createKey(v *visit) *view {
 		in.Scopes = []string{}
 	}
 	if after, ok := expiries[sent.Get("expires")]; ok {
-		made, err := time.Parse(time.RFC3339, sent.Get("made")) // of the form, so that sending it twice asks for the same
+		made, err := time.Parse(time.RFC3339, sent.Get("made")) // of the form, so that sending it twice repeats the same request
 		if err != nil {
 			made = v.Now()
 		}
@@ -142,7 +142,7 @@ func (s *Studio) createKey(v *visit) *view {
 	}, func(refused *failure) *view { return v.keysPage(sent, refused) })
 }
 
-// overlaps are the choices of how long a rotated key goes on working.
+// overlaps are the choices of how long a rotated key keeps working.
 var overlaps = map[string]int{"now": 0, "day": 24 * 60 * 60, "week": 7 * 24 * 60 * 60}
 
 // rotateKey replaces a key by a new one and writes its secret into a file.

@@ -61,8 +61,8 @@ func (w *world) keyID(t *testing.T, name string) (id string) {
 	return id
 }
 
-// Ensure a key is created once although its form is sent twice, works as its file says, is rotated
-// and revoked, and that its secret is in no response and no log.
+// Ensure a key is created once even if its form is sent twice, works with the secret in its file,
+// and can be rotated and revoked. No response or log may contain its secret.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -100,7 +100,7 @@ func TestKeys(t *testing.T) {
 	hasNot(t, "the log", w.logs.String(), secret, next, w.key)
 }
 
-// Ensure a form that the service refuses keeps what was typed, and that the key of the studio can
+// Ensure a form that the service refuses keeps the typed values, and that the studio's own key can
 // be revoked knowingly.
 func TestKeysRefused(t *testing.T) {
 	t.Parallel()
@@ -121,7 +121,8 @@ func TestKeysRefused(t *testing.T) {
 	has(t, "its own", body, "It was the key of this studio")
 }
 
-// Ensure a secret that cannot be stored is told, and its key is named so that it can be revoked.
+// Ensure the page reports a secret that cannot be stored, and names its key so that it can be
+// revoked.
 func TestSecretNotStored(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -13,15 +13,15 @@ import (
 
 // The screen of a metric is made in these steps, each in a file:
 //
-//	metrics_query.go   what the address asks for
+//	metrics_query.go   what the address requests
 //	metrics_read.go    the calls of the API
-//	metrics_whole.go   the metric as one line, beside the period before
+//	metrics_whole.go   the metric as one line, and the period before
 //	metrics_parts.go   the metric as a line for each value of a dimension
 //	metrics_csv.go     the same values as a file
 //
-// series.go has what a metric is and how it develops; the overview uses it, too.
+// series.go defines a metric and its development; the overview uses it, too.
 
-// metricsPage is what the template shows.
+// metricsPage is the data of the template.
 type metricsPage struct {
 	Menu      []choice        // the metrics
 	Period    *periodControls // nil without a metric
@@ -37,7 +37,7 @@ type choice struct {
 	Current          bool
 }
 
-// periodControls are the links to other ranges, and the form for a range of one's own.
+// periodControls are the links to other ranges, and the form for a custom range.
 type periodControls struct {
 	Range      measure.Range
 	Ranges     []choice
@@ -55,8 +55,8 @@ type metricView struct {
 	NoPoints *failure // the points cannot be read
 	Whole    *wholeView
 	Parts    *partsView
-	Advice   string // says why nothing is drawn, and what to do; empty: something is
-	Notice   string // why the metric is not shown as the address asks for
+	Advice   string // says why nothing is drawn, and what to do; empty if something is drawn
+	Notice   string // why the metric is not shown as the address requests
 }
 
 func (s *Studio) metrics(v *visit) *view {
@@ -73,8 +73,8 @@ func (s *Studio) metrics(v *visit) *view {
 	return out
 }
 
-// loadMetric reads a metric and everything that its page shows. Without a key in the address it is
-// the first one.
+// loadMetric reads a metric and everything that its page shows. Without a key in the address, it
+// reads the first metric.
 func (v *visit) loadMetric() *metricsPage {
 	q := v.metricQuery()
 	page := &metricsPage{Complaint: q.complaint}
@@ -108,7 +108,7 @@ func (v *visit) loadMetric() *metricsPage {
 	return page
 }
 
-// view computes what is shown of a metric from its points.
+// view computes what the page shows from the points of a metric.
 func (m metric) view(q metricQuery, reads pointReads) *metricView {
 	w := q.rng.Window(q.grain, q.now)
 	every, cut, failed := reads.everySeries()
@@ -138,7 +138,7 @@ func (m metric) view(q metricQuery, reads pointReads) *metricView {
 	return out
 }
 
-// advice says why a metric without points has none, and what to do.
+// advice explains why a metric has no points, and what to do.
 func (m metric) advice(grain measure.Grain) string {
 	if m.Kind == client.MetricsKindDerived {
 		return "Not computed: the service stores a formula and does not evaluate it. Import its points to see them here."
@@ -158,5 +158,5 @@ func (m metric) line(unit measure.Unit, w measure.Window) chart.Line {
 	return l
 }
 
-// dayText writes a day as addresses and files have it.
+// dayText formats a day as in addresses and files.
 func dayText(t time.Time) string { return t.Format(time.DateOnly) }

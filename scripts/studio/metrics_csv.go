@@ -11,7 +11,7 @@ import (
 	"growthworkspace/scripts/studio/measure"
 )
 
-// metricsCSV writes what the chart shows as a file.
+// metricsCSV writes the values of the chart as a CSV file.
 func (s *Studio) metricsCSV(v *visit) *view {
 	page := v.loadMetric()
 	m, failed := page.Metric, page.Failure
@@ -35,7 +35,7 @@ func (s *Studio) metricsCSV(v *visit) *view {
 	} else {
 		_ = out.WriteAll(m.Whole.csv())
 	}
-	return nil // a browser that has gone needs no answer
+	return nil // ignore the error: the client disconnected
 }
 
 func (d *wholeView) csv() [][]string {
@@ -56,7 +56,7 @@ func (d *partsView) csv() [][]string {
 	return lines
 }
 
-// csvValue writes a value for a spreadsheet: money in whole units of its currency.
+// csvValue formats a value for a spreadsheet: money in whole units of its currency.
 func csvValue(unit measure.Unit, v chart.Value) string {
 	switch {
 	case !v.OK:
@@ -74,7 +74,7 @@ func csvUnit(unit measure.Unit) string {
 	return unit.Name
 }
 
-// safe keeps a spreadsheet from running a text as a formula.
+// safe prevents a spreadsheet from running a text as a formula.
 func safe(text string) string {
 	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
 		return "'" + text
@@ -82,7 +82,7 @@ func safe(text string) string {
 	return text
 }
 
-// filename keeps what every system allows in a file's name.
+// filename keeps only the characters that every system allows in a file name.
 func filename(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '_' || r == '-' {

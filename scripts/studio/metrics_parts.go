@@ -36,7 +36,7 @@ type part struct {
 	Drawn  bool
 }
 
-// Text writes the value, as far as there is one.
+// Text formats the value, if there is one.
 func (p part) Text() string {
 	if !p.Value.OK {
 		return ""
@@ -44,13 +44,13 @@ func (p part) Text() string {
 	return p.Unit.Text(p.Value.V)
 }
 
-// Percent writes a share.
+// Percent formats a share.
 func (p part) Percent() string { return measure.Number(p.Share*100, 0, 0) + " %" }
 
-// partsDrawn is how many parts have a line of their own.
+// partsDrawn is the number of parts that have their own line.
 const partsDrawn = 6
 
-// split tells the parts of a metric apart.
+// split divides a metric into parts.
 type split struct {
 	name string
 	of   func(client.Point) (value string, has bool)
@@ -78,7 +78,7 @@ func dimensionsOf(m metric, points []client.Point) []string {
 	return slices.Collect(maps.Keys(dimensions))
 }
 
-// parts returns the metric with a line for each part of its points. Without parts it has no chart.
+// parts returns the metric with a line for each part of its points. It has no chart without parts.
 func (m metric) parts(points []client.Point, by split, w measure.Window) *partsView {
 	d := &partsView{metric: m, Window: w, Dimension: by.name}
 	all := moneyOf(points)
@@ -102,8 +102,8 @@ func (m metric) parts(points []client.Point, by split, w measure.Window) *partsV
 	return d
 }
 
-// groups returns the points of each part. When some series have this dimension alone, those with
-// more are left out: they would count twice.
+// groups returns the points of each part. If some series have only this dimension, series with more
+// are left out, because they would be counted twice.
 func (s split) groups(points []client.Point) map[string][]client.Point {
 	alone := !s.isCurrency() && slices.ContainsFunc(points, func(p client.Point) bool {
 		_, has := s.of(p)
@@ -118,8 +118,8 @@ func (s split) groups(points []client.Point) map[string][]client.Point {
 	return out
 }
 
-// sumOfSeries returns the value of each bucket. Series with more dimensions add up, as far as the
-// metric can.
+// sumOfSeries returns the value of each bucket. Series with more dimensions are added up if the
+// metric allows it.
 func (m metric) sumOfSeries(points []client.Point, money money, w measure.Window) []chart.Value {
 	bySeries := map[string][]client.Point{}
 	for _, p := range points {

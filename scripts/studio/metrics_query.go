@@ -9,13 +9,13 @@ import (
 	"growthworkspace/scripts/studio/measure"
 )
 
-// metricQuery is what an address asks for.
+// metricQuery is the request in an address.
 type metricQuery struct {
 	key, split string // the metric and the dimension; both may be empty
 	grain      measure.Grain
 	rng        measure.Range
 	now        time.Time
-	complaint  string     // about a range that is not valid; the page shows the usual one then
+	complaint  string     // about an invalid range; the page then shows the usual one
 	values     url.Values // the address
 }
 

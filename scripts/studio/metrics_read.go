@@ -7,21 +7,21 @@ import (
 
 // pointReads are the calls for the points of a metric. Their results are complete after visit.wait.
 type pointReads struct {
-	total *result[client.Page[client.Point]]   // of the whole metric, in the window and the one before; nil when split
+	total *result[client.Page[client.Point]]   // of the whole metric, in the window and the one before; nil if split
 	parts []*result[client.Page[client.Point]] // of every series in the window, in pieces
 
-	// The full days of the bucket that is not over, and as many of the one before; nil for days.
+	// The full days of the unfinished bucket, and as many of the one before; nil for days.
 	full, fullBefore *result[client.Page[client.Point]]
 }
 
-// piecesMax is in how many pieces a split window is read.
+// piecesMax is the maximum number of pieces in which a split window is read.
 const piecesMax = 6
 
 // readPoints starts the calls for the points. A split window is read in pieces in parallel, because
 // a page of the API has at most 1,000 points.
 func (v *visit) readPoints(q metricQuery) (out pointReads) {
 	w := q.rng.Window(q.grain, q.now)
-	pieces := 1 // a piece tells the dimensions, and is drawn where currencies must stay apart
+	pieces := 1 // one piece shows the dimensions, and is drawn if currencies cannot be combined
 	if q.split != "" {
 		pieces = min(piecesMax, len(w.Now))
 	} else {

@@ -46,7 +46,7 @@ func of(series, dims string) func(*client.Point) {
 	}
 }
 
-// Ensure values of several currencies are drawn in the base currency when all have it, and apart
+// Ensure values of several currencies are drawn in the base currency if all have it, and separately
 // otherwise.
 func TestMoney(t *testing.T) {
 	t.Parallel()
@@ -68,8 +68,8 @@ func TestMoney(t *testing.T) {
 	}
 }
 
-// Ensure a period is compared with the same part of the one before, and the day that is not over
-// counts in the value only.
+// Ensure a period is compared with the same part of the one before, and an unfinished day counts
+// only in the value.
 func TestDevelop(t *testing.T) {
 	t.Parallel()
 	month, err := measure.ParseRange("month", "", "", now)
@@ -117,7 +117,7 @@ func TestDevelop(t *testing.T) {
 	}
 }
 
-// Ensure a goal's line is drawn only where its value and the buckets belong together.
+// Ensure a goal's line is drawn only where its value is comparable with the buckets.
 func TestGoalLine(t *testing.T) {
 	t.Parallel()
 	goal := func(due time.Time) []client.Goal {
@@ -153,8 +153,8 @@ func TestGoalLine(t *testing.T) {
 	}
 }
 
-// Ensure a split counts nothing twice: series with more dimensions are left out where others have
-// this one alone.
+// Ensure a split counts nothing twice: series with more dimensions are left out if others have only
+// this one.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	r, _ := measure.ParseRange("month", "", "", now)
@@ -175,7 +175,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// Ensure a file for a spreadsheet has money in whole units of its own currency, and no text that it
+// Ensure a CSV file has money in whole units of its own currency, and no text that a spreadsheet
 // would run.
 func TestCells(t *testing.T) {
 	t.Parallel()

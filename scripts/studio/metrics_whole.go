@@ -11,7 +11,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// wholeView is a metric as one line, beside the period before.
+// wholeView is a metric as one line, and the period before.
 type wholeView struct {
 	metric
 	development
@@ -26,10 +26,10 @@ type wholeView struct {
 type bucketRow struct {
 	Name, Now, Before, Change, Good string
 	Open                            bool
-	Part                            string // the value of the full days of a bucket that is not over
+	Part                            string // the value of the full days of an unfinished bucket
 }
 
-// whole returns the metric as one line. Without points it has no chart.
+// whole returns the metric as one line. It has no chart without points.
 func (m metric) whole(rng measure.Range, w measure.Window, reads pointReads) *wholeView {
 	var points []client.Point
 	if reads.total != nil {
@@ -49,7 +49,7 @@ func (m metric) whole(rng measure.Range, w measure.Window, reads pointReads) *wh
 	return d
 }
 
-// title describes the chart for people who do not see it.
+// title describes the chart for people who cannot see it.
 func (d *wholeView) title() string {
 	text := d.Name + " by " + string(d.Window.Grain) + ", " + d.Window.Text(d.Window.Now, d.Window.Future) + ", UTC."
 	if d.Value.OK {
@@ -61,7 +61,7 @@ func (d *wholeView) title() string {
 	return text + " The table below has the values."
 }
 
-// Period names what the headline counts. Weeks of a month may have days of the months beside it.
+// Period names the period of the headline. Weeks of a month may have days of adjacent months.
 func (d *wholeView) Period() string {
 	if !d.Window.Beyond(d.Range) {
 		return d.Range.Name
@@ -88,7 +88,7 @@ func (d *wholeView) rows() (rows []bucketRow) {
 		if now.OK && before.OK && !r.Open { // a part is not compared with a whole
 			var sign int
 			r.Change, sign, _ = d.Unit.Change(now.V, before.V)
-			if r.Good = "even"; w.Grain != measure.Day { // a Sunday beside a Friday is neither good nor bad
+			if r.Good = "even"; w.Grain != measure.Day { // comparing a Sunday with a Friday is neither good nor bad
 				r.Good = d.judge(sign)
 			}
 		}
@@ -97,8 +97,8 @@ func (d *wholeView) rows() (rows []bucketRow) {
 	return rows
 }
 
-// compareFullDays compares the bucket that is not over with the same part of the one before: its
-// full days with as many days.
+// compareFullDays compares the full days of the unfinished bucket with as many days of the one
+// before.
 func (d *wholeView) compareFullDays(reads pointReads) {
 	if reads.full == nil || reads.full.Failure != nil || reads.fullBefore.Failure != nil || len(d.Rows) == 0 || !d.Rows[0].Open {
 		return
@@ -123,10 +123,10 @@ func (d *wholeView) ofDays(points []client.Point) chart.Value {
 	return d.combine(values)
 }
 
-// goalLine returns the line of the first active goal, where its value and the buckets belong
-// together. A value that adds up, such as sign-ups, is that of the month in which the goal is due,
-// so only that month of a monthly chart has a line; a level, such as a rating, has one until it is
-// due.
+// goalLine returns the line of the first active goal, where its value is comparable with the
+// buckets. A goal for a value that adds up, such as sign-ups, applies to the month in which it is
+// due, so only that month of a monthly chart has a line. A goal for a level, such as a rating, has
+// a line until it is due.
 func (m metric) goalLine(unit measure.Unit, w measure.Window) *chart.Goal {
 	target, ok := m.target()
 	if !ok {

@@ -9,13 +9,13 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// overviewData is what the template of the overview shows.
+// overviewData is the data of the overview template.
 type overviewData struct {
 	Ranges []measure.Range
 	Range  measure.Range
 	Tiles  []tile
 	More   int      // metrics without a tile
-	NoTile *failure // why there are no tiles
+	NoTile *failure // why tiles are missing
 	NoGoal *failure // why goals are unknown
 
 	Reviews   []client.Feedback
@@ -40,7 +40,7 @@ type tile struct {
 	development
 
 	Failure *failure
-	Apart   bool // its parts do not make a whole
+	Apart   bool // its parts have no total
 	Goal    string
 }
 
@@ -49,23 +49,23 @@ type trouble struct {
 	What, Why string
 	At        time.Time
 	Soon      bool   // it still works
-	Path      string // where one can look
+	Path      string // the page to look at
 }
 
-// reviewsShown is how many waiting reviews the overview lists.
+// reviewsShown is the number of waiting reviews that the overview lists.
 const reviewsShown = 5
 
-// overdueDays is how far back a post that is due and was not sent is looked for.
+// overdueDays is how many days back overdue posts are searched for.
 const overdueDays = 30
 
-// postsShown is how many scheduled posts the overview lists.
+// postsShown is the number of scheduled posts that the overview lists.
 const postsShown = 5
 
 func (s *Studio) overview(v *visit) *view {
 	now := v.Now().UTC()
 	d := &overviewData{Today: measure.Day.Start(now), now: now}
 	for _, r := range measure.Ranges(now) {
-		if r.Default() == measure.Day { // longer ones need another grain, which the page of metrics has
+		if r.Default() == measure.Day { // longer ranges need another grain, which the metrics page offers
 			d.Ranges = append(d.Ranges, r)
 		}
 	}
@@ -120,7 +120,7 @@ func (v *visit) readNews(d *overviewData) {
 	})
 }
 
-// readTiles reads the points of as many metrics as the page may.
+// readTiles reads the points of as many metrics as the page's calls allow.
 func (v *visit) readTiles(d *overviewData, all []metric, now time.Time) {
 	d.More = len(all)
 	all = slices.DeleteFunc(all, func(m metric) bool { return m.Kind == client.MetricsKindDerived })
@@ -138,14 +138,14 @@ func (v *visit) readTiles(d *overviewData, all []metric, now time.Time) {
 			t.development = m.develop(points[i].Value.Items, w)
 		}
 		t.Apart = t.Failure.apart() || len(points[i].Value.Items) > 0 && present(t.Now)+present(t.Before) == 0
-		if target, ok := m.target(); ok && (t.How() != "total" || d.Range.Month()) { // a total of some days is not what a goal is for
+		if target, ok := m.target(); ok && (t.How() != "total" || d.Range.Month()) { // a goal does not apply to the total of a few days
 			t.Goal = "goal " + t.unit().Short(target)
 		}
 		d.Tiles = append(d.Tiles, t)
 	}
 }
 
-// unit is the tile's unit, also when its points could not be read.
+// unit returns the tile's unit, even if its points could not be read.
 func (t tile) unit() measure.Unit {
 	if t.Failure != nil || t.Apart {
 		return measure.Unit{Name: t.UnitName}
@@ -172,12 +172,12 @@ func (d *overviewData) waiting(k *known) {
 	d.Next = d.Posts.Value.Items
 }
 
-// Partial reports whether the tile's value has a day that is not over, so that its change belongs
-// to other numbers.
+// Partial reports whether the tile's value includes an unfinished day, so that its change is
+// between other numbers.
 func (t tile) Partial() bool { return t.Window.Open < t.Window.Future }
 
-// troubles collects what has stopped working. An audit that a newer one of the same site has
-// replaced is none.
+// troubles collects what has stopped working. It ignores an audit that a newer one of the same site
+// has replaced.
 func (d *overviewData) troubles() {
 	for _, c := range d.Channels.Value.Items {
 		status := c.Status.Or("")

@@ -13,7 +13,7 @@ import (
 
 var headline = regexp.MustCompile(`(Last month|Before)[^|]*\| (\S+( [0-9]\S*)?( \w+)?)`)
 
-// headlines returns the values over a chart, of the period and of the one before.
+// headlines returns the values above a chart, for the period and the one before.
 func headlines(body string) (out []string) {
 	_, body, _ = strings.Cut(body, `<div class="facts pad">`)
 	body, _, _ = strings.Cut(body, `<div class="pad chartbox">`)
@@ -23,8 +23,8 @@ func headlines(body string) (out []string) {
 	return out
 }
 
-// Ensure every metric of the demo company has one value for a month, whether it is drawn by day or
-// by month, and so has the month before.
+// Ensure every metric of the demo company has the same value for a month, whether it is drawn by
+// day or by month, and the same for the month before.
 func TestOneValuePerPeriod(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -49,8 +49,8 @@ func TestOneValuePerPeriod(t *testing.T) {
 	}
 }
 
-// Ensure weeks that have days of another month are not said to be the month, and a row's change is
-// that of numbers in it.
+// Ensure weeks with days of another month are not labelled as the month, and a row's change is
+// between numbers in the row.
 func TestWeeksOfAMonth(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -63,7 +63,7 @@ func TestWeeksOfAMonth(t *testing.T) {
 	}
 }
 
-// Ensure a tile says which numbers its change belongs to, and no metric is uncounted.
+// Ensure a tile says which numbers its change compares, and every metric is counted.
 func TestTiles(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -14,10 +14,10 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// postData is what the template of a post shows.
+// postData is the data of the post template.
 type postData struct {
 	Form     *form
-	Action   string       // where the form goes
+	Action   string       // the address that the form is sent to
 	Post     *client.Post // nil: a new one
 	State    string       // of the post; empty: a new one
 	Idea     *client.Idea // the idea that a new post is made of
@@ -26,20 +26,20 @@ type postData struct {
 	Clock    clock
 	Month    string // of the calendar that the page goes back to
 	Failure  *failure
-	Channel  *client.Channel // the account that the post is sent from; nil: not known
+	Channel  *client.Channel // the account that the post is sent from; nil: unknown
 	Channels *failure
 	Locked   bool // the post is being sent, or was
 	Overdue  bool // it is due and was not sent
 	MayWrite bool
 }
 
-// threadPart is one text of a post as it is sent.
+// threadPart is one text of a post, as it is sent.
 type threadPart struct {
 	Text  string
 	N, Of int
 }
 
-// Preview are the texts of the post as the service has split it.
+// Preview returns the texts into which the service has split the post.
 func (d *postData) Preview() (out []threadPart) {
 	parts := d.Post.ThreadParts.Or(nil)
 	if len(parts) == 0 {
@@ -51,8 +51,8 @@ func (d *postData) Preview() (out []threadPart) {
 	return out
 }
 
-// Media are the pictures and films of the post, a line each. A shape that this page does not know
-// is shown as JSON.
+// Media returns the images and videos of the post, one line each. An unknown shape is returned as
+// JSON.
 func (d *postData) Media() (lines []string) {
 	stored, ok := d.Post.Media.Get()
 	if !ok {
@@ -68,7 +68,7 @@ func (d *postData) Media() (lines []string) {
 	return lines
 }
 
-// sent reports whether the post is being sent, or was: then it cannot be changed.
+// sent reports whether the post is being sent or was sent. It then cannot be changed.
 func sent(p client.Post) bool {
 	status := p.Status.Or("")
 	return status == client.BroadcastPostStatusPublishing || status == client.BroadcastPostStatusPublished
@@ -110,7 +110,8 @@ func postFields(p client.Post, c clock, typed url.Values) []*field {
 		&field{Name: "hashtags", Label: "Hashtags", Kind: "list", Hint: "One on each line.", Stored: strings.Join(p.Hashtags.Or(nil), "\n")})
 }
 
-// whichField asks which of two equal times is meant, when the clocks go back. nil: there is one.
+// whichField asks which of two equal times is meant when the clocks go back. It returns nil if
+// there is only one.
 func whichField(at time.Time, dated bool, c clock, typed url.Values) *field {
 	stored, times := "", []time.Time(nil)
 	if dated {
@@ -135,7 +136,7 @@ func whichField(at time.Time, dated bool, c clock, typed url.Values) *field {
 
 func (s *Studio) post(v *visit) *view { return v.postPage(nil, nil) }
 
-// postPage shows a post and its form. After a write that failed, typed has what was typed.
+// postPage shows a post and its form. After a failed write, typed has the typed values.
 func (v *visit) postPage(typed url.Values, refused *failure) *view {
 	id, q := v.r.PathValue("id"), v.r.URL.Query()
 	d := &postData{Action: "/posts", IdeaID: q.Get("idea"), MayWrite: v.may("broadcast:write")}
@@ -188,7 +189,7 @@ func (v *visit) postPage(typed url.Values, refused *failure) *view {
 	return out
 }
 
-// suggest fills the form of a new post with what its day and its idea say.
+// suggest fills the form of a new post from its day and its idea.
 func (d *postData) suggest(day string, now time.Time) {
 	set := func(name, text string) {
 		for _, f := range d.Form.Fields {
@@ -217,7 +218,7 @@ func (d *postData) suggest(day string, now time.Time) {
 	}
 }
 
-// channelOf returns the account of a platform that is in use. nil: there is none.
+// channelOf returns the account of a platform that is in use, or nil if there is none.
 func channelOf(all []client.Channel, platform client.BroadcastPlatform) *client.Channel {
 	for i, c := range all {
 		if c.Platform.Or("") == platform && c.Active.Or(true) {
@@ -227,8 +228,8 @@ func channelOf(all []client.Channel, platform client.BroadcastPlatform) *client.
 	return nil
 }
 
-// due returns the time that somebody typed, left out when it was not changed. at is the time in the
-// form, changed or not.
+// due returns the typed time, absent if it was not changed. at is the time in the form, changed or
+// not.
 func (c *changes) due(zone clock) (changed client.Optional[time.Time], at time.Time) {
 	typed, which := typedField(c.sent, "scheduledFor"), typedField(c.sent, "which")
 	same := typed == typedWas(c.sent, "scheduledFor") && which == typedWas(c.sent, "which")
@@ -268,7 +269,7 @@ func (c *changes) due(zone clock) (changed client.Optional[time.Time], at time.T
 	return client.Value(at), at
 }
 
-// savePost creates a post, or stores what was changed in one. The button says what becomes of it.
+// savePost creates a post, or stores the changes to one. The button decides its next status.
 func (s *Studio) savePost(v *visit) *view {
 	id, typed := v.r.PathValue("id"), v.r.PostForm
 	c, zone := changes{sent: typed}, clockOf(typed.Get("zone"))
@@ -318,7 +319,7 @@ func (v *visit) writePost(in client.UpdateBroadcastPostInput, typed url.Values) 
 	})
 }
 
-// saidOf says what a save has made of a post.
+// saidOf describes what a save did to a post.
 func saidOf(p client.Post, c clock) string {
 	at, dated := p.ScheduledFor.Get()
 	switch {

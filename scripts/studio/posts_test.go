@@ -62,9 +62,9 @@ func dropped(t *testing.T, body, id, day string) url.Values {
 	return form
 }
 
-// Ensure the calendar opens in the month of today, tells of an empty one, and a day leads to a post
-// that is written, previewed, scheduled and unscheduled, and created once although its form is sent
-// twice.
+// Ensure the calendar opens in the current month and says when a month is empty. A day links to a
+// form that writes, previews, schedules and unschedules a post, and creates it once even if it is
+// sent twice.
 func TestPostFromADay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -122,8 +122,8 @@ func TestPostFromADay(t *testing.T) {
 	has(t, "deleted", body, "Deleted.", "Nothing is posted")
 }
 
-// Ensure times are those of the company's zone: the day of a post, what a form shows and takes, and
-// an hour of the month's edge.
+// Ensure times are in the company's zone: the day of a post, the times that a form shows and
+// accepts, and an hour at the edge of a month.
 func TestPostTimesAreTheCompanys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -148,8 +148,8 @@ func TestPostTimesAreTheCompanys(t *testing.T) {
 	}
 }
 
-// Ensure a time that the clocks skip is refused with the reason, of a time that comes twice the
-// person says which, and an hour that was not touched stays as it was.
+// Ensure a time that the clocks skip is refused with the reason, a form asks which is meant for a
+// time that occurs twice, and an unedited hour stays the same.
 func TestPostWhenClocksChange(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -193,9 +193,9 @@ func TestPostWhenClocksChange(t *testing.T) {
 	w.page(t, "/posts?month=2026-10", "02:30 CE")
 }
 
-// Ensure a drop gives a post the other day at its own time, says when that time is skipped or comes
-// twice, and moves nothing that somebody else has changed, that would be sent at once, or that was
-// sent.
+// Ensure a drop moves a post to another day at the same time, and says when that time is skipped or
+// occurs twice. It must not move a post that somebody else has changed, that would be sent at once,
+// or that was sent.
 func TestPostMove(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -230,8 +230,8 @@ func TestPostMove(t *testing.T) {
 	hasNot(t, "sent", body, "Delete this post", `id="profile"`)
 }
 
-// Ensure nothing is scheduled into the past, a failed post says why and can be scheduled again, and
-// a second writer loses nothing.
+// Ensure nothing is scheduled in the past, a failed post says why and can be rescheduled, and a
+// second writer loses nothing.
 func TestPostFailedAndConflict(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -267,7 +267,7 @@ func TestPostFailedAndConflict(t *testing.T) {
 	}
 }
 
-// Ensure a day with many posts leads to all of them, and a month with more than one page of posts
+// Ensure a day with many posts links to all of them, and a month with more than one page of posts
 // says what is missing.
 func TestPostsOfAFullMonth(t *testing.T) {
 	t.Parallel()
@@ -284,7 +284,7 @@ func TestPostsOfAFullMonth(t *testing.T) {
 	w.page(t, "/posts", "from 2026-08-20 on, some are missing")
 }
 
-// Ensure a key without a scope sees what it may, and is told what it lacks.
+// Ensure a key without a scope sees what it may read, and the page names the missing scope.
 func TestPostScopes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, auth.BroadcastRead)
@@ -302,7 +302,7 @@ func TestPostScopes(t *testing.T) {
 	}
 }
 
-// Ensure the pictures of a post are told in words, in whatever shape they are stored.
+// Ensure the images of a post are described in words, in any stored shape.
 func TestMedia(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

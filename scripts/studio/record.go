@@ -16,11 +16,11 @@ type editing[T any] struct {
 	place    string // of the sidebar
 	noun     string // as in "Delete this site"
 	area     string // of the scopes, such as optimise
-	path     string // of the kind; that of a record has its id, too
+	path     string // of the kind; a record's path also has its id
 	back     string // the page that lists the records
-	deletion string // what a deletion does; empty with remove: there is none
-	saved    string // what is said after a save; empty: Saved.
-	deleted  string // what is said after a deletion; empty: Deleted.
+	deletion string // what a deletion does; empty: records cannot be deleted
+	saved    string // the notice after a save; empty: Saved.
+	deleted  string // the notice after a deletion; empty: Deleted.
 
 	get    func(ctx context.Context, id string, options ...client.CallOption) (T, error)
 	fields func(T) []*field
@@ -31,10 +31,10 @@ type editing[T any] struct {
 	hidden func(T) []fact // what the forms carry; may be nil
 }
 
-// fact is something about a record that nobody can change.
+// fact is a detail of a record that nobody can change.
 type fact struct{ Label, Text string }
 
-// recordData is what the template of a record shows.
+// recordData is the data of the record template.
 type recordData struct {
 	Form                  *form
 	Action                string // where the form goes
@@ -56,7 +56,7 @@ func editable[T any](page func(string, func(*visit) *view), path string, of func
 	page("POST "+path+"/{id}/delete", func(v *visit) *view { return of(v).drop(v) })
 }
 
-// show shows the form of a record. After a write that failed, sent has what was typed.
+// show shows the form of a record. After a failed write, sent has the typed values.
 func (e editing[T]) show(v *visit, sent url.Values, refused *failure) *view {
 	id := v.r.PathValue("id")
 	d := &recordData{
@@ -95,7 +95,7 @@ func (e editing[T]) show(v *visit, sent url.Values, refused *failure) *view {
 	return out
 }
 
-// store creates a record, or stores what was changed in one.
+// store creates a record, or stores the changes to one.
 func (e editing[T]) store(v *visit) *view {
 	id, sent := v.r.PathValue("id"), v.r.PostForm
 	c := &changes{sent: sent}
@@ -120,7 +120,7 @@ func (e editing[T]) store(v *visit) *view {
 	return v.finish(e.shownAt(stored.Value), notice{Text: cmp.Or(e.saved, "Saved.")})
 }
 
-// shownAt is the page that shows a stored record among others.
+// shownAt returns the page that shows a stored record among others.
 func (e editing[T]) shownAt(record T) string {
 	if e.home == nil {
 		return e.back
@@ -186,7 +186,7 @@ func (c *changes) date(name string) client.Optional[time.Time] {
 	return client.Value(at)
 }
 
-// typedNumber writes a number as a field of a form has it.
+// typedNumber formats a number as the value of a form field.
 func typedNumber[N int | float64](n client.Optional[N]) string {
 	if value, ok := n.Get(); ok {
 		return strconv.FormatFloat(float64(value), 'f', -1, 64)

@@ -15,7 +15,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// reviewFilter is what a list of reviews is narrowed to.
+// reviewFilter is the filter of a list of reviews.
 type reviewFilter struct {
 	status    client.FeedbackReplyStatus // empty: any
 	source    client.FeedbackSource      // empty: any
@@ -88,7 +88,7 @@ type inbox struct {
 
 	Rows    []row
 	Loaded  int    // before the search
-	Count   string // of what the choice has, as far as it is counted
+	Count   string // the number of matching reviews, as far as they are counted
 	More    string
 	Capped  bool // more exist than are loaded, and no page follows
 	Failure *failure
@@ -108,7 +108,7 @@ func locked(f client.Feedback) bool {
 	return status == client.FeedbackReplyStatusPosting || status == client.FeedbackReplyStatusPosted
 }
 
-// Locked is locked, for the template.
+// Locked is like locked, for the template.
 func (r row) Locked() bool { return locked(r.Feedback) }
 
 // Start returns the first words of the text, where the title is not the text already.
@@ -119,7 +119,7 @@ func (r row) Start() string {
 	return excerpt(r.Body.Or(""), 90)
 }
 
-// Waiting says how many reviews the list has: all of them, or as many as are counted.
+// Waiting returns the number of reviews in the list: all of them, or as many as are counted.
 func (b *inbox) Waiting() string {
 	if b.Tab.ID == "all" {
 		return b.Count + " loaded"
@@ -135,7 +135,7 @@ func (b *inbox) Tickable() bool {
 	return slices.ContainsFunc(b.Rows, func(r row) bool { return !r.Locked() })
 }
 
-// inboxMax is how many reviews the list shows.
+// inboxMax is the number of reviews that the list shows.
 const inboxMax = 100
 
 // inboxOf reads the choices of an address. Unknown ones mean the usual.
@@ -171,7 +171,7 @@ func (b *inbox) Path(id string) string {
 	return "/reviews?" + q.Encode()
 }
 
-// read starts the calls of the list. Those that the frame makes anyway are used.
+// read starts the calls of the list. It reuses the calls that the frame makes anyway.
 func (b *inbox) read(v *visit) {
 	statuses := b.Tab.Statuses
 	if len(statuses) == 0 {
@@ -242,7 +242,7 @@ func matches(f client.Feedback, search string) bool {
 	return true
 }
 
-// reviewsData is what the template of the inbox shows.
+// reviewsData is the data of the inbox template.
 type reviewsData struct {
 	*inbox
 
@@ -258,22 +258,22 @@ type reviewsData struct {
 	Text       string
 	Kit        *client.BrandKit
 	NoKit      *failure
-	Conflict   *failure // why a write was refused: the stored reply is shown beside the typed text
+	Conflict   *failure // why a write was refused: the stored reply is shown next to the typed text
 	Problem    *failure // why a write failed
-	Complaint  string   // what is wrong with what was typed
+	Complaint  string   // what is wrong with the typed text
 	ActionName string   // of the refused write
 }
 
 func (s *Studio) reviews(v *visit) *view { return v.reviewsPage("", nil) }
 
-// typed is what a person typed and could not be stored.
+// typed is typed text that could not be stored.
 type typed struct {
 	text, action string
 	problem      *failure
 	complaint    string
 }
 
-// reviewsPage shows the inbox. After a write that failed it shows the typed text.
+// reviewsPage shows the inbox. After a failed write it shows the typed text.
 func (v *visit) reviewsPage(id string, t *typed) *view {
 	q := v.r.URL.Query()
 	if t != nil {
@@ -316,7 +316,8 @@ func (v *visit) reviewsPage(id string, t *typed) *view {
 	return out
 }
 
-// brand keeps the voice. A company without a brand kit has none, which is no failure.
+// brand sets the brand kit, for its voice. A company without a brand kit has none, which is not a
+// failure.
 func (d *reviewsData) brand(kit *result[client.BrandKit]) {
 	switch {
 	case kit.Failure == nil:
@@ -350,7 +351,7 @@ func (d *reviewsData) choose(r *result[client.Feedback]) {
 	}
 }
 
-// keep puts typed text back into the form. A review that cannot be read has its form, too.
+// keep puts typed text back into the form. The form is shown even if the review cannot be read.
 func (d *reviewsData) keep(t *typed, id string) {
 	if d.Review == nil {
 		d.Review = &client.Feedback{ID: id}
@@ -413,8 +414,8 @@ func parsed(query string) url.Values {
 // skipMax bounds how many reviews one click skips: each needs two calls.
 const skipMax = 25
 
-// skipReviews skips the ticked reviews. One that somebody has changed since the list was loaded
-// stays as it is.
+// skipReviews skips the ticked reviews. It does not change a review that somebody has changed since
+// the list was loaded.
 func (s *Studio) skipReviews(v *visit) *view {
 	back := inboxOf(parsed(v.r.PostForm.Get("back"))).Query
 	chosen := v.r.PostForm["review"]
@@ -472,7 +473,7 @@ func (s *Studio) skipReviews(v *visit) *view {
 	return v.done("/reviews", back, what)
 }
 
-// Text writes a failure on one line.
+// Text formats a failure on one line.
 func (f *failure) Text() string {
 	switch {
 	case f.Lacks != "":
@@ -487,11 +488,11 @@ func (f *failure) Text() string {
 	return text
 }
 
-// Version is version, for the template.
+// Version is like version, for the template.
 func (r row) Version() string { return version(r.Feedback.UpdatedAt) }
 
-// newReviews lists the ids of the reviews that the list would have now. The page compares them with
-// its own.
+// newReviews returns the ids of the reviews that the list would have now. The page compares them
+// with its own.
 func (s *Studio) newReviews(v *visit) *view {
 	b := inboxOf(v.r.URL.Query())
 	b.read(v)
@@ -506,6 +507,6 @@ func (s *Studio) newReviews(v *visit) *view {
 		ids = append(ids, r.ID)
 	}
 	v.w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(v.w).Encode(map[string][]string{"ids": ids}) // a browser that has gone needs no answer
+	_ = json.NewEncoder(v.w).Encode(map[string][]string{"ids": ids}) // ignore the error: the client disconnected
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 
 const typed = "What I typed: ‘dear’ & <b>you</b>\nin two lines"
 
-// answer opens a review and sends its form.
+// answer opens a review and submits its form.
 func (w *world) answer(t *testing.T, id, text, action string, between func()) (status int, body string) {
 	t.Helper()
 	form := fields(t, w.page(t, "/reviews?id="+id), "answer")
@@ -24,8 +24,8 @@ func (w *world) answer(t *testing.T, id, text, action string, between func()) (s
 	return w.submit(t, "/reviews/"+id, form)
 }
 
-// Ensure each action stores what it says, and the page goes on to the next review with what was
-// done and the call for it.
+// Ensure each action stores what it says, and the page then shows the next review with a notice of
+// the action and its call.
 func TestReply(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -87,7 +87,8 @@ func TestReplyConflict(t *testing.T) {
 	}
 }
 
-// Ensure a reply that a worker is posting meanwhile stays, and the typed text can be copied.
+// Ensure a reply that a worker has started to post is not changed, and the typed text can be
+// copied.
 func TestReplyIsPosted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -155,7 +156,7 @@ func ticks(body string) (out []string) {
 	return out
 }
 
-// Ensure several reviews are skipped at once, but for one that somebody has changed since the list
+// Ensure several reviews are skipped at once, except one that somebody has changed since the list
 // was loaded.
 func TestSkipSeveral(t *testing.T) {
 	t.Parallel()
@@ -187,8 +188,8 @@ func TestSkipSeveral(t *testing.T) {
 	has(t, "skip too many", body, "nothing was changed")
 }
 
-// Ensure the inbox has what waits in the order of the API, its filters narrow it, and new reviews
-// are found.
+// Ensure the inbox has the waiting reviews in the order of the API, its filters narrow it, and new
+// reviews are found.
 func TestInbox(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -238,7 +239,7 @@ func sameWords(got []string, want string) bool {
 	return strings.Join(got, " ") == want || strings.HasPrefix(want, "new done")
 }
 
-// Ensure the badge, the overview and the inbox have one count and one order of what waits.
+// Ensure the badge, the overview and the inbox have the same count and order of waiting reviews.
 func TestOneCount(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -272,8 +273,8 @@ func TestTakeBackApproval(t *testing.T) {
 	has(t, "draft", w.page(t, "/reviews?id="+id), "Approve a")
 }
 
-// Ensure what has stopped working stands before what waits, with a link where one can look, and a
-// post that is due and was not sent says so.
+// Ensure what has stopped working is listed before waiting reviews, with a link to the page to look
+// at. A post that is due and was not sent must say so.
 func TestAttention(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

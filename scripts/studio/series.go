@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// metric is a metric's definition, as pages need it. A metric without a definition has its key as
-// its name.
+// metric is a metric's definition, in the form that pages need. A metric without a definition has
+// its key as its name.
 type metric struct {
 	Key, Name, Description string
 	Aggregation            client.MetricsAggregation
@@ -61,8 +61,8 @@ func goalOrder(g client.Goal) int {
 	return 1
 }
 
-// metricOrder puts metrics with an active goal first, then those with another goal, and those that
-// nobody has confirmed last.
+// metricOrder puts metrics with an active goal first, then metrics with another goal, and
+// unconfirmed metrics last.
 func metricOrder(m metric) int {
 	switch {
 	case m.NeedsReview:
@@ -76,7 +76,7 @@ func metricOrder(m metric) int {
 // Total reports whether the values of buckets add up to the value of a period.
 func (m metric) Total() bool { return m.Aggregation == client.MetricsAggregationSum }
 
-// How says in words how a period's value comes from its buckets.
+// How describes how a period's value is computed from its buckets.
 func (m metric) How() string {
 	switch m.Aggregation {
 	case client.MetricsAggregationSum:
@@ -91,8 +91,8 @@ func (m metric) How() string {
 	return "latest"
 }
 
-// combine returns the value of a period from those of its buckets, as the service does for weeks
-// and months.
+// combine computes the value of a period from the values of its buckets, as the service does for
+// weeks and months.
 func (m metric) combine(values []chart.Value) chart.Value {
 	var out chart.Value
 	n := 0.0
@@ -120,9 +120,9 @@ func (m metric) combine(values []chart.Value) chart.Value {
 	return out
 }
 
-// listPoints reads points of a metric in the days from to to: of every series, or with total of one
-// that stands for the whole metric. The service refuses a total that cannot be made from parts,
-// such as an average.
+// listPoints reads points of a metric in the days between from and to. It reads every series or,
+// with total, one series for the whole metric. The service refuses a total that cannot be computed
+// from parts, such as an average.
 func (v *visit) listPoints(label, key string, grain measure.Grain, from, to time.Time, total bool) *result[client.Page[client.Point]] {
 	in := client.ListMetricPointsInput{
 		MetricKey: key, Grain: client.Value(client.MetricsGrain(grain)), From: client.Value(client.Day(from)), To: client.Value(client.Day(to)),
@@ -143,11 +143,11 @@ const pointsMax = 1000
 type money struct {
 	currency string
 	Base     bool // baseValue instead of value
-	mixed    bool // neither fits: the points stay apart
+	mixed    bool // neither fits: the points are not combined
 }
 
-// moneyOf decides how points of several currencies are drawn together: in their one currency, else
-// in the base currency when every point has a value in it.
+// moneyOf decides how points of several currencies are drawn together: in their common currency, or
+// in the base currency if every point has a value in it.
 func moneyOf(points []client.Point) money {
 	currencies := map[string]bool{}
 	every, some, base := true, false, ""
@@ -184,7 +184,7 @@ func (m money) value(p client.Point) chart.Value {
 	return chart.Value{V: v, OK: ok}
 }
 
-// place sorts points into buckets. Points outside are left out.
+// place assigns points to buckets. It drops points outside them.
 func (m money) place(points []client.Point, starts []time.Time) []chart.Value {
 	index := map[int64]int{}
 	for i, at := range starts {
@@ -209,13 +209,13 @@ type development struct {
 	Before []chart.Value
 
 	Value       chart.Value // of the period until now, its unfinished part included
-	BeforeValue chart.Value // of the same part of the period before, as far as this one is over
-	SoFar       chart.Value // of this period as far as it is over
+	BeforeValue chart.Value // of the part of the period before that corresponds to the finished part of this one
+	SoFar       chart.Value // of the finished part of this period
 	Change      string      // from BeforeValue to SoFar; empty: cannot be said
 	Good        string      // good, bad or even, by the metric's polarity
 }
 
-// develop compares like with like: what is not over is in the value, but not in the change.
+// develop compares like with like: the unfinished part counts in the value, but not in the change.
 func (m metric) develop(points []client.Point, w measure.Window) development {
 	d := development{Money: moneyOf(points), Window: w}
 	d.Unit = measure.Unit{Name: m.UnitName, Currency: d.Money.currency}
@@ -248,7 +248,7 @@ func present(values []chart.Value) (n int) {
 // HasBefore reports whether the chart shows the period before.
 func (d development) HasBefore() bool { return present(d.Before) > 0 }
 
-// judge says whether a movement is good. The sign alone says nothing.
+// judge returns whether a change is good, bad or even. The sign alone does not say.
 func (m metric) judge(sign int) string {
 	switch {
 	case sign == 0 || m.Polarity == client.MetricsPolarityNeutral:
@@ -259,7 +259,7 @@ func (m metric) judge(sign int) string {
 	return "bad"
 }
 
-// Spark draws the period small.
+// Spark draws the period as a sparkline.
 func (d development) Spark(title string) any {
 	return chart.Spark(title, d.Now[:d.Window.Future], d.Window.Open)
 }
@@ -268,7 +268,7 @@ func (d development) Spark(title string) any {
 func dimsOf(p client.Point) map[string]string {
 	dims := p.Dims.Or(nil)
 	if _, other := dims[""]; other {
-		return nil // an import may have stored any JSON; it is no dimension to split by
+		return nil // an import may have stored any JSON, which cannot be a dimension to split by
 	}
 	return dims
 }

@@ -15,7 +15,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// sitesData is what the template of the sites shows.
+// sitesData is the data of the sites template.
 type sitesData struct {
 	Sites    []client.Site
 	NoSites  *failure
@@ -38,17 +38,17 @@ type auditRow struct {
 	Fell   bool // a score is lower than in the audit before
 }
 
-// score is one of the scores of an audit, beside that of the audit before.
+// score is one of an audit's scores, and the same score of the audit before.
 type score struct {
 	Name, Text, Before string // empty: none
 	Change             string
 	Good               string // good, bad or even; empty: nothing to compare with
 }
 
-// auditsShown is how many audits one page has.
+// auditsShown is the number of audits on one page.
 const auditsShown = 50
 
-// everySite is the name of all audits, with those of sites that are gone.
+// everySite names the list of all audits, including audits of deleted sites.
 const everySite = "all"
 
 // siteScreens adds the pages of sites, their goals and audits.
@@ -116,7 +116,7 @@ func (s *Studio) sites(v *visit) *view {
 	return out
 }
 
-// auditRows puts each audit beside the one before it of the same site.
+// auditRows pairs each audit with the previous one of the same site.
 func auditRows(audits []client.AuditSummary) (out []auditRow) {
 	for i, a := range audits {
 		row := auditRow{AuditSummary: a, Path: "/audits/" + url.PathEscape(a.ID)}
@@ -131,7 +131,7 @@ func auditRows(audits []client.AuditSummary) (out []auditRow) {
 	return out
 }
 
-// auditBefore returns the newest complete one of older audits of the same site.
+// auditBefore returns the newest complete audit of the same site among older audits.
 func auditBefore(older []client.AuditSummary, a client.AuditSummary) *client.AuditSummary {
 	for i := range older {
 		if older[i].ID != a.ID && older[i].Status.Or("") == client.OptimiseAuditStatusComplete && sameSite(older[i], a) {
@@ -141,8 +141,8 @@ func auditBefore(older []client.AuditSummary, a client.AuditSummary) *client.Aud
 	return nil
 }
 
-// sameSite compares by the id of the site, and where there is none by the address at which the
-// audits started.
+// sameSite compares the ids of the sites or, without ids, the addresses at which the audits
+// started.
 func sameSite(a, b client.AuditSummary) bool {
 	if a.SiteID.Or("") != "" || b.SiteID.Or("") != "" {
 		return a.SiteID.Or("") == b.SiteID.Or("")
@@ -176,7 +176,7 @@ func newScore(name string, now, before client.Optional[float64]) score {
 	return out
 }
 
-// difference writes a difference of scores, where more is better.
+// difference formats a difference of scores, where more is better.
 func difference(now, before float64) (text, good string) {
 	switch by := math.Round((now-before)*10) / 10; {
 	case by > 0:
@@ -187,7 +187,8 @@ func difference(now, before float64) (text, good string) {
 	return "±0", "even"
 }
 
-// Chart draws the scores of the complete audits, oldest first. Empty: there are fewer than two.
+// Chart draws the scores of the complete audits, oldest first. It is empty if there are fewer than
+// two.
 func (d *sitesData) Chart() template.HTML {
 	l := chart.Line{Title: "Scores of each audit", Unit: measure.Unit{Name: "score"}, Series: []chart.Series{{Name: "SEO"}, {Name: "AEO"}, {Name: "GEO"}}}
 	for _, a := range slices.Backward(d.Audits) {

@@ -23,8 +23,8 @@ const oldFindings = `[{"url":"https://a.example/","score":90,"findings":[{"rule"
 const newFindings = `[{"url":"https://a.example/","score":60,"findings":[{"rule":"title","severity":"low","text":"The title is very long."},{"rule":"canonical","severity":"high","text":"Another page is <named>."}]},
 	{"url":"https://a.example/pricing","score":95,"findings":[]},{"url":"https://a.example/blog","score":70,"findings":[{"rule":"canonical","severity":"high","text":"Another page is <named>."}]}]`
 
-// Ensure a fall is told in the list, and the audit says which scores moved and which issues are new
-// and gone, also without the link of the list.
+// Ensure the list shows a lower score, and the audit says which scores changed and which issues are
+// new or gone, even without the link of the list.
 func TestWhyAScoreFell(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -59,7 +59,7 @@ func TestWhyAScoreFell(t *testing.T) {
 	}
 }
 
-// Ensure findings of any other shape are shown as they are, within bounds, and are text.
+// Ensure findings of any other shape are shown as they are, within bounds, and as text.
 func TestFindingsOfAnyShape(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -147,7 +147,7 @@ func TestSitesAndGoals(t *testing.T) {
 	}
 }
 
-// Ensure a key that may only read is offered no change, and one without the scope is told what it
+// Ensure a key that may only read is not offered changes, and the page names the scope that a key
 // lacks.
 func TestSitesScopes(t *testing.T) {
 	t.Parallel()

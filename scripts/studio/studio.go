@@ -1,11 +1,11 @@
 // Package studio is a web page on this machine where people look at their company: its numbers, its
-// reviews, its profile. It is made from the public API alone, over any base URL and key, so
-// everything it does can be done by a script, too; each page shows the requests behind it. The key
-// stays in this process and is in no response.
+// reviews, its profile. It uses only the public API, with any base URL and key, so a script can do
+// everything that it does. Each page shows its requests. The key stays in this process and is never
+// in a response.
 //
-// studio.go starts it, call.go sends and notes the requests of a page, frame.go is what every page
-// has. Each screen has a file, and its template in templates. Packages door, chart and measure have
-// no knowledge of the API. scripts/docs/explanation/studio.md has the reasons.
+// studio.go starts it, call.go sends and notes the requests of a page, frame.go has the parts of
+// every page. Each screen has a file, and its template in templates. Packages door, chart and
+// measure do not know the API. scripts/docs/explanation/studio.md explains why.
 package studio
 
 import (
@@ -30,8 +30,8 @@ import (
 type Options struct {
 	BaseURL   string // of the service
 	Key       string // a secret key; it is sent to BaseURL only
-	CompanyID string // of the key; empty: requested once
-	Demo      bool   // whether the key is that of the demo company
+	CompanyID string // of the key; if empty, the studio requests it once
+	Demo      bool   // the key belongs to the demo company
 
 	// SaveSecret writes the secret of a new key into a file that only its owner can read, and
 	// returns the file's name. The page shows the name and never the secret. nil: the studio
@@ -57,8 +57,8 @@ type Studio struct {
 	key        *client.Key // nil: not known
 }
 
-// New returns a studio. It sends no request. Returns an error when the base URL or the key is not
-// valid, and when the key would cross a network unencrypted.
+// New returns a studio. It sends no request. It returns an error if the base URL or the key is not
+// valid, or if the key would cross a network unencrypted.
 func New(o Options) (*Studio, error) {
 	u, err := url.Parse(o.BaseURL)
 	if err != nil || u.Host == "" {
@@ -76,7 +76,7 @@ func New(o Options) (*Studio, error) {
 	s := &Studio{Options: o, host: u.Host, identified: make(chan struct{})}
 	s.api, err = client.New(o.BaseURL, o.Key,
 		client.WithCompany(o.CompanyID), client.WithUserAgent("workspace-studio"),
-		// A person waits for the page: a failure is shown soon, and can be tried again there.
+		// A person waits for the page, so a failure is shown soon, and the person can retry.
 		client.WithAttempts(3), client.WithWaitMax(2*time.Second),
 		client.WithHTTPClient(&http.Client{
 			Transport: noting{o.Transport}, Timeout: pageTimeout,
@@ -99,7 +99,7 @@ type Open struct {
 }
 
 // Listen opens the studio's port. It serves no request before Serve. opened is called once, when a
-// browser has come in; it may be nil.
+// browser has been admitted; it may be nil.
 func (s *Studio) Listen(ctx context.Context, addr string, opened func()) (*Open, error) {
 	listener, host, err := door.Listen(ctx, addr)
 	if err != nil {
@@ -187,8 +187,8 @@ func (s *Studio) handler(form string) http.Handler {
 // identifyTimeout bounds how long the first page waits for the key's scopes.
 const identifyTimeout = 3 * time.Second
 
-// identify reads the key's scopes, so that a page can say what the key lacks without trying. When
-// that fails, the pages find out by themselves.
+// identify reads the key's scopes, so that a page can say what the key lacks without trying. If
+// that fails, each page finds out from its own calls.
 func (s *Studio) identify(ctx context.Context) {
 	s.once.Do(func() {
 		defer close(s.identified)
@@ -200,7 +200,7 @@ func (s *Studio) identify(ctx context.Context) {
 	})
 }
 
-// may reports whether the key has a scope, as far as is known.
+// may reports whether the key has a scope. It returns true if the scopes are unknown.
 func (s *Studio) may(scope string) bool {
 	<-s.identified
 	if s.key == nil {

@@ -28,7 +28,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// world is a studio over the real service, and a browser that has entered.
+// world is a studio over the real service, and a browser that has been admitted.
 type world struct {
 	*apitest.Service
 
@@ -42,7 +42,8 @@ type world struct {
 	url     string // with the token
 }
 
-// inProcess is the way from the studio to the service. A test may break it or count its calls.
+// inProcess is the transport from the studio to the service. A test may break it or count its
+// calls.
 type inProcess struct {
 	service *apitest.Service
 
@@ -167,7 +168,7 @@ func load(t *testing.T, s *apitest.Service, lines ...demo.Line) {
 	}
 }
 
-// loadDemo imports the demo company's records, but for its profile.
+// loadDemo imports the demo company's records, except its profile.
 func loadDemo(t *testing.T, s *apitest.Service) {
 	t.Helper()
 	lines := demo.Lines(apitest.Epoch)
@@ -285,8 +286,8 @@ func (w *world) stored(t *testing.T, id string) map[string]any {
 	return w.Send(t, w.key, "GET", "/v1/companies/{companyId}/feedback/"+id, "").JSON(t)
 }
 
-// differs returns how a record differs from the properties of want. A property that is nil there is
-// absent.
+// differs returns how a record differs from the properties of want. A property that is nil in want
+// must be absent.
 func differs(want, record map[string]any) string {
 	got := map[string]any{}
 	for name := range want {
@@ -309,7 +310,7 @@ func TestScreens(t *testing.T) {
 	w.page(t, "/metrics?key=growth.signups&split=country&range=30d", "us", "de", "share", "Download CSV")
 	w.page(t, "/metrics?key=growth.signups&grain=month&range=12m", "August 2026", "September 2025")
 	w.page(t, "/metrics?key=growth.activations&grain=week", "in full days", "in as many days", "is that of its full days")
-	load(t, w.Service, // averages of parts, and money that stays apart
+	load(t, w.Service, // averages of parts, and money that cannot be combined
 		demo.Line{Type: "metric-definition", Record: demo.Record{"id": "mdf_parts", "key": "a.parts", "name": "Parts", "unit": "ratio", "aggregation": "avg"}},
 		demo.Line{Type: "metric-point", Record: demo.Record{"metricKey": "a.parts", "grain": "day", "ts": "2026-08-03T00:00:00Z", "value": 0.5, "dims": demo.Record{"page": "home"}}},
 		demo.Line{Type: "metric-point", Record: demo.Record{"metricKey": "a.parts", "grain": "day", "ts": "2026-08-03T00:00:00Z", "value": 0.1, "dims": demo.Record{"page": "shop"}}},
@@ -380,8 +381,8 @@ func TestFailuresAreShown(t *testing.T) {
 	w.page(t, "/", "Sign-ups", "the class is frozen", "Who can see my locations?")
 }
 
-// Ensure a service that is away is told as that, and no address or reason of the network has the
-// key.
+// Ensure the page says that a service is unreachable, and that no address or network error shows
+// the key.
 func TestServiceIsAway(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -396,8 +397,8 @@ type away struct{}
 
 func (away) RoundTrip(*http.Request) (*http.Response, error) { return nil, fmt.Errorf("no route") }
 
-// Ensure a key without a scope sees what it may, and is told what it lacks; also when the service
-// does not tell the scopes.
+// Ensure a key without a scope sees what it may read, and the page names the missing scope, even if
+// the service does not report scopes.
 func TestMissingScopes(t *testing.T) {
 	t.Parallel()
 	for _, hides := range []bool{false, true} {
@@ -419,7 +420,7 @@ func TestMissingScopes(t *testing.T) {
 	}
 }
 
-// hiding is a service without the operation that tells a key's scopes.
+// hiding is a service without the operation that reports a key's scopes.
 type hiding struct{ next http.RoundTripper }
 
 func (h hiding) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -429,8 +430,7 @@ func (h hiding) RoundTrip(r *http.Request) (*http.Response, error) {
 	return h.next.RoundTrip(r)
 }
 
-// Ensure no response and no log has a secret: not the key, and not the token, which is in the
-// printed address only.
+// Ensure no response or log contains the key or the token, which is only in the printed address.
 func TestNoSecretLeavesTheProcess(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -483,7 +483,7 @@ func TestNoSecretLeavesTheProcess(t *testing.T) {
 	}
 }
 
-// Ensure a hostile text of a review is text, wherever it is shown.
+// Ensure a hostile text in a review is escaped wherever it is shown.
 func TestHostileTextIsText(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -521,7 +521,7 @@ func encoded(t *testing.T, v any) []byte {
 	return text
 }
 
-// Ensure a form of another origin changes nothing, whatever it knows.
+// Ensure a form from another origin changes nothing, even with the right field values.
 func TestFormOfAnotherOrigin(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

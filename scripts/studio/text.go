@@ -12,13 +12,13 @@ import (
 	"growthworkspace/scripts/studio/roadmap"
 )
 
-// functions are those of the templates.
+// functions are the functions of the templates.
 var functions = template.FuncMap{
 	"words": func(v any) string { return words(fmt.Sprint(v)) }, "stars": stars, "day": day, "moment": moment, "excerpt": excerpt, "bar": chart.Bar, "plural": plural, "readable": roadmap.Readable,
-	"never": func() time.Time { return time.Time{} }, // a time that is shown as nothing
+	"never": func() time.Time { return time.Time{} }, // a time that is not shown
 }
 
-// words writes a word of the API for people: needs_review becomes needs review. Names of platforms
+// words formats a word of the API for people: needs_review becomes needs review. Names of platforms
 // keep their spelling.
 func words[S ~string](s S) string {
 	if name, known := names[string(s)]; known {
@@ -38,7 +38,7 @@ func stars(rating int) string {
 	return strings.Repeat("★", n) + strings.Repeat("☆", 5-n)
 }
 
-// day writes the day of a time, in UTC.
+// day formats the day of a time, in UTC.
 func day(at time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -46,7 +46,7 @@ func day(at time.Time) string {
 	return at.UTC().Format("Jan 2, 2006")
 }
 
-// moment writes a time, in UTC.
+// moment formats a time, in UTC.
 func moment(at time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -67,7 +67,7 @@ func excerpt(text string, most int) string {
 	return cut + "…"
 }
 
-// plural writes a number of things.
+// plural formats a number of things.
 func plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -47,8 +47,9 @@ func apiJSON(t *testing.T, in string, args ...string) map[string]any {
 	return object
 }
 
-// firstID returns the id of the first record of the list whose records have the path, such as those
-// of list_plan_boards for …/plan/boards/{boardId}/items. args are the ids before it in the path.
+// firstID returns the id of the first record of the list whose records have the path, such as the
+// records of list_plan_boards for …/plan/boards/{boardId}/items. args are the ids before it in the
+// path.
 func firstID(t *testing.T, path string, args []string) string {
 	t.Helper()
 	if strings.HasSuffix(path, "/plan/items/{itemId}") { // items are listed by board
@@ -202,8 +203,8 @@ func TestAPILargeValue(t *testing.T) {
 	}
 }
 
-// Ensure a delete asks a person at a terminal, deletes only after a yes, and asks nobody with --yes
-// or without a terminal.
+// Ensure a delete asks for confirmation at a terminal and deletes only after a yes. With --yes or
+// without a terminal it does not ask.
 func TestAPIDeleteAsks(t *testing.T) {
 	service(t)
 	board := apiJSON(t, "", "list_plan_boards")["items"].([]any)[0].(map[string]any)["id"].(string)
@@ -238,7 +239,7 @@ func TestAPIDeleteAsks(t *testing.T) {
 	}
 }
 
-// Ensure --all fetches the whole list for any page size, and without it a note says that there are
+// Ensure --all fetches the whole list for any page size. Without it, a note says that there are
 // more records.
 func TestAPIAll(t *testing.T) {
 	service(t)
@@ -397,7 +398,7 @@ func TestAPICompletion(t *testing.T) {
 	want(t, call(t, "", "__complete", "check", "http://x", "--rule", "list").out, "list-shape\n")
 }
 
-// Ensure a stored key is readable only by its owner, is sent only to its own service, and can be
+// Ensure only its owner can read a stored key, it is sent only to its own service, and it can be
 // removed.
 func TestLogin(t *testing.T) {
 	s, _ := service(t)
@@ -443,8 +444,8 @@ func TestLogin(t *testing.T) {
 	want(t, call(t, "", "logout").out, "no key is stored")
 }
 
-// Ensure the demo company's key is used for a server on this machine without any setting, and for
-// no other server.
+// Ensure the demo company's key is used without any setting for a server on this machine, and not
+// for any other server.
 func TestDemoKeyHere(t *testing.T) {
 	s, data := service(t)
 	t.Setenv(keyVariable, "")
@@ -454,8 +455,8 @@ func TestDemoKeyHere(t *testing.T) {
 	want(t, refusal(t, 1, "", "api", "get_company", "--data", data, "--base-url", "http://service.example"), "no key for http://service.example")
 }
 
-// Ensure a key without company:read works, because the key contains its company's id. For a key of
-// another form, the company is requested.
+// Ensure a key without company:read works, because the key contains its company's id. If the key
+// has another form, the command requests the company.
 func TestCompanyOfKey(t *testing.T) {
 	s, data := service(t)
 	t.Setenv(keyVariable, answer(t, data, "", "key", "issue", "--company", s.CompanyID, "--scopes", "plan:read")["key"].(string))

@@ -77,7 +77,7 @@ func TestCheckOurselves(t *testing.T) {
 	}
 }
 
-// Ensure a check of a server that is not the API, or of none, fails with one line.
+// Ensure a check fails with one line if the server is not the API or does not exist.
 func TestCheckOfNothing(t *testing.T) {
 	private(t)
 	other := httptest.NewServer(http.NotFoundHandler())

@@ -44,8 +44,8 @@ func TestCompanies(t *testing.T) {
 	want(t, r.out, "SUSPENDED", "First & Co", id)
 }
 
-// Ensure the command that a deployed stack prints creates a company with a key that works, as one
-// line that a shell takes as it is.
+// Ensure the command that a deployed stack prints creates a company with a working key, and is one
+// line that a shell accepts unchanged.
 func TestFirstKeyCommand(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -73,8 +73,8 @@ func TestFirstKeyCommand(t *testing.T) {
 	}
 }
 
-// Ensure a company is deleted only when that was confirmed, with a receipt of its records, and that
-// another one stays.
+// Ensure a company is deleted only after confirmation, with a receipt of its records, and another
+// company is not affected.
 func TestDeleteCompany(t *testing.T) {
 	t.Parallel()
 	data := folder(t)

@@ -115,8 +115,8 @@ func TestDueClaimRace(t *testing.T) {
 	}
 }
 
-// Ensure --company all lists every company that is not suspended, with the limit for each, and a
-// company's list is its own.
+// Ensure --company all lists every company that is not suspended, with the limit for each. A
+// company's list must have only its own records.
 func TestDueOfAllCompanies(t *testing.T) {
 	t.Parallel()
 	data := folder(t)

@@ -14,7 +14,7 @@ import (
 
 const goodLine = `{"type":"feedback","record":{"id":"fbk_1","externalId":"1","rating":4}}`
 
-// Ensure every bad line is reported with its number and all its problems, and nothing of the file
+// Ensure every bad line is reported with its number and all its problems, and no line of the file
 // is written.
 func TestBadLines(t *testing.T) {
 	t.Parallel()
@@ -189,8 +189,8 @@ func TestLastLineStays(t *testing.T) {
 	}
 }
 
-// Ensure --new-only keeps every stored record, counts what it skips, and stores the others; and
-// that without it records are replaced.
+// Ensure --new-only keeps every stored record, counts the records that it skips, and stores the
+// others. Without it, records are replaced.
 func TestImportNewOnly(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -223,5 +223,5 @@ func TestImportNewOnly(t *testing.T) {
 	if n := strings.Count(after, "\n"); n != strings.Count(before, "\n")+2 || strings.Contains(after, "File") {
 		t.Errorf("%d lines:\n%s", n, after)
 	}
-	refusal(t, 1, again, "import", "--company", id, "-", "--data", data) // the item's slug is another one
+	refusal(t, 1, again, "import", "--company", id, "-", "--data", data) // the item's slug is different
 }

@@ -25,11 +25,11 @@ var mention = regexp.MustCompile("\\bworkspace [^<`\\n]+")
 // flag matches a flag in a command line.
 var flag = regexp.MustCompile(`--([a-z][a-z-]*)`)
 
-// action matches what a template fills in.
+// action matches a template action.
 var action = regexp.MustCompile(`\{\{[^}]*\}\}`)
 
 // Ensure each command that the studio shows exists, with its flags. The studio must not import the
-// command line, so its texts are read: those of its templates and its Go strings.
+// command line, so the test reads the texts of its templates and its Go strings.
 func TestStudioNamesCommands(t *testing.T) {
 	t.Parallel()
 	found := 0

@@ -19,7 +19,7 @@ import (
 	"growthworkspace/scripts/workspace/serve"
 )
 
-// Ensure a server process ends with exit code 0 on SIGTERM and SIGINT, and leaves no engine behind.
+// Ensure a server process exits with code 0 on SIGTERM and SIGINT, and leaves no engine running.
 func TestSignals(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -46,8 +46,8 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// startServe starts a server process on a data folder. It is killed at the end of the test if it
-// still runs.
+// startServe starts a server process on a data folder. It is killed at the end of the test if it is
+// still running.
 func startServe(t *testing.T, data string) (*exec.Cmd, serve.Announcement) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "serve", "--json", "--addr", "127.0.0.1:0", "--data", data)

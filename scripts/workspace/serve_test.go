@@ -60,7 +60,7 @@ func TestRestart(t *testing.T) {
 }
 
 // Ensure two servers can share a data folder. When the first stops, so does the engine: the second
-// ends with an error that says so, and can be started again.
+// ends with an error that says so, and can be restarted.
 func TestTwoServers(t *testing.T) {
 	t.Parallel()
 	data := folder(t)

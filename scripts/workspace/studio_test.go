@@ -65,7 +65,7 @@ func visit(t *testing.T, url string) (status int, body string) {
 }
 
 // Ensure the studio uses the service and the key that other commands use, marks the demo company,
-// and prints neither the key nor anything beside its address.
+// and prints only its address and never the key.
 func TestStudio(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -85,7 +85,8 @@ func TestStudio(t *testing.T) {
 	}
 }
 
-// Ensure serve starts a studio for the demo company beside the API, and ends it with the server.
+// Ensure serve starts a studio for the demo company along with the API, and stops it with the
+// server.
 func TestServeHasAStudio(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, folder(t))
@@ -105,7 +106,7 @@ func TestServeHasAStudio(t *testing.T) {
 	}
 }
 
-// Ensure the studio refuses what would show the page or the key to others.
+// Ensure the studio refuses settings that would show the page or the key to others.
 func TestStudioRefuses(t *testing.T) {
 	data := t.TempDir()
 	want(t, refusal(t, 1, "", "studio", "--data", data, "--base-url", "http://127.0.0.1:1"), "no key for http://127.0.0.1:1")

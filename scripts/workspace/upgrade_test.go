@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Ensure an upgrade reports what it did for one company and for all, tells its progress, and can be
+// Ensure an upgrade reports its result for one company and for all, shows its progress, and can be
 // repeated. Its step is tested in functions/feedback.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()

@@ -171,7 +171,7 @@ func TestHelpNamesTheProgram(t *testing.T) {
 	}
 }
 
-// Ensure the commands that find no server on this machine name the one that starts it.
+// Ensure commands that find no server on this machine name the command that starts it.
 func TestNothingServes(t *testing.T) {
 	private(t)
 	t.Setenv(keyVariable, "sk_live_x")
@@ -182,8 +182,8 @@ func TestNothingServes(t *testing.T) {
 	}
 }
 
-// Ensure each command's help has the flags that it uses: the table's are those of commands that
-// open it.
+// Ensure each command's help has the flags that it uses. Only commands that open the table have the
+// table's flags.
 func TestFlagsOfCommands(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"api", "api list_feedback", "studio", "doctor", "check", "login", "logout"} {
@@ -203,7 +203,7 @@ func TestFlagsOfCommands(t *testing.T) {
 	want(t, call(t, "", "--table", "t", "--data", "d", "company", "list").err, "--data cannot be combined with --table")
 }
 
-// Ensure the version is that of the API and of the sources, as text and as JSON.
+// Ensure the version is the version of the API and of the sources, as text and as JSON.
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"version", "--version"} {

@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) == "1" {
 		main()
 	}
-	// The servers in this process must not limit its memory, which all tests share: the collector
-	// would take half of the time.
+	// The servers in this process must not limit its memory, which all tests share: otherwise the
+	// collector would use half of the time.
 	if err := os.Setenv(memoryVariable, "off"); err != nil {
 		panic(err)
 	}
@@ -89,7 +89,7 @@ func callAs(t *testing.T, program, in string, args ...string) result {
 	return result{code, out.String(), errOut.String()}
 }
 
-// answer runs a command with --json and decodes stdout, which must be exactly one object.
+// answer runs a command with --json. It decodes stdout, which must be exactly one object.
 func answer(t *testing.T, data, in string, args ...string) map[string]any {
 	t.Helper()
 	r := call(t, in, append(args, "--json", "--data", data)...)
@@ -234,8 +234,8 @@ func want(t *testing.T, got string, parts ...string) {
 	}
 }
 
-// differs returns how an object differs from the fields of want. A field that is nil there is
-// absent.
+// differs returns how an object differs from the fields of want. A field that is nil in want must
+// be absent.
 func differs(want, object map[string]any) string {
 	got := map[string]any{}
 	for name := range want {

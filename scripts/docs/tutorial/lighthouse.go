@@ -11,7 +11,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// finding is what the tutorial keeps of a check. Findings are any JSON.
+// finding is the part of a check that the tutorial stores. Findings are any JSON.
 type finding struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`

@@ -1,5 +1,5 @@
 // Command tutorial fills an empty company, as the tutorial does with commands: a roadmap, a content
-// plan, a metric, reviews and a website with an audit. It needs nothing but a key.
+// plan, a metric, reviews and a website with an audit. It needs only a key.
 //
 //	export WORKSPACE_URL=http://127.0.0.1:8080 WORKSPACE_KEY=…
 //	go run ./scripts/docs/tutorial lighthouse.json
@@ -35,14 +35,14 @@ func main() {
 	}
 }
 
-// fill fills the company of the client's key and prints what it has then.
+// fill fills the company of the client's key and then prints its contents.
 func fill(ctx context.Context, c *client.Client, now time.Time, report []byte, out io.Writer) error {
 	if _, err := c.UpdateCompany(ctx, client.UpdateCompanyInput{
 		Stage: client.Value(client.CompanyStageGrowth), Summary: client.Value("Notes that work without a signal."),
 	}); err != nil {
 		return err
 	}
-	today := now.UTC().Truncate(24 * time.Hour) // the same request all day, as an Idempotency-Key wants it
+	today := now.UTC().Truncate(24 * time.Hour) // the same request all day, as an Idempotency-Key requires
 	for _, step := range []func() error{
 		func() error { return roadmap(ctx, c) },
 		func() error { return content(ctx, c, today) },
@@ -79,7 +79,7 @@ func roadmap(ctx context.Context, c *client.Client) error {
 	return err
 }
 
-// content creates a plan, an idea of it that is accepted, and a scheduled post of the idea.
+// content creates a plan, an accepted idea in it, and a scheduled post of the idea.
 func content(ctx context.Context, c *client.Client, today time.Time) error {
 	plan, err := c.CreateBroadcastPlan(ctx, client.CreateBroadcastPlanInput{
 		Name: "Launch", Objective: client.Value("Everyone on a train knows that it works offline."), Status: client.Value(client.BroadcastPlanStatusActive),

@@ -23,7 +23,8 @@ func newClient(base string, c testbed.Company) *client {
 	return &client{c, base, &http.Client{Transport: once{testbed.Transport("")}, Timeout: time.Minute}}
 }
 
-// companyWithBoard creates a company with an empty board, brd_1, and returns its client.
+// companyWithBoard creates a company with an empty board, brd_1, and returns a client of the
+// company.
 func (t *trial) companyWithBoard(ctx context.Context, base string) (*client, error) {
 	company, err := t.NewCompany(ctx, testbed.Unlimited)
 	if err != nil {
@@ -49,7 +50,7 @@ func (r response) decode(into any) error {
 // failed reports whether the status is 5xx: the outcome of the request is then unknown.
 func (r response) failed() bool { return r.status >= http.StatusInternalServerError }
 
-// retryAfter returns the time in Retry-After, zero when there is none.
+// retryAfter returns the time in Retry-After, or zero if the header is absent.
 func (r response) retryAfter() time.Duration {
 	seconds, err := strconv.Atoi(r.header.Get("Retry-After"))
 	if err != nil {
@@ -59,7 +60,7 @@ func (r response) retryAfter() time.Duration {
 }
 
 // call sends a request. The path is below the company; header alternates names and values. An error
-// means that there was no response.
+// means that no response arrived.
 func (c *client) call(ctx context.Context, method, path string, body any, header ...string) (response, error) {
 	var text []byte
 	if body != nil {
@@ -71,8 +72,8 @@ func (c *client) call(ctx context.Context, method, path string, body any, header
 	return c.send(ctx, method, path, text, header...)
 }
 
-// send is call with the text of a body, which need not be JSON; nil: none. It makes one attempt,
-// whatever the response is.
+// send is like call, with the text of a body, which need not be JSON. A nil body sends none. send
+// makes one attempt and never retries.
 func (c *client) send(ctx context.Context, method, path string, text []byte, header ...string) (response, error) {
 	target := "/v1/companies/" + c.ID
 	if path != "" {

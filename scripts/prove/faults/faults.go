@@ -1,8 +1,8 @@
 // Package faults proves that the service keeps its promises when processes are killed, responses
-// are lost and clients send too much. Deaths at a certain call to the table, and tables that
-// throttle, are in the tests of functions and of its areas. Each gate proves one claim over its own
-// engine with a data file, and prints one line of figures. A test plants a fault in the service for
-// each gate, which the gate must find.
+// are lost and clients send too much. Crashes at a particular call to the table, and tables that
+// throttle, are covered by the tests of functions and its areas. Each gate proves one claim on its
+// own engine with a data file, and prints one line of figures. For each gate, a test plants a fault
+// in the service that the gate must find.
 //
 // Reading order: this file, transport.go (the faults), planted.go (the faults that tests plant),
 // then the gates.
@@ -53,10 +53,10 @@ var gates = []gate{
 	{"linear", func(ctx context.Context, t *trial) error { return linear(ctx, t, t.pick(5, 40), 12) }},
 }
 
-// quotaRushes are the rushes of the gate of quotas. The small buckets start full; the others would
-// take too long to empty. An admission's condition costs an engine more than a bare one: 8 to 19 %
-// on two busy processors. In a few seconds, what an engine does also varies by a quarter, so beside
-// is wider there.
+// quotaRushes are the rushes of the quota gate. The small buckets start full; the others would take
+// too long to empty. An admission's condition costs an engine 8 to 19 % more than a bare one on two
+// busy processors. Over a few seconds, an engine's throughput also varies by a quarter, so short
+// rushes have a larger value of beside.
 func quotaRushes(lasts time.Duration, beside float64) []rush {
 	return []rush{{60, lasts, false, 0}, {600, lasts, false, 0}, {6000, lasts, true, 0}, {60_000, lasts, true, beside}}
 }
@@ -79,8 +79,7 @@ type Options struct {
 	Seed  uint64   // of every random decision
 }
 
-// Run runs the gates and reports whether all claims hold. An error means that a gate could not be
-// run.
+// Run runs the gates and reports whether all claims hold. An error means that a gate could not run.
 func Run(ctx context.Context, o Options, out, log io.Writer) (held bool, err error) {
 	return run(ctx, gates, o, out, log)
 }
@@ -168,7 +167,7 @@ func newTrial(ctx context.Context, o Options, dir string, log io.Writer) (*trial
 	return t, nil
 }
 
-// close stops the trial's services, the last first, and then its engine.
+// close stops the trial's services in reverse order, and then its engine.
 func (t *trial) close() (err error) {
 	for _, end := range slices.Backward(t.ends) {
 		err = errors.Join(err, end())

@@ -78,15 +78,16 @@ func pressed(patience, residual time.Duration, trials ...string) func(context.Co
 	}
 }
 
-// anyTime is a limit that no machine reaches: how fast the service is, only the gates assert.
+// anyTime is a limit that no machine reaches, because only the gates assert how fast the service
+// is.
 const anyTime = time.Hour
 
 func edited(ctx context.Context, t *trial) error { return linear(ctx, t, 2, 6) }
 
-// Each gate must hold for the correct service and find each planted fault. Nothing here asserts how
-// fast the service is, because tests share their machine: the gates do. A planted fault that makes
-// a server slow makes it many times as slow as in the quiet, on any machine. The limit for memory
-// is wide, because the race detector needs several times as much.
+// Each gate must hold for the correct service and find each planted fault. Only the gates assert
+// how fast the service is, because tests share their machine. A planted fault that slows a server
+// makes it many times slower than without load, on any machine. The limit for memory is wide,
+// because the race detector needs several times as much.
 var tests = []test{
 	{name: "kill-engine", gate: killed(victimEngine, 5, 0, 1, 101)},
 	{name: "kill-engine of a service that acknowledges writes in memory", gate: killed(victimEngine, 8, 1, 101), server: plantBehind, want: "lost"},
@@ -102,8 +103,8 @@ var tests = []test{
 	{name: "quota of a service whose guesses are always wrong", gate: flooded(demand{[]rush{{600, 2 * time.Second, true, 0}}, 0.99, 0, 0}), server: plantOvertaken, want: "gets 503", alone: true},
 	{name: "quota of a service that refuses too much", gate: flooded(demand{[]rush{{60, time.Second, false, 0}}, 0.02, 0, 0}), server: plantStingy, want: "too few", alone: true},
 	{name: "quota of a service that guesses its Retry-After", gate: flooded(demand{[]rush{{60, time.Second, false, 0}}, 0.9, 6, 1}), server: plantHasty, want: "refused again", alone: true},
-	// Slow readers who keep asking are timed by `prove faults`, because the race detector is too
-	// slow beside 200 of them.
+	// `prove faults` times slow readers that keep sending requests, because the race detector is
+	// too slow with 200 of them.
 	{name: "load", gate: pressed(time.Minute, anyTime, "flood", "headers", "readers", "clients"), alone: true},
 	{name: "load of a server without limits", gate: pressed(0, 80*time.Millisecond, "flood"), server: plantUnbounded, want: "a polite client's median", alone: true},
 	{name: "load of a server that has one queue", gate: pressed(0, 80*time.Millisecond, "askers"), server: plantUnbounded, want: "a polite client's median", alone: true},
@@ -174,7 +175,7 @@ func TestBoardEdits(t *testing.T) {
 	}
 }
 
-// Ensure Run runs the named gates and reports a gate that does not hold or cannot be run.
+// Ensure Run runs the named gates and reports a gate that does not hold or cannot run.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	fixed := func(name string, violations int, err error) gate {

@@ -227,7 +227,7 @@ func (k *killer) revive(ctx context.Context) error {
 	return err
 }
 
-// ledgerWriters is the number of clients that write beside a publish.
+// ledgerWriters is the number of clients that write during a publish.
 const ledgerWriters = 2
 
 // ledger writes items while processes are killed, and keeps the acknowledged writes.

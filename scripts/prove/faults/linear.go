@@ -23,9 +23,9 @@ const (
 	refusedCalls = 0.05 // of all calls are throttled
 )
 
-// checkMax bounds the search for an order of one record's requests. The search of a history with
-// many unknown outcomes, as a busy machine has them, takes exponential time. Such a history is
-// replaced by one of half as many requests.
+// checkMax bounds the search for an order of one record's requests. On a busy machine, a history
+// can have many unknown outcomes, and its search takes exponential time. Such a history is replaced
+// by one with half as many requests.
 const checkMax = time.Minute
 
 // linear is the gate of linearizability. Concurrent clients change the reply to one review at a
@@ -103,7 +103,7 @@ func (t *trial) history(ctx context.Context, bases []string, requests int) (hist
 			}
 			end := int64(time.Since(begin))
 			if out.undone || !out.known && in == (edit{}) {
-				continue // it changed nothing and tells nothing
+				continue // it changed nothing and shows nothing
 			}
 			if !out.known {
 				end = math.MaxInt64 // the change may be done at any later time
@@ -117,7 +117,7 @@ func (t *trial) history(ctx context.Context, bases []string, requests int) (hist
 	return history, err
 }
 
-// edit is a request of a client: a new text, a new status or, with neither, a read.
+// edit is a client's request: a new text, a new status or, if it has neither, a read.
 type edit struct{ text, status string }
 
 // drawEdit returns the m-th request of a client. All texts are different, so each outcome
@@ -137,8 +137,8 @@ func (t *trial) drawEdit(client, m int) edit {
 // replyState is the state of the reply.
 type replyState struct{ text, status string }
 
-// outcome is the result of a request. It is not known when the request failed, unless the failure
-// says that nothing was done.
+// outcome is the result of a request. It is unknown if the request failed, unless the failure says
+// that nothing was done.
 type outcome struct {
 	known  bool
 	undone bool

@@ -26,7 +26,7 @@ type pressure struct {
 	trials   []string      // by name; empty: all
 	each     time.Duration // how long each trial lasts
 	patience time.Duration // how much longer a trial without a response may last, because the machine is busy
-	slower   float64       // how many times its quiet time a polite client's median may take beside the flood
+	slower   float64       // the most that a polite client's median during the flood may be, as a multiple of its median without it
 	residual time.Duration // a median below it is always quick enough
 	resident int64         // the most memory of the server process in any trial, in bytes
 }
@@ -40,7 +40,7 @@ const residentMax = 256 << 20
 //   - flood: 100 clients send malformed bodies of 250 KB, while a polite client reads
 //   - headers: 200 connections without a key send headers of 1 MB
 //   - readers: 200 clients request the largest page and read nothing
-//   - askers: the same, but they leave soon and come back, beside a polite client
+//   - askers: the same, but they soon disconnect and reconnect, while a polite client reads
 //   - clients: 200 clients with keys read and write on connections that stay open
 //
 // In each trial the server's resident memory stays below p.resident, no response is a 500, and each
@@ -118,8 +118,8 @@ func (l *loaded) serve(ctx context.Context, p pressure, run func() error) (err e
 	return nil
 }
 
-// check counts a shed response, and requires that a refusal has the envelope and that nothing is a
-// 500.
+// check counts a shed response. It requires that a refusal has the envelope and that no response is
+// a 500.
 func (l *loaded) check(out response) {
 	if out.status < http.StatusBadRequest {
 		return
@@ -153,7 +153,7 @@ func (p pressure) crowd(ctx context.Context, n int, do func(ctx context.Context,
 	})
 }
 
-// many runs a function in n goroutines until the time is over.
+// many runs a function in n goroutines until the time is up.
 func many(ctx context.Context, n int, d time.Duration, do func(ctx context.Context, n int)) {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
@@ -168,8 +168,8 @@ func many(ctx context.Context, n int, d time.Duration, do func(ctx context.Conte
 	wait.Wait()
 }
 
-// flood is the trial of malformed bodies beside a polite client. The quiet and the loud time
-// alternate, so that what else the machine does falls on both.
+// flood is the trial of malformed bodies while a polite client reads. Periods with and without the
+// flood alternate, so that other work of the machine affects both.
 func flood(ctx context.Context, l *loaded, p pressure) error {
 	quiet, loud, all := l.beside(ctx, p, l.floods)
 	l.require(all > 0, "flood: no request of the flood had a response")
@@ -177,9 +177,9 @@ func flood(ctx context.Context, l *loaded, p pressure) error {
 	return nil
 }
 
-// beside measures a polite client's median in the quiet and beside a crowd, and requires that the
-// second is not much larger. start starts the crowd, which counts in did, and returns a function
-// that ends it.
+// beside measures a polite client's median without and with a crowd, and requires that the second
+// is not much larger. start starts the crowd, which counts in did, and returns a function that
+// stops it.
 func (l *loaded) beside(ctx context.Context, p pressure, start func(ctx context.Context, did *atomic.Int64) (stop func())) (quiet, loud time.Duration, all int64) {
 	const rounds, warm = 3, 5
 	var before, beside []time.Duration
@@ -231,8 +231,8 @@ func median(all []time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-// polite reads one record at a time, with a pause, and returns how long each response took. None is
-// shed if strict.
+// polite reads one record at a time, with a pause, and returns how long each response took. If
+// strict is set, no response may be shed.
 func (l *loaded) polite(ctx context.Context, d time.Duration, strict bool) (took []time.Duration) {
 	c := newClient(l.base, l.company)
 	for end := time.Now().Add(d); time.Now().Before(end) || len(took) == 0; {
@@ -256,7 +256,7 @@ func (l *loaded) raw(ctx context.Context, send io.WriterTo, read func(c net.Conn
 	}
 	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", u.Host)
 	if err != nil {
-		return // the trial is over, or the server closes what is too much
+		return // the trial is over, or the server closed an excess connection
 	}
 	defer c.Close()
 	defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })()
@@ -295,7 +295,7 @@ func largeHeaders(ctx context.Context, l *loaded, p pressure) error {
 	return nil
 }
 
-// slowReaders is the trial of clients that request much and read nothing.
+// slowReaders is the trial of clients that request large responses and read nothing.
 func slowReaders(ctx context.Context, l *loaded, p pressure) error {
 	const clients = 200
 	request := fmt.Sprintf("GET /v1/companies/%s/plan/boards/brd_1/items?limit=200 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n",
@@ -318,8 +318,8 @@ func slowReaders(ctx context.Context, l *loaded, p pressure) error {
 	return nil
 }
 
-// askers is the trial of slow readers who keep asking: each requests the largest page, reads
-// nothing, leaves and comes back.
+// askers is the trial of slow readers that keep sending requests: each requests the largest page,
+// reads nothing, disconnects and reconnects.
 func askers(ctx context.Context, l *loaded, p pressure) error {
 	const clients, stays = 200, 200 * time.Millisecond
 	request := fmt.Sprintf("GET /v1/companies/%s/plan/boards/brd_1/items?limit=200 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n",

@@ -63,11 +63,11 @@ func overtaken(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// late is how long behind delays a write after its acknowledgement.
+// late is how long after its acknowledgement behind sends a write.
 const late = 20 * time.Millisecond
 
 // behind acknowledges transactions and batches at once and sends them later, in their order, as in
-// a service that buffers writes in memory. Writes in the buffer are lost when the process dies.
+// a service that buffers writes in memory. Writes in the buffer are lost when the process crashes.
 func behind(next http.RoundTripper) http.RoundTripper {
 	type write struct {
 		due time.Time
@@ -99,14 +99,14 @@ func behind(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// plant names a fault of a server process, which gets it at its start.
+// plant names a fault of a server process, which receives it at startup.
 type plant string
 
 const (
 	plantBehind        plant = "behind"
 	plantUnconditional plant = "unconditional"
 	plantBare          plant = "bare"      // not a fault: a bare write in place of an admission, for comparison
-	plantOvertaken     plant = "overtaken" // other callers are faster at every admission
+	plantOvertaken     plant = "overtaken" // every admission loses to another caller
 	plantHasty         plant = "hasty"     // every Retry-After is one second
 	plantUnbounded     plant = "unbounded" // without the limits of `workspace serve`
 	plantStingy        plant = "stingy"    // three of four admitted requests get a 429

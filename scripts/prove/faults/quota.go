@@ -30,10 +30,10 @@ type demand struct {
 type rush struct {
 	quota auth.Quota    // per minute
 	lasts time.Duration // how long the clients send
-	empty bool          // the bucket is empty at the start, else full
-	// beside, if not zero, compares the requests admitted with those that the engine does beside
-	// them, each with a bare write of one item in place of its admission: no engine does as much as
-	// this quota allows. It is the share that may be missing.
+	empty bool          // the bucket starts empty instead of full
+	// No engine is as fast as a very large quota allows. If beside is not zero, the requests
+	// admitted are instead compared with the requests that the engine handles when each does a bare
+	// write of one item in place of its admission. beside is the share that may be missing.
 	beside float64
 }
 
@@ -41,14 +41,13 @@ const (
 	processes    = 3
 	flooders     = 64                   // concurrent clients
 	tableLatency = 5 * time.Millisecond // of each call to the table
-	turns        = 6                    // of a flood that is compared, each beside one of bare writes
+	turns        = 6                    // of a flood that is compared, each paired with one of bare writes
 	tooMany      = 4                    // a flood sends at least this many times what the quota allows
 )
 
-// quotas is the gate of exact and live quotas. Clients of several processes send far more requests
-// than their key's quota. The service must admit what the bucket and its refill allow, no more and
-// almost no less, refuse the others with a 429, and admit a client that waits for the Retry-After
-// of a 429.
+// quotas is the gate of quotas. Clients of several processes send far more requests than their
+// key's quota. The service must admit what the bucket and its refill allow, no more and almost no
+// less, refuse the others with a 429, and admit a client that waits for the Retry-After of a 429.
 func quotas(ctx context.Context, t *trial, d demand) (err error) {
 	q := &quotaTrial{demand: d, trial: t}
 	if q.servers, err = q.start(ctx, t.server); err != nil {
@@ -148,8 +147,8 @@ func (q *quotaTrial) flood(ctx context.Context, f rush) error {
 	return nil
 }
 
-// bare admits every request with a bare conditional write of the key's item: the attributes of an
-// admission, and its conditions but for those of the bucket. The engine takes longer for a
+// bare admits every request with a bare conditional write of the key's item: it has the attributes
+// of an admission, and its conditions except for the bucket's. The engine takes longer for a
 // condition that says more.
 type bare struct{ table *table.Client }
 
@@ -178,7 +177,7 @@ func keyOf(companyID, keyID string) table.Item {
 	return table.Item{"pk": table.String(table.Partition(companyID, table.KeysArea)), "sk": table.String(table.Join("key", keyID))}
 }
 
-// empty takes every request from the bucket of reads of a new key.
+// empty uses up the read bucket of a new key.
 func (q *quotaTrial) empty(ctx context.Context, c testbed.Company, quota auth.Quota, now time.Time) error {
 	last, _ := quota.Charge(now.UnixNano()+1, now) // of a bucket in use
 	_, err := q.Table.UpdateItem(ctx, &dynamodb.UpdateItemInput{

@@ -26,8 +26,8 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// attemptTimeout is that of `workspace serve`. A function's is one second, but an engine on a busy
-// machine sometimes takes longer.
+// attemptTimeout is the attempt timeout of `workspace serve`. A function has one second, but an
+// engine on a busy machine sometimes takes longer.
 const attemptTimeout = 2500 * time.Millisecond
 
 // serve serves the whole API in this process until the end of the trial, with a transport to the

@@ -112,7 +112,7 @@ func refusing(next http.RoundTripper, refused *atomic.Int64, choose func(call st
 }
 
 // share selects a share of the calls for refusing. Half of the selected writes get a transaction
-// conflict, all others one of the two kinds of throttling.
+// conflict; all other calls get one of the two kinds of throttling.
 func share(c *chance, of float64) func(call string) (string, bool) {
 	return func(call string) (string, bool) {
 		if !c.of(of) {

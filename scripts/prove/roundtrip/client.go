@@ -106,7 +106,7 @@ func (c *reader) read(ctx context.Context, l listing, chosen map[string]string, 
 	return all, pages, nil
 }
 
-// nextOf reads Link: <…>; rel="next". It returns the address without the base.
+// nextOf reads Link: <…>; rel="next". It returns the address without the base URL.
 func (c *reader) nextOf(h http.Header) (string, error) {
 	link := h.Get("Link")
 	if link == "" {

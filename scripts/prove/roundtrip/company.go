@@ -10,11 +10,11 @@ import (
 	"growthworkspace/scripts/prove/testbed"
 )
 
-// size is how many records of a type a company has at full scale, and at least.
+// size is the number of records of a type that a company has at full scale, and its minimum.
 type size struct{ full, least int }
 
-// sizes are those of the types that have another one than the usual, which is more than a page at
-// full scale.
+// sizes has the types whose size is not the usual one. The usual size is more than a page at full
+// scale.
 var (
 	usual = size{230, 20}
 	sizes = map[string]size{
@@ -32,16 +32,16 @@ type company struct {
 	typed   []typed
 	records map[string][]record
 
-	ideasWithPosts int // the number of ideas that have posts, and that the list of posts is filtered by
+	ideasWithPosts int // the number of ideas that have posts and are used as filters of the list of posts
 	random         *rand.Rand
 	values         map[string]map[string][]any // the values of fields that vary, by type and field; nil: null
 	optional       map[string][]string         // the fields that may be null, by type
 }
 
-// newCompany creates a company at this scale, the same one each time. Its records are those of the
-// demo company, copied until there are enough. Every closed list has every value and null, times
-// and numbers are often equal, because ties are where orders go wrong, and texts have characters
-// that are hard to carry.
+// newCompany creates a company at this scale, the same one each time. It copies the demo company's
+// records until there are enough. Every closed list has every value and null. Times and numbers are
+// often equal, because sorting bugs show up in ties. Texts have characters that often break
+// encoders.
 func newCompany(scale float64) (*company, error) {
 	of := func(s size) int { return max(s.least, int(float64(s.full)*scale)) }
 	c := &company{records: map[string][]record{}, random: rand.New(rand.NewPCG(7, 11)), optional: map[string][]string{}, ideasWithPosts: of(size{30, 4})}
@@ -58,7 +58,7 @@ func newCompany(scale float64) (*company, error) {
 		kind, _, _ := kindOf(l.operation)
 		for _, f := range l.filters {
 			if f.values != nil && l.operation != pointsOperation {
-				if values := f.values; f.name == "replyStatus" { // an import makes null none
+				if values := f.values; f.name == "replyStatus" { // an import turns null into none
 					c.vary(kind, f.name, values)
 				} else {
 					c.vary(kind, f.name, append(values, nil))
@@ -94,7 +94,7 @@ func (c *company) vary(kind, field string, values []any) {
 	c.values[kind][field] = values
 }
 
-// refer lets the records that follow refer to those of a type.
+// refer lets later records refer to the records of a type.
 func (c *company) refer(kind string) {
 	ids := c.ids(kind)
 	switch kind {
@@ -146,7 +146,7 @@ func (c *company) change(kind string, n int, r record) error {
 	return nil
 }
 
-// fit changes the values of a record that do not go together, and that an import refuses.
+// fit changes combinations of values that an import rejects.
 func fit(kind string, r record) {
 	switch {
 	case kind == "metric-definition" && r["kind"] != "derived":

@@ -31,7 +31,7 @@ type listing struct {
 	days      [2]string        // the parameters of a window; empty: from and to
 }
 
-// bounded has the parameters of lists that have another order with them, and that order.
+// bounded has the parameters that change the order of a list, and that order.
 var bounded = map[string]struct {
 	days  [2]string
 	order string
@@ -46,7 +46,7 @@ type filter struct {
 // window has the parameters from, to and order; an empty one is not sent.
 type window struct{ from, to, order string }
 
-// windowsAround returns windows that part the time at a time of a record, and one without records.
+// windowsAround returns windows that split time at the time of a record, and one without records.
 func windowsAround(at time.Time) []window {
 	day, after := at.Format(time.DateOnly), at.AddDate(0, 0, 1).Format(time.DateOnly)
 	early := at.AddDate(0, 0, -45).Format(time.DateOnly)
@@ -60,8 +60,8 @@ type parent struct {
 	ids   []any
 }
 
-// lists returns every list of the tables with every one of its filters. It fails when one of the
-// service is missing.
+// lists returns every list of the tables with all of its filters. It fails if the service has a
+// list that the tables lack.
 func (c *company) lists() (all []listing, err error) {
 	parents := map[string]parent{
 		"{boardId}": {"roadmapId", c.ids("board")[:boardsWithItems+1]}, // the other boards are as empty as the last of these
@@ -135,8 +135,8 @@ func (c *company) lists() (all []listing, err error) {
 	return all, nil
 }
 
-// turn adds the windows of a list that has the parameters from, to and order: those around the
-// record in its middle, latest and earliest first.
+// turn adds the windows of a list that has the parameters from, to and order: the windows around
+// the record in its middle, with the latest and the earliest record first.
 func (l *listing) turn(order string) {
 	l.time, l.windows = valueBy(order), []window{{}}
 	timed := slices.DeleteFunc(slices.Clone(l.records), func(r record) bool { return l.time(r) == nil })
@@ -152,7 +152,7 @@ func (l *listing) turn(order string) {
 	l.windows = append(l.windows, all[1:]...)
 }
 
-// within returns the list with days: the records that have the time, in that order.
+// within returns the list with days: it has the records that have the time, ordered by it.
 func (l listing) within(days [2]string, order string) listing {
 	l.days, l.time = days, valueBy(order)
 	l.records = slices.DeleteFunc(slices.Clone(l.records), func(r record) bool { return l.time(r) == nil })
@@ -190,8 +190,8 @@ func kindOf(operation string) (kind string, shown, leave []string) {
 // back in time.
 const pointsOperation = "list_metric_points"
 
-// pointLists are the points of each metric and grain, in windows that part the time. It leaves out
-// the weeks and months of metrics that the service may compute from days: the tests of
+// pointLists are the points of each metric and grain, in windows that split time. It leaves out the
+// weeks and months of metrics that the service may compute from days: the tests of
 // functions/metrics compare those with an oracle.
 func (c *company) pointLists() (all []listing) {
 	series := map[string][]record{}
@@ -216,7 +216,7 @@ func (c *company) pointLists() (all []listing) {
 				continue
 			}
 		}
-		slices.SortStableFunc(points, orderOf("ts")) // those of one time are in the order of their series, whose ids the service makes
+		slices.SortStableFunc(points, orderOf("ts")) // points of one time are ordered by their series, whose ids the service creates
 		l := listing{
 			operation: pointsOperation, path: "/metrics/points", limit: 1000, kind: "metric-point", records: points, newest: true,
 			fixed: url.Values{"metricKey": {key}, "grain": {grain}}, windows: []window{{}}, time: valueBy("ts"),

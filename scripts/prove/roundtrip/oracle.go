@@ -10,7 +10,7 @@ import (
 	"growthworkspace/shared/testkit/oracle"
 )
 
-// typed is the line of a list in the hand-typed tables.
+// typed is the line of one list in the hand-typed tables.
 type typed struct {
 	operation string
 	path      string // after the company

@@ -48,7 +48,7 @@ func (r record) canonical(kind string, leave ...string) string {
 	return string(text)
 }
 
-// identity returns a text that identifies a record among those of its type.
+// identity returns a text that identifies a record within its type.
 func (r record) identity(kind string) string {
 	switch kind {
 	case "company", "brand-kit":

@@ -4,8 +4,8 @@
 // It generates records, imports and exports them with the workspace command, and reads every list
 // over HTTP with every combination of its filters, page by page. Each record must appear exactly
 // once in each list that it belongs to, in order and unchanged, and the export must equal the
-// import. The limits, filters and orders are those of the hand-typed tables in functions/testdata,
-// so that the proof shares no mistake with the service.
+// import. The limits, filters and orders come from the hand-typed tables in functions/testdata, so
+// that the proof does not share a mistake with the service.
 package roundtrip
 
 import (
@@ -30,7 +30,7 @@ func differs(format string, values ...any) error {
 
 // Run runs the proof and reports whether everything came back unchanged. Scale 1 means 10,000
 // reviews, 5,000 posts, 2,000 items and 3 years of metrics. An error means that the proof could not
-// be run.
+// run.
 func Run(ctx context.Context, scale float64, out io.Writer) (same bool, err error) {
 	if !(scale > 0 && scale <= 100) {
 		return false, errors.New("the scale must be above 0 and at most 100")

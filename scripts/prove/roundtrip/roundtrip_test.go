@@ -62,7 +62,7 @@ func TestCompany(t *testing.T) {
 			}
 			for _, value := range append([]any{nil}, f.values...) {
 				if value == nil && f.name == "replyStatus" {
-					continue // an import makes it none
+					continue // an import turns it into none
 				}
 				if !strings.HasSuffix(f.name, "Id") && len(l.records) > 20 && counts[value] == 0 {
 					t.Errorf("%s: no record whose %s is %v", l.operation, f.name, value)
@@ -93,7 +93,7 @@ func TestFindsDifferences(t *testing.T) {
 	for _, chosen := range l.combinations() {
 		parts += len(l.expected(chosen, window{}))
 	}
-	if parts != 3+2 { // three without the filter, and two with a value of it
+	if parts != 3+2 { // three without the filter, and two with one of its values
 		t.Errorf("%d records in all combinations", parts)
 	}
 }

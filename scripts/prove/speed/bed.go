@@ -18,7 +18,8 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// bed is an in-memory engine with the demo company, a key of it, and a folder for built programs.
+// bed is an in-memory engine with the demo company, one of its keys, and a folder for built
+// programs.
 type bed struct {
 	*testbed.Testbed
 	dir    string

@@ -23,8 +23,8 @@ import (
 	"growthworkspace/shared/testkit/oracle"
 )
 
-// List prices in us-east-1, in US dollars, of a million of each. infra/RUNBOOK.md#costs has their
-// date and sources.
+// List prices in us-east-1, in US dollars per million. infra/RUNBOOK.md#costs has their date and
+// sources.
 const (
 	priceReadUnits  = 0.125 // DynamoDB, on demand
 	priceWriteUnits = 0.625
@@ -35,16 +35,16 @@ const (
 // parameters are the values of required query parameters.
 var parameters = map[string]string{"metricKey": "growth.signups", "from": "2026-08-01", "to": "2026-08-31"}
 
-// bodies are the bodies of requests whose price is that of one record, or of a change that moves it
-// in no list.
+// bodies are the request bodies for the price of one record, or of a change that moves it in no
+// list.
 var bodies = map[string]string{
 	"push_metric_points":    `{"points":[{"metricKey":"growth.signups","ts":"2026-08-11","value":14}]}`,
 	"push_feedback":         `{"records":[{"source":"app_store","externalId":"costs"}]}`,
 	"update_broadcast_post": `{"body":"What an update costs."}`,
 }
 
-// bodyOf returns the body of a request that succeeds: one of bodies, or that of the operation's
-// sample event, without what a POST does not require. A key that must be new is one.
+// bodyOf returns the body of a request that succeeds: one of bodies, or the body of the operation's
+// sample event without the fields that a POST does not require. A key that must be new is new.
 func bodyOf(op api.Operation) (string, error) {
 	if body, own := bodies[op.ID]; own {
 		return body, nil

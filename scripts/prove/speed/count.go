@@ -18,7 +18,7 @@ const binaryMost = 10 << 20
 // reference.
 const referenceMost = 13 << 20
 
-// count measures sizes, which are the same on every machine, so CI can fail when a goal is missed.
+// count measures sizes. They are the same on every machine, so CI can fail when a goal is missed.
 // The tests in functions count round trips, read units and allocations.
 func (b *bench) count(ctx context.Context) ([]goal, error) {
 	dir, err := os.MkdirTemp("", "speed-*")

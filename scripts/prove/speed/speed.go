@@ -72,7 +72,7 @@ func Run(ctx context.Context, o Options, out, log io.Writer) (met bool, err erro
 		return false, err
 	}
 	b := &bench{Options: o, log: log}
-	begun := machine(time.Now()) // now, so that the load average is not that of this run
+	begun := machine(time.Now()) // now, so that the load average does not include this run
 	var goals []goal
 	for _, m := range chosen {
 		fmt.Fprintf(log, "== %s\n", m.name)

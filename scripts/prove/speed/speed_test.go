@@ -22,7 +22,7 @@ import (
 	"growthworkspace/scripts/workspace/demo"
 )
 
-// Ensure the prices are those of the runbook.
+// Ensure the prices match the runbook.
 func TestPricesAreTheRunbooks(t *testing.T) {
 	text, err := os.ReadFile("../../../infra/RUNBOOK.md")
 	if err != nil {
@@ -34,7 +34,7 @@ func TestPricesAreTheRunbooks(t *testing.T) {
 	}
 }
 
-// Ensure the Runtime API sends an event, takes the response, and returns the error that a program
+// Ensure the Runtime API sends an event, accepts the response, and returns the error that a program
 // reports.
 func TestRuntimeAPI(t *testing.T) {
 	api := newRuntimeAPI()

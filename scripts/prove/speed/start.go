@@ -60,7 +60,7 @@ func (r *runtimeAPI) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	case event := <-r.events:
 		w.Header().Set("Lambda-Runtime-Aws-Request-Id", "00000000-0000-4000-8000-000000000000")
 		w.Header().Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(time.Now().Add(30*time.Second).UnixMilli(), 10))
-		_, _ = w.Write(event) // if the program died, invoke misses its response
+		_, _ = w.Write(event) // if the program crashed, invoke finds no response
 	case <-request.Context().Done():
 	}
 }
@@ -95,7 +95,7 @@ func (r *runtimeAPI) invoke(ctx context.Context, event []byte) (took time.Durati
 	}
 }
 
-// started is what one process took.
+// started is the time and memory that one process took.
 type started struct {
 	init, first, warm time.Duration // until ready; the first invocation; the median of the later ones
 	resident          float64       // MiB of memory at most
@@ -128,7 +128,7 @@ func (s *bed) start(ctx context.Context, binary string, event []byte) (m started
 		return m, fmt.Errorf("start %s: %w", binary, err)
 	}
 	defer func() {
-		_ = cmd.Process.Kill() // the program never ends by itself
+		_ = cmd.Process.Kill() // the program never exits by itself
 		_ = cmd.Wait()
 		if err != nil {
 			err = fmt.Errorf("%w\n%s", err, output.String())
@@ -154,7 +154,7 @@ func (s *bed) start(ctx context.Context, binary string, event []byte) (m started
 	return m, err
 }
 
-// median returns the middle value, or of two the smaller one.
+// median returns the middle value, or the smaller of two middle values.
 func median(values []time.Duration) time.Duration {
 	slices.Sort(values)
 	return values[(len(values)-1)/2]

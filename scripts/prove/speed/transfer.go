@@ -95,8 +95,8 @@ type ran struct {
 	resident float64 // MiB
 }
 
-// run runs the command and polls its memory. The maximum that the system reports at the end would
-// not do, because it includes the fork of this process.
+// run runs the command and polls its memory. It does not use the maximum that the system reports at
+// the end, because that includes the fork of this process.
 func (m *mover) run(ctx context.Context, args ...string) (r ran, err error) {
 	begin := time.Now()
 	var out bytes.Buffer
@@ -108,7 +108,7 @@ func (m *mover) run(ctx context.Context, args ...string) (r ran, err error) {
 	go func() {
 		most := 0.0
 		for {
-			if now, err := testbed.Resident(cmd.Process.Pid); err == nil { // else the process is starting or has just ended
+			if now, err := testbed.Resident(cmd.Process.Pid); err == nil { // otherwise the process is starting or has just ended
 				most = float64(now) / (1 << 20)
 			}
 			select {
@@ -167,8 +167,8 @@ func (m *mover) barePoint(n int) table.Item {
 }
 
 // imported returns the items of the records that an import wrote into a partition, index keys
-// included. What it writes beside them, such as references to imported reviews, the bare loop does
-// not write.
+// included. The import's other items, such as references to imported reviews, are left out: the
+// bare loop does not write them.
 func (m *mover) imported(ctx context.Context, n int, partition string) (func(n int) table.Item, error) {
 	e, err := engine.Open(ctx, engine.Options{Data: m.Data})
 	if err != nil {

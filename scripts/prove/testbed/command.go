@@ -20,8 +20,8 @@ import (
 // Workspace is the built workspace command with its own data folder.
 type Workspace struct{ Program, Data string }
 
-// BuildWorkspace builds the command into dir and uses dir/data as its data folder. `go run` would
-// not do, because signals would reach `go` and not the program.
+// BuildWorkspace builds the command into dir and uses dir/data as its data folder. `go run` does
+// not work here, because signals would reach `go` and not the program.
 func BuildWorkspace(ctx context.Context, dir string) (Workspace, error) {
 	w := Workspace{filepath.Join(dir, "workspace"), filepath.Join(dir, "data")}
 	out, err := exec.CommandContext(ctx, "go", "build", "-o", w.Program, "growthworkspace/scripts/workspace").CombinedOutput()
@@ -39,7 +39,7 @@ func (w Workspace) Start(ctx context.Context, out *bytes.Buffer, args ...string)
 	return cmd, cmd.Start()
 }
 
-// Wait waits for a command that Start started. Unless into is nil, it decodes the output into it.
+// Wait waits for a command started by Start. Unless into is nil, it decodes the output into it.
 func Wait(cmd *exec.Cmd, out *bytes.Buffer, into any) error {
 	name := "workspace " + strings.Join(cmd.Args[1:], " ")
 	if err := cmd.Wait(); err != nil {

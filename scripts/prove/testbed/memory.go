@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// Resident returns the largest resident memory that a running process has had, in bytes. Linux
-// only.
+// Resident returns the peak resident memory of a running process, in bytes. It works only on Linux.
 func Resident(pid int) (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

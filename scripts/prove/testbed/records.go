@@ -26,8 +26,8 @@ func NewRecords() Records {
 }
 
 // shifts is the number of consecutive copies with different times: each copy is one demo history
-// older than the one before. After that the times repeat. So a series of points has no gap, and
-// some records have equal times.
+// older than the one before. After that the times repeat. As a result, a series of points has no
+// gap, and some records have equal times.
 const shifts = 9
 
 // histories shift a time by n demo histories, by the grain of a point. Other records shift by 120

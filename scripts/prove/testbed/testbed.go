@@ -26,7 +26,7 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// Region and TableName are those of a testbed's table.
+// Region and TableName are the region and name of a testbed's table.
 const (
 	Region    = "us-east-1"
 	TableName = "prove"
@@ -81,7 +81,7 @@ func (t *Testbed) Restart(ctx context.Context) (err error) {
 // Close stops the engine.
 func (t *Testbed) Close() error { return t.Engine.Close() }
 
-// Transport returns a transport to an engine; socket is that of the engine. It keeps enough
+// Transport returns a transport to an engine; socket is the engine's socket. It keeps enough
 // connections for the clients of a proof.
 func Transport(socket string) *http.Transport {
 	transport := engine.Transport(socket)

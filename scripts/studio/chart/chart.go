@@ -41,15 +41,15 @@ type Line struct {
 	Series []Series
 	Before []Value // the period before, in grey; may be empty
 	Goal   *Goal
-	Open   int // the first bucket that is not over
+	Open   int // the first bucket that has not ended
 }
 
-// size is a drawing's size in its own units. A chart is drawn in both, and the stylesheet shows the
-// one that fits, so that labels have the same size everywhere.
+// size is a drawing's size in its own units. A chart is drawn in both sizes, and the stylesheet
+// shows the one that fits, so that labels look equally large everywhere.
 type size struct {
 	class         string
 	width, height float64
-	labels        int // at most on the horizontal axis
+	labels        int // the maximum on the horizontal axis
 }
 
 var sizes = []size{{"wide", 960, 300, 8}, {"narrow", 358, 240, 4}}
@@ -105,7 +105,7 @@ func (d *drawing) draw() {
 	d.printf(`</g></svg>`)
 }
 
-// scale sets the vertical axis and its room.
+// scale sets the vertical axis and its width.
 func (d *drawing) scale() {
 	low, high := math.Inf(1), math.Inf(-1)
 	see := func(v float64) { low, high = min(low, v), max(high, v) }
@@ -171,7 +171,7 @@ func (d *drawing) grid() {
 	}
 }
 
-// path draws the values of the buckets from to to, with a gap where there is none.
+// path draws the values of the buckets between from and to, with a gap where a value is missing.
 func (d *drawing) path(class string, values []Value, from, to int) {
 	var p strings.Builder
 	pen := "M"
@@ -194,7 +194,7 @@ func (d *drawing) path(class string, values []Value, from, to int) {
 	}
 }
 
-// area fills the ground below the finished part of a line.
+// area fills the area below the finished part of a line.
 func (d *drawing) area(values []Value) {
 	for from := 0; from < min(d.Open, len(values)); from++ {
 		to := from
@@ -230,7 +230,7 @@ func (d *drawing) goal() {
 		max(d.left, from), y, min(d.width-right, to), min(d.width-right, to), above, escape(d.Goal.Text))
 }
 
-// point draws what hover and focus show of a bucket. A bucket without a value is left out.
+// point draws what hover and focus show for a bucket. It skips a bucket without a value.
 func (d *drawing) point(i int) {
 	lines := []string{d.Names[i]}
 	var dots strings.Builder

@@ -21,8 +21,8 @@ func sample() Line {
 	}
 }
 
-// Ensure a drawing is well-formed, whatever its texts are, has no style that a strict policy would
-// drop, and every value can be reached by keyboard and read aloud.
+// Ensure a drawing is well-formed for any texts, and has no styles, which a strict policy would
+// drop. Every value must be reachable by keyboard and readable by a screen reader.
 func TestLine(t *testing.T) {
 	t.Parallel()
 	text := string(sample().SVG())
@@ -42,7 +42,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// Ensure the unfinished part is drawn apart, from the last finished value on.
+// Ensure the unfinished part is a separate line that starts at the last finished value.
 func TestOpenPart(t *testing.T) {
 	t.Parallel()
 	text := string(sample().SVG())

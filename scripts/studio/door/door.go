@@ -1,6 +1,6 @@
-// Package door keeps a web page on this machine to its owner. Other web pages, other hosts' names,
-// other users' guesses and requests that a page was tricked into get nothing. .github/SECURITY.md
-// says what it cannot protect.
+// Package door restricts a web page on this machine to its owner. It rejects requests from other
+// web pages, forged requests, requests under other host names, and guesses by other users.
+// .github/SECURITY.md describes what it cannot protect.
 package door
 
 import (
@@ -24,8 +24,8 @@ type Door struct {
 	onOpen func()
 }
 
-// New returns the door of a host, which includes the port. secret returns a new unguessable text at
-// each call. opened is called once, when the token is first exchanged; it may be nil.
+// New returns the door of a host, which includes the port. secret returns a new unguessable string
+// on each call. opened is called once, when the token is first exchanged; it may be nil.
 func New(host string, secret func() string, opened func()) *Door {
 	return &Door{host: host, token: secret(), session: secret(), form: secret(), cross: http.NewCrossOriginProtection(), onOpen: opened}
 }
@@ -63,7 +63,7 @@ func (d *Door) Wrap(next http.Handler) http.Handler {
 	})
 }
 
-// admit reports whether a request may pass. Otherwise it has written the response.
+// admit reports whether a request may pass. If not, it has written the response.
 func (d *Door) admit(w http.ResponseWriter, r *http.Request) bool {
 	switch {
 	case r.Host != d.host: // a name that an attacker points at this machine
@@ -122,9 +122,9 @@ func (d *Door) knows(r *http.Request) bool {
 	return false
 }
 
-// turnAway responds to a request without the cookie. A browser that followed a link from elsewhere,
-// such as the redirect file, keeps a strict cookie back: a page that reloads itself makes the next
-// request this site's own.
+// turnAway responds to a request without the cookie. Browsers withhold a SameSite=Strict cookie on
+// a cross-site navigation, such as from the redirect file. So turnAway sends a page that reloads
+// itself, because the reload is a same-site request.
 func (d *Door) turnAway(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") == "navigate" {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")

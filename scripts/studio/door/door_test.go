@@ -117,8 +117,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Ensure a navigation from the redirect file, for which browsers keep the strict cookie back,
-// reloads itself once instead of failing.
+// Ensure a navigation from the redirect file, for which browsers withhold the strict cookie,
+// reloads once instead of failing.
 func TestNavigationFromAFile(t *testing.T) {
 	t.Parallel()
 	d := New(host, counted(), nil)
@@ -151,7 +151,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// Ensure the page listens on loopback addresses only, under the name that was asked for.
+// Ensure the page listens only on loopback addresses, under the requested name.
 func TestListen(t *testing.T) {
 	t.Parallel()
 	for _, addr := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.168.1.7:0", "example.com:80", "127.0.0.1", "127.0.0.1:"} {
@@ -172,7 +172,7 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// Ensure the redirect file can be read by its owner only, and is gone afterwards.
+// Ensure only its owner can read the redirect file, and it is removed afterwards.
 func TestRedirectFile(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	d := New(host, counted(), nil)

@@ -6,8 +6,8 @@ import (
 	"net"
 )
 
-// Listen listens on a loopback address, such as 127.0.0.1:0, and returns the host of its URL.
-// Returns an error for any other address: the page has no password.
+// Listen listens on a loopback address, such as 127.0.0.1:0, and returns the host of its URL. It
+// returns an error for any other address, because the page has no password.
 func Listen(ctx context.Context, addr string) (l net.Listener, host string, err error) {
 	name, port, err := net.SplitHostPort(addr)
 	if err != nil || port == "" {

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// RedirectFile writes an HTML file that leads to the URL, and returns its path. Only its owner can
-// read it. A browser is started with this path, because every user of the machine can see a
+// RedirectFile writes an HTML file that redirects to the URL, and returns its path. Only its owner
+// can read it. A browser is started with this path, because every user of the machine can see a
 // process's arguments. remove deletes it.
 func (d *Door) RedirectFile() (path string, remove func(), err error) {
 	// Some browsers cannot read the folder of temporary files, but they read the home folder.

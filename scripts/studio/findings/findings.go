@@ -1,6 +1,6 @@
-// Package findings reads what a site audit found. The service keeps any JSON there, so this package
-// knows the shapes that auditing tools write: lists of pages with their issues, lists of issues
-// with their page, issues by page, and Lighthouse reports.
+// Package findings reads the findings of a site audit. The service accepts any JSON as findings, so
+// this package recognises the shapes that auditing tools write: lists of pages with their issues,
+// lists of issues with their page, issues by page, and Lighthouse reports.
 package findings
 
 import (
@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Issue is one thing that an audit found.
+// Issue is one problem that an audit found.
 type Issue struct {
 	Page     string // without the address at which the audit started; empty: the whole site
 	Rule     string // what was tested, as the tool names it; may be empty
@@ -28,13 +28,13 @@ type Page struct {
 	Issues []Issue
 }
 
-// Found is what an audit found, by page, in the order of the findings.
+// Found has the pages and issues that an audit found, in the order of the findings.
 type Found struct {
-	Known bool // whether the shape is one that this package knows
+	Known bool // this package knows the shape
 	Pages []*Page
 }
 
-// Issues are those of all pages.
+// Issues returns the issues of all pages.
 func (f Found) Issues() (out []Issue) {
 	for _, p := range f.Pages {
 		out = append(out, p.Issues...)
@@ -64,10 +64,10 @@ var (
 	listNames     = []string{"findings", "issues", "problems", "violations", "errors", "warnings", "pages", "results"}
 )
 
-// implied has the severity of what stands in a list without one.
+// implied has the severity of issues without one, by the list that contains them.
 var implied = map[string]string{"errors": "error", "warnings": "warning"}
 
-// depthMax bounds how deep pages and issues may be.
+// depthMax bounds how deeply pages and issues may be nested.
 const depthMax = 8
 
 type reader struct {
@@ -76,7 +76,7 @@ type reader struct {
 	found Found
 }
 
-// place is where in the findings a value stands.
+// place is the position of a value in the findings.
 type place struct {
 	page, severity string
 	listed         bool // in a list of pages or issues
@@ -161,7 +161,7 @@ func (r *reader) byPage(v map[string]any, at place) {
 	}
 }
 
-// lighthouse reads the audits of a Lighthouse report. Those below 0.9 are issues; those without a
+// lighthouse reads the audits of a Lighthouse report. Audits below 0.9 are issues; audits without a
 // score do not apply.
 func (r *reader) lighthouse(audits map[string]any, page string) {
 	names := make([]string, 0, len(audits))
@@ -209,7 +209,7 @@ func (r *reader) score(p *Page, value any) {
 	}
 }
 
-// short leaves out the address at which the audit started.
+// short removes the address at which the audit started.
 func (r *reader) short(page string) string {
 	rest, below := strings.CutPrefix(page, r.root)
 	switch {
@@ -223,7 +223,7 @@ func (r *reader) short(page string) string {
 	return page
 }
 
-// first returns the first of the properties that is a text or a number.
+// first returns the first of the properties that is a string or a number.
 func first(v map[string]any, names []string) string {
 	for _, name := range names {
 		switch text := v[name].(type) {
@@ -260,13 +260,15 @@ func Rank(severity string) int {
 	return 3
 }
 
-// Compare returns the issues that are new and those that are gone. An issue is known by its page
-// and rule, or its text when there is no rule, so that a number in a text makes no difference.
+// Compare returns the new issues and the ones that are gone. An issue is identified by its page and
+// rule, so a number in its text makes no difference. An issue without a rule is identified by its
+// page and text.
 func Compare(now, before Found) (fresh, gone []Issue) {
 	return without(now.Issues(), before.Issues()), without(before.Issues(), now.Issues())
 }
 
-// without returns the issues that others do not have, as often as they do not.
+// without returns the issues that are not in others. An issue that is there more often is returned
+// as often as it is missing from others.
 func without(issues, others []Issue) (out []Issue) {
 	type identity struct{ page, rule string }
 	of := func(i Issue) identity { return identity{i.Page, cmp.Or(i.Rule, i.Text)} }
@@ -282,14 +284,14 @@ func without(issues, others []Issue) (out []Issue) {
 	return out
 }
 
-// Group is the same issue on several pages.
+// Group is one issue that is on several pages.
 type Group struct {
 	Severity, Rule, Text string
 	Pages                []string // each once
 	Count                int
 }
 
-// Groups puts the same issues of several pages together, the worst and the most frequent first.
+// Groups combines equal issues of several pages, with the worst and most frequent first.
 func Groups(issues []Issue) []Group {
 	type identity struct{ severity, rule, text string }
 	at := map[identity]int{}

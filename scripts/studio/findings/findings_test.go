@@ -10,7 +10,7 @@ import (
 	"growthworkspace/scripts/studio/findings"
 )
 
-// Ensure each shape that is known is read as the same issues.
+// Ensure each known shape is read as the same issues.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ text, expected string }{
@@ -78,7 +78,7 @@ func TestCompareAndGroups(t *testing.T) {
 	}
 }
 
-// Ensure an outline keeps the order of the JSON, says when something is missing, and has a bound.
+// Ensure an outline keeps the order of the JSON, reports when something is missing, and is bounded.
 func TestOutline(t *testing.T) {
 	t.Parallel()
 	got, whole := findings.Outline([]byte(`{"z":1,"a":{"b":[true,null,"two\nlines"],"c":{},"d":[]}}`))

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The most that an outline has.
+// Limits of an outline.
 const (
 	linesMax  = 300
 	textMax   = 160 // runes of one value
@@ -33,7 +33,7 @@ type outline struct {
 	whole   bool
 }
 
-// value writes the next value. It returns false when the outline is full, or the text is no JSON.
+// value writes the next value. It returns false if the outline is full or the text is not JSON.
 func (o *outline) value(label string, depth int) bool {
 	token, err := o.decoder.Token()
 	if err != nil {

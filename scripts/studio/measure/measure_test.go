@@ -68,7 +68,7 @@ func TestChange(t *testing.T) {
 	}
 }
 
-// Ensure an axis has few round steps in the unit that people read, and whole ones for a count.
+// Ensure an axis has a few round steps in the displayed unit, and whole ones for a count.
 func TestTicks(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -92,8 +92,8 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// Ensure a month is compared day by day with the month before, other ranges with the days right
-// before, and that what is not over is known.
+// Ensure a month is compared day by day with the month before, and other ranges with the days right
+// before. The unfinished part must be known.
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 15, 4, 0, 0, time.UTC)
@@ -134,7 +134,7 @@ func TestWindow(t *testing.T) {
 			t.Errorf("%s by %s: %d buckets before, want %d at least", c.id, c.grain, len(w.Before), c.buckets)
 		}
 	}
-	for at, want := range map[string]string{ // what is over is compared with the whole month before, longer or shorter
+	for at, want := range map[string]string{ // a finished month is compared with the whole month before, longer or shorter
 		"2026-11-22": "Sep 1 to 30", "2026-12-22": "Oct 1 to 31", "2027-03-01": "Jan 1 to 31", "2026-10-31": "Aug 1 to 31",
 	} {
 		r, _ := ParseRange("last-month", "", "", day(at))
@@ -160,7 +160,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// Ensure a range that is not one says so, and names the usual range.
+// Ensure the error of an invalid range says so, and names the usual range.
 func TestParseRange(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 15, 4, 0, 0, time.UTC)
@@ -178,8 +178,7 @@ func TestParseRange(t *testing.T) {
 	}
 }
 
-// Ensure the part of a week or a month that is over is compared with as many days, within the
-// bucket before.
+// Ensure the finished part of a week or a month is compared with as many days of the bucket before.
 func TestFullDays(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -41,7 +41,7 @@ func (g Grain) Next(start time.Time, n int) time.Time {
 	return start.AddDate(0, 0, n)
 }
 
-// Label writes a bucket: Nov 3, week of Nov 2, or November 2026.
+// Label formats a bucket: Nov 3, week of Nov 2, or November 2026.
 func (g Grain) Label(start time.Time) string {
 	switch g {
 	case Week:
@@ -52,7 +52,7 @@ func (g Grain) Label(start time.Time) string {
 	return start.Format("Mon, Jan 2")
 }
 
-// Tick is Label for an axis.
+// Tick is like Label, for an axis.
 func (g Grain) Tick(start time.Time) string {
 	if g == Month {
 		return start.Format("Jan ’06")
@@ -81,11 +81,11 @@ func Ranges(now time.Time) []Range {
 	}
 }
 
-// rangeDaysMax bounds a range of one's own.
+// rangeDaysMax bounds a custom range.
 const rangeDaysMax = 5 * 366
 
-// ParseRange returns the range of an id, or of two days when from and to are given. Returns an
-// error that says what to type.
+// ParseRange returns the range of an id, or of two days when from and to are given. The error says
+// what to type.
 func ParseRange(id, from, to string, now time.Time) (Range, error) {
 	all := Ranges(now)
 	if from == "" && to == "" {
@@ -137,18 +137,18 @@ func (r Range) Allows(g Grain) bool {
 	return g != Day && (g != Week || r.days() <= 7*bucketsMax) || r.days() <= bucketsMax
 }
 
-// Window is a range in buckets beside the one before it.
+// Window is a range in buckets, and the range before it.
 type Window struct {
 	Grain  Grain
 	Now    []time.Time // starts of the buckets
 	Before []time.Time // one for each of Now, zero where a shorter month has none; a longer one has more
-	Open   int         // the index of the first bucket that is not over; len(Now) when all are
+	Open   int         // the index of the first bucket that has not ended; len(Now) if all have
 	Future int         // the index of the first bucket that has not begun
 	Same   int         // how many buckets of Before the first Open ones of Now are compared with
 }
 
-// Window divides a range. A month is compared with the month before: day by day until it is over,
-// and then as a whole. Other ranges are compared with as many buckets right before.
+// Window divides a range. A month is compared with the month before: day by day until it has ended,
+// and then as a whole. Other ranges are compared with the same number of buckets right before.
 func (r Range) Window(g Grain, now time.Time) Window {
 	w := Window{Grain: g}
 	for at := g.Start(r.From); !at.After(r.To); at = g.Next(at, 1) {
@@ -181,11 +181,11 @@ func (r Range) Window(g Grain, now time.Time) Window {
 	return w
 }
 
-// Partial reports whether the window has a bucket that has begun and is not over.
+// Partial reports whether the window has a bucket that has begun but not ended.
 func (w Window) Partial() bool { return w.Open < w.Future }
 
-// Beyond reports whether the buckets have days outside the range, as the first and the last week of
-// a month do.
+// Beyond reports whether the buckets have days outside the range, such as the first and the last
+// week of a month.
 func (w Window) Beyond(r Range) bool {
 	return w.Now[0].Before(r.From) || w.Grain.Next(w.Now[len(w.Now)-1], 1).AddDate(0, 0, -1).After(r.To)
 }
@@ -207,8 +207,8 @@ func (w Window) Text(starts []time.Time, n int) string {
 	return first.Format("Jan 2, 2006") + " to " + last.Format("Jan 2, 2006")
 }
 
-// FullDays returns the days that are over of the bucket that is not, and as many of the bucket
-// before. some is false when there are none, and for days.
+// FullDays returns the finished days of the unfinished bucket, and the same number of days of the
+// bucket before. some is false if there are none, or if the buckets are days.
 func (w Window) FullDays(now time.Time) (from, to, before, beforeTo time.Time, some bool) {
 	if w.Grain == Day || w.Open >= w.Future {
 		return from, to, before, beforeTo, false

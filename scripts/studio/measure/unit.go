@@ -1,5 +1,5 @@
-// Package measure writes the values of metrics for people and divides time into the periods that
-// they are compared by.
+// Package measure formats metric values for people and divides time into the periods by which they
+// are compared.
 package measure
 
 import (
@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Unit is how values are written.
+// Unit is the unit in which values are formatted.
 type Unit struct {
 	Name     string // of the API, such as count; empty: no unit
 	Currency string // ISO 4217, for currency_minor; empty: unknown
@@ -43,7 +43,7 @@ func (u Unit) Exponent() int {
 
 // scale is one size of a unit, such as hours.
 type scale struct {
-	from   float64 // values from here on are written in it
+	from   float64 // values from here up are written in it
 	size   float64
 	suffix string
 }
@@ -67,7 +67,7 @@ func fit(all []scale, value float64) scale {
 // Whole reports whether values are whole numbers.
 func (u Unit) Whole() bool { return u.Name == Count }
 
-// Text writes a value, such as € 8,240.00, 2.1 % or 2.2 h.
+// Text formats a value, such as € 8,240.00, 2.1 % or 2.2 h.
 func (u Unit) Text(v float64) string {
 	switch u.Name {
 	case Currency:
@@ -102,7 +102,7 @@ func (u Unit) money(amount string) string {
 	return sign + amount
 }
 
-// Short writes a value with about three digits, for tiles and axes: € 48.2k.
+// Short formats a value with about three digits, for tiles and axes: € 48.2k.
 func (u Unit) Short(v float64) string {
 	switch u.Name {
 	case Currency:
@@ -135,8 +135,8 @@ func digits(v float64) int {
 	return 2
 }
 
-// Change writes how a value moved: percent, or points for a ratio. sign is -1, 0 or 1. ok is false
-// when nothing can be said: percent of zero.
+// Change formats how a value changed: in percent, or in points for a ratio. sign is -1, 0 or 1. ok
+// is false if the change is undefined, such as a percentage of zero.
 func (u Unit) Change(now, before float64) (text string, sign int, ok bool) {
 	var v float64
 	suffix := " %"
@@ -180,8 +180,8 @@ func (u Unit) step(top float64) float64 {
 	return 1
 }
 
-// Ticks returns three to seven round values that cover low to high, in steps of 1, 2 or 5. A count
-// has whole steps.
+// Ticks returns three to seven round values that cover low to high, in steps of 1, 2 or 5 times a
+// power of ten. A count has whole steps.
 func (u Unit) Ticks(low, high float64) []float64 {
 	if !(high > low) { // a flat line in the middle
 		high, low = high+1, min(low, max(0, low-1))
@@ -212,7 +212,7 @@ func nice(v float64) float64 {
 	return 10 * base
 }
 
-// Number writes a number with separated thousands and between least and most decimals.
+// Number formats a number with separated thousands and between least and most decimals.
 func Number(v float64, least, most int) string {
 	text := strconv.FormatFloat(math.Abs(v), 'f', most, 64)
 	whole, fraction, _ := strings.Cut(text, ".")

@@ -12,7 +12,7 @@ import (
 	"unicode"
 )
 
-// Item is what visitors see of an item. An empty text is not shown.
+// Item has the parts of an item that visitors see. An empty text is not shown.
 type Item struct {
 	Slug, Title string
 	Summary     string
@@ -28,9 +28,8 @@ type Column[T any] struct {
 	Items []T
 }
 
-// Columns groups items, which are in the order of the board, by column. Columns are in the order of
-// their first items, which is that of their smallest sortOrder. The items without a column come
-// last.
+// Columns groups items, which are in the order of the board, by column. Columns are ordered by
+// their first items, and so by their smallest sortOrder. The items without a column come last.
 func Columns[T any](items []T, column func(T) string) (out []Column[T]) {
 	for _, item := range items {
 		id := column(item)
@@ -51,7 +50,8 @@ func none(id string) int {
 	return 0
 }
 
-// Readable turns an id such as in_progress into a heading, In progress. The empty id is Other.
+// Readable turns an id such as in_progress into a heading such as In progress. The empty id becomes
+// Other.
 func Readable(id string) string {
 	words := strings.Join(strings.FieldsFunc(id, func(r rune) bool { return r == '_' || r == '-' || unicode.IsSpace(r) }), " ")
 	if words == "" {
@@ -61,7 +61,7 @@ func Readable(id string) string {
 	return string(unicode.ToUpper(first[0])) + string(first[1:])
 }
 
-// Board is what a page shows.
+// Board is the content of a page.
 type Board struct {
 	Name        string
 	Company     string // empty: not shown

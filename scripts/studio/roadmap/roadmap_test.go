@@ -58,7 +58,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// Ensure a board without a name, a time or items is a page, too.
+// Ensure a board without a name, a time or items is also rendered as a page.
 func TestEmptyPage(t *testing.T) {
 	t.Parallel()
 	text := render(t, roadmap.Board{})

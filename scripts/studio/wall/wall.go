@@ -1,5 +1,4 @@
-// Package wall tells which times the clocks of a place mean, also on the days on which they are put
-// forward or back.
+// Package wall maps local dates and times to instants, including around daylight saving changes.
 package wall
 
 import (
@@ -7,11 +6,11 @@ import (
 	"time"
 )
 
-// Layout is how a form writes a date and a time without a zone.
+// Layout is the layout of a date and a time without a zone in a form.
 const Layout = "2006-01-02T15:04"
 
-// Zone returns the time zone with a name of the IANA database. ok is false when there is none; the
-// zone is UTC then.
+// Zone returns the time zone with a name of the IANA database. If there is none, it returns UTC,
+// and ok is false.
 func Zone(name string) (zone *time.Location, ok bool) {
 	if name == "" || name == "Local" { // Go's names for UTC and for this machine's zone
 		return time.UTC, false
@@ -24,8 +23,8 @@ func Zone(name string) (zone *time.Location, ok bool) {
 }
 
 // Times returns the times at which clocks in a zone show what clock says, the earliest first.
-// clock's own zone does not matter. They are none when the clocks are put forward over it, and two
-// when they are put back over it.
+// clock's own zone does not matter. There is none if the clocks are put forward over it, and there
+// are two if they are put back over it.
 func Times(clock time.Time, zone *time.Location) (out []time.Time) {
 	clock = utc(clock)
 	guess := inZone(clock, zone)
@@ -61,5 +60,5 @@ func inZone(clock time.Time, zone *time.Location) time.Time {
 	return time.Date(clock.Year(), clock.Month(), clock.Day(), clock.Hour(), clock.Minute(), clock.Second(), clock.Nanosecond(), zone)
 }
 
-// utc has what a clock shows as a time that can be compared.
+// utc returns what a clock shows as a time that can be compared.
 func utc(clock time.Time) time.Time { return inZone(clock, time.UTC) }

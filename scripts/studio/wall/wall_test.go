@@ -60,7 +60,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// Ensure every hour of a year comes back from its clock time.
+// Ensure every hour of a year is found from its clock time.
 func TestTimesComeBack(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca", "Pacific/Chatham"} {
@@ -84,7 +84,8 @@ func TestTimesComeBack(t *testing.T) {
 	}
 }
 
-// Ensure a missing or unknown name is UTC and told as unknown, and never the zone of this machine.
+// Ensure a missing or unknown name returns UTC and is reported as unknown, and never returns the
+// zone of this machine.
 func TestZoneUnknown(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"", "Local", "Europe/Nowhere", "../x"} {

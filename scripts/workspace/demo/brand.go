@@ -1,6 +1,6 @@
 package demo
 
-// The domain is one that can belong to nobody (RFC 2606).
+// The domain is reserved, so nobody can own it (RFC 2606).
 const website = "https://mossgrove.example"
 
 func (g *generator) company() {

@@ -22,7 +22,7 @@ func (g *generator) broadcast() {
 
 var ideas = []struct {
 	title, summary, source, status string
-	plan                           int // -1: none
+	plan                           int // -1: no plan
 }{
 	{"The pen that ignores rain", "Ten seconds of film: a wet screen, a thumb, a note.", "roadmap", "accepted", 0},
 	{"Battery, honestly", "What a day without a signal costs now, with the numbers of our own phones.", "feedback", "accepted", 0},

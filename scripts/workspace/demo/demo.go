@@ -47,7 +47,7 @@ func Lines(now time.Time) []Line {
 	return g.lines
 }
 
-// batchMax is how many records are written at once.
+// batchMax is the maximum number of records written at once.
 const batchMax = 200
 
 // Seed writes the company. The records pass the same checks as an import, and the board is

@@ -23,7 +23,7 @@ func encode(t *testing.T, now time.Time) string {
 	return string(text)
 }
 
-// Ensure the records depend only on the time, and the ids not even on that.
+// Ensure the records depend only on the time, and the ids do not depend on it.
 func TestDeterministic(t *testing.T) {
 	t.Parallel()
 	first, second := encode(t, now), encode(t, now)

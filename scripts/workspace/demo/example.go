@@ -10,7 +10,7 @@ import (
 )
 
 // Example returns an example record of a type without its id. It has a name with the number, and an
-// example value in every other field but those that refer to other records.
+// example value in every other field that does not refer to another record.
 func Example(kind transfer.Type, n int) Record {
 	out, properties := Record{}, jsonschema.Record(kind.Record, nil).Properties
 	for _, f := range schema.CreateFields(kind.Record) { // an import has the rules of a create
@@ -30,7 +30,8 @@ func Example(kind transfer.Type, n int) Record {
 	return out
 }
 
-// examples is the number of records of a type that the demo company has no records of its own for.
+// examples is the number of example records of a type for which the demo company has no other
+// records.
 const examples = 3
 
 // others adds examples of the types that have no record, so that no list of the demo company is

@@ -58,14 +58,14 @@ func (g *generator) add(typeName string, record Record) {
 	g.lines = append(g.lines, Line{typeName, record})
 }
 
-// ref is the id of the n-th record of a type, counted from zero.
+// ref returns the id of the n-th record of a type, counted from zero.
 func ref(typeName string, n int) string {
 	prefix := types[typeName].Prefix
 	return id.FromBytes(prefix, idBytes(prefix, uint64(n)+1))
 }
 
 // ago returns a time that is some days before now, with up to an hour of jitter. Negative days are
-// in the future. The jitter leads away from now, so a past time stays in the past.
+// in the future. The jitter points away from now, so a past time stays in the past.
 func (g *generator) ago(days float64) time.Time {
 	jitter := time.Duration(g.random.IntN(3600)) * time.Second
 	t := g.now.Add(-time.Duration(days * 24 * float64(time.Hour)))

@@ -72,7 +72,7 @@ func (g *generator) metrics() {
 
 // points adds the points of a metric. Its last days are stored one by one. Weeks and months are
 // stored where days are missing: from the time before, or always when the metric has no days. They
-// have the values of their days, so a period is the same in every grain.
+// are computed from their days, so a period has the same value in every grain.
 func (g *generator) points(d definition, stored int) {
 	values := map[time.Time]float64{}
 	draw := func(daysAgo int) time.Time {

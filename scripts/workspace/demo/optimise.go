@@ -51,7 +51,7 @@ func (g *generator) optimise() {
 	g.audit(siteHelp, 0.02, "running", 7, nil, "")
 }
 
-// found says how many of ten pages have an issue, by rule.
+// found has the number of pages out of ten that have an issue, by rule.
 type found map[string]int
 
 func (g *generator) audit(site int, daysAgo float64, status string, pages int, issues found, summary string) {

@@ -31,9 +31,9 @@ type example struct {
 	id, method, target, body string
 }
 
-// examples returns the examples of the document, reads first and deletes last, those of children
-// before those of parents. It leaves out the operations on one key: no key of the demo company has
-// a known id.
+// examples returns the examples of the document, with reads first and deletes last. Deletes of
+// children come before deletes of parents. It leaves out the operations on one key, because no key
+// of the demo company has a known id.
 func examples(t *testing.T) (out []example) {
 	t.Helper()
 	text, err := os.ReadFile("../../../functions/openapi/openapi.json")

@@ -14,7 +14,7 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// worker is the commands that `due` and `approved` share. They list records that are ready, claim
+// worker has the commands that `due` and `approved` share. They list records that are ready, claim
 // one, and report the result. S is the store, R a record and C a record with its claim.
 type worker[S, R, C any] struct {
 	*operator
@@ -99,7 +99,7 @@ func (w worker[S, R, C]) claimCommand(cmd *cobra.Command) *cobra.Command {
 	})
 }
 
-// noClaim is the --claim of a record without a claim.
+// noClaim is the value of --claim for a record without a claim.
 const noClaim = "none"
 
 // reportCommand returns a command that reports the result of a claim. check validates its other
@@ -128,7 +128,7 @@ func (w worker[S, R, C]) reportCommand(cmd *cobra.Command, check check, report f
 	})
 }
 
-// everyCompany is the --company of every company that is not suspended.
+// everyCompany is the value of --company for every company that is not suspended.
 const everyCompany = "all"
 
 // sweep returns a command that lists records of one company or of all.

@@ -17,7 +17,7 @@ import (
 	"growthworkspace/shared/keys"
 )
 
-// operator is one call of these commands.
+// operator is one invocation of these commands.
 type operator struct {
 	*terminal.Terminal
 
@@ -43,8 +43,8 @@ func (o *operator) with(cmd *cobra.Command, do func(context.Context, *session.Se
 	return nil
 }
 
-// command is Terminal.Command with the flags that name the table, so that the suggested command
-// finds the same records.
+// command is like Terminal.Command, with the flags that name the table, so that the suggested
+// command finds the same records.
 func (o *operator) command(format string, args ...any) string {
 	return o.Command(format, args...) + o.table.Arguments()
 }

@@ -51,8 +51,8 @@ type erasure struct {
 	Total     int            `json:"total"`
 }
 
-// requestTime is how long a request may run that was admitted before its key was refused, with a
-// margin.
+// requestTime is the maximum duration of a request that was admitted before its key was refused,
+// plus a margin.
 const requestTime = 15 * time.Second
 
 func (o *operator) deleteCompany(ctx context.Context, s *session.Session, companyID string, yes bool) error {
@@ -88,8 +88,8 @@ func (o *operator) deleteCompany(ctx context.Context, s *session.Session, compan
 	return o.Print(done, "%s is deleted; records: %d\n%s\n%s", companyID, done.Total, strings.TrimSuffix(lines.String(), "\n"), left)
 }
 
-// awaitRequests waits until no request runs that was admitted before the keys were refused, so that
-// none writes behind the deletion.
+// awaitRequests waits until all requests that were admitted before the keys were refused have
+// ended, so that none of them writes after the deletion.
 func (o *operator) awaitRequests(ctx context.Context, s *session.Session, companyID string) error {
 	keys, err := s.Keys().List(ctx, companyID)
 	if err != nil {

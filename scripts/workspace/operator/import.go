@@ -132,7 +132,7 @@ func (o *operator) importRecords(ctx context.Context, s *session.Session, compan
 	return o.Print(result, "imported %s in %.1f s%s", counts(written), result.Seconds, skipped)
 }
 
-// notStored returns an error that lists the lines that Write refused, nil if there are none.
+// notStored returns an error that lists the lines that Write refused, or nil if there are none.
 func notStored(checked *records.Checked) error {
 	lines := checked.Refused()
 	if len(lines) == 0 {

@@ -59,7 +59,8 @@ With --json: {"file", "version", "itemCount"}.`,
 	})
 }
 
-// publicBoard returns what a page shows of a snapshot, with the names of the board and the company.
+// publicBoard returns the parts of a snapshot that a page shows, with the names of the board and
+// the company.
 func publicBoard(ctx context.Context, s *session.Session, companyID string, snapshot plan.Snapshot) (b roadmap.Board, err error) {
 	profile, err := company.NewStore(s.Table).Get(ctx, companyID)
 	if err != nil {
@@ -81,7 +82,7 @@ func publicBoard(ctx context.Context, s *session.Session, companyID string, snap
 	return b, nil
 }
 
-// known returns a text, empty for null.
+// known returns a text, or "" for null.
 func known(text *string) string {
 	if text == nil {
 		return ""
@@ -89,7 +90,7 @@ func known(text *string) string {
 	return *text
 }
 
-// writePublic writes a file that everyone may read, whole or not at all.
+// writePublic atomically writes a file that everyone may read.
 func writePublic(file string, write func(io.Writer) error) error {
 	const everyone = 0o644
 	if err := private.Create(file, write); err != nil {

@@ -40,7 +40,7 @@ are public. The live version and the 50 before it are kept.`,
 	return cmd
 }
 
-// wantedVersion is the flag for a version that may be left out.
+// wantedVersion is the flag for an optional version.
 type wantedVersion struct {
 	cmd  *cobra.Command
 	flag *int64
@@ -50,7 +50,7 @@ func versionFlag(cmd *cobra.Command) wantedVersion {
 	return wantedVersion{cmd, cmd.Flags().Int64("version", 0, "the `number` of the version (default: the one that is live)")}
 }
 
-// number returns the version, nil when the flag was left out.
+// number returns the version, or nil if the flag was not given.
 func (w wantedVersion) number() *int64 {
 	if !w.cmd.Flags().Changed("version") {
 		return nil

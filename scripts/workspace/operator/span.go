@@ -11,7 +11,7 @@ import (
 )
 
 // parseEnd parses the time at which a key expires; the zero time means never. A date means its
-// first moment, UTC.
+// start in UTC.
 func parseEnd(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

@@ -36,11 +36,12 @@ an older version and back, run it with --again.`,
 
 // upgraded is the result of an upgrade.
 type upgraded struct {
-	Companies int   `json:"companies"` // that are up to date now
+	Companies int   `json:"companies"` // the number that are now up to date
 	Filled    int64 `json:"filled"`    // reviews that this run put into the index
 }
 
-// upgrade ends at the first company that fails. What is done stays done.
+// upgrade stops at the first company that fails. Companies that were already upgraded stay
+// upgraded.
 func (o *operator) upgrade(ctx context.Context, s *session.Session, companyID string, again bool) error {
 	ids, err := upgradable(ctx, s, companyID)
 	if err != nil {
@@ -60,7 +61,7 @@ func (o *operator) upgrade(ctx context.Context, s *session.Session, companyID st
 	return o.Print(done, "companies that are up to date: %d; reviews put into the index: %d", done.Companies, done.Filled)
 }
 
-// upgradable returns the ids of the given company, or of all.
+// upgradable returns the id of the given company, or the ids of all companies.
 func upgradable(ctx context.Context, s *session.Session, companyID string) (ids []string, err error) {
 	if companyID != "" {
 		_, err := s.Company(ctx, companyID)

@@ -12,7 +12,7 @@ import (
 	"runtime"
 )
 
-// Read decodes a key file into v and reports whether it exists. Returns an error for a file that
+// Read decodes a key file into v and reports whether it exists. It returns an error for a file that
 // others can read, because its key is no longer secret.
 func Read(file string, v any) (found bool, err error) {
 	f, err := os.Open(file)
@@ -68,8 +68,8 @@ func Create(file string, write func(io.Writer) error) error {
 	return err
 }
 
-// SecretsIn returns a function that writes the secret of a key into a file of its own, below a
-// folder, and returns the file's name. A later secret of the key replaces it.
+// SecretsIn returns a function that writes the secret of a key into a separate file below a folder,
+// and returns the file's name. A later secret of the same key replaces it.
 func SecretsIn(dir string) func(keyID, secret string) (file string, err error) {
 	return func(keyID, secret string) (string, error) {
 		if !filepath.IsLocal(keyID) || filepath.Base(keyID) != keyID {

@@ -8,7 +8,8 @@ import (
 	"growthworkspace/scripts/workspace/private"
 )
 
-// Ensure a secret is in a file that only its owner can read, below the folder whatever the id is.
+// Ensure a secret is in a file that only its owner can read, and that is below the folder for any
+// id.
 func TestSecretsIn(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")

@@ -3,8 +3,8 @@
 //	{"type": "feedback", "record": {"id": "fbk_1", ...}}
 //
 // An import has two passes. Check reads and checks every line, and copies the records to temporary
-// files. Checked.Write then stores them. So exactly the checked records are stored, even if the
-// input file changes in the meantime.
+// files. Checked.Write then stores them. Therefore exactly the checked records are stored, even if
+// the input file changes in between.
 package records
 
 import (
@@ -21,16 +21,16 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// BadLinesMax is how many bad lines an error lists, and how many problems of one line.
+// BadLinesMax bounds the bad lines that an error lists, and the problems of each line.
 const BadLinesMax = 20
 
 // Options of an import.
 type Options struct {
-	NewOnly bool // skip the records that the company has
+	NewOnly bool // skip records that the company already has
 }
 
 // Check reads every line, checks it alone and against the stored records, and returns the records
-// to write. Returns an error that lists the bad lines and their problems.
+// to write. It returns an error that lists the bad lines and their problems.
 func Check(ctx context.Context, types []transfer.Type, companyID string, in io.Reader, o Options) (*Checked, error) {
 	spool, err := newChecked(types, o)
 	if err != nil {
@@ -56,8 +56,9 @@ type check struct {
 	pending   []batch // by type: records that are not yet compared with the stored ones
 	// claims has the digests of the texts that belong to one record, and who claimed them first.
 	claims map[[16]byte]claim
-	// unless are the lines that are bad unless the file has a name, that of a rival or of a parent,
-	// by the digest of the name. At most BadLinesMax of each.
+	// unless has the lines that are bad unless the file contains a name, which belongs to a rival
+	// or a parent. They are keyed by the digest of the name, with at most BadLinesMax lines for
+	// each.
 	unless map[[16]byte][]badLine
 }
 
@@ -141,8 +142,8 @@ func (c *check) line(ctx context.Context, number int, text []byte) error {
 	return nil
 }
 
-// claim returns the problem of a record that claims what another record of the file has claimed, ""
-// if there is none.
+// claim returns the problem of a record that claims a text which another record of the file has
+// claimed, or "" if there is none.
 func (c *check) claim(number int, t transfer.Type, record any) (problem string) {
 	for _, claimed := range t.Unique(record) {
 		key, owner := digest(t.Name+"\n"+claimed.Text), digest(claimed.Owner)
@@ -200,7 +201,7 @@ func (c *check) verify(ctx context.Context, i int) error {
 	return nil
 }
 
-// reportUnless reports a line at the end, if the file does not have the name.
+// reportUnless reports a line at the end if the file does not contain the name.
 func (c *check) reportUnless(name string, line badLine) {
 	if key := digest(name); len(c.unless[key]) < BadLinesMax {
 		c.unless[key] = append(c.unless[key], line)
@@ -214,7 +215,7 @@ func (c *check) report(number int, typeName string, problems ...string) {
 	c.bad = append(c.bad, badLine{number, typeName, problems})
 }
 
-// err returns an error that lists the bad lines, or nil when there are none.
+// err returns an error that lists the bad lines, or nil if there are none.
 func (c *check) err() error {
 	if len(c.bad) == 0 {
 		return nil

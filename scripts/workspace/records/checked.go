@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// Checked is the checked records of an import. Each type has a temporary file, because types are
-// written in a fixed order and the input may have any.
+// Checked has the checked records of an import. Each type has a temporary file, because types are
+// written in a fixed order and the input may be in any order.
 type Checked struct {
 	types []transfer.Type
 	dir   string
@@ -35,7 +35,7 @@ func digest(text string) [16]byte {
 	return [16]byte(sum[:])
 }
 
-// has is the transfer.File of the records.
+// has is used as the transfer.File of the records.
 func (c *Checked) has(name string) bool { return c.names[digest(name)] }
 
 func newChecked(types []transfer.Type, o Options) (*Checked, error) {
@@ -78,9 +78,9 @@ func (c *Checked) Skipped() map[string]int {
 	return out
 }
 
-// Refused returns the lines whose records Write did not store, because of what other callers wrote
-// since the file was checked, each with its problem, in the order of the file. All other records
-// are stored, or skipped, unless Write returned an error.
+// Refused returns the lines whose records Write did not store because of other callers' writes
+// since the check. Each line has its problem, and lines are in the order of the file. All other
+// records were stored or skipped, unless Write returned an error.
 func (c *Checked) Refused() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,7 +97,7 @@ func (c *Checked) refuse(i int, b batch, refused transfer.Refused) {
 	}
 }
 
-// add appends the line number and the JSON of a record to those of the i-th type.
+// add appends the line number and the JSON of a record to the file of the i-th type.
 func (c *Checked) add(i, line int, record []byte) error {
 	if c.files[i] == nil {
 		f, err := os.Create(filepath.Join(c.dir, c.types[i].Name))
@@ -133,7 +133,7 @@ func (b *batch) add(record any, line, size int) (full bool) {
 	return len(b.records) >= batchRecordsMax || b.bytes >= batchBytesMax
 }
 
-// only returns the batch with some of its records, which have these indexes.
+// only returns a batch with only the records at these indexes.
 func (b *batch) only(records []any, indexes []int) batch {
 	lines := make([]int, len(indexes))
 	for n, at := range indexes {

@@ -10,8 +10,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// imported checks a file, runs a function as if another caller did, and writes the file. It returns
-// how many records were written, the lines that were refused, and how many records were skipped.
+// imported checks a file, runs a function in the role of another caller, and writes the file. It
+// returns how many records were written, the lines that were refused, and how many records were
+// skipped.
 func imported(t *testing.T, s *apitest.Service, o Options, between func(), lines ...string) (written map[string]int, refused []string, skipped map[string]int) {
 	t.Helper()
 	checked, err := Check(t.Context(), functions.Transfers(s.Table), s.CompanyID, strings.NewReader(strings.Join(lines, "\n")), o)
@@ -27,8 +28,8 @@ func imported(t *testing.T, s *apitest.Service, o Options, between func(), lines
 	return written, checked.Refused(), checked.Skipped()
 }
 
-// Ensure an import names the lines whose slug or parent others took between its check and its
-// write, stores all others, and can then be repeated: its check names the same lines.
+// Ensure an import names the lines whose slug was taken or whose parent was removed between its
+// check and its write, and stores all others. A repeated import's check names the same lines.
 func TestRefusedLines(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]Options{"import": {}, "only new records": {NewOnly: true}} {
@@ -77,7 +78,7 @@ func TestRefusedLines(t *testing.T) {
 	}
 }
 
-// Ensure a child needs its parent, which is stored or anywhere in the file.
+// Ensure a child needs its parent, which may be stored or anywhere in the file.
 func TestParents(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, functions.Operations)
@@ -101,7 +102,7 @@ func TestParents(t *testing.T) {
 }
 
 // Ensure a file cannot give one item two slugs, one goal two sites, two metrics one id, or one
-// review two ids: which one counts would depend on the order of the writes.
+// review two ids, because the result would depend on the order of the writes.
 func TestOneRecordTwice(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, functions.Operations)

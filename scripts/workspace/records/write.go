@@ -15,12 +15,12 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// lanes is how many batches are written at once.
+// lanes is the number of batches written concurrently.
 const lanes = 8
 
 // Write stores the records, type by type, and calls progress with the number of records of each
-// batch. It returns how many of each type were written for certain, also with an error. See Refused
-// for records that others keep out.
+// batch. It returns how many of each type were certainly written, even with an error. See Refused
+// for records that were not stored because of other callers.
 func (c *Checked) Write(ctx context.Context, companyID string, progress func(n int)) (map[string]int, error) {
 	written := map[string]int{}
 	for i, t := range c.types {
@@ -74,8 +74,8 @@ func (c *Checked) writeType(ctx context.Context, companyID string, i int, progre
 	return int(written.Load()), err
 }
 
-// writeBatch writes records of the i-th type, without those to skip, notes those that are refused,
-// and returns how many it wrote.
+// writeBatch writes a batch of the i-th type, except records to skip. It notes refused records and
+// returns how many it wrote.
 func (c *Checked) writeBatch(ctx context.Context, companyID string, i int, b batch) (written int, err error) {
 	kind, all, skipped := c.types[i].In(c.has), len(b.records), 0
 	if c.options.NewOnly {
@@ -93,8 +93,8 @@ func (c *Checked) writeBatch(ctx context.Context, companyID string, i int, b bat
 	return c.written(i, b, all, kind.Write(ctx, companyID, b.records))
 }
 
-// written returns how many records of a batch were written, of those that were not skipped, and the
-// error unless it is Refused.
+// written returns how many of a batch's records that were not skipped were written, and the error
+// unless it is Refused.
 func (c *Checked) written(i int, b batch, tried int, err error) (int, error) {
 	var refused transfer.Refused
 	if errors.As(err, &refused) {
@@ -150,8 +150,8 @@ func (c *Checked) deal(ctx context.Context, i int, work [lanes]chan batch) error
 	return nil
 }
 
-// laneOf returns the lane of the records with a text of transfer.Type.Lane. A record without one
-// gets lane 0.
+// laneOf returns the lane for a text of transfer.Type.Lane. A record without such a text gets lane
+// 0.
 func laneOf(text string) int {
 	if text == "" {
 		return 0

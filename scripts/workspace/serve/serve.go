@@ -26,11 +26,11 @@ import (
 const defaultAddr = "127.0.0.1:8080"
 
 // callTimeout is the deadline of one attempt of a table call. Three attempts fit in the 9 s of a
-// request, so a call whose response is lost twice succeeds. A function's is a second; a local
+// request, so a call whose response is lost twice succeeds. A function has one second; a local
 // engine takes up to two for a megabyte.
 const callTimeout = 2500 * time.Millisecond
 
-// server is one call of the command.
+// server is one invocation of the command.
 type server struct {
 	*terminal.Terminal
 
@@ -125,7 +125,7 @@ func (s *server) serve(ctx context.Context, addr string, withDemo bool) (err err
 	case err := <-ended:
 		return fmt.Errorf("serve: %w", err)
 	case <-dead:
-		_ = server.Close() // every request fails without the engine
+		_ = server.Close() // every request would fail without the engine
 		return fmt.Errorf("the engine stopped: %w", open.Engine.Err())
 	case <-ctx.Done():
 	}
@@ -139,9 +139,9 @@ func (s *server) serve(ctx context.Context, addr string, withDemo bool) (err err
 	return nil
 }
 
-// studio serves the page of the demo company. Without a demo key, or when clients use the server's
-// address of a network, there is none: the page shows a company to whoever knows its address, and
-// sends its key unencrypted only within this machine. It ends with the context.
+// studio serves the page of the demo company until the context ends. It serves none without a demo
+// key, or if clients use the server's network address: anyone who knows the page's address can see
+// the company, and the page sends its key unencrypted only within this machine.
 func (s *server) studio(ctx context.Context, base string, d demoCompany, log *slog.Logger) (url string, err error) {
 	if d.Key == "" {
 		return "", nil

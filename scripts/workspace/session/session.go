@@ -39,9 +39,9 @@ type Session struct {
 	list    string // the command that lists the companies
 }
 
-// callsPer is how many calls a local engine gets at a time for each processor. More only wait in
-// the engine, where a call that is not answered within its attempt leaves open whether a write was
-// done.
+// callsPer is the number of calls for each processor that a local engine gets at a time. More calls
+// would only wait in the engine. If such a call gets no response within its attempt, it is unknown
+// whether its write was done.
 const callsPer = 4
 
 // Open opens the table. Outside an account it starts or joins an engine and creates the table.
@@ -120,8 +120,8 @@ func hasCredentials() bool {
 	return false
 }
 
-// prepare creates the table, unless it is in an account. Returns an error when an account has no
-// such table.
+// prepare creates the table, unless it is in an account. It returns an error if an account does not
+// have the table.
 func (s *Session) prepare(ctx context.Context) error {
 	if !s.Account() {
 		return s.Table.Create(ctx)
@@ -152,8 +152,8 @@ func (s *Session) Context(ctx context.Context) (_ context.Context, stop context.
 	return ctx, stop
 }
 
-// Lost returns why the engine has ended, nil while it runs. It explains the errors of calls that
-// failed for that reason.
+// Lost returns why the engine has stopped, or nil while it runs. The reason explains the errors of
+// failed calls.
 func (s *Session) Lost() error {
 	if s.Engine == nil {
 		return nil
@@ -161,7 +161,7 @@ func (s *Session) Lost() error {
 	return s.Engine.Err()
 }
 
-// Close ends the engine if this process started it. Closing twice is safe.
+// Close stops the engine if this process started it. Closing twice is safe.
 func (s *Session) Close() error {
 	if s.Engine == nil {
 		return nil
@@ -187,7 +187,7 @@ func (s *Session) EngineName() string {
 // Keys returns the store of keys.
 func (s *Session) Keys() *keys.Store { return keys.NewStore(s.Table, s.Table.Clock()) }
 
-// Company returns a company. Returns an error that names the id when there is none.
+// Company returns a company. It returns an error that names the id if the company does not exist.
 func (s *Session) Company(ctx context.Context, companyID string) (company.Company, error) {
 	c, err := company.Company{}, error(fault.ErrNotFound)
 	if id.Valid(id.Company, companyID) { // an invalid id must not become part of a table key
@@ -199,9 +199,9 @@ func (s *Session) Company(ctx context.Context, companyID string) (company.Compan
 	return c, err
 }
 
-// DemoKeyFile returns the path of the demo company's key file. It is in the data folder. A table
-// elsewhere has a file in the user's data folder, whose name has a hash of the endpoint, the region
-// and the table.
+// DemoKeyFile returns the path of the demo company's key file. It is in the data folder. For a
+// table elsewhere, the file is in the user's data folder, and its name contains a hash of the
+// endpoint, the region and the table.
 func (s *Session) DemoKeyFile() (string, error) {
 	if s.Data != "" {
 		return filepath.Join(s.Data, DemoKeyName), nil

@@ -57,7 +57,7 @@ type Target struct {
 	TableName string
 }
 
-// Resolve decides where the table is. A flag comes before the environment. Returns a usage error
+// Resolve decides where the table is. A flag comes before the environment. It returns a usage error
 // for flags that contradict each other.
 func (f Flags) Resolve() (Target, error) {
 	if f.Data != "" && (f.Endpoint != "" || f.Table != "") {
@@ -122,7 +122,7 @@ func (t Target) DemoKey() (DemoKey, bool) {
 	return d, err == nil && found && d.Key != ""
 }
 
-// defaultData returns the application's folder in the user's data folder, which is not that of
+// defaultData returns the application's folder in the user's data folder, which differs from
 // os.UserConfigDir.
 func defaultData() (string, error) {
 	const name = "growth-workspace"

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Ensure a suggested command starts the program as the person can: its name only when it is the
-// program on PATH.
+// Ensure a suggested command starts the program in a way that works for the person: by its name
+// only if it is the program on PATH.
 func TestProgram(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -28,7 +28,7 @@ func TestProgram(t *testing.T) {
 	for _, c := range []struct{ executable, installed, started, want string }{
 		{"/tmp/go-build2984618686/b001/exe/workspace", "", "/tmp/go-build2984618686/b001/exe/workspace", goRun},
 		{cached, "", cached, goRun},
-		{cached, installed, cached, goRun}, // an older installed version is another program
+		{cached, installed, cached, goRun}, // an older installed version is a different program
 		{installed, installed, "workspace", "workspace"},
 		{installed, link, "workspace", "workspace"},
 		{installed, other, "./workspace", "./workspace"},

@@ -15,7 +15,7 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Terminal is one call of the command line.
+// Terminal is one invocation of the command line.
 type Terminal struct {
 	In   io.Reader
 	Out  io.Writer // the result; with JSON exactly one object
@@ -61,7 +61,7 @@ type Items[T any] struct {
 }
 
 // PrintList writes a list: with JSON the result, otherwise a table with a row for each item. The
-// header's columns are separated by tabs. Without items it writes none as a note.
+// header's columns are separated by tabs. Without items it writes the note none.
 func PrintList[T any](t *Terminal, result any, items []T, none, header string, row func(T) []string) error {
 	if t.JSON {
 		return PrintJSON(t.Out, result)
@@ -98,8 +98,8 @@ func (t *Terminal) Note(format string, args ...any) {
 // quietWait is the longest wait without a note.
 const quietWait = 2 * time.Second
 
-// Wait waits before a request is retried, and writes a note when that takes long. Returns the
-// context's error when the context ends first.
+// Wait waits before a request is retried, and writes a note when that takes long. It returns the
+// context's error if the context ends first.
 func (t *Terminal) Wait(ctx context.Context, d time.Duration) error {
 	if d > quietWait {
 		t.Note("waiting %d s before the next attempt", int(d/time.Second))
@@ -114,7 +114,7 @@ func (t *Terminal) Wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Escape replaces control characters by escapes. Much of the output was written by third parties,
+// Escape replaces control characters with escapes. Much of the output was written by third parties,
 // and could otherwise move the cursor or break a row.
 func Escape(text string) string {
 	quoted := strconv.QuoteToGraphic(text)
@@ -148,8 +148,8 @@ func Usage(format string, args ...any) error {
 	return &exitError{codeUsage, fmt.Sprintf(format, args...)}
 }
 
-// Conflict returns an error for a record whose state does not allow the change: exit code 3. A
-// script can tell a lost race from a failure by this code.
+// Conflict returns an error for a record whose state does not allow the change: exit code 3. This
+// code lets a script distinguish a lost race from a failure.
 func Conflict(format string, args ...any) error {
 	return &exitError{codeConflict, fmt.Sprintf(format, args...)}
 }
@@ -162,7 +162,7 @@ func (t *Terminal) Fail(err error) int {
 		if errors.As(err, &known) {
 			result = known.Detail()
 		}
-		_ = PrintJSON(t.Err, result) // this error has nowhere to go
+		_ = PrintJSON(t.Err, result) // this error cannot be reported
 	} else {
 		fmt.Fprintf(t.Err, "workspace: %s\n", err)
 	}

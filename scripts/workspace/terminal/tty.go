@@ -35,8 +35,8 @@ func IsTerminal(in io.Reader) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Confirm asks a person at a terminal. Any reply but y or yes is an error. Without a terminal there
-// is nobody to ask, and a command in a script is meant.
+// Confirm asks a person at a terminal for confirmation. Any reply except y or yes is an error.
+// Without a terminal it does not ask, because a command in a script is intentional.
 func (t *Terminal) Confirm(format string, args ...any) error {
 	if !t.Asks {
 		return nil

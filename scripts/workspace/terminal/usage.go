@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Misuse is Usage with a reference to the command's help.
+// Misuse is like Usage, with a reference to the command's help.
 func Misuse(cmd *cobra.Command, format string, args ...any) error {
 	return Usage("%s (see `%s --help`)", fmt.Sprintf(format, args...), cmd.CommandPath())
 }
@@ -52,7 +52,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return Misuse(cmd, "%s%s", err, near)
 }
 
-// UnknownCommand replaces cobra's error for an unknown command by a usage error, and returns any
+// UnknownCommand replaces cobra's error for an unknown command with a usage error, and returns any
 // other error unchanged.
 func UnknownCommand(root *cobra.Command, err error) error {
 	rest, ok := strings.CutPrefix(err.Error(), "unknown command \"")

@@ -18,7 +18,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// user is one call of these commands.
+// user is one invocation of these commands.
 type user struct {
 	*terminal.Terminal
 
@@ -34,7 +34,7 @@ const (
 // defaultBaseURL is where `workspace serve` listens.
 const defaultBaseURL = "http://127.0.0.1:8080"
 
-// remote is the flags that name the service.
+// remote has the flags that name the service.
 type remote struct{ baseURL, company string }
 
 func (r *remote) flags(flags *pflag.FlagSet) {
@@ -56,8 +56,8 @@ type connection struct {
 	credential
 }
 
-// credential finds the service and a key for it. The key of a login is only sent to its own
-// service, never to another --base-url.
+// credential finds the service and a key for it. A login's key is sent only to its own service,
+// never to another --base-url.
 func (u *user) credential(r remote) (credential, error) {
 	stored, err := readLogin()
 	base := strings.TrimRight(cmp.Or(r.baseURL, os.Getenv(urlVariable), stored.BaseURL, defaultBaseURL), "/")
@@ -128,18 +128,18 @@ func loginFile() (string, error) {
 	return filepath.Join(dir, "growth-workspace", "login.json"), nil
 }
 
-// readLogin returns the key of login. It is empty when there is none.
+// readLogin returns the key of login, which is empty if there is none.
 func readLogin() (c credential, err error) {
 	file, err := loginFile()
 	if err != nil {
-		return c, nil // without a settings folder there is no login
+		return c, nil // a login needs a settings folder
 	}
 	_, err = private.Read(file, &c)
 	return c, err
 }
 
-// holder returns the record of the key. Returns nil when the key works but the service has no
-// operation for this.
+// holder returns the record of the key. It returns nil if the key works but the service lacks the
+// operation.
 func (c connection) holder(ctx context.Context) (*client.Key, error) {
 	key, err := c.client.GetCurrentKey(ctx)
 	var refused *client.Error

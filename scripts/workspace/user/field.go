@@ -69,7 +69,7 @@ func (f *fieldFlag) isJSON() bool {
 }
 
 // inFile reports whether a value is in a file or on standard input, because it is too long for an
-// argument. No JSON begins so.
+// argument. No JSON begins this way.
 func (f *fieldFlag) inFile(text string) bool {
 	return f.isJSON() && (text == "-" || strings.HasPrefix(text, "@"))
 }
@@ -243,7 +243,7 @@ func (c *operationCall) names(in schema.Place) (names []string) {
 	return names
 }
 
-// take assigns the arguments to ids of the path that have no flag. Returns a usage error for
+// take assigns the arguments to ids of the path that have no flag. It returns a usage error for
 // missing or extra values.
 func (c *operationCall) take(cmd *cobra.Command, args []string) error {
 	for _, name := range c.names(schema.InPath) {
@@ -277,7 +277,7 @@ func (c *operationCall) take(cmd *cobra.Command, args []string) error {
 }
 
 // checkChange returns a usage error for an update that names nothing to change. The service accepts
-// it, and a caller would take it for a change.
+// it, so a caller would think that something changed.
 func (c *operationCall) checkChange(cmd *cobra.Command) error {
 	if c.Method != http.MethodPatch || c.input != "" || len(c.clear) > 0 {
 		return nil
@@ -295,7 +295,7 @@ func (c *operationCall) checkChange(cmd *cobra.Command) error {
 	return terminal.Misuse(cmd, "nothing to change: give at least one of %s or --input", strings.Join(properties, ", "))
 }
 
-// confirm asks a person before a delete.
+// confirm asks a person for confirmation before a delete.
 func (c *operationCall) confirm(t *terminal.Terminal) error {
 	if c.Method != http.MethodDelete || c.yes {
 		return nil

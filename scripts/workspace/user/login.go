@@ -79,7 +79,7 @@ func (u *user) login(cmd *cobra.Command, base string) error {
 	return u.Print(result, "company  %s\nkey      %s\nfile     %s", company, terminal.Text(result.KeyID), file)
 }
 
-// readKey reads a key from standard input. Returns an error if it is empty or publishable.
+// readKey reads a key from standard input. It returns an error if it is empty or publishable.
 func (u *user) readKey() (string, error) {
 	key, err := u.ReadSecret()
 	if err != nil {

@@ -49,8 +49,8 @@ func (u *user) printPages(ctx context.Context, r connection, c *operationCall) e
 	return u.printResponse(c, body, "")
 }
 
-// printResponse prints the body of a response: unchanged with --json, indented on a terminal, else
-// as fields or a table.
+// printResponse prints the body of a response. With --json the body is unchanged, or indented on a
+// terminal. Otherwise it is printed as fields or a table.
 func (u *user) printResponse(c *operationCall, body []byte, next string) error {
 	if u.JSON {
 		text := bytes.TrimSpace(body)
@@ -165,7 +165,7 @@ func recordFields(t reflect.Type) (out []recordField) {
 	return out
 }
 
-// rank returns the order of a column in a table, most important first, or -1 to leave it out.
+// rank returns the position of a column in a table, most important first, or -1 to leave it out.
 func (f recordField) rank() int {
 	_, closed := reflect.Zero(f.element).Interface().(schema.Enum)
 	switch {

@@ -70,7 +70,7 @@ func (u *user) explainCall(err error, r connection) error {
 	return u.explainNetwork(err, r.BaseURL)
 }
 
-// explainNetwork adds advice to an error of the network. Returns any other error unchanged.
+// explainNetwork adds advice to a network error. It returns any other error unchanged.
 func (u *user) explainNetwork(err error, base string) error {
 	var network interface{ Timeout() bool }
 	switch {
@@ -99,7 +99,7 @@ func (u *user) serveAdvice(base string) string {
 
 var placed = regexp.MustCompile(`^(?:body|query|path|header)\.([A-Za-z-]+)`)
 
-// explain is explainCall with flags instead of fields: body.title becomes --title.
+// explain is like explainCall, with flags instead of fields: body.title becomes --title.
 func (c *operationCall) explain(u *user, err error, r connection) error {
 	err = u.explainCall(err, r)
 	var refused *refusedCall

@@ -10,7 +10,8 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 )
 
-// Ensure a refused connection names the command that starts a server, where one can be started.
+// Ensure the error of a refused connection names the command that starts a server, if one can be
+// started there.
 func TestExplainNetwork(t *testing.T) {
 	t.Parallel()
 	refused := fmt.Errorf("client: %w", &url.Error{Op: "Get", URL: "http://x", Err: syscall.ECONNREFUSED})

@@ -96,8 +96,8 @@ func (u *user) studio(ctx context.Context, where remote, addr string, browse boo
 	return open.Serve(ctx)
 }
 
-// browseTo opens the browser on a redirect file. The file goes when the browser has entered, and
-// with remove.
+// browseTo opens the browser on a redirect file. The file is deleted when the browser has been
+// admitted, and by remove.
 func browseTo(ctx context.Context, d *door.Door, entered <-chan struct{}) (remove func(), err error) {
 	command := browser()
 	if command == nil {

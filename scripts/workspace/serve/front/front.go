@@ -1,11 +1,11 @@
-// Package front is the HTTP server of `workspace serve`. In an account API Gateway is in this
-// place, so this package does what the gateway does there: it limits what callers can take.
+// Package front is the HTTP server of `workspace serve`. In an AWS account, API Gateway takes its
+// place. Like the gateway, this package limits the resources that callers can use.
 //
 // Connections, headers, bodies and responses have limits. A request beyond them gets a 503 in the
 // error envelope at once, or after a second in the queue, and costs little memory until then.
-// Requests with heavy bodies have a queue of their own, and so do requests whose path had a heavy
-// response before, so a flood of them does not delay others. net/http itself refuses a request that
-// is not valid HTTP, in plain text.
+// Requests with heavy bodies have their own queue, and so do requests whose path had a heavy
+// response before, so that a flood of them does not delay others. net/http itself refuses a request
+// that is not valid HTTP, in plain text.
 package front
 
 import (
@@ -67,9 +67,9 @@ type Server struct {
 }
 
 // New returns a server. newID creates the ids of the requests that do not reach the handler. upload
-// returns why more than 256 KB of the body of a request must not be read, nil if they may be: an
-// account has a gateway that receives bodies for a function, so only here can a client without a
-// key use up memory and a connection with one.
+// returns an error if more than 256 KB of a request's body must not be read. In an AWS account a
+// gateway receives the bodies, so only here can a client without a key use up memory and a
+// connection with a large body.
 func New(h http.Handler, log *slog.Logger, newID id.Generator, upload func(*http.Request) error) *Server {
 	processors := runtime.GOMAXPROCS(0)
 	s := &Server{
@@ -154,7 +154,7 @@ func (s *Server) acquire(r *http.Request, path string, heavy bool) (slots pool, 
 		if s.sizes.of(path) == 0 {
 			return s.light, ""
 		}
-		s.light.release() // while it waited, another response has shown that this one is heavy
+		s.light.release() // while it waited, another response showed that this one is heavy
 	}
 	if !s.responses.room(s.sizes.of(path)) {
 		return nil, "responses"
@@ -167,8 +167,8 @@ func (s *Server) acquire(r *http.Request, path string, heavy bool) (slots pool, 
 	return nil, queue
 }
 
-// release gives a slot back that a request held for a time. That of a heavy request stays taken for
-// as long again, to leave CPU for light requests.
+// release gives a slot back that a request held for a time. A heavy request's slot stays taken for
+// as long again if needed, to leave CPU for light requests.
 func (s *Server) release(slots pool, held time.Duration) {
 	if slots == s.heavy || slots == s.large && s.waiting.Load() > 0 {
 		time.AfterFunc(held, slots.release)
@@ -177,13 +177,13 @@ func (s *Server) release(slots pool, held time.Duration) {
 	slots.release()
 }
 
-// errBodies is the error of a body for which the budget has no room.
+// errBodies is the error for a body that does not fit in the budget.
 var errBodies = fmt.Errorf("bodies: %w", fault.ErrUnavailable)
 
 // readBody reads the body, up to the largest that the handler accepts. It returns an error if the
-// request must not upload so much, or if the budget has no room for the body. The budget counts
-// what has arrived, not what the client promises. The caller gives cap(body) back to it, after an
-// error, too.
+// request must not upload so much, or if the body does not fit in the budget. The budget counts the
+// bytes that have arrived, not the declared length. The caller returns cap(body) to it, even after
+// an error.
 func (s *Server) readBody(r *http.Request) (body []byte, err error) {
 	if r.ContentLength == 0 || r.ContentLength > bodyMax {
 		return nil, nil // the handler refuses it without reading

@@ -59,8 +59,8 @@ func (s *stuck) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body)
 }
 
-// Ensure a request is shed when no slot becomes free in time, and that heavy requests take no slot
-// of others.
+// Ensure a request is shed if no slot becomes free in time, and heavy requests do not take slots of
+// others.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testQueue)
@@ -104,8 +104,8 @@ func (p *pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(make([]byte, size))
 }
 
-// Ensure requests whose path had a heavy response have a queue of their own, so that they take no
-// slot of light ones, and that the path is light again after a light response.
+// Ensure requests whose path had a heavy response have their own queue, so that they do not take
+// slots of light ones. The path must be light again after a light response.
 func TestLargePages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testLargePages)
@@ -203,7 +203,7 @@ func testQueueIsWaitedFor(t *testing.T) {
 	}
 }
 
-// Ensure bodies have a budget in common, which counts what arrived and is free again afterwards.
+// Ensure bodies share a budget, which counts the bytes that arrived and is free again afterwards.
 func TestBodies(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testBodies)
@@ -220,7 +220,7 @@ func testBodies(t *testing.T) {
 		out, body = m.exchange(t, post("/", 4*heavyBytes))
 		requireShed(t, out, body)
 	}
-	// A client that promises much and sends nothing takes no more than one piece.
+	// A client that declares a large body and sends nothing uses no more than one piece.
 	m.send(t, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000000\r\n\r\n")
 	chunked := "POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n" +
 		strings.Repeat(fmt.Sprintf("%x\r\n%s\r\n", 1000, strings.Repeat("x", 1000)), 100) + "0\r\n\r\n"
@@ -232,8 +232,8 @@ func testBodies(t *testing.T) {
 	}
 }
 
-// Ensure a client that must not upload is told so before it sends more than 256 KB, and that
-// smaller bodies need no check.
+// Ensure a client that must not upload is refused before it sends more than 256 KB, and smaller
+// bodies are not checked.
 func TestUpload(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testUpload)
@@ -264,7 +264,7 @@ func testUpload(t *testing.T) {
 	}
 }
 
-// Ensure large responses have a budget in common.
+// Ensure large responses share a budget.
 func TestResponses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testResponses)
@@ -285,7 +285,7 @@ func testResponses(t *testing.T) {
 	}
 }
 
-// Ensure a client that does not read its response keeps no slot, and is cut.
+// Ensure a client that does not read its response does not keep a slot, and is disconnected.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testSlowReader)
@@ -320,7 +320,7 @@ func testSlowReader(t *testing.T) {
 	}
 }
 
-// Ensure a client that sends its headers or its body too slowly is cut.
+// Ensure a client that sends its headers or its body too slowly is disconnected.
 func TestSlowWriter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testSlowWriter)
@@ -340,7 +340,7 @@ func testSlowWriter(t *testing.T) {
 	}
 }
 
-// Ensure one connection more than the limit gets a 503, and that a closed one makes room.
+// Ensure a connection beyond the limit gets a 503, and a closed connection makes room.
 func TestConnections(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testConnections)

@@ -7,10 +7,11 @@ import (
 	"time"
 )
 
-// pool has a slot for each request that may be handled at a time. Its capacity is their number.
+// pool has a slot for each request that may be handled concurrently. Its capacity is the number of
+// slots.
 type pool chan struct{}
 
-// acquire waits at most that long for a slot, and reports whether it got one.
+// acquire waits for a slot for at most the given time, and reports whether it got one.
 func (p pool) acquire(ctx context.Context, most time.Duration) bool {
 	select {
 	case p <- struct{}{}:
@@ -30,7 +31,7 @@ func (p pool) acquire(ctx context.Context, most time.Duration) bool {
 
 func (p pool) release() { <-p }
 
-// budget is a number of bytes that many requests share.
+// budget is a number of bytes shared by many requests.
 type budget struct {
 	limit int64
 	used  atomic.Int64
@@ -46,7 +47,7 @@ func (b *budget) take(n int64) bool {
 
 func (b *budget) give(n int64) { b.used.Add(-n) }
 
-// room reports whether take would have room.
+// room reports whether take would succeed.
 func (b *budget) room(n int64) bool { return b.used.Load()+n <= b.limit }
 
 // sizesMax bounds the paths that are remembered.
@@ -58,7 +59,7 @@ type sizes struct {
 	byPath map[string]int64
 }
 
-// of returns the size of the last response of a path, 0 when it was not heavy or is not known.
+// of returns the size of a path's last response, or 0 if it was not heavy or is unknown.
 func (s *sizes) of(path string) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,7 +11,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// listener limits the open connections. It responds to one more with a 503 and closes it.
+// listener limits the open connections. It responds to any further connection with a 503 and closes
+// it.
 type listener struct {
 	net.Listener
 	server *Server
@@ -20,8 +21,8 @@ type listener struct {
 	open int
 }
 
-// refusalsMax is the number of connections at a time that get a 503. The listener closes any more
-// without a response.
+// refusalsMax is the number of connections that may be receiving a 503 at a time. The listener
+// closes any others without a response.
 const refusalsMax = 64
 
 // A client that gets a 503 may send this much longer. Closing its connection while bytes of the
@@ -68,7 +69,8 @@ type conn struct {
 	closed   sync.Once
 }
 
-// refuse writes a 503 and closes the connection. An error of a call means that the client has left.
+// refuse writes a 503 and closes the connection. An error from a call means that the client has
+// disconnected.
 func (c *conn) refuse() {
 	defer c.Close()
 	requestID, body := c.listener.server.newID("req"), fault.Envelope(fault.ErrUnavailable)

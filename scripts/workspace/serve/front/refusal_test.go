@@ -18,7 +18,7 @@ import (
 	"growthworkspace/shared/id"
 )
 
-// newServer returns a server of h, with other limits, and its address.
+// newServer returns a server for h, with other limits, and its address.
 func newServer(t *testing.T, h http.Handler, change ...func(s *Server)) (s *Server, address string) {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -163,7 +163,7 @@ func api() http.Handler {
 	}), newID)
 }
 
-// Ensure every response to a valid request of HTTP has the envelope, and says what is wrong.
+// Ensure every response to a valid HTTP request has the envelope, and says what is wrong.
 func TestEveryRefusalHasTheEnvelope(t *testing.T) {
 	t.Parallel()
 	_, address := newServer(t, api())
@@ -205,8 +205,8 @@ func TestHeaderLimit(t *testing.T) {
 	}
 }
 
-// Ensure a connection is closed after a chunked body, which may come with a Content-Length: a proxy
-// in front may have read that one, and what follows would be another request to it.
+// Ensure a connection is closed after a chunked body, which may come with a Content-Length. A proxy
+// in front may have used the Content-Length, and would take the bytes after it for another request.
 func TestChunkedBodyEndsTheConnection(t *testing.T) {
 	t.Parallel()
 	_, address := newServer(t, api())
@@ -222,8 +222,8 @@ func TestChunkedBodyEndsTheConnection(t *testing.T) {
 	}
 }
 
-// Ensure what is not a valid request of HTTP does not reach the handler, gets the status of its
-// fault, and ends the connection alone: the next request is served.
+// Ensure an invalid HTTP request does not reach the handler, gets the status of its fault, and ends
+// only its own connection, so that the next request is served.
 func TestInvalidHTTP(t *testing.T) {
 	t.Parallel()
 	reached := make(chan string, 16)

@@ -17,11 +17,11 @@ type response struct {
 	request *http.Request
 	path    string    // method and path of the request
 	until   time.Time // the response must be written by then
-	leave   func()    // frees the slot of the request; nil: it has none
+	leave   func()    // frees the request's slot; nil: it has none
 
-	status int  // that the handler has set
-	sent   bool // the status is sent
-	shut   bool // what the handler writes is not sent
+	status int  // set by the handler
+	sent   bool // the status was sent
+	shut   bool // the handler's writes are not sent
 	taken  int64
 }
 
@@ -32,7 +32,7 @@ func (w *response) WriteHeader(status int) {
 	}
 }
 
-// Write sends the body. The slot is free from then on: a slow reader must not keep it.
+// Write sends the body. It frees the slot first, because a slow reader must not keep it.
 func (w *response) Write(body []byte) (n int, err error) {
 	w.free()
 	if w.status == http.StatusOK {
@@ -62,7 +62,7 @@ func (w *response) Write(body []byte) (n int, err error) {
 	return n, err
 }
 
-// deadline is that of the next piece.
+// deadline returns the deadline of the next piece.
 func (w *response) deadline() time.Time {
 	if soon := time.Now().Add(w.server.piece); soon.Before(w.until) {
 		return soon
@@ -90,7 +90,7 @@ func (w *response) end() {
 	w.server.responses.give(w.taken)
 }
 
-// shed responds that the server has too much to do. what is the limit that was reached.
+// shed responds that the server is overloaded. what is the limit that was reached.
 func (w *response) shed(what string) { w.refuse(fmt.Errorf("%s: %w", what, fault.ErrUnavailable)) }
 
 // refuse responds with an error in place of the handler.

@@ -66,8 +66,11 @@ type Operation struct {
 	whyEmpty func(ctx context.Context, caller Caller, in reflect.Value) (string, error) // nil: see explain
 }
 
-// Caller identifies the caller of an operation. It comes from the verified key, never from the
-// request. The company is the first argument of every store method.
+// Caller identifies the caller of an operation. It comes from the request's key, never from its
+// path or arguments. The company is the first argument of every store method.
+//
+// The key may still be checked while the function runs. The function can read, and its writes to
+// the table wait for the check. It must have no other effect.
 type Caller struct {
 	CompanyID string
 	KeyID     string

@@ -31,7 +31,9 @@ type Call struct {
 	Explain       bool // say why a list is empty (Response.WhyEmpty); it may cost reads
 }
 
-// Call serves a call: key, version, company, scope, quota, arguments, function, response.
+// Call serves a call. The first of these that fails decides the response: key, version, company,
+// scope, quota, arguments, function. In time, the arguments are bound before the key is admitted, and
+// the function runs in parallel with the admission (run).
 func (a *API) Call(ctx context.Context, c Call) Response {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()

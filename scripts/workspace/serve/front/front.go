@@ -1,8 +1,9 @@
 // Package front is the HTTP server of `workspace serve`. In an AWS account, API Gateway takes its
 // place. Like the gateway, this package limits the resources that callers can use.
 //
-// Connections, headers, bodies and responses have limits. A request beyond them gets a 503 in the
-// error envelope at once, or after a second in the queue, and costs little memory until then.
+// Connections, bodies and responses have limits. A request beyond them gets a 503 in the error
+// envelope at once, or after a second in the queue, and costs little memory until then. The handler
+// refuses a body that is too large for any operation, and net/http headers that are too large.
 // Requests with heavy bodies have their own queue, and so do requests whose path had a heavy
 // response before, so that a flood of them does not delay others. net/http itself refuses a request
 // that is not valid HTTP, in plain text.
@@ -181,9 +182,9 @@ func (s *Server) release(slots pool, held time.Duration) {
 var errBodies = fmt.Errorf("bodies: %w", fault.ErrUnavailable)
 
 // readBody reads the body, up to the largest that the handler accepts. It returns an error if the
-// request must not upload so much, or if the body does not fit in the budget. The budget counts the
-// bytes that have arrived, not the declared length. The caller returns cap(body) to it, even after
-// an error.
+// request must not upload so much, or if the body does not fit in the budget. The budget counts
+// the buffer, which grows with the bytes that arrive, not the declared length. The caller returns
+// cap(body) to it, even after an error.
 func (s *Server) readBody(r *http.Request) (body []byte, err error) {
 	if r.ContentLength == 0 || r.ContentLength > bodyMax {
 		return nil, nil // the handler refuses it without reading

@@ -48,9 +48,7 @@ func (a *API) serve(ctx context.Context, c Call, t *trace) (r result, err error)
 	if t.token, err = auth.ParseHeader(c.Authorization); err != nil {
 		return r, err
 	}
-	if len(c.Version) > 0 {
-		err = fault.CheckVersion(c.Version)
-	}
+	err = fault.CheckVersion(c.Version)
 	if err == nil && c.CompanyID != "" && c.CompanyID != t.token.CompanyID {
 		err = fault.ErrNotFound
 	}

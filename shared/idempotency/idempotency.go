@@ -146,12 +146,9 @@ func (i Identity) partKey(attempt string, n int) table.Key {
 }
 
 // Recall returns the stored response of an earlier request with the same identity. It returns nil
-// if there is none or the attempt is nil, bad_request if the earlier request had different
-// arguments, and conflict if the response cannot be read.
+// if there is none, bad_request if the earlier request had different arguments, and conflict if the
+// response cannot be read.
 func (a *Attempt) Recall(ctx context.Context) (*Response, error) {
-	if a == nil {
-		return nil, nil
-	}
 	found, err := a.find(ctx)
 	return found.response, err
 }

@@ -53,9 +53,8 @@ func everyDeath(t *testing.T, s *apitest.Service, try func(dying *apitest.Servic
 // it is an operation on keys.
 func recordsOf(t *testing.T, s *apitest.Service, op api.Operation) (count int) {
 	t.Helper()
-	name := areaOf(op)
 	for _, area := range functions.All() {
-		if area.Name != name {
+		if area.Name != op.Area {
 			continue
 		}
 		for _, kind := range area.Transfers(s.Table) {
@@ -70,12 +69,6 @@ func recordsOf(t *testing.T, s *apitest.Service, op api.Operation) (count int) {
 		t.Fatal(err)
 	}
 	return len(keys)
-}
-
-// areaOf returns the path segment after the company's id, empty if there is none.
-func areaOf(op api.Operation) string {
-	segments := strings.Split(op.Path+"////", "/")
-	return segments[4]
 }
 
 // Ensure a request with an Idempotency-Key whose process crashes at any call to the table leaves
@@ -192,7 +185,7 @@ func storedBy(t *testing.T, s *apitest.Service, op api.Operation) (keys []string
 	type record struct {
 		SK string `store:"sk"`
 	}
-	for _, partition := range []string{table.Partition(s.CompanyID, areaOf(op)), table.Partition(s.CompanyID, areaOf(op), "findings", "aud_2")} {
+	for _, partition := range []string{table.Partition(s.CompanyID, op.Area), table.Partition(s.CompanyID, op.Area, "findings", "aud_2")} {
 		all, err := table.Whole[record](t.Context(), s.Table, table.Collection{Partition: partition, Consistent: true})
 		if err != nil {
 			t.Fatal(err)

@@ -1,7 +1,6 @@
 package plan_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -145,29 +144,13 @@ func TestLeaseOfADeadPublish(t *testing.T) {
 	}
 }
 
-// editing edits the board each time that the publish it carries has leased it.
-type editing struct{ edit func() }
-
-func (e editing) RoundTrip(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	response, err := apitest.Transport.RoundTrip(r)
-	if bytes.Contains(body, []byte("SET claim")) {
-		e.edit()
-	}
-	return response, err
-}
-
 // Ensure a publish that gives up because others edit the board all the time releases it.
 func TestLeaseIsReleasedAfterTheLastAttempt(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
 	create(t, s, key, map[string]any{"title": "First", "status": "published"})
 	edits := 0
-	e := editing{func() {
+	e := afterLease{func() {
 		edits++
 		create(t, s, key, map[string]any{"title": fmt.Sprint("Edit ", edits), "status": "published"})
 	}}

@@ -35,9 +35,25 @@ func (o *overtaking) RoundTrip(r *http.Request) (*http.Response, error) {
 	if all && o.refused.CompareAndSwap(false, true) {
 		return &http.Response{StatusCode: http.StatusBadRequest, Body: io.NopCloser(strings.NewReader(`{"__type":"ValidationException"}`)), Request: r}, nil
 	}
+	return afterLease{func() {
+		if o.edited.CompareAndSwap(false, true) {
+			o.edit()
+		}
+	}}.RoundTrip(r)
+}
+
+// afterLease calls do each time that the publish that it carries has leased the board.
+type afterLease struct{ do func() }
+
+func (a afterLease) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
 	response, err := apitest.Transport.RoundTrip(r)
-	if strings.Contains(text, "TransactWriteItems") && strings.Contains(text, "SET claim") && o.edited.CompareAndSwap(false, true) {
-		o.edit()
+	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") && bytes.Contains(body, []byte("SET claim")) {
+		a.do()
 	}
 	return response, err
 }

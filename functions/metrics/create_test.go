@@ -92,7 +92,7 @@ func TestCreatesAndPushesOfOneMetric(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
 	key := s.Key(t)
-	for round := range rounds() {
+	for round := range rounds(testing.Short()) {
 		plain := fmt.Sprintf("m%d", round)
 		var wait sync.WaitGroup
 		statuses := make([]int, 4)

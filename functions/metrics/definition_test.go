@@ -131,8 +131,8 @@ func forget(t *testing.T, s *apitest.Service, definitionID string) {
 }
 
 // rounds is how often a race is run.
-func rounds() int {
-	if testing.Short() {
+func rounds(short bool) int {
+	if short {
 		return 10
 	}
 	return 100

@@ -238,7 +238,7 @@ func TestDeletesOfPoints(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
 	key := s.Key(t)
-	for round := range rounds() {
+	for round := range rounds(testing.Short()) {
 		metric := fmt.Sprintf("m%d", round)
 		var days []string
 		for n := range 20 {

@@ -206,7 +206,7 @@ func TestPushesAndDeletesOfDefinitions(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
 	key := s.Key(t)
-	for round := range rounds() {
+	for round := range rounds(testing.Short()) {
 		metric := fmt.Sprintf("m%d", round)
 		id := newDefinition(t, s, key, metric)
 		var wait sync.WaitGroup

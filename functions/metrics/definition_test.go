@@ -132,7 +132,7 @@ func forget(t *testing.T, s *apitest.Service, definitionID string) {
 
 // rounds returns how many times a race is run.
 func rounds(short bool) int {
-	if testing.Short() {
+	if short {
 		return 10
 	}
 	return 100

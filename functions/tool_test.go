@@ -16,6 +16,7 @@ import (
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/keys"
 	"growthworkspace/shared/testkit/apitest"
+	"growthworkspace/shared/testkit/oracle"
 )
 
 // message sends one JSON-RPC request. header alternates names and values.
@@ -106,7 +107,7 @@ func TestToolsOfEveryScope(t *testing.T) {
 	}
 }
 
-// Ensure tools/list has at most 62 KB for a full key and 18 KB for a key with the scopes of one
+// Ensure tools/list stays within its budgets for a full key and for a key with the scopes of one
 // area, as a client receives it.
 func TestToolListSizes(t *testing.T) {
 	t.Parallel()
@@ -116,12 +117,12 @@ func TestToolListSizes(t *testing.T) {
 		area, _, _ := strings.Cut(string(scope), ":")
 		areas[area] = append(areas[area], scope)
 	}
-	if full := message(t, s, s.Key(t), "tools/list", nil); len(full.Body) > 62_000 {
-		t.Errorf("a full key: %d bytes", len(full.Body))
+	if full := message(t, s, s.Key(t), "tools/list", nil); len(full.Body) > oracle.ToolsBytesMax {
+		t.Errorf("tools/list has %d bytes for a full key, want at most %d", len(full.Body), oracle.ToolsBytesMax)
 	}
 	for area, scopes := range areas {
-		if some := message(t, s, s.Key(t, scopes...), "tools/list", nil); len(some.Body) > 18_000 {
-			t.Errorf("%s: %d bytes", area, len(some.Body))
+		if some := message(t, s, s.Key(t, scopes...), "tools/list", nil); len(some.Body) > oracle.AreaToolsBytesMax {
+			t.Errorf("tools/list has %d bytes for a key of %s, want at most %d", len(some.Body), area, oracle.AreaToolsBytesMax)
 		}
 	}
 }

@@ -181,3 +181,21 @@ func TestArguments(t *testing.T) {
 		}
 	}
 }
+
+// Ensure the hints of a tool follow from the method and the scope, whatever the verb is.
+func TestHints(t *testing.T) {
+	for line, want := range map[string]Hints{
+		"list_shops GET shop:read":      {ReadOnly: true},
+		"get_current_key GET any":       {ReadOnly: true},
+		"preview_move POST shop:read":   {ReadOnly: true},
+		"create_shop POST shop:write":   {},
+		"update_shop PATCH shop:write":  {Destructive: true, Idempotent: true},
+		"archive_shop POST shop:write":  {Destructive: true, Idempotent: true},
+		"delete_shop DELETE shop:draft": {Destructive: true, Idempotent: true},
+	} {
+		cells := strings.Fields(line)
+		if got := (Operation{ID: cells[0], Method: cells[1], Scope: cells[2]}).Hints(); got != want {
+			t.Errorf("%s: the hints are %+v, want %+v", line, got, want)
+		}
+	}
+}

@@ -33,4 +33,4 @@ func PutRecords(ctx context.Context, s Store, companyID string, points []Point) 
 
 // ReadingAtMost returns the store with another bound for the units that a page of a total, or of
 // one series, reads.
-func ReadingAtMost(s Store, units float64) Store { s.units = units; return s }
+func ReadingAtMost(s Store, unitsMax float64) Store { s.unitsMax = unitsMax; return s }

@@ -58,7 +58,7 @@ func (s service) updateFeedbackReply(ctx context.Context, caller api.Caller, in 
 // every state. While the reply is posting or posted, any other update is a conflict, even with the
 // stored values, because its caller assumes that the reply can still change.
 func (in *updateFeedbackReplyInput) reply(f *Feedback) error {
-	if err := in.Condition.Check(*f); err != nil {
+	if err := in.Condition.RequireMatch(*f); err != nil {
 		return err
 	}
 	if in.Empty() {

@@ -245,10 +245,7 @@ func TestReplayOfRefusedPush(t *testing.T) {
 		}
 	}
 	for _, operation := range operations {
-		again := push(operation, "a")
-		if again.Status != http.StatusBadRequest || again.Body != refused[operation].Body || again.Header.Get("Idempotent-Replayed") != "true" {
-			t.Errorf("the repeated %s: status %d, Idempotent-Replayed %q; want the first response, %s, replayed: %s", operation, again.Status, again.Header.Get("Idempotent-Replayed"), refused[operation].Body, again.Body)
-		}
+		compareReplay(t, "the repeated "+operation, refused[operation], push(operation, "a"))
 		if r := push(operation, "b"); r.Status != http.StatusOK {
 			t.Errorf("%s with another key: %d %s", operation, r.Status, r.Body)
 		}

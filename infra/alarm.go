@@ -26,25 +26,25 @@ type Alarm struct {
 }
 
 const (
-	// GatewayThrottled is the metric of requests that the gateway throttled, and the logical id of
-	// its filter.
+	// GatewayThrottled is the name of the metric that counts the requests throttled by the gateway,
+	// and the logical id of its filter.
 	GatewayThrottled = "GatewayThrottled"
 
 	alarmTopicID = "AlarmTopic"
 	alarmPeriod  = 300 // seconds
-	// metricNamespace is the namespace of the metrics in this stack's logs: another stack in the
-	// same account and region has its own.
+	// metricNamespace is the namespace of the metrics in this stack's logs. Each stack in an
+	// account and region has its own.
 	metricNamespace = api.MetricNamespace + "/${AWS::StackName}"
 )
 
 // StackNamespace is the namespace of the metrics in this stack's logs.
 func StackNamespace() Object { return Sub(metricNamespace) }
 
-// metricsMax is how many metrics CloudWatch accepts in an alarm.
+// metricsMax is the maximum number of metrics that CloudWatch accepts in an alarm.
 const metricsMax = 10
 
-// alarms returns the alarms. One with too many metrics, because there are more functions or
-// indexes, becomes several that share its threshold.
+// alarms returns the alarms. The number of metrics grows with the functions and indexes. An alarm
+// with too many is split into several that share its threshold.
 func alarms(functions []Function) (out []Alarm) {
 	for _, a := range wantedAlarms(functions) {
 		all, id := a.Metrics, a.ID

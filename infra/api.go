@@ -17,18 +17,18 @@ const (
 
 	// StageName is the first segment of a path on the gateway's own domain:
 	// https://<id>.execute-api.<region>.amazonaws.com/prod/v1/… A custom domain that is mapped
-	// without a base path has no such segment. Links are right on both (gateway.BaseURL).
+	// without a base path has no such segment. Links are correct on both (gateway.BaseURL).
 	StageName = "prod"
-	// CompressionBytesMin is the size from which responses are compressed for clients that accept
-	// it.
+	// CompressionBytesMin is the minimum size of a response that is compressed for clients that
+	// accept compression.
 	CompressionBytesMin = 1024
 	// BinaryTypes makes the gateway pass on every body unchanged. Otherwise it would repair invalid
 	// UTF-8, which the service must reject.
 	BinaryTypes = "*/*"
 )
 
-// AccessLog is the line that the gateway logs for each request. It has the path without its query,
-// and no header.
+// AccessLog is the line that the gateway logs for each request. It contains the path without its
+// query, and no headers.
 func AccessLog() string {
 	line := Object{
 		{"requestId", "$context.requestId"}, {"time", "$context.requestTime"}, {"ip", "$context.identity.sourceIp"},
@@ -47,26 +47,26 @@ func AccessLog() string {
 	return text + "}"
 }
 
-// GatewayResponse is an error response of the gateway itself, with the envelope and the headers of
-// the service.
+// GatewayResponse is an error response of the gateway itself, with the service's envelope and
+// headers.
 //
 // A REST API renames one header in the responses of functions: WWW-Authenticate arrives as
 // X-Amzn-Remapped-Www-Authenticate. A proxy integration can't turn that off. An authoriser could,
 // because its error responses come from the gateway, but it would add a second function to every
 // request and cache revoked keys. Clients can use the status and the code instead.
 type GatewayResponse struct {
-	Type    string // API Gateway's name of the error
+	Type    string // API Gateway's name for the error
 	Code    fault.Code
 	Message string
 }
 
-// throttledSeconds is the Retry-After of a request that the gateway throttled: its bucket refills
-// every second. The same holds for its 5xx responses: of those that a retry can mend, most are a
-// lack of free function instances.
+// throttledSeconds is the Retry-After for a request that the gateway throttled, because the
+// gateway's bucket refills every second. Its 5xx responses have it too: most of those that a retry
+// can fix are caused by a lack of free function instances.
 const throttledSeconds = fault.RetryAfterSeconds
 
-// gatewayResponses returns a response for every type of API Gateway, so that clients never get
-// AWS's own messages.
+// gatewayResponses returns a response for every type of error that API Gateway has, so that clients
+// never get AWS's own messages.
 func gatewayResponses() []GatewayResponse {
 	const failed = "internal error; safe to retry"
 	return []GatewayResponse{

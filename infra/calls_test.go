@@ -38,7 +38,7 @@ func (r *recorder) RoundTrip(request *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(request)
 }
 
-// take returns the calls since the last take. It replaces the name of the test's table by the ARN
+// take returns the calls since the last take. It replaces the name of the test's table with the ARN
 // of the stack's table.
 func (r *recorder) take(t *testing.T, tableName string) (calls []access) {
 	t.Helper()
@@ -69,10 +69,10 @@ type part struct {
 	RequestItems              map[string][]map[string]part // by table; PutRequest or DeleteRequest
 }
 
-// accesses returns the accesses of one request that IAM checks. A transaction needs the actions of
+// accesses returns the accesses that IAM checks for one request. A transaction needs the actions of
 // its parts. AWS does not say whether each part is checked with its own partition key or with the
-// keys of all parts, as in a batch. The accesses assume the second, which is stricter: a policy
-// that allows them allows the others.
+// keys of all parts, as in a batch. accesses assumes the latter, which is stricter: a policy that
+// allows the latter also allows the former.
 func accesses(action string, body []byte) (out []access, err error) {
 	var request part
 	if action == "BatchGetItem" {
@@ -125,7 +125,7 @@ func (p part) access(action string) access {
 	return access{action, p.TableName, []string{text}}
 }
 
-// batchGet decodes a BatchGetItem request. Its items have a different form from the items of
+// batchGet decodes a BatchGetItem request. Its items differ in form from the items of
 // BatchWriteItem.
 func batchGet(body []byte) (out []access, err error) {
 	var request struct {
@@ -142,8 +142,8 @@ func batchGet(body []byte) (out []access, err error) {
 	return out, err
 }
 
-// query returns the access of a query of the table or an index. The partition is the value in its
-// key condition.
+// query returns the access for a query on the table or an index. The partition is the value in the
+// query's key condition.
 func (p part) query() ([]access, error) {
 	resource, attribute := p.TableName, "pk"
 	if p.IndexName != "" {

@@ -9,8 +9,8 @@ import (
 )
 
 // CloudFormation returns the stack as a template without SAM's types, for the CDK to include. In
-// their place it has the resources that SAM creates from them: the functions and the parts of the
-// REST API. code returns the location of a function's zip.
+// their place it contains the resources that SAM creates from them: the functions and the parts of
+// the REST API. code returns the location of a function's zip.
 func (m Model) CloudFormation(code func(Function) Object) Object {
 	return Object{
 		{"Parameters", m.parameterSection()},
@@ -44,8 +44,8 @@ func (m Model) gatewayResources() Object {
 			parts = append(parts, r.Name)
 		}
 	}
-	// A deployment is a snapshot of the API and never changes: a changed API needs a new deployment
-	// with another id.
+	// A deployment is a snapshot of the API and never changes, so a changed API needs a new
+	// deployment with a different id.
 	id := deploymentID(api)
 	deployment := resource("AWS::ApiGateway::Deployment", Object{{"RestApiId", Ref(APIID)}})
 	return append(api,
@@ -74,7 +74,7 @@ func (m Model) apiResources() Object {
 	return out
 }
 
-// MethodID is the logical id of the method of a route.
+// MethodID is the logical id of a route's method.
 func (f Function) MethodID(r Route) string { return f.ID() + r.ID + "Method" }
 
 func (f Function) method(r Route) Object {
@@ -87,8 +87,8 @@ func (f Function) method(r Route) Object {
 	})
 }
 
-// pathResources returns the resources of a path and its parents, except those in created, and adds
-// them to it.
+// pathResources returns the resources of a path and its parents, skipping any already in created.
+// It records the new ones in created.
 func pathResources(created map[string]bool, path string) Object {
 	if path == "/" || created[path] {
 		return nil
@@ -132,8 +132,8 @@ func (r GatewayResponse) resource() Object {
 	})
 }
 
-// deploymentID returns an id with a digest of every property of the API's resources, so it changes
-// with each of them.
+// deploymentID returns an id that contains a digest of every property of the API's resources, so it
+// changes when any of them changes.
 func deploymentID(api Object) string {
 	text, err := json.Marshal(JSON(api))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"growthworkspace/infra"
 )
 
-// costs is the section of the runbook with prices, and what it states.
+// costs is the runbook's section on costs, with the values parsed from it.
 type costs struct {
 	text string
 	rows [][]string // the rows of its table, without the header
@@ -21,7 +21,7 @@ type costs struct {
 	gateway, lambda, gigabyteSecond, read, write, logs float64 // the prices
 }
 
-// readCosts reads the section.
+// readCosts reads and parses the section.
 func readCosts(t *testing.T) (c costs) {
 	t.Helper()
 	text, err := os.ReadFile("RUNBOOK.md")
@@ -54,7 +54,7 @@ func readCosts(t *testing.T) (c costs) {
 	return c
 }
 
-// dollars returns the amounts in a text.
+// dollars returns the dollar amounts in a string.
 func dollars(t *testing.T, text string) (out []float64) {
 	t.Helper()
 	for _, amount := range regexp.MustCompile(`\$([0-9]+(?:\.[0-9]+)?)`).FindAllStringSubmatch(text, -1) {
@@ -76,7 +76,7 @@ func number(t *testing.T, text string) float64 {
 }
 
 // Ensure every amount in the runbook's table of costs follows from its prices and units, and the
-// fixed costs from the stack.
+// fixed costs follow from the stack.
 func TestRunbookCosts(t *testing.T) {
 	t.Parallel()
 	c := readCosts(t)
@@ -108,14 +108,14 @@ func TestRunbookCosts(t *testing.T) {
 	}
 }
 
-// The prices of CloudWatch for a month.
+// CloudWatch's prices per month.
 const (
-	alarmPrice  = 0.10 // of a metric in an alarm
+	alarmPrice  = 0.10 // for each metric in an alarm
 	metricPrice = 0.30
 )
 
-// amounts returns the number of alarm metrics, and the monthly costs of alarms and of metrics
-// without and with operations.
+// amounts returns the number of alarm metrics and three monthly costs: of the alarms, of the
+// service's metrics, and of the metrics including those of each operation.
 func amounts(t *testing.T) (alarms int, ofAlarms, ofService, ofOperations float64) {
 	t.Helper()
 	for _, a := range infra.New().Alarms {
@@ -138,7 +138,7 @@ func fixed(t *testing.T) []string {
 	}
 }
 
-// Ensure the README's price is the runbook's.
+// Ensure the prices in the README match the runbook.
 func TestReadmePrice(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../README.md")

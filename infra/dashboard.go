@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// widget is one graph: metrics in CloudWatch's notation, in a grid of 24 columns.
+// widget is one graph in the dashboard's grid of 24 columns. Its metrics are in CloudWatch's
+// notation.
 type widget struct {
 	title   string
 	metrics []any
@@ -18,7 +19,7 @@ func (m Model) Dashboard() Object {
 	return Object{{"Fn::Sub", List{dashboard(m.Functions), Object{{"TableName", tableName()}}}}}
 }
 
-// dashboard returns the body as a string with ${names}.
+// dashboard returns the body as a string, in which Fn::Sub replaces the ${names}.
 func dashboard(functions []Function) string {
 	byOperation := func(name, stat string) []any {
 		search := fmt.Sprintf(`SEARCH('{"%s",Operation} MetricName="%s"', '%s', %d)`, metricNamespace, name, stat, alarmPeriod)

@@ -156,7 +156,8 @@ func (s statement) covers(a access) bool {
 	return true
 }
 
-// like reports whether text matches a pattern with IAM's wildcards: * is any characters, ? is one.
+// like reports whether text matches a pattern with IAM's wildcards: * matches any characters, ?
+// one.
 func like(pattern, text string) bool {
 	if pattern == "" {
 		return text == ""

@@ -22,11 +22,11 @@ func Placeholder(name string) string { return "<" + name + ">" }
 // KeyPlaceholder stands for a secret key.
 var KeyPlaceholder = Placeholder("key")
 
-// eventHost is a domain of the kind that API Gateway gives to an API.
+// eventHost is a domain like those that API Gateway assigns to APIs.
 const eventHost = "example.execute-api.eu-central-1.amazonaws.com"
 
-// Events returns a sample event for each operation id: what API Gateway sends to the function. The
-// bodies are the examples of document, the OpenAPI document.
+// Events returns a sample event for each operation id, as API Gateway sends it to the function. The
+// bodies are the examples in document, which is the OpenAPI document.
 func (m Model) Events(document []byte) (map[string][]byte, error) {
 	var described struct {
 		Paths map[string]map[string]struct {
@@ -67,7 +67,7 @@ func (m Model) routeOf(area, path string) (best Route) {
 	return best
 }
 
-// sampleEvent returns the event of a request with the fields that the operation requires.
+// sampleEvent returns the event for a request with the fields that the operation requires.
 func sampleEvent(op api.Operation, route Route, example []byte) ([]byte, error) {
 	var body bytes.Buffer
 	if len(example) > 0 {
@@ -122,7 +122,7 @@ func pathParameters(route, path string) map[string]string {
 	return out
 }
 
-// encodeEvent omits empty fields: the gateway sends them, but the functions don't read them.
+// encodeEvent omits empty fields. The gateway sends them, but the functions don't read them.
 func encodeEvent(event any) ([]byte, error) {
 	text, err := json.Marshal(event)
 	if err != nil {

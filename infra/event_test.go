@@ -81,11 +81,11 @@ func (s *stage) spare(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.recorder.take(t, s.Table.Name()) // these are not the calls of an operation
+	s.recorder.take(t, s.Table.Name()) // discards these calls, which do not belong to an operation
 	return key.ID
 }
 
-// load writes the fixture company, which has one record of each type.
+// load writes the fixture company, which has a record of each type.
 func (s *stage) load(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile("../functions/testdata/company.jsonl")
@@ -141,8 +141,8 @@ func (s *stage) event(t *testing.T, operation string) events.APIGatewayProxyRequ
 	return e
 }
 
-// Ensure the function of every operation handles its sample event: unchanged with 401 and no table
-// call, and with a key and ids filled in with 200.
+// Ensure each operation's function handles the sample event. Unchanged, the event gets a 401 and
+// causes no table call. With a key and ids filled in, it gets a 200.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -235,7 +235,7 @@ func (s *stage) variants(t *testing.T, op api.Operation) []variant {
 		out = append(out, variant{fmt.Sprint(query), e})
 	}
 	if slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.Name == "Idempotency-Key" }) {
-		same := s.event(t, op.ID).Path                             // of one key, so that its second rotation is a conflict
+		same := s.event(t, op.ID).Path                             // the path of one key, so that its second rotation is a conflict
 		for _, key := range []string{"first", "first", "second"} { // the second request gets the stored response
 			e := s.event(t, op.ID)
 			e.Path = same
@@ -243,13 +243,13 @@ func (s *stage) variants(t *testing.T, op api.Operation) []variant {
 			out = append(out, variant{"with an Idempotency-Key", e})
 		}
 	}
-	if op.ID == "delete_metric_points" { // the rest of the record of points
+	if op.ID == "delete_metric_points" { // deletes the rest of the points in the record
 		e := s.event(t, op.ID)
 		e.MultiValueQueryStringParameters["to"] = []string{"2026-08-31"}
 		e.QueryStringParameters = nil
 		out = append(out, variant{"a month", e})
 	}
-	if op.ID == "push_feedback" { // of a record that is already stored
+	if op.ID == "push_feedback" { // a record that is already stored
 		e := s.event(t, op.ID)
 		e.Body = strings.Replace(e.Body, `"title":"text"`, `"title":"another"`, 1)
 		out = append(out, variant{"a change", e})
@@ -312,7 +312,7 @@ func TestEveryCallIsAllowed(t *testing.T) {
 	); err != nil {
 		t.Fatal(err)
 	}
-	for n := range 4 { // of writes of findings that were cut off long ago; a request ends three of them
+	for n := range 4 { // drafts of findings whose writes were cut off long ago; one request deletes three of them
 		k := table.Keys{Key: table.Key{PK: table.Partition(nameless.CompanyID, "optimise"), SK: fmt.Sprintf("draft#drf_%d", n)}}
 		cut := struct {
 			AuditID string   `store:"auditId"`
@@ -346,7 +346,7 @@ func TestEveryCallIsAllowed(t *testing.T) {
 		}
 		byOperation[rare.op] = &use{plain: needed(calls)}
 	}
-	s.Table.Warm(t.Context(), 1) // the reads of a function's start
+	s.Table.Warm(t.Context(), 1) // the reads a function makes at startup
 	for _, call := range s.recorder.take(t, s.Table.Name()) {
 		for name, p := range policies {
 			if name != "openapi" && !p.allows(call) {
@@ -384,8 +384,8 @@ func TestEveryCallIsAllowed(t *testing.T) {
 	checkGrantsAreUsed(t, used)
 }
 
-// use has the actions that the calls of an operation need: of its requests with an Idempotency-Key,
-// and of the others.
+// use holds the actions that an operation's calls need. withKey is for requests with an
+// Idempotency-Key, and plain for all others.
 type use struct{ plain, withKey map[string]bool }
 
 func (u *use) add(e events.APIGatewayProxyRequest, calls []access) {
@@ -438,7 +438,7 @@ func (u *use) check(t *testing.T, area string, op api.Operation) {
 	says, keys := set(own, infra.NeedsOf(op)...), set("keys", infra.Authentication...)
 	memory := set(area, infra.Memory...)
 	if own != area {
-		maps.Copy(memory, set(area, infra.Transacted(op)...)) // one transaction over both
+		maps.Copy(memory, set(area, infra.Transacted(op)...)) // one transaction covers both areas
 	}
 	for what := range u.plain {
 		if !says[what] && !keys[what] {
@@ -462,8 +462,8 @@ func (u *use) check(t *testing.T, area string, op api.Operation) {
 	}
 }
 
-// usages returns the grants that a call needs, as in access.tsv: for each of its areas, and for all
-// together.
+// usages returns the grants that a call needs, as written in access.tsv: one for each of its areas,
+// and one for all of them together.
 func usages(function string, call access) (out []string) {
 	target := "table"
 	if strings.Contains(call.resource, "/index/") {
@@ -486,8 +486,8 @@ func (a access) areas() string {
 	return strings.Join(slices.Compact(out), "+")
 }
 
-// checkGrantsAreUsed checks that every grant is used by an operation of its function, and every use
-// is in access.tsv.
+// checkGrantsAreUsed checks that every grant is used by an operation of its function, and every
+// used grant is listed in access.tsv.
 func checkGrantsAreUsed(t *testing.T, used map[string]bool) {
 	t.Helper()
 	for cell, actions := range granted(t) {
@@ -505,8 +505,8 @@ func checkGrantsAreUsed(t *testing.T, used map[string]bool) {
 	}
 }
 
-// Ensure the role of the MCP function allows the calls of listing and calling tools, and that the
-// event has the areas of the query.
+// Ensure the MCP function's role allows the table calls that listing and calling tools make, and
+// the areas in the event's query limit the listed tools.
 func TestToolCallIsAllowed(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

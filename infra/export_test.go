@@ -1,6 +1,6 @@
 package infra
 
-// What the tests of this package's behaviour need of its inside.
+// Internals of this package that its external tests need.
 var (
 	Alarms         = alarms
 	DeploymentID   = deploymentID

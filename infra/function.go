@@ -8,7 +8,7 @@ const (
 	TimeoutSecond = 10
 )
 
-// Function is one Lambda function: one folder of functions.
+// Function is one Lambda function, built from one subfolder of functions.
 type Function struct {
 	Name   string // its program is functions/<Name>/lambda
 	Grants []Grant
@@ -37,7 +37,7 @@ func (f Function) Environment() Object {
 	// Go first collects garbage at a heap of 4 MB times GOGC/100. At 8 MB most requests end before
 	// that, and the process stays below 20 MB. The memory limit makes Go collect more often before
 	// an audit of megabytes could fill the memory. A function of this size has a seventh of one CPU
-	// but sees two: threads that wake each other cost a quarter of a request's CPU time.
+	// but sees two, and threads that wake each other would cost a quarter of a request's CPU time.
 	out := Object{{"GOMAXPROCS", "1"}, {"GOGC", "200"}, {"GOMEMLIMIT", "200MiB"}}
 	if f.UsesTable() {
 		out = append(out,

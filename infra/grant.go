@@ -33,9 +33,9 @@ const (
 )
 
 // needs lists the actions that operations need on the records of their area. The key is a verb, the
-// first word of an id, or an id if the operation differs from others with its verb. An operation
-// with another verb needs what a get or an update does. TestEveryCallIsAllowed fails when an
-// operation needs more, or when a function has more than its operations need.
+// first word of an id, or an operation id if the operation differs from others with the same verb.
+// An operation with another verb needs what a get or an update does. TestEveryCallIsAllowed fails
+// when an operation needs more, or when a function has more than its operations need.
 var needs = map[string][]string{
 	"list":    {query},
 	"get":     {getItem},
@@ -79,8 +79,8 @@ var needs = map[string][]string{
 	"delete_metric_points":     {deleteItem, getItems, query, updateItem},
 }
 
-// needsOf returns the actions of an operation on records. A create that can return conflict counts
-// the records, unless needs says otherwise.
+// needsOf returns the actions that an operation needs on records. A create that can return a
+// conflict also counts the records, which takes a query, unless needs lists its id.
 func needsOf(op api.Operation) []string {
 	if actions, ok := needs[op.ID]; ok {
 		return actions
@@ -98,8 +98,9 @@ func needsOf(op api.Operation) []string {
 	return needs["update"]
 }
 
-// keysArea is the partition of keys. To verify a key, a function updates its last use with a
-// condition, and reads the key if the condition fails. authentication has the actions for this.
+// keysArea is the area of the partition of keys. To verify a key, a function updates the key's time
+// of last use conditionally, and reads the key if the condition fails. authentication lists the
+// actions for this.
 const keysArea = "keys"
 
 var authentication = []string{getItem, updateItem}
@@ -120,9 +121,9 @@ func grantsOf(area string, operations []api.Operation) []Grant {
 	return out
 }
 
-// memory lists the actions that store the response to an Idempotency-Key: in the operation's area,
-// or in the company's for operations on keys. Only publish has responses that need more than one
-// record.
+// memory lists the actions that store the response to a request with an Idempotency-Key. The
+// response is stored in the operation's area, or in the company's area for operations on keys. Only
+// publish has responses that need more than one record.
 var memory = []string{putItem, query}
 
 // transacted returns the actions of the transaction in which an operation on keys also stores the

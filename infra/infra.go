@@ -4,11 +4,11 @@
 // template that the CDK app in infra/cdk includes ([Model.CloudFormation]). The package does not
 // call AWS and does not import the CDK.
 //
-// function.go has the functions, route.go their paths, grant.go their permissions on the table,
+// function.go defines the functions, route.go their paths, grant.go their permissions on the table,
 // table.go and api.go the table and the gateway, alarm.go and dashboard.go the monitoring, and
-// parameter.go the operator's choices. resource.go has the resources that are equal in both
+// parameter.go the operator's choices. resource.go defines the resources that are the same in both
 // templates, template.go and cloudformation.go the others. Logical ids of resources and parameters
-// are the same in both.
+// are the same in both templates.
 package infra
 
 import (

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Parameter is a choice of the operator. Every parameter has a default that works.
+// Parameter is a setting that the operator can choose. Every parameter has a default that works.
 type Parameter struct {
 	Name        string
 	Type        string // String or Number

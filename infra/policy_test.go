@@ -105,7 +105,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// pairs returns each two of the areas, in alphabetical order.
+// pairs returns every pair of areas, in alphabetical order.
 func pairs(areas []string) (out [][]string) {
 	slices.Sort(areas)
 	for i, first := range areas {

@@ -1,6 +1,6 @@
 package infra
 
-// PlainResources returns the resources that are equal in template.yaml and in the CDK stack.
+// PlainResources returns the resources that are the same in template.yaml and in the CDK stack.
 func (m Model) PlainResources() Object {
 	out := Object{{TableID, tableResource()}}
 	for _, f := range m.Functions {
@@ -31,7 +31,7 @@ func (f Function) roleResource() Object {
 	})
 }
 
-// assumedBy lets a service of AWS assume a role.
+// assumedBy lets an AWS service assume a role.
 func assumedBy(service string) Object {
 	return policyDocument(Object{
 		{"Effect", "Allow"}, {"Principal", Object{{"Service", service}}}, {"Action", "sts:AssumeRole"},
@@ -58,7 +58,7 @@ func logGroup() Object {
 	return onDelete("Delete", resource("AWS::Logs::LogGroup", Object{{"RetentionInDays", Ref(ParamRetention)}}))
 }
 
-// accountRole lets API Gateway write access logs. All stacks of an account and region share one
+// accountRole lets API Gateway write access logs. All stacks in an account and region share one
 // such role, so it outlives this stack.
 func accountRole() Object {
 	return onlyIf(ifGatewayLogs, onDelete("Retain", resource("AWS::IAM::Role", Object{

@@ -17,14 +17,14 @@ const (
 	company   = companies + "/{companyId}"
 )
 
-// areaRoutes returns the paths of an area. The function of the company also responds to unknown
+// areaRoutes returns the paths of an area. The company area's function also responds to unknown
 // paths.
 func areaRoutes(area string) []Route {
 	if area == api.CompanyArea {
 		return []Route{
 			{"Companies", companies}, {"Company", company},
-			// The gateway matches the longest literal prefix: unknown paths below a company never
-			// reach /{proxy+}.
+			// The gateway matches the longest literal prefix, so unknown paths below a company
+			// never reach /{proxy+}.
 			{"Below", company + "/{proxy+}"}, {"Rest", "/{proxy+}"},
 		}
 	}

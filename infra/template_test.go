@@ -103,8 +103,8 @@ var gatewayTypes = strings.Fields(`ACCESS_DENIED API_CONFIGURATION_ERROR AUTHORI
 	INVALID_API_KEY INVALID_SIGNATURE MISSING_AUTHENTICATION_TOKEN QUOTA_EXCEEDED REQUEST_TOO_LARGE RESOURCE_NOT_FOUND
 	THROTTLED UNAUTHORIZED UNSUPPORTED_MEDIA_TYPE WAF_FILTERED`)
 
-// Ensure the gateway's own error responses have the envelope, the status of their code, and the
-// headers of every response (scripts/docs/reference/errors.md#errors-of-the-gateway).
+// Ensure the gateway's own error responses have the error envelope, the status for their code, and
+// the headers common to all responses (scripts/docs/reference/errors.md#errors-of-the-gateway).
 func TestGatewayResponses(t *testing.T) {
 	t.Parallel()
 	var found []string
@@ -137,8 +137,8 @@ func TestGatewayResponses(t *testing.T) {
 				t.Errorf("%s: %s is %s", r.Type, name, headers[name])
 			}
 		}
-		// A retry can mend what the gateway throttles and every 5xx, such as a lack of free
-		// function instances.
+		// A retry can succeed after throttling and after any 5xx, such as one caused by a lack of
+		// free function instances.
 		wantAfter := r.Status() == "429" || strings.HasPrefix(r.Status(), "5")
 		if after := strings.Trim(headers["Retry-After"], "'"); (after != "") != wantAfter || after == "0" {
 			t.Errorf("%s, %s: Retry-After is %s", r.Type, r.Status(), after)
@@ -178,7 +178,7 @@ func TestAccessLog(t *testing.T) {
 	}
 }
 
-// Ensure alarms and dashboard use only metrics that the functions' log lines have.
+// Ensure alarms and dashboard use only metrics that the functions' log lines contain.
 func TestMetricNames(t *testing.T) {
 	t.Parallel()
 	m := infra.New()
@@ -247,8 +247,8 @@ func TestThresholdsAreParameters(t *testing.T) {
 	}
 }
 
-// Ensure no alarm has more metrics than the 10 that CloudWatch accepts, however many functions
-// there are, and that every metric stays in one of the alarms.
+// Ensure no alarm has more than the 10 metrics that CloudWatch accepts, however many functions
+// there are. Every metric must stay in one of the alarms.
 func TestMetricsOfAnAlarm(t *testing.T) {
 	t.Parallel()
 	const most = 10
@@ -302,7 +302,7 @@ func TestDeploymentHasEveryProperty(t *testing.T) {
 	}
 }
 
-// changeEach changes each text of a template in turn, calls changed, and changes it back.
+// changeEach changes each string in a template in turn, calls changed, and changes it back.
 func changeEach(value any, changed func(path string)) {
 	each := func(at *any, name string) {
 		if text, ok := (*at).(string); ok {
@@ -325,7 +325,8 @@ func changeEach(value any, changed func(path string)) {
 	}
 }
 
-// Ensure the runbook says how many requests the gateway admits in all: its rate is for each path.
+// Ensure the runbook says how many requests the gateway admits in total. Its rate applies to each
+// path.
 func TestRunbookHasTheThrottle(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("RUNBOOK.md")

@@ -4,13 +4,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// yamlTags are the short forms of a template's functions.
+// yamlTags maps a template's intrinsic functions to their short forms.
 var yamlTags = map[string]string{
 	"Ref": "!Ref", "Fn::Sub": "!Sub", "Fn::GetAtt": "!GetAtt", "Fn::If": "!If", "Fn::Equals": "!Equals", "Fn::Not": "!Not",
 }
 
-// yamlNode returns a value of a template as YAML. Functions have their short form. Their arguments
-// and lists of scalars are on one line.
+// yamlNode returns a value of a template as YAML. Intrinsic functions are in their short form.
+// Function arguments and lists of scalars are on one line.
 func yamlNode(value any) *yaml.Node {
 	switch v := value.(type) {
 	case Object:

@@ -1,8 +1,8 @@
 // Package broadcast serves content plans, ideas, posts and connected channels.
 //
 // It sends nothing. A scheduled post waits for the dispatcher, a separate system that claims the
-// post (publishing), sends it and reports published or failed. The API only reads channels; imports
-// write them.
+// post (status publishing), sends it and reports it published or failed. The API only reads
+// channels; imports write them.
 package broadcast
 
 import (
@@ -67,8 +67,8 @@ type service struct{ store Store }
 // Platform is where a post is published.
 type Platform string
 
-// Platforms with special rules: on X a long post becomes a thread; a push notification has a
-// destination, which is the segment to send to.
+// Platforms with special rules: on X a long post becomes a thread, and a push notification has a
+// destination, the segment that it is sent to.
 const (
 	PlatformX    Platform = "x"
 	PlatformPush Platform = "push"
@@ -79,8 +79,8 @@ func (Platform) Values() []string {
 	return []string{string(PlatformX), "instagram", "tiktok", "facebook", "reddit", string(PlatformPush)}
 }
 
-// PlatformName is the name of a platform in a stored record. Imports accept names that requests do
-// not; requests send a Platform.
+// PlatformName is the name of a platform in a stored record. Imports also accept names that requests
+// do not; a request must send one of the values of Platform.
 type PlatformName string
 
 // Accepts implements schema.Narrowed.

@@ -20,7 +20,7 @@ func start(t *testing.T) *apitest.Service {
 	return apitest.New(t, broadcast.Operations)
 }
 
-// record is a record of an import.
+// record is a record to import.
 type record = map[string]any
 
 func transferOf(t *testing.T, s *apitest.Service, name string) transfer.Type {
@@ -62,7 +62,7 @@ func idsOf(items []map[string]any) []string {
 	return out
 }
 
-// follow returns the ids on all pages of a list, from target on.
+// follow returns the ids on all pages of a list, one slice per page, starting at target.
 func follow(t *testing.T, s *apitest.Service, key, target string) (pages [][]string) {
 	t.Helper()
 	for target != "" {
@@ -73,7 +73,7 @@ func follow(t *testing.T, s *apitest.Service, key, target string) (pages [][]str
 	return pages
 }
 
-// nextOf returns the target of the next page, empty at the end of the list.
+// nextOf returns the target of the next page, or "" at the end of the list.
 func nextOf(t *testing.T, r apitest.Response) string {
 	t.Helper()
 	link, more := r.Header.Get("Link"), r.Header.Get("Service-Has-More")
@@ -90,8 +90,8 @@ func nextOf(t *testing.T, r apitest.Response) string {
 	return target
 }
 
-// Ensure plans are ordered newest first, null last, then by id, and that paging works with any
-// limit.
+// Ensure plans are listed newest first, those with a null time last, then by id, and that paging
+// works with any limit.
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -107,7 +107,7 @@ func TestPlans(t *testing.T) {
 		record{"id": "pln_new", "createdAt": "2026-03-01T00:00:00Z", "name": "Spring", "platforms": []string{"x"}, "status": "active"},
 		record{"id": "pln_old", "createdAt": "2025-03-01T00:00:00Z"},
 	)
-	load(t, s, "content-idea", record{"id": "ida_1", "createdAt": "2026-03-01T00:00:00Z"}) // another kind in the same partition
+	load(t, s, "content-idea", record{"id": "ida_1", "createdAt": "2026-03-01T00:00:00Z"}) // a different kind in the same partition
 	want := []string{"pln_new", "pln_a", "pln_b", "pln_old", "pln_none"}
 	for limit := 1; limit <= len(want)+1; limit++ {
 		pages := follow(t, s, key, fmt.Sprintf("%s?limit=%d", plans, limit))
@@ -130,7 +130,7 @@ func TestPlans(t *testing.T) {
 	})
 }
 
-// Ensure the default limit of plans is 25.
+// Ensure the default limit of the list of plans is 25.
 func TestPlansDefaultLimit(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -145,7 +145,7 @@ func TestPlansDefaultLimit(t *testing.T) {
 	}
 }
 
-// Ensure all channels are returned without pages, ordered by platform, null last, then by id.
+// Ensure all channels are returned on a single page, ordered by platform, null last, then by id.
 func TestChannels(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -176,7 +176,7 @@ func TestChannels(t *testing.T) {
 	})
 }
 
-// loadOld stores records that break rules of today, as an earlier version may have done.
+// loadOld stores records that break today's rules, as an earlier version may have done.
 func loadOld(t *testing.T, s *apitest.Service, name string, records ...record) {
 	t.Helper()
 	typ := transferOf(t, s, name)

@@ -37,7 +37,8 @@ var channels = record.Kind[Channel]{
 	Consistent: true, Order: Channel.byPlatform,
 }
 
-// byPlatform returns the position of a channel in the list: by platform, channels without one last.
+// byPlatform returns the sort position of a channel in the list: by platform, with channels that
+// have none last.
 func (c Channel) byPlatform() string {
 	platform := "~"
 	if c.Platform != nil {

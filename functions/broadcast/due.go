@@ -11,10 +11,11 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// The dispatcher sends due posts to their platform, and this service records the outcome. These
-// methods are its interface; the command `workspace due` calls them. No HTTP operation does.
+// The dispatcher sends due posts to their platform, and this service records the outcome. The
+// methods below are the dispatcher's interface, which the command `workspace due` calls. No HTTP
+// operation does.
 //
-//	Store.DuePosts         lists the posts that are due, of one company
+//	Store.DuePosts         lists the due posts of one company
 //	Store.ClaimPost        locks one for this dispatcher: scheduled or failed → publishing
 //	Store.ReportPublished  publishing → published
 //	Store.ReportFailed     publishing → failed; the post can be edited, scheduled and claimed again
@@ -25,13 +26,13 @@ import (
 // Store.StuckPosts lists old ones (see package claim). So a post is sent twice only if someone
 // decides to retry it.
 
-// Dispatch is a post with the claim on it.
+// Dispatch is a post together with its claim.
 type Dispatch struct {
 	Post
 	claim.Claim
 }
 
-// dispatches describes posts to package claim: a post is claimed while it is publishing.
+// dispatches describes posts to package claim: a post counts as claimed while it is publishing.
 var dispatches = claim.Kind[Dispatch]{
 	Name: "post", Prefix: posts.Prefix, Busy: string(PostStatusPublishing),
 	Status: func(d Dispatch) string { return d.status() },
@@ -44,7 +45,7 @@ var dispatches = claim.Kind[Dispatch]{
 type Outcome struct {
 	ExternalID  *string // up to 200 characters
 	ExternalURL *string // http or https, up to 2,000 characters
-	PublishedAt *string // RFC 3339; null: now
+	PublishedAt *string // RFC 3339; null means now
 }
 
 // Limits of the fields of a report.
@@ -54,7 +55,7 @@ const (
 	reasonChars      = 2000
 )
 
-// Check returns fault.BadRequest with a message for each field that is not valid.
+// Check returns fault.BadRequest with a message for each invalid field.
 func (o Outcome) Check() error {
 	var problems []string
 	if o.ExternalID != nil && utf8.RuneCountInString(*o.ExternalID) > externalIDChars {
@@ -97,9 +98,9 @@ func (p Post) status() string {
 	return string(*p.Status)
 }
 
-// claim moves a due or failed post to publishing. An edit may have changed the time since the post
-// was listed, so claim checks it again, as a condition on the write. It is idempotent: a retry
-// after a lost response finds its own claim and succeeds.
+// claim moves a due or failed post to publishing. An edit may have changed the post's time since it
+// was listed, so claim checks the time again as part of the conditional write. It is idempotent: a
+// retry after a lost response finds its own claim and succeeds.
 func (d *Dispatch) claim(c claim.Claim) error {
 	switch now := *c.ClaimedAt; {
 	case dispatches.Has(*d, c):
@@ -116,8 +117,8 @@ func (d *Dispatch) claim(c claim.Claim) error {
 	return nil
 }
 
-// published records that the post was sent. Repeating the same report succeeds; a different one is
-// a conflict.
+// published records that the post was sent. Repeating the same report succeeds; a report with
+// different values is a conflict.
 func (d *Dispatch) published(claimID string, o Outcome, now string) error {
 	repeated, err := dispatches.Report(*d, claimID, string(PostStatusPublished))
 	switch {
@@ -136,8 +137,8 @@ func (d *Dispatch) published(claimID string, o Outcome, now string) error {
 	return nil
 }
 
-// failed records why nothing was sent. Repeating the same report succeeds; a different one is a
-// conflict.
+// failed records why the post was not sent. Repeating the same report succeeds; a report with a
+// different reason is a conflict.
 func (d *Dispatch) failed(claimID, reason string) error {
 	repeated, err := dispatches.Report(*d, claimID, string(PostStatusFailed))
 	switch {
@@ -169,17 +170,17 @@ func (d *Dispatch) retry(claimID string) error {
 // move sets the status and clears the failure of an earlier attempt.
 func (d *Dispatch) move(to PostStatus) { d.Status, d.FailureReason = &to, nil }
 
-// agrees reports whether a repeated report has the stored value or no value.
+// agrees reports whether the value of a repeated report is nil or equals the stored one.
 func agrees(reported, stored *string) bool {
 	return reported == nil || stored != nil && *reported == *stored
 }
 
-// DuePosts returns a page of the company's due posts, earliest first, and the position of the next
-// page, empty at the end. See claim.Ready. The list covers all platforms, and posts without one,
-// which an import may create: report those failed.
+// DuePosts returns a page of the company's due posts, earliest first, and the cursor of the next
+// page, which is empty at the end. See claim.Ready. The list covers all platforms and also posts
+// without a platform, which an import may create. The dispatcher should report those failed.
 func (s Store) DuePosts(ctx context.Context, companyID, after string, limit int) (due []Post, next string, err error) {
 	if after == "" {
-		after = table.Newest(nil) // skips the posts without any time
+		after = table.Newest(nil) // starts after the posts without any time
 	}
 	now := s.table.Now()
 	q := table.Query{Index: table.GSI2, Partitions: postsIn(companyID, PostStatusScheduled), Descending: true, After: after}
@@ -205,8 +206,8 @@ func (s Store) StuckPosts(ctx context.Context, companyID, claimedBefore string) 
 }
 
 // ClaimPost moves a due or failed post to publishing and returns it with the id of the claim. The
-// dispatcher sends this post. Returns fault.ErrNotFound when the post does not exist, and
-// fault.Conflict when it has another status or is not due yet.
+// dispatcher sends the returned post. Returns fault.ErrNotFound when the post does not exist, and
+// fault.Conflict when it has a different status or is not due yet.
 //
 // After any other error the claim may or may not exist. If it does, StuckPosts lists the post
 // later.
@@ -217,12 +218,12 @@ func (s Store) ClaimPost(ctx context.Context, companyID, postID string) (Dispatc
 
 // ReportPublished moves a post from publishing to published and stores what the platform returned.
 // Returns fault.ErrNotFound when the post does not exist, and fault.BadRequest when the outcome is
-// not valid. Returns fault.Conflict when the claim is no longer valid: a report released it,
+// invalid. Returns fault.Conflict when the claim is no longer valid because a report released it,
 // another claim followed, or an import replaced the post.
 //
-// A report may be repeated, for instance after a lost response. With the same values, or none, it
-// succeeds and changes nothing; with other values it returns fault.Conflict. A post that an import
-// created as publishing has the empty claim id, and its report cannot be repeated.
+// A report may be repeated, for instance after a lost response. With the same values, or without
+// values, it succeeds and changes nothing; with different values it returns fault.Conflict. A post
+// that an import created as publishing has an empty claim id, and its report cannot be repeated.
 func (s Store) ReportPublished(ctx context.Context, companyID, postID, claimID string, o Outcome) (Dispatch, error) {
 	if err := o.Check(); err != nil {
 		return Dispatch{}, err
@@ -231,9 +232,9 @@ func (s Store) ReportPublished(ctx context.Context, companyID, postID, claimID s
 	return dispatches.Change(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.published(claimID, o, now) })
 }
 
-// ReportFailed moves a post from publishing to failed and stores the reason, 1 to 2,000 characters.
-// Errors and repeats are as in ReportPublished. Report only posts that were not sent: a failed post
-// can be claimed and scheduled again.
+// ReportFailed moves a post from publishing to failed and stores the reason, which must have 1 to
+// 2,000 characters. Errors and repeated reports are as in ReportPublished. Only posts that were not
+// sent may be reported failed, because a failed post can be claimed and scheduled again.
 func (s Store) ReportFailed(ctx context.Context, companyID, postID, claimID, reason string) (Dispatch, error) {
 	if err := CheckReason(reason); err != nil {
 		return Dispatch{}, err
@@ -242,7 +243,7 @@ func (s Store) ReportFailed(ctx context.Context, companyID, postID, claimID, rea
 }
 
 // RetryPost moves a post from publishing back to scheduled, because the dispatcher could not send
-// it now. The post is due at once and can be edited again. Errors and repeats are as in
+// it now. The post is due again at once and can be edited. Errors and repeated reports are as in
 // ReportPublished. Also returns fault.Conflict for a post without a scheduledFor, which would never
 // be due.
 func (s Store) RetryPost(ctx context.Context, companyID, postID, claimID string) (Dispatch, error) {

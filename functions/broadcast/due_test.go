@@ -27,7 +27,8 @@ func codeOf(err error) fault.Code {
 	return ""
 }
 
-// must returns the result of a move and stops the test if it failed.
+// must returns a function that unwraps the result of a transition, or stops the test if the
+// transition failed.
 func must(t *testing.T) func(broadcast.Dispatch, error) broadcast.Dispatch {
 	t.Helper()
 	return func(d broadcast.Dispatch, err error) broadcast.Dispatch {
@@ -39,9 +40,9 @@ func must(t *testing.T) func(broadcast.Dispatch, error) broadcast.Dispatch {
 	}
 }
 
-// Ensure every move of the dispatcher is accepted or rejected as in
-// scripts/docs/reference/states.md: from every state, with the valid claim, another one and none. A
-// rejected move changes nothing.
+// Ensure every transition by the dispatcher is accepted or rejected as described in
+// scripts/docs/reference/states.md: from every state, with the valid claim, with a different claim
+// and with none. A rejected transition changes nothing.
 func TestDispatchMoves(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -66,8 +67,8 @@ func TestDispatchMoves(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name string
-		make func() (claimID string) // creates the state and returns the claim id that the moves use
-		// The status after each move, or no when the move is rejected.
+		make func() (claimID string) // creates the state and returns the claim id to use for the transitions
+		// The status after each transition, or no if the transition is rejected.
 		claim, published, failed, retry string
 	}{
 		{"no status", func() string { load1(nil, earlier); return "" }, no, no, no, no},
@@ -145,7 +146,7 @@ func deref(s *string) string {
 	return *s
 }
 
-// Ensure exactly the due posts of all platforms are listed, earliest first.
+// Ensure DuePosts lists exactly the due posts of all platforms, earliest first.
 func TestDuePosts(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -203,8 +204,8 @@ func TestDuePosts(t *testing.T) {
 	}
 }
 
-// Ensure every move returns not_found for an unknown or malformed id and for a post of another
-// company.
+// Ensure every transition returns not_found for an unknown or malformed id and for a post of a
+// different company.
 func TestDispatchNoSuchPost(t *testing.T) {
 	t.Parallel()
 	s, other := start(t), start(t)

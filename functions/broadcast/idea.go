@@ -9,7 +9,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Idea is an idea for a post. As in a Plan, the records that it names need not exist.
+// Idea is an idea for a post. As in a Plan, the records that it refers to need not exist.
 type Idea struct {
 	ID            string         `json:"id"`
 	CompanyID     string         `json:"companyId"`
@@ -27,13 +27,13 @@ type Idea struct {
 	UpdatedAt     *string        `json:"updatedAt" format:"date-time"`
 }
 
-// IdeaStatus is the state of an idea. Any state may follow any.
+// IdeaStatus is the state of an idea. An idea can change from any state to any other.
 type IdeaStatus string
 
 // Values implements schema.Enum.
 func (IdeaStatus) Values() []string { return []string{"suggested", "accepted", "rejected"} }
 
-// SourceKind is the kind of source of an idea.
+// SourceKind says where an idea comes from.
 type SourceKind string
 
 // Values implements schema.Enum.
@@ -46,7 +46,7 @@ var ideas = record.Kind[Idea]{
 	Indexes: Idea.indexes,
 }
 
-// newestFirst returns the position of an idea in a list: newest first, then by id.
+// newestFirst returns the sort position of an idea in a list: newest first, then by id.
 func (i Idea) newestFirst() string { return table.Join(table.Newest(i.CreatedAt), i.ID) }
 
 type listIdeasInput struct {

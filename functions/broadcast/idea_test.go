@@ -88,8 +88,8 @@ func TestUpdateIdea(t *testing.T) {
 	s.Run(t, append(scenarios, apitest.EveryMove(update, with, broadcast.IdeaStatus("").Values())...))
 }
 
-// Ensure an idea is in exactly the lists of its plan and status after every update, and in none
-// after its delete.
+// Ensure that after every update an idea is in exactly the lists of its plan and status, and after
+// its delete in none.
 func TestIdeaMovesBetweenLists(t *testing.T) {
 	t.Parallel()
 	s := start(t)

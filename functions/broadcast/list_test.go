@@ -37,7 +37,7 @@ func expected(records []record, time func(record) any, filters map[string]string
 	return idsOf(kept)
 }
 
-// orNull returns the n-th value of a closed list, or null after the last one.
+// orNull returns values[n], or null if n is past the last value.
 func orNull(values []string, n int) any {
 	if n == len(values) {
 		return nil
@@ -45,10 +45,11 @@ func orNull(values []string, n int) any {
 	return values[n]
 }
 
-// edges are the ends of a day, the times next to them, and a time before 1970.
+// edges are the first and last instants of a day, the instants next to them, and a time before
+// 1970.
 var edges = []string{"1969-07-20T20:17:40.000Z", "2026-02-28T23:59:59.999Z", "2026-03-01T00:00:00.000Z", "2026-03-01T23:59:59.999Z", "2026-03-02T00:00:00.000Z"}
 
-// someTime returns null or one of edges, so that many records have the same time.
+// someTime returns null or one of edges, so that many records share the same time.
 func someTime(random *rand.Rand) any { return orNull(edges, random.IntN(len(edges)+1)) }
 
 func target(list string, filters map[string]string, limit int) string {
@@ -61,8 +62,8 @@ func target(list string, filters map[string]string, limit int) string {
 	return "/v1/companies/{companyId}/broadcast/" + list + "?" + q.Encode()
 }
 
-// manyPosts returns posts of every platform × status × idea, null included. Some have equal times
-// or none.
+// manyPosts returns posts for every combination of platform, status and idea, null included. Some
+// have the same time or no time.
 func manyPosts() (posts []record) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for p := range len(broadcast.Platform("").Values()) + 1 {
@@ -86,8 +87,8 @@ func postTime(p record) any {
 	return p["createdAt"]
 }
 
-// Ensure posts are filtered by every combination of platform, status and ideaId, in order. A list
-// without a filter includes the records whose field is null.
+// Ensure the list of posts can be filtered by every combination of platform, status and ideaId, and
+// is in order. A list without a given filter includes the records whose field is null.
 func TestPostFilters(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -108,7 +109,7 @@ func TestPostFilters(t *testing.T) {
 	}
 }
 
-// Ensure the pages of posts have no gaps or repeats, with any limit and index.
+// Ensure the pages of posts have no gaps or repeats, with any limit and in any index.
 func TestPostPages(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -134,8 +135,8 @@ func TestPostPages(t *testing.T) {
 	}
 }
 
-// Ensure ideas are filtered by every combination of planId and status, and their pages have no gaps
-// or repeats.
+// Ensure the list of ideas can be filtered by every combination of planId and status, and that its
+// pages have no gaps or repeats.
 func TestIdeas(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -162,8 +163,8 @@ func TestIdeas(t *testing.T) {
 	}
 }
 
-// Ensure filters and limits accept only the values of the specification. A filter by a malformed id
-// returns an empty list and never reads another partition.
+// Ensure filters and limits accept only the values in the specification. Filtering by a malformed
+// id returns an empty list and never reads a different partition.
 func TestListArguments(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -195,8 +196,8 @@ func TestListArguments(t *testing.T) {
 	s.Run(t, scenarios)
 }
 
-// Ensure paging continues after the previous page while posts are created and deleted: posts that
-// stay are listed exactly once.
+// Ensure paging continues where the previous page ended while posts are created and deleted: posts
+// that are not deleted are listed exactly once.
 func TestPagesWhilePostsComeAndGo(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -210,7 +211,7 @@ func TestPagesWhilePostsComeAndGo(t *testing.T) {
 		if got := idsOf(r.Items(t)); !slices.Equal(got, []string{"pst_9", "pst_8"}) {
 			t.Fatalf("%s: first page %v, want pst_9 and pst_8", list, got)
 		}
-		for _, gone := range []string{"pst_8", "pst_5"} { // the last post of the first page, and one of a later page
+		for _, gone := range []string{"pst_8", "pst_5"} { // the last post of the first page, and a post of a later page
 			if r := s.Send(t, key, "DELETE", "/v1/companies/{companyId}/broadcast/posts/"+gone, ""); r.Status != 200 {
 				t.Fatalf("delete %s: status %d, want 200: %s", gone, r.Status, r.Body)
 			}
@@ -225,7 +226,7 @@ func TestPagesWhilePostsComeAndGo(t *testing.T) {
 	}
 }
 
-// Ensure a cursor works only for the list and the filters it came from.
+// Ensure a cursor works only for the list and the filters that it came from.
 func TestCursorIsBound(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -252,8 +253,8 @@ func TestCursorIsBound(t *testing.T) {
 	})
 }
 
-// Ensure due posts can be read, earliest first, from the partitions that the comment of Store
-// names: a dispatcher may read them directly.
+// Ensure due posts can be read, earliest first, from the partitions given in the comment of Store,
+// because a dispatcher may read them directly.
 func TestDuePostsByKeys(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -278,7 +279,7 @@ func TestDuePostsByKeys(t *testing.T) {
 	}
 }
 
-// between returns the posts from one day to another, both inclusive; "" means unbounded.
+// between returns the posts in a range of days, both ends inclusive; "" means unbounded.
 func between(posts []record, from, to string) []record {
 	return slices.DeleteFunc(slices.Clone(posts), func(p record) bool {
 		at, _ := postTime(p).(string)
@@ -286,8 +287,8 @@ func between(posts []record, from, to string) []record {
 	})
 }
 
-// Ensure a list of posts with from and to has exactly the posts of these days, in either order,
-// with every kind of filter, and that its pages have no gaps or repeats.
+// Ensure listing posts with the from and to parameters returns exactly the posts in that range of
+// days, in either sort order and with every kind of filter. The pages have no gaps or repeats.
 func TestPostsOfDays(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -321,8 +322,8 @@ func TestPostsOfDays(t *testing.T) {
 	}
 }
 
-// Ensure days that do not exist or are in the wrong order, and other orders, are refused; that a
-// time counts as its day in UTC; and that a cursor works only with the days and the order it came
+// Ensure nonexistent days, days in the wrong order and invalid sort orders are refused. A time
+// belongs to its day in UTC. A cursor works only with the days and the sort order that it came
 // from.
 func TestPostDayArguments(t *testing.T) {
 	t.Parallel()

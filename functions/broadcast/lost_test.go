@@ -12,7 +12,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// loser sends all requests and loses the responses to the next few updates of records.
+// loser is a transport that sends all requests but loses the responses to the next few updates of
+// records.
 type loser struct{ left, lost atomic.Int64 }
 
 func (l *loser) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -26,8 +27,8 @@ func (l *loser) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errors.Join(errors.New("the response was lost"), err, out.Body.Close())
 }
 
-// Ensure a move whose response is lost happens once and its retry succeeds. The retry of a claim
-// returns that claim.
+// Ensure a transition whose response is lost happens only once and its retry succeeds. The retry of
+// a claim returns the same claim.
 func TestMovesSurviveLostResponses(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -61,7 +62,7 @@ func TestMovesSurviveLostResponses(t *testing.T) {
 }
 
 // Ensure a claim whose responses were all lost still locks the post, and that an operator can find
-// and release it.
+// the claim and release it.
 func TestClaimWithoutResponse(t *testing.T) {
 	t.Parallel()
 	losing := &loser{}

@@ -6,8 +6,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Plan is a content plan. The records that it names need not exist: they can be deleted at any
-// time, so a check would prove nothing.
+// Plan is a content plan. The records that it refers to need not exist: they can be deleted at any
+// time, so a check would guarantee nothing.
 type Plan struct {
 	ID             string         `json:"id"`
 	CompanyID      string         `json:"companyId"`
@@ -26,7 +26,7 @@ type Plan struct {
 	UpdatedAt      *string        `json:"updatedAt" format:"date-time"`
 }
 
-// PlanStatus is the state of a plan. Any state may follow any.
+// PlanStatus is the state of a plan. A plan can change from any state to any other.
 type PlanStatus string
 
 // Values implements schema.Enum.
@@ -39,7 +39,7 @@ var plans = record.Kind[Plan]{
 	Limit: 200, Consistent: true, Order: func(p Plan) string { return table.Join(table.Newest(p.CreatedAt), p.ID) },
 }
 
-// Problems implements schema.Ruled: a plan does not end before it starts.
+// Problems implements schema.Ruled: a plan must not end before it starts.
 func (p Plan) Problems(sent func(string) bool) []string {
 	if p.StartsAt == nil || p.EndsAt == nil {
 		return nil
@@ -49,7 +49,7 @@ func (p Plan) Problems(sent func(string) bool) []string {
 	switch {
 	case !ok1 || !ok2 || !ends.Before(starts):
 		return nil
-	case p.ID == "": // a create has sent both
+	case p.ID == "": // on a create, both times were sent
 		return []string{"body.endsAt: must not be before startsAt"}
 	case sent("endsAt"):
 		return []string{"body.endsAt: must not be before startsAt, " + *p.StartsAt}

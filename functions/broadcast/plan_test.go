@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// stays returns the scenario that a list has this many records: nothing of a rejected create was
-// stored.
+// stays returns a scenario that checks that a list still has n records, so the rejected creates
+// have stored nothing.
 func stays(list string, n int) apitest.Scenario {
 	return apitest.Scenario{Name: "nothing of these was stored", Op: list, Check: func(t *testing.T, r apitest.Response) {
 		if got := len(r.Items(t)); got != n {
@@ -124,8 +124,8 @@ func TestUpdatePlan(t *testing.T) {
 	s.Run(t, append(scenarios, apitest.EveryMove(update, with, broadcast.PlanStatus("").Values())...))
 }
 
-// Ensure a deleted plan or idea is gone for every operation, that a second delete is 404 like one
-// of an id that never existed, and that an idea keeps the id of its plan.
+// Ensure a deleted plan or idea is gone for every operation, that a second delete returns 404 just
+// like the delete of an id that never existed, and that an idea keeps the id of its deleted plan.
 func TestDeletePlansAndIdeas(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -160,9 +160,9 @@ func TestDeletePlansAndIdeas(t *testing.T) {
 	}
 }
 
-// Ensure a company can create 200 plans and no more, that a delete makes room again, that an import
-// is not bounded, and that the response to a create is replayed when the company has reached the
-// bound.
+// Ensure a company can create at most 200 plans, and can create another one after a delete. Imports
+// are not limited. The response to a create is replayed even when the company has reached the
+// limit.
 func TestPlansBound(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -184,7 +184,7 @@ func TestPlansBound(t *testing.T) {
 		t.Errorf("the 200th again: %d %s", again.Status, again.Body)
 	}
 	load(t, s, "content-plan", record{"id": "pln_imported"})
-	for n, want := range []int{409, 200} { // in addition to 200 and 199
+	for n, want := range []int{409, 200} { // deleting one of 201 plans leaves no room; deleting one of 200 does
 		if r := s.Call(t, key, "delete_broadcast_plan", record{"planId": fmt.Sprintf("pln_%d", n)}); r.Status != 200 {
 			t.Errorf("delete pln_%d: status %d, want 200: %s", n, r.Status, r.Body)
 		}

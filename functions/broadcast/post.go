@@ -37,11 +37,12 @@ type Post struct {
 	UpdatedAt     *string         `json:"updatedAt" format:"date-time"`
 }
 
-// PostStatus is the state of a post. scripts/docs/reference/states.md has the allowed changes.
+// PostStatus is the state of a post. scripts/docs/reference/states.md lists the allowed
+// transitions.
 type PostStatus string
 
-// The states of a post. API requests cannot set publishing, published and failed; the dispatcher
-// and imports do.
+// The states of a post. API requests cannot set publishing, published or failed; only the
+// dispatcher and imports can.
 const (
 	PostStatusDraft      PostStatus = "draft"
 	PostStatusScheduled  PostStatus = "scheduled"
@@ -68,14 +69,14 @@ func (SettablePostStatus) Values() []string {
 	return []string{string(PostStatusDraft), string(PostStatusScheduled)}
 }
 
-// latestFirst returns the position of a post in a list. Posts are ordered by scheduledFor, latest
-// first; a post without one is ordered by createdAt. The id breaks ties.
+// latestFirst returns the sort position of a post in a list. Posts are ordered by scheduledFor,
+// latest first; a post without scheduledFor is ordered by its createdAt. The id breaks ties.
 func (p Post) latestFirst() string {
 	return table.Join(table.Newest(table.FirstTime(p.ScheduledFor, p.CreatedAt)), p.ID)
 }
 
-// positions returns the least and the greatest position of the posts from one time until another,
-// both inclusive; nil means unbounded. With a bound, posts without a time are excluded.
+// positions returns the minimum and maximum sort position of the posts between two times, both
+// inclusive; nil means unbounded. If either bound is given, posts without a time are excluded.
 func positions(from, until *string) (least, greatest string) {
 	if from == nil && until == nil {
 		return "", ""
@@ -83,7 +84,7 @@ func positions(from, until *string) (least, greatest string) {
 	if until != nil {
 		least = table.Newest(until)
 	}
-	greatest = table.Newest(from) // null: before the posts without any time
+	greatest = table.Newest(from) // null: just before the posts without any time
 	if from != nil {
 		greatest = table.Join(greatest, afterIDs)
 	}
@@ -93,8 +94,8 @@ func positions(from, until *string) (least, greatest string) {
 // afterIDs sorts after every id.
 const afterIDs = "~"
 
-// sent reports whether a post is publishing or published. If so, the API must not change it. A post
-// without a status, which an import may create, is not sent.
+// sent reports whether a post is publishing or published, and so can no longer be changed through
+// the API. A post without a status, which an import may create, is not sent.
 func (p Post) sent() bool {
 	return p.Status != nil && (*p.Status == PostStatusPublishing || *p.Status == PostStatusPublished)
 }
@@ -106,8 +107,8 @@ func (p Post) checkUnsent() error {
 	return nil
 }
 
-// Problems implements schema.Ruled: only a push notification has a destination, and a scheduled
-// post has its time.
+// Problems implements schema.Ruled: only a push notification may have a destination, and a
+// scheduled post must have a scheduledFor.
 func (p Post) Problems(sent func(string) bool) (out []string) {
 	if sent("destination") && p.Destination != nil && (p.Platform == nil || *p.Platform != PlatformPush) {
 		out = append(out, "body.destination: is allowed only when platform is push")
@@ -142,23 +143,23 @@ func (in listPostsInput) Check() []string {
 	return nil
 }
 
-// PostOrder is the order of a list by time.
+// PostOrder is the order of a list of posts by time.
 type PostOrder string
 
-// OrderAscending is earliest first.
+// OrderAscending lists the earliest post first.
 const OrderAscending PostOrder = "asc"
 
 // Values implements schema.Enum.
 func (PostOrder) Values() []string { return []string{"desc", string(OrderAscending)} }
 
-// listPosts lists posts. A malformed ideaId matches nothing, like an unknown one.
+// listPosts lists posts. A malformed ideaId matches nothing, just like an unknown one.
 func (s service) listPosts(ctx context.Context, caller api.Caller, in listPostsInput) (api.List[Post], error) {
 	if in.IdeaID != nil && !id.Valid(ideas.Prefix, *in.IdeaID) {
 		return api.List[Post]{}, nil
 	}
 	filter := PostFilter{IdeaID: in.IdeaID, Platform: in.Platform, Status: in.Status, Order: in.Order}
 	if in.From != nil {
-		day, _ := timestamp.ParseDay(*in.From) // validated
+		day, _ := timestamp.ParseDay(*in.From) // already validated
 		filter.From = new(timestamp.Format(day))
 	}
 	if in.To != nil {
@@ -174,9 +175,9 @@ func (s service) listPosts(ctx context.Context, caller api.Caller, in listPostsI
 
 type createPostInput struct{ api.CreateBody[Post] }
 
-// createPost creates a post. It accepts the id of an idea that does not exist: the specification
-// does not require it to exist, and imports change ideas at any time, so a check before the write
-// would prove nothing.
+// createPost creates a post. It accepts the id of an idea that does not exist. The specification
+// does not require the idea to exist, and imports change ideas at any time, so a check before the
+// write would guarantee nothing.
 func (s service) createPost(ctx context.Context, caller api.Caller, in createPostInput) (Post, error) {
 	p := in.Record
 	if p.Status == nil {
@@ -192,14 +193,14 @@ type updatePostInput struct {
 	PostID string `path:"postId"`
 }
 
-// updatePost changes an unsent post. table.Modify writes only if the post is unchanged since edit
-// checked it, so an edit and a dispatcher's claim cannot both succeed.
+// updatePost changes an unsent post. table.Modify writes only if the post has not changed since
+// edit checked it, so an edit and a dispatcher's claim cannot both succeed.
 func (s service) updatePost(ctx context.Context, caller api.Caller, in updatePostInput) (Post, error) {
 	return s.store.Posts.Modify(ctx, caller.CompanyID, in.PostID, in.edit)
 }
 
-// edit edits a post, or returns why it cannot be edited. An empty update is accepted in every
-// state. Any other update of a sent post is a conflict, even with the stored values.
+// edit edits a post, or returns the reason why it cannot be edited. An empty update is accepted in
+// every state. Any other update of a sent post is a conflict, even if it sends the stored values.
 func (in *updatePostInput) edit(p *Post) error {
 	if err := in.Condition.RequireMatch(*p); err != nil || in.Empty() {
 		return err
@@ -214,7 +215,7 @@ func (in *updatePostInput) edit(p *Post) error {
 	if in.Sent("status") && before.is(PostStatusFailed) {
 		p.FailureReason = nil
 	}
-	if in.Sent("body") && (before.Body == nil || *before.Body != *p.Body) { // imported parts are kept while the body stays the same
+	if in.Sent("body") && (before.Body == nil || *before.Body != *p.Body) { // imported parts are kept as long as the body stays the same
 		p.ThreadParts = threadParts(p.Platform, p.Body)
 	}
 	return nil

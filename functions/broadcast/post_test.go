@@ -76,7 +76,7 @@ func TestCreatePost(t *testing.T) {
 	})
 }
 
-// Ensure a created post can be read by its id and is in every list that matches it.
+// Ensure a created post can be read by its id and is in every list whose filters match it.
 func TestCreatedPostIsListed(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -96,8 +96,8 @@ func TestCreatedPostIsListed(t *testing.T) {
 	}
 }
 
-// Ensure every operation on one post returns the same response for unknown, malformed and other
-// companies' ids.
+// Ensure every operation on a single post returns the same response for unknown ids, malformed ids
+// and ids of a different company.
 func TestNoSuchPost(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -123,7 +123,8 @@ func TestNoSuchPost(t *testing.T) {
 	}
 }
 
-// Ensure an update changes only the sent fields, and updatedAt only when a value changes.
+// Ensure an update changes only the fields that were sent, and changes updatedAt only if a value
+// changes.
 func TestUpdatePost(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -149,8 +150,8 @@ func TestUpdatePost(t *testing.T) {
 	})
 }
 
-// Ensure a change of the body updates threadParts, and imported threadParts are kept while the body
-// stays the same.
+// Ensure changing the body updates threadParts, and imported threadParts are kept as long as the
+// body stays the same.
 func TestUpdateThread(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -170,7 +171,7 @@ func TestUpdateThread(t *testing.T) {
 	})
 }
 
-// Ensure an imported destination of another platform can be cleared but not replaced.
+// Ensure an imported destination on a platform other than push can be cleared but not replaced.
 func TestClearDestination(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -183,8 +184,8 @@ func TestClearDestination(t *testing.T) {
 	}
 }
 
-// Ensure a post whose time is cleared is no longer due, and is listed like other posts without a
-// time: by createdAt.
+// Ensure a post whose scheduledFor is cleared is no longer due, and is listed by createdAt like
+// other posts without a scheduledFor.
 func TestClearScheduledFor(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -218,7 +219,7 @@ func TestClearScheduledFor(t *testing.T) {
 	}
 }
 
-// Ensure an update of status or scheduledFor moves the post in every index.
+// Ensure an update of status or scheduledFor moves the post to its new place in every index.
 func TestUpdateMovesPost(t *testing.T) {
 	t.Parallel()
 	s := start(t)

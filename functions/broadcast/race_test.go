@@ -11,7 +11,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure exactly one of many concurrent claims of a post succeeds, in each of several rounds.
+// Ensure exactly one of many concurrent claims of a post succeeds, in every round.
 func TestClaimRace(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -92,8 +92,8 @@ func TestDispatchersSideBySide(t *testing.T) {
 	}
 }
 
-// Ensure an edit between the read and the write of a claim wins. The claim fails if the post was
-// delayed, unscheduled or deleted, and otherwise returns the edited post.
+// Ensure an edit between the read and the write of a claim wins. The claim fails if the edit
+// postponed, unscheduled or deleted the post, and otherwise returns the edited post.
 func TestEditWinsOverClaim(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// Ensure the post has the values of its report, and a repeated report with other values is a
-// conflict.
+// Ensure the post gets the values of its report, and repeating the report with different values is
+// a conflict.
 func TestReports(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -73,7 +73,8 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// Ensure the error of an invalid report names the field, and the post does not change.
+// Ensure the error of an invalid report contains the name of the field, and the post does not
+// change.
 func TestReportLimits(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -111,8 +112,8 @@ func TestReportLimits(t *testing.T) {
 	must(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_1", claimID, longest))
 }
 
-// Ensure posts whose dispatcher crashed are listed, oldest claim first, and only a report releases
-// them.
+// Ensure posts whose dispatcher crashed are listed, oldest claim first, and that only a report
+// releases them.
 func TestStuckPosts(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -154,7 +155,7 @@ func TestStuckPosts(t *testing.T) {
 	}
 }
 
-// Ensure an import releases a claim: the dispatcher's report is then rejected.
+// Ensure an import releases a claim, so that the dispatcher's report is then rejected.
 func TestImportEndsClaim(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -14,7 +14,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure the API allows exactly the changes of status in scripts/docs/reference/states.md.
+// Ensure the API allows exactly the status transitions listed in scripts/docs/reference/states.md.
 func TestPostStates(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -22,10 +22,10 @@ func TestPostStates(t *testing.T) {
 	reason := "rate limit"
 	for _, tc := range []struct {
 		from   string
-		timed  bool // has a stored scheduledFor
+		timed  bool // whether a scheduledFor is stored
 		args   record
 		status int
-		want   record // fields afterwards, unchanged if the request is rejected
+		want   record // the fields afterwards; none have changed if the request is rejected
 		says   string
 	}{
 		{"draft", false, record{"status": "draft"}, 200, record{"status": "draft"}, ""},
@@ -123,7 +123,7 @@ func TestPostStates(t *testing.T) {
 	}
 }
 
-// Ensure only unsent posts can be deleted, and only once.
+// Ensure a post can be deleted only while it is unsent, and only once.
 func TestDeletePost(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -156,7 +156,7 @@ func TestDeletePost(t *testing.T) {
 	}
 }
 
-// interloper runs a function once, just before the next write of the given post is sent.
+// interloper runs a function once, just before the next write to the given post is sent.
 type interloper struct {
 	mu     sync.Mutex
 	action string // the DynamoDB operation of that write
@@ -182,8 +182,8 @@ func (i *interloper) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// Ensure a dispatcher's claim between the read and the write of an edit or a delete wins, and the
-// post is neither edited nor deleted.
+// Ensure a dispatcher's claim between the read and the write of an edit or a delete wins: the post
+// is neither edited nor deleted.
 func TestClaimWinsOverEdit(t *testing.T) {
 	t.Parallel()
 	for op, action := range map[string]string{"update_broadcast_post": "UpdateItem", "delete_broadcast_post": "DeleteItem"} {

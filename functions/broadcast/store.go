@@ -19,16 +19,17 @@ import (
 //	ideas of a status           B#ideas#status#<status>      GSI2
 //	ideas, all                  B#ideas                      GSI3
 //	posts, one                  B / post#<id>                base
-//	posts of an idea            B#posts#idea#<idea>          GSI1, sparse; other filters on the result: an idea has few posts
+//	posts of an idea            B#posts#idea#<idea>          GSI1, sparse; other filters apply to the result, because an idea has few posts
 //	posts of platform, status   B#posts#<platform>#<status>  GSI2, merged when one of the two is given
 //	posts, all                  B#posts                      GSI3
 //	channels, all               B / channel#<id>             base; bounded, ordered in memory
 //
-// Sort keys are createdAt#id for ideas and (scheduledFor ?? createdAt)#id for posts, inverted so
-// that the newest comes first and null last. A list of posts from one day to another, or earliest
-// first, reads the same partitions with bounds, or backwards. Due posts are the partitions
-// B#posts#<platform>#scheduled, read backwards from the earliest up to now. A scheduled post
-// without a time, which only an import can create, is there under its createdAt and is never due.
+// Sort keys are createdAt#id for ideas and (scheduledFor ?? createdAt)#id for posts. Their times
+// are inverted, so that the newest comes first, and null comes last. A list of the posts in a range
+// of days, or of the earliest posts first, reads the same partitions with bounds, or backwards. Due
+// posts are in the partitions B#posts#<platform>#scheduled, read backwards from the earliest up to
+// now. A scheduled post without a time, which only an import can create, is there under its
+// createdAt and is never due.
 type Store struct {
 	Ideas ideaStore
 	Posts postStore
@@ -43,10 +44,10 @@ func NewStore(t *table.Client) Store {
 
 const area = "broadcast"
 
-// unset stands for null in a key. No closed list contains it.
+// unset stands for null in a key. No enum contains this value.
 const unset = "-"
 
-// indexes returns the keys of an idea in the indexes. They move with its plan and status.
+// indexes returns the index keys of an idea. They change with the idea's plan and status.
 func (i Idea) indexes() (keys table.Keys) {
 	at, status := i.newestFirst(), part(i.Status)
 	keys.GSI2 = table.Key{PK: ideasOfStatus(i.CompanyID, status), SK: at}
@@ -67,7 +68,7 @@ func ideasOfPlan(companyID, planID, status string) string {
 
 func allIdeas(companyID string) string { return table.Partition(companyID, area, "ideas") }
 
-// indexes returns the keys of a post in the indexes.
+// indexes returns the index keys of a post.
 func (p Post) indexes() (keys table.Keys) {
 	at := p.latestFirst()
 	if p.IdeaID != nil {
@@ -88,7 +89,7 @@ func postsOf(companyID, platform, status string) string {
 
 func allPosts(companyID string) string { return table.Partition(companyID, area, "posts") }
 
-// part returns the part of a key for a value of a closed list.
+// part returns the key part for a nullable enum value.
 func part[T ~string](value *T) string {
 	if value == nil {
 		return unset
@@ -96,8 +97,8 @@ func part[T ~string](value *T) string {
 	return string(*value)
 }
 
-// parts returns the key part for the value of a filter. Without a filter it returns the parts for
-// all values and for null.
+// parts returns the key parts that match a filter: the part for its value, or, without a filter,
+// the parts for all values and for null.
 func parts[T ~string](value *T, all []string) []string {
 	if value == nil {
 		return append(all, unset)
@@ -119,7 +120,7 @@ type IdeaFilter struct {
 	Status *IdeaStatus
 }
 
-// List returns a page of ideas as JSON texts, newest first.
+// List returns a page of ideas as JSON, newest first.
 func (s ideaStore) List(ctx context.Context, companyID string, f IdeaFilter, after string, limit int) (table.Page[json.RawMessage], error) {
 	q := table.Query{After: after, Limit: limit}
 	switch {
@@ -144,8 +145,8 @@ type postStore struct {
 }
 
 // PostFilter filters and orders a list of posts. A nil field matches any value. IdeaID must be a
-// well-formed id, and From and Until must be timestamps. They bound scheduledFor, or createdAt for
-// a post without it, and are inclusive.
+// well-formed id, and From and Until must be timestamps. From and Until are inclusive bounds on
+// scheduledFor, or on createdAt for a post without scheduledFor.
 type PostFilter struct {
 	IdeaID      *string
 	Platform    *Platform
@@ -154,10 +155,10 @@ type PostFilter struct {
 	Order       PostOrder // empty: latest first
 }
 
-// List returns a page of posts as JSON texts, latest first unless the filter has another order. It
-// reads no post outside From and Until.
+// List returns a page of posts as JSON, latest first unless the filter has a different order. It
+// reads no post outside the range from From to Until.
 func (s postStore) List(ctx context.Context, companyID string, f PostFilter, after string, limit int) (table.Page[json.RawMessage], error) {
-	q := table.Query{After: after, Limit: limit, Descending: f.Order == OrderAscending} // the keys begin with the latest
+	q := table.Query{After: after, Limit: limit, Descending: f.Order == OrderAscending} // the latest post has the smallest key
 	q.From, q.Until = positions(f.From, f.Until)
 	switch {
 	case f.IdeaID != nil:
@@ -175,7 +176,7 @@ func (s postStore) List(ctx context.Context, companyID string, f PostFilter, aft
 	return table.ListTexts[Post](ctx, s.table, q)
 }
 
-// onTop returns the filters that the key does not cover when the posts of an idea are read.
+// onTop returns the filters that the key does not cover when the posts based on an idea are read.
 func (f PostFilter) onTop() table.Filter {
 	out := table.Filter{}
 	if f.Platform != nil {
@@ -188,7 +189,7 @@ func (f PostFilter) onTop() table.Filter {
 }
 
 // Remove deletes an unsent post unless check returns an error, as table.Remove does. Returns
-// fault.Conflict for a sent one.
+// fault.Conflict for a sent post.
 func (s postStore) Remove(ctx context.Context, companyID, postID string, check func(Post) error) error {
 	return s.Store.Remove(ctx, companyID, postID, func(p Post) error {
 		if err := check(p); err != nil {

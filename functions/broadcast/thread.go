@@ -9,21 +9,21 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// X limits the weight of a text. These numbers come from config/v3.json of its library
+// X limits the weight of a post's text. These numbers come from config/v3.json in X's library
 // twitter-text. The specification sets no limit for other platforms, so only posts on X are split.
 const (
 	xPostWeight = 280
-	xLinkWeight = 23 // of a link of any length: X replaces it by a short one
-	xWideWeight = 2  // of an emoji, and of every character that is not in xNarrow, for example a Chinese one
+	xLinkWeight = 23 // the weight of a link of any length, because X replaces the link with a short one
+	xWideWeight = 2  // the weight of an emoji, and of every character that is not in xNarrow, such as a Chinese character
 )
 
-// xNarrow has the first and the last character of the ranges that weigh 1: alphabets up to
-// Georgian, and common punctuation.
+// xNarrow lists the first and last characters of the ranges whose characters weigh 1: alphabets up
+// to Georgian, and common punctuation.
 var xNarrow = [][2]rune{{0, 0x10FF}, {0x2000, 0x200D}, {0x2010, 0x201F}, {0x2032, 0x2037}}
 
-// threadParts splits a body that is too long for one post on X. It cuts at the ends of words, or
-// within a word that is longer than a post, and drops only the white space at the cuts. It never
-// cuts within a unit. Returns nil when one post is enough or the body is only white space.
+// threadParts splits a body that is too long for a single post on X. It cuts at the ends of words,
+// or within a word that is too long for one post, and drops only the white space at the cuts. It
+// never cuts within a unit. Returns nil when one post is enough or the body is only white space.
 func threadParts(platform *Platform, body *string) []string {
 	if platform == nil || *platform != PlatformX || body == nil {
 		return nil
@@ -42,8 +42,8 @@ func threadParts(platform *Platform, body *string) []string {
 	return appendText(parts, rest)
 }
 
-// cutOf returns how many units the first post has: up to the last end of a word that fits, or as
-// many as fit if there is none, but at least one.
+// cutOf returns the number of units in the first post: up to the last end of a word that fits, or,
+// if there is none, as many units as fit, but at least one.
 func cutOf(text []unit) int {
 	weight, word := 0, 0
 	for i, u := range text {
@@ -60,7 +60,7 @@ func cutOf(text []unit) int {
 	return len(text)
 }
 
-// appendText appends a part unless it is only white space.
+// appendText appends a part, unless the part is only white space.
 func appendText(parts []string, text []unit) []string {
 	var part strings.Builder
 	blank := true
@@ -83,14 +83,14 @@ type unit struct {
 
 func (u unit) isSpace() bool { return strings.TrimSpace(u.text) == "" }
 
-// link matches what X shortens. It is narrower than X's pattern: text that only X treats as a link,
-// such as a host without a scheme, weighs as much as its characters.
+// link matches the links that X shortens. It is stricter than X's pattern: text that only X treats
+// as a link, such as a host without a scheme, gets the weight of its characters.
 var link = regexp.MustCompile(`(?i)https?://([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(:[0-9]+)?([/?#]([a-z0-9._~:/?#@!$&*+,;=%-]*[a-z0-9_~/#&+=%-])?)?`)
 
-// noLinkAfter has the characters after which X sees no link.
+// noLinkAfter lists the characters after which X does not recognise a link.
 const noLinkAfter = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@＠$#＃"
 
-// links returns the begin and the end of each link in a text.
+// links returns the start and end index of each link in a text.
 func links(text string) (out [][]int) {
 	for _, at := range link.FindAllStringIndex(text, -1) {
 		before, _ := utf8.DecodeLastRuneInString(text[:at[0]])
@@ -101,9 +101,9 @@ func links(text string) (out [][]int) {
 	return out
 }
 
-// units splits a text.
+// units splits a text into units.
 func units(text string) (out []unit) {
-	links, linked := links(text), -1 // linked: where the last unit begins, which is the link links[0]; -1: it is none
+	links, linked := links(text), -1 // linked is where the last unit begins if that unit is the link links[0], otherwise -1
 	for at, state := 0, -1; at < len(text); {
 		cluster, _, _, next := uniseg.FirstGraphemeClusterInString(text[at:], state)
 		state = next
@@ -123,11 +123,11 @@ func units(text string) (out []unit) {
 	return out
 }
 
-// emojiRunesMax is the length of the longest emoji in code points.
+// emojiRunesMax is the length of the longest emoji, in code points.
 const emojiRunesMax = 10
 
-// weightOf returns the weight of a grapheme cluster. X weighs composed characters, and counts an
-// emoji of several code points as one.
+// weightOf returns the weight of a grapheme cluster. X weighs composed characters, and an emoji of
+// several code points weighs as much as a single one.
 func weightOf(cluster string) (weight int) {
 	runes := []rune(norm.NFC.String(cluster))
 	if n := len(runes); n > 1 && n <= emojiRunesMax && isEmoji(runes) {
@@ -147,7 +147,7 @@ func weightOf(cluster string) (weight int) {
 // isEmoji reports whether a cluster of several code points is one emoji.
 func isEmoji(runes []rune) bool {
 	const (
-		firstSymbol = 0x2190 // an arrow; other emojis follow
+		firstSymbol = 0x2190 // an arrow; all other emojis come after it
 		keycap      = 0x20E3
 	)
 	if runes[len(runes)-1] == keycap {
@@ -158,7 +158,7 @@ func isEmoji(runes []rune) bool {
 		case runes[0] < firstSymbol:
 			return false
 		case r == 0xFE0F, r == 0x200D, 0x1F3FB <= r && r <= 0x1F3FF, 0x1F1E6 <= r && r <= 0x1F1FF, 0xE0020 <= r && r <= 0xE007F:
-			return true // emoji style, joiner, skin, flag of a country, flag of a region
+			return true // emoji style, joiner, skin tone, flag of a country, flag of a region
 		}
 	}
 	return false

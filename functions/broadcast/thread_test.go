@@ -9,7 +9,7 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// Ensure a body that is too long for one post on X is split at the ends of words.
+// Ensure a body that is too long for a single post on X is split at the ends of words.
 func TestThreadParts(t *testing.T) {
 	t.Parallel()
 	rep := strings.Repeat
@@ -62,15 +62,15 @@ func TestThreadParts(t *testing.T) {
 	}
 }
 
-// Ensure the first and the last character of each narrow range weigh 1, and the characters before
-// and after it 2.
+// Ensure the first and last characters of each narrow range weigh 1, and the characters just before
+// and after the range weigh 2.
 func TestNarrowRanges(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		want  int
 		runes []rune
 	}{
-		{1, []rune{0, 0x10FF, 0x2002, 0x200D, 0x2010, 0x201F, 0x2032, 0x2037}}, // U+2000 is U+2002 when it is composed
+		{1, []rune{0, 0x10FF, 0x2002, 0x200D, 0x2010, 0x201F, 0x2032, 0x2037}}, // U+2000 becomes U+2002 when composed
 		{2, []rune{0x1100, 0x1FFF, 0x200E, 0x200F, 0x2020, 0x2031, 0x2038}},
 	} {
 		for _, r := range tc.runes {
@@ -81,15 +81,15 @@ func TestNarrowRanges(t *testing.T) {
 	}
 }
 
-// Ensure an emoji of up to ten code points weighs 2, and a longer one as much as its characters,
-// because a cluster has no maximum length.
+// Ensure an emoji of up to ten code points weighs 2, and a longer one weighs as much as its
+// characters do, because a cluster has no maximum length.
 func TestLongEmoji(t *testing.T) {
 	t.Parallel()
 	for cluster, want := range map[string]int{
 		"👩" + strings.Repeat("\u200d👩", 4) + "\ufe0f": 2,  // 10 code points
-		"👩" + strings.Repeat("\u200d👩", 5):            17, // 11: six of 2, five joiners of 1
+		"👩" + strings.Repeat("\u200d👩", 5):            17, // 11 code points: six that weigh 2, five joiners that weigh 1
 		"👩" + strings.Repeat("\u200d👩", 5) + "\u20e3": 19,
-		"🏴\U000E0020": 2, "🏴\U000E007F": 2, "葛\U000E0100": 4, // the tags of a flag, and a variant of an ideograph
+		"🏴\U000E0020": 2, "🏴\U000E007F": 2, "葛\U000E0100": 4, // the tags of a flag, and an ideographic variant
 	} {
 		if got := weightOf(cluster); got != want {
 			t.Errorf("%+q weighs %d, want %d", cluster, got, want)
@@ -97,8 +97,8 @@ func TestLongEmoji(t *testing.T) {
 	}
 }
 
-// Ensure the parts of any text are its words in order, no part weighs too much or begins within a
-// character, and a text has parts exactly when it weighs too much.
+// Ensure the parts of any text consist of its words in order, no part weighs too much or begins
+// within a character, and a text is split exactly when it weighs too much.
 func FuzzThreadParts(f *testing.F) {
 	for _, seed := range []string{
 		"", " ", "hello", strings.Repeat("aé😀日 ", 100), strings.Repeat("日", 300), strings.Repeat("👩‍👩‍👧‍👦", 200), strings.Repeat("🇫🇷", 200), strings.Repeat("e\u0301", 300),
@@ -110,7 +110,7 @@ func FuzzThreadParts(f *testing.F) {
 	platform := PlatformX
 	f.Fuzz(func(t *testing.T, body string) {
 		if !utf8.ValidString(body) || len(body) > 20_000 {
-			return // refused before
+			return // already refused
 		}
 		begins, total, whole := map[int]bool{}, 0, units(body)
 		for g, at := uniseg.NewGraphemes(body), 0; g.Next(); at += len(g.Str()) {

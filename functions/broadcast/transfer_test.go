@@ -10,7 +10,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// exported returns the lines of an export, with co_any as the company's id.
+// exported returns the lines of an export, with the company's id replaced with co_any.
 func exported(t *testing.T, s *apitest.Service, name string) (lines []string) {
 	t.Helper()
 	err := transferOf(t, s, name).Export(t.Context(), s.CompanyID, func(r any) error {
@@ -24,8 +24,8 @@ func exported(t *testing.T, s *apitest.Service, name string) (lines []string) {
 	return lines
 }
 
-// Ensure an export imported into another company exports the same there, for fields that are set,
-// null and empty.
+// Ensure importing an export into a different company and exporting it again gives the same
+// records, for fields that are set, null and empty.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	const at, spelt = "2026-08-01T10:00:00+02:00", "2026-08-01T08:00:00.000Z"
@@ -94,8 +94,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Ensure an import replaces a record and its index entries, and the last record with an id in a
-// batch wins.
+// Ensure an import replaces a record and its index entries. If a batch contains an id more than
+// once, the last record wins.
 func TestImportReplaces(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -132,7 +132,7 @@ func TestImportReplaces(t *testing.T) {
 	}
 }
 
-// Ensure the check of an import rejects records that cannot be stored or listed, and names the
+// Ensure the check of an import rejects records that could not be stored or listed, and reports the
 // field.
 func TestImportRefuses(t *testing.T) {
 	t.Parallel()
@@ -166,7 +166,8 @@ func TestImportRefuses(t *testing.T) {
 	}
 }
 
-// Ensure the largest record that an import accepts can be stored with its index entries, and read.
+// Ensure the largest record that an import accepts can be stored with its index entries, and read
+// back.
 func TestImportLargest(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -177,13 +178,13 @@ func TestImportLargest(t *testing.T) {
 	}
 }
 
-// Ensure an export of more than one page of a query contains every record.
+// Ensure an export that takes more than one query page contains every record.
 func TestExportOfMany(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
 	s := start(t)
 	var posts []record
-	for n := range 60 { // 3 MB: more than one page of a query
+	for n := range 60 { // 3 MB: more than one query page
 		posts = append(posts, record{"id": fmt.Sprintf("pst_%03d", n), "body": strings.Repeat("a", 10_000), "media": strings.Repeat("a", 40_000)})
 	}
 	load(t, s, "post", posts...)

@@ -12,7 +12,8 @@ import (
 )
 
 // Ensure the read units of a list do not grow with the number of records, for every combination of
-// filters: 10 N records cost the same as N. An idea has few posts, so their number stays the same.
+// filters: 10 N records cost the same as N. The number of posts based on an idea is the same in
+// both cases, because an idea has few posts.
 func TestReadUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -71,9 +72,9 @@ func TestReadUnits(t *testing.T) {
 	}
 }
 
-// Ensure a list of the posts of some days costs the same however many posts other days have, for
-// every combination of filters, in either order, and on a page in the middle: an agenda of a month
-// reads only that month.
+// Ensure listing the posts of a range of days costs the same however many posts other days have,
+// for every combination of filters, in either sort order, and on a page in the middle. So a
+// calendar of one month reads only that month.
 func TestReadUnitsOfDays(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -128,9 +129,9 @@ func compareUnits(t *testing.T, name string, few, many *apitest.Service, list fu
 	}
 }
 
-// Ensure a list of records of usual size costs at most 30 read units at its default limit, however
-// the records are distributed. A page that comes from only one of the merged partitions needs a
-// second round trip, but not more units.
+// Ensure a list of records of typical size costs at most 30 read units at its default limit,
+// however the records are distributed. If a page's records all come from one of the merged
+// partitions, the list needs a second round trip, but no additional units.
 func TestDefaultListUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -156,7 +157,7 @@ func TestDefaultListUnits(t *testing.T) {
 				ideas = append(ideas, i)
 			}
 		}
-		loadOld(t, s, "post", posts...) // some are scheduled without a time
+		loadOld(t, s, "post", posts...) // some are scheduled but have no time
 		load(t, s, "content-idea", ideas...)
 		check := func(what string, list func(context.Context, broadcast.Store) (int, error)) {
 			ctx, m := apitest.Request(t)

@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// nouns are the records that the API writes: the values of a new record, and an update that moves
-// its index entries.
+// nouns lists the kinds of record that the API writes, each with the values of a new record and an
+// update that moves its index entries.
 var nouns = []struct {
 	noun, list, argument string
 	create, update       record
@@ -23,15 +23,15 @@ var nouns = []struct {
 	{"broadcast_post", "list_broadcast_posts", "postId", record{"platform": "x", "body": "B"}, record{"status": "scheduled", "scheduledFor": later}},
 }
 
-// merged returns the arguments of two records.
+// merged returns a merged with b. b's values win.
 func merged(a, b record) record {
 	out := maps.Clone(a)
 	maps.Copy(out, b)
 	return out
 }
 
-// everywhere returns the ids in all lists of a kind of record: without a filter, and with every
-// filter that an update changes. The first list has the statuses, too.
+// everywhere returns the ids in all lists of a kind of record: the list without a filter, and the
+// lists for every filter that an update affects. The first list also contains the statuses.
 func everywhere(t *testing.T, s *apitest.Service, key, list string) (lists [][]string) {
 	t.Helper()
 	filters := []record{{}}
@@ -53,8 +53,8 @@ func everywhere(t *testing.T, s *apitest.Service, key, list string) (lists [][]s
 	return lists
 }
 
-// Ensure exactly one delete succeeds when an update and two deletes run at the same moment, and
-// that nothing is left in any list.
+// Ensure exactly one of two concurrent deletes succeeds while an update runs at the same time, and
+// that no list contains the record afterwards.
 func TestWriteRaces(t *testing.T) {
 	t.Parallel()
 	rounds := 100
@@ -68,7 +68,7 @@ func TestWriteRaces(t *testing.T) {
 			key := s.Key(t)
 			outcomes := map[string]int{}
 			for round := range rounds {
-				s.Clock.Advance(time.Minute) // for the quotas
+				s.Clock.Advance(time.Minute) // so that no quota is exceeded
 				id := s.Call(t, key, "create_"+n.noun, n.create).JSON(t)["id"].(string)
 				own := record{n.argument: id}
 				ops := []string{"update_" + n.noun, "delete_" + n.noun, "delete_" + n.noun}
@@ -97,8 +97,8 @@ func TestWriteRaces(t *testing.T) {
 	}
 }
 
-// Ensure a create, an update or a delete whose process crashes at any call to the table leaves the
-// old or the new state in every list, and that repeating the call yields the new state, once.
+// Ensure a create, update or delete whose process crashes at any table call leaves either the old
+// or the new state in every list. Repeating the call gives the new state, exactly once.
 func TestWritesThroughDeaths(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -131,7 +131,7 @@ func TestWritesThroughDeaths(t *testing.T) {
 						if old, done := fmt.Sprint(left) == fmt.Sprint(before), fmt.Sprint(left) == fmt.Sprint(after); !old && !done || first.Status == 200 && !done {
 							t.Errorf("death after %d calls, during %t: %d; the lists were %v, then %v, and after the next call %v", calls, during, first.Status, before, left, after)
 						}
-						gone := verb == "delete" && fmt.Sprint(left) == fmt.Sprint(after) // a second delete finds nothing
+						gone := verb == "delete" && fmt.Sprint(left) == fmt.Sprint(after) // a second delete finds that the record is gone
 						if again.Status != 200 && !(gone && again.Status == 404) || fmt.Sprint(after) == fmt.Sprint(before) {
 							t.Errorf("death after %d calls, during %t: again: %d %s; %v", calls, during, again.Status, again.Body, after)
 						}

@@ -15,7 +15,7 @@ import (
 
 // Operations returns the operations of the area.
 func Operations(t *table.Client) []api.Operation {
-	now := func() time.Time { return t.Clock()() } // called late: t is nil when operations are only described
+	now := func() time.Time { return t.Clock()() } // called for each request, because t is nil when operations are only described
 	s := service{NewStore(t), keys.NewStore(t, now), rand.Reader}
 	return []api.Operation{
 		api.Define(api.Spec{

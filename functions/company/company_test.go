@@ -49,7 +49,7 @@ func TestCompany(t *testing.T) {
 	})
 }
 
-// Ensure updatedAt moves only when a value changes.
+// Ensure updatedAt changes only when another value does.
 func TestUpdateWithoutChange(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -43,7 +43,7 @@ func left(t *testing.T, c *table.Client, companyID string) (out []string) {
 	}
 }
 
-// fill gives a company a record in each of some partitions, and a key.
+// fill stores a key of a company, and a record in each of several partitions.
 func fill(t *testing.T, s *apitest.Service, companyID string) {
 	t.Helper()
 	for _, parts := range [][]string{{"plan"}, {"optimise"}, {"optimise", "findings", "aud_1"}, {"metrics"}, {"feedback"}} {
@@ -93,7 +93,7 @@ func TestErase(t *testing.T) {
 	}
 }
 
-// dying is a transport that fails every call after some.
+// dying is a transport whose calls all fail after the first few.
 type dying struct {
 	calls atomic.Int64
 	after int64
@@ -137,7 +137,7 @@ func TestEraseDies(t *testing.T) {
 	}
 }
 
-// pages is a transport in which a page of a scan has few records.
+// pages is a transport that makes the pages of a scan small.
 type pages struct{ scans atomic.Int64 }
 
 func (p *pages) RoundTrip(r *http.Request) (*http.Response, error) {

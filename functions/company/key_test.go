@@ -152,7 +152,7 @@ func TestKeyGrantsOnlyItsScopes(t *testing.T) {
 	if len(all) != 5 || all[strong.ID]["replacedBy"] != nil || all[strong.ID]["expiresAt"] != nil {
 		t.Errorf("%d keys, want 5; strong is %v, want it without replacedBy and expiresAt", len(all), all[strong.ID])
 	}
-	if r := s.Send(t, clerk, "DELETE", keysPath+"/"+strong.ID, ""); r.Status != 200 { // a revoke grants nothing
+	if r := s.Send(t, clerk, "DELETE", keysPath+"/"+strong.ID, ""); r.Status != 200 { // a key may revoke one with more scopes, because that grants nothing
 		t.Errorf("revoke: status %d, want 200: %s", r.Status, r.Body)
 	}
 }
@@ -202,8 +202,8 @@ func wholeOrRange(seconds string) string {
 	return "body.overlapSeconds: must be between 0 and 2592000"
 }
 
-// Ensure a revoked key is rejected at once and keeps its record, a key can revoke itself, and
-// revoking it twice is not_found.
+// Ensure a revoked key is rejected at once and keeps its record. A key can revoke itself. Revoking
+// a key twice is not_found.
 func TestRevokeKey(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -275,7 +275,7 @@ func TestKeysOfOtherCompany(t *testing.T) {
 	}
 }
 
-// Ensure the pages of keys have no gaps or repeats, oldest first.
+// Ensure keys are paged oldest first, without gaps or repeats.
 func TestListKeys(t *testing.T) {
 	t.Parallel()
 	s := start(t)

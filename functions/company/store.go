@@ -53,7 +53,7 @@ func (s Store) Create(ctx context.Context, c Company) error {
 // table, because records such as findings have partitions of their own. Only the operator can call
 // it, after the company's keys are refused.
 //
-// The profile is deleted last. So a call that ends early leaves the company in place, and the next
+// The profile is deleted last. So a call that stops early leaves the company in place, and the next
 // call continues. progress is called with the number of deleted records; it may be nil.
 func (s Store) Erase(ctx context.Context, companyID string, progress func(deleted int)) (map[string]int, error) {
 	deleted := map[string]int{}
@@ -64,7 +64,7 @@ func (s Store) Erase(ctx context.Context, companyID string, progress func(delete
 			return deleted, fmt.Errorf("erase company %s: %w", companyID, err)
 		}
 		if total(deleted) > before {
-			continue // a request that was under way may have written behind the scan
+			continue // a request in progress may have written where the scan had already been
 		}
 		if err := s.table.Delete(ctx, kept); err != nil {
 			return deleted, fmt.Errorf("erase company %s: %w", companyID, err)

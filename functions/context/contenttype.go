@@ -16,15 +16,15 @@ type ContentType struct {
 	UpdatedAt        *string  `json:"updatedAt" format:"date-time"`
 }
 
-// ContentTypes is where content types are.
+// ContentTypes declares how content types are stored and where they are in the API.
 var ContentTypes = record.Kind[ContentType]{
 	Name: "content-type", Plural: "content types", Prefix: "cty", Path: "context/content-types", Parameter: "contentTypeId",
 	SortPrefix: "contenttype", Limit: 200, Order: ContentType.byName,
 }
 
-// nameCharsOrdered is how many characters of a name are compared: as many as a name may have. Any
-// such name fits into a cursor. Only an import can bring a longer name; names that share these
-// characters are ordered by id.
+// nameCharsOrdered is the number of characters of a name that are compared. It is the length limit
+// of a name, and any such name fits into a cursor. Only an import can store a longer name; names
+// that share these characters are ordered by id.
 const nameCharsOrdered = 200
 
 // byName returns the position of a content type in the list: by name in Unicode code point order,

@@ -21,13 +21,13 @@ type Goal struct {
 	UpdatedAt     *string     `json:"updatedAt" format:"date-time"`
 }
 
-// GoalStatus is the state of a goal. Any state may follow any.
+// GoalStatus is the state of a goal. A goal may change from any state to any other.
 type GoalStatus string
 
 // Values implements schema.Enum.
 func (GoalStatus) Values() []string { return []string{"active", "achieved", "missed", "archived"} }
 
-// Goals is where brand goals are.
+// Goals declares how brand goals are stored and where they are in the API.
 var Goals = record.Kind[Goal]{
 	Name: "brand-goal", Plural: "brand goals", Prefix: "bgl", Path: "context/goals", Parameter: "goalId", SortPrefix: "goal", Limit: 200,
 	Order: func(g Goal) string { return table.Join(table.SortTime(g.CreatedAt), g.ID) }, // oldest first, null last

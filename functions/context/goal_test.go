@@ -115,8 +115,8 @@ func TestUpdateGoal(t *testing.T) {
 	s.Run(t, append(scenarios, apitest.EveryMove("update_context_goal", args, brand.GoalStatus("").Values())...))
 }
 
-// Ensure a deleted goal or content type is gone for every operation, and that a second delete is
-// 404 like one of an id that never existed.
+// Ensure no operation finds a deleted goal or content type. A second delete is 404, as for an id
+// that never existed.
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -148,9 +148,9 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// Ensure a company can create 200 goals and 200 content types and no more, that a delete makes room
-// again, that an import is not bounded, and that the response to a create that came before the
-// bound was reached is replayed after it.
+// Ensure a company can create up to 200 goals and 200 content types. A delete makes room again, and
+// an import may exceed the limit. A create that succeeded before the limit was reached can still be
+// replayed afterwards.
 func TestCollectionBounds(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -31,7 +31,7 @@ func (s Store) Get(ctx context.Context, companyID string) (BrandKit, error) {
 	return table.Get[BrandKit](ctx, s.table, brandKitKey(companyID))
 }
 
-// brandKitTries bounds the attempts of Modify. Nothing deletes a kit, so a caller that loses the
+// brandKitTries limits the attempts of Modify. Nothing deletes a kit, so a caller that loses the
 // race to create it finds the winner's kit on the second attempt.
 const brandKitTries = 3
 

@@ -63,8 +63,8 @@ func quoted(s string) string {
 	return string(text)
 }
 
-// Ensure an export that is imported into another company exports as the same records, except for
-// companyId.
+// Ensure an export that is imported into another company can be exported again with the same
+// records. Only companyId differs.
 func TestTransferRoundTrip(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -90,7 +90,8 @@ func TestTransferRoundTrip(t *testing.T) {
 	}
 }
 
-// Ensure an import replaces a record completely, and that the last record of an id in a batch wins.
+// Ensure an import replaces a record completely. If a batch has several records with one id, the
+// last one wins.
 func TestTransferReplaces(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -9,26 +9,27 @@ import (
 )
 
 // The posting step: a worker posts approved replies to their platform, and this service records the
-// outcome. It has no HTTP operations; workers call this package or the command `workspace
-// approved`.
+// outcome. There are no HTTP operations for it; workers call this package or run the command
+// `workspace approved`.
 //
 //	Store.ApprovedReplies    lists the replies of a company that are ready
 //	Store.ClaimReply         locks one for this worker: approved → posting
 //	Store.ReportPosted       posting → posted
 //	Store.ReportReplyFailed  posting → failed; the API can approve the reply again
 //
-// The worker shows a person the text that ClaimReply returned, not the text that was listed before.
-// While a reply is posting, the API rejects changes to it with conflict, so the confirmed text is
-// the approved text. A claim does not expire; Store.StuckReplies lists old ones (see package
-// claim). The worker decides which platforms accept replies.
+// The worker shows a person the text that ClaimReply returned, not the text that was listed
+// earlier. While a reply is posting, the API rejects changes to it with conflict, so the text that
+// the person confirms is the approved text. A claim does not expire; Store.StuckReplies lists old
+// ones (see package claim). The worker decides which platforms accept replies.
 
-// Posting is a feedback record with the claim on its reply.
+// Posting is a feedback record together with the claim on its reply.
 type Posting struct {
 	Feedback
 	claim.Claim
 }
 
-// replies describes replies to package claim: a reply is claimed while its status is posting.
+// replies describes replies to package claim: a reply counts as claimed while its status is
+// posting.
 var replies = claim.Kind[Posting]{
 	Name: "reply", Prefix: feedbackIDs, Busy: string(ReplyStatusPosting),
 	Status: func(p Posting) string { return string(p.status()) },
@@ -38,13 +39,13 @@ var replies = claim.Kind[Posting]{
 	},
 }
 
-// postable reports whether the reply can be claimed: it is approved and has a text. A reply can be
-// approved without one.
+// postable reports whether the reply can be claimed, which means that it is approved and has a
+// text. A reply can be approved without having a text.
 func (f Feedback) postable() bool {
 	return f.status() == ReplyStatusApproved && f.ReplyBody != nil && *f.ReplyBody != ""
 }
 
-// status returns the status of the reply. Null counts as none.
+// status returns the status of the reply, where null means none.
 func (f Feedback) status() ReplyStatus {
 	if f.ReplyStatus == nil {
 		return ReplyStatusNone
@@ -67,7 +68,7 @@ func (p *Posting) claim(c claim.Claim) error {
 	return nil
 }
 
-// end records the outcome of posting. Repeating a report changes nothing and succeeds.
+// end records the outcome of posting. Repeating a report succeeds and changes nothing.
 func (p *Posting) end(claimID string, to ReplyStatus) error {
 	repeated, err := replies.Report(*p, claimID, string(to))
 	if err == nil && !repeated {
@@ -77,7 +78,7 @@ func (p *Posting) end(claimID string, to ReplyStatus) error {
 }
 
 // ApprovedReplies returns at most limit feedback records whose reply is approved and has a text,
-// lowest priority number first. next is the position of the following page, empty at the end. See
+// lowest priority number first. next is the cursor of the following page, empty at the end. See
 // claim.Ready.
 func (s Store) ApprovedReplies(ctx context.Context, companyID, after string, limit int) (approved []Feedback, next string, err error) {
 	q := table.Query{Index: table.GSI4, Partitions: []string{queuePartition(companyID, ReplyStatusApproved)}, After: after}
@@ -85,8 +86,9 @@ func (s Store) ApprovedReplies(ctx context.Context, companyID, after string, lim
 	return claim.Ready(ctx, s.table, q, limit, position, func(f Feedback) (ready, more bool) { return f.postable(), true })
 }
 
-// StuckReplies returns the feedback whose reply was claimed at claimedBefore or earlier and not
-// reported since, oldest claim first. Its worker has probably crashed. See claim.Kind.Stuck.
+// StuckReplies returns the feedback whose reply was claimed at or before claimedBefore and has not
+// been reported since, oldest claim first. The worker that claimed it has probably crashed. See
+// claim.Kind.Stuck.
 func (s Store) StuckReplies(ctx context.Context, companyID, claimedBefore string) ([]Posting, error) {
 	return replies.Stuck(ctx, s.table, companyID, claimedBefore)
 }
@@ -102,9 +104,10 @@ func (s Store) ClaimReply(ctx context.Context, companyID, feedbackID string) (Po
 }
 
 // ReportPosted moves a reply from posting to posted. Returns fault.ErrNotFound when the feedback
-// does not exist, and fault.Conflict when this claim no longer owns the reply: it was reported with
-// another outcome, claimed again, or replaced by an import. Repeating a report succeeds. A reply
-// that was imported as posting has the empty claim id, and its report cannot be repeated.
+// does not exist. Returns fault.Conflict when this claim no longer owns the reply because the reply
+// was reported with a different outcome, claimed again, or replaced by an import. Repeating a
+// report succeeds. A reply that was imported as posting has an empty claim id, and its report
+// cannot be repeated.
 func (s Store) ReportPosted(ctx context.Context, companyID, feedbackID, claimID string) (Posting, error) {
 	return replies.Change(ctx, s.table, companyID, feedbackID, func(p *Posting) error { return p.end(claimID, ReplyStatusPosted) })
 }

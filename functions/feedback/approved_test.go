@@ -23,7 +23,7 @@ func codeOf(err error) fault.Code {
 	return ""
 }
 
-// must fails the test when a transition returns an error.
+// must returns a function that fails the test if a transition returns an error.
 func must(t *testing.T) func(feedback.Posting, error) feedback.Posting {
 	t.Helper()
 	return func(p feedback.Posting, err error) feedback.Posting {
@@ -42,9 +42,9 @@ func statusOf(f feedback.Feedback) feedback.ReplyStatus {
 	return *f.ReplyStatus
 }
 
-// Ensure each transition of the posting step is allowed or rejected as specified, from every state,
-// with the claim that owns the reply, with another claim and with none; and that a rejected
-// transition changes nothing.
+// Ensure each transition of the posting step is allowed or rejected as specified: from every state,
+// with the claim that owns the reply, with a different claim and with none. A rejected transition
+// changes nothing.
 func TestPostingMoves(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -72,7 +72,7 @@ func TestPostingMoves(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name                  string
-		setUp                 func() (claimID string) // creates the state; returns the claim to try the transitions with
+		setUp                 func() (claimID string) // creates the state and returns the claim id to use for the transitions
 		claim, posted, failed feedback.ReplyStatus    // the state after each transition
 	}{
 		{"null", is("", "Thanks", ""), no, no, no},
@@ -179,8 +179,8 @@ func TestApprovedReplies(t *testing.T) {
 	}
 }
 
-// Ensure StuckReplies returns the replies without a claim first, then those with old claims, oldest
-// claim first.
+// Ensure StuckReplies returns the replies without a claim first, followed by those with old claims,
+// oldest claim first.
 func TestStuckReplies(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -210,8 +210,8 @@ func TestStuckReplies(t *testing.T) {
 	}
 }
 
-// Ensure every transition returns not found for an unknown id and for an id of another company; and
-// that an import releases a claim.
+// Ensure every transition returns not_found for an unknown id and for an id of a different company,
+// and that an import releases a claim.
 func TestPostingNoSuchReply(t *testing.T) {
 	t.Parallel()
 	s, other := start(t), start(t, replied("approved", "Thanks"))

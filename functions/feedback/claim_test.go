@@ -40,8 +40,8 @@ func TestClaimReplyRace(t *testing.T) {
 	}
 }
 
-// meddler is a transport that runs a function once before the next UpdateItem call, or loses the
-// responses to the next UpdateItem calls.
+// meddler is a transport that runs a function once just before the next UpdateItem call, or loses
+// the responses to the next few UpdateItem calls.
 type meddler struct {
 	mu   sync.Mutex
 	run  func()
@@ -70,8 +70,8 @@ func (m *meddler) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errors.Join(errors.New("the response was lost"), err, out.Body.Close())
 }
 
-// Ensure only the approved text is posted: a change between the read and the write of a claim makes
-// the claim fail or see the new text, and a claim makes a concurrent change fail.
+// Ensure only the approved text is posted: if the reply changes between the read and the write of a
+// claim, the claim fails or returns the new text. A claim makes a concurrent change fail.
 func TestClaimReplyAndEdit(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -106,7 +106,7 @@ func TestClaimReplyAndEdit(t *testing.T) {
 	}
 }
 
-// Ensure a transition is retried successfully after a lost response, and that a claim that no
+// Ensure a transition can be retried successfully after a lost response, and that a claim that no
 // worker knows of prevents posting until the operator reports its outcome.
 func TestPostingSurvivesLostResponses(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// stored returns the sort keys of a company's records of the area whose sort key has this prefix:
+// stored returns the sort keys of a company's feedback records whose sort key starts with prefix:
 // feedback# or ext#.
 func stored(t *testing.T, s *apitest.Service, prefix string) []string {
 	t.Helper()
@@ -36,8 +36,8 @@ func remove(t *testing.T, s *apitest.Service, key, feedbackID string) apitest.Re
 	return s.Call(t, key, "delete_feedback", map[string]any{"feedbackId": feedbackID})
 }
 
-// Ensure a deleted record is gone from every read and list, in every state of its reply but
-// posting.
+// Ensure a deleted record is gone from every read and list, and that a record can be deleted in
+// every state of its reply except posting.
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -75,7 +75,7 @@ func TestDelete(t *testing.T) {
 }
 
 // Ensure a record that is pushed or imported again after its deletion is a new one, whether its id
-// was derived or an import's, and that a reference is deleted only when it leads to the deleted
+// was derived or came from an import. A reference is deleted only if it points to the deleted
 // record.
 func TestDeleteThenAgain(t *testing.T) {
 	t.Parallel()
@@ -109,8 +109,8 @@ func TestDeleteThenAgain(t *testing.T) {
 	same(t, "imported after that", stored(t, s, ""), []string{"feedback#" + derived})
 	remove(t, s, key, derived)
 
-	// Two records of one review, as an earlier version imported them: the reference leads to the
-	// second.
+	// Two records of the same review, as an earlier version imported them. The reference points to
+	// the second one.
 	importLines(t, s, s.CompanyID, `{"id":"fbk_one","source":"reddit","externalId":"A"}`)
 	reference := stored(t, s, "ext#")[0]
 	if err := s.Table.Delete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "feedback"), SK: reference}}); err != nil {
@@ -124,7 +124,7 @@ func TestDeleteThenAgain(t *testing.T) {
 	same(t, "a push of the one that is left", pushed(t, s, key, sent), counts{1, 0, 1})
 	remove(t, s, key, "fbk_two")
 
-	// A record without a source has no reference, and a record that got another identity by an
+	// A record without a source has no reference, and a record whose identity was changed by an
 	// import has two.
 	importLines(t, s, s.CompanyID, `{"id":"fbk_none","externalId":"A"}`, `{"id":"fbk_moved","source":"reddit","externalId":"B"}`)
 	importLines(t, s, s.CompanyID, `{"id":"fbk_moved","source":"reddit","externalId":"C"}`)
@@ -133,7 +133,7 @@ func TestDeleteThenAgain(t *testing.T) {
 	same(t, "pushes of both identities", pushed(t, s, key, `{"source":"reddit","externalId":"B"}`, `{"source":"reddit","externalId":"C"}`), counts{2, 2, 0})
 }
 
-// Ensure a deletion whose process crashes at any call to the table leaves the record with its
+// Ensure a deletion whose process crashes at any table call leaves both the record and its
 // reference or neither, and that repeating the call completes it.
 func TestDeleteThroughDeaths(t *testing.T) {
 	t.Parallel()
@@ -165,14 +165,14 @@ func TestDeleteThroughDeaths(t *testing.T) {
 			same(t, "stored", stored(t, s, ""), []string{})
 		}
 	}
-	if deaths < 6 { // the key's check, parallel to the record's read; the reference; the transaction; each twice
+	if deaths < 6 { // at the check of the API key, in parallel with the read of the record; the reference; the transaction; twice at each
 		t.Errorf("only %d deaths", deaths)
 	}
 }
 
-// Ensure a deletion that races with an edit of the reply, a push of the same review, a claim of the
-// posting step or another deletion leaves the record whole or gone, and that a reply that a worker
-// may be posting is never deleted.
+// Ensure a deletion that races with an edit of the reply, a push of the same review, a claim by the
+// posting step or a second deletion leaves the record either complete or gone. A reply that a
+// worker may be posting is never deleted.
 func TestDeleteRaces(t *testing.T) {
 	t.Parallel()
 	rounds := 100

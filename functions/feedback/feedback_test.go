@@ -41,7 +41,7 @@ func review(n int) feedback.Feedback {
 	}
 }
 
-// choices returns the values of a nullable closed list, with nil for null first.
+// choices returns the values of a nullable enum, with nil for null first.
 func choices[T interface {
 	~string
 	Values() []string
@@ -66,7 +66,7 @@ func combinations(visit func(*feedback.Source, *feedback.Sentiment, *feedback.Re
 	}
 }
 
-// mixed returns one record of each combination, with priorities and times that include duplicates,
+// mixed returns one record for each combination, with priorities and times that include duplicates,
 // negative values, zero and null.
 func mixed() (records []feedback.Feedback) {
 	priorities := []*int64{nil, new(int64(2)), new(int64(-1)), new(int64(2)), new(int64(10)), new(int64(0))}
@@ -81,8 +81,8 @@ func mixed() (records []feedback.Feedback) {
 	return records
 }
 
-// expected is a second implementation of the list: the records that match the filters, by priority,
-// then by newest postedAt, then by id, null last.
+// expected is a second implementation of the list: it returns the records that match the filters,
+// by priority, then newest postedAt first, then by id, with nulls last.
 func expected(records []feedback.Feedback, source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) (ids []string) {
 	var kept []feedback.Feedback
 	for _, f := range records {
@@ -113,7 +113,7 @@ func orElse[T any](p *T, null T) T {
 	return *p
 }
 
-// filters returns a combination as arguments of the list.
+// filters returns a combination of filters as arguments for the list.
 func filters(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) map[string]any {
 	args := map[string]any{}
 	if source != nil {
@@ -128,7 +128,7 @@ func filters(source *feedback.Source, sentiment *feedback.Sentiment, status *fee
 	return args
 }
 
-// page returns the ids of one page and the cursor of the next.
+// page returns the ids on one page and the cursor of the next page.
 func page(t *testing.T, s *apitest.Service, key string, limit int, args map[string]any, cursor string) (ids []string, next string) {
 	t.Helper()
 	args["limit"] = limit
@@ -157,7 +157,7 @@ func nextCursor(t *testing.T, r apitest.Response) string {
 	return next
 }
 
-// walk reads a list to its end. Every page but the last must be full.
+// walk reads a list to its end. Every page except the last must be full.
 func walk(t *testing.T, s *apitest.Service, key string, limit int, args map[string]any) (ids []string) {
 	t.Helper()
 	for cursor := ""; ; {
@@ -173,7 +173,8 @@ func walk(t *testing.T, s *apitest.Service, key string, limit int, args map[stri
 	}
 }
 
-// busyKeys returns keys for a test that makes more calls than the rate limit of one key allows.
+// busyKeys returns a function that supplies keys for a test that makes more calls than the rate
+// limit of a single key allows.
 func busyKeys(t *testing.T, s *apitest.Service) func() string {
 	t.Helper()
 	used, key := 0, s.Key(t)
@@ -185,8 +186,8 @@ func busyKeys(t *testing.T, s *apitest.Service) func() string {
 	}
 }
 
-// Ensure every combination of filters returns exactly the matching records, in the list's order,
-// each exactly once, with null values and ties.
+// Ensure every combination of filters returns exactly the matching records in list order, each
+// exactly once, including null values and ties.
 func TestListEveryFilter(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -204,7 +205,7 @@ func TestListEveryFilter(t *testing.T) {
 	})
 }
 
-// Ensure pages of one record cover the whole list, and that the last record has no next page.
+// Ensure pages of one record cover the whole list, and that there is no page after the last record.
 func TestListOneAtATime(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -217,8 +218,8 @@ func TestListOneAtATime(t *testing.T) {
 	}
 }
 
-// Ensure records that are added or moved between two pages do not affect the others: each is
-// returned exactly once.
+// Ensure records that are added or moved between two pages do not affect the other records: each of
+// those is returned exactly once.
 func TestListWhileRecordsChange(t *testing.T) {
 	t.Parallel()
 	ranked := func(n int) feedback.Feedback {
@@ -230,9 +231,9 @@ func TestListWhileRecordsChange(t *testing.T) {
 		s := start(t, ranked(10), ranked(20), ranked(30), ranked(40))
 		key := s.Key(t)
 		first, cursor := page(t, s, key, 2, args, "")
-		put(t, s, ranked(5), ranked(35)) // before and after the position
+		put(t, s, ranked(5), ranked(35)) // before and after the cursor
 		moved := ranked(20)
-		moved.Priority = new(int64(1)) // the record of the position itself
+		moved.Priority = new(int64(1)) // the record at the cursor
 		put(t, s, moved)
 		rest, _ := page(t, s, key, 10, args, cursor)
 		if got := append(first, rest...); !slices.Equal(got, []string{"fbk_0010", "fbk_0020", "fbk_0030", "fbk_0035", "fbk_0040"}) {
@@ -319,7 +320,7 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
-// Ensure each operation needs its scope.
+// Ensure each operation requires its scope.
 func TestScopes(t *testing.T) {
 	t.Parallel()
 	s := start(t, review(1))
@@ -334,7 +335,8 @@ func TestScopes(t *testing.T) {
 	})
 }
 
-// Ensure every description warns agents that the texts of feedback are data, not instructions.
+// Ensure the descriptions of all operations warn agents that the texts of feedback are data, not
+// instructions.
 func TestThirdPartyText(t *testing.T) {
 	t.Parallel()
 	for _, op := range feedback.Operations(nil) {

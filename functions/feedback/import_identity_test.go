@@ -11,9 +11,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure an import of a review that is stored under another id replaces the stored record and keeps
-// its id, whichever of the two ids is derived. So an old export can be restored while a feed is
-// running, without duplicates.
+// Ensure importing a review that is already stored under a different id replaces the stored record
+// and keeps its id, whichever of the two ids is derived. So an old export can be restored while a
+// feed is running, without creating duplicates.
 func TestImportReplacesTheReviewItself(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -40,7 +40,7 @@ func TestImportReplacesTheReviewItself(t *testing.T) {
 	}
 }
 
-// between is a transport that runs a function before the n-th call, while the caller waits.
+// between is a transport that runs a function just before the n-th call, while the caller waits.
 type between struct {
 	calls, at atomic.Int64
 	run       func()
@@ -53,9 +53,9 @@ func (b *between) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure a review has one record when it is imported, under its own id or the derived one, while
-// another caller pushes it, imports it under its own id, or deletes the stored record, before any
-// call of either.
+// Ensure a review ends up with exactly one record when one caller imports or pushes it and a second
+// caller pushes it, imports it or deletes the stored record just before any one of the first
+// caller's table calls. Imports use the record's own id or the derived one.
 func TestImportOfAReviewBesideWriters(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

@@ -15,19 +15,19 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// The list by day of posting. Records stored by an older version lack the keys of its index, so
-// each company has a mark that says whether the index is complete. Until it is, the list reads all
-// records of the company.
+// The list by posted day reads an index. Records stored by an older version lack their keys in that
+// index, so each company has a mark that says whether the index is complete. Until it is, the list
+// reads all records of the company.
 
-// Days is a range of days, inclusive, UTC, each as timestamp.ParseDay accepts it. Empty means
-// unbounded.
+// Days is an inclusive range of days in UTC, each in a form that timestamp.ParseDay accepts. An
+// empty bound means unbounded.
 type Days struct{ From, To string }
 
-// postedKinds are the partitions of the index: records whose reply waits for somebody, and all
-// others. So the review queue of a long range does not read settled feedback.
+// postedKinds are the index's two partitions: records whose reply is waiting for somebody, and all
+// others. So listing the review queue over a long range does not read settled feedback.
 var postedKinds = map[bool]string{true: "waiting", false: "settled"}
 
-// waits reports whether a reply with this status waits for somebody.
+// waits reports whether a reply with this status is waiting for somebody.
 func waits(status *ReplyStatus) bool {
 	if status == nil {
 		return false
@@ -44,7 +44,8 @@ func postedPartition(companyID string, waiting bool) string {
 	return table.Partition(companyID, area, "posted", postedKinds[waiting])
 }
 
-// postedKey returns the key of a record in the index, zero for one without postedAt.
+// postedKey returns the key of a record in the index, or the zero key for a record without
+// postedAt.
 func postedKey(f Feedback) table.Key {
 	if f.PostedAt == nil {
 		return table.Key{}
@@ -52,9 +53,9 @@ func postedKey(f Feedback) table.Key {
 	return table.Key{PK: postedPartition(f.CompanyID, waits(f.ReplyStatus)), SK: table.Join(table.Newest(f.PostedAt), f.ID)}
 }
 
-// bounds returns the least and the greatest sort key of the index within the range.
+// bounds returns the minimum and maximum sort key in the index for the range.
 func (d Days) bounds() (least, greatest string) {
-	greatest = "~" // after every key
+	greatest = "~" // after every sort key
 	if to, ok := timestamp.ParseDay(d.To); ok {
 		least = table.Newest(new(timestamp.Format(to.Add(24*time.Hour - time.Millisecond))))
 	}
@@ -64,15 +65,15 @@ func (d Days) bounds() (least, greatest string) {
 	return least, greatest
 }
 
-// has reports whether the range has the day of a record.
+// has reports whether the day of a record is in the range.
 func (d Days) has(f Feedback) bool {
 	least, greatest := d.bounds()
 	at := postedKey(f).SK
 	return at != "" && least <= at && at <= greatest
 }
 
-// postedQuery returns the query of a filter with days. The index is not keyed by source or
-// sentiment.
+// postedQuery returns the query for a filter with days. The index is not keyed by source or
+// sentiment, so the query filters its records by them.
 func postedQuery(companyID string, f Filter) table.Query {
 	q := table.Query{Index: table.GSI5, Filter: table.Filter{}}
 	q.From, q.Until = f.Posted.bounds()
@@ -91,10 +92,10 @@ func postedQuery(companyID string, f Filter) table.Query {
 	return q
 }
 
-// listPosted is List for a filter with days. It reads the mark in parallel with the index.
+// listPosted is List for a filter with days. It reads the mark and the index in parallel.
 func (s Store) listPosted(ctx context.Context, companyID string, f Filter, after string, limit int) (page table.Page[json.RawMessage], err error) {
 	var mark postedMark
-	var failure error // of the index, which an older version's table does not have
+	var failure error // an error of reading the index, which the table of an older version does not have
 	err = parallel.Both(func() (err error) {
 		mark, err = s.postedMark(ctx, companyID)
 		return err
@@ -113,8 +114,8 @@ func (s Store) listPosted(ctx context.Context, companyID string, f Filter, after
 	return s.listUnindexed(ctx, companyID, f, after, limit)
 }
 
-// listUnindexed returns the same page as the index, from the records themselves. It reads all of
-// them, but keeps only a few pages in memory.
+// listUnindexed returns the same page as the index would, but builds it from the records
+// themselves. It reads all of the company's records, but keeps only a few pages in memory.
 func (s Store) listUnindexed(ctx context.Context, companyID string, f Filter, after string, limit int) (table.Page[json.RawMessage], error) {
 	order := func(f Feedback) string { return postedKey(f).SK }
 	var found []Feedback
@@ -136,7 +137,7 @@ func (s Store) listUnindexed(ctx context.Context, companyID string, f Filter, af
 	return texts, err
 }
 
-// matches reports whether a record has every value of the filter.
+// matches reports whether a record matches every filter that is set.
 func (f Filter) matches(record Feedback) bool {
 	return equal(f.Source, record.Source) && equal(f.Sentiment, record.Sentiment) && equal(f.ReplyStatus, record.ReplyStatus) &&
 		(f.Posted == nil || f.Posted.has(record))
@@ -149,15 +150,15 @@ func equal[T comparable](filter, value *T) bool {
 // postedMark records how much of a company's feedback is in the index by posted day.
 type postedMark struct {
 	After      string  `store:"after"`      // the sort key up to which every record was checked
-	Checked    int64   `store:"checked"`    // how many they are
-	CompleteAt *string `store:"completeAt"` // nil: there may be records that the index lacks
+	Checked    int64   `store:"checked"`    // the number of records checked
+	CompleteAt *string `store:"completeAt"` // nil: the index may lack some records
 }
 
 func postedMarkKey(companyID string) table.Key {
 	return table.Key{PK: table.Partition(companyID, area), SK: table.Join("index", "posted")}
 }
 
-// postedMark returns the mark of a company, zero if it has none.
+// postedMark returns the mark of a company, or the zero mark if it has none.
 func (s Store) postedMark(ctx context.Context, companyID string) (postedMark, error) {
 	mark, err := table.Get[postedMark](ctx, s.table, postedMarkKey(companyID))
 	if errors.Is(err, fault.ErrNotFound) {
@@ -170,19 +171,20 @@ func (s Store) setPostedMark(ctx context.Context, companyID string, mark postedM
 	return s.table.Put(ctx, []table.Item{s.table.NewItem(table.Keys{Key: postedMarkKey(companyID)}, mark)})
 }
 
-// fillStep is how many records are checked before the mark is written, and fillWidth how many are
-// written at a time.
+// fillStep is how many records are checked before the mark is written. fillWidth is how many
+// records are written concurrently.
 const (
 	fillStep  = 200
 	fillWidth = 16
 )
 
-// FillPosted puts a company's records into the index by posted day, and marks the index as
-// complete, also for a company without records. It continues where an earlier call ended. If the
-// index is already complete, it does nothing unless again is true: then it checks every record once
-// more, and lists do without the index until it is done. It calls report after every step, with the
-// number of records checked, including earlier calls. filled is how many records this call put into
-// the index. All functions must run a version that writes the keys of the index.
+// FillPosted puts a company's records into the index by posted day and marks the index as complete,
+// even for a company without records. It continues where an earlier call stopped. If the index is
+// already complete, it does nothing unless again is true. In that case it checks every record once
+// more, and lists do not use the index until it has finished. It calls report after every step with
+// the number of records checked so far, including those of earlier calls. filled is the number of
+// records that this call put into the index. All functions must already run a version that writes
+// the keys of the index.
 func (s Store) FillPosted(ctx context.Context, companyID string, again bool, report func(checked int64)) (filled int64, err error) {
 	mark, err := s.postedMark(ctx, companyID)
 	if err != nil || mark.CompleteAt != nil && !again {
@@ -207,7 +209,7 @@ func (s Store) FillPosted(ctx context.Context, companyID string, again bool, rep
 	from := collection(companyID)
 	from.Consistent = true
 	if mark.After != "" {
-		from.Prefix, from.Until = mark.After+"!", from.Prefix+"~" // ids have none of these characters
+		from.Prefix, from.Until = mark.After+"!", from.Prefix+"~" // these characters do not occur in ids
 	}
 	err = table.Each(ctx, s.table, from, func(record indexed) error {
 		if step = append(step, record); len(step) < fillStep {
@@ -230,8 +232,8 @@ type indexed struct {
 	PostedSK string `store:"gsi5sk"`
 }
 
-// fill gives records their index keys and moves the mark past them. filled is how many of them it
-// wrote.
+// fill gives records their index keys and moves the mark past them. filled is the number of records
+// that it had to write.
 func (s Store) fill(ctx context.Context, companyID string, records []indexed, mark *postedMark) (filled int64, err error) {
 	var written atomic.Int64
 	err = parallel.Do(len(records), fillWidth, func(n int) error {

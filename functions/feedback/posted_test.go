@@ -21,13 +21,14 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Times of posting around the bounds of days, and null.
+// Posting times around the first and last instants of days, and null.
 var postings = []*string{
 	nil, new("2026-02-28T23:59:59.999Z"), new("2026-03-01T00:00:00.000Z"), new("2026-03-01T00:00:00.000Z"), new("2026-03-01T12:00:00.000Z"), new("2026-03-01T23:59:59.999Z"),
 	new("2026-03-02T00:00:00.000Z"), new("2026-03-05T08:00:00.000Z"), new("1969-12-31T23:59:59.999Z"), new("9999-12-31T23:59:59.999Z"), new("0001-01-01T00:00:00.000Z"),
 }
 
-// posted returns a record for every posting and reply status, with other values that vary.
+// posted returns a record for every combination of posting time and reply status. The other fields
+// vary.
 func posted() (records []feedback.Feedback) {
 	sources, sentiments := choices[feedback.Source](), choices[feedback.Sentiment]()
 	for i, status := range choices[feedback.ReplyStatus]() {
@@ -41,8 +42,8 @@ func posted() (records []feedback.Feedback) {
 	return records
 }
 
-// newest returns the ids of the records that are in a range of days and have the values of the
-// other filters, newest first.
+// newest returns the ids of the records that are in a range of days and match the other filters,
+// newest first.
 func newest(records []feedback.Feedback, from, to string, f feedback.Filter) (ids []string) {
 	matching := slices.DeleteFunc(slices.Clone(records), func(r feedback.Feedback) bool {
 		return r.PostedAt == nil || from != "" && *r.PostedAt < from || to != "" && (*r.PostedAt)[:len("2006-01-02")] > to ||
@@ -60,7 +61,7 @@ func newest(records []feedback.Feedback, from, to string, f feedback.Filter) (id
 	return ids
 }
 
-// fillPosted completes the index of the test's company.
+// fillPosted completes the index for the test's company.
 func fillPosted(t *testing.T, s *apitest.Service) {
 	t.Helper()
 	if _, err := feedback.NewStore(s.Table).FillPosted(t.Context(), s.CompanyID, false, func(int64) {}); err != nil {
@@ -94,7 +95,7 @@ func forget(t *testing.T, s *apitest.Service, records ...feedback.Feedback) {
 	}
 }
 
-// indexed returns how many records of the company the index has.
+// indexed returns how many records of the company are in the index.
 func indexed(t *testing.T, s *apitest.Service) (n int) {
 	t.Helper()
 	for _, kind := range []string{"waiting", "settled"} {
@@ -107,9 +108,9 @@ func indexed(t *testing.T, s *apitest.Service) (n int) {
 	return n
 }
 
-// Ensure a list of posted days has exactly the records of these days that match the other filters,
-// newest first, at the bounds of days, with any limit, whether the index is complete, partial or
-// empty; and that a record without postedAt is in no range.
+// Ensure listing by posted day returns exactly the records of those days that match the other
+// filters, newest first, including at the first and last instants of a day. This holds for any
+// limit, whether the index is complete, partial or empty. A record without postedAt is in no range.
 func TestListPosted(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -153,8 +154,8 @@ func TestListPosted(t *testing.T) {
 	check("with the index", most)
 }
 
-// Ensure the days of the list are checked, as bounds of the record's time in UTC, and that a cursor
-// works only with its days.
+// Ensure the days of the list are validated and are applied in UTC, and that a cursor works only
+// with the days that it came from.
 func TestListPostedInput(t *testing.T) {
 	t.Parallel()
 	records := posted()
@@ -190,9 +191,9 @@ func TestListPostedInput(t *testing.T) {
 	})
 }
 
-// Ensure the whole life of the index: a company from before it, a list that reads everything, a
-// fill that crashes at any call to the table and is continued, writes of every kind in between, and
-// then a list that reads only the index.
+// Ensure the index works through its whole life. The company's records predate the index, so lists
+// read everything. A fill crashes at various table calls and is resumed, with writes of every kind
+// in between. In the end, lists read only the index.
 func TestFillPosted(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -239,7 +240,7 @@ func TestFillPosted(t *testing.T) {
 		if err == nil {
 			break
 		}
-		// Writes between two calls add their record to the index or remove it.
+		// Writes between two fills add their record to the index or remove it.
 		n := deaths * 7
 		s.Clock.Advance(minute)
 		pushed(t, s, key, fmt.Sprintf(`{"source":"reddit","externalId":"%d","postedAt":"2026-04-01T00:00:00Z"}`, n), fmt.Sprintf(`{"source":"reddit","externalId":"%d","postedAt":null}`, n+200))
@@ -247,7 +248,7 @@ func TestFillPosted(t *testing.T) {
 		s.Call(t, key, "update_feedback_reply", map[string]any{"feedbackId": records[n+100].ID, "replyStatus": "needs_review"})
 		records[n+100].ReplyStatus = new(feedback.ReplyStatusNeedsReview)
 		remove(t, s, key, records[n+250].ID)
-		records[n+250].PostedAt = nil // so that no list wants it
+		records[n+250].PostedAt = nil // so that no list should contain it
 		for _, days := range []string{"2026-03-01 2026-03-03", "2026-04-01 2026-04-01"} {
 			if got, want := list(days), newest(records, days[:10], days[11:], feedback.Filter{}); !slices.Equal(got, want) {
 				t.Fatalf("after %d deaths, %s: %v, want %v", deaths, days, got, want)
@@ -272,7 +273,7 @@ func TestFillPosted(t *testing.T) {
 		t.Errorf("%v, want %d", got, deaths)
 	}
 	changed := 0
-	for _, line := range export(t, s, s.CompanyID) { // filling changes no record, updatedAt included
+	for _, line := range export(t, s, s.CompanyID) { // filling changes no field of a record, not even updatedAt
 		if before[line[:20]] != line {
 			changed++
 		}
@@ -282,7 +283,7 @@ func TestFillPosted(t *testing.T) {
 	}
 }
 
-// Ensure filling races with edits, pushes and deletions of the same records without a wrong or a
+// Ensure filling the index while the same records are edited, pushed and deleted leaves no wrong or
 // missing entry.
 func TestFillPostedRaces(t *testing.T) {
 	t.Parallel()
@@ -332,8 +333,8 @@ func TestFillPostedRaces(t *testing.T) {
 	}
 }
 
-// Ensure a company whose index is complete is checked once more on demand: entries that an older
-// version left wrong are corrected, and until then lists do without the index.
+// Ensure a company whose index is complete is checked once more on demand, which corrects entries
+// that an older version left wrong. Until that is done, lists do not use the index.
 func TestFillPostedAgain(t *testing.T) {
 	t.Parallel()
 	records := posted()
@@ -379,8 +380,9 @@ func TestFillPostedAgain(t *testing.T) {
 	}
 }
 
-// Ensure a list of posted days reads only what it returns: units do not grow with records outside
-// of its days, and with a filter they grow only with the records of those days.
+// Ensure listing by posted day reads only what it returns: the read units do not grow with the
+// number of records on other days. With a filter they grow only with the number of records on the
+// listed days.
 func TestListPostedUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -403,14 +405,14 @@ func TestListPostedUnits(t *testing.T) {
 	combinations(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
 		f := feedback.Filter{Source: source, Sentiment: sentiment, ReplyStatus: status, Posted: &feedback.Days{From: "2026-03-01", To: "2026-03-01"}}
 		few, many := spent(t, small, f, limit), spent(t, large, f, limit)
-		// The mark, and at most all records of the days: 30 of 700 bytes.
+		// The mark, and at most all records of those days: 30 records of 700 bytes.
 		if few != many || few.Read > 1+6 || source == nil && sentiment == nil && status == nil && (few.Calls != 3 || few.Read > 2.5) {
 			t.Errorf("%s: %+v alone, %+v beside 600 others", describe(f), few, many)
 		}
 	})
 }
 
-// refused is a transport that refuses the n-th write of a record of feedback.
+// refused is a transport that rejects the n-th write of a feedback record.
 type refused struct{ n atomic.Int64 }
 
 func (f *refused) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -431,7 +433,7 @@ func (f *refused) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// Ensure the index is not marked as complete when a record could not be put into it, and that the
+// Ensure the index is not marked as complete if a record could not be added to it, and that the
 // next call continues.
 func TestFillPostedRefused(t *testing.T) {
 	t.Parallel()

@@ -51,7 +51,7 @@ func (in pushFeedbackInput) Check() (problems []string) {
 	return problems
 }
 
-// noRating is the problem of a mention with a rating.
+// noRating is the problem reported for a mention with a rating.
 const noRating = "must be left out, because a mention has no rating"
 
 func (s service) pushFeedback(ctx context.Context, caller api.Caller, in pushFeedbackInput) (PushFeedbackResult, error) {
@@ -75,14 +75,15 @@ func (s service) pushFeedback(ctx context.Context, caller api.Caller, in pushFee
 	return PushFeedbackResult{Accepted: int64(len(changes)), Created: int64(created), Updated: int64(updated)}, err
 }
 
-// change is what a push does to one record: its parts apply in order.
+// change is what a push does to one record. Its parts apply in order.
 type change struct {
 	identity identity
 	parts    []pushedFeedback
-	indexes  []int // of the parts in the request
+	indexes  []int // the index of each part in the request
 }
 
-// byIdentity returns the changes of a push, one for each record, in order of first occurrence.
+// byIdentity returns the changes of a push, one per record, in the order in which the records first
+// occur.
 func (in pushFeedbackInput) byIdentity() (changes []change) {
 	at := map[identity]int{}
 	for i, sent := range in.Records {
@@ -105,8 +106,8 @@ func identitiesOf(changes []change) []identity {
 	return out
 }
 
-// apply applies the change to a new or a stored record. It returns the problems of its parts with
-// that record.
+// apply applies the change to a new or a stored record. It returns the problems that its parts have
+// with that record.
 func (c change) apply(f *Feedback) (problems []string) {
 	for i, sent := range c.parts {
 		if field, problem := sent.apply(f); problem != "" {
@@ -116,7 +117,7 @@ func (c change) apply(f *Feedback) (problems []string) {
 	return problems
 }
 
-// apply sets the fields that were sent. The reply is never touched.
+// apply sets the fields that were sent. It never touches the reply.
 func (p pushedFeedback) apply(f *Feedback) (field, problem string) {
 	if p.Kind != nil {
 		if f.Kind != nil && *f.Kind != *p.Kind {

@@ -28,10 +28,10 @@ func push(t *testing.T, s *apitest.Service, key string, records ...string) apite
 	return s.Send(t, key, "POST", pushPath, `{"records":[`+strings.Join(records, ",")+`]}`)
 }
 
-// counts are the numbers of a response.
+// counts are the counts in a response to a push.
 type counts struct{ Accepted, Created, Updated int }
 
-// pushed pushes records that must be accepted.
+// pushed pushes records that must be accepted, and returns the counts.
 func pushed(t *testing.T, s *apitest.Service, key string, records ...string) (got counts) {
 	t.Helper()
 	r := push(t, s, key, records...)
@@ -60,9 +60,9 @@ const (
 	later     = "2026-08-11T09:31:00.000Z"
 )
 
-// Ensure a pushed record is created with the defaults and a derived id, that a later push changes
-// what it sends and keeps the rest, that null clears, and that a push that changes nothing is not
-// written.
+// Ensure a pushed record is created with the defaults and a derived id. A later push changes the
+// fields that it sends and keeps the rest, null clears a field, and a push that changes nothing
+// writes nothing.
 func TestPush(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -137,8 +137,8 @@ func TestPushKeepsTheReply(t *testing.T) {
 	}
 }
 
-// Ensure the whole push is refused, with every problem, and stores nothing when a record is
-// invalid, alone or combined with the stored one.
+// Ensure a push with an invalid record is refused as a whole, reports every problem and stores
+// nothing. The record may be invalid on its own or only in combination with the stored one.
 func TestPushRejectsAll(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -200,13 +200,13 @@ func TestPushRejectsAll(t *testing.T) {
 	same(t, "as many as there may be", pushed(t, s, key, slices.Repeat([]string{good}, 100)...), counts{1, 1, 0})
 }
 
-// Ensure a push finds a record that was imported under its own id, even after an import gave ids
-// other identities, and that an import without an id finds the same record as a push.
+// Ensure a push finds a record that was imported under its own id, even after an import has changed
+// the identities of stored ids. An import without an id finds the same record as a push.
 func TestPushFindsImportedRecords(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	key := s.Key(t)
-	titles := func() map[string]string { // by id and externalId
+	titles := func() map[string]string { // keyed by id and externalId
 		out := map[string]string{}
 		for _, r := range all(t, s) {
 			out[fmt.Sprint(r["id"], " ", r["externalId"])], _ = r["title"].(string)
@@ -218,13 +218,13 @@ func TestPushFindsImportedRecords(t *testing.T) {
 	derived := derivedID(t, s, key, "D")
 	same(t, "titles", titles(), map[string]string{"fbk_a A": "1", "fbk_none A": "", derived + " D": "1"})
 
-	// fbk_a becomes B: A is free again, and B leads to fbk_a.
+	// fbk_a gets the identity B: A is free again, and the reference for B points to fbk_a.
 	importLines(t, s, s.CompanyID, `{"id":"fbk_a","source":"reddit","externalId":"B"}`)
 	same(t, "a push", pushed(t, s, key, `{"source":"reddit","externalId":"A","title":"2"}`, `{"source":"reddit","externalId":"B","title":"2"}`), counts{2, 1, 1})
 	same(t, "titles", titles(), map[string]string{"fbk_a B": "2", "fbk_none A": "", derivedID(t, s, key, "A") + " A": "2", derived + " D": "1"})
 
-	// The id derived from D becomes E: a push of D creates another record, and the next one finds
-	// it.
+	// The record whose id was derived from D gets the identity E. A push of D therefore creates a
+	// new record, and the next push of D finds that record.
 	importLines(t, s, s.CompanyID, `{"id":"`+derived+`","source":"reddit","externalId":"E"}`)
 	same(t, "a push", pushed(t, s, key, `{"source":"reddit","externalId":"D","title":"3"}`, `{"source":"reddit","externalId":"E","title":"3"}`), counts{2, 1, 1})
 	same(t, "a push", pushed(t, s, key, `{"source":"reddit","externalId":"D","title":"4"}`, `{"source":"reddit","externalId":"E","title":"4"}`), counts{2, 0, 2})
@@ -232,7 +232,7 @@ func TestPushFindsImportedRecords(t *testing.T) {
 		t.Errorf("titles %v, want 5, and that of E to be 4", got)
 	}
 
-	// An import without an id replaces the stored record under any id.
+	// An import without an id replaces the stored record, whatever its id.
 	importLines(t, s, s.CompanyID, `{"source":"reddit","externalId":"B","title":"5"}`, `{"source":"reddit","externalId":"B","title":"6"}`, `{"source":"app_store","externalId":"B"}`)
 	if got := titles(); len(got) != 6 || got["fbk_a B"] != "6" {
 		t.Errorf("titles %v, want 6, and that of B to be 6", got)
@@ -244,7 +244,7 @@ func TestPushFindsImportedRecords(t *testing.T) {
 	}
 }
 
-// derivedID returns the id that a push gives a record of reddit.
+// derivedID returns the id that a push gives to a record with the source reddit.
 func derivedID(t *testing.T, s *apitest.Service, key, externalID string) string {
 	t.Helper()
 	other := apitest.New(t, feedback.Operations)
@@ -252,8 +252,8 @@ func derivedID(t *testing.T, s *apitest.Service, key, externalID string) string 
 	return all(t, other)[0]["id"].(string)
 }
 
-// Ensure concurrent pushes of the same reviews, one of them new, create one record for it, lose no
-// property, and count one creation.
+// Ensure concurrent pushes of the same reviews, one of which is new, create one record for the new
+// review, lose no property, and count one creation in total.
 func TestPushConcurrently(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -286,9 +286,9 @@ func TestPushConcurrently(t *testing.T) {
 	}
 }
 
-// Ensure a push whose process crashes at any call to the table is completed by a retry, with its
-// Idempotency-Key or without, that another push with that key is 400 and stores nothing, and that
-// no review ever has two records.
+// Ensure a push whose process crashes at any table call can be completed by a retry, with or
+// without its Idempotency-Key. A different push with that key returns 400 and stores nothing. No
+// review ever has two records.
 func TestPushThroughDeaths(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -319,7 +319,7 @@ func TestPushThroughDeaths(t *testing.T) {
 			faults.Heal()
 			before := len(all(t, s))
 			other := once(name, fmt.Sprintf(`{"source":"google_play","externalId":%q}`, name))
-			if other.Status == http.StatusOK { // nothing of the first push had begun, so the key was free for this one
+			if other.Status == http.StatusOK { // no part of the first push had started, so the key was free for this one
 				if total++; before != total-1 {
 					t.Errorf("%s: another push was accepted beside %d new records", name, before-total+1)
 				}
@@ -341,8 +341,8 @@ func TestPushThroughDeaths(t *testing.T) {
 	}
 }
 
-// Ensure one of twelve different concurrent pushes with one Idempotency-Key is accepted, and that
-// the others store nothing.
+// Ensure one of twelve different concurrent pushes with the same Idempotency-Key is accepted, and
+// that the others store nothing.
 func TestRefusedPushStoresNothing(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -373,8 +373,8 @@ func TestRefusedPushStoresNothing(t *testing.T) {
 	}
 }
 
-// Ensure a push fails when another caller creates the record first and the record then cannot be
-// read: the push is not stored.
+// Ensure a push fails and is not stored if another caller creates the record first and the record
+// then cannot be read.
 func TestPushCannotReadAgain(t *testing.T) {
 	t.Parallel()
 	faults := &overtaken{}
@@ -388,8 +388,8 @@ func TestPushCannotReadAgain(t *testing.T) {
 	}
 }
 
-// overtaken is a transport that calls before once, ahead of the first transaction since it was set,
-// and fails every read after that.
+// overtaken is a transport that calls a function once, ahead of the first transaction, and then
+// fails every read.
 type overtaken struct {
 	once   sync.Once
 	late   atomic.Bool

@@ -53,7 +53,7 @@ const (
 // Values implements schema.Enum.
 func (Kind) Values() []string { return []string{string(KindReview), string(KindMention)} }
 
-// Flag is a risk label.
+// Flag is a risk label for a review or mention.
 type Flag string
 
 // Values implements schema.Enum.

@@ -33,8 +33,8 @@ func (ReplyStatus) Values() []string {
 	return []string{"none", "draft", "needs_review", "approved", "posting", "posted", "failed", "skipped"}
 }
 
-// SettableReplyStatus is a status that an API caller can set: any except the ones that the posting
-// step sets.
+// SettableReplyStatus is a status that an API caller can set: any status except those set by the
+// posting step.
 type SettableReplyStatus string
 
 // Values implements schema.Enum.
@@ -54,9 +54,9 @@ func (s service) updateFeedbackReply(ctx context.Context, caller api.Caller, in 
 	return s.store.Modify(ctx, caller.CompanyID, in.FeedbackID, in.reply)
 }
 
-// reply applies an update of the reply. A null status counts as none. An empty update succeeds in
-// every state. While the reply is posting or posted, any other update is a conflict, even with the
-// stored values, because its caller assumes that the reply can still change.
+// reply applies an update of the reply. A null status means none. An empty update succeeds in every
+// state. While the reply is posting or posted, any other update is a conflict, even if it sends the
+// stored values, because the caller assumes that the reply can still change.
 func (in *updateFeedbackReplyInput) reply(f *Feedback) error {
 	if err := in.Condition.RequireMatch(*f); err != nil {
 		return err
@@ -72,8 +72,8 @@ func (in *updateFeedbackReplyInput) reply(f *Feedback) error {
 		return fault.New(fault.Conflict, "the reply is %s and cannot be changed", status)
 	}
 	text := in.Record.ReplyBody
-	// The approval was for the old text. If the reply had no text, its first one has never been
-	// approved.
+	// The approval was for the old text. If the reply had no text before, the new text has never
+	// been approved.
 	reworded := in.Sent("replyBody") && (text == nil || f.ReplyBody == nil || *f.ReplyBody != *text)
 	if reworded && status == ReplyStatusApproved {
 		f.ReplyStatus = new(ReplyStatusDraft)

@@ -15,7 +15,8 @@ import (
 
 const replyPath = "/v1/companies/{companyId}/feedback/fbk_0001/reply"
 
-// replied returns record 1 with a reply in the given status, null when it is empty.
+// replied returns record 1 with a reply in the given status, or with a null status if status is
+// empty.
 func replied(status feedback.ReplyStatus, body string) feedback.Feedback {
 	f := review(1)
 	f.ReplyBody = &body
@@ -26,7 +27,7 @@ func replied(status feedback.ReplyStatus, body string) feedback.Feedback {
 }
 
 // Ensure each transition of a reply through the API is allowed or rejected as specified: from each
-// status, to each status, with the text unchanged, changed or omitted.
+// status to each status, with the text unchanged, changed or omitted.
 func TestReplyMoves(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -88,8 +89,8 @@ func values() (out []feedback.ReplyStatus) {
 	return out
 }
 
-// Ensure a reply that is approved without a text is never queued for posting, however it lost its
-// text, and that adding a text returns it to draft.
+// Ensure a reply that is approved but has no text is never queued for posting, however it lost its
+// text. Adding a text returns it to draft.
 func TestApprovedWithoutText(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"null", `""`} {
@@ -144,7 +145,8 @@ func TestReplyInput(t *testing.T) {
 	})
 }
 
-// Ensure updatedAt changes only when a value changes, and that an update changes no other field.
+// Ensure updatedAt changes only if a value changes, and that an update of the reply changes no
+// other field.
 func TestReplyUpdatedAt(t *testing.T) {
 	t.Parallel()
 	s := start(t, replied("approved", "old"))
@@ -163,7 +165,7 @@ func TestReplyUpdatedAt(t *testing.T) {
 	}
 }
 
-// Ensure a record moves to the list of its new reply status, even from null.
+// Ensure a record moves to the list for its new reply status, even from null.
 func TestReplyMovesBetweenLists(t *testing.T) {
 	t.Parallel()
 	s := start(t, replied("", ""))
@@ -179,8 +181,8 @@ func TestReplyMovesBetweenLists(t *testing.T) {
 	}
 }
 
-// Ensure a concurrent edit and claim cannot both succeed: either the claim gets the approved text,
-// or it finds a draft and fails.
+// Ensure an edit and a concurrent claim cannot both succeed: the claim either gets the approved
+// text or finds a draft and fails.
 func TestReplyRace(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -208,7 +210,7 @@ func TestReplyRace(t *testing.T) {
 	}
 }
 
-// claim moves the reply to posting, as the posting step does.
+// claim moves the reply to posting, like the posting step, and reports whether it succeeded.
 func claim(ctx context.Context, store feedback.Store, companyID string) bool {
 	_, err := store.Modify(ctx, companyID, "fbk_0001", func(f *feedback.Feedback) error {
 		if *f.ReplyStatus != feedback.ReplyStatusApproved {

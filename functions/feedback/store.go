@@ -9,10 +9,10 @@ import (
 )
 
 // Store stores feedback in the partition <company>#feedback, under the sort key feedback#<id>. A
-// reference from source and externalId to a record is under ext#<digest> (store_push.go); every
-// delete of a record also deletes its reference. The index partitions have the same prefix. The
-// sort key of every index is priority#postedAt#id: lower priorities first, newer times first, null
-// last.
+// reference from source and externalId to a record is stored under ext#<digest> (see
+// store_push.go); every delete of a record also deletes its reference. The index partitions have
+// the same prefix. Except in GSI5, the sort key of an index is priority#postedAt#id: lower
+// priorities first, newer times first, null last.
 //
 //	access                       index  partition                                  queries in parallel
 //	get, reply, export           base   …                                          1
@@ -23,38 +23,38 @@ import (
 //	list posted days             GSI5   …#posted#waiting, …#posted#settled         2; 1 with replyStatus
 //	is GSI5 complete             base   … / index#posted                           1, parallel to the list
 //
-// Every combination of filters is a key, so a page reads only what it returns, from each partition
-// that it merges. A null source or sentiment has a partition of its own. GSI2 and GSI4 are sparse:
-// no filter value matches a null replyStatus.
+// Every combination of filters without posted days has its own partitions, so a page reads only
+// what it returns from each partition that it merges. A null source or sentiment has its own
+// partition. GSI2 and GSI4 are sparse, because no filter value matches a null replyStatus.
 //
-// With posted days the sort key is postedAt#id, newest first, and the other filters drop records
-// that the range contains but they do not match. A record has one key for each index, so not every
-// combination of filters has an index. GSI5 lacks records without postedAt.
+// With posted days, the sort key is postedAt#id, newest first, and the other filters drop the
+// records in the range that do not match. A record has only one key in each index, so not every
+// combination of filters can have an index. GSI5 lacks records without postedAt.
 type Store struct{ table *table.Client }
 
 // NewStore returns a store over the table.
 func NewStore(t *table.Client) Store { return Store{t} }
 
-// Filter selects the records whose fields equal every value that is set.
+// Filter selects the records whose fields equal all filter values that are set.
 type Filter struct {
 	Source      *Source
 	Sentiment   *Sentiment
 	ReplyStatus *ReplyStatus
-	Posted      *Days // newest posted first; a null postedAt is in no range
+	Posted      *Days // lists the newest posted first; a null postedAt is in no range
 }
 
 const (
 	area          = "feedback"
 	kind          = "feedback" // the first part of the sort key in the base partition
-	referenceKind = "ext"      // the same of references
-	nullPart      = "-"        // stands for null; no closed list has this value
+	referenceKind = "ext"      // the same for references
+	nullPart      = "-"        // stands for null; no enum contains this value
 )
 
 func feedbackKey(companyID, feedbackID string) table.Key {
 	return table.Key{PK: table.Partition(companyID, area), SK: table.Join(kind, feedbackID)}
 }
 
-// collection has all records of a company.
+// collection returns the collection of all feedback records of a company.
 func collection(companyID string) table.Collection {
 	return table.Collection{Partition: table.Partition(companyID, area), Prefix: table.Join(kind, "")}
 }
@@ -89,7 +89,7 @@ func keysOf(f Feedback) table.Keys {
 	return keys
 }
 
-// part returns a nullable value as a part of a partition key.
+// part returns the key part for a nullable value.
 func part[T ~string](value *T) string {
 	if value == nil {
 		return nullPart
@@ -97,8 +97,8 @@ func part[T ~string](value *T) string {
 	return string(*value)
 }
 
-// parts returns the key parts that match a filter: its value, or all values and null when it is not
-// set.
+// parts returns the key parts that match a filter: the part for its value, or, if the filter is not
+// set, the parts for all values and for null.
 func parts[T interface {
 	~string
 	Values() []string
@@ -110,7 +110,7 @@ func parts[T interface {
 	return append(slices.Clone(every.Values()), nullPart)
 }
 
-// query returns the index and the partitions that hold the records matching a filter.
+// query returns the index and the partitions that hold the records that match a filter.
 func query(companyID string, f Filter) table.Query {
 	if f == (Filter{}) {
 		return table.Query{Index: table.GSI1, Partitions: []string{allPartition(companyID)}}
@@ -134,7 +134,7 @@ func query(companyID string, f Filter) table.Query {
 	return q
 }
 
-// List returns a page of the records that match a filter, as JSON texts.
+// List returns a page of the records that match a filter, as JSON.
 func (s Store) List(ctx context.Context, companyID string, f Filter, after string, limit int) (table.Page[json.RawMessage], error) {
 	if f.Posted != nil {
 		return s.listPosted(ctx, companyID, f, after, limit)
@@ -144,7 +144,7 @@ func (s Store) List(ctx context.Context, companyID string, f Filter, after strin
 	return table.ListTexts[Feedback](ctx, s.table, q)
 }
 
-// Get returns one record. Returns fault.ErrNotFound when there is none.
+// Get returns one record, or fault.ErrNotFound.
 func (s Store) Get(ctx context.Context, companyID, feedbackID string) (Feedback, error) {
 	return table.Get[Feedback](ctx, s.table, feedbackKey(companyID, feedbackID))
 }

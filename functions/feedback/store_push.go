@@ -16,11 +16,11 @@ import (
 )
 
 // A push identifies a record by its source and externalId. The id of a pushed record is derived
-// from both, so two pushes can never create two records of one review. An import keeps the ids of
-// its file. For a record whose id is not the derived one it also writes a reference, under a key
-// that is derived in the same way. So a push finds that record, too.
+// from both, so two pushes can never create two records for the same review. An import keeps the
+// ids in its file. For a record whose id is not the derived one, the import also writes a
+// reference, under a key that is derived in the same way, so that a push finds that record, too.
 
-// identity identifies a review or mention for a push.
+// identity identifies a review or mention in a push.
 type identity struct {
 	source     Source
 	externalID string
@@ -40,34 +40,34 @@ func (i identity) compare(other identity) int {
 	return cmp.Or(cmp.Compare(i.source, other.source), cmp.Compare(i.externalID, other.externalID))
 }
 
-// feedbackID returns the id of a record that a push creates. It is a digest, so it says nothing
-// about the time.
+// feedbackID returns the id of a record that a push creates. It is a digest, so it does not reveal
+// when the record was created.
 func (i identity) feedbackID() string {
 	sum := sha256.Sum256([]byte(string(i.source) + "\n" + i.externalID))
 	return id.FromBytes(feedbackIDs, [16]byte(sum[:16]))
 }
 
-// reference leads from an identity to a record whose id is not the derived one.
+// reference points from an identity to a record whose id is not the derived one.
 type reference struct {
 	SK         string `store:"sk"`
 	FeedbackID string `store:"feedbackId"`
 }
 
-// referenceKey returns the key of the reference of an identity.
+// referenceKey returns the key of the reference for an identity.
 func referenceKey(companyID string, i identity) table.Key {
 	digest := i.feedbackID()[len(feedbackIDs)+1:]
 	return table.Key{PK: table.Partition(companyID, area), SK: table.Join(referenceKind, digest)}
 }
 
-// found is what the table has for an identity.
+// found is what the table contains for an identity.
 type found struct {
 	feedbackID string
-	item       table.Item // of the record; nil: there is none
-	taken      bool       // there is none, and the derived id belongs to a record that an import gave another identity
-	astray     string     // there is none where the reference leads: the id in it
+	item       table.Item // the record, nil if there is none
+	taken      bool       // there is no record, and the derived id belongs to a record whose identity was changed by an import
+	astray     string     // the id in the reference, if there is no record of this identity under that id
 }
 
-// record returns the stored record, or a new one for a change to start from when there is none.
+// record returns the stored record or, if there is none, a new record for the change to start from.
 func (r found) record(companyID string, c change) (f Feedback, err error) {
 	if r.item != nil {
 		err = table.Decode(r.item, &f)
@@ -83,8 +83,8 @@ func (r found) record(companyID string, c change) (f Feedback, err error) {
 	}, nil
 }
 
-// FindAll returns the stored records of distinct identities, in their order. It takes one round
-// trip, and a second one when a record was imported under its own id.
+// FindAll returns what is stored for distinct identities, in the order of identities. It takes one
+// round trip, and a second one if a record was imported under its own id.
 func (s Store) FindAll(ctx context.Context, companyID string, identities []identity) ([]found, error) {
 	var keys []table.Key
 	for _, i := range identities {
@@ -132,8 +132,8 @@ func (s Store) FindAll(ctx context.Context, companyID string, identities []ident
 	return out, nil
 }
 
-// matching returns a stored record if it has the identity. An import can give an id another
-// identity, so the derived id and a reference may lead to a record with a different one.
+// matching returns a stored record if it has the identity. An import can change the identity of a
+// stored record, so the derived id or a reference may lead to a record with a different identity.
 func matching(item table.Item, i identity) (found, error) {
 	if item == nil {
 		return found{}, nil
@@ -160,14 +160,15 @@ func (s Store) itemsByKey(ctx context.Context, keys []table.Key) (map[table.Key]
 // pushWidth bounds the concurrent writes of a push.
 const pushWidth = 16
 
-// pushTriesMax bounds how often the write of one record starts again because another caller created
-// or deleted the record.
+// pushTriesMax bounds how many times the write of one record is attempted while other callers
+// create or delete the record.
 const pushTriesMax = 16
 
-// Push makes changes, each with the stored record that FindAll returned for it. Each is one
+// Push makes changes, each to the stored record that FindAll returned for it. Each change is one
 // compare-and-set, so repeating a push that failed half-way completes it. A change that alters
-// nothing is not written. Push claims the Idempotency-Key first. created and updated count records.
-// When a record has changed its kind since, it returns a conflict that a retry resolves.
+// nothing is not written. Push claims the Idempotency-Key first. created and updated are numbers of
+// records. If the kind of a record has changed since it was read, Push returns a conflict that a
+// retry resolves.
 func (s Store) Push(ctx context.Context, companyID string, changes []change, stored []found) (created, updated int, err error) {
 	if err := idempotency.Reserve(ctx, s.table); err != nil {
 		return 0, 0, err
@@ -189,7 +190,7 @@ func (s Store) Push(ctx context.Context, companyID string, changes []change, sto
 	return created, updated, err
 }
 
-// outcome is what the change of a record did.
+// outcome is what a change did to its record.
 type outcome int
 
 const (
@@ -222,7 +223,7 @@ func (s Store) tryPush(ctx context.Context, companyID string, c change, stored f
 		if err != nil {
 			return asBefore, err
 		}
-		c.apply(&f) // has no problems: they were reported before
+		c.apply(&f) // any problems were already reported
 		f.FetchedAt, f.CreatedAt, f.UpdatedAt = &now, &now, &now
 		if stored.taken {
 			return wasCreated, s.createElsewhere(ctx, c.identity, f, stored.astray)
@@ -232,7 +233,7 @@ func (s Store) tryPush(ctx context.Context, companyID string, c change, stored f
 	out := asBefore
 	_, err := table.ModifyRead(ctx, s.table, feedbackKey(companyID, stored.feedbackID), stored.item, keysOf, func(f *Feedback) error {
 		before := *f
-		if len(c.apply(f)) > 0 { // not when the push was validated
+		if len(c.apply(f)) > 0 { // cannot happen with the record that the push was validated against
 			return fault.Busy("a record of this push was changed at the same moment; nothing more of the push is stored, try again")
 		}
 		out = asBefore
@@ -244,8 +245,8 @@ func (s Store) tryPush(ctx context.Context, companyID string, c change, stored f
 	return out, err
 }
 
-// create creates a record under the derived id, unless an import has stored its identity under
-// another id since the lookup. Returns table.ErrExists otherwise.
+// create creates a record under the derived id. Returns table.ErrExists if that record already
+// exists, or if the identity has been imported under a different id since the lookup.
 func (s Store) create(ctx context.Context, i identity, f Feedback, astray string) error {
 	err := s.table.Transact(ctx, s.table.WriteNew(keysOf(f), f), s.checkReference(f.CompanyID, i, astray))
 	var canceled *table.CanceledError
@@ -255,8 +256,8 @@ func (s Store) create(ctx context.Context, i identity, f Feedback, astray string
 	return err
 }
 
-// createElsewhere creates a record under a new id, with the reference that leads to it. Only one of
-// several pushes can write the reference, or replace the one that leads astray. The others get
+// createElsewhere creates a record under a new id, with a reference to it. Only one of several
+// concurrent pushes can write the reference or replace the one that leads astray. The others get
 // table.ErrExists.
 func (s Store) createElsewhere(ctx context.Context, i identity, f Feedback, astray string) error {
 	f.ID = s.table.NewID(feedbackIDs)
@@ -274,10 +275,9 @@ func (s Store) createElsewhere(ctx context.Context, i identity, f Feedback, astr
 	return err
 }
 
-// Remove deletes one record, and the reference that leads to it in the same transaction, so a later
-// push or import of its identity creates a new one. check may reject the deletion with an error,
-// under the same condition as in table.Modify. Returns fault.ErrNotFound when the record does not
-// exist.
+// Remove deletes one record, and in the same transaction the reference that points to it, so a
+// later push or import of the same identity creates a new record. check may reject the deletion by
+// returning an error, as in table.Modify. Returns fault.ErrNotFound when the record does not exist.
 func (s Store) Remove(ctx context.Context, companyID, feedbackID string, check func(Feedback) error) error {
 	return table.RemoveWith(ctx, s.table, feedbackKey(companyID, feedbackID), func(f Feedback) ([]table.Write, error) {
 		if err := check(f); err != nil {

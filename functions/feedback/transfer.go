@@ -11,7 +11,7 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// feedbackIDs is the prefix of ids.
+// feedbackIDs is the prefix of feedback ids.
 const feedbackIDs = "fbk"
 
 // Transfers returns the record types that can be imported and exported.
@@ -21,8 +21,8 @@ func Transfers(t *table.Client) []transfer.Type {
 	return []transfer.Type{transfer.Existing(records, NewStore(t).exist, NewStore(t).add)}
 }
 
-// checkFeedback returns the problem of a mention with a rating, and gives a record without a reply
-// the status none.
+// checkFeedback returns a problem if a mention has a rating, and sets the status none on a record
+// without a reply status.
 func checkFeedback(f *Feedback) (problems []string) {
 	if f.ReplyStatus == nil {
 		f.ReplyStatus = new(ReplyStatusNone)
@@ -33,8 +33,8 @@ func checkFeedback(f *Feedback) (problems []string) {
 	return append(problems, transfer.CheckSize(f)...)
 }
 
-// claimsOf returns the identity. A file must not give it two ids, because the order of the writes
-// would decide between them.
+// claimsOf returns the record's claim to its identity. A file must not assign two ids to the same
+// identity, because then the order of the writes would decide between them.
 func claimsOf(f Feedback) []transfer.Claim {
 	who, ok := identityOf(f)
 	if !ok {
@@ -43,8 +43,8 @@ func claimsOf(f Feedback) []transfer.Claim {
 	return []transfer.Claim{{Text: "source " + string(who.source) + " with externalId " + who.externalID, Owner: f.ID}}
 }
 
-// exist reports for each record whether one with its id, or with its source and externalId, is
-// stored.
+// exist reports for each record whether a record with the same id, or with the same source and
+// externalId, is stored.
 func (s Store) exist(ctx context.Context, companyID string, records []Feedback) ([]bool, error) {
 	exist, err := transfer.ByKey(s.table, func(companyID string, f Feedback) table.Key { return feedbackKey(companyID, f.ID) })(ctx, companyID, records)
 	if err != nil {
@@ -72,8 +72,8 @@ func (s Store) exist(ctx context.Context, companyID string, records []Feedback) 
 	return exist, nil
 }
 
-// DeriveID implements transfer.Derived: a line without an id gets the id that a push of its source
-// and externalId uses.
+// DeriveID implements transfer.Derived: a record without an id gets the id that a push of its
+// source and externalId would use.
 func (f *Feedback) DeriveID() (problem string) {
 	who, ok := identityOf(*f)
 	if !ok {
@@ -83,13 +83,14 @@ func (f *Feedback) DeriveID() (problem string) {
 	return ""
 }
 
-// importTriesMax bounds how often the write of imported records starts again, because other callers
-// created or deleted records with the same identities.
+// importTriesMax bounds how many times the write of imported records is attempted while other
+// callers create or delete records with the same identities.
 const importTriesMax = 16
 
-// Import replaces any stored records, and writes the references by which pushes find records whose
-// ids are not derived. A record whose identity is stored under another id replaces that one, under
-// that id. The write has the condition that the identity is not stored under yet another id.
+// Import replaces stored records, and writes the references through which pushes find records whose
+// ids are not derived. If a record's identity is already stored under a different id, Import
+// replaces that record and keeps its id. The write is conditional: it fails if the identity is by
+// then stored under yet another id.
 func (s Store) Import(ctx context.Context, companyID string, records []Feedback) error {
 	left := slices.Clone(records)
 	for n := range left {
@@ -112,8 +113,8 @@ func (s Store) Import(ctx context.Context, companyID string, records []Feedback)
 	return table.ErrContended
 }
 
-// importUnits returns the writes of records, and the records with the ids that they are stored
-// under.
+// importUnits returns the writes for records, and the records with the ids under which they are
+// stored.
 func (s Store) importUnits(ctx context.Context, companyID string, records []Feedback) (units []table.Unit, kept []Feedback, err error) {
 	var identities []identity
 	for _, f := range records {
@@ -149,15 +150,15 @@ func (s Store) importUnits(ctx context.Context, companyID string, records []Feed
 	return units, kept, nil
 }
 
-// The names of the conditions on an identity.
+// The attribute names in conditions on an identity.
 var identityNames = map[string]string{"#source": "source", "#external": "externalId"}
 
 func (i identity) values() table.Item {
 	return table.Item{":source": table.String(string(i.source)), ":external": table.String(i.externalID)}
 }
 
-// importWrites returns the writes of a record under an id. The conditions are that its identity has
-// no record under another id, neither the derived id nor the one in its reference.
+// importWrites returns the writes for a record. They are conditional: they fail if the record's
+// identity is stored under a different id, either the derived id or the one in its reference.
 func (s Store) importWrites(f Feedback, who identity, stored found) []table.Write {
 	derived := who.feedbackID()
 	if f.ID == derived {
@@ -180,11 +181,11 @@ func (s Store) checkReference(companyID string, who identity, astray string) tab
 		map[string]string{"#to": "feedbackId"}, table.Item{":astray": table.String(astray)})
 }
 
-// addersMax bounds the concurrent writes of one add.
+// addersMax bounds the concurrent writes in one call of add.
 const addersMax = 8
 
-// add stores records whose identity the company does not have, and returns how many it skipped
-// because it has them now.
+// add stores records whose identities the company does not have. It returns how many it skipped
+// because their identities have been stored in the meantime.
 func (s Store) add(ctx context.Context, companyID string, records []Feedback, _ transfer.File) (skipped int, err error) {
 	var found atomic.Int64
 	records = transfer.LastWins(records, func(f Feedback) string { return f.ID })
@@ -200,7 +201,7 @@ func (s Store) add(ctx context.Context, companyID string, records []Feedback, _ 
 		if err != nil {
 			return err
 		}
-		if !known[0] { // the reference of its identity leads to a record that is gone
+		if !known[0] { // the reference for its identity points to a record that is gone
 			if err = s.table.Transact(ctx, s.addWrites(f, false)...); !errors.As(err, &canceled) {
 				return err
 			}
@@ -211,8 +212,8 @@ func (s Store) add(ctx context.Context, companyID string, records []Feedback, _ 
 	return int(found.Load()), err
 }
 
-// addWrites returns the writes that store a record and its reference if there is none under its id
-// or with its identity. alone also requires that the identity has no reference.
+// addWrites returns the writes that store a record and its reference, on the condition that no
+// record has its id or its identity. alone also requires that the identity has no reference.
 func (s Store) addWrites(f Feedback, alone bool) []table.Write {
 	writes := []table.Write{s.table.WriteNew(keysOf(f), f)}
 	who, ok := identityOf(f)

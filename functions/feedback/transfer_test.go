@@ -42,8 +42,9 @@ func export(t *testing.T, s *apitest.Service, companyID string) (lines []string)
 	return lines
 }
 
-// Ensure an export that is imported into another company exports as the same records, except for
-// companyId and for a replyStatus of null, which an older release stored: it becomes none.
+// Ensure importing an export into a different company and exporting it again gives the same
+// records. The exceptions are companyId, and a null replyStatus that an older release stored, which
+// becomes none.
 func TestTransferRoundTrip(t *testing.T) {
 	t.Parallel()
 	records := mixed()
@@ -64,8 +65,8 @@ func TestTransferRoundTrip(t *testing.T) {
 	}
 }
 
-// Ensure an import replaces a record completely: all fields and its position in every list. The
-// last record of an id wins.
+// Ensure an import replaces a record completely: all of its fields and its position in every list.
+// If a file contains an id more than once, the last record wins.
 func TestTransferReplaces(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -111,7 +112,7 @@ func TestTransferCheck(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, record string
-		want         []string // parts of the problems, none when the record is good
+		want         []string // a substring of each problem, none if the record is valid
 	}{
 		{"OK", `{"id":"fbk_a","companyId":"co_other","externalId":"x"}`, nil},
 		{"ErrID", `{"id":"fbk_a#b","externalId":"x"}`, []string{"record.id"}},

@@ -10,15 +10,15 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// The distribution of a company's records over the values of each filter, in percent.
+// How a company's records are distributed over the values of each filter, in percent.
 var (
 	spreadSources = map[feedback.Source]int{"app_store": 50, "google_play": 40, "reddit": 10}
 	spreadTones   = map[feedback.Sentiment]int{"positive": 50, "negative": 30, "neutral": 15, "": 5}
 	spreadReplies = map[feedback.ReplyStatus]int{"none": 60, "posted": 25, "needs_review": 5, "draft": 4, "approved": 2, "failed": 1, "skipped": 1, "": 2}
 )
 
-// pick returns the value of the n-th record for a distribution. Different strides make the filters
-// independent.
+// pick returns the value for the n-th record of a distribution. Different strides make the filters
+// independent of each other.
 func pick[T interface {
 	~string
 	Values() []string
@@ -36,8 +36,8 @@ func pick[T interface {
 	panic("the shares do not sum to 100")
 }
 
-// grown returns n records with the usual distribution. A record has about 650 bytes with its keys.
-// So three records, a page of two and one to detect a next page, cost half a read unit.
+// grown returns n records with the usual distribution. A record has about 650 bytes with its keys,
+// so three records (a page of two, and one to detect the next page) cost half a read unit.
 func grown(n int) (records []feedback.Feedback) {
 	for i := range n {
 		f := review(i)
@@ -48,8 +48,8 @@ func grown(n int) (records []feedback.Feedback) {
 	return records
 }
 
-// Ensure the cost of a list does not grow with the company: for every combination of filters, read
-// units and table calls are the same with N and with 10 N records.
+// Ensure the cost of a list does not grow with the company's records: for every combination of
+// filters, the read units and table calls are the same for N and for 10 N records.
 func TestListUnitsAreFlat(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -64,7 +64,7 @@ func TestListUnitsAreFlat(t *testing.T) {
 	})
 }
 
-// Ensure a filter that matches few or no records reads no others.
+// Ensure a filter that matches few or no records does not read other records.
 func TestListUnitsOfRareValues(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -87,7 +87,7 @@ func TestListUnitsOfRareValues(t *testing.T) {
 }
 
 // partitionsOf returns how many index partitions a list merges: four for a filter that is not set,
-// null included.
+// including null.
 func partitionsOf(f feedback.Filter) int {
 	n := 1
 	if f.Source == nil && f.Sentiment == nil {
@@ -115,9 +115,10 @@ func describe(f feedback.Filter) string {
 	return fmt.Sprintf("source=%s sentiment=%s replyStatus=%s", orElse(f.Source, ""), orElse(f.Sentiment, ""), orElse(f.ReplyStatus, ""))
 }
 
-// Ensure no list costs more than 30 read units at its default limit, with records of usual size
-// (about 1.6 kB with their keys), however they are distributed over the filters. When one of the
-// merged partitions fills a page alone, the list takes a second round trip instead of more units.
+// Ensure no list costs more than 30 read units at its default limit, with records of typical size
+// (about 1.6 kB with their keys), however they are distributed over the filters. If one of the
+// merged partitions fills a page by itself, the list needs a second round trip, but no additional
+// units.
 func TestDefaultListUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -138,7 +139,7 @@ func TestDefaultListUnits(t *testing.T) {
 	}
 	lopsided := grown(1500)
 	for i := range lopsided {
-		if i%8 != 0 { // one partition fills the page alone, and the others still fill their first reads
+		if i%8 != 0 { // one partition fills the page by itself, and the others still fill their first reads
 			lopsided[i].Source, lopsided[i].Sentiment = new(feedback.Source("app_store")), new(feedback.Sentiment("positive"))
 		}
 	}
@@ -163,8 +164,8 @@ func TestDefaultListUnits(t *testing.T) {
 	}
 }
 
-// Ensure a list of posted days with other filters passes the records that do not match in few
-// calls, however small the page.
+// Ensure listing by posted day with other filters skips the records that do not match in few calls,
+// however small the page.
 func TestListPostedCalls(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -172,7 +173,7 @@ func TestListPostedCalls(t *testing.T) {
 	for i := range records {
 		records[i].Source, records[i].Sentiment, records[i].ReplyStatus = new(feedback.Source("app_store")), new(feedback.Sentiment("positive")), new(feedback.ReplyStatusNone)
 	}
-	last := &records[len(records)-1] // records of one day are ordered by id
+	last := &records[len(records)-1] // the last one listed, because records of one day are ordered by id
 	last.Source, last.Sentiment = new(feedback.Source("reddit")), new(feedback.Sentiment("negative"))
 	s := start(t, records...)
 	fillPosted(t, s)

@@ -108,9 +108,9 @@ func TestToolsAreTheOperations(t *testing.T) {
 	}
 }
 
-// Ensure the hints of every tool say what it does to stored values, so that clients ask before they
-// call it and repeat it only when that changes nothing more. The other hints mean nothing for a tool
-// that only reads, so it has none.
+// Ensure the hints of every tool say what it does to stored values, so that clients know when to
+// ask a person before a call, and when a call is safe to repeat. A tool that only reads has only
+// the hint that says so.
 func TestAnnotations(t *testing.T) {
 	t.Parallel()
 	tables, err := oracle.Read()
@@ -185,8 +185,8 @@ func TestSizes(t *testing.T) {
 var httpWords = regexp.MustCompile(`\b(HTTP|PATCH|POST|GET|PUT|DELETE|If-Match|Idempotency-Key|[45][0-9]{2}|(?i:path|query|headers?|endpoints?|status code))\b|\bbody\.`)
 
 // Ensure every tool says in sentences what it does, and every argument what it means, in words that
-// a model can act on: an id names the tool that lists it, what null clears says so, and nothing
-// speaks of HTTP.
+// a model can act on. The description of an id names the tool that lists it, an argument that null
+// clears says so, and no text mentions HTTP.
 func TestTexts(t *testing.T) {
 	t.Parallel()
 	operations := offered()
@@ -220,8 +220,8 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// texts returns what is wrong with the descriptions of arguments, including the fields of records
-// in a list.
+// texts returns the problems with the descriptions of arguments, including those of the fields of
+// records in a list.
 func texts(of string, s *jsonschema.Schema, lists, ids map[string]bool) (out []string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		p, at := s.Properties[name], of+name

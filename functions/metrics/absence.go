@@ -10,8 +10,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// whyNoPoints says to an agent why a list of points is empty: there is no such metric, the metric
-// has other grains, its weeks are not computed, or its points are outside the window.
+// whyNoPoints tells an agent why a list of points is empty: there is no such metric, the metric has
+// points of other grains only, its weeks are not computed, or its points are outside the window.
 func (s service) whyNoPoints(ctx context.Context, caller api.Caller, in listPointsInput) (string, error) {
 	known, err := s.store.Definitions(ctx, caller.CompanyID, namesOf(in.MetricKey))
 	if err != nil {
@@ -32,8 +32,8 @@ func (s service) whyNoPoints(ctx context.Context, caller api.Caller, in listPoin
 	return known[key].whyNone(key, in.Grain, spans), nil
 }
 
-// noMetric returns the message that no metric has the name, and which one the caller may have
-// meant.
+// noMetric returns the message that no metric has the name, and suggests the one that the caller
+// may have meant.
 func (s service) noMetric(ctx context.Context, companyID, name string) (string, error) {
 	keys, err := s.store.definedKeys(ctx, companyID)
 	if err != nil {
@@ -54,8 +54,8 @@ func (s service) noMetric(ctx context.Context, companyID, name string) (string, 
 	return fmt.Sprintf("There is no metric %s. The metric definitions list the keys.", name), nil
 }
 
-// whyNone says why a list of points with a grain is empty, from the stored points of the metric.
-// The empty text means that there is nothing to say.
+// whyNone says why a list of points with a grain is empty, based on the stored points of the
+// metric. It returns "" if it has no explanation.
 func (d Definition) whyNone(key string, grain Grain, spans map[Grain]Span) string {
 	if len(spans) == 0 && d.derived() {
 		return fmt.Sprintf("The metric %s is derived: it has no points but imported ones, and there are none.", key)
@@ -85,7 +85,7 @@ func (d Definition) whyNone(key string, grain Grain, spans map[Grain]Span) strin
 	return why
 }
 
-// grainsOf returns the grains that have points, the shortest first.
+// grainsOf returns the grains that have points, shortest first.
 func grainsOf(spans map[Grain]Span) (grains []string) {
 	for _, grain := range GrainDay.Values() {
 		if _, ok := spans[Grain(grain)]; ok {

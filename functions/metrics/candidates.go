@@ -2,33 +2,33 @@ package metrics
 
 import "slices"
 
-// candidates are the points found so far, from which the page is chosen. Each kind of listing has
-// its own:
+// candidates are the points found so far, from which a page is chosen. Each kind of listing has its
+// own implementation:
 //
-//	storedPoints    stored points, as they are: of days, and of a metric whose days do not combine
-//	computedPoints  stored weeks or months, and those that are computed from the days of their series
-//	totals          one series for all series of the metric
+//	storedPoints    stored points as they are, for days and for metrics whose days do not combine
+//	computedPoints  stored weeks or months, and those computed from the days of their series
+//	totals          one series for the whole metric
 type candidates interface {
 	// known returns how many points of the page are known so far, at most want, and the start of
-	// the oldest one. Records that are not yet read can only add newer points, or add days to the
-	// known ones.
+	// the oldest of them. Records that have not been read yet can only add newer points, or add
+	// days to points that are already known.
 	known(want int) (n int, oldest string)
 
-	// page returns the newest points, at most limit, oldest first, and the position of the next
-	// page.
+	// page returns the newest points, at most limit, oldest first, and the position from which the
+	// next page continues.
 	page(limit int) (points []Point, next Position)
 
-	// withRule returns the candidates to continue with when days and series combine by this rule.
+	// withRule returns the candidates to continue with if days and series combine by this rule.
 	withRule(rule rollupRule) candidates
 
-	// refusal returns why a window without points is an error; nil when it is none.
+	// refusal returns why a window without points is an error, or nil if it is not an error.
 	refusal() error
 }
 
-// storedPoints are the candidates of a listing of stored points alone, newest first.
+// storedPoints are the candidates for a listing that uses only stored points, newest first.
 type storedPoints struct {
 	points []Point
-	most   int // points that the listing can need; older ones are dropped
+	most   int // the most points that the listing can need; older ones are dropped
 }
 
 func (s *storedPoints) addStored(points []Point) (found int) {
@@ -72,7 +72,7 @@ func newestPoints(points []Point, n int) []Point {
 	return points[:min(n, len(points))]
 }
 
-// knownOf is known for candidates that have these positions.
+// knownOf implements known for candidates with these positions.
 func knownOf(positions []Position, want int) (n int, oldest string) {
 	newest := newestPositions(positions, want)
 	if n = len(newest); n > 0 {
@@ -81,7 +81,8 @@ func knownOf(positions []Position, want int) (n int, oldest string) {
 	return n, oldest
 }
 
-// pageOf is page for candidates that have these positions. point returns the point at a position.
+// pageOf implements page for candidates with these positions. point returns the point at a
+// position.
 func pageOf(positions []Position, limit int, point func(Position) Point) (points []Point, next Position) {
 	newest := newestPositions(positions, limit)
 	if len(newest) < len(positions) {

@@ -9,8 +9,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// cell holds the values that a Point's pointers refer to. A list has hundreds of points, so all
-// cells of a record are allocated at once.
+// cell holds the values that a Point's pointers refer to. A list contains hundreds of points, so
+// all cells of a record are allocated at once.
 type cell struct {
 	ts, ingestedAt, currency, source string
 	value, baseValue                 float64
@@ -18,8 +18,8 @@ type cell struct {
 	ingested                         *int64 // milliseconds after ts
 }
 
-// read decodes a text that encodePoint returned into p. p.TS must be set. m is shared by the points
-// of a record.
+// read decodes a string that encodePoint returned, and stores the values in p. p.TS must be set.
+// All points of a record share m.
 func (c *cell) read(text string, p *Point, m *month) error {
 	if !c.quick(text, p) {
 		parts := []any{&p.Value, &c.ingested, &p.Currency, &p.BaseValue, &p.Source}
@@ -36,8 +36,8 @@ func (c *cell) read(text string, p *Point, m *month) error {
 	return err
 }
 
-// month remembers the start of the last month that it parsed. A list has hundreds of days in a few
-// months, and time.Parse parses its layout for each.
+// month remembers the start of the last month that it parsed. A list contains hundreds of days from
+// only a few months, and time.Parse would parse its layout for each of them.
 type month struct {
 	name  string // 2026-01
 	begin int64  // in milliseconds of Unix time
@@ -57,8 +57,8 @@ func (m *month) millis(day string) (int64, error) {
 	return m.begin + int64(n-1)*24*time.Hour.Milliseconds(), err
 }
 
-// quick decodes a text whose strings contain no escapes and no commas, five times as fast as
-// encoding/json. It reports whether it could; when it could not, read uses encoding/json.
+// quick decodes an encoded point whose strings contain no escapes and no commas, five times as fast
+// as encoding/json. It reports whether it succeeded; if not, read uses encoding/json.
 func (c *cell) quick(text string, p *Point) bool {
 	if len(text) < 2 || text[0] != '[' || text[len(text)-1] != ']' || strings.Contains(text, `\`) {
 		return false

@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure a created definition has the fields of the request and the defaults, that each kind has
-// the fields it needs, that a key is bounded, and that a refused create stores nothing.
+// Ensure a created definition has the fields of the request and the defaults. Each kind must have
+// the fields it needs, the length of a key is limited, and a refused create stores nothing.
 func TestCreateDefinition(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -60,8 +60,8 @@ func TestCreateDefinition(t *testing.T) {
 	same(t, "definitions", len(dump(t, s, s.CompanyID, "metric-definition")), 8)
 }
 
-// Ensure a definition is read by its id, whether it was created, was pushed or lacks the record of
-// its id, and that another company's is not found.
+// Ensure a definition can be read by its id, whether it was created, was pushed or lacks its id
+// record. A definition of a different company is not found.
 func TestGetDefinition(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -86,13 +86,13 @@ func TestGetDefinition(t *testing.T) {
 	})
 }
 
-// Ensure that when creates and pushes name a new metric in both ways at the same moment, one
-// creates its definition, and every point is stored under it.
+// Ensure that if creates and pushes use both names of a new metric concurrently, exactly one
+// definition is created, and every point is stored under it.
 func TestCreatesAndPushesOfOneMetric(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
 	key := s.Key(t)
-	for round := range rounds() {
+	for round := range rounds(testing.Short()) {
 		plain := fmt.Sprintf("m%d", round)
 		var wait sync.WaitGroup
 		statuses := make([]int, 4)
@@ -117,6 +117,6 @@ func TestCreatesAndPushesOfOneMetric(t *testing.T) {
 		if got := points(t, s, plain); len(names) != 1 || len(got) != 2 {
 			t.Fatalf("round %d: definitions %v, points %v", round, names, got)
 		}
-		s.Clock.Advance(1 << 36) // about a minute, so that the quota is full
+		s.Clock.Advance(1 << 36) // about a minute, so that the quota is full again
 	}
 }

@@ -37,7 +37,7 @@ func (Unit) Values() []string {
 // Aggregation is how daily values combine into weekly and monthly values.
 type Aggregation string
 
-// The aggregations. With AggregationNone nothing is computed.
+// The aggregations. With AggregationNone, no weeks or months are computed.
 const (
 	AggregationSum  Aggregation = "sum"
 	AggregationAvg  Aggregation = "avg"
@@ -55,16 +55,16 @@ func (Aggregation) Values() []string {
 	}
 }
 
-// Polarity is the direction in which a change of the metric is good.
+// Polarity is the direction of change that is good for the metric.
 type Polarity string
 
 // Values implements schema.Enum.
 func (Polarity) Values() []string { return []string{"up_is_good", "down_is_good", "neutral"} }
 
-// Kind is where a metric's values come from.
+// Kind says where a metric's values come from.
 type Kind string
 
-// The kinds. A derived metric is computed from other metrics, a split one has a series for each
+// The kinds. A derived metric is computed from other metrics. A split metric has a series for each
 // value of a dimension.
 const (
 	KindMeasured Kind = "measured"
@@ -83,11 +83,11 @@ func (d Definition) rollupRule() rollupRule { return rollupRule{d.Aggregation, d
 // split reports whether the metric has a series for each value of a dimension.
 func (d Definition) split() bool { return d.Kind != nil && *d.Kind == KindSplit }
 
-// derived reports whether the metric's values follow from other metrics.
+// derived reports whether the metric's values are computed from other metrics.
 func (d Definition) derived() bool { return d.rollupRule().derived() }
 
-// ReviewFilter is a value of the filter needsReview. The specification declares it as a string, so
-// tools accept a string too.
+// ReviewFilter is a value of the filter needsReview. The specification declares needsReview as a
+// string, so tools accept a string, too.
 type ReviewFilter string
 
 // The values of ReviewFilter.
@@ -99,7 +99,8 @@ const (
 // Values implements schema.Enum.
 func (ReviewFilter) Values() []string { return []string{string(ReviewNeeded), string(ReviewDone)} }
 
-// reviewOf returns the filter value that matches a definition, or "" when its needsReview is null.
+// reviewOf returns the filter value that matches a definition, or "" if the definition's
+// needsReview is null.
 func reviewOf(d Definition) ReviewFilter {
 	switch {
 	case d.NeedsReview == nil:
@@ -154,10 +155,10 @@ func (in createDefinitionInput) Check() (problems []string) {
 	return problems
 }
 
-// dimensionsOfSplit ends the problem with missing dimensions of a split metric.
+// dimensionsOfSplit is the end of the problem reported for a split metric without dimensions.
 const dimensionsOfSplit = "for a metric of kind split, with at least one name"
 
-// formulaOfOthers is the problem with a formula of a metric that is not derived.
+// formulaOfOthers is the problem reported for a formula on a metric that is not derived.
 const formulaOfOthers = "is only for a metric of kind derived"
 
 func (s service) createDefinition(ctx context.Context, caller api.Caller, in createDefinitionInput) (Definition, error) {

@@ -15,8 +15,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure an update changes only the fields that were sent, never the key or the kind, and that only
-// a derived metric has a formula.
+// Ensure an update changes only the fields that were sent and never the key or the kind, and that
+// only a derived metric can have a formula.
 func TestUpdateDefinition(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -67,8 +67,8 @@ func TestUpdateDefinition(t *testing.T) {
 	}
 }
 
-// Ensure a definition that a push creates is also found by its id, and that an update of the
-// aggregation changes the next read of a week.
+// Ensure a definition that was created by a push can also be found by its id, and that an update of
+// its aggregation affects the next read of a week.
 func TestUpdatePushedDefinition(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -83,8 +83,8 @@ func TestUpdatePushedDefinition(t *testing.T) {
 	same(t, "weeks", points(t, s, "leads&grain=week"), []string{"2026-08-03 2"})
 }
 
-// Ensure a definition whose id has no record is found by reading the definitions, once; and that an
-// id that an import removed is not found.
+// Ensure a definition without an id record is found by reading all definitions, and only the first
+// time. An id that an import removed is not found.
 func TestRepairDefinitionID(t *testing.T) {
 	t.Parallel()
 	reads := &queries{}
@@ -100,7 +100,7 @@ func TestRepairDefinitionID(t *testing.T) {
 		return d.Key, m.Units().Calls
 	}
 	forget(t, s, "mdf_2")
-	for _, calls := range []int{4, 2} { // the id; all definitions; the id's record; the definition
+	for _, calls := range []int{4, 2} { // the id record; all definitions; writing the id record; the definition
 		if key, n := name(store, "mdf_2"); key != "b" || n != calls {
 			t.Errorf("mdf_2 is %s after %d calls, want b after %d", key, n, calls)
 		}
@@ -114,7 +114,7 @@ func TestRepairDefinitionID(t *testing.T) {
 		t.Errorf("the error of a change: %v", err)
 	}
 	load(t, s, s.CompanyID, "metric-definition", definition(4, "a", ""), definition(5, "b", ""))
-	load(t, s, s.CompanyID, "metric-definition", definition(2, "d", "")) // the id that b had
+	load(t, s, s.CompanyID, "metric-definition", definition(2, "d", "")) // the id that b had before
 	for id, want := range map[string]string{"mdf_1": "not_found: no such record", "mdf_4": "a", "mdf_5": "b", "mdf_2": "d"} {
 		if key, calls := name(store, id); key != want || calls > 2 && id != "mdf_1" {
 			t.Errorf("%s is %s after %d calls, want %s after 2", id, key, calls, want)
@@ -122,7 +122,7 @@ func TestRepairDefinitionID(t *testing.T) {
 	}
 }
 
-// forget deletes the record that finds a definition by its id.
+// forget deletes the id record of a definition.
 func forget(t *testing.T, s *apitest.Service, definitionID string) {
 	t.Helper()
 	if err := s.Table.Delete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "metrics"), SK: "defid#" + definitionID}}); err != nil {
@@ -130,15 +130,15 @@ func forget(t *testing.T, s *apitest.Service, definitionID string) {
 	}
 }
 
-// rounds is how often a race is run.
-func rounds() int {
+// rounds returns how many times a race is run.
+func rounds(short bool) int {
 	if testing.Short() {
 		return 10
 	}
 	return 100
 }
 
-// queries is a transport that counts the queries, and those that read with strong consistency.
+// queries is a transport that counts all queries, and those with strongly consistent reads.
 type queries struct {
 	mu                sync.Mutex
 	count, consistent int

@@ -18,15 +18,16 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// deletePoints deletes the points of a metric between two days. more are further parameters, such
-// as "grain=week".
+// deletePoints deletes the points of a metric between two days. more contains further parameters,
+// such as "grain=week".
 func deletePoints(t *testing.T, s *apitest.Service, key, metricKey, from, to string, more ...string) apitest.Response {
 	t.Helper()
 	query := strings.Join(append([]string{"metricKey=" + metricKey, "from=" + from, "to=" + to}, more...), "&")
 	return s.Send(t, key, "DELETE", pointsPath+"?"+query, "")
 }
 
-// removed is deletePoints for a delete that must succeed and finish. It returns its count.
+// removed is deletePoints for a delete that must succeed and finish. It returns the number of
+// deleted points.
 func removed(t *testing.T, s *apitest.Service, key, metricKey, from, to string, more ...string) int {
 	t.Helper()
 	r := deletePoints(t, s, key, metricKey, from, to, more...)
@@ -47,9 +48,9 @@ func seriesOf(t *testing.T, metricKey string, grain metrics.Grain, dims string) 
 	return p.SeriesID
 }
 
-// Ensure a delete removes the stored points of one grain between two days, both included, by either
-// name of the metric, and of one series if that is sent; that it counts them; and that all other
-// points stay.
+// Ensure a delete removes the stored points of one grain between two days, both inclusive. It
+// accepts either name of the metric, deletes only one series if a seriesId is sent, and counts the
+// points it deleted. All other points stay.
 func TestDeletePoints(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -102,8 +103,8 @@ func TestDeletePoints(t *testing.T) {
 	same(t, "a week without its stored point", slices.Sorted(slices.Values(points(t, s, "a&grain=week&from=2026-07-27&to=2026-07-27"))), []string{"2026-07-27 12", "2026-07-27 6", "2026-07-27 7"})
 }
 
-// pointRecords returns the sort keys of the records with days of a metric, including records
-// without points.
+// pointRecords returns the sort keys of a metric's records that hold days, including records that
+// have no points.
 func pointRecords(t *testing.T, s *apitest.Service, metricKey string) (keys []string) {
 	t.Helper()
 	records, err := table.Whole[struct {
@@ -118,7 +119,7 @@ func pointRecords(t *testing.T, s *apitest.Service, metricKey string) (keys []st
 	return keys
 }
 
-// Ensure each bad parameter of a delete is refused, and deletes nothing.
+// Ensure each invalid parameter of a delete is refused, and nothing is deleted.
 func TestDeletePointsErrors(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -149,7 +150,8 @@ func TestDeletePointsErrors(t *testing.T) {
 	same(t, "points", points(t, s, "a"), []string{"2026-07-01 1"})
 }
 
-// months stores a point in each of n months of some series, and returns the first and the last day.
+// months stores a point in each of n months for each series, and returns the first and the last
+// day.
 func months(t *testing.T, store metrics.Store, companyID, metricKey string, n, series int) (from, to string) {
 	t.Helper()
 	first := mustDay(t, "2016-01-01")
@@ -172,9 +174,9 @@ func months(t *testing.T, store metrics.Store, companyID, metricKey string, n, s
 	return first.Format(time.DateOnly), first.AddDate(0, n, -1).Format(time.DateOnly)
 }
 
-// Ensure a delete whose time is up ends with Service-Has-More: true and the count of what it
-// deleted, the oldest months first, and that repeating the call continues; as a tool with
-// _meta.hasMore.
+// Ensure a delete that runs out of time deletes the oldest months first and returns
+// Service-Has-More: true with the number of points it deleted, and that repeating the call
+// continues. A tool call returns _meta.hasMore instead.
 func TestDeletePointsGoesOn(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, metrics.OneRound)
@@ -185,7 +187,7 @@ func TestDeletePointsGoesOn(t *testing.T) {
 	for call, want := range []struct {
 		count int
 		more  string
-		left  []string // the first months that have points, and how many
+		left  []string // the first month that still has points, and how many points are left
 	}{{100, "true", []string{"2016-11-01", "150"}}, {100, "true", []string{"2017-09-01", "50"}}, {50, "false", []string{"", "0"}}, {0, "false", []string{"", "0"}}} {
 		r := httptest.NewRequestWithContext(t.Context(), "DELETE", target, nil)
 		r.Header.Set("Authorization", "Bearer "+key)
@@ -209,8 +211,8 @@ func TestDeletePointsGoesOn(t *testing.T) {
 	}
 }
 
-// Ensure ten years of several series are deleted within the deadline, or the calls report that
-// there are more.
+// Ensure ten years of several series are deleted within the deadline, or that the calls report that
+// more is left.
 func TestDeleteTenYears(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -232,13 +234,13 @@ func TestDeleteTenYears(t *testing.T) {
 	}
 }
 
-// Ensure each point is counted by exactly one of several concurrent deletes, and that points of the
-// same records that are pushed at the same time stay.
+// Ensure exactly one of several concurrent deletes counts each point, and that points pushed to the
+// same records at the same time stay.
 func TestDeletesOfPoints(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
 	key := s.Key(t)
-	for round := range rounds() {
+	for round := range rounds(testing.Short()) {
 		metric := fmt.Sprintf("m%d", round)
 		var days []string
 		for n := range 20 {
@@ -260,8 +262,8 @@ func TestDeletesOfPoints(t *testing.T) {
 	}
 }
 
-// Ensure two deletes that together take all points of a record leave no record, in any
-// interleaving, that each point is counted once, and that the definition can then be deleted.
+// Ensure two deletes that together cover all points of a record leave no record behind, in any
+// interleaving. Each point is counted once, and the definition can then be deleted.
 func TestDeletesOfOneRecord(t *testing.T) {
 	t.Parallel()
 	hook := &between{}
@@ -277,7 +279,7 @@ func TestDeletesOfOneRecord(t *testing.T) {
 		ran := hook.ran()
 		hook.set(0, nil)
 		if !ran {
-			if at < 3 { // a delete checks its key, reads the record and writes it
+			if at < 3 { // a delete checks its API key, reads the record and writes it
 				t.Errorf("the delete made %d calls", at)
 			}
 			break
@@ -291,8 +293,8 @@ func TestDeletesOfOneRecord(t *testing.T) {
 	}
 }
 
-// Ensure a delete removes a record without points, which an older version could leave, in its range
-// and series only, and counts nothing for it; and that the definition can then be deleted.
+// Ensure a delete also removes a record without points, which an older version could leave, but
+// only within its range and series, and does not count it. The definition can then be deleted.
 func TestDeleteRecordWithoutPoints(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -321,8 +323,9 @@ func TestDeleteRecordWithoutPoints(t *testing.T) {
 	}
 }
 
-// Ensure a push of a point that is being deleted is whole or gone, in any interleaving of the two:
-// the count is the number of deleted points, and no point lacks its definition.
+// Ensure a push of a point that is being deleted takes effect either completely or not at all, in
+// any interleaving of the two. The count is the number of deleted points, and no point lacks its
+// definition.
 func TestPushBesideDeleteOfPoints(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -355,7 +358,7 @@ func TestPushBesideDeleteOfPoints(t *testing.T) {
 					before = []string{"2026-01-31 1"}
 				}
 				pushedAfter := append([]string{"2026-01-05 2", "2026-01-06 2"}, before...)
-				switch { // the delete came first, or the push
+				switch { // whether the delete or the push took effect first
 				case slices.Equal(got, pushedAfter) && (count == 1 && gone || count == 0 && !gone):
 				case slices.Equal(got, before) && count == 2:
 				default:
@@ -370,8 +373,8 @@ func TestPushBesideDeleteOfPoints(t *testing.T) {
 	}
 }
 
-// Ensure a delete whose process crashes at any call, before or after the call is done, is finished
-// by repeating it, and that the two count no more points than there were.
+// Ensure a delete whose process crashes before or after any one of its calls takes effect can be
+// completed by running it again. The two runs together count no more points than there were.
 func TestDeletePointsThroughDeaths(t *testing.T) {
 	t.Parallel()
 	faults := &apitest.Mortal{}

@@ -25,7 +25,7 @@ func newDefinition(t *testing.T, s *apitest.Service, key, metricKey string) stri
 	return r.JSON(t)["id"].(string)
 }
 
-// orphans returns the keys of stored points that have no definition, each once.
+// orphans returns the metric keys of stored points that have no definition, each key once.
 func orphans(t *testing.T, s *apitest.Service) (keys []string) {
 	t.Helper()
 	known := map[string]bool{}
@@ -49,8 +49,8 @@ func orphans(t *testing.T, s *apitest.Service) (keys []string) {
 	return slices.Compact(keys)
 }
 
-// Ensure a definition is deleted with the record of its id, that one with points is not, and that
-// its key is then free.
+// Ensure a definition is deleted together with its id record, and its key is then free. A
+// definition whose metric has points cannot be deleted.
 func TestDeleteDefinition(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -89,7 +89,8 @@ func TestDeleteDefinition(t *testing.T) {
 	}
 }
 
-// between is a transport that calls a function before a call to the table, counted from 0, once.
+// between is a transport that calls a function once, just before table call number at, counted from
+// 0.
 type between struct {
 	mu    sync.Mutex
 	calls int
@@ -126,7 +127,8 @@ func (b *between) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// pushesOf returns pushes to a metric, by name, each of points that are not stored.
+// pushesOf returns different pushes to a metric, keyed by description. None of their points are
+// stored yet.
 func pushesOf(metricKey string) map[string]func(t *testing.T, s *apitest.Service, key string) apitest.Response {
 	var series []string
 	for n := range 30 {
@@ -153,8 +155,9 @@ func pushesOf(metricKey string) map[string]func(t *testing.T, s *apitest.Service
 	}
 }
 
-// Ensure a push of the first points of a metric and a delete of its definition never leave points
-// without a definition, in any interleaving, whether or not earlier points were deleted in between.
+// Ensure a push of a metric's first points and a delete of its definition never leave points
+// without a definition. This holds in any interleaving, whether or not earlier points were deleted
+// in between.
 func TestPushBesideDeleteOfDefinition(t *testing.T) {
 	t.Parallel()
 	for name := range pushesOf("") {
@@ -201,12 +204,12 @@ func TestPushBesideDeleteOfDefinition(t *testing.T) {
 	}
 }
 
-// Ensure the same for a push and a delete at the same moment.
+// Ensure the same for pushes and deletes that run concurrently.
 func TestPushesAndDeletesOfDefinitions(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
 	key := s.Key(t)
-	for round := range rounds() {
+	for round := range rounds(testing.Short()) {
 		metric := fmt.Sprintf("m%d", round)
 		id := newDefinition(t, s, key, metric)
 		var wait sync.WaitGroup

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// exactSum adds numbers without rounding, so that a total does not depend on the order of its
-// parts. partials are numbers of falling precision whose sum is the exact sum (Shewchuk, 1997).
-// Most sums have one. The zero value is the sum of no numbers. Numbers are at most 1e125 (see
-// package schema), so no partial overflows.
+// exactSum adds numbers without rounding, so that a total does not depend on the order in which
+// they are added. partials are numbers of decreasing magnitude that add up to the exact sum
+// (Shewchuk, 1997). Most sums have only one. The zero value is the sum of no numbers. Numbers are
+// at most 1e125 (see package schema), so no partial overflows.
 type exactSum struct{ partials []float64 }
 
 func (s *exactSum) add(x float64) {
@@ -19,7 +19,7 @@ func (s *exactSum) add(x float64) {
 			x, y = y, x
 		}
 		high := x + y
-		if low := y - (high - x); low != 0 { // exactly what high has lost
+		if low := y - (high - x); low != 0 { // exactly the part that rounding removed from high
 			s.partials[kept] = low
 			kept++
 		}
@@ -28,14 +28,14 @@ func (s *exactSum) add(x float64) {
 	s.partials = append(s.partials[:kept], x)
 }
 
-// merge adds the numbers of another sum.
+// merge adds all numbers of another sum.
 func (s *exactSum) merge(other exactSum) {
 	for _, partial := range other.partials {
 		s.add(partial)
 	}
 }
 
-// clone returns a sum that changes alone.
+// clone returns an independent copy of the sum.
 func (s *exactSum) clone() exactSum { return exactSum{slices.Clone(s.partials)} }
 
 // over returns the exact sum divided by n, rounded once to the nearest number.
@@ -44,7 +44,7 @@ func (s *exactSum) over(n int) float64 {
 	case 0:
 		return 0
 	case 1:
-		return s.partials[0] / float64(n) // a single division rounds once
+		return s.partials[0] / float64(n) // a single division rounds only once
 	}
 	total := new(big.Rat)
 	for _, partial := range s.partials {

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// Ensure a sum and a mean are the numbers that are nearest to the exact ones, in any order of the
-// parts: for numbers of all sizes that the API accepts, and for parts that cancel out.
+// Ensure a computed sum or mean is the number nearest to the exact result, whatever the order of
+// the parts. This holds for numbers of all magnitudes that the API accepts, and for parts that
+// cancel each other out.
 func TestExactSum(t *testing.T) {
 	t.Parallel()
 	const seed = 15
@@ -47,7 +48,7 @@ func TestExactSum(t *testing.T) {
 		parts []float64
 		want  float64
 	}{
-		{[]float64{.1, .2, .3}, .6}, // 0.1 + 0.2 + 0.3 is 0.6000000000000001 when each addition rounds
+		{[]float64{.1, .2, .3}, .6}, // 0.1 + 0.2 + 0.3 is 0.6000000000000001 if each addition rounds
 		{[]float64{1e125, 1, -1e125}, 1}, {[]float64{1, 1e-129, -1}, 1e-129}, {nil, 0},
 	} {
 		var sum exactSum

@@ -8,13 +8,14 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// OneRound returns the operations of an area whose deletes of points make one round in each call.
+// OneRound returns the operations of the area, with deletes of points that make only one round per
+// call.
 func OneRound(t *table.Client) []api.Operation {
 	return operations(Store{t, time.Hour, listingUnitsMax})
 }
 
-// PutRecords stores points as Store.PutPoints does, in batches. It replaces whole records, so it is
-// for new series.
+// PutRecords stores points like Store.PutPoints, but in batches. It replaces whole records, so it
+// must only be used for new series.
 func PutRecords(ctx context.Context, s Store, companyID string, points []Point) error {
 	updates, err := packPoints(companyID, points)
 	if err != nil {
@@ -31,6 +32,6 @@ func PutRecords(ctx context.Context, s Store, companyID string, points []Point) 
 	return s.table.Put(ctx, items)
 }
 
-// ReadingAtMost returns the store with another bound for the units that a page of a total, or of
-// one series, reads.
+// ReadingAtMost returns the store with a different limit for the read units of a page of a total or
+// of one series.
 func ReadingAtMost(s Store, unitsMax float64) Store { s.unitsMax = unitsMax; return s }

@@ -33,7 +33,7 @@ func (g Grain) bucket(t time.Time) (day string) {
 	return t.Format(time.DateOnly)
 }
 
-// lastOfAll is the last day that a timestamp can have.
+// lastOfAll is the latest day that a timestamp can have.
 const lastOfAll = "9999-12-31"
 
 // end returns the last day of the bucket that starts on a day.
@@ -53,7 +53,7 @@ func (g Grain) end(start string) string {
 	return t.Format(time.DateOnly)
 }
 
-// dayAfter returns the next day. After lastOfAll it is a text that sorts after all days.
+// dayAfter returns the next day. For lastOfAll it returns a string that sorts after all days.
 func dayAfter(day string) string {
 	t, err := time.Parse(time.DateOnly, day)
 	if err != nil || day == lastOfAll {
@@ -93,7 +93,7 @@ func (g Grain) split(day string) (period, attribute string) {
 	}
 }
 
-// join is the inverse of split. ok reports whether the attribute is a bucket of this grain.
+// join is the inverse of split. ok reports whether the attribute belongs to a bucket of this grain.
 func (g Grain) join(period, attribute string) (day string, ok bool) {
 	switch {
 	case g == GrainDay && len(attribute) == len("d02") && attribute[0] == 'd':
@@ -106,8 +106,8 @@ func (g Grain) join(period, attribute string) (day string, ok bool) {
 	return "", false
 }
 
-// attributes returns the attribute names of all buckets of a period, oldest first. The result must
-// not be changed.
+// attributes returns the attribute names of all buckets of a period, oldest first. The caller must
+// not change the result.
 func (g Grain) attributes(period string) (names []string) {
 	layout := "2006"
 	if g == GrainDay {
@@ -129,8 +129,8 @@ func (g Grain) attributes(period string) (names []string) {
 	return names
 }
 
-// dayAttributes are the attributes of the days of a month, 31 at most, and monthAttributes of the
-// months of a year.
+// dayAttributes are the attribute names of the days of a month (up to 31), and monthAttributes
+// those of the months of a year.
 var dayAttributes, monthAttributes = numbered("d", 31), numbered("m", 12)
 
 func numbered(letter string, most int) (names []string) {
@@ -141,7 +141,7 @@ func numbered(letter string, most int) (names []string) {
 }
 
 // records returns how many records hold the newest n buckets of a series without gaps, plus one.
-// Reading that extra, older record proves that the oldest period needed was read completely.
+// Reading that extra, older record proves that the oldest period needed has been read completely.
 func (g Grain) records(n int) int {
 	switch g {
 	case GrainDay:
@@ -153,7 +153,7 @@ func (g Grain) records(n int) int {
 	}
 }
 
-// dayRecords is records for the days of the newest n buckets.
+// dayRecords is records for the days that make up the newest n buckets.
 func (g Grain) dayRecords(n int) int {
 	switch g {
 	case GrainWeek:
@@ -165,8 +165,8 @@ func (g Grain) dayRecords(n int) int {
 	}
 }
 
-// months returns how many consecutive months always have at least that many days. The shortest run
-// starts in February; the February of 2097 is followed by seven years without a leap day.
+// months returns how many consecutive months always have at least this many days. The shortest run
+// starts in February. The February of 2097 is followed by seven years without a leap day.
 func months(days int) int {
 	const year = 2097
 	last := time.Date(year, time.February, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, days-1)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Ensure attributes names every bucket that a period can have and no other, oldest first, in any
-// year, and that millis knows each day.
+// Ensure attributes returns every bucket that a period can have and no others, oldest first, in any
+// year, and that millis accepts each of those days.
 func TestAttributes(t *testing.T) {
 	t.Parallel()
 	for _, grain := range []Grain{GrainDay, GrainWeek, GrainMonth} {
@@ -36,7 +36,8 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// Ensure months is the fewest consecutive months that always have that many days.
+// Ensure months returns the smallest number of consecutive months that always have at least that
+// many days.
 func TestMonths(t *testing.T) {
 	t.Parallel()
 	for days, want := range map[int]int{1: 1, 28: 1, 29: 2, 59: 2, 60: 3, 89: 3, 365: 12, 366: 13} {

@@ -38,7 +38,7 @@ func typeNamed(t *testing.T, s *apitest.Service, name string) transfer.Type {
 	return transfer.Type{}
 }
 
-// load imports records of one type in one write. Each line is a record as JSON.
+// load imports records of one type in a single write. Each line is a record as JSON.
 func load(t *testing.T, s *apitest.Service, companyID, name string, lines ...string) {
 	t.Helper()
 	into := typeNamed(t, s, name)
@@ -69,7 +69,7 @@ func dump(t *testing.T, s *apitest.Service, companyID, name string) (lines []str
 	return lines
 }
 
-// walk reads a list to its end and returns one field of each record, page by page. between runs
+// walk reads a list to its end and returns one field of each record, page by page. It calls between
 // after every page.
 func walk(t *testing.T, s *apitest.Service, target string, field func(map[string]any) string, between func(page int)) (pages [][]string) {
 	t.Helper()
@@ -140,8 +140,8 @@ func TestListDefinitions(t *testing.T) {
 		{Name: "unknown filter", Op: "list_metric_definitions", Args: map[string]any{"unit": "count"}, Want: 400, WantMessage: "query.unit"},
 		{Name: "scope", Key: s.Key(t, auth.CompanyRead, auth.MetricsWrite), Op: "list_metric_definitions", Want: 401, WantMessage: "metrics:read"},
 	})
-	// Ensure a record has exactly the fields of the specification, in its order, null when they
-	// have no value.
+	// Ensure a record has exactly the fields of the specification, in the order of the
+	// specification, and null for fields that have no value.
 	r := s.Send(t, s.Key(t), "GET", definitionsPath, "")
 	for _, want := range []string{
 		`{"id":"mdf_1","companyId":"` + s.CompanyID + `","key":"custom.signups","name":null,"description":null,"unit":null,"aggregation":null,"polarity":null,"kind":null,` +
@@ -155,8 +155,8 @@ func TestListDefinitions(t *testing.T) {
 	}
 }
 
-// Ensure pages have no gaps and no repetitions, for each filter and while definitions are added
-// between them.
+// Ensure pages have no gaps or repeats, with each filter and while definitions are added between
+// pages.
 func TestPageDefinitions(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -190,7 +190,7 @@ func TestPageDefinitions(t *testing.T) {
 	}
 }
 
-// Ensure a cursor is valid only for the list and the filters that returned it.
+// Ensure a cursor is valid only for the list and the filters that it came from.
 func TestForeignCursor(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -221,7 +221,7 @@ func TestForeignCursor(t *testing.T) {
 	}
 }
 
-// Ensure a forged position is rejected or returns only records of the list, and never causes an
+// Ensure a forged cursor is rejected or returns only records of the list, and never causes an
 // internal error.
 func TestForgedCursor(t *testing.T) {
 	t.Parallel()

@@ -7,25 +7,25 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// A metric has two names, such as signups and custom.signups. The stored key is the one with a
-// definition, and callers may send either. See scripts/docs/reference/metrics.md.
+// A metric has two names, such as signups and custom.signups. Its stored key is the name that has a
+// definition, and callers may send either name. See scripts/docs/reference/metrics.md.
 
-// customPrefix starts the stored keys of metrics that nobody has defined, and of metrics specific
-// to the company.
+// customPrefix is the prefix of the stored keys of metrics that nobody has defined, and of metrics
+// specific to the company.
 const customPrefix = "custom."
 
-// plainCharsMax bounds a key without the prefix custom.; the prefix may be added to it. So a stored
-// key fits into a sort key.
+// plainCharsMax limits a key without the prefix custom. It leaves room for adding the prefix, so
+// that the stored key still fits in a sort key.
 const plainCharsMax = 120
 
-// keyCharsMax bounds a key with the prefix.
+// keyCharsMax limits a key including the prefix.
 const keyCharsMax = len(customPrefix) + plainCharsMax
 
-// keyPattern is the pattern that API inputs declare as `metricKey`. Imports declare no inputs, so
-// checkKey applies it itself. A valid key cannot contain the separator of table keys.
+// keyPattern is the pattern that API inputs declare as `metricKey`. Imports have no input schema,
+// so checkKey applies it itself. A valid key cannot contain the separator of table keys.
 var keyPattern = schema.Pattern("metricKey")
 
-// checkKey returns the problem with a metric key, or "" when it is valid.
+// checkKey returns the problem with a metric key, or "" if it is valid.
 func checkKey(key string) string {
 	if !keyPattern.MatchString(key) {
 		return "must match " + keyPattern.String()
@@ -33,7 +33,7 @@ func checkKey(key string) string {
 	return checkKeyLength(key)
 }
 
-// checkKeyLength is the part of checkKey that the schema of an input cannot state.
+// checkKeyLength is the part of checkKey that an input schema cannot express.
 func checkKeyLength(key string) string {
 	if len(key) <= plainCharsMax || isCustom(key) && len(key) <= keyCharsMax {
 		return ""
@@ -42,8 +42,8 @@ func checkKeyLength(key string) string {
 		" when it begins with " + customPrefix + ", has " + strconv.Itoa(len(key))
 }
 
-// keyProblems returns the problem of checkKeyLength with the path of an argument. The schema of the
-// input has refused longer keys.
+// keyProblems returns the problem found by checkKeyLength, prefixed with the path of an argument.
+// The input's schema has already refused keys longer than keyCharsMax.
 func keyProblems(path, key string) []string {
 	if wrong := checkKeyLength(key); wrong != "" && len(key) <= keyCharsMax {
 		return []string{path + ": " + wrong}
@@ -54,7 +54,7 @@ func keyProblems(path, key string) []string {
 // isCustom reports whether a key has the prefix custom.
 func isCustom(key string) bool { return strings.HasPrefix(key, customPrefix) }
 
-// customName returns the name of a metric with the prefix custom.
+// customName returns the name of a metric that has the prefix custom.
 func customName(key string) string {
 	if isCustom(key) {
 		return key
@@ -62,9 +62,9 @@ func customName(key string) string {
 	return customPrefix + key
 }
 
-// otherName returns the second name of a metric: K for custom.K, and custom.K for K. It is "" for a
-// key whose second name would be invalid (custom.1), and for a key that begins with the prefix
-// twice: custom.custom.K is not a third name of K.
+// otherName returns the second name of a metric: K for custom.K, and custom.K for K. It returns ""
+// if the second name would be invalid, as for custom.1, or if the key starts with the prefix twice,
+// because custom.custom.K is not a third name of K.
 func otherName(key string) string {
 	plain, custom := strings.CutPrefix(key, customPrefix)
 	switch {
@@ -76,7 +76,7 @@ func otherName(key string) string {
 	return plain
 }
 
-// namesOf returns both names of a metric, or the only one.
+// namesOf returns both names of a metric, or the only one if it has no second name.
 func namesOf(key string) []string {
 	if other := otherName(key); other != "" {
 		return []string{key, other}
@@ -84,9 +84,9 @@ func namesOf(key string) []string {
 	return []string{key}
 }
 
-// storedKey returns the key of the definition that a name means: the name itself, or the metric's
-// other name if only that is defined. defined is false when neither is in known; key is then the
-// name.
+// storedKey returns the key of the definition that a name refers to: the name itself if it is
+// defined, otherwise the metric's other name if that one is defined. If neither is in known,
+// defined is false and key is the name.
 func storedKey(name string, known map[string]Definition) (key string, defined bool) {
 	for _, key := range namesOf(name) {
 		if _, ok := known[key]; ok {

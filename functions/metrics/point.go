@@ -16,7 +16,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Point is one value of one series. A metric key, a grain and dimension values identify a series.
+// Point is one value of one series. A series is identified by metric key, grain and dimension
+// values.
 type Point struct {
 	SeriesID   string          `json:"seriesId" doc:"the same for all points with this metricKey, grain and dims"`
 	PointKey   string          `json:"pointKey" doc:"identifies the bucket; a push with the same seriesId and pointKey replaces the point"`
@@ -33,9 +34,9 @@ type Point struct {
 }
 
 // Identify moves a point to the start of its bucket and sets its identity: seriesId from metricKey,
-// grain and canonical dims; pointKey from grain and bucket. A nil grain becomes day. MetricKey must
-// have passed checkKey, and times must be normalised. An error starts with the name of the invalid
-// field.
+// grain and canonical dims, and pointKey from grain and bucket. A nil grain becomes day. MetricKey
+// must have passed checkKey, and times must be normalised. An error starts with the name of the
+// invalid field.
 func (p *Point) Identify() error {
 	if p.TS == nil {
 		return fmt.Errorf("ts: is required")
@@ -64,7 +65,7 @@ func pointKey(grain Grain, day string) string { return string(grain) + ":" + day
 
 var seriesAlphabet = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz")
 
-// seriesID returns an 80-bit digest. Null dims and an empty object are the same series.
+// seriesID returns an 80-bit digest. Null dims and an empty object identify the same series.
 func seriesID(metricKey string, grain Grain, dims json.RawMessage) string {
 	if string(dims) == "{}" {
 		dims = nil
@@ -74,7 +75,7 @@ func seriesID(metricKey string, grain Grain, dims json.RawMessage) string {
 }
 
 // canonicalJSON returns a JSON value without spaces, with sorted keys and unchanged numbers. Two
-// values that differ only in spaces or in the order of keys get the same text. Null becomes nil.
+// values that differ only in spaces or in the order of keys give the same result. Null becomes nil.
 func canonicalJSON(text json.RawMessage) (json.RawMessage, error) {
 	if len(text) == 0 {
 		return nil, nil
@@ -120,7 +121,7 @@ func (in listPointsInput) Check() []string {
 
 func (in listPointsInput) total() bool { return in.Total != nil && *in.Total }
 
-// windowProblems returns the problem of a window that ends before it starts.
+// windowProblems returns a problem if the window ends before it starts.
 func windowProblems(first, last string) []string {
 	if timestamp.Reversed(&first, &last) {
 		return []string{"query.from: must not be after to"}
@@ -146,8 +147,8 @@ func (s service) listPoints(ctx context.Context, caller api.Caller, in listPoint
 	}), nil
 }
 
-// day returns the day of a bound of the window, "" if it is unbounded. The bound has been
-// validated.
+// day returns the day of a bound of the window, or "" if there is no bound. The bound has already
+// been validated.
 func day(bound *string) string {
 	if bound == nil {
 		return ""

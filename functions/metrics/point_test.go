@@ -27,7 +27,7 @@ func mustDay(t testing.TB, day string) time.Time {
 	return d
 }
 
-// series returns n points of consecutive buckets with the values 0, 1, 2, …
+// series returns n points in consecutive buckets with the values 0, 1, 2, …
 func series(t testing.TB, key string, grain metrics.Grain, dims json.RawMessage, from string, n int) []metrics.Point {
 	t.Helper()
 	points := make([]metrics.Point, n)
@@ -129,8 +129,8 @@ func TestListPoints(t *testing.T) {
 	}
 }
 
-// Ensure a point replaces the stored point of its bucket and no other, and that the last point of a
-// batch wins.
+// Ensure a point replaces the stored point of the same bucket and no other, and that the last of a
+// batch's points for a bucket wins.
 func TestOverwrite(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -148,7 +148,8 @@ func TestOverwrite(t *testing.T) {
 	}
 }
 
-// Ensure empty and null dims are one series, and that it has the dims that were stored last.
+// Ensure empty and null dims identify the same series, and that it has the dims that were stored
+// last.
 func TestNoDims(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -171,7 +172,8 @@ func TestNoDims(t *testing.T) {
 	}
 }
 
-// Ensure concurrent writers of different buckets of one record do not lose each other's points.
+// Ensure concurrent writers of different buckets in the same record do not lose each other's
+// points.
 func TestConcurrentWriters(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -191,7 +193,8 @@ func TestConcurrentWriters(t *testing.T) {
 	}
 }
 
-// Ensure PutPoints rejects a batch with a point without identity, and stores none of it.
+// Ensure PutPoints rejects a batch that contains a point without an identity, and stores none of
+// its points.
 func TestPutUnidentified(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -210,8 +213,8 @@ func TestPutUnidentified(t *testing.T) {
 	}
 }
 
-// Ensure AddPoints stores the points that are not stored, keeps the others, and counts the kept
-// points but not its own.
+// Ensure AddPoints stores the points that are not stored yet and keeps the others. It counts the
+// points it keeps, but not those that it stored itself.
 func TestAddPoints(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -220,7 +223,7 @@ func TestAddPoints(t *testing.T) {
 	}
 	before := dump(t, s, s.CompanyID, "metric-point")
 	more := series(t, "a", metrics.GrainDay, nil, "2026-01-29", 5)
-	for range 2 { // the second one finds its own points
+	for range 2 { // the second call finds the points that the first one stored
 		skipped, err := store.AddPoints(t.Context(), s.CompanyID, more)
 		if err != nil || skipped != 3 {
 			t.Errorf("%d skipped, %v", skipped, err)
@@ -237,7 +240,7 @@ func TestAddPoints(t *testing.T) {
 	}
 }
 
-// Ensure every field is returned as it was stored, and every number as the same float64.
+// Ensure every field is returned as it was stored, and every number as exactly the same float64.
 func TestPointFields(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -273,8 +276,8 @@ func TestPointFields(t *testing.T) {
 	}
 }
 
-// Ensure metricKey, grain and dims identify a series, and that equal dims in any JSON notation are
-// the same series.
+// Ensure a series is identified by metricKey, grain and dims, and that equal dims in any JSON
+// notation identify the same series.
 func TestSeriesIdentity(t *testing.T) {
 	t.Parallel()
 	id := func(key string, grain metrics.Grain, dims string) string {
@@ -334,9 +337,9 @@ func TestBuckets(t *testing.T) {
 	}
 }
 
-// Ensure ListPoints returns the same points as a sort of all points in memory: for random windows
-// and limits, with gaps, with one or many series, and for every grain; and that the pages of a
-// window have each point exactly once.
+// Ensure ListPoints returns the same points as sorting all points in memory, for random windows and
+// limits, with gaps, with one or many series, and for every grain. The pages of a window contain
+// each point exactly once.
 func TestListAgainstModel(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -412,7 +415,7 @@ func compareWithModel(t *testing.T, store metrics.Store, companyID string, q met
 	}
 }
 
-// Ensure points that are added between two pages cause no repetitions and no gaps.
+// Ensure adding points between two pages causes no gaps or repeats.
 func TestPagePoints(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -429,8 +432,8 @@ func TestPagePoints(t *testing.T) {
 	}
 }
 
-// Ensure the span of a grain is from its first to its last stored bucket, over any number of
-// records, and that a grain without points has none.
+// Ensure the span of a grain reaches from its first to its last stored bucket, across any number of
+// records, and that a grain without points has no span.
 func TestSpans(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)

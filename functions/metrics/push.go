@@ -25,8 +25,8 @@ type pushPointsInput struct {
 	Points []pushedPoint `json:"points" min:"1" items:"500" required:"true" doc:"when several have the same identity, the last one is stored" tool:"of several for one bucket the last one counts"`
 }
 
-// pushedPoint is a point as callers send it. Names and values in dims have the length limit of all
-// labels.
+// pushedPoint is a point as callers send it. Names and values in dims have the length limit that
+// applies to all labels.
 type pushedPoint struct {
 	MetricKey string            `json:"metricKey" max:"127" pattern:"metricKey" doc:"the key of a definition, with or without custom., or a new key; at most 120 characters, or 127 with custom." tool:"a defined key, with or without custom., or a new one"`
 	TS        string            `json:"ts" format:"day" doc:"moved to the start of its bucket, UTC"`
@@ -38,12 +38,12 @@ type pushedPoint struct {
 	Source    *string           `json:"source" max:"200" doc:"the system that the value comes from"`
 }
 
-// pushTriesMax bounds the attempts of a push. It starts again when another push has created one of
+// pushTriesMax limits the attempts of a push. It starts again if another push has created one of
 // its definitions first, which happens at most once per key of a company.
 const pushTriesMax = 16
 
-// pushPoints reads the definitions of all keys, then writes. When a definition becomes derived in
-// between, the push counts as having happened before that change.
+// pushPoints reads the definitions of all keys, then writes. If a definition becomes derived in
+// between, the push is treated as having happened before that change.
 func (s service) pushPoints(ctx context.Context, caller api.Caller, in pushPointsInput) (PushResult, error) {
 	result := PushResult{Accepted: int64(len(in.Points)), CreatedKeys: []string{}}
 	for range pushTriesMax {
@@ -73,7 +73,8 @@ func (s service) pushPoints(ctx context.Context, caller api.Caller, in pushPoint
 	return result, table.ErrContended
 }
 
-// Check implements api.Checker: the schema bounds all keys by the longest one.
+// Check implements api.Checker. It is needed because the schema limits all keys to the length of
+// the longest ones.
 func (in pushPointsInput) Check() (problems []string) {
 	for i, p := range in.Points {
 		problems = append(problems, keyProblems(fmt.Sprintf("body.points[%d].metricKey", i), p.MetricKey)...)
@@ -81,7 +82,7 @@ func (in pushPointsInput) Check() (problems []string) {
 	return problems
 }
 
-// keys returns every key under which a definition of a pushed point may exist, without duplicates.
+// keys returns every key under which a pushed point's definition may exist, without duplicates.
 func (in pushPointsInput) keys() (keys []string) {
 	for _, p := range in.Points {
 		keys = append(keys, namesOf(p.MetricKey)...)
@@ -91,7 +92,7 @@ func (in pushPointsInput) keys() (keys []string) {
 }
 
 // resolve returns the pushed points with their stored keys and identities, and the definitions that
-// have to be created for them. The error lists every point that cannot be stored.
+// have to be created for them. Its error lists every point that cannot be stored.
 func (in pushPointsInput) resolve(known map[string]Definition, now string) (points []Point, fresh []Definition, err error) {
 	var problems []string
 	missing := map[string]bool{}
@@ -122,15 +123,15 @@ func (in pushPointsInput) resolve(known map[string]Definition, now string) (poin
 	return points, fresh, nil
 }
 
-// pushedDefinition returns the definition that is created with the first point of a key without
-// one. It needs an id.
+// pushedDefinition returns the definition to create with the first point of a key that has none.
+// The caller must set the definition's id.
 func pushedDefinition(key, now string) Definition {
 	return Definition{Key: key, Kind: new(KindMeasured), NeedsReview: new(true), CreatedAt: &now, UpdatedAt: &now}
 }
 
-// point returns the point to store, with its identity, under the given key.
+// point returns the point to store under the given key, with its identity set.
 func (p pushedPoint) point(key, now string) (Point, error) {
-	day, _ := timestamp.ParseDay(p.TS) // cannot fail: the input was validated
+	day, _ := timestamp.ParseDay(p.TS) // cannot fail, because the input was validated
 	out := Point{
 		MetricKey: key, Grain: &p.Grain, TS: new(timestamp.Format(day)), Value: &p.Value,
 		Currency: p.Currency, BaseValue: p.BaseValue, Source: p.Source, IngestedAt: &now,

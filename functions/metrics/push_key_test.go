@@ -26,7 +26,7 @@ func once(t *testing.T, s *apitest.Service, key, idempotencyKey string, points .
 	return s.Send(t, key, "POST", pointsPath, `{"points":[`+strings.Join(points, ",")+`]}`, "Idempotency-Key", idempotencyKey)
 }
 
-// metricsOf returns a push of one day of n metrics. Each of its points has the same value.
+// metricsOf returns points of the same day for n metrics. All of them have the same value.
 func metricsOf(n int, prefix string, value int) (points []string) {
 	for i := range n {
 		points = append(points, onDay(fmt.Sprintf("%s%d", prefix, i), "2026-01-01", float64(value)))
@@ -34,9 +34,9 @@ func metricsOf(n int, prefix string, value int) (points []string) {
 	return points
 }
 
-// Ensure one of twelve different concurrent pushes with one Idempotency-Key is accepted, and that
-// the pushes that get 400 store neither points nor definitions. It does not matter whether a push
-// fits one transaction.
+// Ensure one of twelve different concurrent pushes with the same Idempotency-Key is accepted, and
+// that the pushes that get 400 store neither points nor definitions. This holds whether or not a
+// push fits in one transaction.
 func TestRefusedPushStoresNothing(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -45,7 +45,7 @@ func TestRefusedPushStoresNothing(t *testing.T) {
 	const pushes = 12
 	for i, c := range []struct {
 		name    string
-		metrics func(n int) int // 0: one point of the known metric
+		metrics func(n int) int // how many new metrics a push has, besides one point of the known metric
 	}{
 		{"one point of a known metric", func(int) int { return 0 }},
 		{"one transaction", func(int) int { return 3 }},
@@ -53,7 +53,7 @@ func TestRefusedPushStoresNothing(t *testing.T) {
 		{"of every size", func(n int) int { return n % 3 * 20 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			value := func(n int) int { return 100*(i+1) + n } // of all points of a push
+			value := func(n int) int { return 100*(i+1) + n } // the value of all points of a push
 			body := func(n int) []string {
 				return append(metricsOf(c.metrics(n), fmt.Sprintf("m%d_", value(n)), value(n)), onDay("known", "2026-01-01", float64(value(n))))
 			}
@@ -85,7 +85,7 @@ func TestRefusedPushStoresNothing(t *testing.T) {
 	}
 }
 
-// count returns how many lines contain a text.
+// count returns how many lines contain a string.
 func count(lines []string, text string) (n int) {
 	for _, line := range lines {
 		if strings.Contains(line, text) {
@@ -95,16 +95,16 @@ func count(lines []string, text string) (n int) {
 	return n
 }
 
-// batch is a push: its points, and the values that are stored once it is complete, by metric and
-// series.
+// batch is a push: its points, and the values that are stored once it is complete, keyed by metric
+// and series.
 type batch struct {
 	points  []string
 	values  map[string]float64
 	metrics int
 }
 
-// newBatch returns a push of some series of each of some metrics without a definition. Each point
-// has another value.
+// newBatch returns a push to metrics that have no definition, with the same number of series for
+// each metric. Each point has a different value.
 func newBatch(prefix string, metrics, series int) batch {
 	b := batch{values: map[string]float64{}, metrics: metrics}
 	for m := range metrics {
@@ -117,8 +117,8 @@ func newBatch(prefix string, metrics, series int) batch {
 	return b
 }
 
-// storedOf returns how many points of a batch are stored: each once, with its value and with one
-// definition of its metric.
+// storedOf returns how many points of a batch are stored. Each must be stored once, with its value,
+// and its metric must have exactly one definition.
 func storedOf(t *testing.T, s *apitest.Service, prefix string, b batch) int {
 	t.Helper()
 	defined, found := map[string]bool{}, map[string]bool{}
@@ -154,10 +154,10 @@ func storedOf(t *testing.T, s *apitest.Service, prefix string, b batch) int {
 	return len(points)
 }
 
-// Ensure a push whose process crashes at any call to the table can be retried with its
-// Idempotency-Key: a response is remembered only when every point is stored, another push with that
-// key is 400 and stores nothing at any time, the retry is accepted once the claim is 15 seconds
-// old, everything is stored once, and a further retry gets the same response.
+// Ensure a push whose process crashes at any table call can be retried with its Idempotency-Key. A
+// response is stored only once every point is stored. A different push with that key returns 400
+// and stores nothing at any time. The retry is accepted once the claim is 15 seconds old,
+// everything is stored once, and a further retry gets the same response.
 func TestPushThroughDeaths(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -186,7 +186,7 @@ func TestPushThroughDeaths(t *testing.T) {
 	}
 }
 
-// pushThroughDeath pushes in a process that crashes, and then in one that does not.
+// pushThroughDeath pushes in a process that crashes, and then again in a process that does not.
 func pushThroughDeath(t *testing.T, s *apitest.Service, key, prefix string, b batch, faults *apitest.Mortal) (died bool) {
 	t.Helper()
 	first, all := once(t, s, key, prefix, b.points...), len(b.points)
@@ -203,7 +203,7 @@ func pushThroughDeath(t *testing.T, s *apitest.Service, key, prefix string, b ba
 		}
 		return r.Status == http.StatusOK
 	}
-	if other("before the retry", left == 0) { // nothing of the first push had begun, so the key was free
+	if other("before the retry", left == 0) { // no part of the first push had started, so the key was free
 		return died
 	}
 	s.Clock.Advance(15 * time.Second)
@@ -214,7 +214,7 @@ func pushThroughDeath(t *testing.T, s *apitest.Service, key, prefix string, b ba
 	if done := storedOf(t, s, prefix, b); retry.Status != http.StatusOK || first.Status == http.StatusOK && first.Body != retry.Body || done != all {
 		t.Errorf("%s: the retry: %d %s, and %d of %d points are stored", prefix, retry.Status, retry.Body, done, all)
 	}
-	if created, _ := retry.JSON(t)["createdKeys"].([]any); len(created) != b.metrics { // of the push as a whole
+	if created, _ := retry.JSON(t)["createdKeys"].([]any); len(created) != b.metrics { // the keys created by the push as a whole
 		t.Errorf("%s: %d created keys: %v", prefix, len(created), created)
 	}
 	again := once(t, s, key, prefix, b.points...)
@@ -227,7 +227,7 @@ func pushThroughDeath(t *testing.T, s *apitest.Service, key, prefix string, b ba
 	return died
 }
 
-// losing sends every call and loses the responses to some writes.
+// losing is a transport that sends every call, but loses the responses to some writes.
 type losing struct {
 	mu     sync.Mutex
 	random *rand.Rand
@@ -247,27 +247,27 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil || !lose {
 		return out, err
 	}
-	_, err = io.Copy(io.Discard, out.Body) // to the end, so that the call is done
+	_, err = io.Copy(io.Discard, out.Body) // to the end, so that the call has completed
 	return nil, errors.Join(io.ErrUnexpectedEOF, err, out.Body.Close())
 }
 
-// Ensure that pushes while two fifths of the responses to writes are lost succeed when they are
-// retried with their Idempotency-Key, and store each point once.
+// Ensure pushes succeed and store each point once when they are retried with their Idempotency-Key,
+// even if two fifths of the responses to writes are lost.
 func TestPushesThroughLostResponses(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
 	s, _ := start(t)
 	key, sent := s.Key(t), map[string]batch{}
-	synctest.Test(t, func(t *testing.T) { // the pauses between two attempts take no time
+	synctest.Test(t, func(t *testing.T) { // the pauses between attempts take no time
 		over, failures := &losing{random: rand.New(rand.NewPCG(1, 0)), engine: apitest.BubbleTransport()}, 0
 		process := apitest.NewOver(t, metrics.Operations, over)
 		process.CompanyID = s.CompanyID
 		for n := range 10 {
 			prefix := fmt.Sprintf("loss%d_", n)
-			sent[prefix] = newBatch(prefix, 60, 1) // of one metric, a push waits for a mutex, and then no time passes in the bubble
+			sent[prefix] = newBatch(prefix, 60, 1) // with only one metric, a push would wait for a mutex, and no time passes in the bubble meanwhile
 			r := once(t, process, key, prefix, sent[prefix].points...)
 			for ; r.Status >= 500 && failures < 100; failures++ {
-				process.Clock.Advance(15 * time.Second) // the release of its claim can fail too
+				process.Clock.Advance(15 * time.Second) // because the release of the claim can fail, too
 				r = once(t, process, key, prefix, sent[prefix].points...)
 			}
 			if r.Status != http.StatusOK {
@@ -285,28 +285,30 @@ func TestPushesThroughLostResponses(t *testing.T) {
 	}
 }
 
-// metricsPerTransaction is how many metrics a push of one transaction has at most.
+// metricsPerTransaction is the most metrics that a push can have if it is to fit in one
+// transaction.
 const metricsPerTransaction = 24
 
-// stored returns the points and the definitions of the custom metrics with a prefix.
+// stored returns the points and the definitions of the metrics whose keys start with
+// custom.<prefix>.
 func stored(t *testing.T, s *apitest.Service, prefix string) []string {
 	t.Helper()
 	all := append(dump(t, s, s.CompanyID, "metric-point"), dump(t, s, s.CompanyID, "metric-definition")...)
 	return slices.DeleteFunc(all, func(line string) bool { return !strings.Contains(line, `"custom.`+prefix) })
 }
 
-// Ensure a push waits for one with the same Idempotency-Key and body that is running, and is
-// unavailable, with a Retry-After, when that one does not end in time.
+// Ensure a push waits for a running push with the same Idempotency-Key and body. If that one does
+// not finish in time, the waiting push returns unavailable with a Retry-After.
 func TestPushBesideADeadOne(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
 	faults := &apitest.Mortal{}
-	counter := &apitest.RoundTripCounter{Transport: faults} // so that the push waits on a fake clock
+	counter := &apitest.RoundTripCounter{Transport: faults} // so that the waiting push waits on a fake clock
 	s := apitest.NewOver(t, metrics.Operations, counter)
 	faults.Heal()
 	key := s.Key(t)
 	body := metricsOf(30, "m", 1)
-	faults.Set(4, false) // the key, the stored response, the definitions and the claim
+	faults.Set(4, false) // the API key, the stored response, the definitions and the claim
 	if r := once(t, s, key, "k", body...); r.Status < 500 {
 		t.Fatalf("the push that dies: status %d, want at least 500: %s", r.Status, r.Body)
 	}
@@ -333,8 +335,8 @@ func TestPushBesideADeadOne(t *testing.T) {
 	}
 }
 
-// Ensure a push with an Idempotency-Key that was forgotten, after a day, does not count what it
-// created then.
+// Ensure that a push repeated after a day, when its Idempotency-Key is no longer stored, does not
+// count the definitions that the earlier push created.
 func TestCreatedKeysOfForgottenPush(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)

@@ -57,7 +57,7 @@ func same(t *testing.T, what string, got, want any) {
 	}
 }
 
-// Ensure a pushed point is stored with all of its fields, normalised, and is returned as specified.
+// Ensure a pushed point is stored with all of its fields, normalised, and returned as specified.
 func TestPushOnePoint(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -86,7 +86,7 @@ func TestPushOnePoint(t *testing.T) {
 }
 
 // Ensure a pushed point moves to the start of its bucket (UTC, ISO weeks) and replaces the stored
-// point with the same identity, and that the last point of a batch wins.
+// point with the same identity, and that the last point of a batch with the same identity wins.
 func TestPushBuckets(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -96,11 +96,11 @@ func TestPushBuckets(t *testing.T) {
 	}
 	batch := []string{
 		point("2026-01-01", "week", 1, ""),                      // the Thursday of a week that starts in the previous year
-		point("2026-01-04T23:59:59.999Z", "week", 2, ""),        // its Sunday
-		point("2026-01-05T00:30:00+01:00", "week", 3, ""),       // also its Sunday, in UTC
+		point("2026-01-04T23:59:59.999Z", "week", 2, ""),        // the Sunday of the same week
+		point("2026-01-05T00:30:00+01:00", "week", 3, ""),       // in UTC the same Sunday
 		point("2026-01-05", "week", 4, ""),                      // the next Monday
 		point("2024-02-29T12:00:00Z", "month", 5, ""),           //
-		point("2024-02-01", "month", 6, `,"dims":{}`),           // empty dims are the same series
+		point("2024-02-01", "month", 6, `,"dims":{}`),           // empty dims identify the same series
 		point("2026-01-05", "day", 7, `,"dims":{"a":"1"}`),      //
 		point("2026-01-05", "day", 8, `,"dims":{"a":"2"}`),      //
 		point("2026-01-05T08:00:00Z", "day", 9, `,"dims":{}`),   //
@@ -119,7 +119,7 @@ func TestPushBuckets(t *testing.T) {
 	same(t, "weeks", points(t, s, "custom.a&grain=week"), []string{"2025-12-29 3", "2026-01-05 40"})
 }
 
-// Ensure points of an undefined key are accepted: they are stored under custom.<key>, with one
+// Ensure points of an undefined key are accepted. They are stored under custom.<key> with one
 // definition that needs review, and stay in that series until somebody defines the key.
 func TestPushUnknownKeys(t *testing.T) {
 	t.Parallel()
@@ -158,8 +158,8 @@ func TestPushUnknownKeys(t *testing.T) {
 	}
 }
 
-// Ensure K and custom.K are two names of one metric: in pushes and reads, both mean the one with a
-// definition.
+// Ensure K and custom.K are two names of the same metric: in pushes and reads, both refer to the
+// name that has a definition.
 func TestTwoNames(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -238,12 +238,12 @@ func TestPushRejectsAll(t *testing.T) {
 	same(t, "split", pushed(t, s, key, good), []string{})
 }
 
-// together is a transport that holds back calls of a kind until the expected number of them has
-// arrived. So calls that are expected to be concurrent but are sequential run into the handler's
-// deadline. A call that is retried because the engine was busy counts once.
+// together is a transport that holds back calls of a given kind until the expected number of them
+// has arrived. So calls that are sequential although they should be concurrent run into the
+// handler's deadline. A call that is retried because the engine was busy counts once.
 type together struct {
 	mu      sync.Mutex
-	sent    map[string]bool // bodies
+	sent    map[string]bool // the bodies sent so far
 	calls   map[string]int
 	want    map[string]int
 	arrived map[string]chan struct{}
@@ -284,10 +284,10 @@ func (w *together) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure a push of 500 points takes two round trips and few calls. The first round trip has one
-// call for the key and one per hundred definitions; the second has one per 24 records of series and
-// periods. Records that a defined metric does not have yet take one more round trip: the second
-// finds that they are new.
+// Ensure a push of 500 points takes two round trips and few calls. The first round trip makes one
+// call for the API key and one per hundred definitions. The second makes one call per 24 point
+// records, each of which holds one period of a series. If a defined metric does not have all of
+// these records yet, a third round trip is needed, because the second one finds that they are new.
 func TestPushCalls(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -338,7 +338,7 @@ func TestPushCalls(t *testing.T) {
 }
 
 // Ensure concurrent pushes to the same records lose no points, and that a key that is new in all of
-// them gets one definition and is in createdKeys of one response.
+// them gets one definition and is in createdKeys of only one response.
 func TestPushConcurrently(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -348,7 +348,7 @@ func TestPushConcurrently(t *testing.T) {
 	var wait sync.WaitGroup
 	for n := range callers {
 		wait.Go(func() {
-			var mine []string // every eighth day of two series; all callers write the first day
+			var mine []string // every eighth day of two series; in addition, all callers write the first day
 			for i := n; i < days; i += callers {
 				mine = append(mine, onDay("a", fmt.Sprintf("2026-01-%02d", i+2), float64(i)), onDay("b", fmt.Sprintf("2026-01-%02d", i+2), float64(i)))
 			}
@@ -370,12 +370,13 @@ func TestPushConcurrently(t *testing.T) {
 	same(t, "last point", a[days], fmt.Sprintf("2026-01-%02d %d", days+1, days-1))
 }
 
-// stumble is a transport that makes n calls of one kind fail, after the first skip ones.
+// stumble is a transport that makes n calls of one kind fail, after letting the first skip calls
+// through.
 type stumble struct {
 	mu      sync.Mutex
 	call    string
 	skip, n int
-	lose    bool // DynamoDB does the write, but the response is lost; otherwise the call is rejected
+	lose    bool // DynamoDB executes the write, but the response is lost; otherwise the call is rejected
 }
 
 func (s *stumble) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -415,7 +416,7 @@ func (s *stumble) set(call string, skip, n int, lose bool) {
 	s.call, s.skip, s.n, s.lose = call, skip, n, lose
 }
 
-// Ensure a push succeeds after a lost response of DynamoDB, and returns the keys that it created.
+// Ensure a push succeeds after a lost DynamoDB response, and returns the keys that it created.
 func TestPushAfterLostResponse(t *testing.T) {
 	t.Parallel()
 	faults := &stumble{}
@@ -427,9 +428,9 @@ func TestPushAfterLostResponse(t *testing.T) {
 	same(t, "b", points(t, s, "custom.b"), []string{"2026-01-01 2"})
 }
 
-// Ensure a push that fails is `internal` and safe to retry. Up to 24 series and periods, it stores
-// nothing; beyond, every stored point has its definition, and a retry stores the rest without
-// duplicates.
+// Ensure a push that fails returns `internal` and is safe to retry. A push of up to 24 point
+// records stores nothing. In a larger push, every stored point has its definition, and a retry
+// stores the rest without duplicates.
 func TestPushAfterFailure(t *testing.T) {
 	t.Parallel()
 	faults := &stumble{}
@@ -441,7 +442,7 @@ func TestPushAfterFailure(t *testing.T) {
 		}
 		return out
 	}
-	for _, records := range []int{24, 60} { // 60: transactions of 24, 24 and 12; one fails
+	for _, records := range []int{24, 60} { // 60 takes transactions of 24, 24 and 12, one of which fails
 		prefix := fmt.Sprintf("of%d_", records)
 		faults.set("TransactWriteItems", 0, 1, false)
 		if r := push(t, s, key, many(records, prefix)...); r.Status != 500 || !strings.Contains(r.Body, "safe to retry") {
@@ -467,7 +468,7 @@ func TestPushAfterFailure(t *testing.T) {
 	}
 }
 
-// Ensure any point that a push accepts can be exported and imported without a change.
+// Ensure any point that a push accepts can be exported and imported unchanged.
 func TestPushedPointsTransfer(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -492,8 +493,8 @@ func TestPushedPointsTransfer(t *testing.T) {
 	}
 }
 
-// intruder is a transport that does something before the first call of a kind. Calls of that kind
-// wait for it.
+// intruder is a transport that calls a function ahead of the first call of a kind. Other calls of
+// that kind wait until the function has returned.
 type intruder struct {
 	mu     sync.Mutex
 	call   string
@@ -516,9 +517,10 @@ func (i *intruder) set(call string, before func()) {
 	i.call, i.before = call, before
 }
 
-// Ensure a push that another caller overtakes, after it has read the definitions, stores all of its
-// points under the key that the other one defined: the key itself or the metric's other name, in a
-// push of one transaction and of several.
+// Ensure that if another caller defines a metric after a push has read the definitions, the push
+// succeeds. It stores that metric's points under the key that the other caller defined, which is
+// the pushed key or the metric's other name. This holds for a push of one transaction and for one
+// of several.
 func TestPushOvertaken(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -529,7 +531,7 @@ func TestPushOvertaken(t *testing.T) {
 	key := s.Key(t)
 	for i, c := range []struct {
 		metrics int
-		defines string // the name that the other caller defines; %s: of the first metric
+		defines string // the name that the other caller defines, with %s for the key of the first metric
 	}{
 		{1, "%s"}, {1, "custom.%s"}, {60, "%s"}, {60, "custom.%s"},
 	} {
@@ -555,7 +557,7 @@ func TestPushOvertaken(t *testing.T) {
 	}
 }
 
-// panics is a transport that panics at the second transaction.
+// panics is a transport that panics on the second transaction.
 type panics struct{ n atomic.Int64 }
 
 func (p *panics) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -565,7 +567,7 @@ func (p *panics) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure a push with several transactions is `internal` when one of them panics, and that a retry
+// Ensure a push of several transactions returns `internal` if one of them panics, and that a retry
 // stores the rest.
 func TestPushPanics(t *testing.T) {
 	t.Parallel()

@@ -5,22 +5,22 @@ import (
 	"math"
 )
 
-// Roll-up computes the weeks and months of a series from its stored days, as the definition's
-// aggregation says. A stored week or month takes precedence over the computed one. See
+// Roll-up computes the weeks and months of a series from its stored days, using the definition's
+// aggregation. A stored week or month takes precedence over the computed one. See
 // scripts/docs/reference/metrics.md.
 
-// rollupRule are the fields of a definition that say how days and series combine.
+// rollupRule contains the fields of a definition that determine how days and series combine.
 type rollupRule struct {
 	Aggregation *Aggregation `json:"aggregation"`
 	Kind        *Kind        `json:"kind"`
 }
 
-// derived reports whether the metric's values follow from other metrics.
+// derived reports whether the metric's values are computed from other metrics.
 func (r rollupRule) derived() bool { return r.Kind != nil && *r.Kind == KindDerived }
 
-// rollupBy returns how the days of the metric combine, "" when they do not: the aggregation is none
-// or not set, or the metric is derived. The zero value, which stands for a metric without a
-// definition, has none either.
+// rollupBy returns how the days of the metric combine. It returns "" if they do not, because the
+// aggregation is none or not set, or the metric is derived. It also returns "" for the zero value,
+// which stands for a metric without a definition.
 func (r rollupRule) rollupBy() Aggregation {
 	if r.Aggregation == nil || *r.Aggregation == AggregationNone || r.derived() {
 		return ""
@@ -28,23 +28,23 @@ func (r rollupRule) rollupBy() Aggregation {
 	return *r.Aggregation
 }
 
-// bucketDays are the days of one series in one week or month. They are added in any order. It
-// collects what every aggregation needs, because the days are read in parallel with the definition.
+// bucketDays collects the days of one series in one week or month, added in any order. It collects
+// what every aggregation needs, because the days are read in parallel with the definition.
 type bucketDays struct {
-	days             int // whose value is not null; others do not count
+	days             int // the number of days whose value is not null; the others are ignored
 	values, bases    exactSum
 	least, most      float64
 	leastBase        float64
 	mostBase         float64
-	baseDays         int // days with a baseValue
+	baseDays         int // the number of days with a baseValue
 	newest           Point
 	currency, source *string
-	currencies       bool // the days have different currencies; none is one of them
+	currencies       bool // whether the days have different currencies, where no currency counts as one of them
 	sources          bool
 	ingestedAt       *string
 }
 
-// add adds a day, if it counts. p.TS is set.
+// add adds a day, or does nothing if the day has no value. p.TS must be set.
 func (b *bucketDays) add(p Point) {
 	if p.Value == nil {
 		return
@@ -96,7 +96,7 @@ func (b *bucketDays) merge(other *bucketDays) {
 
 func sameText(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// point returns the computed point of a bucket that has a day.
+// point returns the computed point of a bucket that has at least one day.
 func (b *bucketDays) point(grain Grain, at Position, how Aggregation) Point {
 	p := b.newest
 	p.Grain, p.TS, p.SeriesID, p.PointKey = &grain, &at.ts, at.seriesID, pointKey(grain, dayOf(at.ts))
@@ -130,11 +130,11 @@ func combine(how Aggregation, sum *exactSum, days int, least, most float64) floa
 	}
 }
 
-// computedPoints are the candidates of a listing of weeks or months: stored points, and those that
-// are computed from the days of a bucket that is not stored.
+// computedPoints are the candidates for a listing of weeks or months: stored points, and points
+// computed from the days of buckets that are not stored.
 type computedPoints struct {
 	storedPoints
-	days     map[Position]*bucketDays // by the position of the computed point
+	days     map[Position]*bucketDays // keyed by the position of the computed point
 	finder   bucketFinder
 	rollupBy Aggregation
 }
@@ -145,7 +145,7 @@ func newComputedPoints(grain Grain, most int) *computedPoints {
 	}
 }
 
-// addDays adds days and returns how many buckets they are the first of.
+// addDays adds days and returns how many new buckets they belong to.
 func (c *computedPoints) addDays(days []Point) (found int) {
 	for _, p := range days {
 		if p.Value == nil {
@@ -186,7 +186,7 @@ func (c *computedPoints) page(limit int) (points []Point, next Position) {
 	})
 }
 
-// positions returns the positions of all candidates, each once.
+// positions returns the positions of all candidates, without duplicates.
 func (c *computedPoints) positions() []Position {
 	positions := make([]Position, 0, len(c.points)+len(c.days))
 	for at := range c.days {
@@ -201,12 +201,12 @@ func (c *computedPoints) positions() []Position {
 	return positions
 }
 
-// bucketFinder finds the week or month that a day belongs to. It computes each series and each
-// start once.
+// bucketFinder finds the week or month that a day belongs to. It computes each series id and each
+// start only once.
 type bucketFinder struct {
 	grain  Grain
-	series map[string]string // by the id of a series of days: the id of its series of the grain
-	starts map[string]string // by day: start of its bucket, as a timestamp
+	series map[string]string // from the id of a series of days to the id of the corresponding series of this grain
+	starts map[string]string // from a day to the start of its bucket, as a timestamp
 }
 
 func newBucketFinder(grain Grain) bucketFinder {
@@ -228,8 +228,8 @@ func (f bucketFinder) dayPosition(day *Point) Position {
 	return Position{start, id}
 }
 
-// canonicalDims returns stored dims as they were when the point was identified. They are canonical
-// already; an engine may return other bytes for the same value.
+// canonicalDims returns stored dims in the form they had when the point was identified. They are
+// already canonical, but an engine may return different bytes for the same value.
 func canonicalDims(dims json.RawMessage) json.RawMessage {
 	canonical, err := canonicalJSON(dims)
 	if err != nil {

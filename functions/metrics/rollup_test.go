@@ -17,13 +17,14 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// world is the points of one metric, for the oracle: every stored day, week and month.
+// world holds the points of one metric for the oracle: every stored day, week and month.
 type world struct {
 	key, aggregation, kind string
 	stored                 []metrics.Point
 }
 
-// start of the ISO week or the month of a day, computed without the code under test.
+// startOfBucket returns the start of a day's ISO week or month, computed without the code under
+// test.
 func startOfBucket(grain metrics.Grain, day time.Time) time.Time {
 	if grain == metrics.GrainMonth {
 		return time.Date(day.Year(), day.Month(), 1, 0, 0, 0, 0, time.UTC)
@@ -38,8 +39,8 @@ func startOfBucket(grain metrics.Grain, day time.Time) time.Time {
 	}
 }
 
-// want returns the points that a list of everything should have, oldest first: the naive oracle of
-// the roll-up.
+// want returns the points that a list without a window should contain, oldest first. It is the
+// naive oracle for the roll-up.
 func (w world) want(t *testing.T, grain metrics.Grain) []metrics.Point {
 	t.Helper()
 	type bucket struct{ ts, dims string }
@@ -75,9 +76,9 @@ func (w world) want(t *testing.T, grain metrics.Grain) []metrics.Point {
 	return list
 }
 
-// wantTotal returns the total of everything, oldest first: the naive oracle of total. refused has
-// the starts of the buckets in which only series have points that do not combine: a window with
-// such buckets alone is refused.
+// wantTotal returns the total without a window, oldest first. It is the naive oracle for totals.
+// refused contains the starts of the buckets that have only points of series that do not combine. A
+// window that contains only such buckets is refused.
 func (w world) wantTotal(t *testing.T, grain metrics.Grain) (list []metrics.Point, refused []string) {
 	t.Helper()
 	computes := w.aggregation != "" && w.aggregation != "none" && w.kind != "derived"
@@ -142,7 +143,8 @@ func (w world) wantTotal(t *testing.T, grain metrics.Grain) (list []metrics.Poin
 	return list, refused
 }
 
-// checkTotal is checkPages for a total. A window with refused buckets but no totals is refused.
+// checkTotal is checkPages for a total. A window that contains refused buckets but no totals must
+// be refused.
 func checkTotal(t *testing.T, store metrics.Store, companyID string, q metrics.PointQuery, totals []metrics.Point, refused []string) {
 	t.Helper()
 	in := func(ts string) bool { return ts[:10] >= q.From && (q.To == "" || ts[:10] <= q.To) }
@@ -156,7 +158,8 @@ func checkTotal(t *testing.T, store metrics.Store, companyID string, q metrics.P
 	checkPages(t, store, companyID, q, totals)
 }
 
-// combined returns the point of a bucket from its days, which are sorted and have values.
+// combined returns the point of a bucket, computed from its days. The days must be sorted and have
+// values.
 func (w world) combined(t *testing.T, grain metrics.Grain, ts string, days []metrics.Point) metrics.Point {
 	t.Helper()
 	last := days[len(days)-1]
@@ -216,8 +219,8 @@ func (w world) aggregate(values []float64) float64 {
 	return out
 }
 
-// randomWorld stores a metric with random days, weeks and months. They span a leap day and the ends
-// of an ISO year with 53 weeks (2020) and of one with 52.
+// randomWorld stores a metric with random days, weeks and months. They span a leap day, the end of
+// an ISO year with 53 weeks (2020) and the end of one with 52.
 func randomWorld(t *testing.T, s *apitest.Service, store metrics.Store, random *rand.Rand, key, aggregation, kind string) world {
 	t.Helper()
 	w := world{key: key, aggregation: aggregation, kind: kind}
@@ -284,9 +287,9 @@ func randomWorld(t *testing.T, s *apitest.Service, store metrics.Store, random *
 	return w
 }
 
-// Ensure weeks and months are what a naive oracle computes from the days: for every aggregation and
-// kind, on random series, side by side with stored weeks and months, and for windows and pages that
-// cut a bucket.
+// Ensure weeks and months are what a naive oracle computes from the days. This is checked for every
+// aggregation and kind, on random series mixed with stored weeks and months, and for windows and
+// pages that cut through a bucket.
 func TestRollUpAgainstOracle(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -327,8 +330,8 @@ func TestRollUpAgainstOracle(t *testing.T) {
 	}
 }
 
-// checkPages walks the pages of a window and compares each with the newest of the points that are
-// left.
+// checkPages walks through the pages of a window and compares each page with the newest of the
+// points that are left.
 func checkPages(t *testing.T, store metrics.Store, companyID string, q metrics.PointQuery, all []metrics.Point) {
 	t.Helper()
 	var left []metrics.Point
@@ -367,7 +370,7 @@ func asJSON(t *testing.T, points []metrics.Point) (lines []string) {
 }
 
 // Ensure the roll-up follows the calendar: month ends, a leap day, ISO weeks at the end of a year,
-// and windows that begin or end inside a bucket.
+// and windows that begin or end in the middle of a bucket.
 func TestRollUpCalendar(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -385,8 +388,8 @@ func TestRollUpCalendar(t *testing.T) {
 	for query, want := range map[string][]string{
 		"a&grain=month": {"2020-02-01 4", "2020-03-01 4", "2020-12-01 4", "2021-01-01 4", "2025-12-01 3", "2026-01-01 5"},
 		"a&grain=week":  {"2020-02-24 5", "2020-03-02 3", "2020-12-28 7", "2021-01-04 1", "2025-12-29 7", "2026-01-05 1"},
-		"a&grain=week&from=2020-12-28&to=2020-12-28":           {"2020-12-28 7"}, // all days of a bucket that starts in the window
-		"a&grain=week&from=2020-12-29&to=2021-01-04":           {"2021-01-04 1"}, // a bucket that starts before it is not in it
+		"a&grain=week&from=2020-12-28&to=2020-12-28":           {"2020-12-28 7"}, // the bucket starts in the window, so all of its days count
+		"a&grain=week&from=2020-12-29&to=2021-01-04":           {"2021-01-04 1"}, // a bucket that starts before the window is not listed
 		"a&grain=month&from=2020-02-02&to=2020-12-01":          {"2020-03-01 4", "2020-12-01 4"},
 		"a&grain=month&from=2020-02-02&to=2020-02-29":          nil,
 		"a&grain=month&from=2026-01-01&to=9999-12-31":          {"2026-01-01 5"},
@@ -401,8 +404,8 @@ func TestRollUpCalendar(t *testing.T) {
 	}
 }
 
-// Ensure nothing is computed without a definition or with one whose days do not combine, and that a
-// computed bucket has the same fields as a stored one.
+// Ensure nothing is computed for a metric that has no definition or whose days do not combine, and
+// that a computed bucket has the same fields as a stored one.
 func TestRollUpNeedsAggregation(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)

@@ -22,12 +22,12 @@ import (
 //	points of a metric, newest first   <company>#metrics / pt#<key>#<grain>#<period>#<seriesId>     base
 //
 // Each value of the filter needsReview has its own partition, so a page reads only what it returns.
-// A definition whose needsReview is null is in neither. Points are packed; see Grain.split and
-// pointRecord.
+// A definition whose needsReview is null is in neither partition. Points are packed; see
+// Grain.split and pointRecord.
 type Store struct {
 	table    *table.Client
-	margin   time.Duration // what a delete of points leaves before the deadline
-	unitsMax float64       // the most read units that a page of a total, or of one series, may take
+	margin   time.Duration // the time that a delete of points leaves before the deadline
+	unitsMax float64       // the most read units that a page of a total or of one series may take
 }
 
 // NewStore returns a store over the table.
@@ -52,8 +52,9 @@ func definitionIDKey(companyID, definitionID string) table.Key {
 	return table.Key{PK: partition(companyID), SK: definitionIDPrefix + definitionID}
 }
 
-// definitionName is the record that finds a definition by its id. It can be stale: its key may have
-// a definition with another id. Readers therefore compare the id.
+// definitionName is the id record of a definition: it finds the definition's key by its id. It can
+// be stale, because a definition with a different id may now have that key. Readers therefore
+// compare the id.
 type definitionName struct {
 	Key string `json:"key"`
 }
@@ -70,9 +71,9 @@ func keysOf(d Definition) table.Keys {
 	return keys
 }
 
-// writeNewDefinition returns the writes that create a definition with its id. Their conditions are
-// that no definition has the key or the metric's other name. origin is the origin of the push that
-// creates it, empty if it is created otherwise.
+// writeNewDefinition returns the writes that create a definition and its id record. They are
+// conditional: they fail if a definition with the same key or with the metric's other name exists.
+// origin is the origin of the push that creates the definition, or empty if no push creates it.
 func (s Store) writeNewDefinition(d Definition, origin string) []table.Write {
 	record := any(d)
 	if origin != "" {
@@ -85,13 +86,13 @@ func (s Store) writeNewDefinition(d Definition, origin string) []table.Write {
 	return writes
 }
 
-// writeDefinitionName returns the write of a definition's id. It has no condition.
+// writeDefinitionName returns the unconditional write of a definition's id record.
 func (s Store) writeDefinitionName(d Definition) table.Write {
 	return s.table.WriteAny(table.Keys{Key: definitionIDKey(d.CompanyID, d.ID)}, definitionName{d.Key})
 }
 
 // GetDefinition returns the definition with an id. Returns fault.ErrNotFound when the company has
-// none.
+// no such definition.
 func (s Store) GetDefinition(ctx context.Context, companyID, definitionID string) (Definition, error) {
 	d, named, err := s.namedDefinition(ctx, companyID, definitionID)
 	if err != nil || named {
@@ -100,9 +101,8 @@ func (s Store) GetDefinition(ctx context.Context, companyID, definitionID string
 	return s.findDefinition(ctx, companyID, definitionID)
 }
 
-// namedDefinition returns the definition that the record of its id finds. named is false when that
-// record is missing or wrong, because the definition was stored without it or replaced by an
-// import.
+// namedDefinition returns the definition that the id record leads to. named is false if that record
+// is missing or wrong, because the definition was stored without it or replaced by an import.
 func (s Store) namedDefinition(ctx context.Context, companyID, definitionID string) (d Definition, named bool, err error) {
 	name, err := table.Get[definitionName](ctx, s.table, definitionIDKey(companyID, definitionID))
 	if err == nil {
@@ -115,7 +115,7 @@ func (s Store) namedDefinition(ctx context.Context, companyID, definitionID stri
 }
 
 // findDefinition returns the definition with an id by reading all definitions. Returns
-// fault.ErrNotFound when none has it.
+// fault.ErrNotFound when there is none.
 func (s Store) findDefinition(ctx context.Context, companyID, definitionID string) (Definition, error) {
 	var found *Definition
 	err := table.Each(ctx, s.table, definitionsOf(companyID), func(d Definition) error {
@@ -133,9 +133,10 @@ func (s Store) findDefinition(ctx context.Context, companyID, definitionID strin
 	return *found, nil
 }
 
-// byKey calls do with the key of the definition with an id. It takes the key from the record of the
-// id. If do finds no definition with the id there, it reads all definitions and stores the record
-// for the next time. Returns fault.ErrNotFound when no definition has the id.
+// byKey calls do with the key of the definition with an id. It takes the key from the id record. If
+// do finds that the definition with that id is not there, byKey reads all definitions, stores the
+// id record for the next time and calls do again. Returns fault.ErrNotFound when no definition has
+// the id.
 func (s Store) byKey(ctx context.Context, companyID, definitionID string, do func(key string) error) error {
 	name, err := table.Get[definitionName](ctx, s.table, definitionIDKey(companyID, definitionID))
 	if err == nil {
@@ -155,7 +156,7 @@ func (s Store) byKey(ctx context.Context, companyID, definitionID string, do fun
 }
 
 // InsertDefinition stores a new definition and sets its id, company and times. Returns
-// fault.Conflict when the metric has a definition under one of its names.
+// fault.Conflict when the metric already has a definition under either of its names.
 func (s Store) InsertDefinition(ctx context.Context, companyID string, d Definition) (Definition, error) {
 	now := s.table.Now()
 	d.ID, d.CompanyID, d.CreatedAt, d.UpdatedAt = s.table.NewID(definitionIDs), companyID, &now, &now
@@ -172,7 +173,7 @@ func (s Store) InsertDefinition(ctx context.Context, companyID string, d Definit
 }
 
 // ModifyDefinition changes the definition with an id by compare-and-set, as table.Modify does.
-// Returns fault.ErrNotFound when the company has none.
+// Returns fault.ErrNotFound when the company has no such definition.
 func (s Store) ModifyDefinition(ctx context.Context, companyID, definitionID string, change func(*Definition) error) (d Definition, err error) {
 	err = s.byKey(ctx, companyID, definitionID, func(key string) error {
 		d, err = table.Modify(ctx, s.table, definitionKey(companyID, key), keysOf, func(d *Definition) error {
@@ -187,10 +188,10 @@ func (s Store) ModifyDefinition(ctx context.Context, companyID, definitionID str
 }
 
 // RemoveDefinition deletes the definition with an id, unless check returns an error. Returns
-// fault.ErrNotFound when the company has none, and fault.Conflict when its metric has points. A
-// push that creates the first record of points at the same moment counts it on the definition, in
-// the same transaction; then the delete looks for points again, or the push finds no definition and
-// starts again.
+// fault.ErrNotFound when the company has no such definition, and fault.Conflict when its metric has
+// points. A concurrent push that creates the metric's first point record counts the record on the
+// definition in the same transaction. So either the delete looks for points again, or the push
+// finds no definition and starts again.
 func (s Store) RemoveDefinition(ctx context.Context, companyID, definitionID string, check func(Definition) error) error {
 	return s.byKey(ctx, companyID, definitionID, func(key string) error {
 		at := definitionKey(companyID, key)
@@ -207,7 +208,7 @@ func (s Store) RemoveDefinition(ctx context.Context, companyID, definitionID str
 	})
 }
 
-// checkNoPoints returns fault.Conflict when points are stored under a key.
+// checkNoPoints returns fault.Conflict if points are stored under a key.
 func (s Store) checkNoPoints(ctx context.Context, companyID, key string) error {
 	prefix := pointPrefix + table.Join(key, "")
 	in := pointsRequest(companyID, prefix, prefix+afterAll)
@@ -233,8 +234,8 @@ func definitionsOf(companyID string) table.Collection {
 	return table.Collection{Partition: partition(companyID), Prefix: definitionPrefix, Consistent: true}
 }
 
-// ListDefinitions returns a page of the definitions that match review, ordered by key, as JSON
-// texts, and the position of the next page. An empty review matches all.
+// ListDefinitions returns a page of the definitions that match review, as JSON, ordered by key. An
+// empty review matches all definitions.
 func (s Store) ListDefinitions(ctx context.Context, companyID string, review ReviewFilter, after string, limit int) (table.Page[json.RawMessage], error) {
 	q := table.Query{Partitions: []string{partition(companyID)}, Prefix: definitionPrefix, After: after, Limit: limit}
 	if review != "" {

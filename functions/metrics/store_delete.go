@@ -15,7 +15,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// PointRange selects the stored points of one grain of a metric in a window of days.
+// PointRange selects the stored points of one grain of a metric in a range of days.
 type PointRange struct {
 	MetricKey string
 	Grain     Grain
@@ -23,23 +23,23 @@ type PointRange struct {
 	SeriesID  string // empty: every series
 }
 
-// Bounds of a delete. A round reads and deletes this many records, with this many calls at once. No
-// round starts when less than deleteMargin is left before the deadline of the request: a slow round
-// takes a second.
+// Limits of a delete. A round reads and deletes up to deleteRound records, with up to deleteWidth
+// concurrent calls. No new round starts when less than deleteMargin is left before the deadline of
+// the request, because a slow round takes a second.
 const (
 	deleteRound  = 100
 	deleteWidth  = 16
 	deleteMargin = 2 * time.Second
 )
 
-// DeletePoints deletes points, the oldest records first, and returns how many. Either name of the
-// metric is accepted. more reports whether it ended before the last record, near the deadline of
-// ctx; repeating the call continues. It makes at least one round. After an error, the points that
-// it deleted are gone; repeating the call continues, too.
+// DeletePoints deletes points, oldest records first, and returns how many it deleted. It accepts
+// either name of the metric, and makes at least one round. more reports whether it stopped before
+// the last record because the deadline of ctx was near. After an error, the points that it already
+// deleted stay deleted. In both cases, repeating the call continues.
 //
-// Each record is changed under the condition that its points in the range are the ones that are
-// counted. So of several deletes only one counts a point, and a push at the same moment comes
-// before or after; what it stores outside of the range stays.
+// Each update is conditional: it fails if the record's points in the range have changed since they
+// were counted. So concurrent deletes never count a point twice, and a concurrent push takes effect
+// entirely before or after. Points that the push stores outside of the range stay.
 func (s Store) DeletePoints(ctx context.Context, companyID string, of PointRange) (deleted int, more bool, err error) {
 	known, err := s.Definitions(ctx, companyID, namesOf(of.MetricKey))
 	if err != nil {
@@ -74,17 +74,17 @@ func (s Store) DeletePoints(ctx context.Context, companyID string, of PointRange
 	}
 }
 
-// deleteTriesMax bounds the attempts to change one record. An attempt fails only when it loses a
-// race with a push or another delete of its points.
+// deleteTriesMax limits the attempts to change one record. An attempt fails only if it loses a race
+// with a push or with another delete of the record's points.
 const deleteTriesMax = 50
 
-// deletedBy is the attribute with the token of the last delete that changed a record, so that a
-// retry after a lost response finds its own change.
+// deletedBy is the attribute that holds the token of the last delete that changed a record, so that
+// a retry after a lost response recognises its own change.
 const deletedBy = "deletedBy"
 
-// deleteFrom deletes the points of a range from one record, and the record if no other point is
-// left, and returns how many. A record that has no points is deleted too: it would prevent the
-// deletion of its metric's definition.
+// deleteFrom deletes the points of a range from one record and returns how many it deleted. It
+// deletes the record itself if no other points are left. It also deletes a record that has no
+// points at all, which would otherwise prevent the deletion of its metric's definition.
 func (s Store) deleteFrom(ctx context.Context, item table.Item, of PointRange) (int, error) {
 	for range deleteTriesMax {
 		var record pointRecord
@@ -98,7 +98,7 @@ func (s Store) deleteFrom(ctx context.Context, item table.Item, of PointRange) (
 		var done bool
 		var err error
 		switch {
-		case outside == "": // also a record that has no points at all
+		case outside == "": // includes a record that has no points at all
 			done, item, err = s.deleteRecord(ctx, record, inside)
 		case len(inside) > 0:
 			done, item, err = s.removeBuckets(ctx, record, of, inside, outside)
@@ -111,14 +111,14 @@ func (s Store) deleteFrom(ctx context.Context, item table.Item, of PointRange) (
 		case done:
 			return len(inside), nil
 		case item == nil:
-			return 0, nil // another delete was faster
+			return 0, nil // a concurrent delete was faster
 		}
 	}
 	return 0, table.ErrContended
 }
 
-// buckets returns the attributes of a record's points that are in the range. outside is one that is
-// not in the range, empty if all are.
+// buckets returns the attribute names of a record's points that are in the range. outside is the
+// attribute name of a point that is not in the range, or empty if all are.
 func (of PointRange) buckets(record pointRecord, item table.Item) (inside []string, outside string) {
 	for _, name := range record.Grain.attributes(record.period()) {
 		switch _, stored := item[name]; {
@@ -138,7 +138,7 @@ func (of PointRange) has(record pointRecord, name string) bool {
 	return ok && day >= of.From && day <= of.To
 }
 
-// only returns the condition that, among the given buckets, a record has exactly the stored ones.
+// only returns a condition: of the given buckets, the record has exactly the stored ones.
 func only(buckets, stored []string) (condition string, names map[string]string) {
 	names = make(map[string]string, len(buckets))
 	parts := make([]string, len(buckets))
@@ -151,16 +151,17 @@ func only(buckets, stored []string) (condition string, names map[string]string) 
 	return strings.Join(parts, " AND "), names
 }
 
-// deleteRecord deletes a record that has points in these buckets and in no other. left is the
-// record if that condition fails.
+// deleteRecord deletes a record if it has points in exactly these buckets. If the condition fails,
+// left is the record.
 func (s Store) deleteRecord(ctx context.Context, record pointRecord, inside []string) (done bool, left table.Item, err error) {
 	condition, names := only(record.Grain.attributes(record.period()), inside)
 	return s.table.DeleteIf(ctx, table.Key{PK: record.PK, SK: record.SK}, condition, names, nil)
 }
 
-// removeBuckets removes these points from a record if it has no others in the range and has the one
-// outside of it. left is the record if that condition fails. When two deletes together take all
-// points of a record, the second finds none outside of its range, so no empty record remains.
+// removeBuckets removes these points from a record. It does so only if the record has no other
+// points in the range and still has the point outside of it. If that condition fails, left is the
+// record. If two deletes together cover all points of a record, the second one finds no point
+// outside of its range, so no empty record remains.
 func (s Store) removeBuckets(ctx context.Context, record pointRecord, of PointRange, inside []string, outside string) (done bool, left table.Item, err error) {
 	buckets := slices.DeleteFunc(slices.Clone(record.Grain.attributes(record.period())), func(name string) bool { return !of.has(record, name) })
 	condition, names := only(buckets, inside)

@@ -17,18 +17,18 @@ import (
 type PointQuery struct {
 	MetricKey string
 	Grain     Grain
-	From, To  string   // first and last day, inclusive; empty: open
+	From, To  string   // first and last day, inclusive; empty means unbounded
 	Before    Position // the position of the oldest point on the previous page; zero for the first page
 	Limit     int
 
-	SeriesID string // only this series; empty: all
-	Total    bool   // one series for all (see totals); not together with SeriesID
+	SeriesID string // only this series; empty means all
+	Total    bool   // one series for the whole metric (see totals); cannot be combined with SeriesID
 }
 
-// window is a range of days, both inclusive. An empty bound is open.
+// window is a range of days, both ends inclusive. An empty bound means unbounded.
 type window struct{ from, to string }
 
-// window returns the days on which the buckets of the page can start.
+// window returns the range of days on which the buckets of the page can start.
 func (q PointQuery) window() window {
 	w := window{q.From, q.To}
 	if before := q.Before.ts; before != "" && (w.to == "" || dayOf(before) < w.to) {
@@ -37,10 +37,10 @@ func (q PointQuery) window() window {
 	return w
 }
 
-// dayWindow returns the days of the buckets that window has.
+// dayWindow returns the days that belong to the buckets of window.
 func (q PointQuery) dayWindow() window {
 	w := q.window()
-	if w.from != "" && q.Grain.of(w.from) != w.from { // the bucket of from starts before it
+	if w.from != "" && q.Grain.of(w.from) != w.from { // the bucket that contains from starts before the window
 		w.from = dayAfter(q.Grain.end(q.Grain.of(w.from)))
 	}
 	if w.to != "" {
@@ -49,8 +49,8 @@ func (q PointQuery) dayWindow() window {
 	return w
 }
 
-// matches reports whether a point at this position is in the window, of the right series and older
-// than the previous page.
+// matches reports whether a point at this position is in the window, belongs to the right series
+// and is older than the points on the previous page.
 func (q PointQuery) matches(at Position) bool {
 	day := dayOf(at.ts)
 	return day >= q.From && (q.To == "" || day <= q.To) && (q.SeriesID == "" || at.seriesID == q.SeriesID) &&
@@ -58,7 +58,7 @@ func (q PointQuery) matches(at Position) bool {
 }
 
 // Position is the position of a point in the order of a metric's points: by ts, then by series. No
-// point has the zero value.
+// point has the zero Position.
 type Position struct{ ts, seriesID string }
 
 func positionOf(p *Point) Position { return Position{*p.TS, p.SeriesID} }
@@ -70,7 +70,7 @@ func (p Position) compare(q Position) int {
 	return strings.Compare(p.seriesID, q.seriesID)
 }
 
-// String returns the position as it appears in a cursor, "" for the zero value.
+// String returns the position in the form used in a cursor, or "" for the zero Position.
 func (p Position) String() string {
 	if p == (Position{}) {
 		return ""
@@ -78,8 +78,8 @@ func (p Position) String() string {
 	return table.Join(p.ts, p.seriesID)
 }
 
-// parsePosition parses a text that String returned. ok is false for any other text, which only a
-// forged cursor contains.
+// parsePosition parses a string returned by Position.String. ok is false for any other string,
+// which can only come from a forged cursor.
 func parsePosition(text string) (p Position, ok bool) {
 	if text == "" {
 		return Position{}, true
@@ -92,8 +92,8 @@ func parsePosition(text string) (p Position, ok bool) {
 // afterAll, appended to a prefix, sorts after every key with that prefix.
 const afterAll = "~"
 
-// EachPoint calls visit for every point of the company, period by period and within a period series
-// by series. It holds one page of records in memory.
+// EachPoint calls visit for every point of the company, period by period and, within a period,
+// series by series. It holds one page of records in memory.
 func (s Store) EachPoint(ctx context.Context, companyID string, visit func(Point) error) error {
 	in := pointsRequest(companyID, pointPrefix, pointPrefix+afterAll)
 	in.ConsistentRead = aws.Bool(true)
@@ -121,14 +121,14 @@ func (s Store) EachPoint(ctx context.Context, companyID string, visit func(Point
 	}
 }
 
-// Span is the first and the last day on which buckets of a metric start.
+// Span contains the first and the last day on which buckets of a metric start.
 type Span struct{ First, Last string }
 
-// Spans returns the span of each grain in which a metric has stored points. It reads the oldest and
-// the newest record of each grain.
+// Spans returns the span of each grain for which a metric has stored points. It reads the oldest
+// and the newest record of each grain.
 func (s Store) Spans(ctx context.Context, companyID, metricKey string) (map[Grain]Span, error) {
 	grains := GrainDay.Values()
-	ends := make([]string, 2*len(grains)) // the first and the last day of each grain; empty: none
+	ends := make([]string, 2*len(grains)) // the first and the last day of each grain; empty if the grain has no points
 	err := parallel.Do(len(ends), len(ends), func(n int) error {
 		prefix := pointPrefix + table.Join(metricKey, grains[n/2], "")
 		in := pointsRequest(companyID, prefix, prefix+afterAll)

@@ -13,16 +13,17 @@ import (
 )
 
 // pushRecordsMax is how many point records one transaction of a push writes. A transaction accepts
-// a hundred writes. Each record may bring the three writes of a new definition, and one write
-// remembers the response. The transaction's 4 MB are enough for 25 records of 53 weeks with the
-// longest texts.
+// a hundred writes. Each record may need the three writes of a new definition in addition, and one
+// write stores the response. The transaction limit of 4 MB is enough for 25 records of 53 weeks
+// with the longest strings.
 const pushRecordsMax = 24
 
-// pushWidth bounds the concurrent transactions of a push. 500 points of 500 series need this many.
+// pushWidth limits the concurrent transactions of a push. 500 points of 500 different series need
+// this many.
 const pushWidth = 21
 
-// Definitions returns the definitions that exist for the given keys, by key. The keys must be
-// distinct.
+// Definitions returns the definitions that exist for the given keys, as a map by key. The keys must
+// be distinct.
 func (s Store) Definitions(ctx context.Context, companyID string, keys []string) (map[string]Definition, error) {
 	at := make([]table.Key, len(keys))
 	for i, key := range keys {
@@ -36,15 +37,16 @@ func (s Store) Definitions(ctx context.Context, companyID string, keys []string)
 	return known, err
 }
 
-// pushed is a definition with the push that created it.
+// pushed is a definition together with the push that created it.
 type pushed struct {
 	Definition
 
-	Origin *string `store:"pushOrigin"` // idempotency.Origin; only of a push of several transactions
+	Origin *string `store:"pushOrigin"` // see idempotency.Origin; set only by a push of several transactions
 }
 
-// pushDefinitions returns the definitions that exist for the keys of a push, by key. own has the
-// keys of the definitions that an earlier attempt of this push created before it crashed or failed.
+// pushDefinitions returns the definitions that exist for the keys of a push, as a map by key. own
+// lists the keys of the definitions that an earlier attempt of this push created before it crashed
+// or failed.
 func (s Store) pushDefinitions(ctx context.Context, companyID string, keys []string) (known map[string]Definition, own []string, err error) {
 	at := make([]table.Key, len(keys))
 	for i, key := range keys {
@@ -63,20 +65,21 @@ func (s Store) pushDefinitions(ctx context.Context, companyID string, keys []str
 	return known, own, err
 }
 
-// Push stores new definitions, which need no id, and points with identities (Point.Identify). It
-// returns the keys of the definitions that it created, even with an error (but not after a panic).
-// Returns table.ErrExists when one of the definitions, or one with the other name of its metric,
+// Push stores new definitions, whose ids it sets, and points with identities (see Point.Identify).
+// It returns the keys of the definitions that it created, even with an error, but not after a
+// panic. Returns table.ErrExists when one of the definitions, or one with the metric's other name,
 // already exists, or when the definition of other points was deleted. The caller then reads the
-// definitions again and repeats the push, which is safe as with PutPoints.
+// definitions again and repeats the push, which is as safe as with PutPoints.
 //
 // A push of up to pushRecordsMax records is one transaction and stores everything or nothing. It
-// remembers the response to an Idempotency-Key, which respond returns for the created keys. A
-// larger push claims that key first. It is several concurrent transactions. When it fails half-way,
-// some series and periods are stored and others are not; repeating the push completes it.
+// also stores the response for an Idempotency-Key, which it gets by calling respond with the
+// created keys. A larger push claims the Idempotency-Key first and then runs several concurrent
+// transactions. If it fails half-way, some series and periods are stored and others are not.
+// Repeating the push completes it.
 //
-// No point is stored without a definition. RemoveDefinition leaves a definition alone while a
+// No point is stored without a definition. RemoveDefinition does not delete a definition while a
 // record of its points exists, so a push that changes a record only requires that the record
-// exists. A missing record is created in one transaction with a count on the definition.
+// exists. If a record is missing, one transaction creates it and counts it on the definition.
 func (s Store) Push(ctx context.Context, companyID string, fresh []Definition, points []Point, respond func(created []string) PushResult) (created []string, err error) {
 	updates, err := packPoints(companyID, points)
 	if err != nil {
@@ -100,36 +103,36 @@ func (s Store) Push(ctx context.Context, companyID string, fresh []Definition, p
 	failures, createdBy := make([]error, len(p.parts)), make([][]string, len(p.parts))
 	panicked := parallel.Do(len(p.parts), pushWidth, func(n int) error {
 		createdBy[n], failures[n] = p.store(ctx, p.parts[n], nil)
-		return nil // the other parts are stored all the same
+		return nil // nil, so that the other parts are stored all the same
 	})
 	if panicked != nil {
 		return nil, panicked
 	}
 	for _, failure := range failures {
 		if failure != nil && (err == nil || errors.Is(err, table.ErrExists)) {
-			err = failure // an error that a repetition cannot fix takes precedence over ErrExists
+			err = failure // an error that repeating the push cannot fix takes precedence over ErrExists
 		}
 	}
 	return slices.Concat(createdBy...), err
 }
 
-// pushing is a push while it is being stored.
+// pushing is a push in progress.
 type pushing struct {
 	Store
 	companyID string
 	parts     [][]*pointUpdate // the records of each transaction
 	metrics   map[string]*pushedMetric
-	origin    string // of the definitions that it creates, if it has several parts
+	origin    string // the origin of the definitions that the push creates, if it has several parts
 }
 
-// pushedMetric is a metric of a push.
+// pushedMetric is the state of one metric in a push.
 type pushedMetric struct {
-	sync.Mutex             // held by a transaction that writes its definition: two at once would conflict
-	undefined  bool        // had no definition when the push began
-	missing    *Definition // to create; nil when it exists
+	sync.Mutex             // held by a transaction that writes the metric's definition, because two at once would conflict
+	undefined  bool        // whether the metric had no definition when the push began
+	missing    *Definition // the definition to create; nil if it exists
 }
 
-// newPushing divides the records into parts. Those of one metric are next to each other.
+// newPushing divides the records into parts. It keeps the records of a metric next to each other.
 func (s Store) newPushing(companyID string, fresh []Definition, updates []*pointUpdate) *pushing {
 	p := &pushing{Store: s, companyID: companyID, metrics: map[string]*pushedMetric{}}
 	for _, d := range fresh {
@@ -151,12 +154,14 @@ func (s Store) newPushing(companyID string, fresh []Definition, updates []*point
 	return p
 }
 
-// pushPartTriesMax bounds the attempts of a part. The first reports which of its records are new.
-// Later ones lose races with callers that create or delete one of them.
+// pushPartTriesMax limits the attempts to store a part. The first attempt may find that some
+// records are new. Later attempts fail only if they lose races with callers that create or delete
+// one of the records.
 const pushPartTriesMax = 16
 
-// store stores a part, and returns the keys of the definitions that it created. A response is
-// stored with it; respond is nil for a part of a larger push.
+// store stores a part, and returns the keys of the definitions that it created. The part's
+// transaction also stores the response, unless respond is nil because the part belongs to a larger
+// push.
 func (p *pushing) store(ctx context.Context, part []*pointUpdate, respond func(created []string) PushResult) (created []string, err error) {
 	for range pushPartTriesMax {
 		var otherwise bool
@@ -168,8 +173,8 @@ func (p *pushing) store(ctx context.Context, part []*pointUpdate, respond func(c
 	return nil, table.ErrContended
 }
 
-// try makes the writes of a part in one transaction. otherwise is set when it stored nothing,
-// because a record unexpectedly exists or is missing. The record's isNew has then been corrected.
+// try makes the writes of a part in one transaction. otherwise is true if nothing was stored
+// because a record unexpectedly exists or is missing. try has then corrected the record's isNew.
 func (p *pushing) try(ctx context.Context, part []*pointUpdate, respond func(created []string) PushResult) (created []string, otherwise bool, err error) {
 	defer p.lock(part)()
 	var writes []table.Write
@@ -217,7 +222,7 @@ func (p *pushing) try(ctx context.Context, part []*pointUpdate, respond func(cre
 	return nil, true, nil
 }
 
-// lock locks the metrics of a part whose definitions it writes, in the order of all parts.
+// lock locks the metrics whose definitions the part writes, in the same order for all parts.
 func (p *pushing) lock(part []*pointUpdate) (unlock func()) {
 	var locked []*pushedMetric
 	for _, u := range part {

@@ -10,30 +10,30 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// roundRecordsMax bounds the records of one query. They are about a megabyte, which is where
+// roundRecordsMax limits the records of one query. That many records are about a megabyte, at which
 // DynamoDB ends a page.
 const roundRecordsMax = 1000
 
 // pointReader reads the records of one metric and grain, from the newest period backwards. A round
-// is plan, read and decode; then the caller sets found.
+// consists of plan, read and decode, after which the caller sets found.
 type pointReader struct {
 	grain     Grain
-	prefix    string // of the sort keys
-	lowest    string // the sort key that the window starts with
+	prefix    string // the prefix of the sort keys
+	lowest    string // the sort key at which the window starts
 	in        *dynamodb.QueryInput
-	unitsRead float64         // of all rounds
-	series    map[string]bool // that have points
+	unitsRead float64         // of all rounds so far
+	series    map[string]bool // the series that have points
 	whole     string          // this period and newer ones have been read completely
 	done      bool            // there is nothing left to read
 
 	// The last round:
 	begun bool
-	low   string // the sort key at which it ended
+	low   string // the lower bound of its sort keys
 	items []table.Item
-	found int // how many new candidates they had
+	found int // how many new candidates the items contained
 }
 
-// newPointReader returns a reader of the window, whose first round reads this many records.
+// newPointReader returns a reader for the window. Its first round reads up to records records.
 func newPointReader(companyID, metricKey string, grain Grain, w window, records int) *pointReader {
 	r := &pointReader{grain: grain, prefix: pointPrefix + table.Join(metricKey, string(grain), ""), whole: afterAll, series: map[string]bool{}}
 	lowest, highest := r.prefix, r.prefix
@@ -54,7 +54,8 @@ func newPointReader(companyID, metricKey string, grain Grain, w window, records 
 	return r
 }
 
-// complete reports whether all points since a day have been read. An empty day is before all.
+// complete reports whether all points since a day have been read. An empty day means since the
+// beginning.
 func (r *pointReader) complete(since string) bool {
 	if r.done || since == "" {
 		return r.done
@@ -63,10 +64,11 @@ func (r *pointReader) complete(since string) bool {
 	return period >= r.whole
 }
 
-// plan sets the bounds of the next round: everything since a day, or records for the points that
-// are missing and, so that the last of them is complete, for one more period of each series. since
-// can be an older day than in the round before, or none after one: an entry of a total is dropped
-// when its bucket turns out to be stored without a value.
+// plan sets the bounds of the next round. With since, the round reads everything since that day.
+// Otherwise it reads enough records for the missing points, plus one more period of each series, so
+// that the last of the points is complete. since can be an older day than in the previous round, or
+// empty although it was set before, because an entry of a total is dropped when its bucket turns
+// out to be stored without a value.
 func (r *pointReader) plan(since string, missing int) {
 	r.low = r.lowest
 	switch {
@@ -80,7 +82,7 @@ func (r *pointReader) plan(since string, missing int) {
 	r.in.ExpressionAttributeValues[":low"] = table.String(r.low)
 }
 
-// read makes one call.
+// read makes one query.
 func (r *pointReader) read(ctx context.Context, t *table.Client) error {
 	out, err := t.Query(ctx, r.in)
 	if err != nil {
@@ -97,7 +99,7 @@ func (r *pointReader) read(ctx context.Context, t *table.Client) error {
 		return err
 	case r.low == r.lowest:
 		r.done = true
-	default: // everything since r.low, which is a period: older ones may follow
+	default: // everything since r.low, which is the start of a period, has been read; older periods may follow
 		r.whole = strings.TrimPrefix(r.low, r.prefix)
 		r.in.ExpressionAttributeValues[":high"] = table.String(r.low)
 	}
@@ -120,7 +122,7 @@ func (r *pointReader) decode(keep func(*Point) bool) (points []Point, err error)
 	return points, nil
 }
 
-// bucketsMost returns an upper bound of the number of points in records.
+// bucketsMost returns an upper bound for the number of points in records.
 func bucketsMost(records []table.Item) (n int) {
 	for _, item := range records {
 		n += len(item)
@@ -128,8 +130,8 @@ func bucketsMost(records []table.Item) (n int) {
 	return n
 }
 
-// nextRound estimates how many records have to be read for the missing points, from what the last
-// round found.
+// nextRound estimates how many records have to be read for the missing points, based on what the
+// last round found.
 func nextRound(missing, records, found int) int {
 	if found == 0 {
 		return 2*records + 1

@@ -19,10 +19,10 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// pointRecord has the fields that all points of one series and period share. In addition, the
-// record has one attribute for each point, named by Grain.split, with the text that encodePoint
-// returns. So a list of 365 days reads 13 records of about two kilobytes; one record per point
-// would cost six times as much to read.
+// pointRecord contains the fields that all points of one series and period share. In addition, the
+// stored record has one attribute per point, named by Grain.split, whose value is the string
+// returned by encodePoint. So listing 365 days reads 13 records of about two kilobytes; one record
+// per point would cost six times as much to read.
 type pointRecord struct {
 	PK        string          `json:"pk"`
 	SK        string          `json:"sk"`
@@ -51,8 +51,8 @@ func (r pointRecord) period() string {
 
 // encodePoint returns the fields that differ between the points of a record, as a JSON array
 // without trailing nulls: value, ingestedAt in milliseconds after the bucket's start, currency,
-// baseValue, source. A list reads this text 365 times, so it is short. The JSON numbers decode to
-// exactly the same float64.
+// baseValue, source. The string is short because a list may read 365 of them. The JSON numbers
+// decode to exactly the same float64.
 func encodePoint(p Point) (string, error) {
 	var ingested *int64
 	if p.IngestedAt != nil {
@@ -74,8 +74,8 @@ func encodePoint(p Point) (string, error) {
 	return trimmed + "]", nil
 }
 
-// appendPoints appends the points of a record for which keep returns true, newest first. keep gets
-// a point with its identity and ts only.
+// appendPoints appends the points of a record for which keep returns true, newest first. keep is
+// called with a point that has only its identity and ts.
 func appendPoints(points []Point, item table.Item, keep func(*Point) bool) ([]Point, error) {
 	var record pointRecord
 	if err := table.Decode(item, &record); err != nil {
@@ -95,8 +95,8 @@ func appendPoints(points []Point, item table.Item, keep func(*Point) bool) ([]Po
 			continue
 		}
 		day, _ := record.Grain.join(period, name)
-		cells = append(cells, cell{})                                         // never more than there are attributes
-		c, key := &cells[len(cells)-1], string(record.Grain)+":"+day+midnight // pointKey and ts are both parts of this text
+		cells = append(cells, cell{})                                         // never exceeds the number of attributes
+		c, key := &cells[len(cells)-1], string(record.Grain)+":"+day+midnight // pointKey and ts are both substrings of this string
 		c.ts = key[len(record.Grain)+1:]
 		points = append(points, Point{
 			SeriesID: record.SeriesID, PointKey: key[:len(key)-len(midnight)], CompanyID: companyID,
@@ -118,30 +118,31 @@ func appendPoints(points []Point, item table.Item, keep func(*Point) bool) ([]Po
 	return points, nil
 }
 
-// pointsWriters bounds the concurrent writes of one PutPoints.
+// pointsWriters limits the concurrent writes of one PutPoints call.
 const pointsWriters = 8
 
-// pointUpdate sets buckets of one record.
+// pointUpdate sets buckets in one record.
 type pointUpdate struct {
 	record  pointRecord
 	buckets map[string]string
-	isNew   bool       // the record has to be created
-	keep    bool       // buckets that have a point keep it
-	before  table.Item // with keep: the attributes that were set, as they were before the update
+	isNew   bool       // the record must be created
+	keep    bool       // buckets that already have a point keep it
+	before  table.Item // with keep: the previous values of the attributes that were set
 }
 
-// The conditions of a push on a record.
+// The conditions that a push puts on a record.
 const (
 	recordExists = "attribute_exists(pk)"
 	recordAbsent = "attribute_not_exists(pk)"
 )
 
-// PutPoints stores points with identities (Point.Identify). It replaces a stored point with the
-// same seriesId and pointKey; when the call has several, the last one is stored. All points of one
-// series and period are one update, so 500 points of a few series take a few calls.
+// PutPoints stores points with identities (see Point.Identify). It replaces a stored point with the
+// same seriesId and pointKey. If points contains several with the same identity, the last one is
+// stored. All points of one series and period are one update, so 500 points of a few series take
+// only a few calls.
 //
-// The updates have no condition and set only the buckets of their points. So nothing is read first,
-// points of other callers in the same record are kept, and a call that failed half-way can be
+// The updates are unconditional and set only the buckets of their points. So nothing has to be read
+// first, other callers' points in the same record are kept, and a call that failed half-way can be
 // repeated.
 func (s Store) PutPoints(ctx context.Context, companyID string, points []Point) error {
 	updates, err := packPoints(companyID, points)
@@ -154,8 +155,8 @@ func (s Store) PutPoints(ctx context.Context, companyID string, points []Point) 
 	})
 }
 
-// AddPoints is PutPoints that keeps stored points. It returns how many of the points it skipped
-// because one with their seriesId and pointKey is stored.
+// AddPoints is PutPoints, except that it keeps stored points. It returns how many points it skipped
+// because a point with the same seriesId and pointKey is already stored.
 func (s Store) AddPoints(ctx context.Context, companyID string, points []Point) (skipped int, err error) {
 	updates, err := packPoints(companyID, points)
 	if err != nil {
@@ -167,7 +168,7 @@ func (s Store) AddPoints(ctx context.Context, companyID string, points []Point) 
 		u.keep = true
 		_, err := s.updatePoints(ctx, u, "")
 		for bucket, text := range u.buckets {
-			if stored := u.before[bucket]; stored != nil && !reflect.DeepEqual(stored, table.String(text)) { // an equal value may come from this update, whose response was lost
+			if stored := u.before[bucket]; stored != nil && !reflect.DeepEqual(stored, table.String(text)) { // an equal value may come from this same update, if its first response was lost
 				found.Add(1)
 			}
 		}
@@ -176,7 +177,7 @@ func (s Store) AddPoints(ctx context.Context, companyID string, points []Point) 
 	return int(found.Load()), err
 }
 
-// packPoints groups points by their record, in the order in which the records first occur.
+// packPoints groups points by record, in the order in which the records first occur.
 func packPoints(companyID string, points []Point) ([]*pointUpdate, error) {
 	var updates []*pointUpdate
 	byKey := map[string]*pointUpdate{}
@@ -195,14 +196,14 @@ func packPoints(companyID string, points []Point) ([]*pointUpdate, error) {
 			byKey[record.SK] = u
 			updates = append(updates, u)
 		}
-		u.record = record // equal for all points, except that empty dims may be {} or null
+		u.record = record // the same for all points, except that empty dims may be {} or null
 		u.buckets[bucket] = text
 	}
 	return updates, nil
 }
 
 // updatePoints makes an update if the condition is met. An empty condition is always met. met
-// reports whether it was.
+// reports whether the condition was met.
 func (s Store) updatePoints(ctx context.Context, u *pointUpdate, condition string) (met bool, err error) {
 	key, update, names, values := u.expression()
 	in := &dynamodb.UpdateItemInput{
@@ -227,8 +228,8 @@ func (s Store) updatePoints(ctx context.Context, u *pointUpdate, condition strin
 	return true, nil
 }
 
-// writePoints is updatePoints as part of a transaction. Its condition is that the record exists, or
-// that it does not if it has to be created.
+// writePoints is updatePoints as part of a transaction. It requires that the record exists or, if
+// the record has to be created, that it does not exist.
 func (s Store) writePoints(u *pointUpdate) table.Write {
 	key, update, names, values := u.expression()
 	condition := recordExists
@@ -238,7 +239,8 @@ func (s Store) writePoints(u *pointUpdate) table.Write {
 	return s.table.WriteUpdate(key, update, condition, names, values)
 }
 
-// expression returns the arguments of the DynamoDB update, which is correct for any stored record.
+// expression returns the arguments of the DynamoDB update. The update is correct whatever the
+// stored record contains.
 func (u *pointUpdate) expression() (key table.Key, update string, names map[string]string, values table.Item) {
 	attributes := table.Encode(u.record)
 	delete(attributes, table.Base.PK())

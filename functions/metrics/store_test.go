@@ -12,12 +12,12 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure the cost of a list of definitions does not grow with their number: calls and units are the
-// same with ten times as many, for each filter.
+// Ensure the cost of a list of definitions does not grow with their number: for each filter, calls
+// and units are the same with ten times as many definitions.
 func TestDefinitionUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
-	const n = 42 // needsReview is true, false and null for a third each
+	const n = 42 // needsReview is true, false and null for one third each
 	s, store := start(t)
 	many := s.Table.NewID("co")
 	fill := func(companyID string, count int) {
@@ -70,8 +70,8 @@ func rich(t *testing.T, key, from string, n int) []metrics.Point {
 }
 
 // Ensure a list of 365 daily points costs at most 4 read units and one query, plus one unit for the
-// metric's definition, and that older points, other metrics in the same partition and days outside
-// the window do not increase the cost.
+// metric's definition. Older points, other metrics in the same partition and days outside the
+// window do not increase the cost.
 func TestPointUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -85,7 +85,7 @@ func TestPointUnits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	put(small, rich(t, "revenue.mrr", "2025-01-01", 425)) // to 2026-03-01: a month of a single day is the worst case
+	put(small, rich(t, "revenue.mrr", "2025-01-01", 425)) // up to 2026-03-01, because the worst case is a month with a single day
 	put(big, rich(t, "revenue.mrr", "2016-01-01", 3713))
 	for i := range 10 {
 		put(big, series(t, fmt.Sprintf("revenue.m%d", i), metrics.GrainDay, nil, "2026-01-01", 31))
@@ -120,7 +120,7 @@ func TestPointUnits(t *testing.T) {
 	}
 }
 
-// Ensure a later page costs as much as the first: the cursor limits which records are read.
+// Ensure a later page costs as much as the first, because the cursor limits which records are read.
 func TestLaterPageUnits(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -162,8 +162,8 @@ func TestManySeriesUnits(t *testing.T) {
 	}
 }
 
-// Ensure 500 daily points of a series take one call per month, and an import of years at most one
-// more per batch, because a batch may end within a month.
+// Ensure 500 daily points of a series take one call per month. An import of several years takes at
+// most one more call per batch, because a batch may end within a month.
 func TestPutUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -191,8 +191,8 @@ func TestPutUnits(t *testing.T) {
 	}
 }
 
-// Ensure what a year of weeks and ten years of months cost when they are computed from days, for
-// one series and for 50: the round trips that a caller waits for, and the read units.
+// Ensure a year of weeks and ten years of months, computed from days, cost no more than expected in
+// round trips that a caller waits for and in read units. This is checked for one series and for 50.
 func TestRollUpUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -228,8 +228,9 @@ func TestRollUpUnits(t *testing.T) {
 	}
 }
 
-// fillDecade stores days to the end of 2025: ten years of a metric with one series, and three of
-// one with 50. A page has at most 1,000 points, so older days would not be read.
+// fillDecade stores days up to the end of 2025: ten years for a metric with one series, and three
+// years for a metric with 50 series. A page has at most 1,000 points, so older days would not be
+// read.
 func fillDecade(t testing.TB, s *apitest.Service) {
 	t.Helper()
 	var wait sync.WaitGroup
@@ -257,7 +258,8 @@ func fillDecade(t testing.TB, s *apitest.Service) {
 	wait.Wait()
 }
 
-// BenchmarkRollUp measures a page that is computed from days, with the engine on the same machine.
+// BenchmarkRollUp measures a page that is computed from days, with the database engine on the same
+// machine.
 func BenchmarkRollUp(b *testing.B) {
 	s := apitest.NewOver(b, metrics.Operations, nil)
 	fillDecade(b, s)
@@ -279,14 +281,14 @@ func BenchmarkRollUp(b *testing.B) {
 	}
 }
 
-// Ensure a record that this service did not write fails a list and an export: a point that cannot
-// be read is never left out.
+// Ensure lists and exports fail if they meet a record that this service did not write. A point that
+// cannot be read is never left out.
 func TestDamagedRecord(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
 	for name, damage := range map[string]table.Item{
 		"shared field":     {"metricKey": table.Number(5)},
-		"another grain":    {"grain": table.String("week")}, // its sort key has no period of weeks
+		"another grain":    {"grain": table.String("week")}, // its sort key does not contain a period of weeks
 		"type of a point":  {"d01": table.Number(5)},
 		"text of a point":  {"d01": table.String("[1,")},
 		"value of a point": {"d01": table.String(`["1"]`)},

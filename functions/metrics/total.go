@@ -2,26 +2,26 @@ package metrics
 
 import "growthworkspace/shared/fault"
 
-// totals are the candidates of a listing of one series for all series of a metric. It has the
+// totals are the candidates for a listing of one series for the whole metric. The total has the
 // identity of the series without dims. If that series has a point in a bucket, stored or computed
-// from its days, the total is that point. Otherwise the points of all other series combine as days
-// do in a roll-up: a series' stored point of the grain counts like a day; without one, its days
-// count. See scripts/docs/reference/metrics.md.
+// from its days, that point is the total. Otherwise the points of all other series combine as days
+// do in a roll-up: if a series has a stored point of the grain, that point is used like a day, and
+// otherwise the days of the series are used. See scripts/docs/reference/metrics.md.
 type totals struct {
-	seriesID string // of the series without dims
+	seriesID string // the id of the series without dims
 	buckets  map[string]*totalBucket
 	finder   bucketFinder
 	rule     rollupRule
 
-	otherPoints, otherDays bool // whether series with dims have points of the grain, and days
+	otherPoints, otherDays bool // whether series with dims have points of the grain, and whether they have days
 }
 
 // totalBucket is one bucket of the total.
 type totalBucket struct {
-	own    *Point                 // stored, of the series without dims
-	days   map[string]*bucketDays // by series; not of those with a stored point, once all is read
-	stored map[string]bool        // the series with a stored point, except the one without dims
-	points bucketDays             // their stored points
+	own    *Point                 // the stored point of the series without dims
+	days   map[string]*bucketDays // by series; once everything has been read, days of series with a stored point are ignored
+	stored map[string]bool        // the series that have a stored point, except the series without dims
+	points bucketDays             // the stored points of those series
 }
 
 func newTotals(metricKey string, grain Grain) *totals {
@@ -36,7 +36,8 @@ func (t *totals) dayPosition(day *Point) Position {
 	return Position{t.finder.dayPosition(day).ts, t.seriesID}
 }
 
-// bucket returns the bucket that starts at ts. isNew reports whether it is the first time.
+// bucket returns the bucket that starts at ts. isNew reports whether the bucket was created by this
+// call.
 func (t *totals) bucket(ts string) (b *totalBucket, isNew bool) {
 	b, known := t.buckets[ts]
 	if !known {
@@ -46,7 +47,7 @@ func (t *totals) bucket(ts string) (b *totalBucket, isNew bool) {
 	return b, !known
 }
 
-// addStored adds stored points of the grain, and returns how many buckets are new.
+// addStored adds stored points of the grain, and returns how many of their buckets are new.
 func (t *totals) addStored(points []Point) (found int) {
 	for _, p := range points {
 		b, isNew := t.bucket(*p.TS)
@@ -64,7 +65,7 @@ func (t *totals) addStored(points []Point) (found int) {
 	return found
 }
 
-// addDays is addStored for the days of the grain's buckets.
+// addDays is addStored for the days that belong to the grain's buckets.
 func (t *totals) addDays(days []Point) (found int) {
 	for _, p := range days {
 		if p.Value == nil {
@@ -89,7 +90,7 @@ func (t *totals) withRule(rule rollupRule) candidates {
 	return t
 }
 
-// seriesCombine reports whether the points of several series make one.
+// seriesCombine reports whether the points of several series can be combined into one.
 func (t *totals) seriesCombine() bool {
 	how := t.rule.rollupBy()
 	return how == AggregationSum || how == AggregationMin || how == AggregationMax
@@ -152,7 +153,7 @@ func (t *totals) point(at Position) Point {
 	return p
 }
 
-// refusal returns the error of a total without a point when other series have some that do not
+// refusal returns the error for a total without any point if other series have points that do not
 // combine.
 func (t *totals) refusal() error {
 	aggregation := t.rule.Aggregation

@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// points of a metric, for the oracle, one at a time.
+// put adds a point of the metric to the world, for the oracle.
 func (w *world) put(t *testing.T, companyID string, grain metrics.Grain, series int, day string, value *float64) {
 	t.Helper()
 	p := metrics.Point{MetricKey: w.key, Grain: &grain, TS: new(day + "T00:00:00Z"), CompanyID: companyID, Value: value}
@@ -25,8 +25,8 @@ func (w *world) put(t *testing.T, companyID string, grain metrics.Grain, series 
 	w.stored = append(w.stored, p)
 }
 
-// Ensure a page of a total reads further when the newest buckets, which are known from days, turn
-// out to have no value: weeks without a value are stored there.
+// Ensure a page of a total reads on if the newest buckets, which are known from days, turn out to
+// have no value, because weeks without a value are stored there.
 func TestTotalPagesOverNullWeeks(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -58,8 +58,8 @@ func TestTotalPagesOverNullWeeks(t *testing.T) {
 	}
 }
 
-// sparseWorld stores a metric whose series have days in some weeks and, often in the same weeks and
-// months, stored weeks and months, most of them without a value.
+// sparseWorld stores a metric whose series have days in some weeks. They also have stored weeks and
+// months, often for the same weeks and months, and most of these have no value.
 func sparseWorld(t *testing.T, s *apitest.Service, store metrics.Store, random *rand.Rand, n int, aggregation string) world {
 	t.Helper()
 	w := world{key: fmt.Sprintf("p%d", n), aggregation: aggregation}
@@ -72,7 +72,7 @@ func sparseWorld(t *testing.T, s *apitest.Service, store metrics.Store, random *
 		return new(float64(random.IntN(9)))
 	}
 	start := mustDay(t, "2025-12-01")
-	stored := map[string]bool{} // a bucket of a series is stored once
+	stored := map[string]bool{} // a bucket of a series is stored only once
 	put := func(grain metrics.Grain, series int, day time.Time, nulls float64) {
 		at := fmt.Sprint(grain, series, day)
 		if !stored[at] {
@@ -105,8 +105,8 @@ func sparseWorld(t *testing.T, s *apitest.Service, store metrics.Store, random *
 	return w
 }
 
-// Ensure all limits give the same points as a naive oracle, for totals and lists over 1 to 20
-// series with days and with stored weeks and months, many of them without a value.
+// Ensure all limits give the same points as a naive oracle, for totals and lists. The metric has 1
+// to 20 series with days and with stored weeks and months, many of them without a value.
 func TestTotalPagesAgainstOracle(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -140,9 +140,9 @@ func TestTotalPagesAgainstOracle(t *testing.T) {
 	}
 }
 
-// Ensure a page of a total, or of one series, that would read too much is refused while it reads,
-// and that a narrower window or a lower limit succeeds, with the same points. A list of all series
-// is never refused.
+// Ensure a page of a total or of one series that would read too much is refused while it reads. A
+// narrower window or a lower limit succeeds and returns the same points. A list of all series is
+// never refused.
 func TestPageOfVeryManySeries(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -178,7 +178,7 @@ func TestPageOfVeryManySeries(t *testing.T) {
 			public.Code != fault.BadRequest || public.Messages[0] != message {
 			t.Errorf("%s: error %v, want bad_request: %s", field, err, message)
 		}
-		if read := m.Units().Read; read <= 25 || read > 40 { // all of it takes 94
+		if read := m.Units().Read; read <= 25 || read > 40 { // reading all of it would take 94 units
 			t.Errorf("%s: refused after %v units", field, read)
 		}
 		narrow := q

@@ -10,8 +10,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure total returns one series with the identity of the series without dims, by either name of
-// the metric, in pages of buckets, and that series that do not combine are refused with the reason.
+// Ensure total returns one series with the identity of the series without dims, under either name
+// of the metric and in pages of buckets. If the series do not combine, the request is refused with
+// the reason.
 func TestTotal(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -38,10 +39,10 @@ func TestTotal(t *testing.T) {
 		"rate&total=true&grain=week":                     {"2026-08-03 7"},
 		"rate&total=true&from=2026-08-05":                nil,
 		"none.such&total=true":                           nil,
-		"raw&total=true&grain=week":                      nil, // nothing is computed, so nothing would have to be combined
+		"raw&total=true&grain=week":                      nil, // nothing is computed, so there is nothing to combine
 		"a&seriesId=" + seriesOf(t, "a", "day", ""):      {"2026-08-05 100", "2026-08-06 200"},
-		"a&seriesId=" + seriesOf(t, "a", "week", "null"): nil, // the id of a week
-		"custom.a&grain=week&seriesId=" + seriesOf(t, "a", "week", `{"country":"pt"}`):          {"2026-08-03 <nil>", "2026-08-10 32"}, // its days have two currencies
+		"a&seriesId=" + seriesOf(t, "a", "week", "null"): nil, // the id of the series of weeks does not match days
+		"custom.a&grain=week&seriesId=" + seriesOf(t, "a", "week", `{"country":"pt"}`):          {"2026-08-03 <nil>", "2026-08-10 32"}, // null, because its days have two currencies
 		"a&grain=week&from=2026-08-04&seriesId=" + seriesOf(t, "a", "week", `{"country":"pt"}`): {"2026-08-10 32"},
 		"a&seriesId=0000000000000000": nil,
 	} {
@@ -75,7 +76,8 @@ func TestTotal(t *testing.T) {
 	})
 }
 
-// Ensure what a year of weeks of 50 series costs: a total, one series, and a page of all.
+// Ensure the cost of a year of weeks of 50 series stays as expected for a total, for one series,
+// and for a page of all series.
 func TestTotalUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

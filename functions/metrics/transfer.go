@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// definitionIDs is the prefix of ids.
+// definitionIDs is the prefix of definition ids.
 const definitionIDs = "mdf"
 
 // Transfers returns the record types that can be imported and exported.
@@ -27,7 +27,7 @@ func Transfers(t *table.Client) []transfer.Type {
 				return visit(pointLine{SeriesID: &p.SeriesID, PointKey: &p.PointKey, Point: p})
 			})
 		})
-	points = transfer.Keep[pushedPoint](points, "dims") // in a record they may be any JSON
+	points = transfer.Keep[pushedPoint](points, "dims") // in a record, dims may be any JSON
 	definitions = transfer.Existing(definitions, transfer.ByKey(t, func(companyID string, d Definition) table.Key { return definitionKey(companyID, d.Key) }), s.addDefinitions)
 	points = transfer.Existing(points, s.pointsExist, s.addPoints)
 	return []transfer.Type{
@@ -50,7 +50,7 @@ func names[T any](records []T, of func(T) string) []string {
 	return out
 }
 
-// fileNames returns the names of a metric among the records of a file.
+// fileNames returns the names that identify a metric's two keys among the records of a file.
 func fileNames(key string) (own, rival string) {
 	if other := otherName(key); other != "" {
 		rival = fileName(other)
@@ -60,8 +60,8 @@ func fileNames(key string) (own, rival string) {
 
 func fileName(key string) string { return "metric " + key }
 
-// verifyNames returns for each key the problem that the metric is stored under its other name only,
-// or "".
+// verifyNames checks that no key is stored only under the metric's other name. It returns one
+// message per key, empty if there is no problem.
 func (s Store) verifyNames(ctx context.Context, companyID, field string, keys []string) ([]string, error) {
 	known, err := s.Definitions(ctx, companyID, bothNames(keys))
 	if err != nil {
@@ -76,8 +76,8 @@ func (s Store) verifyNames(ctx context.Context, companyID, field string, keys []
 	return problems, nil
 }
 
-// verifyIDs returns for each definition the problem that another metric's definition has its id, or
-// "".
+// verifyIDs checks that no definition's id is already used by another metric. It returns one
+// message per definition, empty if there is no conflict.
 func (s Store) verifyIDs(ctx context.Context, companyID string, definitions []Definition) ([]string, error) {
 	named, err := s.namedKeys(ctx, companyID, definitions)
 	problems := make([]string, len(definitions))
@@ -93,18 +93,18 @@ func idOfAnother(d Definition, key string) string {
 	return fmt.Sprintf("id: %s is the id of the metric %s", d.ID, key)
 }
 
-// namedKey is the key that the record of a definition's id names. inUse: the definition under the
-// key has the id.
+// namedKey is the key in the id record of a definition. inUse reports whether the definition under
+// that key really has the id.
 type namedKey struct {
 	key   string
 	inUse bool
 }
 
-// namedKeys returns the keys that the records of the definitions' ids name, by id.
+// namedKeys returns the keys in the id records of the definitions, as a map by id.
 func (s Store) namedKeys(ctx context.Context, companyID string, definitions []Definition) (map[string]namedKey, error) {
 	var ids []table.Key
 	for _, d := range transfer.LastWins(definitions, func(d Definition) string { return d.ID }) {
-		if d.ID != "" { // otherwise it gets one when it is stored
+		if d.ID != "" { // without an id, the definition gets one when it is stored
 			ids = append(ids, definitionIDKey(companyID, d.ID))
 		}
 	}
@@ -129,7 +129,7 @@ func (s Store) namedKeys(ctx context.Context, companyID string, definitions []De
 	return out, err
 }
 
-// bothNames returns all names of the metrics with these keys, each once.
+// bothNames returns all names of the metrics with these keys, without duplicates.
 func bothNames(keys []string) (out []string) {
 	for _, key := range keys {
 		out = append(out, namesOf(key)...)
@@ -138,21 +138,21 @@ func bothNames(keys []string) (out []string) {
 	return slices.Compact(out)
 }
 
-// importDefinitions stores definitions, and replaces those with the same key. Returns an error if
-// another metric's definition has taken the other name since the file was checked.
+// importDefinitions stores definitions, and replaces existing ones with the same key. Returns an
+// error if the metric has been defined under its other name since the file was checked.
 func (s Store) importDefinitions(ctx context.Context, companyID string, definitions []Definition, file transfer.File) error {
 	_, err := s.putAll(ctx, companyID, definitions, true, file)
 	return err
 }
 
-// addDefinitions stores definitions whose keys are not defined, and returns how many it skipped
-// because they are.
+// addDefinitions stores definitions whose keys are not defined yet, and returns how many it skipped
+// because their keys are already defined.
 func (s Store) addDefinitions(ctx context.Context, companyID string, definitions []Definition, file transfer.File) (skipped int, err error) {
 	return s.putAll(ctx, companyID, definitions, false, file)
 }
 
-// putAll is putDefinitions for any number of definitions. If several have one key, the last one is
-// stored.
+// putAll is putDefinitions for any number of definitions. If several have the same key, the last
+// one is stored.
 func (s Store) putAll(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.File) (skipped int, err error) {
 	latest := transfer.LastWins(definitions, func(d Definition) string { return d.Key })
 	for some := range slices.Chunk(latest, importedMax) {
@@ -165,7 +165,7 @@ func (s Store) putAll(ctx context.Context, companyID string, definitions []Defin
 	return skipped, nil
 }
 
-// importPoints stores points, and creates the definitions that their metrics lack.
+// importPoints stores points, and creates definitions for metrics that have none.
 func (s Store) importPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.File) error {
 	points, err := s.definedPoints(ctx, companyID, lines, file)
 	if err != nil {
@@ -174,7 +174,8 @@ func (s Store) importPoints(ctx context.Context, companyID string, lines []point
 	return s.PutPoints(ctx, companyID, points)
 }
 
-// addPoints is importPoints for points that are not stored yet. It returns how many it skipped.
+// addPoints stores only the points that are not stored yet, and is otherwise like importPoints. It
+// returns how many points it skipped.
 func (s Store) addPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.File) (skipped int, err error) {
 	points, err := s.definedPoints(ctx, companyID, lines, file)
 	if err != nil {
@@ -183,7 +184,7 @@ func (s Store) addPoints(ctx context.Context, companyID string, lines []pointLin
 	return s.AddPoints(ctx, companyID, points)
 }
 
-// definedPoints returns the points of lines, and creates the definitions that their metrics lack.
+// definedPoints returns the points of lines, and creates definitions for metrics that have none.
 func (s Store) definedPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.File) ([]Point, error) {
 	now := s.now()
 	points := make([]Point, len(lines))
@@ -196,7 +197,7 @@ func (s Store) definedPoints(ctx context.Context, companyID string, lines []poin
 	return points, err
 }
 
-// pointsExist reports for each point whether one of the same series and bucket is stored.
+// pointsExist reports for each point whether a point of the same series and bucket is stored.
 func (s Store) pointsExist(ctx context.Context, companyID string, lines []pointLine) ([]bool, error) {
 	at := make([]table.Key, len(lines))
 	buckets := make([]string, len(lines))
@@ -219,19 +220,19 @@ func (s Store) pointsExist(ctx context.Context, companyID string, lines []pointL
 	return exist, err
 }
 
-// importedMax is how many definitions one transaction of an import writes. A definition takes up to
+// importedMax is how many definitions one transaction of an import writes. A definition needs up to
 // three writes.
 const importedMax = 33
 
-// importTriesMax bounds how often such a transaction is tried again because another caller created
-// or deleted one of the definitions.
+// importTriesMax limits how many times such a transaction is attempted while other callers create
+// or delete its definitions.
 const importTriesMax = 16
 
-// putDefinitions stores definitions with different keys. It skips those whose key is defined,
-// unless replace is set. A definition without an id gets one. Unless the file has both names of a
-// metric, a definition is not created when one with the other name exists. It is never created with
-// the id of another metric's definition. These are conditions of the write. It returns how many it
-// skipped.
+// putDefinitions stores definitions with different keys. Unless replace is set, it skips those
+// whose key is already defined, and returns how many it skipped. A definition without an id gets
+// one. Unless the file contains both names of a metric, a definition is not created if one exists
+// under the metric's other name. A definition is never stored with the id of another metric's
+// definition. The writes are conditional on these rules.
 func (s Store) putDefinitions(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.File) (left int, err error) {
 	for range importTriesMax {
 		known, err := s.Definitions(ctx, companyID, bothNames(names(definitions, func(d Definition) string { return d.Key })))
@@ -273,9 +274,9 @@ func (s Store) putDefinitions(ctx context.Context, companyID string, definitions
 	return 0, table.ErrContended
 }
 
-// importedWrites returns the writes of an imported definition. over replaces the stored one; both
-// creates it even if one with the metric's other name exists. The record of its id must be missing,
-// or name its key or the stale one.
+// importedWrites returns the writes for an imported definition. over replaces the stored
+// definition; both creates the definition even if the metric's other name is defined. The id record
+// must be missing, or contain the definition's key or the stale key.
 func (s Store) importedWrites(d Definition, over, both bool, stale string) []table.Write {
 	name := s.table.WriteIf(table.Keys{Key: definitionIDKey(d.CompanyID, d.ID)}, definitionName{d.Key},
 		"attribute_not_exists(pk) OR #key IN (:key, :stale)", map[string]string{"#key": "key"},
@@ -291,12 +292,14 @@ func (s Store) importedWrites(d Definition, over, both bool, stale string) []tab
 	return writes
 }
 
-// dimsBytesMax bounds dims, which keeps a record far below DynamoDB's limit of 400 KB. A push can
-// send at most 10 names and 10 values of 200 characters of 6 bytes: 24,000.
+// dimsBytesMax limits dims, which keeps a record far below DynamoDB's limit of 400 KB. A push can
+// send at most 10 names and 10 values of 200 characters each, with up to 6 bytes per character,
+// which is 24,000 bytes.
 const dimsBytesMax = 25_000
 
-// pointLine is a point in an import file. seriesId and pointKey may be omitted, because they are
-// derived. In JSON, its two fields replace the fields of Point with the same names.
+// pointLine is a point in an import file. seriesId and pointKey may be omitted, because they can be
+// derived. In JSON, the two fields of pointLine take precedence over the fields of Point with the
+// same names.
 type pointLine struct {
 	SeriesID *string `json:"seriesId"`
 	PointKey *string `json:"pointKey"`
@@ -304,7 +307,7 @@ type pointLine struct {
 }
 
 // checkPoint validates a point and sets its identity. seriesId and pointKey in the line must match
-// the derived ones: otherwise the same bucket would have two points.
+// the derived values. Otherwise the same bucket would have two points.
 func checkPoint(line *pointLine) (problems []string) {
 	p := &line.Point
 	if wrong := checkKey(p.MetricKey); wrong != "" {

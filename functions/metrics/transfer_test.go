@@ -72,8 +72,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Ensure imports and the list accept the same metric keys, because the pattern is applied in two
-// places.
+// Ensure imports and the list accept the same metric keys. This needs a test because the pattern is
+// applied in two places.
 func TestKeyPattern(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -91,8 +91,8 @@ func TestKeyPattern(t *testing.T) {
 	}
 }
 
-// Ensure an export that is imported into another company exports as the same records, except for
-// companyId.
+// Ensure importing an export into a different company and exporting it again gives the same
+// records, except for companyId.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -122,8 +122,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Ensure the key identifies a definition: an import replaces the stored definition with that key,
-// and moves it between the filters.
+// Ensure a definition is identified by its key: an import replaces the stored definition with the
+// same key, and moves it to the list for its new needsReview.
 func TestReplaceDefinition(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -153,7 +153,7 @@ func defined(t *testing.T, s *apitest.Service) string {
 	return strings.Join(keys, " ")
 }
 
-// Ensure an imported point whose key has no definition creates one that needs review, and that an
+// Ensure importing a point whose key has no definition creates one that needs review, and that an
 // existing definition stays unchanged.
 func TestImportDefines(t *testing.T) {
 	t.Parallel()
@@ -181,8 +181,8 @@ func TestImportDefines(t *testing.T) {
 	same(t, "plain", points(t, s, "plain"), []string{"2026-01-01 1", "2026-01-02 1", "2026-01-03 1"})
 }
 
-// Ensure an import does not store the second name of a metric, as a definition or as a point,
-// unless its records have both; and that records stored under both can be imported again.
+// Ensure an import does not store a metric under its second name, as a definition or as a point,
+// unless the file contains both names. Records stored under both names can be imported again.
 func TestImportSecondName(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -219,15 +219,15 @@ func TestImportSecondName(t *testing.T) {
 	same(t, "each means itself", [][]string{points(t, s, "a"), points(t, s, "custom.a")}, [][]string{{"2026-01-02 1"}, {"2026-01-02 2"}})
 }
 
-// Ensure callers who create both names of one metric at one moment never leave both, in any order:
-// pushes of either name, and imports of a definition or of points.
+// Ensure callers who concurrently create both names of a metric never leave both behind, in any
+// order. The callers push either name, or import a definition or points.
 func TestNamesInRaces(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
 	s, _ := start(t)
 	key := s.Key(t)
 	for round := range 25 {
-		s.Clock.Advance(time.Minute) // so that the bucket of pushes is full
+		s.Clock.Advance(time.Minute) // so that the quota for pushes is full again
 		name := fmt.Sprintf("m%02d", round)
 		write := func(typ, line string) func() {
 			return func() {
@@ -264,9 +264,10 @@ func TestNamesInRaces(t *testing.T) {
 	}
 }
 
-// Ensure two metrics never share an id: an import of a definition with the id of another metric's
-// definition is a bad line, and an error when that one is stored between the check of the file and
-// the write, before any table call. An id that has become free is accepted.
+// Ensure two metrics never share an id. Importing a definition with the id of another metric's
+// definition is reported as an invalid line. It is an error if that other definition is stored
+// between the check of the file and the write, just before any one of the table calls. An id that
+// has become free is accepted.
 func TestImportIDOfAnotherMetric(t *testing.T) {
 	t.Parallel()
 	for _, add := range []bool{false, true} {
@@ -309,7 +310,7 @@ func TestImportIDOfAnotherMetric(t *testing.T) {
 	}
 }
 
-// everyCall is a transport that runs a function before every call.
+// everyCall is a transport that runs a function just before every call.
 type everyCall struct{ before func() }
 
 func (e *everyCall) RoundTrip(r *http.Request) (*http.Response, error) {

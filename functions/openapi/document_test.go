@@ -222,7 +222,7 @@ func (d document) spellBody(t *testing.T, op operation, method string) string {
 	return join(out)
 }
 
-// resolve returns the schema that a reference names, and any other schema as it is.
+// resolve returns the schema that a reference points to, and any other schema unchanged.
 func (d document) resolve(t *testing.T, raw json.RawMessage) json.RawMessage {
 	t.Helper()
 	var s struct {
@@ -256,8 +256,8 @@ func (d document) list(t *testing.T, f field) field {
 	return list
 }
 
-// spell returns a field in the notation of the tables. Null means something only in the body of an
-// update: in a create it is the same as leaving the field out.
+// spell returns a field in the notation of the tables. It mentions null only in the body of an
+// update: in a create, null is the same as leaving the field out.
 func (d document) spell(t *testing.T, name string, f field, required, update bool) string {
 	t.Helper()
 	null := update && f.acceptsNull()
@@ -285,7 +285,7 @@ func (d document) spell(t *testing.T, name string, f field, required, update boo
 		kind += "?"
 	}
 	if _, value, described := strings.Cut(f.Description, "; default "); described && f.Default == nil {
-		f.Default = value // of a closed list that can be null: see jsonschema.Parameter
+		f.Default = value // the default of a closed list that can be null: see jsonschema.Parameter
 	}
 	if f.Default != nil {
 		kind += "=" + fmt.Sprint(f.Default)
@@ -303,7 +303,7 @@ func join(fields []string) string {
 	return strings.Join(fields, " ")
 }
 
-// propertyNames returns the names of a schema's properties in the order of the text.
+// propertyNames returns the names of a schema's properties in document order.
 func propertyNames(t *testing.T, schema json.RawMessage) (out []string) {
 	t.Helper()
 	var parts struct{ Properties json.RawMessage }
@@ -511,7 +511,7 @@ func unnamed(t *testing.T, path string, schema json.RawMessage) {
 	}
 }
 
-// pascal turns create_plan_item into CreatePlanItem.
+// pascal converts an operation id to Pascal case: create_plan_item to CreatePlanItem.
 func pascal(id string) string {
 	var out strings.Builder
 	for word := range strings.SplitSeq(id, "_") {

@@ -26,8 +26,8 @@ import (
 const ReferencePath = "/"
 
 // scriptDigest is the beginning of the SHA-256 of Scalar's script. It is part of the script's path,
-// so browsers can cache the script for ever. TestServesTheReference fails when it does not match
-// the script.
+// so browsers can cache the script forever. TestServesTheReference fails when it does not match the
+// script.
 const scriptDigest = "58f43a7924498cd2"
 
 // ScriptPath is the path of Scalar's script.
@@ -57,8 +57,8 @@ func configuration(base string) map[string]any {
 const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; " +
 	"img-src 'self' data:; font-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Cache-Control values. Browsers revalidate the page each time, at the cost of a 304, so nobody
-// reads an old page after a deployment.
+// Cache-Control values. Browsers revalidate the page each time, which costs a 304, so that nobody
+// sees an old page after a deployment.
 const (
 	cacheHour  = "public, max-age=3600"
 	cacheYear  = "public, max-age=31536000, immutable"
@@ -149,6 +149,6 @@ func (a *asset) Header() http.Header {
 	return a.header
 }
 
-// WriteHeader implements http.ResponseWriter. The status is not kept: an error page would not match
+// WriteHeader implements http.ResponseWriter. The status is ignored: an error page would not match
 // the digest in the script's path.
 func (a *asset) WriteHeader(int) {}

@@ -81,8 +81,8 @@ func settings(t *testing.T, page string) map[string]any {
 	return out
 }
 
-// Ensure the page complies with its policy, loads nothing from other hosts, reports nothing to
-// anybody, and neither contains nor asks for a key.
+// Ensure the page complies with its policy, loads nothing from other hosts, sends no telemetry, and
+// neither contains nor asks for a key.
 func TestReferenceIsStrict(t *testing.T) {
 	t.Parallel()
 	text := body(t, send(t, "GET", "/"))
@@ -153,8 +153,7 @@ func TestReferenceEscapesTheHost(t *testing.T) {
 	}
 }
 
-// Ensure the script fits into a response of Lambda, which has at most 6 MB, in the form in which
-// the gateway sends it.
+// Ensure the script, encoded as for API Gateway, fits into a Lambda response of at most 6 MB.
 func TestScriptFits(t *testing.T) {
 	t.Parallel()
 	response, err := gateway.Proxy(openapi.Handler(func(string) string { return "req_1" }))(t.Context(), events.APIGatewayProxyRequest{

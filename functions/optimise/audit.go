@@ -40,8 +40,8 @@ func (a AuditSummary) ETag() string {
 	return api.Digest(a, generation)
 }
 
-// Audit is an audit with its findings. Everything but a read of one audit returns AuditSummary, so
-// it cannot contain findings by accident.
+// Audit is an audit with its findings. Only a read of one audit returns it. Everything else returns
+// AuditSummary, which cannot contain findings by accident.
 type Audit struct {
 	AuditSummary
 
@@ -108,8 +108,8 @@ func (s service) createAudit(ctx context.Context, caller api.Caller, in createAu
 
 // finish gives an audit that ended its finishing time: now, but not before it started, because
 // startedAt may come from a clock that is ahead. started and finished are the times in the request,
-// nil when it has none. It does not check times that the request leaves alone, because an earlier
-// version may have imported others.
+// nil when it has none. It does not check times that the request leaves unchanged, because an
+// earlier version may have imported invalid ones.
 func (a *AuditSummary) finish(started, finished *string, now string) error {
 	if a.Status != nil && *a.Status == AuditStatusRunning {
 		a.FinishedAt = nil
@@ -147,8 +147,8 @@ func (s service) updateAudit(ctx context.Context, caller api.Caller, in updateAu
 	return s.store.Audits.Modify(ctx, caller.CompanyID, in.AuditID, change, in.Findings)
 }
 
-// edit edits an audit, all but its findings. An imported audit may have no status; it may then be
-// set to any.
+// edit changes an audit except for its findings. An imported audit may have no status; it may then
+// be set to any.
 func (in *updateAuditInput) edit(a *AuditSummary, now string) error {
 	if err := in.Condition.RequireMatch(*a); err != nil {
 		return err
@@ -158,7 +158,7 @@ func (in *updateAuditInput) edit(a *AuditSummary, now string) error {
 		return fault.New(fault.Conflict, "the audit is %s; only a running audit can change its status", *a.Status)
 	}
 	if a.Status != nil && *a.Status == AuditStatusRunning && sent.Status != nil {
-		a.FinishedAt = nil // only an import brings one
+		a.FinishedAt = nil // only an import can have set it
 	}
 	in.Apply(a)
 	if sent.Status == nil && sent.StartedAt == nil && sent.FinishedAt == nil {

@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// audits returns audits with several sites and without one, with every status and without one, and
-// with equal and null times.
+// audits returns a variety of audits. Some have no site and the others are spread over several,
+// every status occurs and so does none, and some times are equal or null.
 func audits() (out []optimise.Audit) {
 	times := []*string{nil, new("2026-03-01T00:00:00.000Z"), new("2026-03-02T00:00:00.000Z"), new("1969-03-02T00:00:00.000Z")}
 	for n := range 64 {
@@ -29,7 +29,7 @@ func audits() (out []optimise.Audit) {
 	return out
 }
 
-// listed returns the ids that a list must return, in its order.
+// listed returns the ids that a list must return, in the order of the list.
 func listed(audits []optimise.Audit, site, status string) []string {
 	slices.SortFunc(audits, func(a, b optimise.Audit) int {
 		switch {
@@ -83,7 +83,7 @@ func combinations(do func(site, status string, arguments map[string]any)) {
 	}
 }
 
-// walk reads a list to its end and returns the ids. It checks that only the last page is short.
+// walk reads all pages of a list and returns the ids. It checks that only the last page is short.
 func walk(t *testing.T, s *apitest.Service, key string, arguments map[string]any, limit int, between func(page int)) (got []string) {
 	t.Helper()
 	arguments["limit"] = limit

@@ -274,7 +274,7 @@ func TestFindingsBound(t *testing.T) {
 			}
 		}
 	}
-	spacious := `{"rootUrl":"https://a.example","findings":[` + strings.Repeat(" ", findingsMax) + `1]` // space does not count
+	spacious := `{"rootUrl":"https://a.example","findings":[` + strings.Repeat(" ", findingsMax) + `1]` // insignificant space does not count
 	for _, c := range []struct{ size, want int }{{findingsMax + 256<<10, 200}, {findingsMax + 256<<10 + 1, 413}} {
 		r := s.Send(t, key, "POST", "/v1/companies/{companyId}/optimise/audits", spacious+strings.Repeat(" ", c.size-len(spacious)-1)+"}")
 		if r.Status != c.want {
@@ -460,7 +460,7 @@ func TestAuditRaces(t *testing.T) {
 	t.Logf("%d rounds: %v", rounds, outcomes)
 }
 
-// Ensure writes of audits count as pushes, and that the other writes of the area count as writes.
+// Ensure writes of audits use the quota of pushes, and the other writes of the area that of writes.
 func TestAuditClass(t *testing.T) {
 	t.Parallel()
 	for _, op := range optimise.Operations(nil) {

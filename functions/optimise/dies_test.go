@@ -37,7 +37,7 @@ func (m *mortal) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // eachDeath makes a call in a process that crashes at its first call to the table, then in one that
 // crashes at its second, and so on until one survives. After each it repeats the call, and passes
-// both responses to check. Each round has a company of its own, which prepare fills.
+// both responses to check. Each round has its own company, which prepare fills.
 func eachDeath(t *testing.T, op string, prepare func(s *apitest.Service) map[string]any, check func(s *apitest.Service, died, again apitest.Response)) {
 	t.Helper()
 	for calls := 0; ; calls++ {
@@ -64,7 +64,7 @@ func eachDeath(t *testing.T, op string, prepare func(s *apitest.Service) map[str
 	}
 }
 
-// keysIn returns the sort keys in a partition of the area, without the memory of idempotency keys.
+// keysIn returns the sort keys in a partition of the area, without those of stored responses.
 func keysIn(t *testing.T, s *apitest.Service, narrower ...string) (out []string) {
 	t.Helper()
 	of := table.Collection{Partition: table.Partition(s.CompanyID, "optimise", narrower...), Consistent: true}
@@ -82,7 +82,7 @@ func keysIn(t *testing.T, s *apitest.Service, narrower ...string) (out []string)
 	return out
 }
 
-// count returns how many of the texts begin with the prefix.
+// count returns how many of the strings begin with the prefix.
 func count(texts []string, prefix string) int {
 	return len(slices.DeleteFunc(slices.Clone(texts), func(s string) bool { return !strings.HasPrefix(s, prefix) }))
 }

@@ -78,7 +78,7 @@ func (s auditStore) settle(ctx context.Context, companyID string, drafts []draft
 	table.RequestOf(ctx).Note(err)
 }
 
-// sweepDrafts settles old drafts of the company. A failure is only noted.
+// sweepDrafts settles old drafts of the company. A failure is only logged.
 func (s auditStore) sweepDrafts(ctx context.Context, companyID string) {
 	old := table.Collection{
 		Partition: partition(companyID), Prefix: table.Join(draftKind, ""),

@@ -57,8 +57,8 @@ func digestOf(findings json.RawMessage) *string {
 	return new(base64.RawStdEncoding.EncodeToString(sum[:]))
 }
 
-// has reports whether the audit has the findings with this digest, none for nil. It is false for
-// findings without a digest.
+// has reports whether the digest is that of the audit's findings; nil stands for no findings. It is
+// false if the audit's findings were stored without a digest.
 func (a storedAudit) has(digest *string) bool {
 	if digest == nil {
 		return a.Generation == nil
@@ -88,7 +88,7 @@ func (a storedAudit) findings(chunks []chunk) (json.RawMessage, error) {
 	return text, nil
 }
 
-// packFindings makes the audit refer to a new generation of findings and returns the chunks of that
+// packFindings makes the audit refer to a new generation of findings. It returns the chunks of that
 // generation, which must be written before the audit.
 func (s auditStore) packFindings(a *storedAudit, findings json.RawMessage) ([]table.Item, error) {
 	if findings == nil {

@@ -112,7 +112,8 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// Ensure findings of more than 4 MB, without insignificant space, are rejected with their path.
+// Ensure findings that are larger than 4 MB without insignificant space are rejected, and the error
+// names their path.
 func TestFindingsTooLarge(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -150,7 +151,7 @@ func TestFindingsReplaced(t *testing.T) {
 	type chunk struct {
 		Data []byte `store:"data"`
 	}
-	for _, generation := range []string{"gen_0", "gen_zzz"} { // left behind by aborted imports; they sort before and after the current generation
+	for _, generation := range []string{"gen_0", "gen_zzz"} { // generations left behind by aborted imports; they sort before and after the current one
 		k := table.Key{PK: table.Partition(s.CompanyID, "optimise", "findings", "aud_1"), SK: table.Join(generation, "000")}
 		if err := s.Table.Put(t.Context(), []table.Item{s.Table.NewItem(table.Keys{Key: k}, chunk{[]byte("junk")})}); err != nil {
 			t.Fatal(err)
@@ -233,7 +234,7 @@ func TestFindingsReplacedWhileReading(t *testing.T) {
 	}
 }
 
-// Ensure a missing chunk is an internal error, not an audit without findings and not not_found.
+// Ensure a missing chunk is an internal error, and neither an audit without findings nor not_found.
 func TestFindingsLost(t *testing.T) {
 	t.Parallel()
 	s := start(t)

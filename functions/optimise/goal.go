@@ -64,5 +64,5 @@ var goals = record.Kind[SiteGoal]{
 	},
 }
 
-// inOrder returns the position of a goal in its site.
+// inOrder returns the position of a goal in the list of its site.
 func (g SiteGoal) inOrder() string { return table.Join(table.SortNumber(g.Order), g.ID) }

@@ -127,8 +127,8 @@ func TestCreateGoalDies(t *testing.T) {
 	})
 }
 
-// Ensure a goal that an import moves to another site during its update or delete is not found, and
-// stays as imported.
+// Ensure an update or delete of a goal that a concurrent import moves to another site is not_found,
+// and leaves the goal as imported.
 func TestGoalMovesMeanwhile(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"update_optimise_goal", "delete_optimise_goal"} {

@@ -25,8 +25,8 @@ func (b *before) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure no goal of an import outlives its site: the site is deleted before any table call of the
-// import, and goals are imported before any table call of the delete.
+// Ensure no imported goal outlives its site. The test deletes the site before each table call of
+// the import, and imports the goals before each table call of the delete.
 func TestImportedGoalsAndADelete(t *testing.T) {
 	t.Parallel()
 	write := func(s *apitest.Service, kind transfer.Type, add bool) error {

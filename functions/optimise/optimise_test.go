@@ -47,7 +47,8 @@ func load(t *testing.T, s *apitest.Service, name string, records ...string) {
 	}
 }
 
-// strand stores goals of a site that is gone, as an interrupted removal of the site leaves them.
+// strand stores goals of a site that no longer exists, as an interrupted removal of the site leaves
+// them.
 func strand(t *testing.T, s *apitest.Service, siteID string, goals ...string) {
 	t.Helper()
 	load(t, s, "site", fmt.Sprintf(`{"id":%q}`, siteID))
@@ -65,7 +66,7 @@ func ids(items []map[string]any) []string {
 	return out
 }
 
-// loadOld stores records that break rules of today, as an earlier version may have done.
+// loadOld stores records that break today's rules, as an earlier version may have done.
 func loadOld(t *testing.T, s *apitest.Service, name string, records ...string) {
 	t.Helper()
 	typ := kind(t, s, name)

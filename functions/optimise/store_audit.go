@@ -141,7 +141,7 @@ func (s auditStore) Modify(
 	var before storedAudit
 	after, err := table.Modify(ctx, s.table, s.Key(companyID, auditID), s.Keys, func(a *storedAudit) error {
 		before = *a
-		if err := change(&a.AuditSummary); err != nil { // before megabytes are stored for nothing
+		if err := change(&a.AuditSummary); err != nil { // the change may be refused, so it is tried before megabytes are stored
 			return err
 		}
 		if findings.Sent && !a.has(digest) {
@@ -161,11 +161,11 @@ func (s auditStore) Modify(
 	return s.replaceFindings(ctx, companyID, before, next, chunks, change)
 }
 
-// errOther means that the audit of a write does not have the findings that the write expects.
+// errOther means that an audit's findings are not those that a write expects.
 var errOther = errors.New("the audit has other findings")
 
-// replaceFindings makes an audit refer to the findings of next, which have these chunks, instead of
-// those of before.
+// replaceFindings makes an audit refer to the findings of next, which are stored in chunks, instead
+// of those of before.
 func (s auditStore) replaceFindings(
 	ctx context.Context, companyID string, before, next storedAudit, chunks []table.Item, change func(*AuditSummary) error,
 ) (AuditSummary, error) {

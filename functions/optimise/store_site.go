@@ -7,7 +7,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// siteStore stores sites. With a site its goals go.
+// siteStore stores sites. Removing a site removes its goals, too.
 type siteStore struct {
 	record.Store[Site]
 

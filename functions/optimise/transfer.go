@@ -59,8 +59,8 @@ func (s Store) importGoals(ctx context.Context, companyID string, records []Site
 	return err
 }
 
-// addGoals stores goals whose ids are free, and returns how many it skipped because another caller
-// has created them. It refuses the same ones as importGoals.
+// addGoals stores the goals whose ids are unused, and returns how many it skipped because another
+// caller has created them. It refuses the same ones as importGoals.
 func (s Store) addGoals(ctx context.Context, companyID string, records []SiteGoal, _ transfer.File) (skipped int, err error) {
 	return s.storeGoals(ctx, companyID, records, s.table.WriteNew)
 }
@@ -135,7 +135,7 @@ func (s auditStore) importAudits(ctx context.Context, companyID string, audits [
 		}
 		items = append(items, s.table.NewItem(s.Keys(stored), stored))
 		waiting = append(waiting, chunks...)
-		if size += len(a.Findings); size > writeBytes { // the size before packing, so a batch is smaller than this
+		if size += len(a.Findings); size > writeBytes { // the size before compression, so a batch is smaller than this
 			if err := s.table.Put(ctx, waiting); err != nil {
 				return err
 			}
@@ -151,7 +151,7 @@ func (s auditStore) importAudits(ctx context.Context, companyID string, audits [
 	return s.table.Delete(ctx, replaced)
 }
 
-// addAudits stores audits whose ids are free, and returns how many it skipped because another
+// addAudits stores the audits whose ids are unused, and returns how many it skipped because another
 // caller has created them.
 func (s auditStore) addAudits(ctx context.Context, companyID string, audits []Audit, _ transfer.File) (skipped int, err error) {
 	for _, a := range transfer.LastWins(audits, func(a Audit) string { return a.ID }) {

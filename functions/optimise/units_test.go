@@ -45,7 +45,7 @@ func grown(n int, findings string) (out []optimise.Audit) {
 func TestAuditUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
-	const n = 3 // of each site and status: a page of two, and one to detect a next page
+	const n = 3 // for each site and status: a page of two, and one more to detect a next page
 	small, large, found := start(t), start(t), start(t)
 	put(t, small, grown(n, "")...)
 	put(t, large, grown(10*n, "")...)

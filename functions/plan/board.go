@@ -19,7 +19,7 @@ type Board struct {
 	UpdatedAt        *string  `json:"updatedAt" format:"date-time"`
 }
 
-// BoardIDs is the prefix of the ids of boards.
+// BoardIDs is the prefix of board ids.
 const BoardIDs = "brd"
 
 var boards = record.Kind[Board]{

@@ -20,8 +20,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// debris adds to a board what crashed publishes and imports can leave: a snapshot that never went
-// live, and a slug without its item.
+// debris adds to a board what crashed publishes and imports can leave behind: a snapshot that never
+// went live, and a slug record without its item.
 func debris(t *testing.T, s *apitest.Service, boardID string) {
 	t.Helper()
 	at := func(parts ...string) table.Keys {
@@ -35,13 +35,13 @@ func debris(t *testing.T, s *apitest.Service, boardID string) {
 	}
 }
 
-// Ensure a delete that crashes after any of its table calls leaves the whole board or none, that
-// repeating it removes the rest and succeeds, and that an import under the same id in between is
-// whole and keeps nothing of the earlier board.
+// Ensure a delete that crashes after any of its table calls has deleted either the whole board or
+// nothing, and that repeating it deletes the rest and succeeds. A board imported under the same id
+// in between is complete and contains nothing of the earlier board.
 func TestDeleteBoardDies(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
-	died := map[bool]int{} // by whether the board was gone
+	died := map[bool]int{} // keyed by whether the board was gone
 	for _, imports := range []bool{false, true} {
 		for calls, finished := int64(0), false; !finished; calls++ {
 			s := apitest.New(t, plan.Operations)
@@ -82,13 +82,13 @@ func TestDeleteBoardDies(t *testing.T) {
 	}
 }
 
-// mortal is a process that crashes at the call with the number dies: neither that call nor a later
-// one that counts reaches the table. Before the call with the number at it runs a function.
+// mortal is a process that crashes at call number dies: neither that call nor any later counted
+// call reaches the table. Just before call number at, it runs intrude.
 type mortal struct {
 	calls, at, dies atomic.Int64
 	intrude         func()
 	die             context.CancelFunc
-	action          string // only calls of this action count; empty: all
+	action          string // only calls of this action are counted; empty: all calls
 }
 
 func (m *mortal) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -106,7 +106,7 @@ func (m *mortal) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// mortalStore returns the store of a mortal process and the context of its calls.
+// mortalStore returns a store that uses m, and the context for its calls.
 func mortalStore(t *testing.T, m *mortal, at, dies int64) (context.Context, plan.Store) {
 	ctx, die := context.WithCancel(t.Context())
 	t.Cleanup(die)
@@ -116,8 +116,9 @@ func mortalStore(t *testing.T, m *mortal, at, dies int64) (context.Context, plan
 	return ctx, plan.NewStore(apitest.NewOver(t, plan.Operations, m).Table)
 }
 
-// Ensure any call that runs when a board is deleted, before any of its table calls, ends with
-// not_found, and leaves nothing of the board, even if it crashes at that call or at a later one.
+// Ensure that an operation whose board is deleted just before any one of its table calls leaves no
+// trace of the board, even if the operation crashes at that call or a later one. If it does not
+// crash, it succeeds or returns not_found.
 func TestBoardIsDeletedMeanwhile(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -139,7 +140,7 @@ func TestBoardIsDeletedMeanwhile(t *testing.T) {
 			return err
 		},
 		"an item": func(ctx context.Context, store plan.Store, companyID string) error {
-			_, err := store.Items.InsertWithFreeSlug(ctx, companyID, plan.Item{ID: "itm_1", CompanyID: companyID, RoadmapID: "brd_1", Title: "A"}, "lost") // taken: it looks for a free one
+			_, err := store.Items.InsertWithFreeSlug(ctx, companyID, plan.Item{ID: "itm_1", CompanyID: companyID, RoadmapID: "brd_1", Title: "A"}, "lost") // taken, so it looks for a free one
 			return err
 		},
 		"an update": func(ctx context.Context, store plan.Store, companyID string) error {
@@ -152,10 +153,10 @@ func TestBoardIsDeletedMeanwhile(t *testing.T) {
 			notFound := 0
 			for at, reached := int64(1), true; reached; at++ {
 				lives := false
-				for dies := at; !lives; dies++ { // the last one does not die
+				for dies := at; !lives; dies++ { // the last run does not crash
 					s := apitest.New(t, plan.Operations)
 					key := s.Key(t)
-					if name == "a publish" { // of something that is not live yet
+					if name == "a publish" { // starts from a board that is not live yet
 						load(t, s, "board", `{"id":"brd_1"}`)
 					} else {
 						emptied(t, s, "brd_1")
@@ -192,13 +193,13 @@ func TestBoardIsDeletedMeanwhile(t *testing.T) {
 	}
 }
 
-// Ensure a concurrent update and publish of a board, one before any table call of the other, both
-// succeed and keep each other's changes, that updatedAt never goes back, and that an update for the
-// revision before the publish fails.
+// Ensure an update and a publish of the same board both succeed and keep each other's changes, even
+// if one runs just before any one of the other's table calls. updatedAt never goes back, and an
+// update conditional on the revision before the publish fails.
 func TestUpdateMeetsPublish(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
-	for _, updates := range []bool{true, false} { // whether it is the update that comes between the calls of the publish
+	for _, updates := range []bool{true, false} { // whether the update interrupts the publish; otherwise the publish interrupts the update
 		for at, reached := int64(1), true; reached; at++ {
 			s, key := start(t)
 			create(t, s, key, map[string]any{"title": "New", "status": "published"})
@@ -247,12 +248,12 @@ func TestUpdateMeetsPublish(t *testing.T) {
 	}
 }
 
-// Ensure a snapshot whose chunks take several transactions is written whole, or is not left behind
-// when the board is deleted or the process crashes between them.
+// Ensure a snapshot whose chunks take several transactions is either written completely or, if the
+// board is deleted or the process crashes between those transactions, not left behind.
 func TestManyChunks(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
-	const total = 12 * 350 << 10 / 30_000 // chunks of 350 KB
+	const total = 12 * 350 << 10 / 30_000 // enough items for about 12 chunks of 350 KB
 	items := make([]string, total)
 	for n := range items {
 		items[n] = fmt.Sprintf(`{"id":"itm_%03d","slug":"s-%d","title":"T","summary":"%s"}`, n, n, strings.Repeat("s", 30_000))

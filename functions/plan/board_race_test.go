@@ -15,7 +15,7 @@ import (
 )
 
 // left returns what is still stored for a board: the sort keys of its records, the ids of its
-// items, and its entry in the heads.
+// items, and its entry in the heads record.
 func left(t *testing.T, s *apitest.Service, boardID string) (out []string) {
 	t.Helper()
 	for _, key := range rawKeys(t, s) {
@@ -40,14 +40,14 @@ func left(t *testing.T, s *apitest.Service, boardID string) (out []string) {
 
 func anyBoard(plan.Board) error { return nil }
 
-// is reports whether err is a fault with this code.
+// is reports whether err is a fault with the given code.
 func is(err error, code fault.Code) bool {
 	var public *fault.Error
 	return errors.As(err, &public) && public.Code == code
 }
 
-// emptied adds a board that showed an item in version 1 and shows none in version 2, and has no
-// items.
+// emptied adds a board that showed an item in version 1 and shows none in version 2. The board has
+// no items.
 func emptied(t *testing.T, s *apitest.Service, boardID string) {
 	t.Helper()
 	load(t, s, "board", fmt.Sprintf(`{"id":%q,"publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[{"id":"itm_0","slug":"a","title":"A"}]}`, boardID))
@@ -56,21 +56,21 @@ func emptied(t *testing.T, s *apitest.Service, boardID string) {
 	}
 }
 
-// Ensure a board that is deleted while it is used is either gone, with all that belongs to it, or
-// whole, for every other call and in either order.
+// Ensure a board that is deleted during any other operation is afterwards either completely gone or
+// completely intact, whichever of the two starts first.
 func TestBoardRaces(t *testing.T) {
 	t.Parallel()
 	rounds := 100
 	if testing.Short() {
 		rounds = 5
 	}
-	const callsMax = 9 // of a publish
+	const callsMax = 9 // the most table calls that a publish makes
 	type outcome struct{ deleted, other error }
 	gone := func(o outcome) bool { return o.deleted == nil }
 	for name, race := range map[string]struct {
 		prepare func(t *testing.T, s *apitest.Service, boardID string)
 		other   func(ctx context.Context, store plan.Store, companyID, boardID string) error
-		allowed func(outcome) bool // of a board that is gone, and of one that is not
+		allowed func(outcome) bool // reports whether the outcome is allowed, given whether the delete succeeded
 	}{
 		"an item is created": {
 			other: func(ctx context.Context, store plan.Store, companyID, boardID string) error {
@@ -135,7 +135,7 @@ func TestBoardRaces(t *testing.T) {
 				} else {
 					load(t, s, "board", fmt.Sprintf(`{"id":%q}`, boardID))
 				}
-				// One of the two begins when the other is about to make its n-th call.
+				// One of the two starts when the other is about to make its n-th call.
 				var o outcome
 				remove := func(store plan.Store) { o.deleted = store.Boards.Remove(t.Context(), s.CompanyID, boardID, anyBoard) }
 				other := func(store plan.Store) { o.other = race.other(t.Context(), store, s.CompanyID, boardID) }
@@ -161,7 +161,7 @@ func TestBoardRaces(t *testing.T) {
 				if !race.allowed(o) || whole != (len(kept) > 0) {
 					t.Fatalf("round %d: the delete: %v, the other: %v, left: %q", round, o.deleted, o.other, kept)
 				}
-				if whole { // it can still be used, and be deleted
+				if whole { // the board can still be used, and then be deleted
 					if _, err := store.Publish(t.Context(), s.CompanyID, boardID, always); err != nil {
 						t.Fatal(err)
 					}

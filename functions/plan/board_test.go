@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// rawKeys returns the sort keys of all records of the area, except the heads and remembered
-// responses.
+// rawKeys returns the sort keys of all records of the area, except the heads record and stored
+// idempotent responses.
 func rawKeys(t *testing.T, s *apitest.Service) (out []string) {
 	t.Helper()
 	all, err := table.Whole[struct {
@@ -30,7 +30,7 @@ func rawKeys(t *testing.T, s *apitest.Service) (out []string) {
 	return out
 }
 
-// headOf reports whether the heads have a board.
+// headOf reports whether the heads record contains a board.
 func headOf(t *testing.T, s *apitest.Service, boardID string) bool {
 	t.Helper()
 	heads, err := table.GetItem(t.Context(), s.Table, table.Key{PK: table.Partition(s.CompanyID, "plan"), SK: "heads"})
@@ -40,8 +40,8 @@ func headOf(t *testing.T, s *apitest.Service, boardID string) bool {
 	return heads[boardID] != nil
 }
 
-// Ensure a board can be created with only a name, that the service sets its public key for good,
-// and that each rule of its fields holds.
+// Ensure a board can be created with only a name, that the service sets its public key, which never
+// changes, and that each of its fields is validated.
 func TestWriteBoards(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, plan.Operations)
@@ -109,7 +109,7 @@ func TestWriteBoards(t *testing.T) {
 	})
 }
 
-// Ensure a company can create 200 boards and no more, and another one after a delete.
+// Ensure a company can create at most 200 boards, and can create another one after a delete.
 func TestBoardLimit(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -130,8 +130,8 @@ func TestBoardLimit(t *testing.T) {
 	}
 }
 
-// Ensure a board is deleted only when it has no item of any status and visitors see none, that
-// nothing of it stays, and that an import under its id works afterwards.
+// Ensure a board can be deleted only when it has no items of any status and visitors see none.
+// Nothing of it is left behind, and an import under its id works afterwards.
 func TestDeleteBoard(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -152,7 +152,7 @@ func TestDeleteBoard(t *testing.T) {
 		{Name: "publish it empty", Op: "publish_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": 2, "itemCount": 0}},
 		{Name: "another revision", Op: "delete_plan_board", Args: map[string]any{"boardId": "brd_1", "If-Match": `"x"`}, Want: 412},
 	})
-	if !headOf(t, s, "brd_1") || len(rawKeys(t, s)) != 6 { // two boards, two versions of two records
+	if !headOf(t, s, "brd_1") || len(rawKeys(t, s)) != 6 { // two boards, and two records for each of two versions
 		t.Errorf("in the heads %t with the records %q, want true and 6", headOf(t, s, "brd_1"), rawKeys(t, s))
 	}
 	s.Run(t, []apitest.Scenario{
@@ -188,7 +188,7 @@ func TestDeleteBoard(t *testing.T) {
 	})
 }
 
-// Ensure a board that was imported with a version and without its snapshot shows nothing, and can
+// Ensure a board that was imported with a version but without its snapshot shows nothing, and can
 // be deleted.
 func TestBoardWithoutSnapshot(t *testing.T) {
 	t.Parallel()

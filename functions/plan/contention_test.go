@@ -9,8 +9,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure concurrent creates with one title get distinct slugs, and no concurrent change of an item
-// is lost.
+// Ensure concurrent creates with the same title get distinct slugs, and concurrent changes to an
+// item are never lost.
 func TestManyWritersAtOnce(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

@@ -13,7 +13,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// forgetful executes every transaction, loses the response to the first attempt and does not
+// forgetful executes every transaction but loses the response to the first attempt and does not
 // recognise the retry, like an engine that was killed right after the commit and restarted.
 type forgetful struct{}
 
@@ -40,8 +40,8 @@ func (forgetful) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errors.Join(errors.New("the response was lost"), err, out.Body.Close())
 }
 
-// Ensure a publish whose retry is rejected after its commit succeeds and keeps its snapshot, and a
-// create in the same situation creates one item with its own slug.
+// Ensure a publish whose retry is rejected after its commit still succeeds and keeps its snapshot.
+// A create in the same situation creates one item with its own slug.
 func TestForgottenTransactions(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

@@ -7,7 +7,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// replaceChunk replaces the only chunk of the snapshots of brd_1.
+// replaceChunk replaces the only snapshot chunk of brd_1.
 func replaceChunk(t *testing.T, s *apitest.Service, text string) {
 	t.Helper()
 	packed, err := table.Pack([]byte(text))
@@ -29,9 +29,9 @@ func replaceChunk(t *testing.T, s *apitest.Service, text string) {
 	}
 }
 
-// Ensure items stay readable when an import by an earlier build stored their sortOrder with a
-// fraction, in the record and in the live content: it reads as the whole number below, and an
-// update and a publish work.
+// Ensure items stay readable if an import by an earlier build stored a fractional sortOrder, both
+// in the item's record and in the live content. The value reads as the next lower whole number, and
+// updates and publishes still work.
 func TestFractionsStayReadable(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

@@ -11,16 +11,16 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// items returns the import of items over a transport.
+// itemsOver returns the import of items over a transport.
 func itemsOver(t *testing.T, s *apitest.Service, transport http.RoundTripper) transfer.Type {
 	t.Helper()
 	return plan.Transfers(apitest.NewOver(t, plan.Operations, transport).Table)[1]
 }
 
-// Ensure an item of an import whose slug another caller takes, or whose board another caller
-// deletes, is refused: before any table call of the write, which comes after the check of the file.
-// The other items of the file are stored. Nothing is left without its board, and no two items have
-// one slug.
+// Ensure an import refuses an item whose slug another caller takes, or whose board another caller
+// deletes, after the file was checked and just before any one of the table calls that write it. The
+// other items of the file are stored. No item is left without its board, and no two items share a
+// slug.
 func TestImportIsOvertaken(t *testing.T) {
 	t.Parallel()
 	const late, other = `{"id":"itm_late","roadmapId":"brd_1","slug":"late","title":"Late"}`, `{"id":"itm_other","roadmapId":"brd_2","slug":"late","title":"Other"}`
@@ -81,8 +81,8 @@ func TestImportIsOvertaken(t *testing.T) {
 	}
 }
 
-// Ensure a delete of a board during which items are imported either fails or leaves nothing: the
-// items are counted on the board.
+// Ensure a delete of a board during which items are imported either fails or leaves nothing behind,
+// because the import counts its items on the board.
 func TestImportDuringADelete(t *testing.T) {
 	t.Parallel()
 	for at, reached := int64(1), true; reached; at++ {

@@ -27,7 +27,7 @@ type Item struct {
 // Status is the editorial status of an item.
 type Status string
 
-// The statuses of an item. Any status may follow any other.
+// The statuses of an item. It can change from any status to any other.
 const (
 	StatusDraft     Status = "draft"
 	StatusInReview  Status = "in_review"

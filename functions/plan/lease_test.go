@@ -16,7 +16,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// leaseOf returns the lease of the board, nil when it has none.
+// leaseOf returns the board's lease, or nil if it has none.
 func leaseOf(t *testing.T, s *apitest.Service) any {
 	t.Helper()
 	board, err := table.GetItem(t.Context(), s.Table, table.Key{PK: table.Partition(s.CompanyID, "plan"), SK: "board#brd_1"})
@@ -29,8 +29,8 @@ func leaseOf(t *testing.T, s *apitest.Service) any {
 	return []any{board["claim"], board["claimAt"]}
 }
 
-// Ensure a publish releases the board when it gives up after its lease, because the content is no
-// longer the reviewed one, or when it finds its content live.
+// Ensure a publish that already has a lease releases it when it gives up because the content is no
+// longer what was reviewed, or when it finds that its content is already live.
 func TestLeaseIsReleased(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("changed since the review")
@@ -68,7 +68,7 @@ func TestLeaseIsReleased(t *testing.T) {
 	}
 }
 
-// refusing refuses the call with the number at.
+// refusing rejects call number at.
 type refusing struct {
 	calls atomic.Int64
 	at    int64
@@ -81,8 +81,8 @@ func (r *refusing) RoundTrip(request *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(request)
 }
 
-// Ensure a publish that fails, at any call to the table, releases the board, so that the next one
-// does not wait.
+// Ensure a publish that fails at any table call releases its lease, so that the next publish does
+// not have to wait.
 func TestFailedPublishIsReleased(t *testing.T) {
 	t.Parallel()
 	failures := 0
@@ -104,9 +104,9 @@ func TestFailedPublishIsReleased(t *testing.T) {
 	}
 }
 
-// Ensure a publish waits for another one and then succeeds, and that it replaces the lease of a
-// crashed one: at once when the lease is old by the clock, otherwise after seeing it for as long as
-// a lease lasts.
+// Ensure a publish waits for a concurrent one to finish and then succeeds. It also replaces the
+// lease of a crashed publish: immediately if the lease is old by the clock, otherwise after seeing
+// it for as long as a lease lasts.
 func TestLeaseOfADeadPublish(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -119,7 +119,7 @@ func TestLeaseOfADeadPublish(t *testing.T) {
 			s, key := start(t)
 			create(t, s, key, map[string]any{"title": "A", "status": "published"})
 			breaking := &crash{next: http.DefaultTransport}
-			breaking.left.Store(4) // crashes after its lease
+			breaking.left.Store(4) // crashes after it has leased the board
 			dying := apitest.NewOver(t, plan.Operations, breaking)
 			dying.Clock.Advance(-c.ago)
 			if _, err := plan.NewStore(dying.Table).Publish(t.Context(), s.CompanyID, "brd_1", always); err == nil || leaseOf(t, s) == nil {
@@ -127,7 +127,7 @@ func TestLeaseOfADeadPublish(t *testing.T) {
 			}
 			counter := &apitest.RoundTripCounter{}
 			store := plan.NewStore(apitest.NewOver(t, plan.Operations, counter).Table)
-			counter.Count(t, func(t *testing.T) { // on its clock a call takes a millisecond
+			counter.Count(t, func(t *testing.T) { // on the fake clock, each call takes a millisecond
 				began := time.Now()
 				done, err := store.Publish(t.Context(), s.CompanyID, "brd_1", always)
 				if err != nil || done.PublishedVersion != 1 {
@@ -144,7 +144,7 @@ func TestLeaseOfADeadPublish(t *testing.T) {
 	}
 }
 
-// Ensure a publish that gives up because others edit the board all the time releases it.
+// Ensure a publish that gives up because others keep editing the board releases its lease.
 func TestLeaseIsReleasedAfterTheLastAttempt(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

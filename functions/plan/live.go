@@ -10,22 +10,22 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// liveState is the part of an item's record from which its publishedVersion follows. It avoids a
-// write to every item at every publish: an item is written only when a publish adds or removes it.
+// liveState is the part of an item's record from which its publishedVersion is computed. It saves a
+// publish from writing every item: it writes only the items that it adds or removes.
 //
-// A publish prepares the state of version v before it commits v. A reader ignores a prepared state
-// until the board has reached v, so all items change with the one write that moves the board's
-// version. A publish that crashes leaves a prepared state of a version that the board does not
-// have. The next publish of that version overwrites it (see Store.Publish).
+// A publish prepares the state for version v before it commits v. A reader ignores a prepared state
+// until the board has reached v, so all items change with the single write that moves the board to
+// its new version. A publish that crashes leaves a state prepared for a version that the board does
+// not have. The next publish of that version overwrites it (see Store.Publish).
 type liveState struct {
 	Live            bool   `store:"live"`            // whether the item was live before PreparedVersion
-	LastVersion     *int64 `store:"lastVersion"`     // the last version that showed the item, when it is not live
-	PreparedVersion *int64 `store:"preparedVersion"` // the version from which PreparedLive counts
+	LastVersion     *int64 `store:"lastVersion"`     // the last version that showed the item, if it is not live
+	PreparedVersion *int64 `store:"preparedVersion"` // the version from which PreparedLive applies
 	PreparedLive    *bool  `store:"preparedLive"`
 }
 
-// at reports whether an item is live on a board whose live version is current. If it is not, last
-// is the item's last version.
+// at reports whether an item is live on a board whose live version is current. If the item is not
+// live, last is the last version that showed it.
 func (l liveState) at(current *int64) (live bool, last *int64) {
 	live, last = l.Live, l.LastVersion
 	if current != nil && l.PreparedVersion != nil && *l.PreparedVersion <= *current {
@@ -47,8 +47,8 @@ func (l liveState) publishedVersion(current *int64) *int64 {
 	return last
 }
 
-// prepare returns the state for publishing version next after current. changed reports whether it
-// differs from the stored one.
+// prepare returns the item's state for publishing version next after current. changed reports
+// whether that state differs from the stored one.
 func (l liveState) prepare(current *int64, next int64, live bool) (prepared liveState, changed bool) {
 	wasLive, last := l.at(current)
 	stale := l.PreparedVersion != nil && *l.PreparedVersion >= next
@@ -58,8 +58,8 @@ func (l liveState) prepare(current *int64, next int64, live bool) (prepared live
 	return liveState{Live: wasLive, LastVersion: last, PreparedVersion: &next, PreparedLive: &live}, true
 }
 
-// skippedAhead reports whether two or more versions may have gone live since current was read. The
-// state then no longer shows whether the item was live in the first of them.
+// skippedAhead reports whether two or more versions may have gone live since current was read. In
+// that case the state no longer shows whether the item was live in the first of those versions.
 func (l liveState) skippedAhead(current *int64) bool {
 	read := int64(0)
 	if current != nil {
@@ -68,8 +68,8 @@ func (l liveState) skippedAhead(current *int64) bool {
 	return l.PreparedVersion != nil && *l.PreparedVersion > read+1
 }
 
-// liveVersions is a record with the live version of each published board, one attribute per board.
-// It is nil before the company's first publish.
+// liveVersions is a record that holds the live version of each published board, one attribute per
+// board. It is nil before the company's first publish.
 type liveVersions table.Item
 
 // of returns the live version of a board, or nil when it was never published.

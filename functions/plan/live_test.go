@@ -9,7 +9,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Ensure a board without a head counts as never published, and a malformed head is an error.
+// Ensure a board without a head is treated as never published, and a malformed head is an error.
 func TestHeads(t *testing.T) {
 	list := func(texts ...string) table.Item {
 		return table.Encode(struct {

@@ -38,7 +38,7 @@ func (s service) listLiveItems(ctx context.Context, caller api.Caller, in listLi
 	return api.NewList(page), nil
 }
 
-// whyNothingLive says why visitors see nothing of a board.
+// whyNothingLive says why visitors see nothing on a board.
 func (s service) whyNothingLive(ctx context.Context, caller api.Caller, in listLiveItemsInput) (string, error) {
 	b, err := s.store.board(ctx, caller.CompanyID, in.BoardID)
 	switch {
@@ -52,11 +52,11 @@ func (s service) whyNothingLive(ctx context.Context, caller api.Caller, in listL
 	return "No item had the status published when the board was last published.", nil
 }
 
-// LiveItems returns a page of the live snapshot of a board, in its order. It is empty when the
-// board was never published, or was imported without its snapshot: then visitors see nothing.
-// Returns fault.ErrNotFound when the board does not exist, and fault.BadRequest when another
-// snapshot went live since the page before. The page costs a read of the board and of the chunks
-// that it spans, however many items are live.
+// LiveItems returns a page of the live snapshot of a board, in the snapshot's order. The page is
+// empty when visitors see nothing because the board was never published or was imported without its
+// snapshot. Returns fault.ErrNotFound when the board does not exist, and fault.BadRequest when a
+// different snapshot has gone live since the previous page. A page reads only the board and the
+// chunks that the page spans, however many items are live.
 func (s Store) LiveItems(ctx context.Context, companyID, boardID, after string, limit int) (page table.Page[LiveItem], err error) {
 	b, err := s.board(ctx, companyID, boardID)
 	if err != nil || b.SnapshotID == nil {
@@ -69,7 +69,7 @@ func (s Store) LiveItems(ctx context.Context, companyID, boardID, after string, 
 	if !ok || at.Snapshot != *b.SnapshotID {
 		return page, errPublishedMeanwhile
 	}
-	var behind []snapshotPosition // each item of the page
+	var behind []snapshotPosition // the position of each item on the page
 	page.Behind = func(n int) string { return behind[n].String() }
 	for chunks := int(*b.SnapshotChunks); at.Chunk < chunks; {
 		items, err := s.part(ctx, b, at.Chunk)
@@ -94,8 +94,8 @@ func (s Store) LiveItems(ctx context.Context, companyID, boardID, after string, 
 
 var errPublishedMeanwhile = fault.New(fault.BadRequest, "query.cursor: the board was published since; start again without cursor")
 
-// snapshotPosition is the position of an item in a snapshot. Its text is what the cursor of
-// LiveItems holds, so the cursor is valid for this snapshot only.
+// snapshotPosition is the position of an item in a snapshot. Its string form is the content of a
+// LiveItems cursor, so a cursor is valid for one snapshot only.
 type snapshotPosition struct {
 	Snapshot    string
 	Chunk, Item int

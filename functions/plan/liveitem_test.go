@@ -10,7 +10,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// liveItems returns all live items of brd_1 in pages of limit, and how many pages there are.
+// liveItems returns all live items of brd_1, read in pages of limit items, and the number of pages.
 func liveItems(t *testing.T, s *apitest.Service, key string, limit int) (items []map[string]any, pages int) {
 	t.Helper()
 	args := map[string]any{"boardId": "brd_1", "limit": limit}
@@ -33,7 +33,7 @@ func liveItems(t *testing.T, s *apitest.Service, key string, limit int) (items [
 	}
 }
 
-// Ensure the live items are what visitors see: the content of the last publish, in its order,
+// Ensure the live items are what visitors see: the content of the last publish, in its order and
 // regardless of later edits.
 func TestLiveItems(t *testing.T) {
 	t.Parallel()
@@ -87,8 +87,8 @@ func TestLiveItems(t *testing.T) {
 	empty("published empty")
 }
 
-// Ensure a snapshot of many chunks is paged without a gap, even where a page ends at the end of a
-// chunk, and that every position in a forged cursor is refused or gives a page of this list.
+// Ensure paging through a snapshot of many chunks skips nothing, even where a page ends at the end
+// of a chunk. Every position in a forged cursor is refused or gives a page of the same list.
 func TestLiveItemsOfManyChunks(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, plan.Operations)

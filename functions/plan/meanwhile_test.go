@@ -17,8 +17,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure the response of a publish matches what the board then shows, when another caller only
-// edits or only deletes an item before any of its table calls; and that a deleted item stays
+// Ensure the response of a publish matches what the board then shows, even if another caller edits
+// or deletes an item just before any one of the publish's table calls. A deleted item stays
 // deleted.
 func TestItemsChangeDuringAPublish(t *testing.T) {
 	t.Parallel()
@@ -72,8 +72,8 @@ func TestItemsChangeDuringAPublish(t *testing.T) {
 	}
 }
 
-// atLease runs a function before the first transaction of a publish, which is its lease, and one
-// after it.
+// atLease calls one function just ahead of the first transaction of a publish, which takes its
+// lease, and a second function right after that transaction.
 type atLease struct {
 	before, after func()
 	seen          atomic.Bool
@@ -89,8 +89,9 @@ func (a *atLease) RoundTrip(r *http.Request) (*http.Response, error) {
 	return out, err
 }
 
-// Ensure the first lease of a board wins: a publish that read the board without a lease does not
-// replace the lease that another publish wrote since. It waits, and finds its content live.
+// Ensure the first lease of a board wins: a publish that read the board before it was leased does
+// not replace a lease that another publish has taken since. It waits, and then finds that its
+// content is already live.
 func TestFirstLeaseWins(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -120,8 +121,8 @@ func TestFirstLeaseWins(t *testing.T) {
 	}
 }
 
-// Ensure an item is deleted with and without the record of its slug, and that a slug record that
-// names another item stays.
+// Ensure an item can be deleted whether or not its slug record exists, and that a slug record
+// pointing to a different item is kept.
 func TestDeleteAndTheSlugRecord(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -160,8 +161,8 @@ func TestDeleteAndTheSlugRecord(t *testing.T) {
 	}
 }
 
-// Ensure a delete that an edit interrupts, before any of its table calls, checks the edited item:
-// it deletes that one, or refuses and leaves it.
+// Ensure a delete's check sees the edited item if an edit comes just before any one of the delete's
+// table calls. When the check refuses it, the edited item stays.
 func TestDeleteRacesWithAnEdit(t *testing.T) {
 	t.Parallel()
 	for at, reached := int64(1), true; reached; at++ {
@@ -192,8 +193,8 @@ func TestDeleteRacesWithAnEdit(t *testing.T) {
 	}
 }
 
-// Ensure an import refuses a version that is not a whole number from 1 on, and stores the last one
-// of an item that a file has twice.
+// Ensure an import refuses a version that is not a whole number of at least 1. If a file contains
+// an item twice, the import stores the last one.
 func TestImportsOfPlans(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

@@ -11,9 +11,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure a read or an update of an item that publishes interrupt, before any of its table calls,
-// returns the item's version from before the publishes or after them. An item never shows the
-// version that removed it.
+// Ensure a read or an update of an item that is interrupted by publishes, just before any one of
+// its table calls, returns the item's version either from before the publishes or from after them.
+// An item never shows the version that removed it.
 func TestItemAndPublish(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -33,8 +33,8 @@ func TestItemAndPublish(t *testing.T) {
 	} {
 		for _, c := range []struct {
 			item       string
-			statuses   []string // set before each interrupting publish
-			old, fresh any      // the item's version before these publishes, and after them
+			statuses   []string // the item's status before each interrupting publish
+			old, fresh any      // the item's version before and after these publishes
 		}{
 			{"that is removed", []string{"archived"}, 1.0, 1.0},
 			{"that is added", []string{"published"}, nil, 2.0},
@@ -88,8 +88,8 @@ func TestItemAndPublish(t *testing.T) {
 	}
 }
 
-// canceling is a table in which another write always conflicts with a transactional read, as
-// DynamoDB reports it.
+// canceling is a table in which every transactional read conflicts with another write, reported the
+// way DynamoDB does.
 type canceling struct{ next http.RoundTripper }
 
 func (c canceling) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -110,8 +110,8 @@ func text(version any) string {
 	return fmt.Sprint(version)
 }
 
-// Ensure reads before each table call of a publish show the whole old version: items to be removed
-// are live, and items to be added are not.
+// Ensure reads just before each table call of a publish show the old version as a whole: items to
+// be removed are still live, and items to be added are not live yet.
 func TestPublishBesideReaders(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

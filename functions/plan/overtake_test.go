@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// intruder runs a function before the n-th call, while the caller waits.
+// intruder runs a function just before the n-th call, while the caller waits.
 type intruder struct {
 	calls, at atomic.Int64
 	intrude   func()
@@ -25,9 +25,9 @@ func (i *intruder) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// Ensure a publish that is overtaken by an edit and another publish, before any of its table calls,
-// leaves a board whose live items match its live version. Each change of the content adds one
-// version.
+// Ensure a publish that is overtaken by an edit and another publish, just before any one of its
+// table calls, leaves a board whose live items match its live version. Each change to the content
+// adds one version.
 func TestPublishIsOvertaken(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -39,7 +39,7 @@ func TestPublishIsOvertaken(t *testing.T) {
 		always := func(string) error { return nil }
 
 		overtaking := &intruder{intrude: func() {
-			s.Clock.Advance(time.Minute) // so that a lease of the slow publish has ended
+			s.Clock.Advance(time.Minute) // so that the slow publish's lease has expired
 			call(t, s, key, "update_plan_item", map[string]any{"itemId": goes, "status": "archived"})
 			call(t, s, key, "update_plan_item", map[string]any{"itemId": comes, "status": "published"})
 			if _, err := plan.NewStore(s.Table).Publish(t.Context(), s.CompanyID, "brd_1", always); err != nil {
@@ -71,7 +71,8 @@ func TestPublishIsOvertaken(t *testing.T) {
 }
 
 // Ensure updatedAt of a board never goes back when another writer, whose clock is ahead, edits the
-// board before any table call of a publish: the publish is a millisecond later than the edit.
+// board just before any one of a publish's table calls. The publish takes a time one millisecond
+// after the edit.
 func TestPublishAfterALaterEdit(t *testing.T) {
 	t.Parallel()
 	for at, reached := int64(1), true; reached; at++ {

@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// overtaking edits the board once the publish that it carries has leased it, and then refuses the
-// first call that has all of the given words in its name and body.
+// overtaking edits the board once the publish that uses it has leased the board. It then rejects
+// the first call whose name and body together contain all of the given words.
 type overtaking struct {
 	edit    func()
 	refuses []string
@@ -42,7 +42,7 @@ func (o *overtaking) RoundTrip(r *http.Request) (*http.Response, error) {
 	}}.RoundTrip(r)
 }
 
-// afterLease calls do each time that the publish that it carries has leased the board.
+// afterLease calls do each time the publish that uses it has leased the board.
 type afterLease struct{ do func() }
 
 func (a afterLease) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -58,9 +58,9 @@ func (a afterLease) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// Ensure a publish that is overtaken by an edit, and cannot delete the snapshot that it will never
-// commit, fails with an error that says so instead of leaving the snapshot behind and succeeding;
-// that it publishes nothing and releases the board; and that the next publish succeeds.
+// Ensure an overtaken publish fails if it cannot delete the snapshot that it will never commit. It
+// returns an error that says so instead of leaving the snapshot behind and succeeding, publishes
+// nothing and releases its lease. The next publish succeeds.
 func TestOvertakenPublishThatCannotCleanUp(t *testing.T) {
 	t.Parallel()
 	for name, refuses := range map[string][]string{

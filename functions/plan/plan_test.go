@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// start returns a service whose company has the board brd_1, and a key with every scope.
+// start returns a service whose company has the board brd_1, and a key with all scopes.
 func start(t *testing.T) (s *apitest.Service, key string) {
 	t.Helper()
 	s = apitest.New(t, plan.Operations)
@@ -20,7 +20,7 @@ func start(t *testing.T) (s *apitest.Service, key string) {
 	return s, s.Key(t)
 }
 
-// load imports records of one type as the command `workspace import` does.
+// load imports records of one type the way the command `workspace import` does.
 func load(t *testing.T, s *apitest.Service, name string, records ...string) {
 	t.Helper()
 	kind, checked := check(t, s, name, records...)
@@ -121,7 +121,7 @@ func ids(items []map[string]any) (out []string) {
 	return out
 }
 
-// pages follows a list to its end and returns the ids.
+// pages follows a list to its end and returns the ids of all items.
 func pages(t *testing.T, s *apitest.Service, key, op string, arguments map[string]any) (out []string) {
 	t.Helper()
 	for range 1000 {
@@ -166,7 +166,8 @@ func TestItems(t *testing.T) {
 	})
 }
 
-// Ensure items are listed in order, filtered exactly by status, and each is on exactly one page.
+// Ensure items are listed in order, the status filter is exact, and each item is on exactly one
+// page.
 func TestItemOrder(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -216,8 +217,8 @@ func TestItemOrder(t *testing.T) {
 	}
 }
 
-// Ensure an item whose sortOrder is cleared is listed after those that have one, with every filter,
-// and its values are null.
+// Ensure an item whose sortOrder is cleared is listed after the items that have one, under every
+// filter, and that its cleared values are null.
 func TestClearedItem(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -242,7 +243,7 @@ func TestClearedItem(t *testing.T) {
 		}
 	}
 	list("itm_1", "itm_2", "itm_0")
-	s.Call(t, key, "update_plan_item", map[string]any{"itemId": "itm_1", "sortOrder": nil}) // ordered by createdAt then
+	s.Call(t, key, "update_plan_item", map[string]any{"itemId": "itm_1", "sortOrder": nil}) // from here on ordered by createdAt
 	list("itm_2", "itm_1", "itm_0")
 	s.Call(t, key, "update_plan_item", map[string]any{"itemId": "itm_0", "sortOrder": 1})
 	list("itm_0", "itm_2", "itm_1")
@@ -265,8 +266,8 @@ func TestCursors(t *testing.T) {
 	})
 }
 
-// Ensure an export imported into another company exports the same there, and that its boards
-// preview and publish the same.
+// Ensure importing an export into a different company and exporting it again gives the same
+// records, and that the company's boards preview and publish the same content.
 func TestTransfer(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -304,7 +305,7 @@ func TestTransfer(t *testing.T) {
 	}
 }
 
-// withCompany returns an exported line with the id of another company.
+// withCompany returns an exported line with the company id replaced.
 func withCompany(line, companyID string) string {
 	var record struct{ CompanyID string }
 	if err := json.Unmarshal([]byte(line), &record); err != nil || record.CompanyID == "" {

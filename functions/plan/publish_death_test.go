@@ -13,15 +13,15 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// roadmap is the only board of a company. It knows its live content, and its content after the next
-// publish.
+// roadmap is the only board of a company. It records its live content and the content that the next
+// publish will make live.
 type roadmap struct {
 	*apitest.Service
 	key        string
 	items      []roadmapItem
-	generation int               // counts the edits
-	version    int               // the live one, 0 before the first publish
-	shown      map[string]string // the live content: the titles by the items' ids
+	generation int               // increments with each edit
+	version    int               // the live version; 0 before the first publish
+	shown      map[string]string // the live content: titles by item id
 	next       map[string]string // the content after the next publish
 	last       map[string]int    // the version in which each item was last live
 }
@@ -35,7 +35,7 @@ type roadmapItem struct {
 	PublishedVersion *int   `json:"publishedVersion"`
 }
 
-// newRoadmap returns a board of some items that was never published.
+// newRoadmap returns a board with size items that was never published.
 func newRoadmap(t *testing.T, size int) *roadmap {
 	t.Helper()
 	b := &roadmap{shown: map[string]string{}, next: map[string]string{}, last: map[string]int{}}
@@ -46,8 +46,9 @@ func newRoadmap(t *testing.T, size int) *roadmap {
 	return b
 }
 
-// edit changes titles and statuses, so that items appear, disappear and change with the next
-// publish: all items of a small board, and every fourth of a large one after the first time.
+// edit changes titles and statuses so that the next publish makes items appear, disappear and
+// change. It changes all items of a small board, and after the first edit every fourth item of a
+// large one.
 func (b *roadmap) edit(t *testing.T) {
 	t.Helper()
 	b.generation++
@@ -79,8 +80,9 @@ func (b *roadmap) edit(t *testing.T) {
 	}
 }
 
-// look reads the live content and reports whether it is the next one. It must be that or the
-// previous content, and every item must show the version in which it was last live.
+// look reads the live content and reports whether it is the next content. The live content must be
+// either the next or the previous one, and every item must show the version in which it was last
+// live.
 func (b *roadmap) look(t *testing.T, where string) (published bool) {
 	t.Helper()
 	var board struct {
@@ -131,7 +133,7 @@ func decode(t *testing.T, line string, into any) {
 	}
 }
 
-// publish publishes in a process that does not crash. It must succeed in any state that an earlier
+// publish publishes in a process that does not crash. It must succeed whatever state an earlier
 // crash left.
 func (b *roadmap) publish(t *testing.T, where string) {
 	t.Helper()
@@ -143,8 +145,8 @@ func (b *roadmap) publish(t *testing.T, where string) {
 	}
 }
 
-// Ensure a publish of 0, 30 or 1,000 items whose process crashes after or during any call to the
-// table leaves the old content or the new one, and that the next publish in another process
+// Ensure a publish of 0, 30 or 1,000 items whose process crashes during or after any table call
+// leaves either the old content or the new content, and that the next publish in another process
 // completes it.
 func TestPublishOfAnySizeDies(t *testing.T) {
 	t.Parallel()
@@ -153,7 +155,7 @@ func TestPublishOfAnySizeDies(t *testing.T) {
 		for _, during := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%d items, during a call: %v", size, during), func(t *testing.T) {
 				t.Parallel()
-				b, deaths := newRoadmap(t, size), map[bool]int{} // by whether the new content was live
+				b, deaths := newRoadmap(t, size), map[bool]int{} // keyed by whether the new content was live
 				if size > 0 {
 					b.edit(t)
 					b.publish(t, "before any death")
@@ -162,7 +164,7 @@ func TestPublishOfAnySizeDies(t *testing.T) {
 					if calls > 100 {
 						t.Fatal("the calls to the table have no end")
 					}
-					if size == 0 { // the first publish is all that can change
+					if size == 0 { // an empty board has no more changes after its first publish
 						b = newRoadmap(t, size)
 					}
 					b.edit(t)
@@ -180,14 +182,14 @@ func TestPublishOfAnySizeDies(t *testing.T) {
 	}
 }
 
-// publishDying publishes in a process that crashes. If the old content is then still live, it
-// publishes again in a process that does not.
+// publishDying publishes in a process that crashes. If the old content is still live afterwards, it
+// publishes again in a process that does not crash.
 func (b *roadmap) publishDying(t *testing.T, calls int, during bool) (died, published bool) {
 	t.Helper()
 	m := &apitest.Mortal{}
 	dying := apitest.NewOver(t, plan.Operations, m)
 	dying.CompanyID = b.CompanyID
-	b.Clock.Advance(time.Minute) // no rate limit is reached
+	b.Clock.Advance(time.Minute) // so that no rate limit is reached
 	dying.Clock.Advance(b.Clock.Now().Sub(dying.Clock.Now()))
 	m.Set(calls, during)
 	r := dying.Call(t, b.key, "publish_plan_board", map[string]any{"boardId": "brd_1"})

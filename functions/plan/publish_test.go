@@ -75,7 +75,8 @@ func TestPublishIfMatch(t *testing.T) {
 	}
 }
 
-// Ensure a board can have more items than a transaction, and a snapshot more than one record.
+// Ensure a board can have more items than fit in a transaction, and a snapshot more than fits in a
+// record.
 func TestPublishSizes(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -141,8 +142,8 @@ func (c *crash) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.next.RoundTrip(r)
 }
 
-// Ensure a publish that crashes after any of its table calls leaves the old state or the new one,
-// never a mix, and that the next publish succeeds.
+// Ensure a publish that crashes after any of its table calls leaves either the old state or the new
+// one, never a mixture, and that the next publish succeeds.
 func TestPublishDies(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -164,7 +165,7 @@ func TestPublishDies(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		_, err := store.Publish(ctx, s.CompanyID, "brd_1", func(string) error { return nil })
 		cancel()
-		s.Clock.Advance(time.Minute) // so that its lease has ended
+		s.Clock.Advance(time.Minute) // so that the crashed publish's lease has expired
 
 		board := call(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"]
 		before := call(t, s, key, "get_plan_item", map[string]any{"itemId": live["id"]})["publishedVersion"]
@@ -177,12 +178,12 @@ func TestPublishDies(t *testing.T) {
 		if done {
 			published++
 		}
-		// The next publish has other content than the crashed one, whose prepared live state must
-		// not count.
+		// The next publish has different content from the crashed one, whose prepared live state
+		// must have no effect.
 		call(t, s, key, "update_plan_item", map[string]any{"itemId": live["id"], "status": "published"})
 		call(t, s, key, "update_plan_item", map[string]any{"itemId": fresh["id"], "status": "draft"})
 		r := call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
-		wantChanged := done // in the old state, this content is already live
+		wantChanged := done // in the old state, this content is already live, so nothing changes
 		if r["changed"] != wantChanged {
 			t.Errorf("after %d calls: the next publish changed: %v", calls, r["changed"])
 		}
@@ -198,8 +199,8 @@ func TestPublishDies(t *testing.T) {
 	}
 }
 
-// Ensure each of 20 concurrent editors who publish their edits succeeds, and that the live items of
-// the board then match its live version.
+// Ensure that when 20 concurrent editors publish their edits, every publish succeeds, and the
+// board's live items then match its live version.
 func TestPublishRaces(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -208,7 +209,7 @@ func TestPublishRaces(t *testing.T) {
 	for n := range 12 {
 		itemIDs = append(itemIDs, create(t, s, key, map[string]any{"title": fmt.Sprint("I", n), "status": "published"})["id"])
 	}
-	counter := &apitest.RoundTripCounter{} // so that no publish takes longer than its lease lasts
+	counter := &apitest.RoundTripCounter{} // so that no publish outlasts its lease
 	editors := apitest.NewOver(t, plan.Operations, counter)
 	editors.CompanyID = s.CompanyID
 	counter.Count(t, func(t *testing.T) {
@@ -248,8 +249,8 @@ func TestPublishRaces(t *testing.T) {
 	}
 }
 
-// Ensure a preview reports, for each item that would stay visible, which of its public properties
-// differ, in the order of the item's fields. A publish does not report them.
+// Ensure a preview lists, for each item that would stay visible, the public properties that differ,
+// in the order of the item's fields. A publish does not list them.
 func TestPreviewSaysWhatDiffers(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

@@ -8,16 +8,18 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Retention: the live version of a board and the versionsKept before it can be read and restored.
+// Retention keeps the live version of a board and the versionsKept before it readable and
+// restorable.
 const (
 	versionsKept = 50
-	pruneMax     = 20 // versions that one publish removes at most
+	pruneMax     = 20 // the most versions that one publish removes
 	pruneTime    = 2 * time.Second
 )
 
-// prune removes the versions of a board that are too old once live is published, oldest first. It
-// deletes a version's record before its chunks, so nobody finds a version whose chunks are gone.
-// The next prune removes whatever an interrupted one left, including orphaned chunks.
+// prune removes the versions of a board that are too old once version live is published, oldest
+// first. It deletes a version's record before its chunks, so no reader finds a version whose chunks
+// are gone. If a prune is interrupted, the next one removes what it left, including orphaned
+// chunks.
 func (s Store) prune(ctx context.Context, b storedBoard, live int64) error {
 	last := live - versionsKept - 1
 	if last < 1 {
@@ -50,7 +52,7 @@ func (s Store) prune(ctx context.Context, b storedBoard, live int64) error {
 	})
 }
 
-// deleteChunks deletes the chunks of a snapshot that can never go live.
+// deleteChunks deletes the chunks of a snapshot that will never go live.
 func (s Store) deleteChunks(ctx context.Context, b storedBoard, version int64, snapshotID string) error {
 	return s.deleteAll(ctx, table.Collection{
 		Partition: key(b.CompanyID).PK, Prefix: chunkPrefix(b.ID, version, snapshotID), Consistent: true,

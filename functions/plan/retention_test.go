@@ -15,8 +15,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// manyVersions returns a company whose board is live in a version, has a record and chunks of each
-// version before, and an edit to publish.
+// manyVersions returns a company whose board has version live published, a record and chunks for
+// each earlier version, and an unpublished edit.
 func manyVersions(t *testing.T, live int) (s *apitest.Service, key string) {
 	t.Helper()
 	s, key = start(t)
@@ -52,14 +52,14 @@ func manyVersions(t *testing.T, live int) (s *apitest.Service, key string) {
 	return s, key
 }
 
-// edit changes what the board would show.
+// edit changes what the board will show after the next publish.
 func edit(t *testing.T, s *apitest.Service, key string) {
 	t.Helper()
 	create(t, s, key, map[string]any{"title": "New", "status": "published"})
 }
 
-// publish publishes the board and returns its version. The time limit for removing old versions
-// runs on a fake clock.
+// publish publishes the board and returns its version. The time limit for removing old versions is
+// measured on a fake clock.
 func publish(t *testing.T, s *apitest.Service, key string) (version float64) {
 	t.Helper()
 	counter := &apitest.RoundTripCounter{}
@@ -72,7 +72,7 @@ func publish(t *testing.T, s *apitest.Service, key string) (version float64) {
 	return version
 }
 
-// stored returns the versions with a record, and those with chunks, in order.
+// stored returns the versions that have a record and those that have chunks, each in order.
 func stored(t *testing.T, s *apitest.Service) (versions, chunks []int) {
 	t.Helper()
 	for prefix, list := range map[string]*[]int{"version#brd_1#": &versions, "snapshot#brd_1#": &chunks} {
@@ -100,8 +100,8 @@ func between(first, last int) (out []int) {
 	return out
 }
 
-// Ensure a publish removes the versions that are more than 50 before the live one, oldest first and
-// at most 20 of them, and that a version that is gone is not found.
+// Ensure a publish removes the versions more than 50 before the live one, oldest first and at most
+// 20 at a time. A removed version is not found.
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	s, key := manyVersions(t, 80)
@@ -122,13 +122,13 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// Ensure a publish that crashes after any of its table calls has either not published, or published
-// and succeeded; that every version that is listed can be read; and that later publishes remove all
-// leftovers.
+// Ensure a publish that crashes after any of its table calls either has not published anything or
+// has published and returns success. Every listed version can be read, and later publishes remove
+// all leftovers.
 func TestRetentionDies(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
-	for calls, finished := int64(6), false; !finished; calls++ { // TestPublishDies has the first calls
+	for calls, finished := int64(6), false; !finished; calls++ { // TestPublishDies covers the earlier calls
 		if calls > 40 {
 			t.Fatal("the publish did not finish within 40 calls")
 		}
@@ -136,7 +136,7 @@ func TestRetentionDies(t *testing.T) {
 		breaking := &crash{next: http.DefaultTransport}
 		breaking.left.Store(calls)
 		_, err := plan.NewStore(apitest.NewOver(t, plan.Operations, breaking).Table).Publish(t.Context(), s.CompanyID, "brd_1", always)
-		s.Clock.Advance(time.Minute) // so that its lease has ended
+		s.Clock.Advance(time.Minute) // so that the crashed publish's lease has expired
 		live := call(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"].(float64)
 		if (live == 55) != (err == nil) {
 			t.Errorf("died after %d calls: version %v, %v", calls, live, err)
@@ -162,8 +162,8 @@ func TestRetentionDies(t *testing.T) {
 	}
 }
 
-// Ensure a rollback and a read of a version that is removed before any of their table calls succeed
-// or do not find it.
+// Ensure a rollback to a version, or a read of it, either succeeds or returns not_found if the
+// version is removed just before any one of the operation's table calls.
 func TestVersionIsRemovedMeanwhile(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -194,7 +194,7 @@ func TestVersionIsRemovedMeanwhile(t *testing.T) {
 	}
 }
 
-// removeVersion removes a version of the board as a publish does.
+// removeVersion removes a version of the board the way a publish does.
 func removeVersion(t *testing.T, s *apitest.Service, version int) {
 	t.Helper()
 	partition := table.Partition(s.CompanyID, "plan")
@@ -213,7 +213,7 @@ func removeVersion(t *testing.T, s *apitest.Service, version int) {
 	}
 }
 
-// Ensure the publish of the 52nd version removes the first one, and no earlier publish does.
+// Ensure the publish of the 52nd version is the first to remove version 1.
 func TestRetentionOfTheFirst(t *testing.T) {
 	t.Parallel()
 	s, key := manyVersions(t, 50)
@@ -226,7 +226,7 @@ func TestRetentionOfTheFirst(t *testing.T) {
 	}
 }
 
-// Ensure items with one title that are created one after the other are numbered without gaps.
+// Ensure items created one after another with the same title are numbered without gaps.
 func TestSlugsWithoutGaps(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -242,7 +242,7 @@ func TestSlugsWithoutGaps(t *testing.T) {
 	}
 }
 
-// Ensure an import of only new records also imports the live version of a board.
+// Ensure an import that only adds new records also imports the live version of a board.
 func TestNewBoardHasItsVersion(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -259,8 +259,8 @@ func TestNewBoardHasItsVersion(t *testing.T) {
 	}
 }
 
-// Ensure two items of a file claim the same text exactly when they have one slug on one board, or
-// one id.
+// Ensure two items of a file make the same claim exactly when they have the same id, or the same
+// slug on the same board.
 func TestItemsOfAFileClaimTheirSlug(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)

@@ -23,8 +23,9 @@ func twoVersions(t *testing.T) (s *apitest.Service, key string, first, second an
 	return s, key, first, second
 }
 
-// Ensure a rollback that crashes after any of its table calls leaves the old state or the new one,
-// the same in snapshot, versions, board and items, and that the next publish and rollback succeed.
+// Ensure a rollback that crashes after any of its table calls leaves either the old state or the
+// new one, consistently in snapshot, versions, board and items. The next publish and rollback
+// succeed.
 func TestRollbackDies(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -36,7 +37,7 @@ func TestRollbackDies(t *testing.T) {
 		breaking := &crash{next: http.DefaultTransport}
 		breaking.left.Store(calls)
 		_, err := plan.NewStore(apitest.NewOver(t, plan.Operations, breaking).Table).Rollback(t.Context(), s.CompanyID, "brd_1", 1)
-		s.Clock.Advance(time.Minute) // so that its lease has ended
+		s.Clock.Advance(time.Minute) // so that the crashed rollback's lease has expired
 
 		state := func() string {
 			versions, err := plan.NewStore(s.Table).Versions(t.Context(), s.CompanyID, "brd_1")
@@ -54,8 +55,8 @@ func TestRollbackDies(t *testing.T) {
 		}
 		finished = err == nil
 
-		// The live state that the crashed rollback prepared must not count, neither in a publish
-		// nor in a rollback after it.
+		// The live state that the crashed rollback prepared must have no effect on a later publish
+		// or rollback.
 		call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
 		want := "[Second] of 2 on 2: 1 2"
 		if done {
@@ -77,9 +78,9 @@ func TestRollbackDies(t *testing.T) {
 	}
 }
 
-// Ensure a rollback that is overtaken by an edit and a publish, before any of its table calls,
-// leaves a board whose live items match its live version. Each change of the content adds one
-// version.
+// Ensure a rollback that is overtaken by an edit and a publish, just before any one of its table
+// calls, leaves a board whose live items match its live version. Each change to the content adds
+// one version.
 func TestRollbackIsOvertaken(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -87,7 +88,7 @@ func TestRollbackIsOvertaken(t *testing.T) {
 		s, key, first, second := twoVersions(t)
 		third := create(t, s, key, map[string]any{"title": "Third"})["id"]
 		overtaking := &intruder{intrude: func() {
-			s.Clock.Advance(time.Minute) // so that a lease of the slow rollback has ended
+			s.Clock.Advance(time.Minute) // so that the slow rollback's lease has expired
 			call(t, s, key, "update_plan_item", map[string]any{"itemId": third, "status": "published"})
 			if _, err := plan.NewStore(s.Table).Publish(t.Context(), s.CompanyID, "brd_1", always); err != nil {
 				t.Error(err)
@@ -103,7 +104,7 @@ func TestRollbackIsOvertaken(t *testing.T) {
 		}
 		board := call(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"]
 		shown := titles(t, s, 0)
-		if board != 4.0 || !slices.Equal(shown, []string{"First"}) { // the publish is version 3, the rollback comes after it
+		if board != 4.0 || !slices.Equal(shown, []string{"First"}) { // the publish is version 3, followed by the rollback
 			t.Errorf("before call %d: version %v shows %v", at, board, shown)
 		}
 		for title, id := range map[string]any{"First": first, "Second": second, "Third": third} {

@@ -17,7 +17,7 @@ import (
 
 func always(string) error { return nil }
 
-// titles returns the titles of the items in a version, or in the live one when version is 0.
+// titles returns the titles of the items in a version, or in the live version if version is 0.
 func titles(t *testing.T, s *apitest.Service, version int64) []string {
 	t.Helper()
 	wanted := &version
@@ -36,7 +36,8 @@ func titles(t *testing.T, s *apitest.Service, version int64) []string {
 }
 
 // Ensure every version is kept as it went live, and a rollback publishes its content as the next
-// version, with the fields of board, items and preview as in scripts/docs/reference/publish.md.
+// version. The board, the items and the preview show the values described in
+// scripts/docs/reference/publish.md.
 func TestRollback(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -93,7 +94,7 @@ func TestRollback(t *testing.T) {
 	if got := call(t, s, key, "get_plan_board", board); got["publishedVersion"] != 3.0 || got["publishedAt"] != done.PublishedAt || got["updatedAt"] != done.PublishedAt {
 		t.Errorf("board %v, want version 3, published and updated at %s", got, done.PublishedAt)
 	}
-	// The items keep their edits; their versions show which are live.
+	// The items keep their edits, and their publishedVersion shows which are live.
 	if i := item(a); i["title"] != "A2" || i["publishedVersion"] != 3.0 {
 		t.Errorf("title %v and version %v, want A2 and 3", i["title"], i["publishedVersion"])
 	}
@@ -145,8 +146,8 @@ func TestRollback(t *testing.T) {
 	}
 }
 
-// Ensure there is nothing to publish after a rollback once the items are edited back to that
-// version.
+// Ensure there is nothing to publish after a rollback once the items are edited back to the content
+// of that version.
 func TestRollbackMeetsItems(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -164,7 +165,8 @@ func TestRollbackMeetsItems(t *testing.T) {
 	}
 }
 
-// Ensure an unknown board or version is not_found, and a malformed board id reads no other record.
+// Ensure an unknown board or version gives not_found, and a malformed board id never reads a
+// different record.
 func TestNoSuchVersion(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -206,7 +208,7 @@ func TestNoSuchVersion(t *testing.T) {
 }
 
 // Ensure an imported board has its imported version, continues from it, and shows nothing that was
-// published before under the same versions.
+// previously published under the same version numbers.
 func TestVersionsAfterImport(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -240,8 +242,8 @@ func TestVersionsAfterImport(t *testing.T) {
 	expect("4 [X] true", "3 [A4] false", "2 [X] false", "1 [A1] false")
 }
 
-// Ensure a rollback is complete for a snapshot of several records and for more items than a
-// transaction.
+// Ensure a rollback is complete for a snapshot that spans several records and has more items than
+// fit in a transaction.
 func TestRollbackSizes(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

@@ -18,19 +18,19 @@ import (
 
 const slugChars = 100
 
-// apostrophes join the letters around them: don't becomes dont.
+// apostrophes are dropped and join the letters around them, so don't becomes dont.
 const apostrophes = "'’‘ʼ′`"
 
-// deriveSlug returns the slug of a title. Each letter and digit, of any script, becomes its reading
-// in Latin letters (a Chinese character its Mandarin reading, as a word of its own), and each run
-// of other characters one hyphen. A title without any letter or digit gives "item".
+// deriveSlug returns the slug for a title. It replaces each letter and digit of any script with its
+// Latin transliteration (a Chinese character with its Mandarin reading, as a separate word), and
+// each run of other characters with one hyphen. A title without any letter or digit gives "item".
 func deriveSlug(title string) string {
 	var out strings.Builder
 	gap := false
 	write := func(reading string) {
 		for _, r := range strings.ToLower(reading) {
 			if r > 'z' || !isAlphanumeric(byte(r)) {
-				continue // a sign of the reading, such as the ` of an Arabic ain
+				continue // a symbol in the transliteration, such as the ` of an Arabic ain
 			}
 			if gap && out.Len() > 0 {
 				out.WriteByte('-')
@@ -55,7 +55,7 @@ func deriveSlug(title string) string {
 			unread = fmt.Sprintf("u%x", r)
 		}
 	}
-	if out.Len() == 0 { // a rare script without a reading, or no letter
+	if out.Len() == 0 { // a rare script that has no transliteration, or no letter or digit at all
 		return cmp.Or(unread, "item")
 	}
 	return cutSlug(out.String(), slugChars)
@@ -63,8 +63,8 @@ func deriveSlug(title string) string {
 
 func isAlphanumeric(c byte) bool { return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' }
 
-// numberedSlug returns base-2, base-3 and so on. A long base is cut so that the slug has at most
-// slugChars characters.
+// numberedSlug returns base-n. A long base is cut so that the slug has at most slugChars
+// characters.
 func numberedSlug(base string, n int) string {
 	suffix := "-" + strconv.Itoa(n)
 	return cutSlug(base, slugChars-len(suffix)) + suffix
@@ -77,14 +77,15 @@ func cutSlug(slug string, length int) string {
 	return strings.TrimRight(slug, "-")
 }
 
-// reservation makes a slug unique on its board. It is a record whose key has the slug and which
-// names the item.
+// reservation makes a slug unique on its board. The record's key contains the slug, and the record
+// contains the id of the item that owns it.
 type reservation struct {
 	ItemID string `store:"itemId"`
 }
 
-// InsertWithFreeSlug creates an item with the base slug, or with base-2, base-3 and so on when it
-// is taken. Returns table.ErrContended when other creates took the slug too many times.
+// InsertWithFreeSlug creates an item with the base slug, or with base-2, base-3 and so on if the
+// base slug is taken. Returns table.ErrContended when concurrent creates took the chosen slug too
+// many times.
 func (s itemStore) InsertWithFreeSlug(ctx context.Context, companyID string, i Item, base string) (Item, error) {
 	i.Slug = base
 	for losses := range contendedMax {
@@ -99,12 +100,12 @@ func (s itemStore) InsertWithFreeSlug(ctx context.Context, companyID string, i I
 	return Item{}, table.ErrContended
 }
 
-// freeSlug returns a numbered slug that is free: the first one, or a later one at random after
-// losses. So concurrent creates with one title do not all try the same slug.
+// freeSlug returns a free numbered slug: the first one or, after lost races, a randomly chosen
+// later one. So concurrent creates with the same title do not all try the same slug.
 func (s itemStore) freeSlug(ctx context.Context, companyID, boardID, base string, losses int) (string, error) {
 	stem := base + "-"
 	if longest := numberedSlug(base, 1_000_000); !strings.HasPrefix(longest, stem) {
-		stem = strings.TrimRight(strings.TrimSuffix(longest, "1000000"), "-") // a longer number cuts more of a long base
+		stem = strings.TrimRight(strings.TrimSuffix(longest, "1000000"), "-") // a longer number cuts off more of a long base
 	}
 	taken := map[string]bool{}
 	prefix := slugKey(companyID, boardID, stem).SK

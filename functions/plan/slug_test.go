@@ -25,8 +25,7 @@ func TestDeriveSlug(t *testing.T) {
 	}
 }
 
-// Ensure the slug of any title is valid, and is "item" only for a title without any letter or
-// digit.
+// Ensure the slug for any title is valid, and is "item" only if the title has no letter or digit.
 func FuzzDeriveSlug(f *testing.F) {
 	for _, seed := range []string{"Dark mode", "日本語", "Don't", "item", "ﷺ", "🚀", "\xff", "a\u0301\u0301", strings.Repeat("漢", 200), "\U0002A700"} {
 		f.Add(seed)
@@ -37,7 +36,7 @@ func FuzzDeriveSlug(f *testing.F) {
 			t.Errorf("%q gives %q", title, got)
 		}
 		readable := strings.ContainsFunc(norm.NFKC.String(title), func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
-		if got == "item" && readable && !strings.HasPrefix(deriveSlug(title+"x"), "item") { // its letters do not spell item
+		if got == "item" && readable && !strings.HasPrefix(deriveSlug(title+"x"), "item") { // a title whose letters spell item is fine
 			t.Errorf("%q gives %q", title, got)
 		}
 		if got != "item" && !readable && !strings.ContainsFunc(title, unicode.IsMark) {

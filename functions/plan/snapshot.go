@@ -17,7 +17,7 @@ import (
 )
 
 // SnapshotItem is the public content of an item. The delivery API serves snapshots, which are lists
-// of them.
+// of SnapshotItem.
 type SnapshotItem struct {
 	ID          string   `json:"id"`
 	Slug        string   `json:"slug"`
@@ -29,7 +29,7 @@ type SnapshotItem struct {
 	TargetLabel *string  `json:"targetLabel"`
 }
 
-// PublishedItem names an item in the result of a preview or a publish.
+// PublishedItem identifies an item in the result of a preview or a publish.
 type PublishedItem struct {
 	ID               string  `json:"id"`
 	Slug             string  `json:"slug"`
@@ -38,14 +38,14 @@ type PublishedItem struct {
 	PublishedVersion *int64  `json:"publishedVersion" doc:"the version in which it last went live"`
 }
 
-// ChangedItem is an item in the result of a preview whose public content would change.
+// ChangedItem is an item whose public content would change, in the result of a preview.
 type ChangedItem struct {
 	PublishedItem
 
 	Changed []string `json:"changed" null:"never" doc:"the names of the properties that differ, of slug, title, summary, columnId, categoryIds, sortOrder and targetLabel"`
 }
 
-// snapshot is the public content of a board, in the order of its items.
+// snapshot is the public content of a board: its visible items, in order.
 type snapshot []SnapshotItem
 
 // takeSnapshot sorts the items and returns the public content of those with status published.
@@ -60,7 +60,7 @@ func takeSnapshot(items []storedItem) snapshot {
 	return out
 }
 
-// digest returns a hash of the content, which is the ETag of a preview and a publish.
+// digest returns a hash of the content, which serves as the ETag of a preview and a publish.
 func (s snapshot) digest() (string, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -87,16 +87,16 @@ func (b storedBoard) checkNothingShown() error {
 	return nil
 }
 
-// difference is how a snapshot differs from the live one. PublishedVersion is the item's version
-// before the publish.
+// difference lists how a snapshot differs from the live one. Each PublishedVersion is the item's
+// version before the publish.
 type difference struct {
 	added, removed []PublishedItem
 	updated        []ChangedItem
 	unchanged      int
 }
 
-// compare returns what publishing s over the live snapshot would change. items supply the last
-// version of those that are not live.
+// compare returns what publishing s in place of the live snapshot would change. For items that are
+// not live, their last version is taken from items.
 func (s snapshot) compare(live snapshot, current *int64, items []storedItem) difference {
 	d := difference{added: []PublishedItem{}, updated: []ChangedItem{}, removed: []PublishedItem{}}
 	before := make(map[string]SnapshotItem, len(live))
@@ -127,7 +127,7 @@ func (s snapshot) compare(live snapshot, current *int64, items []storedItem) dif
 	return d
 }
 
-// differs returns the names of the properties that differ between two versions of an item, in their
+// differs returns the names of the properties that differ between two versions of an item, in field
 // order.
 func (i SnapshotItem) differs(from SnapshotItem) (names []string) {
 	now, before := reflect.ValueOf(i), reflect.ValueOf(from)
@@ -143,7 +143,7 @@ func (i SnapshotItem) named(version *int64) PublishedItem {
 	return PublishedItem{i.ID, i.Slug, i.Title, i.ColumnID, version}
 }
 
-// committed returns the difference after the publish: live items have the new version.
+// committed returns the difference after the publish: items that are now live have the new version.
 func (d difference) committed(version int64) difference {
 	for n := range d.added {
 		d.added[n].PublishedVersion = &version
@@ -154,14 +154,14 @@ func (d difference) committed(version int64) difference {
 	return d
 }
 
-// chunkBytesMax limits the JSON of one chunk, so that a record stays below DynamoDB's 400 KB even
-// if the JSON does not compress.
+// chunkBytesMax limits the JSON of one chunk, so that a record stays below DynamoDB's limit of 400
+// KB even if the JSON does not compress.
 const chunkBytesMax = 350 << 10
 
-// versionMax is the greatest version that fits the ten digits in the sort key of its chunks.
+// versionMax is the largest version that fits the ten digits in the sort key of its chunks.
 const versionMax = 9_999_999_999
 
-// chunk is a part of an immutable snapshot. Nobody reads it until a board points to its snapshot.
+// chunk is a part of an immutable snapshot. It is not read until a board points to that snapshot.
 type chunk struct {
 	Items []byte `store:"items"` // a gzipped JSON array of SnapshotItem
 }
@@ -176,7 +176,7 @@ func chunkPrefix(boardID string, version int64, snapshotID string) string {
 	return table.Join(chunkKind, boardID, fmt.Sprintf("%010d", version), snapshotID, "")
 }
 
-// chunks splits a snapshot. An empty snapshot also has one chunk.
+// chunks splits a snapshot into chunks. An empty snapshot also has one chunk.
 func (s snapshot) chunks() ([]chunk, error) {
 	var out []chunk
 	for first := true; first || len(s) > 0; first = false {
@@ -242,7 +242,7 @@ func fractions(text []byte) (content snapshot, err error) {
 const chunkReaders = 16
 
 // live reads the live snapshot of a board. It is empty when the board was never published. Returns
-// fault.ErrNotFound when the board was removed since it was read.
+// fault.ErrNotFound when the board has been removed since it was read.
 func (s Store) live(ctx context.Context, b storedBoard) (snapshot, error) {
 	if b.SnapshotID == nil {
 		return snapshot{}, nil
@@ -265,7 +265,7 @@ func (s Store) live(ctx context.Context, b storedBoard) (snapshot, error) {
 // part reads the items of one chunk of the live snapshot of a board.
 func (s Store) part(ctx context.Context, b storedBoard, n int) (snapshot, error) {
 	stored, err := table.Get[chunk](ctx, s.table, chunkKey(b.CompanyID, b.ID, *b.SnapshotVersion, *b.SnapshotID, n))
-	if errors.Is(err, fault.ErrNotFound) { // which the caller must not read: the board is there
+	if errors.Is(err, fault.ErrNotFound) { // callers must not see ErrNotFound, because the board itself exists
 		return nil, fmt.Errorf("chunk %d of snapshot %s is missing", n, *b.SnapshotID)
 	}
 	if err != nil {
@@ -278,8 +278,8 @@ func (s Store) part(ctx context.Context, b storedBoard, n int) (snapshot, error)
 	return items, nil
 }
 
-// orRemoved returns fault.ErrNotFound when the board was removed since it was read, which explains
-// that a part of it is missing. Otherwise it returns err.
+// orRemoved returns fault.ErrNotFound if the board has been removed since it was read, which
+// explains why part of it is missing. Otherwise it returns err.
 func (s Store) orRemoved(ctx context.Context, b storedBoard, err error) error {
 	if _, now := s.board(ctx, b.CompanyID, b.ID); errors.Is(now, fault.ErrNotFound) {
 		return now

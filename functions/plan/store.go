@@ -15,16 +15,16 @@ import (
 // Store keeps boards, items and snapshots in the partition <company>#plan:
 //
 //	access                             key
-//	board; list of boards              board#<boardId>; the prefix board#, bounded. It counts the items that were created on it
+//	board; list of boards              board#<boardId>; the prefix board#, bounded. The record counts the items created on the board
 //	board whose removal is unfinished  removed#board#<boardId>
 //	item                               item#<itemId>
 //	items of a board, in order         GSI1 <company>#plan#board#<boardId> / sortOrder#createdAt#itemId
-//	... with a status                  GSI2 <company>#plan#board#<boardId>#<status> / the same
-//	items of a board, consistent       the prefix item#, filtered: a publish must include the latest edits
+//	... with a status                  GSI2 <company>#plan#board#<boardId>#<status> / the same sort key
+//	items of a board, consistent       the prefix item#, filtered; consistent because a publish must include the latest edits
 //	slug; taken slugs of a board       slug#<boardId>#<slug>; its prefix
-//	live versions of all boards        heads: one attribute per board, because only the item, read with it, names its board
+//	live versions of all boards        heads, one attribute per board. It is one record because it is read together with an item, whose board is not known before
 //	snapshot                           snapshot#<boardId>#<version>#<snapshotId>#<n>
-//	versions of a board                version#<boardId>#<version>, which names its snapshot
+//	versions of a board                version#<boardId>#<version>, which points to the version's snapshot
 type Store struct {
 	Boards boardStore
 	Items  itemStore
@@ -81,14 +81,14 @@ type storedBoard struct {
 	SnapshotID      *string `store:"snapshotId"`
 	SnapshotChunks  *int64  `store:"snapshotChunks"`
 	SnapshotDigest  *string `store:"snapshotDigest"`
-	Lease           *string `store:"claim"` // the publish that works on the board, by the snapshot that it is about to commit
+	Lease           *string `store:"claim"` // the id of the snapshot that the publish in progress is about to commit
 	LeaseAt         *string `store:"claimAt"`
 }
 
 func keysOfBoard(b storedBoard) table.Keys { return boards.Keys(b.Board) }
 
 // storedItem is an item as stored. Its PublishedVersion is null, because it is computed from the
-// live state and the board.
+// item's live state and the board's live version.
 type storedItem struct {
 	Item
 	liveState
@@ -122,16 +122,16 @@ func (s Store) board(ctx context.Context, companyID, boardID string) (storedBoar
 	return table.Get[storedBoard](ctx, s.table, boardKey(companyID, boardID))
 }
 
-// boardStore stores boards. Modify writes only what changes, so it neither takes the lease from a
-// publish under way nor moves the board back to an earlier version. A concurrent publish commits
-// afterwards, at a later time.
+// boardStore stores boards. Modify writes only what changes, so it neither takes the lease away
+// from a publish in progress nor moves the board back to an earlier version. A concurrent publish
+// commits after it, at a later time.
 type boardStore struct {
 	record.Store[Board]
 
 	table *table.Client
 }
 
-// Insert stores a new board as record.Store does, with a new public key.
+// Insert stores a new board like record.Store.Insert, with a new public key.
 func (s boardStore) Insert(ctx context.Context, companyID string, b Board) (Board, error) {
 	b.PublicKey = new(s.table.NewPublicKey())
 	b.AllowedOrigins = append([]string{}, b.AllowedOrigins...) // never null
@@ -139,9 +139,9 @@ func (s boardStore) Insert(ctx context.Context, companyID string, b Board) (Boar
 }
 
 // Remove deletes a board that has no items and shows none, unless check returns an error. A publish
-// or a rollback under way then finds no board. Returns fault.ErrNotFound when the board does not
-// exist, and fault.Conflict when it has items or shows some. Repeating an interrupted call finishes
-// the removal.
+// or rollback in progress then finds that the board does not exist. Returns fault.ErrNotFound when
+// the board does not exist, and fault.Conflict when it has items or shows some. An interrupted
+// removal can be completed by calling Remove again.
 func (s boardStore) Remove(ctx context.Context, companyID, boardID string, check func(Board) error) error {
 	return table.RemoveParent(ctx, s.table, boardKey(companyID, boardID), table.Removal[storedBoard]{
 		Check: func(b storedBoard) error {
@@ -163,9 +163,9 @@ var (
 	errShowsItems = fault.New(fault.Conflict, "visitors see items of the board; publish it empty first")
 )
 
-// sweep deletes what belongs to a board that is gone: snapshots, records of versions, and slugs
-// that an import left without their items. It finds most snapshots through their versions, because
-// a list of the chunks reads megabytes.
+// sweep deletes what is left of a board that is gone: its snapshots, its version records, and slugs
+// that an import left without their items. It finds most snapshots through their version records,
+// because listing the chunks would read megabytes.
 func (s boardStore) sweep(ctx context.Context, companyID, boardID string) error {
 	of := func(kind string) table.Collection {
 		return table.Collection{Partition: key(companyID).PK, Prefix: table.Join(kind, boardID, ""), Consistent: true}
@@ -187,7 +187,7 @@ func (s boardStore) sweep(ctx context.Context, companyID, boardID string) error 
 	return parallel.Do(len(rest), len(rest), func(n int) error { return Store{table: s.table}.deleteAll(ctx, of(rest[n])) })
 }
 
-// sortKey is all that is read of records which are counted or deleted.
+// sortKey is the only part of a record that is read when records are counted or deleted.
 type sortKey struct {
 	SK string `store:"sk"`
 }
@@ -209,7 +209,7 @@ type itemStore struct {
 //
 // The page comes from an index, which lags a write by milliseconds, and the board is read in
 // parallel. While a publish goes live, a page may therefore show the new version on an item that
-// this version removed, or the old state of one that it added. Get never does.
+// the publish removed, or the old state of an item that it added. Get never does.
 func (s itemStore) List(ctx context.Context, companyID, boardID string, status *Status, after string, limit int) (table.Page[Item], error) {
 	q := table.Query{Index: table.GSI1, Partitions: []string{boardPartition(companyID, boardID)}, After: after, Limit: limit}
 	if status != nil {
@@ -241,7 +241,7 @@ func (s itemStore) Get(ctx context.Context, companyID, itemID string) (Item, err
 	return live.withVersion(stored)
 }
 
-// Modify changes an item by compare-and-set (table.Modify). change receives the item as the API
+// Modify changes an item by compare-and-set (see table.Modify). change receives the item as the API
 // returns it.
 func (s itemStore) Modify(ctx context.Context, companyID, itemID string, change func(*Item) error) (Item, error) {
 	found, live, err := s.itemAndLiveVersions(ctx, companyID, itemID)
@@ -272,7 +272,7 @@ func (s itemStore) Modify(ctx context.Context, companyID, itemID string, change 
 }
 
 // Insert creates an item, counts it on its board and reserves its slug. Returns fault.ErrNotFound
-// when the board does not exist, and fault.Conflict when the slug is taken on it.
+// when the board does not exist, and fault.Conflict when the slug is taken on that board.
 func (s itemStore) Insert(ctx context.Context, companyID string, i Item) (Item, error) {
 	err := idempotency.Transact(ctx, s.table, i,
 		s.table.WriteChild(boardKey(companyID, i.RoadmapID)),
@@ -285,7 +285,7 @@ func (s itemStore) Insert(ctx context.Context, companyID string, i Item) (Item, 
 			return Item{}, fault.ErrNotFound
 		}
 		if taken, _ := canceled.Failed(1); reflect.DeepEqual(taken["itemId"], table.String(i.ID)) {
-			return i, nil // this create succeeded before, and its response was lost
+			return i, nil // this create already succeeded, but its response was lost
 		}
 		return Item{}, errSlugTaken
 	}
@@ -294,13 +294,14 @@ func (s itemStore) Insert(ctx context.Context, companyID string, i Item) (Item, 
 
 var errSlugTaken = fault.New(fault.Conflict, "body.slug: is taken on this board")
 
-// contendedMax is how often a write is tried while other writers win.
+// contendedMax is how many times a write is attempted while concurrent writes keep it from
+// succeeding.
 const contendedMax = 100
 
 // Remove deletes an item and frees its slug, unless check returns an error. check receives the item
 // as the API returns it. Returns fault.ErrNotFound when the item does not exist.
 func (s itemStore) Remove(ctx context.Context, companyID, itemID string, check func(Item) error) error {
-	foreignSlug := false // the record of the slug names another item, and stays
+	foreignSlug := false // the slug record points to a different item, so it stays
 	for range contendedMax {
 		var i storedItem
 		found, live, err := s.itemAndLiveVersions(ctx, companyID, itemID)

@@ -13,20 +13,20 @@ import (
 )
 
 // Publish makes the board's published items visible, all at once. If the process crashes, visitors
-// see the old content or the new content, never a mixture (scripts/docs/explanation/publish.md). It
-// has five steps, and each has a method below:
+// see the old content or the new content, never a mixture (see
+// scripts/docs/explanation/publish.md). It has five steps, and each has a method below:
 //
 //  1. collect: read the board and its items. check may reject the digest of their content.
 //  2. lease: lock the board for this publish, and write the snapshot under the next version, where
-//     nobody reads it yet. While another publish has a fresh lease, wait and start again.
-//  3. collectAgain: if the content is the same, it was the state of the board at one moment between
-//     both reads.
-//  4. prepareItems: write the coming live state of the items that appear or disappear. Readers
-//     ignore it until step 5.
-//  5. commit: move the board to the new version in one transaction. From here on everyone sees all
-//     of it.
+//     nobody reads it yet. If another publish has a fresh lease, wait and start again.
+//  3. collectAgain: read both again. If the content is the same, the board had that content at one
+//     moment between the two reads.
+//  4. prepareItems: write the future live state of the items that appear or disappear. Readers
+//     ignore that state until step 5.
+//  5. commit: move the board to the new version in one transaction. From then on everyone sees the
+//     whole new version.
 //
-// After a conflict with others in steps 2 to 5, it starts again with step 1. Returns
+// After a conflict with others in steps 2 to 5, Publish starts again at step 1. Returns
 // fault.ErrNotFound when the board does not exist, and fault.Conflict when others kept editing or
 // publishing it.
 func (s Store) Publish(ctx context.Context, companyID, boardID string, check func(digest string) error) (Publication, error) {
@@ -39,7 +39,8 @@ func (s Store) Publish(ctx context.Context, companyID, boardID string, check fun
 	})
 }
 
-// publishAttemptsMax is how often a publish starts while others edit or publish the board.
+// publishAttemptsMax is how many times a publish is attempted while others edit or publish the
+// board.
 const publishAttemptsMax = 40
 
 var (
@@ -49,9 +50,10 @@ var (
 	errBusy = fault.Busy("the board is being edited or published by others; try again")
 )
 
-// publishWithRetry publishes what plan returns, which is step 1 of Publish.
+// publishWithRetry publishes what plan returns. plan does step 1 of Publish.
 func (s Store) publishWithRetry(ctx context.Context, plan func() (Planned, error)) (Publication, error) {
-	// Leases that an attempt may replace: its predecessor's, and the lease of a publish that crashed.
+	// Leases that an attempt may replace: that of the previous attempt, and that of a crashed
+	// publish.
 	own, stale := "", ""
 	var p Planned
 	for range publishAttemptsMax {
@@ -91,13 +93,13 @@ func (s Store) publishWithRetry(ctx context.Context, plan func() (Planned, error
 type attempt struct {
 	Planned
 
-	version int64 // that it publishes
+	version int64 // the version that the attempt publishes
 	lease   string
 	chunks  []chunk
 }
 
-// publish does steps 2 to 5. After errConflict nothing was published, and the board may still have
-// the lease.
+// publish does steps 2 to 5. If it returns errConflict, it has published nothing, and the board may
+// still have the lease.
 func (s Store) publish(ctx context.Context, p Planned, lease string) (Publication, error) {
 	chunks, err := p.content.chunks()
 	if err != nil {
@@ -202,8 +204,8 @@ func (s Store) collect(ctx context.Context, companyID, boardID string) (p Planne
 	return p, err
 }
 
-// Conditions on the record of a board. Its lease is stored as claim; :claim is the lease of this
-// publish.
+// Conditions on the record of a board. Its lease is stored as claim, and :claim is the lease of
+// this publish.
 const (
 	boardExists    = "attribute_exists(pk)"
 	neverPublished = "attribute_not_exists(publishedVersion)"
@@ -214,14 +216,15 @@ const (
 	editedBefore   = "(attribute_not_exists(updatedAt) OR updatedAt < :at)"
 )
 
-// chunksAtOnce is how many chunks are written in one transaction, which DynamoDB bounds at 4 MB.
+// chunksAtOnce is how many chunks are written in one transaction, whose size DynamoDB limits to 4
+// MB.
 const chunksAtOnce = 10
 
-// lease is step 2. It leases the board, and writes the chunks of the snapshot in the same
+// lease is step 2. It leases the board and writes the chunks of the snapshot in the same
 // transaction, or in further transactions that check the lease. So no chunk is written for a board
-// that was removed. The lease replaces the one that was read, whose publish can then no longer
-// commit; the chunks of that publish are deleted. Returns errConflict when others leased, published
-// or removed the board since it was read.
+// that was removed. The new lease replaces the one that was read. The publish that held the old
+// lease can then no longer commit, and its chunks are deleted. Returns errConflict when others
+// leased, published or removed the board since it was read.
 func (s Store) lease(ctx context.Context, a attempt) error {
 	b := a.board
 	values := table.Item{":claim": table.String(a.lease), ":at": table.String(s.table.Now())}
@@ -232,7 +235,7 @@ func (s Store) lease(ctx context.Context, a attempt) error {
 	if b.Lease != nil {
 		lease, values[":old"] = sameLease, table.String(*b.Lease)
 	}
-	// A retry after a lost response finds its own lease.
+	// A retry after a lost response finds that the board already has its own lease.
 	condition := boardExists + " AND " + version + " AND (" + ownLease + " OR " + lease + ")"
 	owner := s.table.WriteUpdate(boardKey(b.CompanyID, b.ID), "SET claim = :claim, claimAt = :at", condition, nil, values)
 	for n := 0; n < len(a.chunks); n += chunksAtOnce {
@@ -251,14 +254,14 @@ func (s Store) lease(ctx context.Context, a attempt) error {
 	return nil
 }
 
-// checkLease returns the check that the board still has the lease.
+// checkLease returns a condition check that the board still has the attempt's lease.
 func (s Store) checkLease(a attempt) table.Write {
 	return s.table.WriteCheck(boardKey(a.board.CompanyID, a.board.ID), ownLease, nil, table.Item{":claim": table.String(a.lease)})
 }
 
-// collectAgain is step 3. It returns the attempt with the board and the items as they are now.
-// Returns errConflict when their content has changed. The content of a rollback does not depend on
-// the items.
+// collectAgain is step 3. It returns the attempt with the current board and items. Returns
+// errConflict when their content has changed. A rollback skips that comparison, because its content
+// does not depend on the items.
 func (s Store) collectAgain(ctx context.Context, a attempt) (attempt, error) {
 	now, err := s.collect(ctx, a.board.CompanyID, a.board.ID)
 	if err != nil {
@@ -322,13 +325,13 @@ func (s Store) writeLiveState(item table.Key, l liveState) table.Write {
 	return s.table.WriteUpdate(item, update, "attribute_exists(pk)", nil, values)
 }
 
-// The update of a board by a commit.
+// commitBoard is the update that a commit makes to the board.
 const commitBoard = "SET publishedVersion = :version, publishedAt = :at, updatedAt = :at, " +
 	"snapshotVersion = :version, snapshotId = :claim, snapshotChunks = :chunks, snapshotDigest = :digest " +
 	"REMOVE claim, claimAt ADD rev :one"
 
-// commit is step 5. It moves the board to the snapshot. Returns errConflict when the board no
-// longer has the lease, or was edited at that time or later.
+// commit is step 5. It points the board to the new snapshot. Returns errConflict when the board no
+// longer has the lease, or was edited at or after the time of this commit.
 func (s Store) commit(ctx context.Context, a attempt, at string) error {
 	b, chunks := a.board, int64(len(a.chunks))
 	err := conflictOf(idempotency.Transact(ctx, s.table, a.result(a.version, at, true),
@@ -350,8 +353,8 @@ func (s Store) commit(ctx context.Context, a attempt, at string) error {
 	return err
 }
 
-// conflictOf returns errConflict for a transaction with a condition that was not met, and any other
-// error unchanged.
+// conflictOf returns errConflict if a condition of a transaction was not met, and any other error
+// unchanged.
 func conflictOf(err error) error {
 	var canceled *table.CanceledError
 	if errors.As(err, &canceled) {
@@ -360,9 +363,10 @@ func conflictOf(err error) error {
 	return err
 }
 
-// A publish waits while another one has leased the board. So all concurrent publishes finish: the
-// others then find their content live, or lease the board in turn. A lease that is as old as
-// leaseTime belongs to a process that crashed or hangs, and is replaced.
+// A publish waits while another publish has a lease on the board. So all concurrent publishes
+// finish: each waiting publish then either finds its content live or leases the board in turn. A
+// lease that has reached the age leaseTime belongs to a process that crashed or hangs, and is
+// replaced.
 const (
 	leaseTime  = 2 * time.Second
 	leasePause = 25 * time.Millisecond // between two reads of the lease
@@ -380,10 +384,9 @@ func (s Store) leaseIsFresh(b storedBoard) bool {
 	return err == nil && s.table.Clock()().Sub(at) < leaseTime
 }
 
-// waitForLease waits until a board no longer has the lease that was read. A board that still has it
-// after leaseTime is not waited for any longer, even if the lease looks fresh because clocks
-// differ: stale is then that lease, otherwise empty. Returns errBusy when the request's time is
-// over.
+// waitForLease waits until a board no longer has the lease that was read. It stops waiting after
+// leaseTime, even if the lease looks fresh because clocks differ. stale is then that lease, and
+// otherwise empty. Returns errBusy when the request runs out of time.
 func (s Store) waitForLease(ctx context.Context, b storedBoard) (stale string, err error) {
 	for range int(leaseTime / leasePause) {
 		if table.Pause(ctx, leasePause) != nil {
@@ -397,8 +400,9 @@ func (s Store) waitForLease(ctx context.Context, b storedBoard) (stale string, e
 	return *b.Lease, nil
 }
 
-// release removes a lease that will not be committed, so that nobody waits for it. A lease that
-// others have replaced stays. A failure is noted in the log and delays others by leaseTime.
+// release removes a lease that will not be committed, so that no other publish waits for it. It
+// keeps a lease that has replaced this one. A failure is logged, and delays other publishes by
+// leaseTime.
 func (s Store) release(ctx context.Context, b storedBoard, lease string) {
 	err := conflictOf(s.table.Transact(ctx, s.table.WriteUpdate(boardKey(b.CompanyID, b.ID), "REMOVE claim, claimAt", ownLease, nil,
 		table.Item{":claim": table.String(lease)})))

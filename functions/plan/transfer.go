@@ -16,7 +16,7 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// itemIDs is the prefix of the ids of items.
+// itemIDs is the prefix of item ids.
 const itemIDs = "itm"
 
 // Transfers returns the record types `board` and `item`.
@@ -38,10 +38,10 @@ func Transfers(t *table.Client) []transfer.Type {
 	}
 }
 
-// nameOf returns the name of a board among the records of a file.
+// nameOf returns the name that identifies a board among the records of a file.
 func nameOf(boardID string) string { return "board " + boardID }
 
-// noBoard is the problem of an item without its board.
+// noBoard returns the problem to report for an item whose board does not exist.
 func noBoard(i Item) string { return "there is no board " + i.RoadmapID }
 
 func checkItem(i *Item) (problems []string) {
@@ -56,7 +56,7 @@ func checkItem(i *Item) (problems []string) {
 type movedBoard struct {
 	Board
 
-	Snapshot json.RawMessage `json:"snapshot"` // an array of SnapshotItem; null: never published, or unknown
+	Snapshot json.RawMessage `json:"snapshot"` // an array of SnapshotItem; null if the board was never published or its snapshot is unknown
 }
 
 func checkBoard(b *movedBoard) (problems []string) {
@@ -85,9 +85,9 @@ func decodeSnapshot(text []byte) (snapshot, error) {
 	return content, nil
 }
 
-// importBoards replaces boards. A board without a snapshot keeps the stored snapshot if that has
-// the same version. For a board that is gone it first finishes the removal, which would otherwise
-// delete the imported snapshot.
+// importBoards replaces boards. A board imported without a snapshot keeps the stored snapshot if
+// that has the same version. If a board was deleted, importBoards first completes its removal,
+// which would otherwise delete the imported snapshot.
 func (s Store) importBoards(ctx context.Context, companyID string, boards []movedBoard) error {
 	for _, b := range boards {
 		b.CompanyID = companyID
@@ -130,8 +130,8 @@ func (s Store) importBoards(ctx context.Context, companyID string, boards []move
 
 var errCreatedMeanwhile = errors.New("another import created the board meanwhile; import again")
 
-// addBoards stores boards whose ids are free, each with its live version in one transaction, and
-// returns how many it skipped because another caller has created them.
+// addBoards stores boards whose ids are free, each in one transaction with its live version. It
+// returns how many boards it skipped because another caller had created them.
 func (s Store) addBoards(ctx context.Context, companyID string, boards []movedBoard, _ transfer.File) (skipped int, err error) {
 	for _, b := range transfer.LastWins(boards, func(b movedBoard) string { return b.ID }) {
 		err := absent(s.Boards.Remove(ctx, companyID, b.ID, func(Board) error { return errCreatedMeanwhile })) // as in importBoards
@@ -170,8 +170,8 @@ func (s Store) addBoards(ctx context.Context, companyID string, boards []movedBo
 	return skipped, nil
 }
 
-// importSnapshot stores a snapshot under the board's version, points b to it and returns the record
-// of the version.
+// importSnapshot stores a snapshot under the board's version, points b to it and returns the
+// version's record.
 func (s Store) importSnapshot(ctx context.Context, b *storedBoard, text []byte) (storedVersion, error) {
 	content, err := decodeSnapshot(text)
 	if err != nil {
@@ -207,7 +207,7 @@ func (s Store) eachBoard(ctx context.Context, companyID string, visit func(moved
 		if b.SnapshotID != nil {
 			content, err := s.live(ctx, b)
 			if err != nil {
-				return absent(err) // the board was removed after the listing: it is not exported
+				return absent(err) // the board was removed after it was listed, so it is not exported
 			}
 			if moved.Snapshot, err = json.Marshal(content); err != nil {
 				return fmt.Errorf("encode a snapshot: %w", err)
@@ -217,8 +217,8 @@ func (s Store) eachBoard(ctx context.Context, companyID string, visit func(moved
 	})
 }
 
-// verifyItems returns a problem for each item that has another item's slug, or changes the slug or
-// board of a stored item. The API rejects these, too.
+// verifyItems returns a problem for each item whose slug belongs to another item, or whose import
+// would change the slug or board of a stored item. The API rejects such items, too.
 func (s Store) verifyItems(ctx context.Context, companyID string, items []Item) ([]string, error) {
 	keys := map[table.Key]bool{}
 	for _, i := range items {
@@ -240,8 +240,8 @@ func (s Store) verifyItems(ctx context.Context, companyID string, items []Item) 
 	return problems, err
 }
 
-// moved returns the problem of an item that is stored with another slug or on another board. stored
-// is nil if it is not stored.
+// moved returns the problem if the item is already stored with a different slug or on a different
+// board. stored is nil if the item is not stored.
 func (i Item) moved(stored table.Item) (problem string, err error) {
 	var before Item
 	if err := decodeAny(stored, &before); err != nil || before.ID == "" || before.Slug == i.Slug && before.RoadmapID == i.RoadmapID {
@@ -250,8 +250,8 @@ func (i Item) moved(stored table.Item) (problem string, err error) {
 	return fmt.Sprintf("record.slug: %s already has the slug %s on board %s; neither can change", i.ID, before.Slug, before.RoadmapID), nil
 }
 
-// slugProblem returns the problem of an item whose slug another item has. stored is the record of
-// the slug, nil if it is free.
+// slugProblem returns the problem if the item's slug belongs to another item. stored is the slug's
+// record, or nil if the slug is free.
 func (i Item) slugProblem(stored table.Item) (problem string, err error) {
 	var owner reservation
 	if err := decodeAny(stored, &owner); err != nil || owner.ItemID == "" || owner.ItemID == i.ID {
@@ -260,7 +260,7 @@ func (i Item) slugProblem(stored table.Item) (problem string, err error) {
 	return fmt.Sprintf("record.slug: %s is taken on this board by %s", i.Slug, owner.ItemID), nil
 }
 
-// decodeAny decodes a record if there is one.
+// decodeAny decodes a record, or does nothing if stored is nil.
 func decodeAny(stored table.Item, record any) error {
 	if stored == nil {
 		return nil
@@ -275,10 +275,11 @@ func absent(err error) error {
 	return err
 }
 
-// itemUnit returns the writes of an imported item, and its board. The conditions are that the slug
-// is free or its own, and that the item, if it is stored, has this slug and board. With alone it
-// must not be stored. publishedVersion is stored as the last live version, so the item shows the
-// same one. The next publish of the board writes the live state of its live items.
+// itemUnit returns the writes for an imported item, and the item's key. The writes are conditional:
+// the slug must be free or already belong to this item, and if the item is stored, it must have the
+// same slug and board. If alone is set, the item must not be stored yet. publishedVersion is stored
+// as the last live version, so the item shows the same value as before. The next publish of the
+// board writes the live state of its live items.
 func (s Store) itemUnit(companyID string, i Item, alone bool) (table.Key, table.Unit) {
 	stored := storedItem{Item: i, liveState: liveState{LastVersion: i.PublishedVersion}}
 	stored.CompanyID, stored.PublishedVersion = companyID, nil
@@ -302,7 +303,7 @@ func (s Store) importItems(ctx context.Context, companyID string, items []Item) 
 }
 
 // addItems stores items whose ids are free, and returns how many it skipped because another caller
-// has created them. It refuses the same ones as importItems.
+// had created them. It refuses the same items as importItems.
 func (s Store) addItems(ctx context.Context, companyID string, items []Item, _ transfer.File) (skipped int, err error) {
 	return s.storeItems(ctx, companyID, items, true)
 }
@@ -324,7 +325,7 @@ func (s Store) storeItems(ctx context.Context, companyID string, items []Item, a
 }
 
 func (s Store) eachItem(ctx context.Context, companyID string, visit func(Item) error) error {
-	live, err := table.GetItem(ctx, s.table, liveVersionsKey(companyID)) // before the items: see liveVersions.withVersion
+	live, err := table.GetItem(ctx, s.table, liveVersionsKey(companyID)) // read before the items, as liveVersions.withVersion requires
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // Ensure the read units of a list do not grow with the board: a list of 10 N items costs the same
-// as one of N.
+// as one of N items.
 func TestReadUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -44,15 +44,15 @@ func TestReadUnits(t *testing.T) {
 	}
 }
 
-// Ensure a page of live items reads the board and the chunks that it spans: its units do not grow
-// with the snapshot.
+// Ensure a page of live items reads only the board and the chunks that the page spans, so its read
+// units do not grow with the snapshot.
 func TestLiveItemsUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
 	s := apitest.New(t, plan.Operations)
 	units := func(chunks int) table.Units {
 		boardID := fmt.Sprintf("brd_%d", chunks)
-		items := make([]string, chunks*35) // of 10 KB: 35 to a chunk
+		items := make([]string, chunks*35) // items of 10 KB, 35 per chunk
 		for n := range items {
 			items[n] = fmt.Sprintf(`{"id":"itm_%d","slug":"s-%d","title":"T","summary":"%s"}`, n, n, strings.Repeat("s", 10_000))
 		}
@@ -73,14 +73,14 @@ func TestLiveItemsUnits(t *testing.T) {
 	}
 }
 
-// Ensure the delete of a board does not read its snapshots.
+// Ensure deleting a board does not read its snapshots.
 func TestDeleteBoardUnits(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, plan.Operations)
 	random := rand.New(rand.NewPCG(1, 1))
 	items := make([]string, 500)
 	for n := range items {
-		text := make([]byte, 1000) // that hardly shrinks
+		text := make([]byte, 1000) // random letters, which hardly compress
 		for i := range text {
 			text[i] = byte('a' + random.IntN(26))
 		}

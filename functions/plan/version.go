@@ -12,16 +12,17 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Published versions of boards, for the delivery API and the command `workspace snapshot`. No HTTP
-// operation uses them. Store lists the records and their keys.
+// Published versions of boards are read by the delivery API and the command `workspace snapshot`.
+// No HTTP operation uses them. The comment of Store lists the records and their keys.
 //
 // The delivery API reads a board's live content with Snapshot. The board's record points to it:
-// snapshotVersion, snapshotId and snapshotChunks name the records
-// snapshot#<boardId>#<version>#<snapshotId>#<n>, with n from 00000. The attribute `items` of each
-// is a part of the items: a gzipped JSON array of SnapshotItem. These records never change. The
-// live version and the versionsKept before it are kept, so a reader gets one whole version even if
-// others are published during the read. The delivery API itself must store which board a publicKey
-// selects, because no index of this table covers more than one company.
+// snapshotVersion, snapshotId and snapshotChunks identify the records
+// snapshot#<boardId>#<version>#<snapshotId>#<n>, with n starting at 00000. The attribute `items` of
+// each record is a gzipped JSON array that holds a part of the board's items, as SnapshotItem.
+// These records never change. The live version and the versionsKept before it are kept, so a reader
+// gets one complete version even if others are published during the read. The delivery API itself
+// must store which board a publicKey selects, because no index of this table spans more than one
+// company.
 
 // Snapshot is the public content of a board in one version.
 type Snapshot struct {
@@ -66,7 +67,7 @@ func (s Store) Snapshot(ctx context.Context, companyID, boardID string, version 
 	return shown, err
 }
 
-// Versions returns the versions of a board, newest first. It does not know versions that were
+// Versions returns the versions of a board, newest first. It does not include versions that were
 // published in another table before an import. Returns fault.NotFound when the board does not exist
 // or was never published.
 func (s Store) Versions(ctx context.Context, companyID, boardID string) ([]Version, error) {
@@ -91,16 +92,16 @@ func (s Store) Versions(ctx context.Context, companyID, boardID string) ([]Versi
 // content, and the next publish makes the edits live again. Until then, an item that was deleted
 // since that version is visible again.
 //
-// A rollback can be repeated: when the content is already live, Changed is false, and version and
-// time stay. Returns fault.NotFound in the same cases as Snapshot, and fault.Conflict when others
-// kept editing or publishing the board.
+// A rollback can be repeated: if the content is already live, Changed is false, and the version and
+// its time stay the same. Returns fault.NotFound in the same cases as Snapshot, and fault.Conflict
+// when others kept editing or publishing the board.
 func (s Store) Rollback(ctx context.Context, companyID, boardID string, version int64) (Publication, error) {
 	return s.publishWithRetry(ctx, func() (Planned, error) { return s.planRollback(ctx, companyID, boardID, version) })
 }
 
 // publishedBoard reads a board that has a live version.
 func (s Store) publishedBoard(ctx context.Context, companyID, boardID string) (storedBoard, error) {
-	if !id.Valid(BoardIDs, boardID) { // text from a command line must not form another key
+	if !id.Valid(BoardIDs, boardID) { // an id from a command line must not form a different key
 		return storedBoard{}, fault.ErrNotFound
 	}
 	b, err := s.board(ctx, companyID, boardID)
@@ -115,9 +116,9 @@ var (
 	errUnknownSnapshot = fault.New(fault.NotFound, "the live content is unknown: the board was imported without its snapshot")
 )
 
-// storedVersion is the record of a version and names its snapshot. The transaction that moves the
-// board writes it, so it names exactly the snapshot that went live, even if crashed publishes left
-// others under the same version.
+// storedVersion is the record of a version and points to its snapshot. It is written by the
+// transaction that moves the board to this version. So it always points to the snapshot that went
+// live, even if crashed publishes left others under the same version.
 type storedVersion struct {
 	Version        int64  `store:"version"`
 	PublishedAt    string `store:"publishedAt"`
@@ -131,14 +132,15 @@ func versionKey(companyID, boardID string, version int64) table.Key {
 	return key(companyID, versionOf, boardID, fmt.Sprintf("%010d", version))
 }
 
-// on returns the board as if this version were live, so that Store.live reads its snapshot.
+// on returns the board as if this version were live, so that Store.live reads the version's
+// snapshot.
 func (v storedVersion) on(b storedBoard) storedBoard {
 	b.SnapshotVersion, b.SnapshotID, b.SnapshotChunks = &v.Version, &v.SnapshotID, &v.SnapshotChunks
 	return b
 }
 
 // writeVersion returns the write of a version's record. It replaces an existing record, because a
-// board that was imported at an earlier version reaches the same versions again.
+// board that was imported at an earlier version reaches the same version numbers again.
 func (s Store) writeVersion(companyID, boardID string, v storedVersion) table.Write {
 	sets, names, values := []string{}, map[string]string{"#restores": "restores"}, table.Item{}
 	for name, value := range table.Encode(v) {
@@ -152,9 +154,10 @@ func (s Store) writeVersion(companyID, boardID string, v storedVersion) table.Wr
 	return s.table.WriteUpdate(versionKey(companyID, boardID, v.Version), update, "", names, values)
 }
 
-// committed reports whether a version has this snapshot. After a lost response the transaction is
-// retried. A local engine that was killed and restarted no longer recognises the retry and rejects
-// it. The publish succeeded nevertheless, and visitors see its chunks.
+// committed reports whether a version has this snapshot. It is needed because a transaction is
+// retried after a lost response, and a local engine that was killed and restarted rejects the retry
+// because it no longer recognises it. The publish has succeeded nevertheless, and visitors see its
+// chunks.
 func (s Store) committed(ctx context.Context, b storedBoard, version int64, snapshotID string) (bool, error) {
 	v, err := table.Get[storedVersion](ctx, s.table, versionKey(b.CompanyID, b.ID, version))
 	return err == nil && v.SnapshotID == snapshotID, absent(err)
@@ -174,7 +177,7 @@ func (s Store) version(ctx context.Context, b storedBoard, version int64) (store
 }
 
 // contentOf reads the snapshot of a version, or returns fault.NotFound when a publish removed the
-// version before it was read.
+// version in the meantime.
 func (s Store) contentOf(ctx context.Context, b storedBoard, v storedVersion) (snapshot, error) {
 	content, err := s.live(ctx, v.on(b))
 	var gone *fault.Error
@@ -202,7 +205,8 @@ func (s Store) versions(ctx context.Context, b storedBoard) ([]storedVersion, er
 	return reached, err
 }
 
-// planRollback is like Plan, but with the content of an earlier version instead of the items'.
+// planRollback is like Plan, but takes the content from an earlier version instead of from the
+// items.
 func (s Store) planRollback(ctx context.Context, companyID, boardID string, version int64) (Planned, error) {
 	if !id.Valid(BoardIDs, boardID) {
 		return Planned{}, fault.ErrNotFound

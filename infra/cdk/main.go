@@ -2,9 +2,9 @@
 //
 //	scripts/build && cd infra/cdk && npx aws-cdk@2.1148.1 deploy
 //
-// Context: stack names the stack (default growth-workspace), dist is the folder of the built
-// functions (default dist in the repository's root). Everything else is a parameter of the stack,
-// the same as in template.yaml: --parameters AlarmEmail=…
+// The context value stack names the stack (default growth-workspace), and dist is the folder of the
+// built functions (default dist in the repository's root). Everything else is a parameter of the
+// stack, as in template.yaml: --parameters AlarmEmail=…
 //
 // The stack includes the model's CloudFormation template, so it has exactly the resources and
 // logical ids of template.yaml; a test compares them. The CDK uploads the code of the functions,

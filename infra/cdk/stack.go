@@ -40,7 +40,7 @@ func newStack(scope constructs.Construct, name, dist string, m infra.Model) awsc
 }
 
 // include creates a construct of the right type for each resource of a template, because cdk-nag
-// checks only those.
+// checks only such constructs.
 func include(stack awscdk.Stack, template infra.Object) cloudformationinclude.CfnInclude {
 	folder, err := os.MkdirTemp("", "template")
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 
 type document = map[string]any
 
-// built has the results of one synthesis, which takes seconds, for all tests.
+// built holds the results of a single synthesis, which all tests share because it takes seconds.
 var built struct {
 	cdk, sam document // the stack's template, and template.yaml as CloudFormation reads it
 	findings []any    // the findings of cdk-nag

@@ -78,7 +78,7 @@ func liveItems(k *kit) {
 	k.death(board)
 }
 
-// live requires that visitors see exactly this item of a board, none if it is nil.
+// live requires that visitors of a board see exactly this item, or none if it is nil.
 func (k *kit) live(board created, want map[string]any) {
 	got := k.get(board.path + "/live")
 	k.valid("list_plan_live_items", got)

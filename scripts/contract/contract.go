@@ -25,7 +25,7 @@ type Options struct {
 	Rules   []Rule                                           // as Choose returns them
 	Write   bool                                             // also create, change and delete records of its own
 	Publish bool                                             // also publish a board and change existing records
-	Strict  bool                                             // the company has a record of every kind: a rule that checks nothing fails
+	Strict  bool                                             // a rule that checks nothing fails; the company must have a record of every kind
 	HTTP    *http.Client                                     // nil: a new client
 	Wait    func(ctx context.Context, d time.Duration) error // waits for a quota to refill
 }

@@ -121,14 +121,14 @@ func TestDeployment(t *testing.T) {
 	}
 }
 
-// planted is a fault that a proxy adds to the service: it changes requests or responses.
+// planted is a bug that a proxy injects into the service by changing requests or responses.
 type planted struct {
 	request  func(r *http.Request)
 	response func(r *http.Response, body string) string
 }
 
-// plants returns faults by the name of the rule that they break. A name may have a slash and a
-// description.
+// plants returns bugs, keyed by the rule that they break. A key may add a slash and a description
+// to the rule's name.
 func plants(companyID, key string) map[string]planted {
 	letIn := planted{request: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+key) }}
 	var previews, ids atomic.Int64
@@ -430,7 +430,7 @@ func proxy(t *testing.T, to string, f planted) string {
 	return server.URL
 }
 
-// neighbours are rules that send the requests whose responses these rules need.
+// neighbours maps rules that only look at responses to the rules that send the requests.
 var neighbours = map[string]string{
 	ruleEnvelope: "unknown-path", ruleVersion: "unknown-path", ruleJSON: "unknown-parameter", ruleChallenge: "missing-key",
 }

@@ -72,7 +72,7 @@ func openapiServer(k *kit) {
 // mcpRevision is a revision of the protocol that most servers support.
 const mcpRevision = "2025-06-18"
 
-// toolsPath is the path of the tools; with a query, of the tools of some areas.
+// toolsPath is the path of the tools. A query selects the tools of some areas.
 const toolsPath = "/mcp"
 
 // rpc sends a message to a path of the tools and returns its result. The response may be JSON or an
@@ -107,8 +107,8 @@ func (k *kit) rpc(path, method string, params any, headers map[string]string) (r
 	return message.Result, got.header, nil
 }
 
-// session initialises a session with a path of the tools, sends one message in it and returns the
-// result.
+// session initialises an MCP session at a path of the tools, sends one message in it and returns
+// the result.
 func (k *kit) session(path, method string, params any) (map[string]any, error) {
 	hello, header, err := k.rpc(path, "initialize", map[string]any{
 		"protocolVersion": mcpRevision, "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "contract", "version": "1"},

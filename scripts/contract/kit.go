@@ -23,7 +23,7 @@ type kit struct {
 
 	company  string              // the id of the key's company
 	version  string              // Service-Version of the first response
-	primed   []primed            // the read operations, each with its first response
+	primed   []primed            // the read operations, each with the response to its first request
 	seen     map[string]bool     // request ids
 	observed map[string][]string // problems of responses, by the rule that they break
 	relevant map[string]int      // how many responses each of those rules covers
@@ -37,7 +37,7 @@ type finding struct {
 	optional bool // the rule may check nothing, even in a strict run
 }
 
-// problemsMax bounds the problems that a report lists for one rule.
+// problemsMax limits the problems that a report lists for one rule.
 const problemsMax = 8
 
 func (f *finding) fail(format string, args ...any) {
@@ -46,8 +46,8 @@ func (f *finding) fail(format string, args ...any) {
 	}
 }
 
-// skip notes why a rule, or a part of it, could not be checked. The first reason is reported if the
-// rule checks nothing.
+// skip records why a rule, or a part of it, could not be checked. The first reason is reported if
+// the rule checks nothing.
 func (f *finding) skip(format string, args ...any) {
 	if f.reason == "" {
 		f.reason = fmt.Sprintf(format, args...)
@@ -72,7 +72,7 @@ type request struct {
 	header             map[string]string // an empty value removes the header
 }
 
-// quotaTriesMax bounds the retries of a request that is rate limited.
+// quotaTriesMax limits the retries of a request that is rate limited.
 const quotaTriesMax = 5
 
 // quotaWaitMax is longer than the 60 s in which a quota refills.
@@ -98,7 +98,7 @@ func (k *kit) do(method, path, body string, header ...string) response {
 
 func (k *kit) get(path string) response { return k.do(http.MethodGet, path, "") }
 
-// patiently sends a request and retries it while it is rate limited. It calls saw with every
+// patiently sends a request and retries it while the response is a 429. It calls saw with every
 // response.
 func (k *kit) patiently(q request, saw func(response)) (response, error) {
 	for try := 1; ; try++ {
@@ -117,7 +117,7 @@ func (k *kit) patiently(q request, saw func(response)) (response, error) {
 	}
 }
 
-// bodyBytesRead is larger than the largest audit with its findings.
+// bodyBytesRead limits how much of a body is read. The largest audit with its findings is smaller.
 const bodyBytesRead = 16 << 20
 
 func (k *kit) once(q request) (response, error) {
@@ -169,7 +169,7 @@ func (r response) envelope() (code string, messages []string, err error) {
 	return code, messages, nil
 }
 
-// is fails the rule unless the response is an error with this code and a message that contains
+// is fails the rule unless the response is an error with this code and with a message that contains
 // part.
 func (k *kit) is(r response, code fault.Code, part string) {
 	k.count()

@@ -138,14 +138,15 @@ func unknownParameter(k *kit) {
 	})
 }
 
-// The number of pages that paging reads of a list, and their size.
+// The number of pages that paging reads from each list, and the size of a page.
 const (
 	pagesRead = 3
 	pageSize  = 2
 )
 
 // paging compares three pages of two records with one page of six. It ignores the order of the
-// pages, because the next page of metric points has the older points.
+// pages, because metric points are paged from newest to oldest, while each page is sorted from
+// oldest to newest.
 func paging(k *kit) {
 	k.pagedLists(func(p primed, _ schema.Field) {
 		if p.header.Get("Service-Has-More") == "" {

@@ -20,8 +20,8 @@ import (
 // prefix custom. Each rule deletes it.
 const checkMetric = "conformance_check.days"
 
-// checkDays are its values from checkFrom on: over a leap day, the end of a month, and parts of
-// three weeks.
+// checkDays are its values from checkFrom on. These days include a leap day, the end of a month,
+// and parts of three weeks.
 var checkDays = []float64{.1, .2, .3, 4, -1.5, 9, 2.6, 5, 3.5, 8}
 
 var checkFrom = time.Date(2020, time.February, 22, 0, 0, 0, 0, time.UTC)
@@ -148,9 +148,9 @@ func rollUp(k *kit) {
 // bucketName returns the identity of a point's bucket: its first day and the dimensions.
 func bucketName(p map[string]any, day string) string { return fmt.Sprint(day, " ", p["dims"]) }
 
-// bucketsOf returns the values of the weeks or months that days combine to.
+// bucketsOf combines days to weeks or months and returns their values.
 func bucketsOf(days []map[string]any, grain string, aggregation any) map[string]float64 {
-	values := map[string][]float64{} // of the days of each bucket, in order
+	values := map[string][]float64{} // the values of each bucket's days, in order
 	for _, p := range days {
 		at, err := time.Parse(time.RFC3339, fmt.Sprint(p["ts"]))
 		value, ok := p["value"].(float64)
@@ -173,8 +173,8 @@ func bucketsOf(days []map[string]any, grain string, aggregation any) map[string]
 	return out
 }
 
-// combined returns what days combine to; not a number when nothing is computed. Sums and means are
-// exact and rounded once.
+// combined returns the value that days combine to, or NaN if the aggregation has none. Sums and
+// means are exact and rounded once.
 func combined(days []float64, aggregation any) float64 {
 	total := new(big.Rat)
 	for _, day := range days {

@@ -62,8 +62,8 @@ func (k *kit) observe(r response) {
 	}
 }
 
-// codeOf reports whether a code may have a status. A status without a known code may have any
-// unknown code.
+// codeOf reports whether a response with this status may have this code. A status without a known
+// code may have any unknown code.
 func codeOf(code string, status int) bool {
 	own, known := fault.Codes()[fault.Code(code)]
 	if known {

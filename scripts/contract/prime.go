@@ -50,8 +50,8 @@ func (p primed) field(name string) *schema.Field {
 	return nil
 }
 
-// optional reports whether an implementation may lack an operation, such as the operations on keys
-// or the push of metrics.
+// optional reports whether an implementation may omit an operation, such as those on keys and the
+// push of metrics.
 func optional(op api.Operation) bool {
 	return op.Scope == "" || op.Scope == auth.KeysRead || op.Scope == auth.KeysWrite || op.Scope == auth.MetricsWrite
 }
@@ -126,7 +126,7 @@ func (k *kit) holds(scope auth.Scope) bool {
 // same name, goals.
 const areaAt = 4
 
-// fill replaces the parameters of a path by ids from the lists. It returns false when a list is
+// fill replaces the parameters of a path with ids from the lists. It returns false when a list is
 // empty.
 func (k *kit) fill(path string) (string, bool) {
 	segments := strings.Split(strings.ReplaceAll(path, "{companyId}", k.company), "/")
@@ -168,7 +168,7 @@ func (r response) records() []map[string]any {
 	return body.Items
 }
 
-// each calls visit for every operation that prime could call. It skips the others and notes the
+// each calls visit for every operation that prime could call. It skips the others and records the
 // reason.
 func (k *kit) each(visit func(primed)) {
 	for _, p := range k.primed {

@@ -27,7 +27,8 @@ type Rule struct {
 	run       func(k *kit)
 }
 
-// rules are all rules. The last group checks every response that the rules before it received.
+// rules lists every rule in the order in which they run. The rules of the last group check every
+// response that the run has received.
 var rules = []Rule{
 	{"complete", "operations", spec, "every read operation returns a record", complete, everyRead},
 	{"one-company", "keys", spec, "a key opens exactly one company", reads, oneCompany},
@@ -116,6 +117,6 @@ var rules = []Rule{
 	{ruleChallenge, "errors#codes", ours, "a 401 has WWW-Authenticate", reads, observedRule(ruleChallenge)},
 }
 
-// nobody, after the prefix sk_live_ or pk_live_, is a key that does not exist. Its checksum is
-// wrong.
+// nobody is the rest of a key that does not exist, after the prefix sk_live_ or pk_live_. Its
+// checksum is wrong.
 const nobody = "0000000000000000000000000000000000000000"

@@ -99,7 +99,7 @@ func (k *kit) life(m created, update, updateOperation string, want map[string]an
 	}
 }
 
-// death deletes the record and requires that it is gone.
+// death deletes the record and requires that it can no longer be read.
 func (k *kit) death(m created) {
 	gone := k.do(http.MethodDelete, m.path, "")
 	if deleted, ok := k.record(gone); ok && !reflect.DeepEqual(deleted, map[string]any{"id": m.record["id"], "deleted": true}) {

@@ -21,15 +21,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 )
 
-// account is an AWS account in one region. It sends three kinds of signed requests, all reads,
-// which saves three clients of the SDK. The CDK makes all changes.
+// account is an AWS account in one region. It sends three kinds of signed requests itself, all
+// reads, which avoids three SDK clients. The CDK makes all changes.
 type account struct {
 	id, caller string
 	config     aws.Config
 	client     *http.Client
 }
 
-// callTimeout is the deadline of one request.
+// callTimeout is the timeout for one request.
 const callTimeout = 20 * time.Second
 
 // open finds the region and the credentials, and requests their identity from AWS. The error says
@@ -78,14 +78,14 @@ func (a *account) explain(err error) error {
 		a.config.Region, err)
 }
 
-// refusal is an error response of AWS.
+// refusal is an error response from AWS.
 type refusal struct {
 	code, message string
 }
 
 func (r *refusal) Error() string { return r.code + ": " + r.message }
 
-// stack is the state of a stack. Its status is empty when there is none.
+// stack is the state of a stack. Status is empty when the stack does not exist.
 type stack struct {
 	Name       string     `xml:"StackName"`
 	Status     string     `xml:"StackStatus"`
@@ -203,7 +203,7 @@ func (a *account) call(ctx context.Context, service, contentType, target string,
 	return decode(text)
 }
 
-// endpoint returns the URL of a service. The same environment variables as for AWS's own tools
+// endpoint returns the URL of a service. The environment variables that AWS's own tools read
 // override it.
 func (a *account) endpoint(service string) string {
 	for _, name := range []string{"AWS_ENDPOINT_URL_" + strings.ToUpper(service), "AWS_ENDPOINT_URL"} {

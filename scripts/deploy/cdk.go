@@ -86,8 +86,8 @@ func (d *deployer) cdk(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// command runs a program and shows its output. When ctx ends, the program gets SIGINT and has some
-// time to end.
+// command runs a program and shows its output. When ctx ends, the program gets SIGINT and some time
+// to exit.
 func (d *deployer) command(ctx context.Context, dir string, env []string, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, d.errOut, d.errOut

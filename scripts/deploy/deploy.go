@@ -25,7 +25,7 @@ func (d *deployer) places() error {
 	if err == nil {
 		_, err = os.Stat(filepath.Join(d.root, "scripts", "build"))
 	}
-	// A missing go is reported by tools.
+	// tools reports a missing go command.
 	if err != nil && !errors.Is(err, exec.ErrNotFound) {
 		return fmt.Errorf("this is not a clone of the repository: run it as `go run ./scripts/deploy` in the folder of go.mod: %w", err)
 	}

@@ -25,7 +25,7 @@ type world struct {
 	log      string
 	status   string // the stack's status; empty: the stack does not exist
 	after    string // its status after the CDK was called; empty: unchanged
-	foreign  bool   // the stack is not of this service
+	foreign  bool   // the stack does not belong to this service
 	toolkit  bool   // the account is prepared for the CDK
 	identity string // the error code of GetCallerIdentity; empty: it succeeds
 	table    string // the response of DescribeTable; empty: the table does not exist
@@ -180,8 +180,8 @@ func TestFirstDeploy(t *testing.T) {
 		"deploy growth-workspace --require-approval never", "growth-workspace:AlarmEmail=operator@example.com", "growth-workspace:Architecture=arm64")
 }
 
-// Ensure an upgrade builds for the deployed architecture: functions for another one would not
-// start.
+// Ensure an upgrade builds for the deployed architecture, because functions for a different one
+// would not start.
 func TestUpgradeKeepsTheArchitecture(t *testing.T) {
 	w := newWorld(t)
 	w.status = "UPDATE_COMPLETE"
@@ -225,8 +225,8 @@ func TestErrTools(t *testing.T) {
 	})
 }
 
-// Ensure documents and scripts ask for the version of Node.js that is required here, and the
-// scripts' check for the same.
+// Ensure documents and scripts name the version of Node.js that this program requires, and
+// scripts/test checks for the same version.
 func TestDocumentsNameNode(t *testing.T) {
 	mention := regexp.MustCompile(`Node\.js(?:\]\([^)]*\))? ([0-9][0-9.]*)( or later)?`)
 	for _, page := range []string{
@@ -280,8 +280,7 @@ func TestErrCredentials(t *testing.T) {
 	}
 }
 
-// Ensure a stack that cannot be deployed is reported with the command that helps, and is not
-// changed.
+// Ensure a stack that cannot be deployed is reported with advice, and is not changed.
 func TestErrStack(t *testing.T) {
 	for status, want := range map[string]string{
 		"UPDATE_IN_PROGRESS":     "cancel-update-stack --stack-name growth-workspace",
@@ -306,15 +305,15 @@ func TestErrStack(t *testing.T) {
 	})
 }
 
-// Ensure the rest of a failed first deploy is announced as removed, and the stack is deployed
-// again.
+// Ensure a deploy announces that it removes the remains of a failed first deploy, and deploys the
+// stack again.
 func TestFailedFirstDeploy(t *testing.T) {
 	w := newWorld(t)
 	w.status, w.after = "ROLLBACK_COMPLETE", "CREATE_COMPLETE"
 	contains(t, w.deploy(0, "--yes"), "remove the rest of a failed first deploy (ROLLBACK_COMPLETE) and deploy")
 }
 
-// Ensure the error of a failed deploy says which version runs now and what to do.
+// Ensure the error for a failed deploy says which version is now running and what to do.
 func TestErrDeploy(t *testing.T) {
 	for name, test := range map[string]struct{ before, after, want string }{
 		"first":        {"", "ROLLBACK_COMPLETE", "nothing is running"},
@@ -348,7 +347,7 @@ func TestErrDeploy(t *testing.T) {
 	})
 }
 
-// Ensure wrong options are rejected before any other check, and the error says what is valid.
+// Ensure invalid options are rejected before any other check, and the error says what is valid.
 func TestErrOptions(t *testing.T) {
 	for want, args := range map[string][]string{
 		"there is no parameter \"Alarm\"":                {"--param", "Alarm=1"},

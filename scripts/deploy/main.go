@@ -8,8 +8,8 @@
 // the account. `--help` lists the flags; infra/RUNBOOK.md covers upgrade, rollback, teardown and
 // restore.
 //
-// options.go has the flags, tool.go and account.go the checks, state.go the states of a stack, and
-// deploy.go the changes, which all run the CDK.
+// options.go contains the flags, tool.go and account.go the checks, state.go the states of a stack,
+// and deploy.go the changes, all of which run the CDK.
 package main
 
 import (
@@ -29,14 +29,14 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// deployer is one call of the program.
+// deployer is one run of the program.
 type deployer struct {
 	options
 	in          io.Reader
 	out, errOut io.Writer
 	root        string // the repository
 	cache       string // where the CDK's command line is installed
-	tmp         string // removed when the program ends
+	tmp         string // removed when the program exits
 	account     *account
 }
 

@@ -13,7 +13,7 @@ import (
 	"growthworkspace/infra"
 )
 
-// options are the flags.
+// options holds the values of the flags.
 type options struct {
 	stack, region, profile string
 	table, arch            string

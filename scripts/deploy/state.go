@@ -42,7 +42,7 @@ func deployable(s stack) error {
 	return settled(s)
 }
 
-// settled returns an error when a change of the stack is in progress or has failed.
+// settled returns an error when a change to the stack is in progress or has failed.
 func settled(s stack) error {
 	switch {
 	case strings.HasSuffix(s.Status, "_IN_PROGRESS"):

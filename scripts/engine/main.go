@@ -52,7 +52,7 @@ func run(args []string) (code int, err error) {
 		return 2, errors.New("name a command after --\n" + usage)
 	}
 
-	// Catch signals before the engine starts, so that none ends this process while the engine runs.
+	// Catch signals before the engine starts, so that no signal ends this process while it runs.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	e, err := open(o, signals)
@@ -68,7 +68,7 @@ func run(args []string) (code int, err error) {
 	return runBeside(e, command, signals)
 }
 
-// open starts the engine. It stops with an error when a signal arrives.
+// open starts the engine. It returns an error if a signal arrives first.
 func open(o engine.Options, signals <-chan os.Signal) (*engine.Engine, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	opened := make(chan struct{})
@@ -91,7 +91,7 @@ func open(o engine.Options, signals <-chan os.Signal) (*engine.Engine, error) {
 	return e, err
 }
 
-// runBeside runs the command to its end, even when the engine ends first.
+// runBeside runs the command to its end, even when the engine stops first.
 func runBeside(e *engine.Engine, command []string, signals <-chan os.Signal) (int, error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -107,7 +107,7 @@ func runBeside(e *engine.Engine, command []string, signals <-chan os.Signal) (in
 		case s := <-signals:
 			_ = cmd.Process.Signal(s)
 		case <-engineEnded:
-			// Let the command fail by itself: its own error says more.
+			// Let the command fail on its own, because its error says more.
 			fmt.Fprintln(os.Stderr, "engine:", e.Err())
 			engineEnded = nil
 		case err := <-ended:
@@ -116,8 +116,8 @@ func runBeside(e *engine.Engine, command []string, signals <-chan os.Signal) (in
 	}
 }
 
-// exitCode returns the exit code as a shell does: 128 plus the signal's number for a command that a
-// signal ended.
+// exitCode returns the exit code as a shell does: 128 plus the signal's number for a command killed
+// by a signal.
 func exitCode(cmd *exec.Cmd, err error) (int, error) {
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

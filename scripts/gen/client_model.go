@@ -7,14 +7,14 @@ import (
 	"unicode"
 )
 
-// clientModel collects the declared names. Areas share them, so a record or a closed list is
-// declared once.
+// clientModel collects the declared names. All areas share them, so each record or closed list (an
+// enum type) is declared only once.
 type clientModel struct {
 	records map[string]reflect.Type
 	lists   map[string]reflect.Type // closed lists of values, by their name in the client
 	order   []string                // of lists
-	sent    map[string][]string     // the closed lists of an area's inputs that are arrays, by field
-	maps    map[string]bool         // the fields of an area's inputs that are maps
+	sent    map[string][]string     // the values of the enum arrays in an area's inputs, by field name
+	maps    map[string]bool         // the names of the map fields in an area's inputs
 	err     error
 }
 
@@ -72,7 +72,7 @@ func goName(name string) string {
 // optional returns the Go type of a field that may have no value.
 func optional(kind string) string { return "Optional[" + kind + "]" }
 
-// importsOf returns the import declaration of a generated file with this text.
+// importsOf returns the import declaration that a generated file with this text needs.
 func importsOf(text string) string {
 	var paths []string
 	for _, i := range []struct{ path, use string }{
@@ -94,7 +94,7 @@ func importsOf(text string) string {
 // commentWidth is the maximum width of a comment line.
 const commentWidth = 118
 
-// comment returns a text as lines of a comment.
+// comment formats text as the lines of a comment.
 func comment(indent, text string) string {
 	var out strings.Builder
 	for paragraph := range strings.SplitSeq(text, "\n") {

@@ -23,7 +23,7 @@ func (m *clientModel) operationsOf(operations []api.Operation) string {
 	return importsOf(body.String()) + body.String()
 }
 
-// inputOf returns the fields of an input, without headers, which are call options.
+// inputOf returns the input fields of an operation, except headers, which are call options.
 func inputOf(op api.Operation) []schema.Field {
 	return slices.DeleteFunc(slices.Clone(op.Input), func(f schema.Field) bool { return f.In == schema.InHeader })
 }
@@ -42,7 +42,7 @@ func (m *clientModel) input(out *strings.Builder, op api.Operation) {
 	m.object(out, fmt.Sprintf("%sInput is the input of %s.", name, name), name+"Input", op, fields)
 }
 
-// object declares a struct of fields.
+// object declares a struct with the given fields.
 func (m *clientModel) object(out *strings.Builder, doc, name string, op api.Operation, fields []schema.Field) {
 	fmt.Fprintf(out, "%stype %s struct {\n", comment("", doc), name)
 	for _, f := range fields {
@@ -58,7 +58,7 @@ func (m *clientModel) object(out *strings.Builder, doc, name string, op api.Oper
 	out.WriteString("}\n\n")
 }
 
-// remark returns the comment of a field: its description, allowed values and default.
+// remark returns the comment for a field: its description, allowed values and default.
 func remark(f schema.Field, kind string) string {
 	text := f.Description()
 	add := func(format string, args ...any) {
@@ -88,14 +88,14 @@ func (m *clientModel) inputType(op api.Operation, f schema.Field) string {
 	return optional(kind)
 }
 
-// valueType returns the Go type of the values of a field.
+// valueType returns the Go type of a field's value.
 func (m *clientModel) valueType(op api.Operation, f schema.Field) string {
 	switch f.Kind {
 	case schema.String:
 		switch {
 		case f.Format == "date-time":
 			return "time.Time"
-		case slices.Equal(f.Enum, []string{"true", "false"}): // in a query, where everything is a text
+		case slices.Equal(f.Enum, []string{"true", "false"}): // in a query, where every value is a string
 			return "bool"
 		}
 		return m.textType(op, f)
@@ -106,7 +106,7 @@ func (m *clientModel) valueType(op api.Operation, f schema.Field) string {
 	case schema.Boolean:
 		return "bool"
 	case schema.Map:
-		return goName(f.Name) // written by hand, because its records may have other JSON
+		return goName(f.Name) // written by hand, because the field may contain other JSON in records
 	case schema.Any:
 		return "json.RawMessage"
 	case schema.Array:
@@ -119,9 +119,9 @@ func (m *clientModel) valueType(op api.Operation, f schema.Field) string {
 	return ""
 }
 
-// textType returns the Go type of a string field. It is the closed list of the record's field with
-// the same name, or one with the same values, so that a value from a response can be sent.
-// Otherwise it is string.
+// textType returns the Go type of a string field. For an enum, it is the closed list that the
+// record's field with the same name uses, or one with the same values, so that a value from a
+// response can be sent. Otherwise it is string.
 func (m *clientModel) textType(op api.Operation, f schema.Field) string {
 	if f.Enum == nil {
 		return "string"

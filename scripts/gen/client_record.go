@@ -31,7 +31,7 @@ func (m *clientModel) recordsOf(operations []api.Operation) string {
 	return importsOf(text) + text
 }
 
-// inputs notes the inputs of an area that give a record's field of the same name its type.
+// inputs notes the input fields that determine the type of the record field with the same name.
 func (m *clientModel) inputs(fields []schema.Field) {
 	for _, f := range fields {
 		if f.Kind == schema.Array && f.Enum != nil {
@@ -47,7 +47,8 @@ func (m *clientModel) inputs(fields []schema.Field) {
 // itemOf returns the record type of a list.
 func itemOf(list reflect.Type) reflect.Type { return list.Field(0).Type.Elem() }
 
-// recordOf returns the record type that an operation returns, one or a list.
+// recordOf returns the type of the record, or of each record in the list, that an operation
+// returns.
 func recordOf(op api.Operation) reflect.Type {
 	if op.IsList() {
 		return itemOf(op.Output)
@@ -55,7 +56,7 @@ func recordOf(op api.Operation) reflect.Type {
 	return op.Output
 }
 
-// listsOf notes the closed lists of a record.
+// listsOf notes the closed lists that a record uses.
 func (m *clientModel) listsOf(t reflect.Type) {
 	for _, f := range visible(t) {
 		element := f.Type
@@ -70,7 +71,7 @@ func (m *clientModel) listsOf(t reflect.Type) {
 	}
 }
 
-// listWith returns the name of the closed list with these values, "" when there is none.
+// listWith returns the name of the closed list with these values, or "" if there is none.
 func (m *clientModel) listWith(values []string) string {
 	for _, known := range m.order {
 		if slices.Equal(reflect.Zero(m.lists[known]).Interface().(schema.Enum).Values(), values) {
@@ -122,7 +123,7 @@ func nullable(f reflect.StructField) bool {
 	return false
 }
 
-// fieldType returns the Go type of the values of a record's field.
+// fieldType returns the Go type of a record's field.
 func (m *clientModel) fieldType(out *strings.Builder, f reflect.StructField) string {
 	t := f.Type
 	if t.Kind() == reflect.Pointer {
@@ -132,8 +133,8 @@ func (m *clientModel) fieldType(out *strings.Builder, f reflect.StructField) str
 		return "time.Time"
 	}
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-	// A record's list of texts may be closed only in inputs. It has the same type here, so that a
-	// value of a record can be sent.
+	// A list of strings in a record may be limited to an enum only in inputs. The record's field
+	// gets the type of the input, so that a value from a record can be sent.
 	if list := m.listWith(m.sent[name]); list != "" && isTexts(t) {
 		return "[]" + list
 	}
@@ -143,7 +144,7 @@ func (m *clientModel) fieldType(out *strings.Builder, f reflect.StructField) str
 	return m.recordType(out, t)
 }
 
-// isTexts reports whether a type is a list of texts of any value.
+// isTexts reports whether a type is a slice of strings that may have any value.
 func isTexts(t reflect.Type) bool {
 	return t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.String && !t.Elem().Implements(reflect.TypeFor[schema.Enum]())
 }
@@ -168,7 +169,7 @@ func (m *clientModel) recordType(out *strings.Builder, t reflect.Type) string {
 	return t.Kind().String()
 }
 
-// closedList returns the name of a closed list of values.
+// closedList registers a closed list of values and returns its name.
 func (m *clientModel) closedList(t reflect.Type) string {
 	name := openapi.ListName(t)
 	known, ok := m.lists[name]

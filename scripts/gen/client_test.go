@@ -23,7 +23,7 @@ func TestGoName(t *testing.T) {
 	}
 }
 
-// Ensure every declared name is unique: two values must not become one constant.
+// Ensure every declared name is unique, so that two values do not become the same constant.
 func TestClientNamesAreApart(t *testing.T) {
 	t.Parallel()
 	m := clientModel{records: map[string]reflect.Type{}, lists: map[string]reflect.Type{}}
@@ -54,7 +54,7 @@ func TestClientNamesAreApart(t *testing.T) {
 	}
 }
 
-// Ensure each error code of the service is a constant with its status.
+// Ensure each of the service's error codes has a constant, with the status in its comment.
 func TestClientCodes(t *testing.T) {
 	t.Parallel()
 	text := codes()
@@ -68,7 +68,7 @@ func TestClientCodes(t *testing.T) {
 	}
 }
 
-// Ensure two record types with one name are an error.
+// Ensure two record types with the same name are an error.
 func TestClientRefusesTwins(t *testing.T) {
 	t.Parallel()
 	type Company struct {

@@ -12,12 +12,12 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// companyFile has a company with a record of each type, typed by hand. Tests run on it, and
-// deployments are tried with it.
+// companyFile contains a company with a hand-written record of each type. Tests use it, and
+// deployments are tried out with it.
 const companyFile = "functions/testdata/company.jsonl"
 
-// company returns the file, with examples added for each type without a record: one, and for a type
-// with ids a second, which a delete can remove.
+// company returns the file, with an example added for each type that has no record. A type with ids
+// gets a second example, which a delete can remove.
 func company() ([]byte, error) {
 	text, err := os.ReadFile(companyFile)
 	if err != nil {

@@ -20,8 +20,8 @@ func typesNamed(names ...string) (out []transfer.Type) {
 	return out
 }
 
-// Ensure a type without a record gets two valid examples, the second for a delete to remove, and
-// the error for a type whose example is refused names the file.
+// Ensure a type without a record gets two valid examples, the second for a delete to remove. The
+// error for a type whose example is rejected must name the file.
 func TestWithExamples(t *testing.T) {
 	t.Parallel()
 	types := typesNamed("channel", "brand-goal")

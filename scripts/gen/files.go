@@ -51,7 +51,7 @@ func files() ([]generated, error) {
 	return withRemovals(append(out, client...), "events/*.json", toolsFolder+"*.json", clientFolder+"records_*.go", clientFolder+"operations_*.go")
 }
 
-// toolsFolder has a snapshot of each MCP tool, so that a review shows what agents see.
+// toolsFolder contains a snapshot of each MCP tool, so that a review shows what agents see.
 const toolsFolder = "functions/mcp/testdata/tools/"
 
 func document() ([]byte, error) {

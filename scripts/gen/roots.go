@@ -11,7 +11,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// rootsFile has the root certificates of Amazon Trust Services that the functions embed.
+// rootsFile contains the root certificates of Amazon Trust Services that the functions embed.
 const rootsFile = "shared/table/amazon.pem"
 
 // refreshRoots copies the published roots from a file of PEM certificates. The source need not be
@@ -39,7 +39,7 @@ func extract(text []byte) ([]byte, error) {
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
 		c, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
-			continue // the file may have other certificates that Go cannot parse
+			continue // the file may contain other certificates that Go cannot parse
 		}
 		if known := found[table.RootKey(c)]; c.CheckSignatureFrom(c) == nil && (known == nil || c.NotAfter.After(known.NotAfter)) {
 			found[table.RootKey(c)] = c

@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// zonesFile has the names of time zones that a request may use.
+// zonesFile lists the names of the time zones that a request may use.
 const zonesFile = "shared/schema/zones.go"
 
-// refreshZones writes the names of the time zone database of the installed Go to a file.
+// refreshZones writes the names in the installed Go's time zone database to a file.
 func refreshZones(to string) error {
 	names, err := installedZones()
 	if err != nil {

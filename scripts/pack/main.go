@@ -1,8 +1,8 @@
 // Command pack writes the zip of one Lambda function: go run ./scripts/pack BOOTSTRAP ZIP.
 //
 // The zip is reproducible: the same program gives the same bytes, because the only entry has a
-// fixed name, time and mode. It prints the size of the zip and its SHA-256 in base64. Compare that
-// with the CodeSha256 of a deployed function to find out whether a commit is what is deployed.
+// fixed name, time and mode. The command prints the size of the zip and its SHA-256 in base64. To
+// find out whether a commit is deployed, compare that with the CodeSha256 of the deployed function.
 package main
 
 import (
@@ -30,9 +30,9 @@ func main() {
 	fmt.Printf("%10d  %s\n", bytes, sum)
 }
 
-// pack writes a zip whose only entry is the program from, under the name bootstrap, which Lambda
-// starts. It returns the size of the zip and its SHA-256 in base64, which Lambda shows as
-// CodeSha256.
+// pack writes a zip file whose only entry is the program at the path from. The entry is named
+// bootstrap, which is what Lambda starts. pack returns the size of the zip and its SHA-256 in
+// base64, which Lambda shows as CodeSha256.
 func pack(from, to string) (size int, sum string, err error) {
 	program, err := os.ReadFile(from)
 	if err != nil {
@@ -53,8 +53,9 @@ func pack(from, to string) (size int, sum string, err error) {
 	return len(packed), base64.StdEncoding.EncodeToString(hash[:]), nil
 }
 
-// holds reports whether a zip of an earlier build contains the same program, which then need not be
-// compressed again. The program names the version of Go, so the compressor is the same, too.
+// holds reports whether packed, the zip of an earlier build, contains the same program, which then
+// need not be compressed again. A program contains its Go version, so the compressor was the same,
+// too.
 func holds(packed, program []byte) bool {
 	archive, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
 	if err != nil || len(archive.File) != 1 {
@@ -72,7 +73,7 @@ func holds(packed, program []byte) bool {
 	return err == nil && bytes.Equal(earlier, program)
 }
 
-// The entry of the zip: Lambda starts an executable bootstrap.
+// The entry of the zip. Lambda starts an executable named bootstrap.
 const (
 	entryName = "bootstrap"
 	entryMode = os.FileMode(0o755)

@@ -60,7 +60,7 @@ func TestSameProgramSameZip(t *testing.T) {
 	}
 }
 
-// Ensure the error of a missing program has its path.
+// Ensure the error for a missing program contains its path.
 func TestErrMissing(t *testing.T) {
 	t.Parallel()
 	from := filepath.Join(t.TempDir(), "bootstrap")
@@ -69,7 +69,7 @@ func TestErrMissing(t *testing.T) {
 	}
 }
 
-// Ensure an earlier zip of the same program stays, and every other file is replaced.
+// Ensure an earlier zip of the same program is kept, and any other file is replaced.
 func TestEarlierZip(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

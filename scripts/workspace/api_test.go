@@ -47,9 +47,9 @@ func apiJSON(t *testing.T, in string, args ...string) map[string]any {
 	return object
 }
 
-// firstID returns the id of the first record of the list whose records have the path, such as the
-// records of list_plan_boards for …/plan/boards/{boardId}/items. args are the ids before it in the
-// path.
+// firstID returns the id of the first record in a list. path is the path of an operation on such a
+// record or below it: for …/plan/boards/{boardId}/items, the list is list_plan_boards. args are the
+// ids that precede this one in the path.
 func firstID(t *testing.T, path string, args []string) string {
 	t.Helper()
 	if strings.HasSuffix(path, "/plan/items/{itemId}") { // items are listed by board
@@ -65,8 +65,8 @@ func firstID(t *testing.T, path string, args []string) string {
 	return ""
 }
 
-// readArguments returns the arguments that a read requires, with ids from the lists, and the path
-// of the request.
+// readArguments returns the arguments that a read operation requires, and the path of the request.
+// The ids come from the lists.
 func readArguments(t *testing.T, op api.Operation) (args []string, path string) {
 	t.Helper()
 	path = op.Path
@@ -85,8 +85,8 @@ func readArguments(t *testing.T, op api.Operation) (args []string, path string) 
 	return args, path
 }
 
-// Ensure every read is a command whose JSON is the service's response and whose text has a line for
-// each record or field.
+// Ensure every read operation is a command. With --json it prints the service's response; otherwise
+// it prints a line for each record or field.
 func TestAPIReads(t *testing.T) {
 	s, _ := service(t)
 	for _, op := range functions.Operations(nil) {
@@ -114,7 +114,7 @@ func TestAPIReads(t *testing.T) {
 	}
 }
 
-// Ensure each kind of field is sent with its JSON type, when a record is created, updated and
+// Ensure each kind of field is sent with its JSON type when a record is created, updated or
 // deleted.
 func TestAPIWrites(t *testing.T) {
 	service(t)
@@ -176,8 +176,8 @@ func TestAPIWrites(t *testing.T) {
 	}
 }
 
-// Ensure the findings of an audit, which are too long for an argument, are read from a file or
-// standard input.
+// Ensure the findings of an audit, which can be too long for an argument, can be read from a file
+// or standard input.
 func TestAPILargeValue(t *testing.T) {
 	service(t)
 	large := `["` + strings.Repeat("x", 1<<20) + `",{"a":[null,1.5]}]`
@@ -260,8 +260,8 @@ func TestAPIAll(t *testing.T) {
 	}
 }
 
-// Ensure an error response is printed with flags instead of paths, one message per line, and the
-// request id, or as JSON.
+// Ensure an error response is printed as JSON with --json. Otherwise each message is on a line of
+// its own, with a flag instead of the field's path, and the request id is on the last line.
 func TestAPIErrors(t *testing.T) {
 	service(t)
 	r := call(t, "", "api", "create_plan_item", "brd_0", "--title", "", "--status", "live")
@@ -286,7 +286,7 @@ func TestAPIErrors(t *testing.T) {
 		t.Errorf("messages %q and request id %q, want one of each", refused.Messages, refused.RequestID)
 	}
 	want(t, call(t, "", "api", "push_metric_points", "--points", `{"metricKey":"a","ts":"2026-08-10"}`).err, "--points[0].value: is required")
-	// With --input, messages keep the paths of the file.
+	// With --input, messages name a field by its path in the body, not by a flag.
 	want(t, call(t, `{"points":[{"metricKey":"a","ts":"2026-08-10"}]}`, "api", "push_metric_points", "--input", "-").err, "body.points[0].value: is required")
 	want(t, call(t, "", "api", "push_metric_points", "--input", "nowhere.json").err, "--input: ", "nowhere.json")
 	t.Setenv(keyVariable, "sk_live_nope")
@@ -295,7 +295,7 @@ func TestAPIErrors(t *testing.T) {
 	want(t, call(t, "", "api", "get_company", "--base-url", "nowhere").err, "the base URL must be like")
 }
 
-// Ensure a usage error is one line, with exit code 2, before any request is sent.
+// Ensure a usage error is printed as one line, with exit code 2, before any request is sent.
 func TestAPIUsage(t *testing.T) {
 	private(t)
 	for args, parts := range map[string][]string{
@@ -333,7 +333,7 @@ func TestAPIUsage(t *testing.T) {
 }
 
 // Ensure every operation is a command with a documented flag for each field, and no field's flag
-// has the name of a flag that all commands share.
+// has the same name as a flag that all commands share.
 func TestAPICommands(t *testing.T) {
 	t.Parallel()
 	root := rootCommand(&terminal.Terminal{})
@@ -388,7 +388,7 @@ func TestAPICommands(t *testing.T) {
 	}
 }
 
-// Ensure shell completion offers operations and the values of closed lists.
+// Ensure shell completion offers the operations and the values of enum fields.
 func TestAPICompletion(t *testing.T) {
 	t.Parallel()
 	want(t, call(t, "", "__complete", "api", "list_pl").out, "list_plan_boards\t", "list_plan_items\t")
@@ -398,7 +398,7 @@ func TestAPICompletion(t *testing.T) {
 	want(t, call(t, "", "__complete", "check", "http://x", "--rule", "list").out, "list-shape\n")
 }
 
-// Ensure only its owner can read a stored key, it is sent only to its own service, and it can be
+// Ensure a stored key is readable only by its owner, is sent only to its own service, and can be
 // removed.
 func TestLogin(t *testing.T) {
 	s, _ := service(t)
@@ -444,8 +444,8 @@ func TestLogin(t *testing.T) {
 	want(t, call(t, "", "logout").out, "no key is stored")
 }
 
-// Ensure the demo company's key is used without any setting for a server on this machine, and not
-// for any other server.
+// Ensure the demo company's key is used without any configuration for a server on this machine, and
+// never for any other server.
 func TestDemoKeyHere(t *testing.T) {
 	s, data := service(t)
 	t.Setenv(keyVariable, "")
@@ -455,8 +455,8 @@ func TestDemoKeyHere(t *testing.T) {
 	want(t, refusal(t, 1, "", "api", "get_company", "--data", data, "--base-url", "http://service.example"), "no key for http://service.example")
 }
 
-// Ensure a key without company:read works, because the key contains its company's id. If the key
-// has another form, the command requests the company.
+// Ensure a key without the scope company:read works, because the key contains its company's id. For
+// a key in a different format, the command requests the company from the service.
 func TestCompanyOfKey(t *testing.T) {
 	s, data := service(t)
 	t.Setenv(keyVariable, answer(t, data, "", "key", "issue", "--company", s.CompanyID, "--scopes", "plan:read")["key"].(string))
@@ -476,7 +476,7 @@ func TestCompanyOfKey(t *testing.T) {
 	}
 }
 
-// Ensure a preview prints the entity tag for --if-match, and a publish with another tag fails.
+// Ensure a preview prints the entity tag for --if-match, and a publish with a different tag fails.
 func TestAPIShowsEntityTags(t *testing.T) {
 	service(t)
 	board := apiJSON(t, "", "list_plan_boards")["items"].([]any)[0].(map[string]any)["id"].(string)

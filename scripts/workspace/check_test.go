@@ -11,7 +11,7 @@ import (
 	"growthworkspace/scripts/contract"
 )
 
-// calm raises the quotas of the server's demo key, so that no test waits.
+// calm raises the quotas of the server's demo key, so that no test has to wait for quota.
 func (s *server) calm(t *testing.T, data string) {
 	t.Helper()
 	items := answer(t, data, "", "key", "list", "--company", s.CompanyID)["items"].([]any)
@@ -68,7 +68,7 @@ func TestCheckOurselves(t *testing.T) {
 	r := call(t, "", "check", s.BaseURL, "--rule", "one-company", "--rule", "item-life")
 	want(t, r.out, "pass  one-company", "skip  item-life", "give --write", "1 passed, 0 failed, 1 skipped")
 
-	// A rule that the key cannot reach is skipped, with the scope that it lacks.
+	// A rule that needs a scope the key lacks is skipped, and the report names the scope.
 	t.Setenv(keyVariable, answer(t, data, "", "key", "issue", "--company", s.CompanyID, "--scopes", "company:read")["key"].(string))
 	for _, r := range checked(t, 0, s.BaseURL, "--rule", "closed-filters", "--rule", "item-life", "--write").Rules {
 		if r.Result != contract.Skipped || !strings.Contains(r.Detail, "lacks") {
@@ -77,7 +77,7 @@ func TestCheckOurselves(t *testing.T) {
 	}
 }
 
-// Ensure a check fails with one line if the server is not the API or does not exist.
+// Ensure a check fails with one line if the server is not this API or does not respond.
 func TestCheckOfNothing(t *testing.T) {
 	private(t)
 	other := httptest.NewServer(http.NotFoundHandler())

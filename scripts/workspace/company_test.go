@@ -73,8 +73,8 @@ func TestFirstKeyCommand(t *testing.T) {
 	}
 }
 
-// Ensure a company is deleted only after confirmation, with a receipt of its records, and another
-// company is not affected.
+// Ensure a company is deleted only after confirmation. The command must print a receipt that counts
+// the deleted records, and must not affect other companies.
 func TestDeleteCompany(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -104,7 +104,7 @@ func TestDeleteCompany(t *testing.T) {
 	want(t, refusal(t, 1, "", "company", "delete", id, "--yes", "--data", data), "no company")
 }
 
-// Ensure every command reports a company that does not exist, by its id.
+// Ensure every command on a company that does not exist fails with an error that names the id.
 func TestUnknownCompany(t *testing.T) {
 	t.Parallel()
 	data := folder(t)

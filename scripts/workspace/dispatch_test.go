@@ -89,7 +89,7 @@ func TestDue(t *testing.T) {
 	want(t, refusal(t, 1, "", "due", "claim", "pst_9", "--company", id, "--data", data), `no post "pst_9" of company `+id)
 }
 
-// Ensure exactly one of several concurrent claims succeeds, and the others end with exit code 3.
+// Ensure exactly one of several concurrent claims succeeds, and the others exit with code 3.
 func TestDueClaimRace(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -115,8 +115,8 @@ func TestDueClaimRace(t *testing.T) {
 	}
 }
 
-// Ensure --company all lists every company that is not suspended, with the limit for each. A
-// company's list must have only its own records.
+// Ensure --company all lists the due posts of every company that is not suspended, with the limit
+// applied to each company. The list for one company must contain only its own posts.
 func TestDueOfAllCompanies(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -139,7 +139,8 @@ func TestDueOfAllCompanies(t *testing.T) {
 	want(t, refusal(t, 1, "", "due", "list", "--company", "co_nobody", "--data", data), `no company "co_nobody"`)
 }
 
-// Ensure records that were imported as publishing or posting can be reported with --claim none.
+// Ensure the result can be reported with --claim none for records that were imported with the
+// status publishing or posting.
 func TestImportedClaims(t *testing.T) {
 	t.Parallel()
 	data := folder(t)

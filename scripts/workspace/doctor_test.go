@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// finding is a check of the report.
+// finding is one check in the report.
 type finding struct{ Name, Result, Detail, Advice string }
 
-// examined calls doctor and returns its report by the name of the check.
+// examined runs doctor and returns the checks in its report, keyed by name.
 func examined(t *testing.T, code int, args ...string) map[string]finding {
 	t.Helper()
 	r := call(t, "", append([]string{"doctor", "--json"}, args...)...)
@@ -33,7 +33,7 @@ func examined(t *testing.T, code int, args ...string) map[string]finding {
 	return out
 }
 
-// isAs compares findings with pairs of name and result.
+// isAs requires the results of checks. want lists pairs of a check's name and its expected result.
 func isAs(t *testing.T, got map[string]finding, want ...string) {
 	t.Helper()
 	for i := 0; i+1 < len(want); i += 2 {
@@ -47,8 +47,8 @@ func isAs(t *testing.T, got map[string]finding, want ...string) {
 	}
 }
 
-// Ensure every check passes for a working service and key, a problem fails its own check, and the
-// key is never printed.
+// Ensure every check passes for a working service and key, each problem fails the check for it, and
+// the key is never printed.
 func TestDoctor(t *testing.T) {
 	s, data := service(t)
 	isAs(t, examined(t, 0), "service", "ok", "encryption", "ok", "clock", "ok", "version", "ok", "key's form", "ok", "key", "ok", "scopes", "ok", "quota", "ok")
@@ -87,7 +87,7 @@ func TestDoctor(t *testing.T) {
 	isAs(t, examined(t, 1, "--base-url", "http://127.0.0.1:1"), "service", "fail", "clock", "skip", "version", "skip", "key's form", "ok", "key", "skip")
 }
 
-// Ensure doctor detects wrong clocks, other versions, bad certificates and servers that are not
+// Ensure doctor detects wrong clocks, different versions, bad certificates and servers that are not
 // this API.
 func TestDoctorOfOthers(t *testing.T) {
 	private(t)

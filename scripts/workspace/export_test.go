@@ -11,7 +11,8 @@ import (
 	"growthworkspace/scripts/workspace/demo"
 )
 
-// Ensure an export of an imported export is identical, for a company with records of every type.
+// Ensure exporting an imported export gives an identical file, for a company with records of every
+// type.
 func TestIdentity(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -32,7 +33,7 @@ func TestIdentity(t *testing.T) {
 		}
 		t.Fatal("the second export has more lines")
 	}
-	// The imported board is published in the same version.
+	// The imported board is published with the same version number.
 	key := answer(t, data, "", "key", "issue", "--company", id, "--scopes", "all")["key"].(string)
 	_, boards := get(t, s.Key, s.BaseURL+"/v1/companies/"+s.CompanyID+"/plan/boards")
 	_, again := get(t, key, s.BaseURL+"/v1/companies/"+id+"/plan/boards")

@@ -53,8 +53,8 @@ func TestBadLines(t *testing.T) {
 	}
 }
 
-// Ensure the second name of a stored metric is rejected before anything is written, and accepted
-// when the file has both names, on any line.
+// Ensure a second key for a stored metric, such as a for custom.a, is rejected before anything is
+// written. It is accepted if the file contains both keys, on any lines.
 func TestSecondNameOfMetric(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -114,11 +114,11 @@ func TestVerifiedAgainstStored(t *testing.T) {
 	if after := exportOf(t, data, id); strings.Contains(after, "fbk_1") {
 		t.Error("something was written")
 	}
-	answer(t, data, item("itm_1", "a"), "import", "--company", id, "-") // repeating a record is valid
+	answer(t, data, item("itm_1", "a"), "import", "--company", id, "-") // importing a record again is valid
 }
 
-// Ensure an import accepts any order of types, long lines, a byte order mark, CRLF line ends, and
-// files.
+// Ensure an import accepts types in any order, long lines, a byte order mark, CRLF line endings,
+// and input from a file.
 func TestImport(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -166,8 +166,8 @@ func order(t *testing.T, line string) int {
 	return 0
 }
 
-// Ensure the last of several lines with one identity wins, with many lines between them and
-// concurrent writes.
+// Ensure the last of several lines with the same identity wins, even with many lines between them
+// and concurrent writes.
 func TestLastLineStays(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -184,7 +184,7 @@ func TestLastLineStays(t *testing.T) {
 	if strings.Count(after, "round 4") != 300 || strings.Count(after, "round") != 300 {
 		t.Error("an earlier line stayed")
 	}
-	if n := strings.Count(after, `"value":42`); n != 40 { // 4260 to 4299, the last of each
+	if n := strings.Count(after, `"value":42`); n != 40 { // 4260 to 4299, the last value of each metric
 		t.Errorf("%d of 40 points are the last ones", n)
 	}
 }

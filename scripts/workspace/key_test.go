@@ -112,7 +112,7 @@ func TestCurrentRefuses(t *testing.T) {
 	}
 }
 
-// Ensure an overlap of 0s ends the old key at once.
+// Ensure an overlap of 0s makes the old key expire at once.
 func TestRotateWithoutOverlap(t *testing.T) {
 	t.Parallel()
 	data := folder(t)

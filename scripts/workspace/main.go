@@ -1,9 +1,9 @@
 // Command workspace runs the service on this machine, calls its API, and operates its companies,
 // keys and records: `go run ./scripts/workspace --help`.
 //
-// Packages user, operator and serve have the commands. They use session, which opens the table;
-// records, which imports and exports; private, which keeps keys; and terminal, which prints.
-// Package demo is the company that `serve` starts with.
+// Packages user, operator and serve implement the commands. They use session, which opens the
+// table; records, which imports and exports records; private, which stores keys; and terminal,
+// which prints output. Package demo creates the company that `serve` starts with.
 package main
 
 import (
@@ -34,7 +34,8 @@ func main() {
 }
 
 // run runs a command line and returns the exit code: 0, 1 for a failure, 2 for wrong usage, or 3
-// when the state of a record does not allow the change. program is how the person started it.
+// when the state of a record does not allow the change. program is the command that the person used
+// to start this program.
 func run(ctx context.Context, program string, args []string, in io.Reader, out, errOut io.Writer) int {
 	t := &terminal.Terminal{In: in, Out: out, Err: errOut, Asks: terminal.IsTerminal(in), Now: time.Now, Program: program}
 	root := rootCommand(t)
@@ -46,7 +47,7 @@ func run(ctx context.Context, program string, args []string, in io.Reader, out, 
 	if err == nil {
 		return 0
 	}
-	// A wrong flag stops the parser before it gets to --json.
+	// An invalid flag stops the parser before it reaches --json.
 	t.JSON = t.JSON || slices.Contains(args, "--json")
 	return t.Fail(terminal.UnknownCommand(root, err))
 }

@@ -18,8 +18,8 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 )
 
-// mention matches a command line of this program in a text of the studio, up to the end of its
-// element, line or quotation.
+// mention matches a command line of this program in the studio's text, up to the next tag, backtick
+// or newline.
 var mention = regexp.MustCompile("\\bworkspace [^<`\\n]+")
 
 // flag matches a flag in a command line.
@@ -28,8 +28,9 @@ var flag = regexp.MustCompile(`--([a-z][a-z-]*)`)
 // action matches a template action.
 var action = regexp.MustCompile(`\{\{[^}]*\}\}`)
 
-// Ensure each command that the studio shows exists, with its flags. The studio must not import the
-// command line, so the test reads the texts of its templates and its Go strings.
+// Ensure each command that the studio shows exists and has the flags shown. The studio must not
+// import the command line, so the test searches its templates and the string literals in its Go
+// code.
 func TestStudioNamesCommands(t *testing.T) {
 	t.Parallel()
 	found := 0
@@ -50,7 +51,8 @@ func TestStudioNamesCommands(t *testing.T) {
 	}
 }
 
-// texts returns the texts of a file of the studio that a person may read.
+// texts returns the text in a file of the studio that a person may read: a whole template, or the
+// string literals in Go code.
 func texts(t *testing.T, name string) (out []string) {
 	t.Helper()
 	content, err := os.ReadFile(path.Join("../studio", name))
@@ -79,7 +81,7 @@ func texts(t *testing.T, name string) (out []string) {
 	return out
 }
 
-// checkMention checks a command line that begins with the name of the program.
+// checkMention checks that a command and its flags exist. line begins with the name of the program.
 func checkMention(t *testing.T, name, line string) {
 	t.Helper()
 	command := rootCommand(&terminal.Terminal{})

@@ -72,8 +72,8 @@ func startServe(t *testing.T, data string) (*exec.Cmd, serve.Announcement) {
 	return cmd, a
 }
 
-// Ensure a command that had joined the engine of a server says what happened when the server stops,
-// and can be run again.
+// Ensure a command that uses a server's engine explains what happened if the server stops, and can
+// be run again.
 func TestServerStopsDuringACommand(t *testing.T) {
 	t.Parallel()
 	data := folder(t)

@@ -59,8 +59,8 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// Ensure two servers can share a data folder. When the first stops, so does the engine: the second
-// ends with an error that says so, and can be restarted.
+// Ensure two servers can share a data folder. When the first stops, so does the engine. The second
+// server then exits with an error that says so, and can be restarted.
 func TestTwoServers(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -84,7 +84,7 @@ func TestTwoServers(t *testing.T) {
 	}
 }
 
-// Ensure the command serves with the limits of package front, whose refusals have the envelope.
+// Ensure serve enforces the limits of package front, and refuses requests with the error envelope.
 func TestServeRefusesInTheEnvelope(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, folder(t))

@@ -110,7 +110,7 @@ func TestSnapshot(t *testing.T) {
 	s.stop(t)
 }
 
-// openTable joins the engine of a data folder.
+// openTable joins the engine of a data folder and returns its table.
 func openTable(t *testing.T, data string) *table.Client {
 	t.Helper()
 	s, err := session.Open(t.Context(), &terminal.Terminal{Out: t.Output(), Err: t.Output(), Now: time.Now}, session.Flags{Data: data}, time.Minute, true)

@@ -6,7 +6,7 @@ import (
 )
 
 // Ensure an upgrade reports its result for one company and for all, shows its progress, and can be
-// repeated. Its step is tested in functions/feedback.
+// repeated. The upgrade of a company itself is tested in functions/feedback.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	data := folder(t)

@@ -80,7 +80,7 @@ func TestWrongUsage(t *testing.T) {
 	}
 }
 
-// Ensure each command's help has an example, and the root's help shows the first steps.
+// Ensure each command's help has an example, and the root command's help shows the first steps.
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	root := call(t, "", "--help")
@@ -98,19 +98,20 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// goRun is how the documents start the program in a clone.
+// goRun is the command that the documentation uses to start the program from a clone.
 const goRun = "go run ./scripts/workspace"
 
-// bare is a command line that names the program by a name that is not installed.
+// bare matches a command line that starts with "workspace", which works only if the program is
+// installed.
 var bare = regexp.MustCompile("(?m)(^|[` |(])workspace (api|check|company|doctor|due|approved|key|login|logout|serve|studio) ")
 
-// Ensure the commands that the program suggests start it as the person did, and find the table that
-// the person named.
+// Ensure the commands that the program suggests start it the way the person did, and use the table
+// that the person specified.
 func TestSuggestedCommands(t *testing.T) {
 	private(t)
 	data := folder(t)
-	// suggested runs a command and returns the arguments of the command that it suggests after the
-	// words.
+	// suggested runs a command and returns the arguments of the command that its output suggests
+	// after words.
 	suggested := func(words string, args ...string) []string {
 		t.Helper()
 		r := callAs(t, goRun, "", append(args, "--data", data)...)
@@ -145,7 +146,7 @@ func TestSuggestedCommands(t *testing.T) {
 	}
 }
 
-// Ensure the help and the errors of every command name the program as the person started it.
+// Ensure the help and errors of every command show the program's name as the person typed it.
 func TestHelpNamesTheProgram(t *testing.T) {
 	private(t)
 	var visit func(c *cobra.Command, path []string)
@@ -182,8 +183,8 @@ func TestNothingServes(t *testing.T) {
 	}
 }
 
-// Ensure each command's help has the flags that it uses. Only commands that open the table have the
-// table's flags.
+// Ensure each command's help lists the flags that it uses. Only commands that open the table have
+// the table's flags.
 func TestFlagsOfCommands(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"api", "api list_feedback", "studio", "doctor", "check", "login", "logout"} {
@@ -203,7 +204,7 @@ func TestFlagsOfCommands(t *testing.T) {
 	want(t, call(t, "", "--table", "t", "--data", "d", "company", "list").err, "--data cannot be combined with --table")
 }
 
-// Ensure the version is the version of the API and of the sources, as text and as JSON.
+// Ensure the version command prints the API's version and the source revision, as text and as JSON.
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"version", "--version"} {

@@ -22,8 +22,8 @@ import (
 // with real processes.
 const asCommand = "WORKSPACE_TEST_AS_COMMAND"
 
-// memoryVariable is the environment variable with the limit of a process's memory. A server sets a
-// limit if it is empty.
+// memoryVariable is the environment variable that limits a process's memory. A server sets a limit
+// itself if the variable is empty.
 const memoryVariable = "GOMEMLIMIT"
 
 // The environment variables that name the key and the service.
@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) == "1" {
 		main()
 	}
-	// The servers in this process must not limit its memory, which all tests share: otherwise the
-	// collector would use half of the time.
+	// The servers run in this process, whose memory all tests share, so they must not limit it.
+	// Otherwise the garbage collector would use half of the time.
 	if err := os.Setenv(memoryVariable, "off"); err != nil {
 		panic(err)
 	}
@@ -81,7 +81,7 @@ func call(t *testing.T, in string, args ...string) result {
 	return callAs(t, "workspace", in, args...)
 }
 
-// callAs calls the program as a person started it, such as with go run.
+// callAs runs the program as if a person had started it with the given command, such as go run.
 func callAs(t *testing.T, program, in string, args ...string) result {
 	t.Helper()
 	var out, errOut bytes.Buffer
@@ -244,8 +244,7 @@ func differs(want, object map[string]any) string {
 	return cmp.Diff(want, got)
 }
 
-// requireUsage fails unless the arguments of a command were refused with one line on standard
-// error.
+// requireUsage fails unless a command rejected its arguments with one line on standard error.
 func requireUsage(t *testing.T, args string, r result) {
 	t.Helper()
 	if r.code != 2 || r.out != "" {

@@ -11,7 +11,7 @@ import (
 // arithmetic. Package keys applies it in one conditional write. See
 // scripts/docs/explanation/one-round-trip.md.
 
-// Class names a bucket. Every operation counts in exactly one bucket.
+// Class names a bucket. Every operation is charged to exactly one bucket.
 type Class string
 
 // The classes.
@@ -27,11 +27,11 @@ const QuotaWindow = 60 * time.Second
 
 // trust is how far in the future a TAT may be. A bucket never sets its TAT more than QuotaWindow
 // ahead of its function's clock, and no function's clock is off by a minute. A later TAT is
-// corrupt, and a key must not wait for it.
+// corrupt, and a key must not be blocked until that time.
 const trust = 2 * QuotaWindow
 
-// A bucket with more than swift requests a minute has a lag: it counts as full only when its TAT is
-// at least lag in the past.
+// A bucket that admits more than swift requests a minute has a lag: it counts as full only when its
+// TAT is at least lag in the past.
 const (
 	swift    = 600
 	swiftLag = 250 * time.Millisecond
@@ -68,7 +68,7 @@ func (q Quota) Interval() time.Duration {
 // lag is how far in the past the TAT of a full bucket is. Some buckets are used about as fast as
 // they refill. Without the lag, the TAT of such a bucket would keep crossing the present while
 // other calls are in flight, and each call would guess wrong whether the bucket is full. The lag
-// costs a burst up to lag/Interval requests: 0.4 % of the quota.
+// shortens a burst by up to lag/Interval requests, which is 0.4 % of the quota.
 func (q Quota) lag() time.Duration {
 	if q > swift {
 		return swiftLag
@@ -76,13 +76,13 @@ func (q Quota) lag() time.Duration {
 	return 0
 }
 
-// Charge is an attempt to take one request from a bucket: a write of its TAT on the condition that
-// Above < TAT <= UpTo. The write sets the TAT to Start, or adds Step to it if Start is zero. The
-// TAT of an unused bucket counts as zero.
+// Charge is an attempt to take one request from a bucket. It writes the bucket's TAT on the
+// condition that Above < TAT <= UpTo. The write sets the TAT to Start, or adds Step to it if Start
+// is zero. The TAT of an unused bucket counts as zero.
 //
-// Among the charges of a bucket that begin within a time t, at most quota + t/Interval succeed: the
-// first finds a TAT above now - lag, each moves it by at least an interval, and the last leaves it
-// at most quota * Interval - lag ahead.
+// Among the charges of a bucket that begin within a period t, at most quota + t/Interval succeed.
+// This is because the first charge finds a TAT above now - lag, each charge moves it by at least an
+// interval, and the last one leaves it at most quota * Interval - lag ahead.
 type Charge struct {
 	Above, UpTo int64
 	Start, Step int64
@@ -103,7 +103,7 @@ func (q Quota) Charge(tat int64, now time.Time) (c Charge, ok bool) {
 	case tat <= full:
 		c.Above, c.UpTo, c.Start = math.MinInt64, full, now.UnixNano()+interval
 	case tat > c.corrupt:
-		c.Above, c.UpTo, c.Start = c.corrupt, math.MaxInt64, c.latest+interval // the last request of an empty bucket
+		c.Above, c.UpTo, c.Start = c.corrupt, math.MaxInt64, c.latest+interval // as if this request were the last one in the bucket
 	default:
 		c.Above, c.UpTo, c.Step = full, c.latest, interval
 	}

@@ -9,14 +9,14 @@ import (
 
 var start = time.Unix(1_786_440_600, 0)
 
-// admit charges a bucket as the conditional write does, with what it knows of it, and reports
-// whether the request is admitted.
+// admit charges a bucket whose TAT is known, as the conditional write does. It reports whether the
+// request is admitted.
 func admit(q auth.Quota, tat *int64, now time.Time) bool {
 	c, ok := q.Charge(*tat, now)
 	return ok && apply(c, tat)
 }
 
-// apply is the conditional write of a charge.
+// apply simulates the conditional write of a charge.
 func apply(c auth.Charge, tat *int64) bool {
 	switch {
 	case *tat <= c.Above || *tat > c.UpTo:
@@ -102,7 +102,7 @@ func checkReset(t *testing.T, q auth.Quota, tat, size int64) {
 	}
 }
 
-// Ensure a quota of 0 admits nothing, and its headers are 0 without a Retry-After.
+// Ensure a quota of 0 admits nothing, and its state says only that it is frozen.
 func TestFrozen(t *testing.T) {
 	for _, tat := range []int64{0, start.UnixNano(), start.Add(time.Hour).UnixNano()} {
 		if admit(0, &tat, start) {
@@ -125,8 +125,8 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// Ensure a quota of up to 600 admits all of it at once, and a larger one less, for the calls that
-// are on their way; see lag.
+// Ensure a quota of up to 600 admits a burst of its full size. A larger quota admits slightly less,
+// because of its lag.
 func TestOnlySwiftQuotasLag(t *testing.T) {
 	for q, want := range map[auth.Quota]int64{599: 599, 600: 600, 601: 598} {
 		if got := q.At(0, start).Remaining; got != want {
@@ -135,7 +135,7 @@ func TestOnlySwiftQuotasLag(t *testing.T) {
 	}
 }
 
-// Ensure the refusals have the codes of the documentation and name what is lacking.
+// Ensure each refusal has the documented code and names the scope or class it is about.
 func TestRefusals(t *testing.T) {
 	for got, want := range map[error]string{
 		auth.MissingScope(auth.PlanWrite):   "unauthorised: the key lacks the scope plan:write",

@@ -1,4 +1,4 @@
-// Package auth defines keys: their form, their scopes, their quotas, and the errors for rejected
+// Package auth defines keys: their format, their scopes, their quotas, and the errors for rejected
 // keys. It does not access the table; package keys does.
 package auth
 

@@ -24,7 +24,7 @@ const (
 	secretChars  = 27 // 20 bytes in base62
 	checkChars   = 6  // CRC-32 in base62
 	tokenChars   = len(SecretPrefix) + locatorChars + secretChars + checkChars
-	prefixChars  = len(SecretPrefix) + 12 // only part of the locator: the key's id, whose random part identifies the key
+	prefixChars  = len(SecretPrefix) + 12 // includes only the start of the locator, which is enough of the key's id to identify the key
 )
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -107,7 +107,7 @@ func Mint(companyID, keyID string, random io.Reader) (string, error) {
 }
 
 // VisiblePrefix returns the start of a secret key, which may be shown and stored to identify the
-// key. It returns an empty string for any other text.
+// key. It returns an empty string if secret is not as long as a secret key.
 func VisiblePrefix(secret string) string {
 	if len(secret) != tokenChars {
 		return ""
@@ -115,11 +115,11 @@ func VisiblePrefix(secret string) string {
 	return secret[:prefixChars]
 }
 
-// keys matches secret keys in a text, even if truncated or URL-escaped.
+// keys matches secret keys in a string, even if truncated or URL-escaped.
 var keys = regexp.MustCompile(`(?i)sk(_|%5f)live(_|%5f)[0-9a-z]+`)
 
 // Redact returns text with each secret key cut to its visible part. Callers send keys by mistake in
-// place of a name or value, and error messages repeat these.
+// place of a name or value, and error messages repeat what was sent.
 func Redact(text string) string {
 	return keys.ReplaceAllStringFunc(text, func(key string) string {
 		return key[:min(len(key), prefixChars)] + "…"

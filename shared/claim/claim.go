@@ -1,11 +1,11 @@
 // Package claim locks a record for one worker at a time. A worker claims a record that is ready,
-// works on it outside this service, and reports the outcome. The area of the record defines the
+// works on it outside this service, and reports the outcome. The record's area defines the
 // statuses.
 //
 // A claim is a conditional write, so only one worker gets a record. A report needs the id of the
 // claim. A claim does not expire, because the service cannot know whether a worker that crashed had
-// done its work. Stuck lists old claims; an operator checks them and reports in place of the
-// worker.
+// finished its work. Stuck lists old claims; an operator checks them and reports on the worker's
+// behalf.
 package claim
 
 import (
@@ -19,7 +19,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// prefix is the prefix of the ids of claims.
+// prefix is the prefix of claim ids.
 const prefix = "clm"
 
 // Claim is the claim that locks a record, or the last one that did. Stored records embed it. An
@@ -35,7 +35,7 @@ func New(t *table.Client) Claim { return Claim{new(t.NewID(prefix)), new(t.Now()
 func (c Claim) last() Claim { return c }
 
 // heldBy reports whether the record's last claim has this id. The empty id matches a record without
-// a claim. An import leaves such a record if it replaces a claimed one.
+// a claim, such as the one left by an import that replaces a claimed record.
 func (c Claim) heldBy(claimID string) bool { return text(c.ClaimID) == claimID }
 
 func text(s *string) string {
@@ -47,15 +47,15 @@ func text(s *string) string {
 
 // Kind describes a record type that workers claim.
 type Kind[T interface{ last() Claim }] struct {
-	Name   string // in errors, such as post
-	Prefix string // of the ids of these records
+	Name   string // name in error messages, such as post
+	Prefix string // prefix of these records' ids
 	Busy   string // the status of a claimed record
 
 	Status func(T) string
 	Key    func(companyID, recordID string) table.Key
 	KeysOf func(T) table.Keys
 
-	Index      table.Index                     // where claimed records are found
+	Index      table.Index                     // lists the claimed records
 	Partitions func(companyID string) []string // of that index
 }
 
@@ -81,10 +81,10 @@ func (k Kind[T]) Report(record T, claimID, to string) (repeated bool, err error)
 	return false, nil
 }
 
-// Change changes a record and its claim by compare-and-set, so every rule of change is a condition
-// on the write. It returns fault.ErrNotFound if the record does not exist.
+// Change changes a record and its claim by compare-and-set, so whatever change checks still holds
+// at the time of the write. It returns fault.ErrNotFound if the record does not exist.
 func (k Kind[T]) Change(ctx context.Context, t *table.Client, companyID, recordID string, change func(*T) error) (T, error) {
-	if !id.Valid(k.Prefix, recordID) { // an invalid id from a command line must not become another key
+	if !id.Valid(k.Prefix, recordID) { // an invalid id from a command line must not lead to a different key
 		var none T
 		return none, fault.ErrNotFound
 	}
@@ -92,8 +92,8 @@ func (k Kind[T]) Change(ctx context.Context, t *table.Client, companyID, recordI
 }
 
 // Stuck returns the company's claimed records whose claim was created at claimedBefore (a timestamp
-// in the format of records) or earlier, and those with the status but no claim. Records without a
-// claim come first, because nobody works on them, then the oldest claims.
+// in the format of records) or earlier. It also returns records with the Busy status but no claim.
+// These come first, because nobody is working on them, followed by the others, oldest claim first.
 func (k Kind[T]) Stuck(ctx context.Context, t *table.Client, companyID, claimedBefore string) ([]T, error) {
 	partitions := k.Partitions(companyID)
 	found := make([][]T, len(partitions))
@@ -110,9 +110,9 @@ func (k Kind[T]) Stuck(ctx context.Context, t *table.Client, companyID, claimedB
 	return stuck, nil
 }
 
-// Ready returns the first limit records of a query that are ready to be claimed, and the position
-// of the next page, which is empty at the end. judge reports whether a record is ready, and whether
-// any after it may be.
+// Ready returns the first limit records of a query that are ready to be claimed, and the cursor of
+// the next page, which is empty at the end. judge reports whether a record is ready, and whether
+// any record after it may be.
 //
 // The query reads an index, which is milliseconds behind the writes. If a listed record has since
 // been claimed or changed, claiming it fails. A query cannot list across companies, because every

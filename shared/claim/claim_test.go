@@ -38,8 +38,8 @@ func TestHas(t *testing.T) {
 	}
 }
 
-// Ensure a report needs the claim that locks the record, can be repeated with that claim, and is a
-// conflict otherwise.
+// Ensure a report succeeds only with the claim that locks the record, can be repeated with that
+// claim, and otherwise returns a conflict.
 func TestReport(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -3,12 +3,12 @@
 // and only one of several requests with the same key makes the change. See
 // scripts/docs/explanation/errors-and-retries.md.
 //
-// The store of an operation that accepts the key writes with Transact or Insert of this package,
+// In an operation that accepts the key, the store writes with this package's Transact or Insert,
 // and passes the response that it is about to return. Without an Idempotency-Key, Transact and
 // Insert behave as in package table. A change that needs several transactions calls Reserve before
 // its first write; see reserve.go. The pipeline stores every other response at the end of the
-// request (Attempt.End): the response of a reserved change, an error, or a publish that changes
-// nothing.
+// request (Attempt.End): the response to a reserved change, an error, or the response to a publish
+// that changes nothing.
 //
 // A response may contain the secret of a new key, which must not be stored in plain text. So
 // responses are encrypted with a secret that can only be derived from the caller's key.
@@ -68,7 +68,7 @@ var (
 // In version 2, Identity.Request is the digest of the properties that were sent.
 const formNow = 2
 
-// partBytes is the largest part of a response in one record; DynamoDB accepts 400 KB.
+// partBytes is the maximum size of the part of a response in one record; DynamoDB accepts 400 KB.
 const partBytes = 350 << 10
 
 // Store stores responses. The records of one response share a prefix in the partition of the
@@ -121,7 +121,7 @@ type stored struct {
 	Request []byte  `store:"request"`
 	Status  int64   `store:"status"`
 	Tag     *string `store:"tag"`
-	Attempt string  `store:"attempt"` // names the parts
+	Attempt string  `store:"attempt"` // identifies the parts
 	Parts   int64   `store:"parts"`
 	Body    []byte  `store:"body"` // encrypted
 	TTL     int64   `store:"ttl"`
@@ -195,11 +195,11 @@ func (a *Attempt) find(ctx context.Context) (earlier, error) {
 	return earlier{response: response}, nil
 }
 
-// unreadable returns the error of a stored response that cannot be read. Its change was made or
+// unreadable returns the error for a stored response that cannot be read. Its change was made or
 // refused, so the change must neither be repeated nor reported as failed until the record expires.
 func unreadable(why error) error { return fmt.Errorf("%w (%w)", errUnreadable, why) }
 
-// unlessExpired returns the error of an unreadable record, or nil if the record has expired.
+// unlessExpired returns the given error, or nil if the unreadable record has expired.
 func (a *Attempt) unlessExpired(ctx context.Context, unreadable error) error {
 	type expiring struct {
 		SK  string `store:"sk"`
@@ -342,13 +342,13 @@ func (a *Attempt) transact(ctx context.Context, t *table.Client, r Response, wri
 	return err
 }
 
-// record returns the fields that the records of a response and of a reservation share.
+// record returns a record with the fields that a response and a reservation have in common.
 func (a *Attempt) record() stored {
 	return stored{SK: a.responseKey().SK, Form: formNow, Request: a.Request[:], TTL: a.now().Add(KeepFor).Unix()}
 }
 
-// prepare encrypts a response and writes the parts that do not fit into its record. Parts that are
-// not named by a record expire.
+// prepare encrypts a response and writes the parts that do not fit into its record. Parts that no
+// record refers to expire.
 func (a *Attempt) prepare(ctx context.Context, r Response) (stored, error) {
 	sealed, err := a.seal(r.Body)
 	if err != nil {

@@ -38,11 +38,11 @@ type fixture struct {
 
 func start(t *testing.T) fixture { return startOver(t, nil) }
 
-// startOver is start with another transport to the engine.
+// startOver is like start, but reaches the engine through the given transport.
 func startOver(t *testing.T, transport http.RoundTripper) fixture {
 	t.Helper()
 	clock := &apitest.Clock{}
-	for clock.Now().Before(apitest.Epoch) { // a duration is at most 292 years
+	for clock.Now().Before(apitest.Epoch) { // repeated because a time.Duration is at most 292 years
 		clock.Advance(apitest.Epoch.Sub(clock.Now()))
 	}
 	c := table.New(apitest.Options(t, clock.Now, transport)).Operator()
@@ -53,7 +53,7 @@ func startOver(t *testing.T, transport http.RoundTripper) fixture {
 	return fixture{t, c, clock, idempotency.NewStore(c), a}
 }
 
-// begin returns an attempt that encodes responses like the API.
+// begin returns an attempt that encodes responses as the API does.
 func (f fixture) begin(i idempotency.Identity) *idempotency.Attempt {
 	return f.store.Begin(i, func(response any) ([]byte, string, error) {
 		body, err := json.Marshal(response)
@@ -77,7 +77,7 @@ func (f fixture) key(noteID string) table.Key {
 	return table.Key{PK: table.Partition(f.identity.CompanyID, "notes"), SK: table.Join("note", noteID)}
 }
 
-// create creates a note like the store of an area.
+// create creates a note the way an area's store does.
 func (f fixture) create(ctx context.Context, n note) error {
 	return idempotency.Insert(ctx, f.table, n, table.Keys{Key: f.key(n.ID)}, n)
 }
@@ -130,8 +130,8 @@ func TestOneChange(t *testing.T) {
 	}
 }
 
-// Ensure a refused change stores no response, and without an Idempotency-Key there is only the
-// write.
+// Ensure a refused change stores no response, but End can store the refusal. Without an
+// Idempotency-Key, Insert only writes the record.
 func TestRefusedChange(t *testing.T) {
 	t.Parallel()
 	refusal := fault.Envelope(fault.New(fault.Conflict, "taken"))
@@ -178,8 +178,8 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
-// Ensure a response of any size is stored whole, and the parts of an attempt that lost do not
-// interfere.
+// Ensure a response of any size is stored whole, and the parts stored by the slower of two attempts
+// do not interfere.
 func TestLargeResponses(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -204,7 +204,7 @@ func TestLargeResponses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	form := regexp.MustCompile(`^idempotency#[0-9a-f]{64}#(answer|part#try_[0-9a-z]{26}#00000[0-9])$`) // other versions read them, too
+	form := regexp.MustCompile(`^idempotency#[0-9a-f]{64}#(answer|part#try_[0-9a-z]{26}#00000[0-9])$`) // other versions read these keys, too
 	for _, r := range stored {
 		if !form.MatchString(r.SK) {
 			t.Errorf("the sort key %s has another form", r.SK)
@@ -249,8 +249,9 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// Ensure the response of another build, and a damaged one, is a conflict in every request until it
-// expires: its change was made or refused, so it must neither be repeated nor fail forever.
+// Ensure a response that is damaged, or that another build stored, causes a conflict in every
+// request until it expires. Its change was made or refused, so the change must neither be repeated
+// nor fail forever.
 func TestUnreadableResponses(t *testing.T) {
 	t.Parallel()
 	type row struct {
@@ -314,7 +315,7 @@ func TestUnreadableResponses(t *testing.T) {
 	}
 }
 
-// stale serves reads that are not strongly consistent as if nothing had been written for a while.
+// stale answers reads that are not strongly consistent as if nothing had been written for a while.
 type stale struct{}
 
 // RoundTrip implements http.RoundTripper.
@@ -334,8 +335,8 @@ func (stale) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// Ensure a retry right after the first request finds its response, also where a weak read would
-// not.
+// Ensure a retry right after the first request finds its response, even where an eventually
+// consistent read would not.
 func TestRecallIsConsistent(t *testing.T) {
 	t.Parallel()
 	f := startOver(t, stale{})

@@ -25,7 +25,8 @@ import (
 // reservation this old.
 const reservationTime = 15 * time.Second
 
-// Pauses between reads of another request's reservation. They double from the first to the second.
+// The pause between reads of another request's reservation doubles from reservationPause to
+// reservationPauseMax.
 const (
 	reservationPause    = 50 * time.Millisecond
 	reservationPauseMax = 800 * time.Millisecond
@@ -41,11 +42,11 @@ func Keyed(ctx context.Context) bool { return attemptOf(ctx) != nil }
 // KeepFor is how long a response is stored.
 const KeepFor = 24 * time.Hour
 
-// Origin identifies the request across its attempts: a digest of its caller, its Idempotency-Key
-// and its arguments. It is empty without an Idempotency-Key. A change that needs several
-// transactions stores it with what it creates, so that an attempt that takes over a reservation
-// knows what the earlier one created. After KeepFor the key can be used again, so older records
-// belong to another push.
+// Origin identifies the request across its attempts. It is a digest of the caller, the
+// Idempotency-Key and the arguments, or empty without an Idempotency-Key. A change that needs
+// several transactions stores the origin with what it creates, so that an attempt that takes over a
+// reservation knows what the earlier one created. After KeepFor the key can be used again, so older
+// records belong to a different push.
 func Origin(ctx context.Context) string {
 	a := attemptOf(ctx)
 	if a == nil {

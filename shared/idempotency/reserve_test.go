@@ -18,7 +18,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// other returns an identity with the same Idempotency-Key and other arguments.
+// other returns an identity with the same Idempotency-Key but different arguments for each n.
 func (f fixture) other(n int) idempotency.Identity {
 	out := f.identity
 	out.Request = sha256.Sum256(fmt.Append(nil, "other ", n))
@@ -28,12 +28,12 @@ func (f fixture) other(n int) idempotency.Identity {
 // reserve reserves the key of a context's attempt.
 func (f fixture) reserve(ctx context.Context) error { return idempotency.Reserve(ctx, f.table) }
 
-// end stores a response with a text, as the pipeline does after a reserved change.
+// end stores a response whose body is text, as the pipeline does after a reserved change.
 func (f fixture) end(ctx context.Context, text string) (*idempotency.Response, error) {
 	return attemptOf(ctx).End(ctx, &idempotency.Response{Status: 200, Body: []byte(text)})
 }
 
-// onFakeClock calls test with a fixture whose requests wait on the clock of a bubble.
+// onFakeClock calls test with a fixture whose requests wait on the fake clock of a synctest bubble.
 func onFakeClock(t *testing.T, test func(t *testing.T, f fixture)) {
 	t.Helper()
 	counter := &apitest.RoundTripCounter{}
@@ -57,8 +57,8 @@ func isRunning(err error) bool { return fault.Public(err).Code == fault.Unavaila
 
 func isOther(err error) bool { return fault.Public(err).Code == fault.BadRequest }
 
-// Ensure that of requests with one key and other arguments exactly one gets the key, whether they
-// reserve it or store their response with their change, and that the others write nothing.
+// Ensure exactly one of several requests with the same key but different arguments gets the key,
+// whether they reserve it or store their response with their change. The others must write nothing.
 func TestReservationRace(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -95,8 +95,8 @@ func TestReservationRace(t *testing.T) {
 	}
 }
 
-// Ensure a request with a reserved key waits for the response, is unavailable near its deadline,
-// and is bad_request with other arguments.
+// Ensure a request whose key is reserved waits for the response. It fails with unavailable near its
+// deadline, and with bad_request if its arguments differ.
 func TestReserved(t *testing.T) {
 	t.Parallel()
 	onFakeClock(t, testReserved)
@@ -142,7 +142,7 @@ func testReserved(t *testing.T, f fixture) {
 
 // Ensure a reservation without a response can be taken over after 15 seconds and not before, only
 // with the same arguments, and by only one of several requests. The first holder, if still running,
-// gets the other one's response.
+// gets the response of the request that took over.
 func TestDeadReservation(t *testing.T) {
 	t.Parallel()
 	onFakeClock(t, testDeadReservation)
@@ -196,7 +196,8 @@ func testDeadReservation(t *testing.T, f fixture) {
 	}
 }
 
-// onQuery is a transport that calls do before the n-th query, and late if there are twenty more.
+// onQuery is a transport that calls do before the n-th query, and late before the 20th query after
+// it.
 type onQuery struct {
 	n        atomic.Int64
 	do, late func()
@@ -223,7 +224,7 @@ func TestReservationExpiresWhileAnotherWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	q.do = func() { f.clock.Advance(15 * time.Second) }
-	q.n.Store(2)                                                // the first look finds a young reservation
+	q.n.Store(2)                                                // the first read finds an unexpired reservation
 	waiting, cancel := context.WithCancel(f.attach(f.identity)) // without a deadline
 	defer cancel()
 	q.late = cancel
@@ -235,7 +236,7 @@ func TestReservationExpiresWhileAnotherWaits(t *testing.T) {
 	}
 }
 
-// Ensure a change of one transaction takes over an expired reservation, too.
+// Ensure a change that fits into one transaction can also take over an expired reservation.
 func TestDeadReservationOfALargerChange(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -251,7 +252,7 @@ func TestDeadReservationOfALargerChange(t *testing.T) {
 	}
 }
 
-// Ensure a failed request releases its key: the next one with the same arguments need not wait.
+// Ensure a failed request releases its key, so the next one with the same arguments need not wait.
 func TestReleasedReservation(t *testing.T) {
 	t.Parallel()
 	onFakeClock(t, testReleasedReservation)
@@ -278,7 +279,7 @@ func testReleasedReservation(t *testing.T, f fixture) {
 	if err := f.reserve(f.impatient(f.identity)); !isRunning(err) {
 		t.Errorf("the key was given back by a request that no longer had it: %v", err)
 	}
-	// A refusal replaces the reservation like any response.
+	// A refusal replaces the reservation, as any response does.
 	if _, err := attemptOf(next).End(next, &idempotency.Response{Status: 409, Body: fault.Envelope(fault.New(fault.Conflict, "no"))}); err != nil {
 		t.Error(err)
 	}

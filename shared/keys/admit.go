@@ -27,8 +27,8 @@ type Store struct {
 	reads   reads
 }
 
-// records is the store of key records that Admit and Verify use: the table, or a model of it in a
-// test that chooses the order of calls.
+// records is the store of key records that Admit and Verify use. It is the table, except in a test
+// that chooses the order of calls, where it is a model of the table.
 type records interface {
 	NewID(prefix string) string
 	GetItem(context.Context, *dynamodb.GetItemInput) (*dynamodb.GetItemOutput, error)
@@ -40,8 +40,9 @@ func NewStore(t *table.Client, now func() time.Time) *Store {
 	return &Store{table: t, records: t, now: now, memory: memory{buckets: map[slot]bucket{}}, reads: reads{turns: map[[32]byte]*turns{}}}
 }
 
-// attemptsMax bounds the wrong guesses about a bucket, and the races for a new key. One wrong guess
-// is common after a pause or a new quota, and a second one if another caller was faster.
+// attemptsMax is the maximum number of attempts to charge a bucket or to add a key. One wrong guess
+// about a bucket is common after a pause or a change of quota, and a second one if another caller
+// was faster.
 const attemptsMax = 12
 
 // admissionID is the prefix of the write tokens of admissions.
@@ -52,12 +53,12 @@ const admissionID = "a"
 // the write and its condition.
 //
 // If the bucket was empty when it was last seen, Admit first reads the key, which may have been
-// revoked or given another quota since.
+// revoked or given a different quota since.
 //
 // Admit returns auth.ErrUnauthorised, auth.ErrSuspended, auth.MissingScope, auth.Frozen or
-// auth.QuotaExceeded, or a failure of the table. With MissingScope, Frozen and QuotaExceeded, the
-// admission contains the state of the bucket. Admit returns fault.ErrUnavailable if other callers
-// changed the bucket during every attempt.
+// auth.QuotaExceeded, or the error of a failed call to the table. With MissingScope, Frozen and
+// QuotaExceeded, the admission contains the state of the bucket. Admit returns fault.ErrUnavailable
+// if other callers changed the bucket during every attempt.
 func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, class auth.Class) (auth.Admission, error) {
 	at := slot{token.Hash, class}
 	known := s.memory.recall(at)
@@ -154,7 +155,7 @@ func (k storedKey) scopes() []auth.Scope {
 // The write token makes a retry after a lost response fail, so a request takes one token from the
 // bucket even if it is sent twice. Admit recognises its own token.
 //
-// It runs for every request, so it uses placeholders only for reserved words and values, and
+// The write runs for every request, so it uses placeholders only for reserved words and values, and
 // returns the whole record only to a process that has not seen it.
 func admission(token auth.Token, scope auth.Scope, class auth.Class, known bucket, charge auth.Charge, now time.Time, writeToken string) *dynamodb.UpdateItemInput {
 	tat, quota := attributesOf[class].tat, attributesOf[class].quota

@@ -12,8 +12,8 @@ import (
 )
 
 // Ensure each refusal is as documented. Unknown, wrong, revoked and expired keys get the same
-// public error; a missing scope is named; a suspension has its own error. The error for the log has
-// the reason but no secret.
+// public error; a missing scope is named; a suspension has its own error. The error for the log
+// contains the reason but no secret.
 func TestAdmitRefuses(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -65,7 +65,7 @@ func (f *fixture) admitAs(t *testing.T, secret string, scope auth.Scope) (auth.Q
 }
 
 // Ensure a wrong secret with the correct ids is refused even if the right key is remembered, and
-// takes nothing from its quota.
+// that it takes nothing from that key's quota.
 func TestWrongSecretLearnsNothing(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -92,7 +92,7 @@ func TestWrongSecretLearnsNothing(t *testing.T) {
 	}
 }
 
-// Ensure a request that is refused for its scope takes nothing from the quota.
+// Ensure a request that is refused because of its scope takes nothing from the quota.
 func TestRefusedKeySpendsNothing(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -110,7 +110,7 @@ func TestRefusedKeySpendsNothing(t *testing.T) {
 	}
 }
 
-// Ensure a key is refused from the moment at which it expires, and not before.
+// Ensure a key is refused from the exact moment at which it expires, and not before.
 func TestExpiryIsExact(t *testing.T) {
 	t.Parallel()
 	f := start(t)

@@ -22,7 +22,7 @@ import (
 // counter counts the calls to the table.
 type counter struct {
 	calls atomic.Int64
-	names sync.Map // number of calls by name
+	names sync.Map // number of calls by operation name
 }
 
 func (c *counter) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -40,7 +40,7 @@ func (c *counter) during(f func()) int {
 	return int(c.calls.Load() - before)
 }
 
-// of returns how many calls of a name, such as GetItem, were made so far.
+// of returns how many calls of an operation, such as GetItem, have been made so far.
 func (c *counter) of(name string) int64 {
 	n, ok := c.names.Load(name)
 	if !ok {
@@ -58,7 +58,7 @@ type fixture struct {
 	token   auth.Token
 }
 
-// start issues a key with two scopes in a company of its own.
+// start issues a key with two scopes in a new company.
 func start(t *testing.T) *fixture {
 	t.Helper()
 	c := &counter{}
@@ -105,7 +105,7 @@ func (f *fixture) admit(s *keys.Store, class auth.Class) (auth.QuotaState, error
 	return admission.Quota, err
 }
 
-// exceeded is the refusal of a used-up quota, with the state of its bucket.
+// exceeded is the error for a used-up quota, with the state of its bucket.
 type exceeded struct {
 	error
 
@@ -114,7 +114,8 @@ type exceeded struct {
 
 func isExceeded(err error) bool { return err != nil && fault.Public(err).Code == fault.RateLimited }
 
-// refused returns the state that a used-up quota reports, and fails on any other outcome.
+// refused returns the state in the error for a used-up quota. It fails the test for any other
+// outcome.
 func refused(t *testing.T, err error) auth.QuotaState {
 	t.Helper()
 	var e exceeded

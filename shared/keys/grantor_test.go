@@ -16,7 +16,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// passing is a transport in which time passes after the first record is read.
+// passing is a transport that calls pass once, after the next read of a record. Tests advance the
+// clock in pass.
 type passing struct{ pass atomic.Pointer[func()] }
 
 func (p *passing) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -29,14 +30,14 @@ func (p *passing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return out, err
 }
 
-// Ensure a key grants only until it expires: a key that expires after its request was admitted, or
-// after it was read, creates and rotates nothing.
+// Ensure a key can grant only until it expires. A key that expires after its request was admitted,
+// or after its record was read, must neither create nor rotate a key.
 func TestExpiredGrantor(t *testing.T) {
 	t.Parallel()
 	scopes := []auth.Scope{auth.PlanRead}
 	for _, c := range []struct {
 		after     time.Duration
-		afterRead bool // the key expires once it was read
+		afterRead bool // the key expires after it is read
 		want      error
 	}{
 		{time.Minute - time.Millisecond, false, nil}, {time.Minute - time.Millisecond, true, nil},
@@ -59,7 +60,7 @@ func TestExpiredGrantor(t *testing.T) {
 		}
 		_, _, issued := f.Keys.Issue(t.Context(), f.CompanyID, keys.Grant{Scopes: scopes, By: by.ID}, rand.Reader)
 		_, _, rotated := f.Keys.RotateBy(t.Context(), f.CompanyID, by.ID, other.ID, time.Hour, rand.Reader)
-		if !errors.Is(issued, want) || !errors.Is(rotated, want) { // nil is nil only
+		if !errors.Is(issued, want) || !errors.Is(rotated, want) { // errors.Is(err, nil) is true only for nil
 			t.Errorf("after %v: issue %v, rotate %v, want %v", after, issued, rotated, want)
 		}
 		now, err := f.Keys.List(t.Context(), f.CompanyID)
@@ -69,7 +70,7 @@ func TestExpiredGrantor(t *testing.T) {
 	}
 }
 
-// Ensure only the secret of a key leads to it: another secret with the ids of the key does not.
+// Ensure a key is found only by its own secret, not by another secret with the same ids.
 func TestHolder(t *testing.T) {
 	t.Parallel()
 	f := startOver(t, nil)
@@ -89,7 +90,7 @@ func TestHolder(t *testing.T) {
 	}
 }
 
-// consistent is a transport that counts the queries, and those that are consistent.
+// consistent is a transport that counts the queries, and how many of them are strongly consistent.
 type consistent struct{ queries, strong atomic.Int64 }
 
 func (c *consistent) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -107,8 +108,8 @@ func (c *consistent) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure the list of keys has every earlier write: who revokes all keys of a company must see the
-// last one.
+// Ensure the list of keys includes every earlier write, because someone who revokes all keys of a
+// company must see even the newest one.
 func TestKeysAreReadConsistently(t *testing.T) {
 	t.Parallel()
 	c := &consistent{}

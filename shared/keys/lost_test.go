@@ -13,7 +13,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// losing forwards every update, and loses its response while any are left to lose.
+// losing is a transport that forwards every request, but loses the responses to the next updates;
+// left is how many it still loses.
 type losing struct{ left, lost atomic.Int64 }
 
 func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -26,8 +27,8 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errors.Join(errors.New("the response was lost"), err, out.Body.Close())
 }
 
-// Ensure a request whose admission was retried after a lost response takes exactly one token, from
-// a full bucket and from one in use, with any quota.
+// Ensure a request whose admission was retried after a lost response takes exactly one token. This
+// must hold for a full bucket and for one in use, with any quota.
 func TestLostResponsesCostNothing(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

@@ -33,8 +33,8 @@ type Grant struct {
 // Issue creates a key and returns its record and its secret, which is not stored and never returned
 // again. random is the source of the secret bits: crypto/rand except in tests.
 //
-// Issue returns fault.Unauthorised, naming the scopes, if the granting key lacks some of the scopes
-// that it grants. It returns auth.ErrUnauthorised if the granting key is revoked at any time before
+// Issue returns fault.Unauthorised, naming the missing scopes, if the granting key lacks any of the
+// granted scopes. It returns auth.ErrUnauthorised if the granting key is revoked at any time before
 // the new key is stored.
 func (s *Store) Issue(ctx context.Context, companyID string, g Grant, random io.Reader) (Key, string, error) {
 	issued, err := s.add(ctx, companyID, func() (fresh storedKey, secret string, others []table.Write, err error) {
@@ -108,9 +108,9 @@ func (s *Store) Revoke(ctx context.Context, companyID, keyID string) (Key, error
 	return s.RevokeIf(ctx, companyID, keyID, func(Key) error { return nil })
 }
 
-// RevokeIf revokes a key at once, unless allow returns an error for the key as it is when it is
-// written. It returns fault.ErrNotFound if the key does not exist or is already revoked; otherwise
-// the error of allow.
+// RevokeIf revokes a key at once, unless allow returns an error for the key's state at the time of
+// the write. It returns fault.ErrNotFound if the key does not exist or is already revoked, and
+// otherwise the error of allow.
 func (s *Store) RevokeIf(ctx context.Context, companyID, keyID string, allow func(Key) error) (Key, error) {
 	return s.modify(ctx, companyID, keyID, func(k *storedKey) error {
 		if k.RevokedAt != nil {
@@ -130,7 +130,7 @@ func (s *Store) Get(ctx context.Context, companyID, keyID string) (Key, error) {
 	return stored.Key, err
 }
 
-// Holder returns the key whose secret the token is, even if the key is revoked, expired or
+// Holder returns the key that the token belongs to, even if the key is revoked, expired or
 // suspended. It returns auth.ErrUnauthorised if no such key exists.
 func (s *Store) Holder(ctx context.Context, token auth.Token) (Key, error) {
 	stored, err := table.Get[storedKey](ctx, s.table, keyKey(token.CompanyID, token.KeyID))
@@ -146,8 +146,8 @@ func (s *Store) Rotate(ctx context.Context, companyID, keyID string, overlap tim
 }
 
 // RotateBy issues a key with the same name and scopes, and lets the old key expire after overlap.
-// Both work until then. by is the key that requests the rotation. As in Issue, it must have every
-// scope of the new key, and the new key expires no later than it does.
+// Both keys work until then. by is the key that requests the rotation. As in Issue, by must have
+// every scope of the new key, and the new key expires no later than by does.
 //
 // RotateBy returns fault.ErrNotFound if the key does not exist, is revoked or has expired. It
 // returns fault.Conflict if the key was already rotated. One of two concurrent rotations wins; the
@@ -174,7 +174,7 @@ func (s *Store) RotateBy(ctx context.Context, companyID, by, keyID string, overl
 		}
 		rotator.boundExpiry(&fresh)
 		others = []table.Write{s.supersede(old, fresh.ID, overlap)}
-		if by != keyID { // otherwise the condition of supersede includes it
+		if by != keyID { // otherwise the condition of supersede covers it
 			others = append(others, rotator.alive(s)...)
 		}
 		return fresh, secret, others, nil
@@ -186,7 +186,7 @@ func (s *Store) RotateBy(ctx context.Context, companyID, by, keyID string, overl
 }
 
 // supersede returns the write that makes a key expire after overlap, or at its own expiry if that
-// is earlier. Its condition is that the key has not changed since it was read.
+// is earlier. The write fails if the key has changed since it was read.
 func (s *Store) supersede(old storedKey, by string, overlap time.Duration) table.Write {
 	ends := timestamp.Format(s.now().Add(overlap))
 	if old.ExpiresAt != nil {

@@ -58,7 +58,8 @@ func TestIssue(t *testing.T) {
 	}
 }
 
-// Ensure a key is revoked once, keeps its record, and cannot be revoked by another company.
+// Ensure a key can be revoked only once, keeps its record, and cannot be revoked by another
+// company.
 func TestRevoke(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -104,8 +105,8 @@ func TestRevokeWhileInUse(t *testing.T) {
 	}
 }
 
-// Ensure no secret is stored or returned after the response to its issue: not in the table, a
-// record or an error.
+// Ensure no secret is stored, or returned after the response that issues it. No part of it may
+// appear in the table, in a record or in an error.
 func TestSecretsAreNowhere(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -160,8 +161,8 @@ func TestSecretsAreNowhere(t *testing.T) {
 	}
 }
 
-// Ensure a failure of the table is an error, not an admission, and its text contains no part of the
-// secret.
+// Ensure a failure of the table is an error, not an admission, and the message contains no part of
+// the secret.
 func TestBrokenTable(t *testing.T) {
 	t.Parallel()
 	f := start(t)

@@ -8,8 +8,8 @@ import (
 )
 
 // memory contains the last known states of buckets. It saves calls to the table but decides
-// nothing: an admission is a condition on the stored state, and a refusal reads that state. Safe
-// for concurrent use.
+// nothing: every admission is conditional on the stored state, and every refusal reads that state.
+// Safe for concurrent use.
 type memory struct {
 	mu      sync.Mutex
 	buckets map[slot]bucket
@@ -45,8 +45,8 @@ func (b bucket) admission(now time.Time) auth.Admission {
 // memoryMax bounds how many buckets one process remembers.
 const memoryMax = 10_000
 
-// recall returns the last known state of a bucket. An unknown bucket is probably full, with the
-// default quota.
+// recall returns the last known state of a bucket. It assumes that an unknown bucket is full and
+// has the default quota.
 func (m *memory) recall(at slot) bucket {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -78,7 +78,7 @@ func (m *memory) advance(at slot, b bucket) {
 
 func (m *memory) set(at slot, b bucket) {
 	if _, ok := m.buckets[at]; !ok && len(m.buckets) >= memoryMax {
-		clear(m.buckets) // a forgotten bucket costs one call
+		clear(m.buckets) // a forgotten bucket costs one extra call
 	}
 	m.buckets[at] = b
 }

@@ -8,9 +8,9 @@ import (
 	"growthworkspace/shared/auth"
 )
 
-// Ensure a process remembers a bounded number of buckets, including the last one. An admission
-// never replaces the state of a later one, and a stored record replaces any state, so that a wrong
-// state does not persist.
+// Ensure a process remembers a bounded number of buckets, including the most recent one. The state
+// after an admission never replaces a later state. A stored record replaces any state, so that a
+// wrong state does not persist.
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	m := &NewStore(nil, nil).memory

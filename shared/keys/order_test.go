@@ -24,10 +24,10 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// model is a table with the record of one key. A call waits twice: before it takes effect, and
-// before its response arrives. So a test chooses the order in which the calls of many callers
-// begin, take effect and return. The other tests of this package show that an engine treats the
-// condition of an admission as apply does.
+// model simulates a table that contains the record of one key. Each call waits twice: before it
+// takes effect, and before its response arrives. So a test chooses the order in which the calls of
+// many callers begin, take effect and return. The other tests of this package show that an engine
+// treats the condition of an admission as apply does.
 type model struct {
 	wait func()
 	now  func() time.Time
@@ -36,7 +36,7 @@ type model struct {
 	ids      int
 	item     table.Item
 	writes   int
-	admitted []time.Time // when the writes that were applied began
+	admitted []time.Time // when the writes that took effect began
 }
 
 const modelTat = "tatRead"
@@ -86,7 +86,7 @@ func (m *model) UpdateKey(_ context.Context, in *dynamodb.UpdateItemInput) (*dyn
 	return &dynamodb.UpdateItemOutput{Attributes: item}, nil
 }
 
-// apply makes the write of a charge if its condition holds, and returns the record after it.
+// apply makes the write of a charge if its condition holds. It returns the resulting record.
 func (m *model) apply(v table.Item, begun time.Time) (item table.Item, applied bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -108,7 +108,7 @@ func (m *model) apply(v table.Item, begun time.Time) (item table.Item, applied b
 	return maps.Clone(m.item), true
 }
 
-// number returns the value of a number attribute, 0 if it is absent.
+// number returns the value of a number attribute, or 0 if it is absent.
 func number(a types.AttributeValue) int64 {
 	n, ok := a.(*types.AttributeValueMemberN)
 	if !ok {
@@ -121,8 +121,9 @@ func number(a types.AttributeValue) int64 {
 	return i
 }
 
-// over returns by how many requests the busiest window of time exceeds what the quota allows in it:
-// its size, and one request per interval. It is zero or less for a correct bucket.
+// over returns by how many requests the busiest time window exceeds what the quota allows in it:
+// the size of the bucket plus one request per interval. The result is zero or less for a correct
+// bucket.
 func (m *model) over(quota auth.Quota) int64 {
 	slices.SortFunc(m.admitted, time.Time.Compare)
 	if len(m.admitted) == 0 {
@@ -130,7 +131,7 @@ func (m *model) over(quota auth.Quota) int64 {
 	}
 	interval, least, most := int64(quota.Interval()), int64(0), int64(-1<<62)
 	for n, at := range m.admitted {
-		slack := int64(n)*interval - at.Sub(m.admitted[0]).Nanoseconds() // a window from the k-th: slack(n) - slack(k)
+		slack := int64(n)*interval - at.Sub(m.admitted[0]).Nanoseconds() // for the window from request k to request n: slack(n) - slack(k)
 		if n == 0 || slack < least {
 			least = slack
 		}
@@ -139,7 +140,7 @@ func (m *model) over(quota auth.Quota) int64 {
 	return most/interval + 1 - int64(quota)
 }
 
-// admitter is Store.Admit, or a wrong one that a test plants.
+// admitter is Store.Admit, or a faulty version of it that a test plants.
 type admitter func(s *Store, token auth.Token) error
 
 func admitRead(s *Store, token auth.Token) error {
@@ -153,7 +154,7 @@ func (m *model) process() *Store {
 	return s
 }
 
-// crowd are callers in several processes that call without a pause for a while.
+// crowd is a set of callers in several processes that keep calling for a while.
 type crowd struct {
 	quota   auth.Quota
 	callers int
@@ -168,21 +169,22 @@ func (c crowd) String() string {
 	return fmt.Sprintf("%d a minute, %d callers, calls of %s, pauses of %s, full %v, seed %d", c.quota, c.callers, c.latency, c.pause, c.full, c.seed)
 }
 
-// result is what a crowd saw.
+// result is the outcome of a crowd's calls.
 type result struct {
 	allowed, admitted, over int64
 	writes                  int
-	errs                    []error // other than a refusal
+	errs                    []error // other than refusals
 }
 
-// run lets the crowd call, in virtual time: the calls of three processes take random times.
+// run runs the crowd in virtual time. Its callers share three processes, and their calls take
+// random times.
 func (c crowd) run(t *testing.T, admit admitter) (r result) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		tat := int64(0)
 		if !c.full {
-			charge, _ := c.quota.Charge(begin.UnixNano()+1, begin) // of a bucket in use
+			charge, _ := c.quota.Charge(begin.UnixNano()+1, begin) // for a bucket in use
 			tat = charge.UpTo + charge.Step
 		}
 		m, token := newModel(t, c.quota, tat)
@@ -190,7 +192,7 @@ func (c crowd) run(t *testing.T, admit admitter) (r result) {
 		m.now = time.Now
 		m.wait = func() {
 			mu.Lock()
-			d := time.Duration(random.Int64N(int64(c.latency))) // on average half, and twice for each call
+			d := time.Duration(random.Int64N(int64(c.latency))) // half the latency on average, and each call waits twice
 			mu.Unlock()
 			time.Sleep(d)
 		}
@@ -226,8 +228,8 @@ func (c crowd) run(t *testing.T, admit admitter) (r result) {
 	return r
 }
 
-// Ensure callers that never pause get at least 98 % of what the quota allows, never more, and no
-// error but a refusal, at any quota and latency.
+// Ensure callers that never pause get at least 98 % of what the quota allows, and never more. Their
+// only errors must be refusals. This must hold at any quota and latency.
 func TestEveryQuotaIsLive(t *testing.T) {
 	t.Parallel()
 	requests := 4000
@@ -249,8 +251,8 @@ func TestEveryQuotaIsLive(t *testing.T) {
 	}
 }
 
-// Ensure callers who together are about as fast as the refill are refused only for an empty bucket.
-// Its TAT passes now again and again while their calls are on their way.
+// Ensure callers that together are about as fast as the refill are refused only if the bucket is
+// empty. At this pace, the bucket's TAT keeps crossing the present while calls are in flight.
 func TestCallersAtThePaceOfTheRefill(t *testing.T) {
 	t.Parallel()
 	requests := 5000
@@ -260,23 +262,23 @@ func TestCallersAtThePaceOfTheRefill(t *testing.T) {
 	for _, quota := range []auth.Quota{60, 600, 601, 6000, 60_000} {
 		for _, latency := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond} {
 			c := atPace(quota, latency, requests)
-			if r := c.run(t, admitRead); len(r.errs) > 0 || r.over > 0 || quota > 600 && r.writes > int(r.admitted)*11/10+128 { // 128: the first of each caller
+			if r := c.run(t, admitRead); len(r.errs) > 0 || r.over > 0 || quota > 600 && r.writes > int(r.admitted)*11/10+128 { // 128 allows for each caller's first writes
 				t.Errorf("%s: %d admitted by %d writes, %d over, %d errors such as %v", c, r.admitted, r.writes, r.over, len(r.errs), errors.Join(r.errs...))
 			}
 		}
 	}
 }
 
-// atPace returns a crowd that is as fast as the refill, starting with a full bucket.
+// atPace returns a crowd that calls as fast as the bucket refills, starting with a full bucket.
 func atPace(quota auth.Quota, latency time.Duration, requests int) crowd {
 	callers := 64
 	pause := time.Duration(callers)*quota.Interval() - latency
 	return crowd{quota, callers, latency, true, max(0, pause), time.Duration(requests) * quota.Interval(), 1}
 }
 
-// Ensure the simulation finds the errors that it is for: without a lag, callers at the pace of the
-// refill guess wrong until they give up; callers that repeat a charge of an empty bucket race for
-// each token; and a write without its limit admits too much.
+// Ensure the simulation finds the faults that it is meant to find. Without a lag, callers at the
+// pace of the refill guess wrong until they give up. Callers that repeat a charge of an empty
+// bucket race for each token. A write without an upper limit admits too much.
 func TestCrowdFindsPlantedFaults(t *testing.T) {
 	t.Parallel()
 	failed := func(r result) bool { return len(r.errs) > 0 }
@@ -297,7 +299,7 @@ func TestCrowdFindsPlantedFaults(t *testing.T) {
 	}
 }
 
-// unbounded is a table that ignores the upper limit of a TAT.
+// unbounded is a table that ignores the upper limit on a TAT.
 type unbounded struct{ *model }
 
 func (u unbounded) UpdateKey(ctx context.Context, in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error) {
@@ -307,8 +309,9 @@ func (u unbounded) UpdateKey(ctx context.Context, in *dynamodb.UpdateItemInput) 
 	return u.model.UpdateKey(ctx, in)
 }
 
-// naive admits as Store.Admit did without a lag: a bucket is full when its TAT has passed, and a
-// wrong guess is repeated. If refuse is false, it also repeats a charge that found an empty bucket.
+// naive admits requests as Store.Admit did before it had a lag: a bucket counts as full when its
+// TAT has passed, and a wrong guess is retried. If refuse is false, naive also retries a charge
+// that found an empty bucket.
 func naive(s *Store, token auth.Token, refuse bool) error {
 	at := slot{token.Hash, auth.ClassRead}
 	known := s.memory.recall(at)
@@ -346,8 +349,8 @@ func naive(s *Store, token auth.Token, refuse bool) error {
 	return errors.New("the bucket moved at every attempt")
 }
 
-// explorer runs callers one step at a time: in each step it lets one waiting call proceed, or moves
-// the clock.
+// explorer runs callers one step at a time. In each step it either lets one waiting call proceed or
+// advances the clock.
 type explorer struct {
 	mu      sync.Mutex
 	waiting []chan struct{} // in the order in which they began to wait
@@ -368,12 +371,12 @@ func (e *explorer) clock() time.Time {
 	return e.now
 }
 
-// bucketCase is a bucket that a few callers of two processes use at once. The clock moves once, by
-// step, at any moment.
+// bucketCase is a bucket that a few callers in two processes use concurrently. The clock moves
+// forward once, by step, at any moment.
 type bucketCase struct {
 	name  string
 	quota auth.Quota
-	used  time.Duration // how far its TAT is ahead of the clock; an hour before is full
+	used  time.Duration // how far its TAT is ahead of the clock; -time.Hour makes the bucket full
 	step  time.Duration // zero: the clock does not move
 	room  func(callers int) (least, most int)
 }
@@ -396,7 +399,8 @@ var bucketCases = []bucketCase{
 	{"another quota", 120, -time.Hour, 0, all},
 }
 
-// run lets each caller call once, in the order that choose decides: it returns a number below n.
+// run lets each caller call once. choose decides the order: given the number of options, it returns
+// the index of the next one.
 func (b bucketCase) run(t *testing.T, callers int, choose func(n int) int) {
 	t.Helper()
 	e := &explorer{now: time.Unix(1_786_440_600, 0)}
@@ -431,8 +435,9 @@ func (b bucketCase) run(t *testing.T, callers int, choose func(n int) int) {
 	}
 }
 
-// Ensure that in every order in which the calls of two callers begin, take effect and return, and
-// in many orders of six, callers are admitted while the bucket has room, and none beyond it.
+// Ensure callers are admitted while the bucket has room, and none beyond that. The test covers
+// every order in which the calls of two callers can begin, take effect and return, and many random
+// orders of six.
 func TestEveryOrder(t *testing.T) {
 	t.Parallel()
 	for _, b := range bucketCases {
@@ -454,7 +459,7 @@ func TestEveryOrder(t *testing.T) {
 					path, options = path[:len(path)-1], options[:len(path)-1]
 				}
 				if len(path) == 0 {
-					if orders < 6 { // the effects and the returns of two calls can follow each other in as many ways
+					if orders < 6 { // two calls can take effect and return in 6 different orders
 						t.Errorf("%s: only %d orders", b.name, orders)
 					}
 					break

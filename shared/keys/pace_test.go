@@ -14,8 +14,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure callers at the pace of the refill are refused only for a used-up quota, and not because
-// the bucket switches between full and in use while their calls are in flight.
+// Ensure callers at the pace of the refill are refused only because their quota is used up, and not
+// because the bucket switches between full and in use while their calls are in flight.
 func TestAdmitAtThePaceOfTheRefill(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

@@ -16,7 +16,7 @@ import (
 )
 
 // Ensure each class admits exactly its quota at once, and then one request per interval. A call
-// after Retry-After is admitted, and after 60 s the whole quota.
+// after Retry-After is admitted, and after 60 s the whole quota is available again.
 func TestQuotaIsExact(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -82,7 +82,8 @@ func TestQuotaIsExact(t *testing.T) {
 	}
 }
 
-// Ensure a refused request costs one read and no write, and the refusals are correct.
+// Ensure a refused request costs one read and no write, and gets the same refusal from a process
+// that remembers the bucket as from one that does not.
 func TestRememberedRefusal(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -110,8 +111,8 @@ func TestRememberedRefusal(t *testing.T) {
 	}
 }
 
-// Ensure concurrent callers in several processes are admitted exactly as often as the bucket and
-// its refill allow.
+// Ensure the number of requests admitted from concurrent callers in several processes is exactly
+// what the bucket and its refill allow.
 func TestQuotaUnderConcurrency(t *testing.T) {
 	t.Parallel()
 	for _, quota := range []auth.Quota{1, 7, 60} {
@@ -172,7 +173,7 @@ func (b *bucket) admit(now time.Time) bool {
 }
 
 // Ensure successive callers are admitted exactly as the model says, in any process and after any
-// pause, and the quota that Verify reports before is correct.
+// pause. The quota that Verify reports before each request must be correct, too.
 func TestQuotaAgainstModel(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -201,7 +202,8 @@ func TestQuotaAgainstModel(t *testing.T) {
 }
 
 // Ensure a quota of 0 freezes a class in every process at once, any other quota unfreezes it at
-// once, and the other classes keep working. A frozen request costs one call once the process knows.
+// once, and the other classes keep working. A request of a frozen class costs one call once the
+// process knows that the class is frozen.
 func TestFrozen(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -232,14 +234,15 @@ func TestFrozen(t *testing.T) {
 	}
 }
 
-// Ensure a lower quota and a higher one apply at once, although a process remembers the old one.
+// Ensure both a lower and a higher quota apply at once, even in a process that remembers the old
+// one.
 func TestQuotaChangesWhileRemembered(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	if _, err := f.admit(f.Keys, auth.ClassPublish); err != nil {
 		t.Fatal(err)
 	}
-	f.setQuota(t, auth.ClassPublish, 2) // the bucket of 10 had 9 left: 6 s are used, of 30 s per request now
+	f.setQuota(t, auth.ClassPublish, 2) // one request has used 6 s of the old bucket of 10; each request now takes 30 s
 	for n, want := range []bool{true, false} {
 		if _, err := f.admit(f.Keys, auth.ClassPublish); (err == nil) != want {
 			t.Errorf("lowered, request %d: %v", n+1, err)

@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/parallel"
 )
 
-// reads lets concurrent requests with one key share the reads of its record, so that a flood of
-// refused requests makes one call at a time in each process. A request shares only a read that
+// reads lets concurrent requests with the same key share the reads of its record, so that a flood
+// of refused requests makes one call at a time in each process. A request shares only a read that
 // begins after the request, because it must see every earlier revocation. Safe for concurrent use.
 type reads struct {
 	mu    sync.Mutex
@@ -20,7 +20,7 @@ type reads struct {
 }
 
 // turns contains the reads of one key: one is in flight, and next begins after it. next is nil if
-// nobody waits for it.
+// no request is waiting for it.
 type turns struct{ next *turn }
 
 // turn is one read of a key.
@@ -31,8 +31,8 @@ type turn struct {
 	err  error
 }
 
-// read returns the record of a key that is valid at some time after the call. It returns the errors
-// of verified and of the table.
+// read returns the record of a key as it is at some time after the call. If the key is not valid,
+// read returns the error of verified; if the call to the table fails, that call's error.
 func (s *Store) read(ctx context.Context, token auth.Token) (storedKey, error) {
 	t := s.reads.join(token.Hash, func() (*dynamodb.GetItemOutput, error) {
 		// Other requests must not depend on the first one's deadline. The table client has its own
@@ -68,7 +68,7 @@ func (r *reads) join(hash [32]byte, read func() (*dynamodb.GetItemOutput, error)
 	return t
 }
 
-// run reads a key until nobody waits for a read.
+// run reads a key until no request is waiting for a read.
 func (r *reads) run(hash [32]byte, t *turn) {
 	for t != nil {
 		t.make()

@@ -51,7 +51,7 @@ func (f *fixture) set(t *testing.T, keyID, attribute string, value table.Item) {
 	}
 }
 
-// useUp takes every request of a class from a key's bucket, which has a quota of one.
+// useUp sets a key's quota for a class to one and uses it up.
 func (f *fixture) useUp(t *testing.T, s *keys.Store, keyID string, token auth.Token, class auth.Class) {
 	t.Helper()
 	if _, err := f.Keys.SetQuota(t.Context(), f.CompanyID, keyID, class, 1); err != nil {
@@ -65,9 +65,9 @@ func (f *fixture) useUp(t *testing.T, s *keys.Store, keyID string, token auth.To
 	}
 }
 
-// Ensure every refusal has its error, in a process that has admitted the key before and in one that
-// has not, whether or not the quota is used up, and that a refused request changes nothing: neither
-// the quota of any class nor the time of the last use.
+// Ensure each kind of refusal returns its own error, whether or not the process has admitted the
+// key before, and whether or not the quota is used up. A refused request must change neither the
+// quota of any class nor the time of the last use.
 func TestRefusalsSpendNothing(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -154,8 +154,8 @@ func TestRefusalsSpendNothing(t *testing.T) {
 	}
 }
 
-// Ensure an undecodable record is a fault of the service wherever it is read, and never an
-// admission.
+// Ensure an undecodable record is reported as an internal error wherever it is read, and never
+// leads to an admission.
 func TestUndecodableKey(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -170,8 +170,8 @@ func TestUndecodableKey(t *testing.T) {
 	}
 }
 
-// Ensure an impossible arrival time, stored or received, does not lock a key out: one request is
-// admitted, and the bucket refills from there.
+// Ensure an impossible stored arrival time does not lock a key out: one request is admitted, and
+// the bucket refills from there.
 func TestCorruptArrivalTime(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -191,7 +191,8 @@ func TestCorruptArrivalTime(t *testing.T) {
 			t.Errorf("%s ahead, a minute later: %+v, %v", ahead, state, err)
 		}
 	}
-	// The longest wait for a time that a clock may explain is a window more.
+	// Even the latest arrival time that does not count as corrupt delays a request by only about
+	// one window.
 	f.Clock.Advance(time.Hour)
 	f.set(t, f.key.ID, "tatRead", table.Item{":value": table.Number(f.Clock.Now().Add(2 * auth.QuotaWindow).UnixNano())})
 	_, err := f.admit(f.Keys, auth.ClassRead)
@@ -200,7 +201,8 @@ func TestCorruptArrivalTime(t *testing.T) {
 	}
 }
 
-// lying replaces a text in the responses to the next updates.
+// lying is a transport that replaces old with new in the responses to the next updates; left is how
+// many it still changes.
 type lying struct {
 	old, new string
 	left     atomic.Int64
@@ -213,14 +215,14 @@ func (l *lying) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	body, err := io.ReadAll(out.Body)
 	text := strings.Replace(string(body), l.old, l.new, 1)
-	out.Header.Del("X-Amz-Crc32") // as from an engine that sends none
+	out.Header.Del("X-Amz-Crc32") // as if the engine sent no checksum
 	out.Header.Del("Content-Length")
 	closing := out.Body.Close()
 	out.Body, out.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
 	return out, errors.Join(err, closing)
 }
 
-// Ensure a process that received a wrong arrival time admits the next request.
+// Ensure a process that received a wrong arrival time still admits the next request.
 func TestCorruptResponse(t *testing.T) {
 	t.Parallel()
 	l := &lying{old: `"tatRead":{"N":"1`}
@@ -259,9 +261,9 @@ func (g *gated) RoundTrip(r *http.Request) (*http.Response, error) {
 	return g.next.RoundTrip(r)
 }
 
-// Ensure concurrent requests over a quota share a read that begins after them, even if the first
-// one's client has disconnected. So a flood makes one call at a time, and every later request sees
-// a revocation.
+// Ensure concurrent requests that exceed a quota share a read that begins after all of them, even
+// if the client of the first request has disconnected. So a flood makes one call at a time, and
+// every later request sees a revocation.
 func TestRefusalsShareReads(t *testing.T) {
 	t.Parallel()
 	calls := &counter{}
@@ -331,7 +333,7 @@ func TestFailuresAreReported(t *testing.T) {
 	l := &failing{}
 	f := startOver(t, l)
 	ctx := t.Context()
-	once := map[string]bool{"Rotate": true, "RotateBy": true, "Revoke": true} // each key only once
+	once := map[string]bool{"Rotate": true, "RotateBy": true, "Revoke": true} // can be called only once for each key
 	grant := keys.Grant{Scopes: []auth.Scope{auth.PlanRead}}
 	for name, call := range map[string]func(keyID string, token auth.Token) error{
 		"Admit": func(_ string, token auth.Token) error {
@@ -396,7 +398,8 @@ func TestFailuresAreReported(t *testing.T) {
 	}
 }
 
-// Ensure an admission that every attempt loses to others is unavailable, with few writes.
+// Ensure an admission that loses to other callers on every attempt fails with unavailable after
+// only a few writes.
 func TestAdmitGivesUp(t *testing.T) {
 	t.Parallel()
 	m := &moving{}

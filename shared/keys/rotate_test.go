@@ -14,8 +14,8 @@ import (
 	"growthworkspace/shared/keys"
 )
 
-// Ensure both keys work until the overlap ends, and only the new one afterwards, with the name,
-// scopes and quotas of the old one.
+// Ensure both keys work until the overlap ends, and only the new one works afterwards. The new key
+// must have the name, scopes and quotas of the old one.
 func TestRotate(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -83,8 +83,8 @@ func TestRotateOverlap(t *testing.T) {
 	}
 }
 
-// Ensure exactly one of several concurrent rotations succeeds, the others are conflicts, and no
-// extra key is created.
+// Ensure exactly one of several concurrent rotations succeeds, the others fail with a conflict, and
+// no extra key is created.
 func TestRotateConcurrently(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -109,7 +109,8 @@ func TestRotateConcurrently(t *testing.T) {
 	}
 }
 
-// between calls do once while Rotate draws the new secret, after it has read the old key.
+// between is a random source that calls do once, when the new secret is drawn. By then the old key
+// has been read.
 type between struct{ do func() }
 
 func (b *between) Read(p []byte) (int, error) {
@@ -120,8 +121,8 @@ func (b *between) Read(p []byte) (int, error) {
 	return rand.Read(p)
 }
 
-// Ensure a rotation uses the key as it is when it is written: a key that is revoked during the
-// rotation is not rotated, and a quota that is set during it applies to the new key, too.
+// Ensure a rotation uses the key's state at the time of the write. A key that is revoked during the
+// rotation is not rotated, and a quota that is set during it also applies to the new key.
 func TestRotateWhileTheKeyChanges(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -144,8 +145,8 @@ func TestRotateWhileTheKeyChanges(t *testing.T) {
 	}
 }
 
-// Ensure a key that expires gets no longer life by rotating another one, and that a rotation by the
-// operator keeps the key's own expiry.
+// Ensure an expiring key cannot obtain a longer life by rotating another key, and that a rotation
+// by the operator keeps the rotated key's own expiry.
 func TestRotateBoundByExpiry(t *testing.T) {
 	t.Parallel()
 	f := start(t)

@@ -23,8 +23,8 @@ func (f *fixture) everyone(t *testing.T, want error, secrets ...string) {
 	}
 }
 
-// Ensure a suspension covers every key, including those issued or rotated during it or while it is
-// written. Suspend and Resume can be repeated, and Resume covers every key.
+// Ensure a suspension covers every key, including those issued or rotated during the suspension or
+// while it is being written. Suspend and Resume can be repeated, and Resume covers every key, too.
 func TestSuspendCoversLaterKeys(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -33,7 +33,8 @@ func TestSuspendCoversLaterKeys(t *testing.T) {
 		t.Errorf("suspended at %v, want never: %v", since, err)
 	}
 
-	// A key whose issue starts before the suspension and ends after it.
+	// The creation of this key starts before the suspension is written and finishes after it is
+	// written.
 	_, crossing, err := f.Keys.Issue(t.Context(), f.CompanyID, plan, &between{func() {
 		if n, err := f.Keys.Suspend(t.Context(), f.CompanyID); n != 1 || err != nil {
 			t.Errorf("%d keys were suspended, want 1: %v", n, err)
@@ -79,8 +80,8 @@ func (s *seam) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure a key whose issue starts during a suspension and ends after it is not suspended: nobody
-// would resume it.
+// Ensure a key whose creation starts during a suspension and finishes after it is not suspended,
+// because nothing would resume it.
 func TestResumeWhileIssuing(t *testing.T) {
 	t.Parallel()
 	s := &seam{}

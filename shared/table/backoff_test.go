@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Ensure the pauses between the attempts of a call double up to 200 ms, each is between half of it
-// and all of it, and a call that is not throttled ends with its third attempt.
+// Ensure each pause between the attempts of a call is random, between half of a maximum and all of
+// it. The maximum doubles up to 200 ms. A call that is not throttled must end after its third
+// attempt.
 func TestBackoff(t *testing.T) {
 	t.Parallel()
 	cut := errors.New("cut off")
@@ -23,7 +24,8 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// Ensure the length of a text as JSON is an upper bound that is exact for plain text.
+// Ensure jsonBytes returns an upper bound on the length of a string in JSON, which is exact for
+// plain text.
 func TestJSONBytes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{"": 0, "a b~": 4, "\x1f\x00": 12, `"\`: 4, "é": 2} {

@@ -12,17 +12,18 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// BatchMax is how many items DynamoDB accepts in one batch.
+// BatchMax is the maximum number of items that DynamoDB accepts in one batch.
 const BatchMax = 25
 
 // batchBytesMax bounds a batch of large items. DynamoDB accepts 16 MB of JSON, but a request must
-// also be sent within the one second of an attempt.
+// also be sent within the timeout of an attempt, which is one second.
 const batchBytesMax = 1 << 20
 
-// batchTries bounds how often the unprocessed items of a batch are retried.
+// batchTries bounds how many times a batch is sent while items remain unprocessed.
 const batchTries = 12
 
-// batchPause is the pause before the first retry. It doubles with every retry, up to 64 times this.
+// batchPause is the pause before the first retry. It doubles with every retry, up to 64 times
+// batchPause.
 const batchPause = 25 * time.Millisecond
 
 // Put writes items unconditionally and replaces records with the same keys. It is for imports. The

@@ -17,7 +17,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// notes returns items of one partition and their keys; each item has size bytes of text.
+// notes returns count items of one partition, each with size bytes of text, and their keys.
 func notes(c *table.Client, company string, count, size int, letter string) (items []table.Item, keys []table.Key) {
 	for i := range count {
 		n := note{ID: fmt.Sprintf("itm_%03d", i), Company: company, Text: ptr(strings.Repeat(letter, size))}
@@ -63,8 +63,8 @@ func size(t *testing.T, c *table.Client, company string) int {
 	return len(all)
 }
 
-// Ensure a request stays far below 16 MB of JSON, even if its texts need escapes, and all large
-// records arrive.
+// Ensure a request stays far below 16 MB of JSON, even if its strings need escapes, and all large
+// records are stored.
 func TestPutLargeItems(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -95,8 +95,9 @@ func TestPutLargeItems(t *testing.T) {
 	}
 }
 
-// partly processes at most n requests of each of the first batches, and leaves the rest
-// unprocessed. n = -1 throttles these batches as a whole.
+// partly returns a proxy that processes at most n requests of each of the first batches, and leaves
+// the rest unprocessed; times is the number of these batches. If n is -1, it throttles these
+// batches as a whole.
 func partly(t *testing.T, n, times int, taken map[string]int) *proxy {
 	t.Helper()
 	var mu sync.Mutex
@@ -131,7 +132,8 @@ func partly(t *testing.T, n, times int, taken map[string]int) *proxy {
 	}}
 }
 
-// Ensure unprocessed items and throttled batches are retried until each item is written, once.
+// Ensure unprocessed items and throttled batches are retried until each item is written exactly
+// once.
 func TestPutUnprocessed(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -140,7 +142,7 @@ func TestPutUnprocessed(t *testing.T) {
 		ok          bool
 		calls       int
 	}{
-		{"three at a time", 3, 99, true, 19}, // of 25, 25 and 1
+		{"three at a time", 3, 99, true, 19}, // for batches of 25, 25 and 1
 		{"nothing for a while", 0, 5, true, 8},
 		{"throttled whole for a while", -1, 4, true, 7},
 		{"nothing for ever", 0, 1 << 30, false, 12},
@@ -191,7 +193,7 @@ func TestPutStopsWithItsContext(t *testing.T) {
 	})
 }
 
-// Ensure a batch that is throttled as a whole counts as a call, too.
+// Ensure a batch that is throttled as a whole also counts as a call.
 func TestThrottledBatchCounts(t *testing.T) {
 	t.Parallel()
 	p := refuses("BatchWriteItem", "ProvisionedThroughputExceededException", http.StatusBadRequest, 4)

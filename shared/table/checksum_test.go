@@ -15,8 +15,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// flips changes one byte of the first n responses, after giving each response its checksum as
-// DynamoDB does. at is the place of the byte from the end; 0 changes the checksum instead.
+// flips returns a proxy that gives each response its checksum, as DynamoDB does, and then changes
+// one byte of each of the first n responses. at is the position of that byte, counted from the end.
+// If at is 0, the proxy replaces the checksum with sum instead.
 func flips(n int, at int, sum string) *proxy {
 	return &proxy{respond: func(_ string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		out, err := pass()
@@ -39,7 +40,7 @@ func flips(n int, at int, sum string) *proxy {
 }
 
 // Ensure a response with a flipped byte is never used: the call is retried, and fails if every
-// response is wrong. It holds for records, lists, writes and failed conditions.
+// response is wrong. This must hold for records, lists, writes and failed conditions.
 func TestChecksums(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -89,7 +90,7 @@ func TestChecksums(t *testing.T) {
 	}
 }
 
-// wired returns a client of the test's table over a transport.
+// wired returns a client of the test's table that sends its calls through p.
 func wired(t *testing.T, p *proxy) *table.Client {
 	t.Helper()
 	c, _ := client(t, p)

@@ -29,10 +29,10 @@ type Options struct {
 	Credentials aws.CredentialsProvider
 	Transport   http.RoundTripper // nil: a pooled transport that tries the roots of AWS first (roots.go)
 	Timeout     time.Duration     // of one attempt; zero: one second
-	CallsAtOnce int               // further calls wait until their context ends; zero: no limit
+	CallsAtOnce int               // at most this many calls run concurrently, and further calls wait; zero: no limit
 	Now         func() time.Time
 	NewID       id.Generator
-	Random      io.Reader // of public keys; nil: crypto/rand
+	Random      io.Reader // for public keys; nil: crypto/rand
 }
 
 // Client reads and writes the table. A write needs a permit: a context with a Request whose key was
@@ -66,7 +66,7 @@ func New(o Options) *Client {
 		Credentials: o.Credentials,
 		HTTPClient:  &http.Client{Transport: checked{o.Transport}, Timeout: o.Timeout},
 		Retryer:     newRetryer(),
-		// checked verifies it.
+		// The transport, checked, verifies it instead.
 		DisableValidateResponseChecksum: true,
 	}, func(d *dynamodb.Options) {
 		if o.Endpoint != "" {
@@ -93,9 +93,9 @@ func (c *Client) Name() string { return c.name }
 // Now returns the current time in the format of timestamp fields.
 func (c *Client) Now() string { return timestamp.Format(c.now()) }
 
-// NowAfter returns the new updatedAt of a record whose updatedAt was stored: the current time, or a
-// millisecond after stored if the clock is behind it. So updatedAt never decreases, even if the
-// writers' clocks disagree.
+// NowAfter returns the new updatedAt of a record whose previous updatedAt is stored. It is the
+// current time, or a millisecond after stored if the clock is behind that. So updatedAt never
+// decreases, even if the writers' clocks disagree.
 func (c *Client) NowAfter(stored *string) string {
 	now := c.Now()
 	if stored == nil {
@@ -105,7 +105,7 @@ func (c *Client) NowAfter(stored *string) string {
 	if !ok {
 		return now
 	}
-	return max(now, timestamp.Format(before.Add(time.Millisecond)), *stored) // stored itself after the last millisecond of the year 9999
+	return max(now, timestamp.Format(before.Add(time.Millisecond)), *stored) // stored itself if it is the last millisecond of the year 9999
 }
 
 // Clock returns the client's clock.
@@ -168,8 +168,9 @@ func (c *Client) Drop(ctx context.Context) error {
 	return err
 }
 
-// The methods below call the SDK. They set the table's name, count the units, and delay writes
-// until they are permitted. Areas rarely need them: see Get, List, Modify and Transact.
+// The methods below call the SDK. They set the table's name, count the capacity units, and delay
+// writes until they are permitted. Areas rarely need these methods: see Get, List, Modify and
+// Transact.
 
 // GetItem reads one item with strong consistency, so a read by id sees every earlier write.
 func (c *Client) GetItem(ctx context.Context, in *dynamodb.GetItemInput) (*dynamodb.GetItemOutput, error) {
@@ -232,8 +233,8 @@ func (c *Client) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput) (
 	return c.updateItem(ctx, in)
 }
 
-// UpdateKey is UpdateItem for the write that verifies a key. It needs no permit, because the permit
-// depends on it. It returns an error for a record outside KeysArea.
+// UpdateKey is UpdateItem for the write that verifies a key. It needs no permit, because permits
+// depend on this write. It returns an error for a record outside KeysArea.
 func (c *Client) UpdateKey(ctx context.Context, in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error) {
 	if !strings.HasSuffix(KeyOf(in.Key).PK, Join("", KeysArea)) {
 		return nil, fmt.Errorf("update a key: the partition %q has no keys", KeyOf(in.Key).PK)
@@ -273,8 +274,8 @@ func (c *Client) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput) e
 	return err
 }
 
-// deleteItem also returns how many times the request was sent. If more than once, a response may
-// have been lost.
+// deleteItem is like DeleteItem, but also returns how many times the request was sent. If that is
+// more than once, a response may have been lost.
 func (c *Client) deleteItem(ctx context.Context, in *dynamodb.DeleteItemInput) (sent int, err error) {
 	if err := c.permit(ctx); err != nil {
 		return 0, err

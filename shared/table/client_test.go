@@ -15,8 +15,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure public keys come from the client's randomness, which a test can replace, and differ by
-// default.
+// Ensure public keys come from the client's source of randomness, which a test can replace, and
+// differ by default.
 func TestNewPublicKey(t *testing.T) {
 	t.Parallel()
 	c := table.New(table.Options{Now: time.Now, Random: bytes.NewReader(make([]byte, 32))})
@@ -31,8 +31,8 @@ func TestNewPublicKey(t *testing.T) {
 	}
 }
 
-// Ensure Create fails when an index that the table lacks cannot be added: the functions would fail
-// later, in every list.
+// Ensure Create fails if an index that the table lacks cannot be added. Otherwise the functions
+// would fail later, in every list.
 func TestCreateFailsWithoutAnIndex(t *testing.T) {
 	t.Parallel()
 	p := &proxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
@@ -51,8 +51,8 @@ func TestCreateFailsWithoutAnIndex(t *testing.T) {
 	}
 }
 
-// Ensure a query asks for each attribute once, as DynamoDB requires, also for a record that has its
-// sort key as a field; and that a query that finds nothing counts as half a unit.
+// Ensure a query requests each attribute only once, as DynamoDB requires, even if a record type has
+// the sort key as a field. A query that finds nothing must count as half a unit.
 func TestQueryProjection(t *testing.T) {
 	t.Parallel()
 	var asked []string

@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Item is the attributes of a stored record by name.
+// Item maps the attribute names of a stored record to their values.
 type Item = map[string]types.AttributeValue
 
 // A record is a struct with fields of these types: string, int64, float64 and bool, pointers to
@@ -35,7 +35,7 @@ type plan struct {
 	fields       []field
 	byName       map[string]int    // index of the field by attribute name
 	projection   string            // the attributes, for a ProjectionExpression
-	placeholders map[string]string // of projection
+	placeholders map[string]string // used in projection
 }
 
 // field is a field of a record.
@@ -47,8 +47,8 @@ type field struct {
 
 var plans sync.Map // reflect.Type → *plan
 
-// planOf returns the plan of a record type. It panics on a type that is not a record: such a struct
-// is declared wrongly, and every test that uses it fails.
+// planOf returns the plan of a record type. It panics on a type that is not a record, so that every
+// test that uses a wrongly declared struct fails.
 func planOf(t reflect.Type) *plan {
 	found, ok := plans.Load(t)
 	if !ok {
@@ -108,8 +108,8 @@ func storable(t reflect.Type) bool {
 }
 
 // project limits a query to the attributes of a record and the sort key, if any. The index keys, up
-// to eight per record, are two fifths of a response. They cost no units, but they take time to send
-// and parse.
+// to eight per record, make up two fifths of a response. Leaving them out saves no capacity units,
+// but it saves the time to send and parse them.
 func (p *plan) project(in *dynamodb.QueryInput, sortKey string) {
 	expression := p.projection
 	maps.Copy(in.ExpressionAttributeNames, p.placeholders)
@@ -183,8 +183,8 @@ func decodeAll[T any](items []Item) ([]T, error) {
 	return records, nil
 }
 
-// encode returns the attribute of a value, nil for null. It switches on the kind, so that a named
-// type (`type Status string`) is encoded as a string.
+// encode returns the attribute for a value, or nil for null. It switches on the kind, so that a
+// named type (`type Status string`) is encoded as a string.
 func encode(v reflect.Value) types.AttributeValue {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -286,9 +286,9 @@ func parseWhole(text string) (n int64, ok bool) {
 // exactly.
 const wholeMost = 1<<53 - 1
 
-// Floor returns the greatest whole number that is not above f, limited to the range of record
-// fields. A whole-number field may be stored with a fraction, because imports of earlier builds
-// accepted one. It must stay readable, and the order of records must not change.
+// Floor rounds f down to a whole number and limits it to the range of record fields. A whole-number
+// field may be stored with a fraction, because imports by earlier builds accepted one. Such a
+// record must stay readable, and the order of records must not change.
 func Floor(f float64) int64 { return int64(min(max(math.Floor(f), -wholeMost), wholeMost)) }
 
 // String returns a string attribute.

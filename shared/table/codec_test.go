@@ -91,8 +91,8 @@ var floats = []float64{
 	1e-129, -1e-129, 1e125, -1e125, math.Nextafter(1e-129, 1), math.Nextafter(1e125, 1), // the limits of package schema
 }
 
-// Ensure every number that a request may have is stored exactly, also at the limits of DynamoDB's
-// numbers.
+// Ensure every number that a request may contain is stored exactly, even at the limits of
+// DynamoDB's numbers.
 func TestFloatRoundTrip(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -162,7 +162,7 @@ func TestCodecProperty(t *testing.T) {
 }
 
 // Ensure a number that earlier builds stored with a fraction reads as the whole number below it,
-// within what a record can have.
+// limited to the range of record fields.
 func TestFractionOfAWholeNumber(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int64{"1.5": 1, "-1.5": -2, "-0.25": -1, "3.0": 3, "1E+3": 1000, "1e300": 1<<53 - 1, "-1e300": -(1<<53 - 1)} {
@@ -202,7 +202,7 @@ func TestDecodeOfAnotherType(t *testing.T) {
 	}
 }
 
-// Ensure a struct that is not a record fails in the first test that uses it.
+// Ensure encoding a struct that is not a record panics, so that the first test that uses it fails.
 func TestEncodePanicsOnNoRecord(t *testing.T) {
 	t.Parallel()
 	for name, record := range map[string]any{
@@ -233,7 +233,7 @@ func TestEncodePanicsOnNoRecord(t *testing.T) {
 	}
 }
 
-// Ensure a page with a record that this program did not write is an error, and not a page with
+// Ensure reading a page with a record that this program did not write fails, instead of returning
 // incomplete records.
 func TestForeignRecordInAList(t *testing.T) {
 	t.Parallel()

@@ -9,8 +9,8 @@ import (
 )
 
 // EnvironmentCredentials are the credentials in the environment of a Lambda function. They are
-// valid as long as the process runs, so they are never refreshed. Package config of the SDK does
-// the same more slowly.
+// valid as long as the process runs, so they are never refreshed. The SDK's package config does the
+// same, but more slowly.
 var EnvironmentCredentials aws.CredentialsProviderFunc = environment
 
 func environment(context.Context) (aws.Credentials, error) {

@@ -17,7 +17,7 @@ import (
 // These tests run with the clock of package synctest, so they measure the timeouts of a function
 // exactly.
 
-// hangs never responds.
+// hangs returns a proxy that never responds.
 func hangs() *proxy {
 	return &proxy{respond: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
 		<-r.Context().Done()
@@ -25,7 +25,7 @@ func hangs() *proxy {
 	}}
 }
 
-// drips starts a response and never finishes it.
+// drips returns a proxy that starts a response and never finishes it.
 func drips() *proxy {
 	return &proxy{respond: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
 		out := reply(http.StatusOK, map[string]any{})
@@ -39,7 +39,7 @@ type waiting struct{ ctx context.Context }
 
 func (w waiting) Read([]byte) (int, error) { <-w.ctx.Done(); return 0, w.ctx.Err() }
 
-// cuts breaks off every response in the middle.
+// cuts returns a proxy that breaks off every response in the middle.
 func cuts() *proxy {
 	return &proxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
 		out := reply(http.StatusOK, map[string]any{})
@@ -58,9 +58,9 @@ func resets() *proxy {
 	}}
 }
 
-// Ensure a call makes at most three attempts of one second for any failure, so that the handler
-// keeps most of its 9 s. Only temporary failures are retried, and throttled calls most often. The
-// caller reads that the service is unavailable if DynamoDB responded that it has too much to do.
+// Ensure a call makes at most three attempts of one second each, so that the handler keeps most of
+// its 9 s. Only temporary failures are retried, and throttled calls get the most retries. The
+// caller is told that the service is unavailable if DynamoDB responded that it is overloaded.
 func TestAttempts(t *testing.T) {
 	t.Parallel()
 	const always = 1 << 30
@@ -132,7 +132,7 @@ func TestPassingFaults(t *testing.T) {
 	}
 }
 
-// Ensure the caller's deadline ends a call at once, also during an attempt or a pause.
+// Ensure the caller's deadline ends a call at once, even during an attempt or a pause.
 func TestContextEndsACall(t *testing.T) {
 	t.Parallel()
 	for name, transport := range map[string]*proxy{"hangs": nil, "throttled": nil} {

@@ -22,11 +22,11 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// proxy counts calls by name, such as PutItem. respond may replace the response of the engine, or
-// lose it.
+// proxy is a transport that counts calls by operation, such as PutItem. respond may replace the
+// response of the engine, or lose it.
 type proxy struct {
-	// respond gets the name of the call and a function that passes it on. nil: every call is passed
-	// on.
+	// respond gets the operation's name and a function that passes the call on to the engine. If
+	// respond is nil, every call is passed on.
 	respond func(call string, pass func() (*http.Response, error), r *http.Request) (*http.Response, error)
 
 	mu    sync.Mutex
@@ -45,7 +45,7 @@ func (p *proxy) RoundTrip(r *http.Request) (*http.Response, error) {
 	return p.respond(call, pass, r)
 }
 
-// count returns the number of calls of this name, or of all calls if the name is empty.
+// count returns the number of calls of this operation, or of all calls if the name is empty.
 func (p *proxy) count(call string) (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,10 +57,11 @@ func (p *proxy) count(call string) (n int) {
 	return n
 }
 
-// loses passes on the first n calls of a name and loses their responses.
+// loses returns a proxy that passes on every call, but loses the responses to the first n calls of
+// the named operation.
 func loses(name string, n int) *proxy { return losesFrom(name, 1, n) }
 
-// losesFrom is loses for n calls of a name, starting with the call numbered first.
+// losesFrom is like loses, but starts with the call numbered first.
 func losesFrom(name string, first, n int) *proxy {
 	var mu sync.Mutex
 	calls := 0
@@ -80,8 +81,8 @@ func losesFrom(name string, first, n int) *proxy {
 	}}
 }
 
-// refuses responds to the first n calls of a name with an error of this code. An empty name means
-// all calls.
+// refuses returns a proxy that responds to the first n calls of the named operation with an error
+// of this code. An empty name means every operation.
 func refuses(name, code string, status, n int) *proxy {
 	var mu sync.Mutex
 	return &proxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
@@ -116,7 +117,7 @@ func client(t *testing.T, transport http.RoundTripper) (*table.Client, *apitest.
 	return s.Table, s.Clock
 }
 
-// options returns the options of a client of the real engine that is not the operator's.
+// options returns the options for a client of the real engine that is not the operator's.
 func options(t *testing.T, transport http.RoundTripper) table.Options {
 	t.Helper()
 	return apitest.Options(t, time.Now, transport)
@@ -140,8 +141,8 @@ func offline(transport http.RoundTripper) *table.Client {
 	}).Operator()
 }
 
-// note is the record of these tests. It has a field of every type that areas use, and an index over
-// n.
+// note is the record type of these tests. It has a field of every type that areas use, and its
+// indexes are sorted by n.
 type note struct {
 	ID        string          `json:"id"`
 	Company   string          `json:"companyId"`
@@ -156,7 +157,7 @@ type note struct {
 	UpdatedAt *string         `json:"updatedAt"`
 }
 
-// listed is a note without bytes, which cannot be listed as text.
+// listed is a note without the field Bytes, which cannot be listed as text.
 type listed struct {
 	ID        string          `json:"id"`
 	Company   string          `json:"companyId"`
@@ -203,7 +204,7 @@ func ptr[T any](v T) *T { return &v }
 
 func noOperations(*table.Client) []api.Operation { return nil }
 
-// text returns the value of a text attribute, empty for any other.
+// text returns the value of a string attribute. It returns an empty string for any other attribute.
 func text(a types.AttributeValue) string {
 	if s, ok := a.(*types.AttributeValueMemberS); ok {
 		return s.Value

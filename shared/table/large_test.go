@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure a page of large records ends at table.PageBytes of JSON, the next page continues there,
-// and few records are read beyond it.
+// Ensure a page of large records ends at table.PageBytes of JSON, the next page continues from
+// there, and few records are read beyond a page.
 func TestLargePages(t *testing.T) {
 	t.Parallel()
 	const count, size = 60, 100_000
@@ -62,8 +62,8 @@ func TestLargePages(t *testing.T) {
 	}
 }
 
-// checkLarge reads a list whose pages are cut where they have table.PageBytes of records. No page
-// may read more than most records.
+// checkLarge reads a list to its end, and cuts each page once it has table.PageBytes of records. No
+// page may cause more than most records to be read from the table.
 func checkLarge[R any](t *testing.T, name string, want []string, seen *readings, most int, q table.Query, read func(table.Query) (table.Page[R], error), id func(R) string) {
 	t.Helper()
 	var got []string

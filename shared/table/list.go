@@ -9,32 +9,32 @@ import (
 	"growthworkspace/shared/parallel"
 )
 
-// PageBytes bounds the JSON of one page of a list. A function can return about 4.7 MB, regardless
-// of the characters.
+// PageBytes bounds the JSON of one page of a list. A function can return about 4.7 MB, whatever
+// characters the response contains.
 const PageBytes = 4 << 20
 
-// partBytes is how much JSON one wave reads from each of several partitions. One call returns as
-// much.
+// partBytes is how much JSON one wave reads from each of several partitions. It is also as much as
+// one call returns.
 const partBytes = 1 << 20
 
 // Page is one page of a list.
 type Page[R any] struct {
 	Records []R
-	Next    string // the position of the next page; empty at the end
+	Next    string // the cursor of the next page; empty at the end
 
-	// Behind returns the position of the next page if this page is shortened to end with the n-th
+	// Behind returns the cursor of the next page if this page is shortened to end with the n-th
 	// record. It is nil for a list with a single page.
 	Behind func(n int) string
 
 	// Backward is set when the next page contains the records before Records. A shortened page then
-	// keeps its last records, and Behind returns the position for a page that starts with the n-th
+	// keeps its last records, and Behind returns the cursor for a page that starts with the n-th
 	// record.
 	Backward bool
 }
 
-// List returns one page. Only the last page has fewer than Limit records, unless the records of a
-// page exceed PageBytes of JSON: the page then ends early. A record that this program did not write
-// fails every page that reads it, including the page just before it.
+// List returns one page. Only the last page has fewer than Limit records, except that a page ends
+// early if its records exceed PageBytes of JSON. A record that this program did not write causes an
+// error for every page that reads it, including the page just before it.
 func List[T any](ctx context.Context, c *Client, q Query) (Page[T], error) {
 	return list(ctx, q, recordsOf[T](c, q.Index.SK()))
 }
@@ -52,11 +52,12 @@ func list[R any](ctx context.Context, q Query, read fetch[R]) (Page[R], error) {
 }
 
 // firstShare is the part of a page, in percent, that the first wave of a merge requests from each
-// partition. It is more than half, so that at most one partition can be short after it. It is not
-// 100, because a merge of seven partitions would then read seven pages.
+// partition. It is more than half, so that at most one partition can have too few records after
+// that wave. It is not 100, because a merge of seven partitions would then read seven pages.
 const firstShare = 60
 
-// firstLeast is the minimum that the first wave requests. So few records cost next to nothing.
+// firstLeast is the minimum number of records that the first wave requests from each partition.
+// Reading this few costs next to nothing.
 const firstLeast = 10
 
 // part contains the records that were read from one partition.
@@ -65,7 +66,7 @@ type part[R any] struct {
 	partition string
 }
 
-// place identifies a record of a part.
+// place identifies a record in a part.
 type place struct {
 	part, n int
 	key     string
@@ -77,11 +78,11 @@ type place struct {
 //
 // One partition takes one round trip. For several, a first wave requests firstShare of a page from
 // each, in parallel. If the page needs more than that from a partition, a second wave requests the
-// rest of it. A third is never needed. So a merge of n partitions reads at most firstShare × n +
-// (100 % − firstShare) of a page for any distribution of the records.
+// rest of it. A third wave is never needed. So, for any distribution of the records, a merge of n
+// partitions reads at most firstShare × n + (100 % − firstShare) of a page.
 //
-// Large records end a wave earlier, at partBytes of each partition, and take more waves. The result
-// then has at least PageBytes of JSON rather than want records.
+// With large records, a wave ends earlier, after partBytes from each partition, and more waves are
+// needed. The result then has at least PageBytes of JSON rather than want records.
 func merged[R any](ctx context.Context, q Query, want int, read fetch[R]) (rows[R], error) {
 	if len(q.Partitions) == 1 {
 		return page(ctx, q, q.Partitions[0], want, PageBytes, read)
@@ -96,7 +97,7 @@ func merged[R any](ctx context.Context, q Query, want int, read fetch[R]) (rows[
 			return rows[R]{}, err
 		}
 		places := inOrder(q, parts)
-		short, complete := false, len(places) // every record that sorts before the complete ones is known
+		short, complete := false, len(places) // the first complete places are final
 		for i, p := range parts {
 			known := p.known(q, places)
 			if ask[i] = 0; p.more {
@@ -129,8 +130,9 @@ func extend[R any](ctx context.Context, q Query, parts []part[R], ask []int, rea
 	})
 }
 
-// known returns how many of the first places are final. Every record that sorts up to the last one
-// read of a part is known, even if the part has more records.
+// known returns how many places, counted from the first, cannot change when more of this part is
+// read. They are the places up to the last record that was read from the part, or all places if it
+// has no more records.
 func (p part[R]) known(q Query, places []place) int {
 	if !p.more {
 		return len(places)

@@ -15,7 +15,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// list returns the records of a page and the position of the next one.
+// list returns the records of a page and the cursor of the next one.
 func list[T any](ctx context.Context, c *table.Client, q table.Query) ([]T, string, error) {
 	page, err := table.List[T](ctx, c, q)
 	return page.Records, page.Next, err
@@ -52,7 +52,7 @@ func pages(t testing.TB, c *table.Client, q table.Query, between func()) (all []
 	}
 }
 
-// sameAsTexts checks that ListTexts returns the records of List as JSON.
+// sameAsTexts checks that ListTexts returns the same records as List, encoded as JSON.
 func sameAsTexts(t testing.TB, c *table.Client, q table.Query, next string) {
 	t.Helper()
 	texts, textsNext, err := listTexts[listed](t.Context(), c, q)
@@ -182,8 +182,8 @@ func TestListAgainstModel(t *testing.T) {
 	})
 }
 
-// Ensure every record that stays appears exactly once and in order, while others are created and
-// deleted between two pages.
+// Ensure every record that is not deleted appears exactly once and in order, while other records
+// are created and deleted between two pages.
 func TestListWhileRecordsComeAndGo(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -197,7 +197,7 @@ func TestListWhileRecordsComeAndGo(t *testing.T) {
 		}
 		all := pages(t, c, q, func() {
 			n := noteGen(company).Draw(r, "change")
-			if old, there := known[n.ID]; there { // this may delete the record that a position names
+			if old, there := known[n.ID]; there { // this may delete the record that a cursor refers to
 				if err := c.Delete(t.Context(), []table.Key{noteKey(company, old.ID)}); err != nil {
 					t.Fatal(err)
 				}

@@ -17,8 +17,8 @@ const ManyMax = 100
 const manyWidth = 16
 
 // Many reads records by their keys, which must be distinct, with strong consistency. It makes one
-// call per ManyMax keys, all in parallel, so it takes one round trip. It omits keys without a
-// record. The order is undefined.
+// call per ManyMax keys, all in parallel, so it takes one round trip. It ignores keys without a
+// record. The order of the result is undefined.
 func Many[T any](ctx context.Context, c *Client, keys []Key) ([]T, error) {
 	items, err := ManyItems(ctx, c, keys)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure many records are read with one call for each hundred, and keys without a record are left
-// out.
+// Ensure many records are read with one call per hundred keys, and keys without a record are
+// ignored.
 func TestMany(t *testing.T) {
 	t.Parallel()
 	p := &proxy{}
@@ -75,7 +75,8 @@ func TestManyUnprocessed(t *testing.T) {
 	}
 }
 
-// reads returns at most n keys of each of the first batches, and leaves the rest unprocessed.
+// reads returns a proxy that returns at most n keys of each of the first batches, and leaves the
+// rest unprocessed; times is the number of these batches.
 func reads(t *testing.T, n, times int) *proxy {
 	t.Helper()
 	var mu sync.Mutex
@@ -102,7 +103,7 @@ func reads(t *testing.T, n, times int) *proxy {
 	}}
 }
 
-// Ensure a refused call is an error and not a list without the records.
+// Ensure a refused call is an error, and not a list that lacks the records.
 func TestManyRefused(t *testing.T) {
 	t.Parallel()
 	p := refuses("BatchGetItem", "AccessDeniedException", http.StatusBadRequest, 1)

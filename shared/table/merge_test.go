@@ -44,8 +44,8 @@ func (r *readings) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // Ensure a merge queries each of its three partitions once if none has far more than its share of
-// the page, and otherwise one of them a second time. It reads no more records than merged promises,
-// for any distribution.
+// the page. Otherwise it must query one of them a second time. It must read no more records than
+// merged promises, for any distribution.
 func TestMergeCalls(t *testing.T) {
 	t.Parallel()
 	const limit, want = 49, 50

@@ -26,7 +26,7 @@ func modify(t *testing.T, c *table.Client, n note, change func(*note) error) (no
 	return table.Modify(t.Context(), c, noteKey(n.Company, n.ID), keysOf, change)
 }
 
-// Ensure updatedAt moves only when a value changes, and nothing is written when none does.
+// Ensure updatedAt changes only when a value changes, and nothing is written when none does.
 func TestModifyWithoutChange(t *testing.T) {
 	t.Parallel()
 	p := &proxy{}
@@ -80,8 +80,8 @@ func TestModifyWritesTheDifference(t *testing.T) {
 	}
 }
 
-// Ensure a record whose updatedAt is null, such as an imported one, gets one with its first change,
-// and a record without the field gets none.
+// Ensure a record whose updatedAt is null, such as an imported one, gets an updatedAt with its
+// first change. A record type without the field must not get one.
 func TestModifyUpdatedAt(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -109,8 +109,8 @@ func TestModifyUpdatedAt(t *testing.T) {
 	}
 }
 
-// Ensure a change gets the clock's time, or a millisecond after the stored time if the clock is
-// behind it.
+// Ensure the new updatedAt of a record is the clock's time, or a millisecond after the stored time
+// if the clock is behind that.
 func TestNowAfter(t *testing.T) {
 	t.Parallel()
 	c, clock := client(t, nil)
@@ -225,7 +225,7 @@ func TestModifyConcurrently(t *testing.T) {
 	}
 }
 
-// Ensure a change is applied once, although its response was lost.
+// Ensure a change is applied exactly once even if its response is lost.
 func TestModifyAfterALostResponse(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, loses("UpdateItem", 2))
@@ -237,8 +237,8 @@ func TestModifyAfterALostResponse(t *testing.T) {
 	expect(t, c, got)
 }
 
-// Ensure the change of a record that is deleted between read and write is not found, and does not
-// create a record.
+// Ensure changing a record that is deleted between the read and the write returns fault.ErrNotFound
+// and does not create a record.
 func TestModifyOfADeletedRecord(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -260,8 +260,8 @@ func TestModifyOfADeletedRecord(t *testing.T) {
 	}
 }
 
-// Ensure a change is never applied to a replaced record as if it were the old one, although an
-// import starts at the same rev.
+// Ensure Modify and Remove start again if the record is replaced in between, even though an
+// imported record starts at the same rev.
 func TestModifyOfAReplacedRecord(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -298,8 +298,8 @@ func TestModifyOfAReplacedRecord(t *testing.T) {
 	}
 }
 
-// Ensure Modify and Remove see the update of a transaction that came between, which counts up rev
-// and keeps the writeId.
+// Ensure Modify and Remove detect a concurrent update by a transaction, which increments rev but
+// leaves writeId unchanged.
 func TestModifyAfterATransaction(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -333,7 +333,7 @@ func TestModifyAfterATransaction(t *testing.T) {
 	}
 }
 
-// Ensure an error of the change is returned unwrapped, and nothing is written.
+// Ensure an error returned by change is returned unwrapped, and nothing is written.
 func TestModifyRefused(t *testing.T) {
 	t.Parallel()
 	p := &proxy{}
@@ -352,9 +352,9 @@ func TestModifyRefused(t *testing.T) {
 	expect(t, c, n)
 }
 
-// Ensure Reindex gives a record the keys that it lacks, corrects and removes wrong ones, changes
-// nothing else but the revision, writes nothing when the keys are right, and makes a concurrent
-// update start again.
+// Ensure Reindex adds the index keys that a record lacks, and corrects or removes wrong ones. It
+// must change nothing else except the revision, write nothing if the keys are correct, and make a
+// concurrent update start again.
 func TestReindex(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -417,8 +417,8 @@ func TestReindex(t *testing.T) {
 	}
 }
 
-// Ensure a change gives a record the index keys that it lacks and removes those that it should not
-// have, even if they do not depend on the change, and that a change of nothing writes none.
+// Ensure any change adds the index keys that a record lacks and removes those that it should not
+// have, even if they do not depend on the change. If no field changes, no index keys are written.
 func TestModifyCorrectsIndexKeys(t *testing.T) {
 	t.Parallel()
 	p := &proxy{}
@@ -448,8 +448,8 @@ func TestModifyCorrectsIndexKeys(t *testing.T) {
 	}
 }
 
-// Ensure Create adds the indexes that the table of an older version lacks, with the records that it
-// has.
+// Ensure Create adds the indexes that an older version's table lacks, and the new indexes contain
+// the existing records.
 func TestCreateAddsIndexes(t *testing.T) {
 	t.Parallel()
 	o := apitest.Options(t, time.Now, nil)
@@ -472,7 +472,7 @@ func TestCreateAddsIndexes(t *testing.T) {
 	if err := c.Insert(t.Context(), table.Keys{Key: key("a"), GSI4: key("b"), GSI5: key("c")}, note{ID: "n"}); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second time it has all
+	for range 2 { // the second time, no index is missing
 		if err := c.Create(t.Context()); err != nil {
 			t.Fatal(err)
 		}

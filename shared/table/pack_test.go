@@ -7,7 +7,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Ensure a packed text is smaller and can be unpacked, and a truncated or invalid one is an error.
+// Ensure packed text is smaller and can be unpacked, and unpacking truncated or invalid data is an
+// error.
 func TestPack(t *testing.T) {
 	text := strings.Repeat("a long text ", 1000)
 	packed, err := table.Pack([]byte(text))

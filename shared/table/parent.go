@@ -11,23 +11,23 @@ import (
 
 // A parent is a record that others belong to: a board has items and snapshots, a site has goals, an
 // audit has findings. A parent can have more children than one transaction can delete, so the
-// parent is deleted first. After that nobody finds it or creates anything under it, and a marker
-// records that the deletion must be finished.
+// parent is deleted first. After that it can no longer be found, and nothing can be created under
+// it. A marker records that the deletion must be finished.
 
-// childrenAttr is how many children were created under a parent. It only grows, so a creation is
-// visible even if children were deleted too.
+// childrenAttr counts the children that were ever created under a parent. The count never
+// decreases, so a creation is visible even if children were deleted too.
 const childrenAttr = "children"
 
 // removedKind is the first part of the sort key of a marker. The key of the parent follows.
 const removedKind = "removed"
 
 // WriteChild counts a child on its parent's record. It belongs in the transaction that creates the
-// child. Its condition is that the parent exists. It does not change the revision of the parent, so
+// child. It fails if the parent does not exist. It does not change the revision of the parent, so
 // it does not interfere with updates of the parent.
 func (c *Client) WriteChild(parent Key) Write { return c.WriteChildren(parent, 1) }
 
 // WriteChildren is WriteChild for n children that one transaction creates or replaces. A replaced
-// child is counted again, which is harmless, because only a change of the count matters.
+// child is counted again, which is harmless, because it matters only whether the count has changed.
 func (c *Client) WriteChildren(parent Key, n int) Write {
 	return c.WriteUpdate(parent, "ADD #children :n", "attribute_exists(pk)",
 		map[string]string{"#children": childrenAttr}, Item{":n": Number(int64(n))})
@@ -35,25 +35,27 @@ func (c *Client) WriteChildren(parent Key, n int) Write {
 
 // Removal describes how a parent is removed. T is the type of its record.
 type Removal[T any] struct {
-	// Check may reject the removal with an error, under the same condition as in Modify.
+	// Check may reject the removal with an error. As in Modify, it is called again if the record
+	// has changed since it was read.
 	Check func(T) error
 	// Childless returns an error if the parent has children that must be deleted first. It reads
-	// with strong consistency. If a child is created after the call, the removal starts again. nil:
-	// the children are deleted with the parent.
+	// with strong consistency. If a child is created after the call, the removal starts again. If
+	// Childless is nil, the children are deleted with the parent.
 	Childless func(ctx context.Context) error
 	// Also contains further writes for the transaction that removes the parent.
 	Also []Write
 	// Sweep deletes what belongs to the parent. It is called after the parent is gone, perhaps more
-	// than once. nil: there is nothing more to delete than the record and Also.
+	// than once. If Sweep is nil, there is nothing to delete except the record and what Also
+	// deletes.
 	Sweep func(ctx context.Context) error
 }
 
-// RemoveParent deletes a record and everything that belongs to it. First one transaction replaces
-// the record with a marker, so it is gone for every reader at once. Then Sweep runs, and finally
-// the marker is deleted. A call for a record that is gone finishes an interrupted removal and
-// succeeds. Exactly one of several concurrent calls succeeds: the one that deletes the marker,
+// RemoveParent deletes a record and everything that belongs to it. First, one transaction replaces
+// the record with a marker, so the record is gone for every reader at once. Then Sweep runs, and
+// finally the marker is deleted. A call for a record that is gone finishes an interrupted removal
+// and succeeds. Exactly one of several concurrent calls succeeds: the one that deletes the marker,
 // which need not be the one that stored it. The others return fault.ErrNotFound, as does a call
-// that finds neither record nor marker. RemoveParent returns ErrContended after very many lost
+// that finds neither record nor marker. RemoveParent returns ErrContended after losing very many
 // races. Without a Sweep, one transaction does everything and stores no marker.
 func RemoveParent[T any](ctx context.Context, c *Client, key Key, r Removal[T]) error {
 	if r.Sweep == nil {
@@ -71,7 +73,7 @@ func RemoveParent[T any](ctx context.Context, c *Client, key Key, r Removal[T]) 
 	if err := r.Sweep(ctx); err != nil {
 		return fmt.Errorf("finish a removal: %w", err)
 	}
-	err := c.Transact(ctx, c.WriteDelete(marker, "attribute_exists(pk)", nil, nil)) // a transaction: a retry recognises its own delete
+	err := c.Transact(ctx, c.WriteDelete(marker, "attribute_exists(pk)", nil, nil)) // a transaction, so that a retry recognises its own delete
 	var canceled *CanceledError
 	if errors.As(err, &canceled) {
 		return fault.ErrNotFound
@@ -89,11 +91,11 @@ func bury[T any](ctx context.Context, c *Client, key Key, r Removal[T]) error {
 	})
 }
 
-// RemoveWith deletes one record and makes other writes in the same transaction, by compare-and-set.
-// others returns these writes for the record, or an error that rejects the deletion under the same
-// condition as in Modify. It is called again when the record has changed, when a child was created
-// under it, or when the condition of one of its writes failed. It returns fault.ErrNotFound if the
-// record does not exist, and ErrContended after very many lost races.
+// RemoveWith deletes one record by compare-and-set and makes other writes in the same transaction.
+// others returns these writes for the record, or an error that rejects the deletion. others is
+// called again when the record has changed, when a child was created under it, or when the
+// condition of one of the writes failed. RemoveWith returns fault.ErrNotFound if the record does
+// not exist, and ErrContended after losing very many races.
 func RemoveWith[T any](ctx context.Context, c *Client, key Key, others func(T) ([]Write, error)) error {
 	for range contendedMax {
 		stored, err := c.get(ctx, key)
@@ -131,9 +133,9 @@ func (e *expression) sameChildren(stored Item) string {
 }
 
 // Room returns an error if a bounded collection already has limit records or more. The error is a
-// conflict that names the limit and the records (what, in the plural). Room reads the collection in
-// parallel with the check of the caller's key. Concurrent creates can exceed the limit by a few
-// records.
+// conflict that states the limit and names the records; what is the plural noun for them. Room
+// reads the collection in parallel with the check of the caller's key. Concurrent creates can
+// exceed the limit by a few records.
 func Room(ctx context.Context, c *Client, of Collection, limit int, what string) error {
 	full := fault.New(fault.Conflict, "there are %d %s already, which is the limit; delete one first", limit, what)
 	n := 0

@@ -30,7 +30,7 @@ func children(ctx context.Context, c *table.Client, n note) ([]note, error) {
 
 var errHasChildren = errors.New("has children")
 
-// removal returns the removal of a note without children.
+// removal returns a Removal that removes a note only if it has no children.
 func removal(c *table.Client, n note) table.Removal[note] {
 	return table.Removal[note]{
 		Check: func(note) error { return nil },
@@ -45,7 +45,7 @@ func removal(c *table.Client, n note) table.Removal[note] {
 	}
 }
 
-// sweeping returns the removal of a note with its children.
+// sweeping returns a Removal that removes a note together with its children.
 func sweeping(c *table.Client, n note) table.Removal[note] {
 	r := removal(c, n)
 	r.Childless = nil
@@ -68,7 +68,7 @@ func remove(t *testing.T, c *table.Client, n note, r table.Removal[note]) error 
 	return table.RemoveParent(t.Context(), c, noteKey(n.Company, n.ID), r)
 }
 
-// records returns how many records the partition of a note has.
+// records returns how many records the partition of a note contains.
 func records(t *testing.T, c *table.Client, n note) int {
 	t.Helper()
 	all, err := table.Whole[struct {
@@ -80,8 +80,8 @@ func records(t *testing.T, c *table.Client, n note) int {
 	return len(all)
 }
 
-// Ensure a parent without children is removed once, one with children is not, and one removed with
-// its children leaves nothing.
+// Ensure a parent with children is removed only together with its children, which leaves nothing.
+// It can be removed only once, and no child can be created under it afterwards.
 func TestRemoveParent(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -109,7 +109,7 @@ func TestRemoveParent(t *testing.T) {
 	}
 }
 
-// Ensure the transaction of a removal makes its other writes, and none of them when it is rejected.
+// Ensure the transaction that removes a parent also makes the writes in Also.
 func TestRemoveParentAlso(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -153,8 +153,8 @@ func TestRemoveParentWithoutSweep(t *testing.T) {
 	}
 }
 
-// Ensure a removal that ends early, at any of its calls, has removed the parent or has not, and
-// that the next removal finishes it.
+// Ensure a removal that is interrupted at any of its calls leaves the parent either removed or
+// intact, and that the next removal completes it.
 func TestRemovalDies(t *testing.T) {
 	t.Parallel()
 	for dies := 1; ; dies++ {
@@ -197,7 +197,7 @@ func TestRemovalDies(t *testing.T) {
 	}
 }
 
-// Ensure that a removal and creates of children at the same time leave the parent with all of its
+// Ensure a removal and concurrent creations of children leave either the parent with all of its
 // children, or nothing.
 func TestRemovalRaces(t *testing.T) {
 	t.Parallel()
@@ -237,8 +237,8 @@ func TestRemovalRaces(t *testing.T) {
 	}
 }
 
-// Ensure that exactly one of several removals at the same time succeeds, and the others find
-// nothing.
+// Ensure exactly one of several concurrent removals succeeds, and the others return
+// fault.ErrNotFound.
 func TestRemovalsAtOnce(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -271,7 +271,7 @@ func TestRemovalsAtOnce(t *testing.T) {
 	}
 }
 
-// Ensure a removal sees a child that is created after it looked for children.
+// Ensure a removal detects a child that is created after it looked for children.
 func TestChildDuringRemoval(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -297,7 +297,7 @@ func TestChildDuringRemoval(t *testing.T) {
 	}
 }
 
-// Ensure a removal succeeds although the response of its first or its last transaction was lost.
+// Ensure a removal succeeds even if the response to its first or its last transaction is lost.
 func TestRemovalLost(t *testing.T) {
 	t.Parallel()
 	for first := range 2 {
@@ -309,7 +309,7 @@ func TestRemovalLost(t *testing.T) {
 	}
 }
 
-// Ensure an update of a parent does not lose to the creation of a child.
+// Ensure an update of a parent need not start again when a child is created.
 func TestChildKeepsRevision(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -327,7 +327,7 @@ func TestChildKeepsRevision(t *testing.T) {
 	}
 }
 
-// Ensure Room refuses at the limit and above, and not below.
+// Ensure Room returns an error at and above the limit, but not below it.
 func TestRoom(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)

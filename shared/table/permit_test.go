@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// writes returns every kind of write, on a record that exists and on others that do not.
+// writes returns every kind of write, to a record that exists and to others that do not.
 func writes(c *table.Client, n note) map[string]func(context.Context) error {
 	key := noteKey(n.Company, n.ID)
 	at := table.Item{"pk": table.String(key.PK), "sk": table.String(key.SK)}
@@ -61,7 +61,7 @@ func TestWritesWaitForThePermit(t *testing.T) {
 
 			request := table.NewRequest()
 			done := run(request)
-			expect(t, c, n) // gives a write that does not wait time to happen; a read does not wait
+			expect(t, c, n) // gives a write that fails to wait enough time to take effect; this read itself need not wait
 			if _, err := table.Get[note](table.WithRequest(t.Context(), request), c, noteKey(n.Company, n.ID)); err != nil {
 				t.Error(err)
 			}
@@ -106,7 +106,7 @@ func TestReadsDoNotWait(t *testing.T) {
 	}
 }
 
-// Ensure every call is counted, also a failed one, with its units if DynamoDB reports them.
+// Ensure every call is counted, even a failed one, with its units if DynamoDB reports them.
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)

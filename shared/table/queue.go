@@ -8,16 +8,16 @@ import (
 )
 
 // queuedMost is how much of a request's time must be left for a call to begin: the time of one
-// attempt. A later call would be cut off, and the outcome of a write would be unknown.
+// attempt. A call that begins later would be cut off, and the outcome of a write would be unknown.
 const queuedMost = attemptTimeout
 
-// errQueued is the error of a call that waited too long for other calls. It was never sent, so it
+// errQueued is the error for a call that waited too long for other calls. It was never sent, so it
 // had no effect.
 var errQueued = errors.New("too many calls at a time")
 
 // queue lets a call begin when a slot is free. The call keeps the slot until its last attempt has
 // ended. It is for an engine on the same machine: if the engine gets more calls than it has
-// processors for, none gets a response within an attempt.
+// processors for, none gets a response before its attempt times out.
 func queue(places chan struct{}) func(*middleware.Stack) error {
 	call := func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (out middleware.FinalizeOutput, m middleware.Metadata, err error) {
 		if err := enter(ctx, places); err != nil {

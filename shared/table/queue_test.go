@@ -15,7 +15,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// busy is an engine that takes a while for each call, and counts how many it has at a time.
+// busy is an engine that takes a while for each call, and counts its concurrent calls.
 type busy struct {
 	takes time.Duration
 
@@ -40,9 +40,9 @@ func (b *busy) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// Ensure calls beyond CallsAtOnce wait for the others, however long within the time of their
-// request, and are sent once each. Without the limit an engine that has too much to do responds to
-// none of them in time.
+// Ensure calls beyond CallsAtOnce wait for the others as long as their requests have time left, and
+// each is sent only once. Without the limit, an overloaded engine would respond to none of them in
+// time.
 func TestCallsWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestCallsWait(t *testing.T) {
 }
 
 // Ensure a call that gets no slot in time is never sent, and the caller gets fault.ErrUnavailable.
-// A call that was sent is not cut off by the end of its request, because its outcome would be
+// A call that was sent must not be cut off by its request's deadline, because its outcome would be
 // unknown.
 func TestCallsThatWaitTooLong(t *testing.T) {
 	t.Parallel()
@@ -77,7 +77,7 @@ func TestCallsThatWaitTooLong(t *testing.T) {
 				t.Errorf("error %v, want none or %v", err, fault.ErrUnavailable)
 			}
 		}
-		if done != 36 || refused != 64 || b.calls != done { // nine times four begin in the first eight seconds
+		if done != 36 || refused != 64 || b.calls != done { // four calls begin every 0.9 s, nine times in the first eight seconds
 			t.Errorf("%d done, %d refused, %d calls", done, refused, b.calls)
 		}
 	})
@@ -100,8 +100,8 @@ func TestCallOfAnEndedRequest(t *testing.T) {
 	})
 }
 
-// insertAll inserts n records in n requests of the same duration at once, four calls at a time, and
-// returns their errors.
+// insertAll inserts n records in n concurrent requests, whose timeout is each. It makes at most
+// four calls at a time, and returns the requests' errors.
 func insertAll(t *testing.T, b *busy, n int, each time.Duration) []error {
 	t.Helper()
 	c := few(b, 4)

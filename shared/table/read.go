@@ -47,34 +47,34 @@ func (c *Client) get(ctx context.Context, key Key) (Item, error) {
 }
 
 // Filter keeps the records whose attributes equal all of its values. DynamoDB applies it after
-// reading, so it is only for bounded collections, or if at least a quarter of the records should
-// match. Other filters are index keys.
+// reading, so use it only for bounded collections, or where at least a quarter of the records
+// should match. Other filters are implemented as index keys.
 type Filter map[string]types.AttributeValue
 
 // Query requests one page of a list, in the order of the sort key. The sort key of every index ends
-// with the record's id, so the order is total. A position is the sort key of the last record of a
+// with the record's id, so the order is total. A cursor is the sort key of the last record of a
 // page, so it stays valid while records are created and deleted.
 type Query struct {
 	Index      Index
-	Partitions []string // several are read in parallel and merged, see merged
-	Prefix     string   // of the sort key; for a partition of the base table with several kinds of records
-	From       string   // the least sort key; empty: no bound. Without Prefix
-	Until      string   // the greatest sort key; empty: no bound. With Prefix it must start with Prefix, and After must be empty
+	Partitions []string // several are read in parallel and merged; see merged
+	Prefix     string   // prefix of the sort key, for a partition of the base table with several kinds of records
+	From       string   // minimum sort key; empty: no bound. Not to be used with Prefix
+	Until      string   // maximum sort key; empty: no bound. With Prefix, it must start with Prefix, and After must be empty
 	Descending bool
-	After      string // the position returned with the previous page; empty for the first
+	After      string // the cursor returned with the previous page; empty for the first page
 	Limit      int
 	Filter     Filter
 }
 
-// position returns the position of a record with this sort key, for After.
+// position returns the cursor for a record with this sort key, without the prefix.
 func (q Query) position(sortKey string) string { return strings.TrimPrefix(sortKey, q.Prefix) }
 
-// rows are records or their JSON texts, with their sort keys in the queried index.
+// rows are records, or records as JSON, with their sort keys in the queried index.
 type rows[R any] struct {
 	records []R
 	keys    []string
-	sizes   []int // the bytes of their JSON, or fewer; of a page only
-	more    bool  // there may be records after these; of a page only
+	sizes   []int // minimum size of each record's JSON in bytes; set only for a page
+	more    bool  // there may be records after these; set only for a page
 }
 
 func (r *rows[R]) add(more rows[R]) {
@@ -93,11 +93,11 @@ func (r *rows[R]) size() (bytes int) {
 	return bytes
 }
 
-// fetch calls Query once. last is where the next call starts; it is empty at the end of the
+// fetch makes one Query call. last is where the next call starts; it is empty at the end of the
 // partition.
 type fetch[R any] func(ctx context.Context, in *dynamodb.QueryInput) (found rows[R], last Item, err error)
 
-// recordsOf returns a fetch of records of type T.
+// recordsOf returns a fetch function for records of type T.
 func recordsOf[T any](c *Client, sortKey string) fetch[T] {
 	return func(ctx context.Context, in *dynamodb.QueryInput) (rows[T], Item, error) {
 		form := planOf(reflect.TypeFor[T]())
@@ -126,8 +126,9 @@ func sortKeys(items []Item, attribute string) []string {
 }
 
 // filteredLeast is the minimum number of records that a call with a filter reads, once the first
-// call has found that few match. They are about a megabyte, at which DynamoDB ends a call. So a few
-// calls skip many records that do not match, even if the page is small.
+// call has found that few of them match. That many records are about a megabyte, the size at which
+// DynamoDB ends a call. So a few calls skip many records that do not match, even if the page is
+// small.
 const filteredLeast = 500
 
 // page reads up to want records of one partition, and stops when their JSON reaches most bytes.
@@ -190,7 +191,7 @@ func (q Query) request(partition string) *dynamodb.QueryInput {
 		}
 	case q.Prefix != "":
 		condition += " AND begins_with(#sk, :low)"
-		if q.After != "" { // always within the prefix, so a forged position cannot reach another kind of record
+		if q.After != "" { // always within the prefix, so a forged cursor cannot reach another kind of record
 			in.ExclusiveStartKey = Key{partition, q.Prefix + q.After}.item()
 		}
 	case low != "":
@@ -208,12 +209,12 @@ func (q Query) request(partition string) *dynamodb.QueryInput {
 	return in
 }
 
-// bounded reports whether the list has bounds of its own. A key condition then combines them with
-// the position.
+// bounded reports whether the list has bounds of its own. The key condition then combines these
+// with the cursor.
 func (q Query) bounded() bool { return q.From != "" || q.Until != "" }
 
-// bounds returns the least and the greatest sort key of a page, empty if there is none. They come
-// from the list's bounds or from the position of the previous page.
+// bounds returns the minimum and the maximum sort key of a page; each is empty if there is no such
+// bound. They come from the list's bounds or from the cursor of the previous page.
 func (q Query) bounds() (low, high string) {
 	low, high = max(q.From, q.Prefix), q.Until
 	switch {
@@ -240,7 +241,7 @@ func (f Filter) expression(names map[string]string, values Item) *string {
 }
 
 // Collection is a set of records of one partition that is read as a whole: a bounded collection
-// that is sorted in memory, the items of a board at its publish, or everything at an export.
+// that is sorted in memory, the items of a board when it is published, or everything in an export.
 type Collection struct {
 	Index      Index
 	Partition  string
@@ -283,8 +284,7 @@ func Each[T any](ctx context.Context, c *Client, from Collection, visit func(T) 
 	}
 }
 
-// PageOf sorts a bounded collection in memory and returns one page of it. Positions work as in
-// List.
+// PageOf sorts a bounded collection in memory and returns one page of it. Cursors work as in List.
 func PageOf[T any](records []T, order func(T) string, after string, limit int) Page[T] {
 	slices.SortFunc(records, func(a, b T) int { return strings.Compare(order(a), order(b)) })
 	start := sort.Search(len(records), func(i int) bool { return order(records[i]) > after })

@@ -15,7 +15,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure a list continues after its position, although the record at the position was deleted.
+// Ensure a list continues after its cursor even if the record that the cursor refers to was
+// deleted.
 func TestListAfterADeletedPosition(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -45,8 +46,8 @@ func TestListAfterADeletedPosition(t *testing.T) {
 	}
 }
 
-// Ensure Limit counts matching records: only the last page is short, also if many records do not
-// match.
+// Ensure Limit counts matching records, so that only the last page is short, even if many records
+// do not match.
 func TestFilterBehindManyOthers(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -68,7 +69,7 @@ func TestFilterBehindManyOthers(t *testing.T) {
 	}
 }
 
-// Ensure a forged position finds no record outside the prefix and causes no error.
+// Ensure a forged cursor finds no record outside the prefix and causes no error.
 func TestForgedPositions(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -113,7 +114,7 @@ func TestForgedPositions(t *testing.T) {
 	}
 }
 
-// Ensure a bounded collection that is sorted in memory has the same pages as an index.
+// Ensure sorting a bounded collection in memory gives the same pages as an index.
 func TestPageAgainstList(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -148,7 +149,7 @@ func TestPageAgainstList(t *testing.T) {
 	}
 }
 
-// Ensure a collection of more than DynamoDB's 1 MB per page is read to its end.
+// Ensure a collection that exceeds DynamoDB's limit of 1 MB per page is read to its end.
 func TestWholeBeyondOnePage(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -184,7 +185,7 @@ func TestWholeBeyondOnePage(t *testing.T) {
 			t.Errorf("Whole: %q, want 15 records of which itm_14 is the last", ids(whole))
 		}
 	}
-	// A page has Limit records, although the engine stops at 1 MB.
+	// A page has Limit records, even though the engine stops at 1 MB.
 	q := table.Query{Partitions: []string{noteKey(company, "").PK}, Prefix: "note#", Limit: 14}
 	if page, next, err := list[note](t.Context(), c, q); err != nil || len(page) != 14 || next != "itm_13" {
 		t.Errorf("%d records, next %q; want 14 and itm_13: %v", len(page), next, err)
@@ -196,7 +197,7 @@ func TestWholeBeyondOnePage(t *testing.T) {
 	}
 }
 
-// Ensure an empty list is not null, and a missing record is fault.ErrNotFound.
+// Ensure an empty list is not null, and reading a missing record returns fault.ErrNotFound.
 func TestNothingThere(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -227,8 +228,8 @@ func TestNothingThere(t *testing.T) {
 	}
 }
 
-// Ensure a list reads the records that it returns and one more, however many there are, and a page
-// with bounds none outside them.
+// Ensure a list reads only the records that it returns and one more, however many the partition
+// contains. A page with bounds must read no record outside them.
 func TestListReadsWhatItReturns(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

@@ -14,8 +14,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// meanwhile forwards the first call of a name, loses its response, and calls others before the
-// client retries.
+// meanwhile returns a proxy that passes on the first call of the named operation, loses its
+// response, and calls others before the client retries.
 func meanwhile(name string, others func()) *proxy {
 	var once sync.Once
 	return &proxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
@@ -39,7 +39,7 @@ func tag(name string) func(*note) error {
 }
 
 // Ensure a change whose response was lost is applied once, even if others write the record before
-// the retry, and that its caller gets the record as of its own change.
+// the retry, and that its caller gets the record as its own change left it.
 func TestModifyAfterALostResponseAndOtherWrites(t *testing.T) {
 	t.Parallel()
 	counts := []int{1, 5, 40, 150}
@@ -92,8 +92,8 @@ func TestInsertAfterALostResponseAndOtherWrites(t *testing.T) {
 	}
 }
 
-// Ensure a record keeps write tokens as long as writes may be retried, and a bounded number of
-// them.
+// Ensure a record keeps write tokens for as long as writes may be retried, but only a bounded
+// number of them.
 func TestRecentWritesAreForgotten(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

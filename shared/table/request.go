@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Request carries the permit to write and the units of one request to the service through its
-// context. Safe for concurrent use.
+// Request holds the permit to write of one request to the service, and the capacity units that the
+// request has used. The request's context carries it. Safe for concurrent use.
 //
 // Reads run immediately, in parallel with the check of the caller's key. Writes wait until Decide
 // permits or refuses them. So a read takes one round trip and a write takes two
@@ -37,8 +37,8 @@ type Units struct {
 // NewRequest returns a request whose writes wait for Decide.
 func NewRequest() *Request { return &Request{decided: make(chan struct{})} }
 
-// Decide permits the request's writes if refusal is nil; otherwise they fail with it. Only the
-// first call counts.
+// Decide permits the request's writes if refusal is nil; otherwise the writes fail with refusal.
+// Only the first call of Decide has an effect.
 func (r *Request) Decide(refusal error) {
 	r.once.Do(func() { r.refusal = refusal; close(r.decided) })
 }
@@ -50,8 +50,8 @@ func (r *Request) Units() Units {
 	return r.units
 }
 
-// Note adds a failure that does not change the result of the request, such as a failed clean-up. It
-// is for the log. It does nothing on a nil request, as operators have none.
+// Note records a failure, for the log, that does not change the result of the request, such as a
+// failed clean-up. It does nothing on a nil Request, because operators have none.
 func (r *Request) Note(failure error) {
 	if r == nil || failure == nil {
 		return
@@ -81,12 +81,12 @@ func RequestOf(ctx context.Context) *Request {
 	return r
 }
 
-// ErrNoPermit is the error of a write without a Request in its context, unless the client is the
-// operator's. It is always a bug: nobody's key was checked for the write.
+// ErrNoPermit is the error for a write without a Request in its context, unless the client is the
+// operator's. It is always a bug, because no key was checked for the write.
 var ErrNoPermit = errors.New("no permit to write: the context carries no request")
 
-// permit waits until the request may write. It returns the refusal, the context's error or
-// ErrNoPermit.
+// permit waits until the request may write. It returns the refusal passed to Decide, the context's
+// error or ErrNoPermit.
 func permit(ctx context.Context, operator bool) error {
 	r := RequestOf(ctx)
 	switch {

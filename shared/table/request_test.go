@@ -10,8 +10,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure only the first decision counts, and a write that waits for one fails when its context
-// ends.
+// Ensure only the first decision has an effect, and a write that is waiting for a decision fails
+// when its context ends.
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -29,7 +29,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// Ensure every kind of write fails without a request in the context, and sends no call.
+// Ensure every kind of write fails without a request in the context, and sends no call except
+// reads.
 func TestNoRequestNoWrite(t *testing.T) {
 	t.Parallel()
 	p := &proxy{}

@@ -16,9 +16,10 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// Retry policy of one store call. The handler has 9 s, which leaves room for three attempts of one
-// second each. Throttled attempts return at once, so eight of them fit in the same time: at 20 %
-// throttling, a call then fails once in 390,000 instead of once in 125.
+// This is the retry policy for one call to DynamoDB. The handler has 9 s, which leaves room for
+// three attempts of one second each. Throttled attempts return at once, so eight of them fit in the
+// same time. If 20 % of attempts are throttled, a call then fails once in 390,000 times instead of
+// once in 125.
 const (
 	attemptTimeout = time.Second
 	attemptsMax    = 3
@@ -29,8 +30,8 @@ const (
 // callLongest is the longest time that a call takes if every attempt is throttled.
 const callLongest = (refusalsMax - 1) * backoffMax
 
-// backoff returns the pause after the attempt-th attempt, counted from 1, or an error if the call
-// must not be retried. The SDK's backoff has no jitter below a second.
+// backoff returns the pause after an attempt, counted from 1, or an error if the call must not be
+// retried. The SDK's backoff has no jitter below a second.
 func backoff(attempt int, err error) (time.Duration, error) {
 	if attempt >= attemptsMax && !refused(err) {
 		return 0, &retry.MaxAttemptsError{Attempt: attempt, Err: err}
@@ -39,7 +40,7 @@ func backoff(attempt int, err error) (time.Duration, error) {
 	return longest/2 + rand.N(longest/2), nil
 }
 
-// throttles recognises the error of a throttled call.
+// throttles recognises the error for a throttled call.
 var throttles = retry.ThrottleErrorCode{Codes: retry.DefaultThrottleErrorCodes}
 
 // conflicts recognises a write that conflicted with a transaction.
@@ -53,7 +54,7 @@ func refused(err error) bool {
 	return throttles.IsErrorThrottle(err) == aws.TrueTernary || conflicts.IsErrorRetryable(err) == aws.TrueTernary
 }
 
-// failure returns the error of a failed call. The caller gets fault.ErrUnavailable if the call was
+// failure returns the error for a failed call. The caller gets fault.ErrUnavailable if the call was
 // never sent because too many were in flight, or if DynamoDB refused it temporarily. Otherwise the
 // outcome of the call is unknown, and the caller gets fault.ErrInternal.
 func failure(call string, err error) error {
@@ -64,14 +65,14 @@ func failure(call string, err error) error {
 	return fmt.Errorf("%s: %w", call, err)
 }
 
-// unavailable returns the error of a call that DynamoDB refused at every attempt.
+// unavailable returns the error for a call that DynamoDB refused on every attempt.
 func unavailable(call string, err error) error {
 	return fmt.Errorf("%s: %w: %w", call, fault.ErrUnavailable, err)
 }
 
-// retryCost is what a retry takes from the client's retry budget of 500. A successful retry returns
-// it, and each success adds one more. So calls keep all their retries while two attempts in five
-// succeed. In an outage the budget is soon used up, and each call is sent only once.
+// retryCost is what a retry takes from the client's retry budget of 500. A successful retry gives
+// it back, and each success adds one more. So calls keep all their retries while two attempts in
+// five succeed. In an outage the budget is soon used up, and each call is sent only once.
 const retryCost = 1
 
 // retryer is the SDK's standard retryer, but a failed condition costs no budget; see passing.

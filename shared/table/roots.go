@@ -19,8 +19,8 @@ import (
 // over a hundred. With 128 MB of memory that takes longer than the rest of a cold start. The
 // endpoints of AWS chain to five roots of Amazon Trust Services, which are embedded here.
 //
-// They only save time. If they do not verify a server (Amazon rotated its roots, or there is a
-// proxy), the connection is retried with the system's roots, which every later connection then
+// These roots only save time. If they do not verify a server (Amazon rotated its roots, or there is
+// a proxy), the connection is retried with the system's roots, which every later connection then
 // uses. A server that neither set verifies is rejected.
 
 //go:embed amazon.pem
@@ -32,8 +32,8 @@ func amazonRoots() *x509.CertPool {
 	return pool
 }
 
-// dialTimeout bounds a connection attempt. A call times out earlier, so this ends attempts that
-// nobody waits for.
+// dialTimeout bounds a connection attempt. A call times out earlier, so this only ends attempts
+// that no call is waiting for any more.
 const dialTimeout = 5 * time.Second
 
 // dialer opens TLS connections. Safe for concurrent use.
@@ -95,8 +95,8 @@ func RootKey(c *x509.Certificate) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// CheckRoots checks a PEM file of roots: they must be the published ones in their order,
-// self-signed, and valid from now until a year from now, which leaves time to refresh them
+// CheckRoots checks a PEM file of roots. They must be the published ones in the published order,
+// self-signed, and valid from now until at least a year from now, which leaves time to refresh them
 // (scripts/gen -roots).
 func CheckRoots(text []byte, now time.Time) error {
 	published := PublishedRoots()

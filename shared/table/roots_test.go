@@ -28,7 +28,7 @@ func TestAmazonRoots(t *testing.T) {
 	}
 }
 
-// Ensure CheckRoots rejects a wrong file of roots.
+// Ensure CheckRoots rejects an invalid file of roots.
 func TestCheckRoots(t *testing.T) {
 	now := time.Date(2026, 8, 11, 0, 0, 0, 0, time.UTC)
 	second := bytes.Index(amazon[1:], []byte("# ")) + 1
@@ -96,7 +96,7 @@ func get(t *testing.T, d *dialer, url string) error {
 func TestFallback(t *testing.T) {
 	s, pool, connections := server(t)
 	d := newDialer(amazonRoots(), pool)
-	for n, want := range []int{2, 3, 4} { // the first call needs two
+	for n, want := range []int{2, 3, 4} { // the first call needs two connections
 		if err := get(t, d, s.URL); err != nil {
 			t.Fatalf("call %d: %v", n+1, err)
 		}
@@ -132,7 +132,7 @@ func TestRefused(t *testing.T) {
 		t.Error("a refused server is remembered as a rotation of the roots")
 	}
 	var name x509.HostnameError
-	wrongName := strings.Replace(s.URL, "127.0.0.1", "localhost", 1) // the certificate names 127.0.0.1 and example.com
+	wrongName := strings.Replace(s.URL, "127.0.0.1", "localhost", 1) // the certificate is for 127.0.0.1 and example.com
 	if err := get(t, newDialer(pool, pool), wrongName); !errors.As(err, &name) {
 		t.Errorf("%v, want the name refused", err)
 	}

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// last sorts after every string that SortNumber, SortTime and Newest return: null comes last in
-// every list.
+// last sorts after every string that SortNumber, SortTime and Newest return for valid values other
+// than null, because null comes last in every list.
 const last = "~"
 
-// SortNumber returns a string that sorts like the number; null sorts last. A whole number gets the
-// same string as the equal float64.
+// SortNumber returns a string that sorts like the number; null sorts last. An int64 gets the same
+// string as the equal float64.
 func SortNumber[N int64 | float64](n *N) string {
 	if n == nil {
 		return last

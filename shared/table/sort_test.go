@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Ensure numbers sort as numbers, null last.
+// Ensure numbers sort in numeric order, with null last.
 func TestSortNumber(t *testing.T) {
 	t.Parallel()
 	g := pointerGen(floatGen())
@@ -22,7 +22,7 @@ func TestSortNumber(t *testing.T) {
 			r.Errorf("%s and %s compare as %d, want %d", table.SortNumber(a), table.SortNumber(b), got, want)
 		}
 	})
-	for _, n := range []int64{0, 1, -1, 1<<53 - 1, -(1<<53 - 1)} { // the keys of stored records stay as they are
+	for _, n := range []int64{0, 1, -1, 1<<53 - 1, -(1<<53 - 1)} { // checked so that the sort keys of stored records stay valid
 		if table.SortNumber(&n) != table.SortNumber(ptr(float64(n))) {
 			t.Errorf("%d sorts as another number", n)
 		}
@@ -30,14 +30,14 @@ func TestSortNumber(t *testing.T) {
 	if table.SortNumber(ptr(math.Copysign(0, -1))) != table.SortNumber(ptr(0.0)) {
 		t.Error("-0 is not 0")
 	}
-	for n, want := range map[float64]string{0: "8000000000000000", 1: "bff0000000000000", -1: "400fffffffffffff", 1e-300: "81a56e1fc2f8f359"} { // as records have them
+	for n, want := range map[float64]string{0: "8000000000000000", 1: "bff0000000000000", -1: "400fffffffffffff", 1e-300: "81a56e1fc2f8f359"} { // checked because stored records have such sort keys
 		if got := table.SortNumber(&n); got != want {
 			t.Errorf("%v is %s, want %s", n, got, want)
 		}
 	}
 }
 
-// nullLast compares two values like a list, null last.
+// nullLast compares two values in the order of a list, with null last.
 func nullLast[T any](a, b *T, compare func(a, b T) int) int {
 	switch {
 	case a == nil && b == nil:
@@ -58,7 +58,7 @@ func timestampGen() *rapid.Generator[*string] {
 	return pointerGen(rapid.Map(ms, func(ms int64) string { return timestamp.Format(time.UnixMilli(ms)) }))
 }
 
-// Ensure times sort as times, oldest first or newest first, null last in both orders.
+// Ensure times sort chronologically, oldest first or newest first, with null last in both orders.
 func TestSortTimeAndNewest(t *testing.T) {
 	t.Parallel()
 	g := timestampGen()
@@ -81,8 +81,8 @@ func TestSortTimeAndNewest(t *testing.T) {
 	}
 }
 
-// Ensure every text but null's has the same width, so that the next part of a sort key does not
-// change the order.
+// Ensure each sort function returns strings of the same width for all values but null, so that the
+// next part of a sort key does not change the order.
 func TestSortTextsHaveOneWidth(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {

@@ -59,19 +59,19 @@ const (
 // as absent.
 const TTL = "ttl"
 
-// KeysArea is the area of a company's keys. Every function has the access to its partition that
-// authentication needs.
+// KeysArea is the area of a company's keys. Every function has as much access to the area's
+// partition as authentication needs.
 const KeysArea = "keys"
 
-// Partition returns the partition key of a collection: the company, the area and further parts.
-// Only this function creates partition keys, so each one begins with the company
+// Partition returns the partition key of a collection, made of the company, the area and further
+// parts. Only this function creates partition keys, so each one begins with the company
 // (`dynamodb:LeadingKeys`).
 func Partition(companyID, area string, narrower ...string) string {
 	return Join(append([]string{companyID, area}, narrower...)...)
 }
 
-// Join joins the parts of a key. No part may contain the separator: ids, slugs, metric keys and
-// values of closed lists cannot, and values from a caller are checked before they get here.
+// Join joins the parts of a key. No part may contain the separator. Ids, slugs, metric keys and
+// enum values cannot contain it, and values from a caller are checked before they get here.
 func Join(parts ...string) string { return strings.Join(parts, "#") }
 
 // Key is the primary key of a record in the base table.
@@ -103,8 +103,8 @@ var (
 	ErrExists = errors.New("the record already exists")
 	// ErrUnreadable means that an attribute does not have the type of the record's field.
 	ErrUnreadable = errors.New("unreadable record")
-	// ErrContended means that a compare-and-set lost to other writers too often. Clients see its
-	// message.
+	// ErrContended means that a compare-and-set lost to other writers too many times. Clients see
+	// its message.
 	ErrContended = fault.Busy("too many concurrent writes to the same record; try again")
 )
 

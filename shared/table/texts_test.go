@@ -26,8 +26,8 @@ type inner struct {
 	Hidden *word `json:"-" store:"h"`
 }
 
-// shown has a field of each type that can be listed as text. The names have one letter, so that a
-// fuzzer finds them.
+// shown has a field of each type that can be listed as text. The attribute names have one letter,
+// so that a fuzzer finds them.
 type shown struct {
 	inner
 
@@ -65,7 +65,7 @@ func items(items ...string) string {
 	return `{"Count":1,"Items":[{` + strings.Join(items, `},{`) + `}],"ScannedCount":1}`
 }
 
-// fast are responses that are read in one pass; slow are those that are left to the SDK.
+// fast contains responses that are read in one pass; slow contains those that are left to the SDK.
 var fast = map[string]string{
 	"every kind":           items(full),
 	"several records":      items(full, `"sk":{"S":"l"}`, full),
@@ -120,8 +120,9 @@ var slow = map[string]string{
 	"an escape beside the list":         `{"Items":[{"sk":{"S":"k"}}],"LastEvaluatedKey":{"pk":{"S":"\n"}}}`,
 }
 
-// Ensure the texts that are read in one pass match the SDK, Decode and schema.Encode. The scanner
-// may leave a response to the SDK, but its result must not differ.
+// Ensure the records that are read in one pass match the result of the SDK, Decode and
+// schema.Encode. The scanner may leave a response to the SDK, but it must not produce a different
+// result.
 func FuzzTexts(f *testing.F) {
 	for name, body := range fast {
 		if _, ok := newTextScanner[shown]("sk").scan([]byte(body)); !ok {
@@ -163,8 +164,8 @@ func FuzzTexts(f *testing.F) {
 	})
 }
 
-// Ensure a list of texts of a type that only encoding/json can encode fails in the first test that
-// uses it.
+// Ensure listing a type with a field that only encoding/json can encode panics, so that the first
+// test that uses the list fails.
 func TestTextOfAnyType(t *testing.T) {
 	for name, list := range map[string]func(){
 		"y": func() {
@@ -209,7 +210,7 @@ type spelling string
 
 func (s spelling) MarshalText() ([]byte, error) { return []byte("own " + s), nil }
 
-// responses are the bodies of successive responses. One that ends in "…" breaks off.
+// responses are the bodies of successive responses. A body that ends in "…" is cut off there.
 type responses []string
 
 func (r *responses) RoundTrip(*http.Request) (*http.Response, error) {
@@ -225,8 +226,8 @@ func (r *responses) RoundTrip(*http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// Ensure nothing of a response that broke off is kept, and a list may combine pages that are read
-// by textScanner and by the SDK.
+// Ensure no part of a response that was cut off is kept, and a list may combine pages that are read
+// by textScanner with pages that are read by the SDK.
 func TestTextsOfSeveralResponses(t *testing.T) {
 	const more = `,"LastEvaluatedKey":{"pk":{"S":"p"},"sk":{"S":"x"}}}`
 	sent := responses{

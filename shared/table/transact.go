@@ -18,22 +18,23 @@ const TransactionMax = 100
 // Write is one write of a transaction. The constructors below create it.
 type Write = types.TransactWriteItem
 
-// CanceledError reports which writes of a transaction had a failed condition. Nothing was written.
+// CanceledError means that conditions of a transaction failed, so nothing was written. It
+// identifies the writes whose conditions failed.
 type CanceledError struct{ failed map[int]Item }
 
 func (e *CanceledError) Error() string {
 	return fmt.Sprintf("the conditions of %d writes failed", len(e.failed))
 }
 
-// Failed reports whether the condition of the n-th write failed, and returns its record, or nil if
-// there is none.
+// Failed reports whether the condition of the n-th write failed. It returns the stored record under
+// that write's key, or nil if there is none.
 func (e *CanceledError) Failed(n int) (stored Item, failed bool) {
 	stored, failed = e.failed[n]
 	return stored, failed
 }
 
-// conflictsMax bounds how often a transaction that conflicts with another is retried. Pauses double
-// from conflictPause.
+// conflictsMax bounds how many times a transaction that conflicts with another is retried. The
+// pauses before the retries start at conflictPause and double.
 const (
 	conflictsMax  = 8
 	conflictPause = 10 * time.Millisecond
@@ -91,10 +92,10 @@ func (c *Client) Transact(ctx context.Context, writes ...Write) error {
 	}
 }
 
-// GetAtOnce reads the attributes of several records in one transaction, so no write comes between
-// them. The results are in the order of the keys, with nil for a missing record. It costs twice the
-// units of GetItem. It returns ErrContended when a concurrent write of one of the records cancels
-// the transaction.
+// GetAtOnce reads the attributes of several records in one transaction, so no write takes effect
+// between the reads. The results are in the order of the keys, with nil for a missing record. It
+// costs twice the units of GetItem. It returns ErrContended if a concurrent write of one of the
+// records cancels the transaction.
 func GetAtOnce(ctx context.Context, c *Client, keys ...Key) ([]Item, error) {
 	in := &dynamodb.TransactGetItemsInput{ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
 	for _, key := range keys {
@@ -103,7 +104,7 @@ func GetAtOnce(ctx context.Context, c *Client, keys ...Key) ([]Item, error) {
 	for attempt := 0; ; attempt++ {
 		out, err := c.db.TransactGetItems(ctx, in)
 		if err == nil {
-			for _, consumed := range out.ConsumedCapacity { // one element: there is one table
+			for _, consumed := range out.ConsumedCapacity { // one element, because there is one table
 				countRead(ctx, &consumed)
 			}
 			items := make([]Item, len(keys))
@@ -135,7 +136,7 @@ func GetAtOnce(ctx context.Context, c *Client, keys ...Key) ([]Item, error) {
 	}
 }
 
-// Pause waits for a random time between 0.5 and 1.5 times d before a contended call is retried. It
+// Pause waits before a contended call is retried, for a random time between 0.5 and 1.5 times d. It
 // returns the context's error if the context ends first.
 func Pause(ctx context.Context, d time.Duration) error {
 	select {
@@ -148,7 +149,7 @@ func Pause(ctx context.Context, d time.Duration) error {
 
 const returnOld = types.ReturnValuesOnConditionCheckFailureAllOld
 
-// WriteNew creates a record. Its condition is that the key is free.
+// WriteNew creates a record. It fails if a record with the same key exists.
 func (c *Client) WriteNew(keys Keys, record any) Write {
 	return Write{Put: &types.Put{
 		TableName: &c.name, Item: c.NewItem(keys, record),
@@ -156,13 +157,13 @@ func (c *Client) WriteNew(keys Keys, record any) Write {
 	}}
 }
 
-// WriteAny creates a record, or replaces the one with its key.
+// WriteAny creates a record, or replaces the existing one with the same key.
 func (c *Client) WriteAny(keys Keys, record any) Write {
 	return Write{Put: &types.Put{TableName: &c.name, Item: c.NewItem(keys, record)}}
 }
 
-// WriteIf creates or replaces a record under a condition. The condition is DynamoDB's expression;
-// names and values are its placeholders.
+// WriteIf creates or replaces a record if a condition holds. condition is a DynamoDB expression;
+// names and values define its placeholders.
 func (c *Client) WriteIf(keys Keys, record any, condition string, names map[string]string, values Item) Write {
 	w := c.WriteNew(keys, record)
 	w.Put.ConditionExpression, w.Put.ExpressionAttributeNames, w.Put.ExpressionAttributeValues = &condition, names, values
@@ -191,9 +192,9 @@ func (c *Client) check(key Key, condition string) Write {
 	}}
 }
 
-// WriteUpdate changes attributes of a record under a condition. The expressions are DynamoDB's;
-// names and values are their placeholders. An empty condition is always met, and a missing record
-// is then created.
+// WriteUpdate changes attributes of a record if a condition holds. update and condition are
+// DynamoDB expressions; names and values define their placeholders. An empty condition always
+// holds, and a missing record is then created.
 func (c *Client) WriteUpdate(key Key, update, condition string, names map[string]string, values Item) Write {
 	u := &types.Update{
 		TableName: &c.name, Key: key.item(), UpdateExpression: &update,
@@ -205,7 +206,7 @@ func (c *Client) WriteUpdate(key Key, update, condition string, names map[string
 	return Write{Update: u}
 }
 
-// WriteCheck requires that a record meets a condition, and does not change it.
+// WriteCheck requires that a condition holds for a record, without changing the record.
 func (c *Client) WriteCheck(key Key, condition string, names map[string]string, values Item) Write {
 	return Write{ConditionCheck: &types.ConditionCheck{
 		TableName: &c.name, Key: key.item(), ConditionExpression: &condition,
@@ -213,7 +214,7 @@ func (c *Client) WriteCheck(key Key, condition string, names map[string]string, 
 	}}
 }
 
-// WriteDelete deletes a record under a condition. An empty condition is always met, even by a
+// WriteDelete deletes a record if a condition holds. An empty condition always holds, even for a
 // missing record.
 func (c *Client) WriteDelete(key Key, condition string, names map[string]string, values Item) Write {
 	d := &types.Delete{

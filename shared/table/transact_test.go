@@ -14,8 +14,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure a transaction makes all writes or none, and its error has the failed conditions and their
-// stored records.
+// Ensure a transaction makes all writes or none, and its error contains the failed conditions and
+// their stored records.
 func TestTransact(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -77,7 +77,8 @@ func TestTransact(t *testing.T) {
 	}
 }
 
-// Ensure a transaction whose response was lost is made once: DynamoDB recognises its token.
+// Ensure a transaction whose response was lost is made only once, because DynamoDB recognises its
+// token.
 func TestTransactAfterALostResponse(t *testing.T) {
 	t.Parallel()
 	p := loses("TransactWriteItems", 2)
@@ -95,7 +96,7 @@ func TestTransactAfterALostResponse(t *testing.T) {
 	}
 }
 
-// Ensure concurrent transactions on one record are all made.
+// Ensure concurrent transactions on one record all take effect.
 func TestTransactConcurrently(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -117,7 +118,8 @@ func TestTransactConcurrently(t *testing.T) {
 	}
 }
 
-// canceled responds to the first transactions with these reasons, and passes on later ones.
+// canceled returns a proxy that rejects the first transactions with these reasons, and passes on
+// later ones; times is the number of transactions that it rejects.
 func canceled(times int, codes ...string) *proxy {
 	var mu sync.Mutex
 	return &proxy{respond: func(_ string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
@@ -177,7 +179,7 @@ func TestTransactConflicts(t *testing.T) {
 	}
 }
 
-// Ensure a transaction with too many writes is an error before it is sent.
+// Ensure a transaction with too many writes is rejected before it is sent.
 func TestTransactTooLarge(t *testing.T) {
 	t.Parallel()
 	p := &proxy{}
@@ -195,7 +197,7 @@ func TestTransactTooLarge(t *testing.T) {
 	}
 }
 
-// Ensure records are read in one call, in the order of their keys, nil for a missing one.
+// Ensure records are read in one call, in the order of their keys, with nil for a missing one.
 func TestGetAtOnce(t *testing.T) {
 	t.Parallel()
 	p := &proxy{}
@@ -216,14 +218,14 @@ func TestGetAtOnce(t *testing.T) {
 	}
 }
 
-// Ensure a transactional read that conflicts with a write is ErrContended at once, a throttled one
-// is retried a few times, and an invalid one is not.
+// Ensure a transactional read that conflicts with a write returns ErrContended at once. A throttled
+// read must be retried a few times, and an invalid one not at all.
 func TestGetAtOnceMeetsWrites(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		code            string
 		failures, calls int
-		want            error // nil: success; errAny: another error
+		want            error // nil: success; errAny: any other error
 	}{
 		{"TransactionConflict", 0, 1, nil}, {"TransactionConflict", 1, 1, table.ErrContended},
 		{"ThrottlingError", 3, 4, nil}, {"ThrottlingError", 99, 9, fault.ErrUnavailable}, {"ValidationError", 1, 1, errAny},
@@ -252,5 +254,5 @@ func TestGetAtOnceMeetsWrites(t *testing.T) {
 	}
 }
 
-// errAny stands for any error but ErrContended and ErrUnavailable.
+// errAny stands for any error except ErrContended and ErrUnavailable.
 var errAny = errors.New("any")

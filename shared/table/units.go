@@ -5,7 +5,8 @@ import (
 	"errors"
 )
 
-// Unit is one of many records that are stored at once. Either all of its writes are made, or none.
+// Unit contains the writes for one of many records that are stored together. Either all of its
+// writes are made or none.
 type Unit struct {
 	Writes []Write
 	Parent *Key // the record that counts it as a child, as with WriteChild; nil: no parent
@@ -15,17 +16,17 @@ type Unit struct {
 type Failure struct {
 	Unit   int  // its index
 	Orphan bool // its parent does not exist
-	Write  int  // the index of the first of its writes whose condition failed, unless it is an orphan
-	Stored Item // the record under the key of that write, nil if there is none
+	Write  int  // the index of its first write whose condition failed; 0 for an orphan
+	Stored Item // the record under the key of that write; nil if there is none
 }
 
-// StoreUnits makes the writes of units, with as many units in each transaction as fit. If the
+// StoreUnits makes the writes of units, with as many units in each transaction as fit. If a
 // condition of a unit fails, the transaction is repeated without that unit. Each transaction makes
-// one write per parent to count its children. After an error, the earlier transactions remain
-// stored.
+// one write per parent to count its children. After an error, the writes of earlier transactions
+// remain stored.
 //
-// A transaction costs two write units for each kilobyte of each write, twice as much as Put, and
-// two for each parent.
+// A transaction costs two write units for each kilobyte of each write, which is twice as much as
+// Put, plus two for each parent.
 func (c *Client) StoreUnits(ctx context.Context, units []Unit) (failures []Failure, err error) {
 	for begin := 0; begin < len(units); {
 		t := newUnitsTransaction()
@@ -44,9 +45,9 @@ func (c *Client) StoreUnits(ctx context.Context, units []Unit) (failures []Failu
 type unitsTransaction struct {
 	units   []Unit
 	first   int          // the index of the first unit
-	writes  int          // of the units and on their parents
-	bytes   int          // of the records to put
-	keys    map[Key]bool // DynamoDB accepts one write of a key
+	writes  int          // number of writes of the units and to their parents
+	bytes   int          // size of the records to put
+	keys    map[Key]bool // keys already written; DynamoDB accepts only one write for each key
 	parents map[Key]bool
 }
 
@@ -150,8 +151,8 @@ func (t *unitsTransaction) writesOf(c *Client, some []int) (writes []Write, begi
 	return writes, begins, parents
 }
 
-// failure returns why a unit fails. begin is the index of its first write in the transaction, and
-// gone contains the missing parents.
+// failure returns why a unit fails, if it does. begin is the index of its first write in the
+// transaction, and gone contains the missing parents.
 func (u Unit) failure(canceled *CanceledError, begin int, gone map[Key]bool) (f Failure, failed bool) {
 	if u.Parent != nil && gone[*u.Parent] {
 		return Failure{Orphan: true}, true

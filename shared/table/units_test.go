@@ -15,14 +15,14 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// unit returns a child of a note with a text of a size.
+// unit returns a unit that creates a child of parent with size bytes of text.
 func unit(c *table.Client, parent note, id string, size int) table.Unit {
 	child := note{ID: id, Text: new(strings.Repeat("x", size))}
 	return table.Unit{Writes: []table.Write{c.WriteNew(table.Keys{Key: childKey(parent, id)}, child)}, Parent: new(noteKey(parent.Company, parent.ID))}
 }
 
-// Ensure units whose condition fails are left out and named, and that all others are stored, in as
-// few transactions as fit.
+// Ensure units whose condition fails are left out and reported, and all others are stored, in as
+// few transactions as possible.
 func TestStoreUnits(t *testing.T) {
 	t.Parallel()
 	p := &proxy{}
@@ -53,7 +53,7 @@ func TestStoreUnits(t *testing.T) {
 	if failures[0].Stored == nil {
 		t.Error("the failure of unit 17 lacks the stored record")
 	}
-	if n := p.count("TransactWriteItems") - before; n != 3 { // the first one twice
+	if n := p.count("TransactWriteItems") - before; n != 3 { // two, and the first one is repeated
 		t.Errorf("%d transactions", n)
 	}
 	for n, want := range map[*note]int{&there: 118, &other: 1, &gone: 0} {
@@ -66,7 +66,7 @@ func TestStoreUnits(t *testing.T) {
 	}
 }
 
-// Ensure a transaction has at most a megabyte, and no key twice.
+// Ensure a transaction contains at most a megabyte, and no key twice.
 func TestStoreUnitsDivides(t *testing.T) {
 	t.Parallel()
 	p := &proxy{}
@@ -91,8 +91,8 @@ func TestStoreUnitsDivides(t *testing.T) {
 	}
 }
 
-// Ensure a removal that looked for children before units are stored does not remove the parent, and
-// that units of a parent that is removed are orphans.
+// Ensure a removal that looked for children before units were stored does not remove the parent.
+// Units whose parent is removed must be reported as orphans.
 func TestStoreUnitsAndARemoval(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -124,7 +124,7 @@ func TestStoreUnitsAndARemoval(t *testing.T) {
 	}
 }
 
-// Ensure an error of the table ends the rest, and the failures before it are returned.
+// Ensure StoreUnits stops at an error of the table, and still returns the failures before it.
 func TestStoreUnitsEndsWithAnError(t *testing.T) {
 	t.Parallel()
 	calls := 0

@@ -10,15 +10,15 @@ import (
 	"growthworkspace/shared/id"
 )
 
-// warmTimeout bounds Warm. If DynamoDB does not respond in this time, the first request reports it.
+// warmTimeout bounds Warm. If DynamoDB does not respond in this time, the first request reports the
+// failure.
 const warmTimeout = time.Second
 
-// Warm opens this many connections, each with a read of a record that does not exist, so that the
-// first request needs no handshake and runs code that has run before. A function calls it at
-// startup, before the CPU is throttled. Errors are ignored: startup must not fail if a request may
-// succeed.
+// Warm opens this many connections, each by reading a record that does not exist, so that the first
+// request needs no handshake and runs warmed-up code. A function calls it at startup, before the
+// CPU is throttled. Errors are ignored, because startup must not fail if a request may succeed.
 //
-// It reads from a keys partition, because every function may read these.
+// It reads from a keys partition, because every function may read these partitions.
 func (c *Client) Warm(ctx context.Context, connections int) {
 	ctx, cancel := context.WithTimeout(ctx, warmTimeout)
 	defer cancel()

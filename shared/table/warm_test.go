@@ -30,7 +30,7 @@ func TestWarm(t *testing.T) {
 	}
 }
 
-// Ensure Warm returns when the table cannot be reached, and does not retry.
+// Ensure Warm returns if the table cannot be reached, and does not retry.
 func TestWarmFails(t *testing.T) {
 	t.Parallel()
 	broken := &proxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
@@ -42,7 +42,7 @@ func TestWarmFails(t *testing.T) {
 	}
 }
 
-// Ensure Warm returns after one second when the table does not respond.
+// Ensure Warm returns after one second if the table does not respond.
 func TestWarmHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

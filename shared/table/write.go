@@ -20,9 +20,9 @@ import (
 	"growthworkspace/shared/parallel"
 )
 
-// contendedMax bounds how often a compare-and-set starts again. Each lost race means that another
-// writer won, and returns that writer's record, so a race of n writers ends after n rounds. The
-// deadline of a request usually comes first.
+// contendedMax bounds how many times a compare-and-set starts again. Each lost race means that
+// another writer won, and returns that writer's record, so a race of n writers ends after n rounds.
+// Usually the deadline of the request comes first.
 const contendedMax = 500
 
 // NewItem returns the item of a new record: its fields, its keys, rev 1 and a new write token.
@@ -45,7 +45,7 @@ func (k Keys) indexes(item Item) {
 }
 
 // Insert creates a record. It is idempotent: a retry after a lost response finds its own write and
-// succeeds. It returns ErrExists if another write has created a record with the key.
+// succeeds. It returns ErrExists if another write has created a record with the same key.
 func (c *Client) Insert(ctx context.Context, keys Keys, record any) error {
 	return c.insert(ctx, c.NewItem(keys, record))
 }
@@ -90,13 +90,13 @@ func sameWrite(stored Item, writeID types.AttributeValue) bool {
 
 // Modify changes one record by compare-and-set. It reads the record, in parallel with the check of
 // the caller's key. It calls change to edit the record, and writes the difference on the condition
-// that no other write intervened. If one did, it starts again with the new record. So every rule
-// that change applies is a condition on the write itself.
+// that no other write intervened. If one did, Modify starts again with the new record. So whatever
+// change checks still holds when the record is written.
 //
 // updatedAt changes only when a value changes, and never decreases (NowAfter). If no value changes,
 // nothing is written. The changed record has exactly the index keys that keysOf returns. If change
 // returns an error, Modify returns it unwrapped and writes nothing. Modify returns
-// fault.ErrNotFound if the record does not exist, and ErrContended after very many lost races.
+// fault.ErrNotFound if the record does not exist, and ErrContended after losing very many races.
 func Modify[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys, change func(*T) error) (T, error) {
 	stored, err := c.get(ctx, key)
 	if err != nil {
@@ -167,9 +167,9 @@ func copyIndexKeys(to, from Item) {
 	}
 }
 
-// Reindex gives a stored record the index keys that keysOf returns, and removes others. Otherwise
-// it changes only the revision, so that a concurrent update starts again. written is false if the
-// keys were already right or the record does not exist.
+// Reindex gives a stored record the index keys that keysOf returns, and removes all other index
+// keys. Apart from these, it changes only the revision, so that a concurrent update starts again.
+// written is false if the keys were already correct or the record does not exist.
 func Reindex[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys) (written bool, err error) {
 	stored, err := c.get(ctx, key)
 	for range contendedMax {
@@ -240,7 +240,7 @@ func (c *Client) update(ctx context.Context, key Key, stored, current, wanted It
 	return out.Attributes, false, nil
 }
 
-// left returns the record after an update.
+// left returns the record as an update left it.
 func left(stored, wanted Item, writeID types.AttributeValue) Item {
 	item := maps.Clone(wanted)
 	item[writeIDAttr] = writeID
@@ -253,8 +253,8 @@ func left(stored, wanted Item, writeID types.AttributeValue) Item {
 }
 
 // Remove deletes one record by compare-and-set and returns it. check may reject the deletion with
-// an error, under the same condition as in Modify. Remove returns fault.ErrNotFound if the record
-// does not exist.
+// an error. As in Modify, check is called again if another write intervened. Remove returns
+// fault.ErrNotFound if the record does not exist.
 func Remove[T any](ctx context.Context, c *Client, key Key, check func(T) error) (T, error) {
 	var none T
 	stored, err := c.get(ctx, key)
@@ -283,10 +283,10 @@ func Remove[T any](ctx context.Context, c *Client, key Key, check func(T) error)
 	return none, ErrContended
 }
 
-// DeleteIf deletes a record under a condition, which a missing record must not meet. If the
-// condition fails, left is the stored record, or nil if there is none. It is idempotent: a retry
-// after a lost response finds no record and succeeds. The condition is DynamoDB's expression; names
-// and values are its placeholders.
+// DeleteIf deletes a record if a condition holds. The condition must not hold for a missing record.
+// If it fails, left is the stored record, or nil if there is none. DeleteIf is idempotent: a retry
+// after a lost response finds no record and succeeds. condition is a DynamoDB expression; names and
+// values define its placeholders.
 func (c *Client) DeleteIf(ctx context.Context, key Key, condition string, names map[string]string, values Item) (deleted bool, left Item, err error) {
 	sent, err := c.deleteItem(ctx, &dynamodb.DeleteItemInput{
 		Key: key.item(), ConditionExpression: &condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
@@ -330,7 +330,7 @@ func (e *expression) setValue(attribute string, value types.AttributeValue) {
 	e.set(attribute, placeholder)
 }
 
-// unchanged returns the condition that nobody has written the record since stored was read. It
+// unchanged returns the condition that the record has not been written since stored was read. It
 // checks both rev and writeId: a record that was deleted and recreated, or replaced by an import,
 // starts at the same rev, and an update in a transaction keeps the writeId.
 func (e *expression) unchanged(stored Item) *string {

@@ -11,7 +11,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Ensure a second record under a key is rejected, and the first one stays.
+// Ensure inserting a second record with the same key is rejected, and the first one stays.
 func TestInsertTwice(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -36,7 +36,7 @@ func TestInsertAfterALostResponse(t *testing.T) {
 		}
 		expect(t, c, n)
 	}
-	c, _ := client(t, loses("PutItem", 3)) // one more than there are attempts: the caller gets an error
+	c, _ := client(t, loses("PutItem", 3)) // every attempt loses its response, so the caller gets an error
 	n := newNote(c)
 	if err := c.Insert(t.Context(), keysOf(n), n); err == nil || errors.Is(err, table.ErrExists) {
 		t.Errorf("got %v", err)
@@ -54,7 +54,8 @@ func expect(t *testing.T, c *table.Client, want note) {
 	}
 }
 
-// Ensure a record is removed once and returned as it was last, and a second removal is not found.
+// Ensure a record is removed once and returned in its last state, and a second removal returns
+// fault.ErrNotFound.
 func TestRemove(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -75,7 +76,7 @@ func TestRemove(t *testing.T) {
 		t.Errorf("a second time: %v", err)
 	}
 
-	n = insert(t, c, newNote(c)) // another delete comes first
+	n = insert(t, c, newNote(c)) // another delete wins the race
 	key = noteKey(n.Company, n.ID)
 	_, err = table.Remove(t.Context(), c, key, func(note) error { return c.Delete(t.Context(), []table.Key{key}) })
 	if !errors.Is(err, fault.ErrNotFound) {
@@ -83,7 +84,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// Ensure a delete whose response was lost is a success, and not a missing record.
+// Ensure a delete whose response was lost succeeds, instead of reporting a missing record.
 func TestRemoveAfterALostResponse(t *testing.T) {
 	t.Parallel()
 	p := loses("DeleteItem", 1)

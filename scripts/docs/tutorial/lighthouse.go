@@ -11,13 +11,13 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// finding is the part of a check that the tutorial stores. Findings are any JSON.
+// finding is the part of a check that the tutorial stores. The API accepts any JSON as findings.
 type finding struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
 }
 
-// auditOf turns the JSON report of Lighthouse into an audit: the score of its SEO category in
+// auditOf turns a JSON report from Lighthouse into an audit: the score of its SEO category in
 // percent, and the checks that failed as findings.
 func auditOf(report []byte, siteID string) (client.CreateOptimiseAuditInput, error) {
 	var lighthouse struct {

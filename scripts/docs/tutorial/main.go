@@ -79,7 +79,7 @@ func roadmap(ctx context.Context, c *client.Client) error {
 	return err
 }
 
-// content creates a plan, an accepted idea in it, and a scheduled post of the idea.
+// content creates a plan, an accepted idea in it, and a scheduled post for the idea.
 func content(ctx context.Context, c *client.Client, today time.Time) error {
 	plan, err := c.CreateBroadcastPlan(ctx, client.CreateBroadcastPlanInput{
 		Name: "Launch", Objective: client.Value("Everyone on a train knows that it works offline."), Status: client.Value(client.BroadcastPlanStatusActive),
@@ -155,7 +155,7 @@ func reviews(ctx context.Context, c *client.Client) error {
 	return nil
 }
 
-// website creates a site with a goal, and stores the audit of a Lighthouse report.
+// website creates a site with a goal, and stores a Lighthouse report as an audit.
 func website(ctx context.Context, c *client.Client, report []byte) error {
 	site, err := c.CreateOptimiseSite(ctx, client.CreateOptimiseSiteInput{
 		Name: "Website", Domains: client.Value([]string{"northwind.example"}),

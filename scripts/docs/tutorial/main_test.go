@@ -25,7 +25,7 @@ func between(t *testing.T, text, begin, end string) string {
 	return part
 }
 
-// Ensure the program fills an empty company with a key alone, prints what the tutorial shows, and
+// Ensure the program fills an empty company given only a key, prints what the tutorial shows, and
 // creates nothing twice.
 func TestFill(t *testing.T) {
 	t.Parallel()

@@ -37,7 +37,7 @@ const (
 var quotaHeaders = []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "RateLimit-Policy"}
 
 // record adds a record, and the records and closed lists in its fields, to the components. It
-// returns the name there.
+// returns the component's name.
 func (b *builder) record(t reflect.Type) string {
 	b.add(t.Name(), t)
 	return t.Name()
@@ -54,17 +54,17 @@ func (b *builder) add(name string, t reflect.Type) {
 	b.schemas.set(name, forClients(s))
 }
 
-// claim reports whether a component is new. It reports two types with one name as a problem.
+// claim reports whether a component is new. It reports a problem if two types have the same name.
 func (b *builder) claim(name string, t reflect.Type) bool {
 	known, ok := b.types[name]
 	if ok && known != t {
-		b.problem("%v and %v are both called %s", known, t, name) // nil is a body
+		b.problem("%v and %v are both called %s", known, t, name) // a body's type is nil
 	}
 	b.types[name] = t
 	return !ok
 }
 
-// refer adds the type of a field, a record or a closed list, to the components and returns a
+// refer adds a field's type, which is a record or a closed list, to the components and returns a
 // reference to it.
 func (b *builder) refer(t reflect.Type) *jsonschema.Schema {
 	list, ok := reflect.Zero(t).Interface().(schema.Enum)
@@ -103,8 +103,8 @@ func (b *builder) input(name string, t reflect.Type, s *jsonschema.Schema) *json
 	return component(name)
 }
 
-// ListName returns the name of a closed list of values, here and in the Go client: the area's name
-// followed by the type's, because several areas have a Status.
+// ListName returns the name of a closed list of values, here and in the Go client. It is the area's
+// name followed by the type's, because several areas have a type Status.
 func ListName(t reflect.Type) string {
 	if area, ok := strings.CutPrefix(t.PkgPath(), "growthworkspace/functions/"); ok {
 		return pascal(area) + t.Name()
@@ -112,8 +112,8 @@ func ListName(t reflect.Type) string {
 	return t.Name()
 }
 
-// ElementName returns the name of the objects in an array of a body, here and in the Go client:
-// PushMetricPointsPoint for the points of push_metric_points.
+// ElementName returns the type name for the elements of an array field, here and in the Go client.
+// For example, an element of points in push_metric_points is a PushMetricPointsPoint.
 func ElementName(operation, field string) string {
 	return pascal(operation) + strings.TrimSuffix(pascal(field), "s")
 }
@@ -221,8 +221,8 @@ func (b *builder) responses() (out ordered[response]) {
 		}
 		out.set(pascal(string(code)), r)
 	}
-	// A response that the operation does not list: the service is down or too busy, or a proxy in
-	// between refuses the request.
+	// This is the response for errors that the operation does not list: the service is down or
+	// overloaded, or a proxy in between refuses the request.
 	other := response{
 		Description: sentence("any other error. With `internal` (500) and `unavailable` (503), retry after the seconds in `Retry-After`"),
 		Content:     jsonContent(mediaType{refer("schemas", envelopeSchema), envelope(fault.Unavailable, refusalTexts[fault.Unavailable].message)}),
@@ -268,8 +268,8 @@ func errorCodes() *jsonschema.Schema {
 	return closedList(all...)
 }
 
-// closed returns the schema of an object without other properties. members are pairs of name and
-// schema, all required.
+// closed returns the schema of an object with exactly the given properties, all required. members
+// alternates between a property's name and its schema.
 func closed(description string, members ...any) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "object", Description: description, Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
 	for i := 0; i < len(members); i += 2 {

@@ -15,7 +15,7 @@ import (
 // exampleCompany is the company's id in all examples.
 const exampleCompany = "co_01kdvdna017fxb6j762bd9qnf4"
 
-// responseExample returns an example of an operation's response. A list has one record.
+// responseExample returns an example of an operation's response. A list contains one record.
 func (b *builder) responseExample(op api.Operation) json.RawMessage {
 	if !op.IsList() {
 		return b.recordExample(op.Output)
@@ -23,9 +23,10 @@ func (b *builder) responseExample(op api.Operation) json.RawMessage {
 	return b.marshal(ordered[[]json.RawMessage]{{"items", []json.RawMessage{b.recordExample(op.Output.Field(0).Type.Elem())}}})
 }
 
-// parameterExample returns an example of a parameter, or an empty string. An id comes from the
-// example of the record at the path that ends with the id. A required query parameter is a day, or
-// the value of the property with its name in the list at the path.
+// parameterExample returns an example of a parameter, or an empty string. For an id in the path, it
+// is the id in the example of the record whose path ends with that parameter. For a required query
+// parameter, it is a day, or the property with the same name in an example record of the list at
+// the same path.
 func (b *builder) parameterExample(op api.Operation, f schema.Field) string {
 	if f.In == schema.InQuery && f.Required && f.Format == "day" {
 		return "2026-08-11"
@@ -47,7 +48,7 @@ func (b *builder) parameterExample(op api.Operation, f schema.Field) string {
 	return ""
 }
 
-// property returns a property of a record's example, or an empty string when it is not a text.
+// property returns a property of a record's example, or an empty string if it is not a string.
 func (b *builder) property(t reflect.Type, name string) (text string) {
 	values := b.object(b.recordExample(t), "", nil)
 	if err := json.Unmarshal(values[name], &text); err != nil {

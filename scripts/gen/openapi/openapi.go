@@ -1,7 +1,7 @@
-// Package openapi builds the OpenAPI 3.1 document of the declared operations. document.go has the
-// types of a document, operation.go builds an operation, component.go the shared components,
-// example.go the examples, and text.go the introduction. The package knows no area: texts and
-// examples that cannot be derived come from a Source.
+// Package openapi builds the OpenAPI 3.1 document of the declared operations. document.go defines
+// the types of a document, operation.go builds an operation, component.go the shared components,
+// example.go the examples, and text.go the introduction. The package does not know the areas: texts
+// and examples that cannot be derived come from a Source.
 package openapi
 
 import (
@@ -17,7 +17,7 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Source has the descriptions and examples of a document that cannot be derived from the
+// Source holds the descriptions and examples of a document that cannot be derived from the
 // declarations.
 type Source struct {
 	Areas   map[string]SourceArea      `json:"areas"`   // by path segment, or "company"
@@ -52,8 +52,8 @@ func Build(operations []api.Operation, source Source) ([]byte, error) {
 	b := builder{operations: operations, source: source, types: map[string]reflect.Type{}, used: map[string]bool{}}
 	d := document{
 		Generated: "by go run ./scripts/gen; do not edit", OpenAPI: "3.1.0", Info: information(),
-		// A relative URL is resolved against the document's own URL. This one also keeps the stage
-		// of a gateway in it, which "/" would drop.
+		// A relative URL is resolved against the document's own URL. "." also keeps a gateway's
+		// stage, which "/" would drop.
 		Servers:  []server{{URL: ".", Description: "the server of this document"}},
 		Security: []map[string][]string{{securityScheme: {}}},
 	}
@@ -85,7 +85,7 @@ func (b *builder) problem(format string, args ...any) {
 	b.problems = append(b.problems, fmt.Errorf(format, args...))
 }
 
-// unused reports the unused entries of the source: their name is misspelled or has changed.
+// unused reports the unused entries in the source, whose names are misspelled or out of date.
 func (b *builder) unused() {
 	var names []string
 	for name := range b.source.Areas {

@@ -196,7 +196,7 @@ func TestSourceIsChecked(t *testing.T) {
 	}
 }
 
-// Ensure two types with one name are an error: two records, and a record with the name of a body.
+// Ensure two types with the same name are an error: two records, or a record and a body.
 func TestNamesAreUnique(t *testing.T) {
 	t.Parallel()
 	type UpdateThing struct {

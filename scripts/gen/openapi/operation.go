@@ -54,10 +54,12 @@ func describe(op api.Operation) string {
 	return text
 }
 
-// conditional reports whether a read can respond with 304: its record has an entity tag.
+// conditional reports whether an operation can respond with 304: it is a read whose record has an
+// entity tag.
 func conditional(op api.Operation) bool { return op.Method == http.MethodGet && op.Tagged() }
 
-// refusals returns the error codes of an operation, sorted by status and without duplicates.
+// refusals returns the error codes that an operation can return, sorted by status and without
+// duplicates.
 func refusals(op api.Operation) []fault.Code {
 	codes := []fault.Code{fault.BadRequest, fault.Unauthorised, fault.Forbidden, fault.NotFound, fault.RateLimited}
 	for _, f := range op.Input {
@@ -148,7 +150,7 @@ func words(camel string) string {
 }
 
 // plainTexts describes properties that mean the same in every record. They have no doc tag, because
-// Go code and tools do not need it.
+// Go code and tools do not need one.
 var plainTexts = map[string]string{
 	"id": "the record's id", "companyId": "the company's id", "items": "the records of the page, in the order of the list",
 	"createdAt": "when the record was created", "updatedAt": "when a value last changed", "name": "the display name",

@@ -18,9 +18,8 @@ func information() info {
 	}
 }
 
-// number returns a dated version as numbers that readers of semantic versions and of Python's
-// versions both accept: 2026.8.11 for 2026-08-11. Packages of generated clients have it as their
-// version.
+// number converts a dated version to a form that is valid as a semantic version and as a Python
+// version, such as 2026.8.11 for 2026-08-11. It is the version of the generated client packages.
 func number(date string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(date, "-0", "-"), "-", ".")
 }
@@ -118,7 +117,7 @@ date is rejected with the list of supported ones. Breaking changes get a new dat
 months after its successor.
 `
 
-// refusalTexts has the meaning of each error code, and an example message
+// refusalTexts maps each error code to its meaning and an example message
 // (scripts/docs/reference/errors.md).
 var refusalTexts = map[fault.Code]struct{ meaning, message string }{
 	fault.BadRequest:         {"the request is not valid; the message names the field", "body.title: must not be empty"},

@@ -19,7 +19,7 @@ type item struct {
 	PublishedVersion *int   `json:"publishedVersion"`
 }
 
-// live is the content that visitors see: the title of each item by its id.
+// live is the content that visitors see: the titles of the items, keyed by id.
 type live map[string]string
 
 // board is the only board of a company. It knows the two possible states after an interrupted
@@ -55,9 +55,9 @@ func newBoard(ctx context.Context, t *trial, size int) (*board, error) {
 const partly = 200
 
 // edit changes titles and statuses, so that the next publish has items that appear, disappear and
-// change. On a small board the edits publish every item and every second item in turn; on a large
-// board they publish half of the changed items. A publish of a large board has more records than a
-// transaction accepts.
+// change. On a small board the edits alternate between publishing every item and every second item.
+// On a large board they publish half of the changed items. A publish of a large board has more
+// records than a transaction accepts.
 func (b *board) edit(ctx context.Context) error {
 	b.generation++
 	var records []any

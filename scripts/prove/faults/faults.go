@@ -1,8 +1,8 @@
 // Package faults proves that the service keeps its promises when processes are killed, responses
 // are lost and clients send too much. Crashes at a particular call to the table, and tables that
 // throttle, are covered by the tests of functions and its areas. Each gate proves one claim on its
-// own engine with a data file, and prints one line of figures. For each gate, a test plants a fault
-// in the service that the gate must find.
+// own engine with a data file, and prints one line of figures. For each gate, a test injects a bug
+// into the service that the gate must find.
 //
 // Reading order: this file, transport.go (the faults), planted.go (the faults that tests plant),
 // then the gates.
@@ -76,7 +76,7 @@ func namesOf(gates []gate) []string {
 type Options struct {
 	Gates []string // empty: all
 	Long  bool     // the full numbers instead of those of CI
-	Seed  uint64   // of every random decision
+	Seed  uint64   // the seed of every random decision
 }
 
 // Run runs the gates and reports whether all claims hold. An error means that a gate could not run.
@@ -147,7 +147,7 @@ type trial struct {
 	transport http.RoundTripper                         // to the engine, without faults
 	plant     func(http.RoundTripper) http.RoundTripper // the fault that a test plants in the service's table client
 	server    plant                                     // the fault that a test plants in server processes
-	latency   time.Duration                             // of the calls of server processes to the table
+	latency   time.Duration                             // of calls from server processes to the table
 	front     bool                                      // server processes have the limits of `workspace serve`
 	data      string
 	ends      []func() error
@@ -175,7 +175,7 @@ func (t *trial) close() (err error) {
 	return errors.Join(err, t.Close())
 }
 
-// pick returns the number for the bounded or the long run.
+// pick returns one of two numbers: bounded in CI, long in a long run.
 func (t *trial) pick(bounded, long int) int {
 	if t.long {
 		return long
@@ -191,7 +191,7 @@ type report struct {
 	count   int
 }
 
-// violationsMax bounds how many distinct violations are kept; all are counted.
+// violationsMax limits how many distinct violations are kept. All are counted.
 const violationsMax = 20
 
 // figure adds a figure to the report's line.

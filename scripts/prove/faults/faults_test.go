@@ -45,7 +45,7 @@ type test struct {
 	alone  bool   // not parallel, because other tests would slow it down
 }
 
-// impatient is a service that never receives a response to PutItem.
+// impatient is the transport of a service that never receives a response to PutItem.
 func impatient(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		out, err := next.RoundTrip(r)

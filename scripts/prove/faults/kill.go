@@ -32,9 +32,9 @@ type killing struct {
 }
 
 // kills is the gate of killed processes. It kills the victim at random moments of publishes, on
-// boards of each size in turn. Afterwards the old or the new state must be live, whole, and no
-// acknowledged write may be lost. The moments lie within the duration of the last uninterrupted
-// publish of the board.
+// boards of each size in turn. Afterwards either the old or the new state must be live as a whole,
+// and no acknowledged write may be lost. A kill comes within the duration of the board's last
+// uninterrupted publish.
 func kills(ctx context.Context, t *trial, how killing) (err error) {
 	k := &killer{killing: how, trial: t, ledger: ledger{acknowledged: map[string]string{}}}
 	if k.process, err = t.startServer(ctx); err != nil {
@@ -90,7 +90,7 @@ type arena struct {
 	*board
 	size    int
 	takes   time.Duration
-	spoiled bool // its state is unknown after a violation
+	spoiled bool // a violation left its state unknown
 }
 
 // fresh gives the arena a new board and measures a publish of it.
@@ -112,11 +112,11 @@ func (k *killer) fresh(ctx context.Context, a *arena) (err error) {
 	return err
 }
 
-// publishTries bounds the attempts of a publish. On a busy machine an attempt may fail with a 500.
+// publishTries limits the attempts of a publish. On a busy machine an attempt may fail with a 500.
 const publishTries = 5
 
-// publish publishes without an interruption. It must succeed in any state that an interrupted
-// publish left.
+// publish publishes without interruption. It must succeed in any state in which an interrupted
+// publish has left the board.
 func (k *killer) publish(ctx context.Context, a *arena) error {
 	c := newClient(k.process.base, a.Company)
 	var out response
@@ -160,7 +160,7 @@ func (k *killer) strike(ctx context.Context, a *arena) error {
 	}
 	var done atomic.Bool
 	responded := make(chan bool, 1)
-	outage := k.chance.of(0.5) // until the publish ends; otherwise a retry of the publish may still succeed
+	outage := k.chance.of(0.5) // whether the server stays down until the publish ends; if not, a retry of the publish may still succeed
 	c := newClient(k.process.base, a.Company)
 	stopWriting := k.ledger.write(ctx, k.process.base)
 	go func() {
@@ -230,7 +230,7 @@ func (k *killer) revive(ctx context.Context) error {
 // ledgerWriters is the number of clients that write during a publish.
 const ledgerWriters = 2
 
-// ledger writes items while processes are killed, and keeps the acknowledged writes.
+// ledger writes items while processes are killed, and remembers the acknowledged writes.
 type ledger struct {
 	client       *client
 	mu           sync.Mutex
@@ -247,7 +247,7 @@ func (l *ledger) title() string {
 }
 
 // write starts clients that write until stop is called, which waits for their last responses. A
-// client stops by itself when its server is gone.
+// client stops on its own when its server is gone.
 func (l *ledger) write(ctx context.Context, base string) (stop func()) {
 	var ended atomic.Bool
 	var wait sync.WaitGroup

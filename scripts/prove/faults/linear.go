@@ -18,14 +18,14 @@ import (
 
 const (
 	editors      = 16   // concurrent clients
-	instances    = 4    // of the service, each with its own table client
-	lossyShare   = 0.1  // of the responses to writes are lost
-	refusedCalls = 0.05 // of all calls are throttled
+	instances    = 4    // instances of the service, each with its own table client
+	lossyShare   = 0.1  // the share of responses to writes that are lost
+	refusedCalls = 0.05 // the share of calls that are throttled
 )
 
-// checkMax bounds the search for an order of one record's requests. On a busy machine, a history
-// can have many unknown outcomes, and its search takes exponential time. Such a history is replaced
-// by one with half as many requests.
+// checkMax limits the time of the search for an order of one record's requests. On a busy machine,
+// a history can have many unknown outcomes, and its search takes exponential time. Such a history
+// is replaced by one with half as many requests.
 const checkMax = time.Minute
 
 // linear is the gate of linearizability. Concurrent clients change the reply to one review at a

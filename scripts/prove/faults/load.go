@@ -25,26 +25,26 @@ import (
 type pressure struct {
 	trials   []string      // by name; empty: all
 	each     time.Duration // how long each trial lasts
-	patience time.Duration // how much longer a trial without a response may last, because the machine is busy
+	patience time.Duration // how much longer a trial may last while no response has arrived, because the machine may be busy
 	slower   float64       // the most that a polite client's median during the flood may be, as a multiple of its median without it
-	residual time.Duration // a median below it is always quick enough
+	residual time.Duration // a median below this always passes
 	resident int64         // the most memory of the server process in any trial, in bytes
 }
 
 // residentMax is the most memory of a server process.
 const residentMax = 256 << 20
 
-// load is the gate of a server with too much to do. It runs five trials, each on a new server with
-// the limits of `workspace serve`:
+// load is the gate of an overloaded server. It runs five trials, each on a new server with the
+// limits of `workspace serve`:
 //
-//   - flood: 100 clients send malformed bodies of 250 KB, while a polite client reads
+//   - flood: 100 clients send malformed bodies of 250 KB while a polite client reads
 //   - headers: 200 connections without a key send headers of 1 MB
 //   - readers: 200 clients request the largest page and read nothing
 //   - askers: the same, but they soon disconnect and reconnect, while a polite client reads
 //   - clients: 200 clients with keys read and write on connections that stay open
 //
-// In each trial the server's resident memory stays below p.resident, no response is a 500, and each
-// refusal has the envelope.
+// In each trial, the server's resident memory stays below p.resident, no response is a 500, and
+// each error response has the envelope.
 func load(ctx context.Context, t *trial, p pressure) error {
 	company, err := t.companyWithItems(ctx)
 	if err != nil {
@@ -95,7 +95,7 @@ func (t *trial) companyWithItems(ctx context.Context) (testbed.Company, error) {
 	return c.Company, t.Write(ctx, c.ID, "item", items...)
 }
 
-// serve runs a trial with a server of its own, and checks the server's memory.
+// serve runs a trial with its own server, and checks the server's memory.
 func (l *loaded) serve(ctx context.Context, p pressure, run func() error) (err error) {
 	l.front = l.trial.server != plantUnbounded
 	if l.server, err = l.startServer(ctx); err != nil {
@@ -133,8 +133,8 @@ func (l *loaded) check(out response) {
 	}
 }
 
-// crowd runs a function in n goroutines for p.each, or until one call reports a response if none
-// has yet.
+// crowd runs a function in n goroutines for p.each. If no call has reported a response by then, it
+// waits for the first.
 func (p pressure) crowd(ctx context.Context, n int, do func(ctx context.Context, n int) (responded bool)) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -168,8 +168,8 @@ func many(ctx context.Context, n int, d time.Duration, do func(ctx context.Conte
 	wait.Wait()
 }
 
-// flood is the trial of malformed bodies while a polite client reads. Periods with and without the
-// flood alternate, so that other work of the machine affects both.
+// flood sends malformed bodies while a polite client reads. Periods with and without the flood
+// alternate, so that other load on the machine affects both.
 func flood(ctx context.Context, l *loaded, p pressure) error {
 	quiet, loud, all := l.beside(ctx, p, l.floods)
 	l.require(all > 0, "flood: no request of the flood had a response")
@@ -187,7 +187,7 @@ func (l *loaded) beside(ctx context.Context, p pressure, start func(ctx context.
 		before = append(before, l.polite(ctx, p.each/(2*rounds), true)...)
 		var did atomic.Int64
 		stop := start(ctx, &did)
-		for begin := time.Now(); did.Load() < warm && time.Since(begin) < time.Minute; { // until the crowd is in the server
+		for begin := time.Now(); did.Load() < warm && time.Since(begin) < time.Minute; { // until the clients' requests have reached the server
 			<-time.After(5 * time.Millisecond)
 		}
 		beside = append(beside, l.polite(ctx, p.each/(2*rounds), true)...)
@@ -260,13 +260,13 @@ func (l *loaded) raw(ctx context.Context, send io.WriterTo, read func(c net.Conn
 	}
 	defer c.Close()
 	defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })()
-	_, _ = send.WriteTo(c) // the server may end it at any time
+	_, _ = send.WriteTo(c) // the server may close the connection at any time
 	if read != nil {
 		read(c)
 	}
 }
 
-// largeHeaders is the trial of connections without a key whose headers never end.
+// largeHeaders opens connections without a key and sends headers that never end.
 func largeHeaders(ctx context.Context, l *loaded, p pressure) error {
 	const connections = 200
 	header := []byte("GET /v1/companies HTTP/1.1\r\nHost: localhost\r\nX-Large: " + strings.Repeat("x", 1<<20))
@@ -295,7 +295,7 @@ func largeHeaders(ctx context.Context, l *loaded, p pressure) error {
 	return nil
 }
 
-// slowReaders is the trial of clients that request large responses and read nothing.
+// slowReaders starts clients that request large responses and read nothing.
 func slowReaders(ctx context.Context, l *loaded, p pressure) error {
 	const clients = 200
 	request := fmt.Sprintf("GET /v1/companies/%s/plan/boards/brd_1/items?limit=200 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n",
@@ -348,7 +348,7 @@ func askers(ctx context.Context, l *loaded, p pressure) error {
 	return nil
 }
 
-// keepAlive is the trial of many clients that do nothing wrong.
+// keepAlive starts many clients that behave well.
 func keepAlive(ctx context.Context, l *loaded, p pressure) error {
 	const clients = 200
 	shared := newClient(l.base, l.company)

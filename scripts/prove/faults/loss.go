@@ -14,12 +14,12 @@ import (
 
 const (
 	losers    = 8   // concurrent clients, each with its own company
-	lossShare = 0.4 // of the responses to writes are lost in loss-key: more than the table client's retries can hide
-	lossesMax = 2   // responses of each write are lost in a row in loss; the third attempt succeeds
+	lossShare = 0.4 // the share of responses to writes that loss-key loses, more than the table client's retries can hide
+	lossesMax = 2   // responses of each write that loss loses in a row; the third attempt succeeds
 	keyTries  = 100 // attempts of a client that retries a request
 )
 
-// crowd is the concurrent clients of a gate that loses responses.
+// crowd is a group of concurrent clients in a gate that loses responses.
 type crowd struct {
 	*trial
 	clients []*client
@@ -132,7 +132,7 @@ func lossKey(ctx context.Context, t *trial, requests int, keyless bool) error {
 	return nil
 }
 
-// lives are the records that the clients of loss create, change and delete.
+// lives lists the kinds of record that the clients of loss create, change and delete.
 var lives = []struct {
 	create, record string
 	body           map[string]any
@@ -144,8 +144,8 @@ var lives = []struct {
 const stepsOfLife = 5
 
 // loss is the gate of requests without an Idempotency-Key. The first responses of each write to the
-// table are lost. Every client creates a record, changes it twice and deletes it; each request must
-// succeed and be done once.
+// table are lost. Every client creates a record, changes it twice and deletes it. Each request must
+// succeed and take effect once.
 func loss(ctx context.Context, t *trial, requests int) error {
 	c, err := newCrowd(ctx, t, func(call string, attempt int) bool { return writes(call) && attempt <= lossesMax })
 	if err != nil {

@@ -53,7 +53,7 @@ func changing(next http.RoundTripper, choose func(call string) bool, edit func(b
 	})
 }
 
-// overtaken lets the conditions of updates fail, as in a service whose guesses about a bucket are
+// overtaken makes the conditions of updates fail, as in a service whose guesses about a bucket are
 // always wrong.
 func overtaken(next http.RoundTripper) http.RoundTripper {
 	return changing(next, func(call string) bool { return call == "UpdateItem" }, func(body map[string]any) {
@@ -63,11 +63,12 @@ func overtaken(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// late is how long after its acknowledgement behind sends a write.
+// late is the delay between the acknowledgement of a write and the time when behind sends it.
 const late = 20 * time.Millisecond
 
-// behind acknowledges transactions and batches at once and sends them later, in their order, as in
-// a service that buffers writes in memory. Writes in the buffer are lost when the process crashes.
+// behind acknowledges transactions and batches at once and sends them later, in the same order, as
+// in a service that buffers writes in memory. Writes in the buffer are lost when the process
+// crashes.
 func behind(next http.RoundTripper) http.RoundTripper {
 	type write struct {
 		due time.Time
@@ -92,7 +93,7 @@ func behind(next http.RoundTripper) http.RoundTripper {
 		later := r.Clone(context.WithoutCancel(r.Context()))
 		kept <- write{time.Now().Add(late), func() {
 			if out, err := pass(next, later, call, body); err == nil {
-				_ = out.Body.Close() // the caller has its response already
+				_ = out.Body.Close() // the caller already has a response
 			}
 		}}
 		return respond(http.StatusOK, map[string]any{})

@@ -23,17 +23,18 @@ type demand struct {
 	rushes  []rush
 	under   float64 // the share of the allowed requests that may be refused
 	waiters int     // how many keys wait for their Retry-After
-	rounds  int     // how often each of them waits
+	rounds  int     // how many times each of them waits
 }
 
 // rush is one key that all clients use without a pause.
 type rush struct {
 	quota auth.Quota    // per minute
-	lasts time.Duration // how long the clients send
+	lasts time.Duration // how long the clients send requests
 	empty bool          // the bucket starts empty instead of full
 	// No engine is as fast as a very large quota allows. If beside is not zero, the requests
 	// admitted are instead compared with the requests that the engine handles when each does a bare
-	// write of one item in place of its admission. beside is the share that may be missing.
+	// write of one item in place of its admission. beside is the share by which the admitted
+	// requests may fall short.
 	beside float64
 }
 
@@ -41,13 +42,14 @@ const (
 	processes    = 3
 	flooders     = 64                   // concurrent clients
 	tableLatency = 5 * time.Millisecond // of each call to the table
-	turns        = 6                    // of a flood that is compared, each paired with one of bare writes
+	turns        = 6                    // periods of a flood that is compared, each paired with a period of bare writes
 	tooMany      = 4                    // a flood sends at least this many times what the quota allows
 )
 
 // quotas is the gate of quotas. Clients of several processes send far more requests than their
-// key's quota. The service must admit what the bucket and its refill allow, no more and almost no
-// less, refuse the others with a 429, and admit a client that waits for the Retry-After of a 429.
+// key's quota. The service must admit as many requests as the bucket and its refill allow, no more
+// and almost no fewer. It must refuse the others with a 429, and admit a client that waits for the
+// Retry-After of a 429.
 func quotas(ctx context.Context, t *trial, d demand) (err error) {
 	q := &quotaTrial{demand: d, trial: t}
 	if q.servers, err = q.start(ctx, t.server); err != nil {
@@ -86,7 +88,7 @@ type quotaTrial struct {
 	demand
 	*trial
 	servers []*server
-	bare    []*server // whose admissions are bare writes; nil until a flood needs them
+	bare    []*server // servers whose admissions are bare writes; nil until a flood needs them
 }
 
 // client returns the n-th client of a company. The clients use the processes in turn.
@@ -117,7 +119,7 @@ func (q *quotaTrial) flood(ctx context.Context, f rush) error {
 		if err := q.empty(ctx, company, f.quota, begin); err != nil {
 			return err
 		}
-		most, least = 1, 0 // the first of the refill
+		most, least = 1, 0 // an empty bucket: at least the first request after a refill
 	}
 	least += int64(f.lasts / f.quota.Interval())
 	var got, sent, beside atomic.Int64
@@ -134,7 +136,7 @@ func (q *quotaTrial) flood(ctx context.Context, f rush) error {
 		return err
 	}
 	took := time.Since(begin)
-	most += int64(took / f.quota.Interval()) // until the last response
+	most += int64(took / f.quota.Interval()) // what the bucket refills before the last response
 	compared, may := "", q.under
 	if f.beside > 0 {
 		least, may = min(least, beside.Load()), f.beside
@@ -148,8 +150,8 @@ func (q *quotaTrial) flood(ctx context.Context, f rush) error {
 }
 
 // bare admits every request with a bare conditional write of the key's item: it has the attributes
-// of an admission, and its conditions except for the bucket's. The engine takes longer for a
-// condition that says more.
+// of an admission, and its conditions except for the bucket's. A longer condition takes the engine
+// longer.
 type bare struct{ table *table.Client }
 
 // Admit implements api.Keys.
@@ -177,7 +179,7 @@ func keyOf(companyID, keyID string) table.Item {
 	return table.Item{"pk": table.String(table.Partition(companyID, table.KeysArea)), "sk": table.String(table.Join("key", keyID))}
 }
 
-// empty uses up the read bucket of a new key.
+// empty uses up the read quota of a new key.
 func (q *quotaTrial) empty(ctx context.Context, c testbed.Company, quota auth.Quota, now time.Time) error {
 	last, _ := quota.Charge(now.UnixNano()+1, now) // of a bucket in use
 	_, err := q.Table.UpdateItem(ctx, &dynamodb.UpdateItemInput{
@@ -187,8 +189,9 @@ func (q *quotaTrial) empty(ctx context.Context, c testbed.Company, quota auth.Qu
 	return err
 }
 
-// crowd lets all clients send reads without a pause, and counts those that were admitted and those
-// that were sent. It lasts until at least enough were sent, which takes longer on a busy machine.
+// crowd lets all clients send reads without a pause, and counts the requests that were sent and
+// those that were admitted. It ends when at least enough were sent, which takes longer on a busy
+// machine.
 func (q *quotaTrial) crowd(ctx context.Context, servers []*server, company testbed.Company, lasts time.Duration, enough int64, admissions, sent *atomic.Int64) error {
 	begin := time.Now()
 	return parallel.Do(flooders, flooders, func(n int) error {

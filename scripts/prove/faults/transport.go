@@ -65,7 +65,7 @@ func losing(next http.RoundTripper, lost *atomic.Int64, choose func(call string,
 		if err != nil || !choose(call, attempt) {
 			return out, err
 		}
-		_, err = io.Copy(io.Discard, out.Body) // to the end, so that the call is done
+		_, err = io.Copy(io.Discard, out.Body) // read the whole response, so that the call has certainly taken effect
 		lost.Add(1)
 		return nil, errors.Join(errLost, err, out.Body.Close())
 	})
@@ -111,8 +111,8 @@ func refusing(next http.RoundTripper, refused *atomic.Int64, choose func(call st
 	})
 }
 
-// share selects a share of the calls for refusing. Half of the selected writes get a transaction
-// conflict; all other calls get one of the two kinds of throttling.
+// share selects a random share of the calls to throttle. Half of the selected writes get a
+// transaction conflict; all other calls get one of the two kinds of throttling.
 func share(c *chance, of float64) func(call string) (string, bool) {
 	return func(call string) (string, bool) {
 		if !c.of(of) {
@@ -156,7 +156,7 @@ func decode(r *http.Request) (body map[string]any, err error) {
 	return body, r.Body.Close()
 }
 
-// pass sends a request with another call and body.
+// pass sends a request to next with its operation and body replaced.
 func pass(next http.RoundTripper, r *http.Request, call string, body map[string]any) (*http.Response, error) {
 	text, err := json.Marshal(body)
 	if err != nil {

@@ -126,8 +126,8 @@ func (g *generator) post(n int) {
 	g.add("post", stamped(record, created, updated))
 }
 
-// threadOf splits a text as the broadcast area does for x: between words, at most 280 characters
-// each.
+// threadOf splits text into the parts of a thread, as the broadcast area does for the platform x:
+// between words, with at most 280 characters in each part.
 func threadOf(text string) (parts []string) {
 	const most = 280
 	for len(text) > most {

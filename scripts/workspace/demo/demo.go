@@ -24,7 +24,7 @@ import (
 // CompanyID is the demo company's id. It is the same in every table.
 var CompanyID = id.FromBytes(id.Company, idBytes(id.Company, 1))
 
-// Line is a record and its type, as in a line of an import.
+// Line is a record and its type, like a line of an import file.
 type Line struct {
 	Type   string `json:"type"`
 	Record Record `json:"record"`
@@ -51,8 +51,8 @@ func Lines(now time.Time) []Line {
 const batchMax = 200
 
 // Seed writes the company. The records pass the same checks as an import, and the board is
-// published with the store's own operation. The profile is written last: without it the company
-// does not exist, so an interrupted Seed is repeated.
+// published with the store's own operation. The profile is written last. Until then the company
+// does not exist, so an interrupted Seed is run again.
 func Seed(ctx context.Context, t *table.Client, now time.Time) error {
 	lines := Lines(now)
 	types := functions.Transfers(t)

@@ -23,7 +23,7 @@ func encode(t *testing.T, now time.Time) string {
 	return string(text)
 }
 
-// Ensure the records depend only on the time, and the ids do not depend on it.
+// Ensure the records depend only on the time, and their ids do not depend on the time.
 func TestDeterministic(t *testing.T) {
 	t.Parallel()
 	first, second := encode(t, now), encode(t, now)
@@ -38,8 +38,8 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// Ensure every record passes the checks of an import at any time of creation, has a unique id, and
-// has no time in the future for an event that has happened.
+// Ensure that, for any creation time, every record passes the checks of an import, has a unique id,
+// and has no past event with a time in the future.
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	kinds := map[string]transfer.Type{}
@@ -85,7 +85,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// Ensure the records cover the values of the closed lists.
+// Ensure the records cover the values of the enum fields.
 func TestVariety(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

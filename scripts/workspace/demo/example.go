@@ -9,11 +9,11 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// Example returns an example record of a type without its id. It has a name with the number, and an
-// example value in every other field that does not refer to another record.
+// Example returns an example record of a type, without an id. Its name ends with a number derived
+// from n, and every other field that does not refer to another record has an example value.
 func Example(kind transfer.Type, n int) Record {
 	out, properties := Record{}, jsonschema.Record(kind.Record, nil).Properties
-	for _, f := range schema.CreateFields(kind.Record) { // an import has the rules of a create
+	for _, f := range schema.CreateFields(kind.Record) { // an import follows the rules of a create
 		properties[f.Name] = jsonschema.Parameter(f, nil)
 	}
 	for name, s := range properties {
@@ -30,12 +30,12 @@ func Example(kind transfer.Type, n int) Record {
 	return out
 }
 
-// examples is the number of example records of a type for which the demo company has no other
-// records.
+// examples is the number of example records for a type that has no other records in the demo
+// company.
 const examples = 3
 
-// others adds examples of the types that have no record, so that no list of the demo company is
-// empty.
+// others adds examples for the types that have no records yet, so that none of the demo company's
+// lists is empty.
 func (g *generator) others(types []transfer.Type) {
 	for _, kind := range types {
 		if g.count[kind.Name] > 0 {

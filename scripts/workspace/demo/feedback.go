@@ -6,7 +6,7 @@ import (
 
 const feedbackCount = 60
 
-// replies has the reply statuses for each sentiment. A repeated status is more likely.
+// replies lists the possible reply statuses for each sentiment. A repeated status is more likely.
 var replies = map[string][]string{
 	"negative": {"needs_review", "needs_review", "draft", "approved", "posted", "posted", "failed", "none", "posting"},
 	"neutral":  {"none", "draft", "needs_review", "posted", "skipped", "approved"},

@@ -26,7 +26,7 @@ func newGenerator(now time.Time) *generator {
 	now = now.UTC().Truncate(time.Second)
 	return &generator{
 		now: now, today: now.Truncate(24 * time.Hour),
-		random: rand.New(rand.NewPCG(20260811, 42)), // believable data, no secrets
+		random: rand.New(rand.NewPCG(20260811, 42)), // for believable data, not for secrets
 		count:  map[string]int{},
 	}
 }
@@ -40,7 +40,7 @@ func idBytes(prefix string, n uint64) [16]byte {
 	return [16]byte(sum[:16])
 }
 
-// types are the record types of the service by their names.
+// types maps names to the service's record types.
 var types = func() map[string]transfer.Type {
 	out := map[string]transfer.Type{}
 	for _, t := range functions.Transfers(nil) {

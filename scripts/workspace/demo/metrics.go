@@ -70,9 +70,10 @@ func (g *generator) metrics() {
 	}
 }
 
-// points adds the points of a metric. Its last days are stored one by one. Weeks and months are
-// stored where days are missing: from the time before, or always when the metric has no days. They
-// are computed from their days, so a period has the same value in every grain.
+// points adds the points of a metric. Each of the last days, as many as stored says, gets a point.
+// Weeks and months get points only where there are none for days: in earlier periods, or in all
+// periods if the metric has no daily points. They are computed from the values of their days, so a
+// period has the same value in every grain.
 func (g *generator) points(d definition, stored int) {
 	values := map[time.Time]float64{}
 	draw := func(daysAgo int) time.Time {
@@ -80,7 +81,7 @@ func (g *generator) points(d definition, stored int) {
 		values[day] = g.value(d, day, daysAgo)
 		return day
 	}
-	first := g.today.AddDate(0, 0, 1) // of the stored days
+	first := g.today.AddDate(0, 0, 1) // the first stored day
 	if strings.Contains(d.grains, "d") {
 		first = g.today.AddDate(0, 0, 1-stored)
 		for daysAgo := stored - 1; daysAgo >= 0; daysAgo-- {
@@ -130,7 +131,7 @@ func (d definition) combined(values map[time.Time]float64, start, end time.Time)
 // usdInEUR is the demo company's exchange rate.
 const usdInEUR = 0.92
 
-// value returns the value of a day.
+// value returns a metric's value for a day.
 func (g *generator) value(d definition, day time.Time, daysAgo int) float64 {
 	value := d.base * math.Pow(1+d.growth, -float64(daysAgo)) * (1 + d.spread*(2*g.random.Float64()-1))
 	if d.record["aggregation"] == "sum" && (day.Weekday() == time.Saturday || day.Weekday() == time.Sunday) {

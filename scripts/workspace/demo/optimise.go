@@ -51,7 +51,7 @@ func (g *generator) optimise() {
 	g.audit(siteHelp, 0.02, "running", 7, nil, "")
 }
 
-// found has the number of pages out of ten that have an issue, by rule.
+// found maps a rule to the number of pages out of ten that have its issue.
 type found map[string]int
 
 func (g *generator) audit(site int, daysAgo float64, status string, pages int, issues found, summary string) {
@@ -75,7 +75,8 @@ func (g *generator) audit(site int, daysAgo float64, status string, pages int, i
 	g.add("audit", stamped(record, started, finished))
 }
 
-// rules are what an audit tests, with the points that a page with the issue loses in each score.
+// rules lists what an audit checks. costs is the number of points that a page with the issue loses
+// in each score.
 var rules = []struct {
 	rule, severity, text string
 	costs                map[string]float64
@@ -88,9 +89,9 @@ var rules = []struct {
 	{"author", "low", "Nobody is named as the author.", map[string]float64{"scoreGeo": 60}},
 }
 
-// findings returns the findings of an audit by page, and sets its scores: 100 less the points that
-// the issues cost on average. An issue that is as frequent as in the audit before is on the same
-// pages.
+// findings returns an audit's findings by page, and sets its scores. A score is 100 minus the
+// average number of points that the issues cost. An issue that is as frequent as in the previous
+// audit appears on the same pages.
 func findings(audit Record, root string, pages int, issues found) []Record {
 	names := []string{"/", "/pricing", "/teams", "/offline", "/blog", "/about", "/security"}
 	lost := map[string]float64{"scoreSeo": 0, "scoreAeo": 0, "scoreGeo": 0}

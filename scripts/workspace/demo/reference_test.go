@@ -31,9 +31,9 @@ type example struct {
 	id, method, target, body string
 }
 
-// examples returns the examples of the document, with reads first and deletes last. Deletes of
-// children come before deletes of parents. It leaves out the operations on one key, because no key
-// of the demo company has a known id.
+// examples returns the examples in the document, with reads first and deletes last. Deletes of
+// children come before deletes of parents. It leaves out the operations on a single key, because no
+// key of the demo company has a known id.
 func examples(t *testing.T) (out []example) {
 	t.Helper()
 	text, err := os.ReadFile("../../../functions/openapi/openapi.json")
@@ -84,8 +84,8 @@ func examples(t *testing.T) (out []example) {
 	return out
 }
 
-// Ensure every example of the reference works in the demo company: its ids exist, and its body is
-// accepted. Only a delete may be refused, because the record is in use.
+// Ensure every example in the reference works in the demo company: its ids exist, and its body is
+// accepted. Only a delete may be refused, if the record is in use.
 func TestExamplesOfTheReference(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, functions.Operations)

@@ -18,7 +18,7 @@ type item struct {
 	categories                                   []string
 }
 
-// items has the items of each board. publish changes the first and the sixth of the public board.
+// items lists the items of each board. publish edits the first and sixth items of the public board.
 var items = [][]item{
 	boardPublic: {
 		{"offline-maps", "Maps that work without a signal", "Download the sheet you need before you leave; notes stick to places.", "now", "published", "This quarter", []string{"offline", "maps"}},

@@ -14,8 +14,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// worker has the commands that `due` and `approved` share. They list records that are ready, claim
-// one, and report the result. S is the store, R a record and C a record with its claim.
+// worker implements the commands that `due` and `approved` share. They list records that are ready,
+// claim one, and report the result. S is the store, R a record, and C a record with its claim.
 type worker[S, R, C any] struct {
 	*operator
 
@@ -38,7 +38,7 @@ type listing[T any] struct {
 	HasMore bool `json:"hasMore"`
 }
 
-// listedMax bounds --limit.
+// listedMax is the maximum value of --limit.
 const listedMax = 1000
 
 func (w worker[S, R, C]) listCommand(cmd *cobra.Command) *cobra.Command {
@@ -128,7 +128,7 @@ func (w worker[S, R, C]) reportCommand(cmd *cobra.Command, check check, report f
 	})
 }
 
-// everyCompany is the value of --company for every company that is not suspended.
+// everyCompany is the value of --company that selects every company that is not suspended.
 const everyCompany = "all"
 
 // sweep returns a command that lists records of one company or of all.

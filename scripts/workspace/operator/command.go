@@ -24,8 +24,8 @@ type operator struct {
 	table *session.Flags
 }
 
-// callTimeout is the deadline of one attempt of a table call. It is longer than in the API, because
-// an import sends megabytes.
+// callTimeout is the timeout for one attempt at a table operation. It is longer than in the API,
+// because an import sends megabytes.
 const callTimeout = 30 * time.Second
 
 // with opens the table for a command and closes it afterwards.
@@ -43,7 +43,7 @@ func (o *operator) with(cmd *cobra.Command, do func(context.Context, *session.Se
 	return nil
 }
 
-// command is like Terminal.Command, with the flags that name the table, so that the suggested
+// command is like Terminal.Command, but adds the flags that select the table, so that the suggested
 // command finds the same records.
 func (o *operator) command(format string, args ...any) string {
 	return o.Command(format, args...) + o.table.Arguments()
@@ -75,8 +75,8 @@ func (o *operator) onCompany(cmd *cobra.Command, check check, do func(ctx contex
 	return cmd
 }
 
-// explain adds the record's name to an error of a store. A conflict becomes an error with its own
-// exit code.
+// explain adds the record's type and id to an error from a store. A conflict becomes an error with
+// its own exit code.
 func explain(err error, what, recordID, companyID string) error {
 	var refused *fault.Error
 	switch {

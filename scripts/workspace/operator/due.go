@@ -113,7 +113,7 @@ With --json: {"items": [post with claimId and claimedAt, ...]}.`,
 		}))
 }
 
-// given returns a flag's text, or nil when it is empty.
+// given returns a pointer to a flag's value, or nil when the value is empty.
 func given(text string) *string {
 	if text == "" {
 		return nil

@@ -66,7 +66,7 @@ lines that were not stored are listed; all others are stored. Repeating an impor
 	return c
 }
 
-// source opens the records. The size is -1 when it is unknown.
+// source opens the file or the standard input to import. The size is -1 when it is unknown.
 func (o *operator) source(name string) (in io.ReadCloser, size int64, err error) {
 	if name == "-" {
 		return io.NopCloser(o.In), -1, nil

@@ -112,7 +112,7 @@ func (o *operator) keyRevokeCommand() *cobra.Command {
 	})
 }
 
-// quotaMax bounds --limit. It is more than a key can use.
+// quotaMax is the maximum value of --limit. It is more than a key can use.
 const quotaMax = 1_000_000
 
 type keyQuota struct {

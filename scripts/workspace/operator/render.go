@@ -82,7 +82,7 @@ func publicBoard(ctx context.Context, s *session.Session, companyID string, snap
 	return b, nil
 }
 
-// known returns a text, or "" for null.
+// known returns *text, or "" if text is nil.
 func known(text *string) string {
 	if text == nil {
 		return ""

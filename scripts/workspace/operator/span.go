@@ -10,8 +10,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// parseEnd parses the time at which a key expires; the zero time means never. A date means its
-// start in UTC.
+// parseEnd parses the time at which a key expires. The zero time means never. A date means the
+// start of that day in UTC.
 func parseEnd(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

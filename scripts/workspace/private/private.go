@@ -36,7 +36,7 @@ func Read(file string, v any) (found bool, err error) {
 	return true, nil
 }
 
-// Write stores a key as JSON. It creates the folder.
+// Write stores a key as JSON. It creates the folder if it does not exist.
 func Write(file string, v any) error {
 	err := os.MkdirAll(filepath.Dir(file), 0o700)
 	if err == nil {
@@ -68,8 +68,8 @@ func Create(file string, write func(io.Writer) error) error {
 	return err
 }
 
-// SecretsIn returns a function that writes the secret of a key into a separate file below a folder,
-// and returns the file's name. A later secret of the same key replaces it.
+// SecretsIn returns a function that writes a key's secret to a separate file below dir and returns
+// the file's name. A later secret for the same key overwrites the file.
 func SecretsIn(dir string) func(keyID, secret string) (file string, err error) {
 	return func(keyID, secret string) (string, error) {
 		if !filepath.IsLocal(keyID) || filepath.Base(keyID) != keyID {

@@ -8,8 +8,8 @@ import (
 	"growthworkspace/scripts/workspace/private"
 )
 
-// Ensure a secret is in a file that only its owner can read, and that is below the folder for any
-// id.
+// Ensure a secret is written to a file that only its owner can read, and the file is below the
+// folder for any key id.
 func TestSecretsIn(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")

@@ -21,10 +21,11 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// BadLinesMax bounds the bad lines that an error lists, and the problems of each line.
+// BadLinesMax is the maximum number of bad lines that an error lists, and of problems for each
+// line.
 const BadLinesMax = 20
 
-// Options of an import.
+// Options are the options of an import.
 type Options struct {
 	NewOnly bool // skip records that the company already has
 }
@@ -54,15 +55,15 @@ type check struct {
 	companyID string
 	bad       []badLine
 	pending   []batch // by type: records that are not yet compared with the stored ones
-	// claims has the digests of the texts that belong to one record, and who claimed them first.
+	// claims maps the digest of each string that only one record may have to the first record that
+	// claimed it.
 	claims map[[16]byte]claim
-	// unless has the lines that are bad unless the file contains a name, which belongs to a rival
-	// or a parent. They are keyed by the digest of the name, with at most BadLinesMax lines for
-	// each.
+	// unless holds the lines that are bad unless the file contains a certain name: that of a rival
+	// or a parent. It is keyed by the digest of that name, with at most BadLinesMax lines per name.
 	unless map[[16]byte][]badLine
 }
 
-// claim is the first record that claimed a text.
+// claim is the first record that claimed a string.
 type claim struct {
 	line  int
 	owner [16]byte // the digest of Claim.Owner
@@ -142,8 +143,8 @@ func (c *check) line(ctx context.Context, number int, text []byte) error {
 	return nil
 }
 
-// claim returns the problem of a record that claims a text which another record of the file has
-// claimed, or "" if there is none.
+// claim notes the strings that a record claims. It returns a problem if another record in the file
+// has already claimed one of them, or "" if there is none.
 func (c *check) claim(number int, t transfer.Type, record any) (problem string) {
 	for _, claimed := range t.Unique(record) {
 		key, owner := digest(t.Name+"\n"+claimed.Text), digest(claimed.Owner)
@@ -201,7 +202,7 @@ func (c *check) verify(ctx context.Context, i int) error {
 	return nil
 }
 
-// reportUnless reports a line at the end if the file does not contain the name.
+// reportUnless notes a line, to report it after the last line unless the file contains the name.
 func (c *check) reportUnless(name string, line badLine) {
 	if key := digest(name); len(c.unless[key]) < BadLinesMax {
 		c.unless[key] = append(c.unless[key], line)
@@ -232,7 +233,7 @@ func sortLines(lines []badLine) {
 	slices.SortStableFunc(lines, func(a, b badLine) int { return cmp.Compare(a.number, b.number) })
 }
 
-// listed returns the problems of lines, each with its line and type.
+// listed returns the problems of lines, each prefixed with the line number and the type.
 func listed(lines []badLine) (out []string) {
 	for _, line := range lines {
 		prefix := fmt.Sprintf("line %d: ", line.number)

@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// Checked has the checked records of an import. Each type has a temporary file, because types are
-// written in a fixed order and the input may be in any order.
+// Checked holds the checked records of an import. The records of each type are in a temporary file
+// of their own, because types are written in a fixed order and the input may be in any order.
 type Checked struct {
 	types []transfer.Type
 	dir   string
@@ -29,13 +29,13 @@ type Checked struct {
 	refused []badLine // the records that Write did not store
 }
 
-// digest returns a key for a text, so that long texts cost no memory.
+// digest returns a short key for a string, so that long strings take up no memory.
 func digest(text string) [16]byte {
 	sum := sha256.Sum256([]byte(text))
 	return [16]byte(sum[:])
 }
 
-// has is used as the transfer.File of the records.
+// has reports whether the file contains a name. It is the records' transfer.File.
 func (c *Checked) has(name string) bool { return c.names[digest(name)] }
 
 func newChecked(types []transfer.Type, o Options) (*Checked, error) {
@@ -67,7 +67,8 @@ func (c *Checked) Total() (n int) {
 	return n
 }
 
-// Skipped returns how many records of each type Write has skipped, because the company had them.
+// Skipped returns how many records of each type Write has skipped because the company already had
+// them.
 func (c *Checked) Skipped() map[string]int {
 	out := map[string]int{}
 	for i, t := range c.types {
@@ -78,9 +79,9 @@ func (c *Checked) Skipped() map[string]int {
 	return out
 }
 
-// Refused returns the lines whose records Write did not store because of other callers' writes
-// since the check. Each line has its problem, and lines are in the order of the file. All other
-// records were stored or skipped, unless Write returned an error.
+// Refused returns a message for each record that Write did not store because of another caller's
+// write since the check. A message contains the line number and the problem, and messages are in
+// the order of the file. All other records were stored or skipped, unless Write returned an error.
 func (c *Checked) Refused() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,7 +122,7 @@ type batch struct {
 	bytes   int
 }
 
-// Bounds of a batch. The second keeps memory flat when records are megabytes.
+// The maximum size of a batch. batchBytesMax limits memory when single records are megabytes long.
 const (
 	batchRecordsMax = 200
 	batchBytesMax   = 4 << 20

@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// Export writes every record of a company, type by type in a fixed order, and returns the number of
-// each type.
+// Export writes every record of a company, type by type in a fixed order. It returns the number of
+// records of each type.
 func Export(ctx context.Context, types []transfer.Type, companyID string, out io.Writer) (map[string]int, error) {
 	written := map[string]int{}
 	w := bufio.NewWriterSize(out, 256<<10)

@@ -9,11 +9,11 @@ import (
 	"io"
 )
 
-// lineBytesMax bounds a line. The largest record is an audit with findings of 4 MB, and escapes may
-// turn one byte into six.
+// lineBytesMax is the maximum length of a line. The largest record is an audit with 4 MB of
+// findings, and JSON escapes can turn one byte into six.
 const lineBytesMax = 40 << 20
 
-// newLines returns a scanner of the lines.
+// newLines returns a scanner for the lines of in.
 func newLines(in io.Reader) *bufio.Scanner {
 	s := bufio.NewScanner(in)
 	s.Buffer(make([]byte, 0, 256<<10), lineBytesMax)
@@ -26,7 +26,7 @@ type entry struct {
 	Record json.RawMessage `json:"record"`
 }
 
-// parseEntry reads a line strictly: exactly the two properties, each once.
+// parseEntry parses a line strictly: it must contain exactly the two properties, each once.
 func parseEntry(text []byte) (e entry, problems []string) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if token, err := d.Token(); err != nil || token != json.Delim('{') {

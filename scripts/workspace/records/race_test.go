@@ -10,8 +10,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// imported checks a file, runs a function in the role of another caller, and writes the file. It
-// returns how many records were written, the lines that were refused, and how many records were
+// imported checks a file, calls between, which acts as a concurrent caller, and writes the records.
+// It returns how many records were written, the lines that were refused, and how many records were
 // skipped.
 func imported(t *testing.T, s *apitest.Service, o Options, between func(), lines ...string) (written map[string]int, refused []string, skipped map[string]int) {
 	t.Helper()
@@ -28,8 +28,9 @@ func imported(t *testing.T, s *apitest.Service, o Options, between func(), lines
 	return written, checked.Refused(), checked.Skipped()
 }
 
-// Ensure an import names the lines whose slug was taken or whose parent was removed between its
-// check and its write, and stores all others. A repeated import's check names the same lines.
+// Ensure an import reports the lines whose slug was taken or whose parent was removed between its
+// check and its write, and stores all others. If the import is repeated, its check must report the
+// same lines.
 func TestRefusedLines(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]Options{"import": {}, "only new records": {NewOnly: true}} {

@@ -18,9 +18,9 @@ import (
 // lanes is the number of batches written concurrently.
 const lanes = 8
 
-// Write stores the records, type by type, and calls progress with the number of records of each
-// batch. It returns how many of each type were certainly written, even with an error. See Refused
-// for records that were not stored because of other callers.
+// Write stores the records, type by type, and calls progress with the number of records in each
+// batch. Even with an error, it returns how many records of each type were certainly written.
+// Refused lists the records that were not stored because of other callers.
 func (c *Checked) Write(ctx context.Context, companyID string, progress func(n int)) (map[string]int, error) {
 	written := map[string]int{}
 	for i, t := range c.types {
@@ -93,8 +93,8 @@ func (c *Checked) writeBatch(ctx context.Context, companyID string, i int, b bat
 	return c.written(i, b, all, kind.Write(ctx, companyID, b.records))
 }
 
-// written returns how many of a batch's records that were not skipped were written, and the error
-// unless it is Refused.
+// written returns how many records of a batch were written, and err unless it is a
+// transfer.Refused. tried is the number of records that were not skipped.
 func (c *Checked) written(i int, b batch, tried int, err error) (int, error) {
 	var refused transfer.Refused
 	if errors.As(err, &refused) {
@@ -150,8 +150,7 @@ func (c *Checked) deal(ctx context.Context, i int, work [lanes]chan batch) error
 	return nil
 }
 
-// laneOf returns the lane for a text of transfer.Type.Lane. A record without such a text gets lane
-// 0.
+// laneOf returns the lane for a result of transfer.Type.Lane. An empty result gets lane 0.
 func laneOf(text string) int {
 	if text == "" {
 		return 0

@@ -27,8 +27,8 @@ type demoCompany struct {
 }
 
 // openDemo returns a key of the demo company. It creates the company and the key if they are
-// missing. Two processes that do so at once create the same records, since the ids are fixed, and
-// each gets a key that works.
+// missing. Two processes that do this concurrently create the same records, because the ids are
+// fixed, and each gets a working key.
 func openDemo(ctx context.Context, t *terminal.Terminal, flags session.Flags, open *session.Session) (demoCompany, error) {
 	file, err := open.DemoKeyFile()
 	if err != nil {

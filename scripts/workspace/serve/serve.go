@@ -1,4 +1,5 @@
-// Package serve has the command that runs the whole API on this machine, with a demo company.
+// Package serve implements the command that runs the whole API on this machine, with a demo
+// company.
 package serve
 
 import (
@@ -25,9 +26,9 @@ import (
 
 const defaultAddr = "127.0.0.1:8080"
 
-// callTimeout is the deadline of one attempt of a table call. Three attempts fit in the 9 s of a
-// request, so a call whose response is lost twice succeeds. A function has one second; a local
-// engine takes up to two for a megabyte.
+// callTimeout is the timeout for one attempt at a table operation. Three attempts fit in the 9 s of
+// a request, so an operation whose response is lost twice succeeds. In a Lambda function the
+// timeout is one second, but a local engine takes up to two seconds for a megabyte.
 const callTimeout = 2500 * time.Millisecond
 
 // server is one invocation of the command.
@@ -139,9 +140,10 @@ func (s *server) serve(ctx context.Context, addr string, withDemo bool) (err err
 	return nil
 }
 
-// studio serves the page of the demo company until the context ends. It serves none without a demo
-// key, or if clients use the server's network address: anyone who knows the page's address can see
-// the company, and the page sends its key unencrypted only within this machine.
+// studio serves the studio's page for the demo company until the context ends. It serves no page
+// without a demo key. It also serves none if clients use the server's network address, because
+// anyone who knows the page's address can see the company, and the page sends its key unencrypted
+// only within this machine.
 func (s *server) studio(ctx context.Context, base string, d demoCompany, log *slog.Logger) (url string, err error) {
 	if d.Key == "" {
 		return "", nil

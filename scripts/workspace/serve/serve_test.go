@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// hanging never responds to the first calls.
+// hanging is a transport that never responds to its first requests.
 type hanging struct{ left int }
 
 func (h *hanging) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -23,8 +23,8 @@ func (h *hanging) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}"))}, nil
 }
 
-// Ensure a call whose response is lost twice succeeds within the 9 s of a request, and one that
-// never gets a response fails within them.
+// Ensure an operation whose response is lost twice succeeds within the 9 s of a request, and one
+// that never gets a response fails within that time.
 func TestCallsFitInARequest(t *testing.T) {
 	t.Parallel()
 	const request = 9 * time.Second

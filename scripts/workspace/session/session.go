@@ -39,14 +39,14 @@ type Session struct {
 	list    string // the command that lists the companies
 }
 
-// callsPer is the number of calls for each processor that a local engine gets at a time. More calls
-// would only wait in the engine. If such a call gets no response within its attempt, it is unknown
-// whether its write was done.
+// callsPer is the maximum number of concurrent calls to a local engine for each processor. More
+// calls would only wait in the engine, and if such a call timed out, it would be unknown whether
+// its write was done.
 const callsPer = 4
 
 // Open opens the table. Outside an account it starts or joins an engine and creates the table.
-// timeout is the deadline of one attempt of a table call. share lets other commands join the engine
-// that it starts; otherwise they wait.
+// timeout is the limit for one attempt at a table operation. If share is true, other commands can
+// join the engine that Open starts; otherwise they wait.
 func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.Duration, share bool) (*Session, error) {
 	target, err := flags.Resolve()
 	if err != nil {
@@ -120,8 +120,8 @@ func hasCredentials() bool {
 	return false
 }
 
-// prepare creates the table, unless it is in an account. It returns an error if an account does not
-// have the table.
+// prepare creates the table, unless it is in an AWS account. In an account, it returns an error if
+// the table does not exist.
 func (s *Session) prepare(ctx context.Context) error {
 	if !s.Account() {
 		return s.Table.Create(ctx)
@@ -137,7 +137,8 @@ func (s *Session) prepare(ctx context.Context) error {
 	return fmt.Errorf("cannot read table %s in %s: check the AWS credentials and region: %w", s.TableName, s.region, err)
 }
 
-// Context returns a context that ends with ctx, with stop, or with the engine.
+// Context returns a context that is canceled when ctx ends, when stop is called, or when the engine
+// stops.
 func (s *Session) Context(ctx context.Context) (_ context.Context, stop context.CancelFunc) {
 	ctx, stop = context.WithCancel(ctx)
 	if s.Engine != nil {

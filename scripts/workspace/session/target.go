@@ -27,14 +27,14 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Endpoint, "endpoint", "", "use the engine at this `URL` (default: AWS_ENDPOINT_URL_DYNAMODB)")
 }
 
-// RegisterDemo adds --data to a command that calls the API: the folder may have the demo company's
-// key.
+// RegisterDemo adds --data to a command that calls the API, because the folder may contain the demo
+// company's key.
 func (f *Flags) RegisterDemo(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Data, "data", "", "use the demo company's key of a server that stores its data in this `folder`")
 }
 
-// Arguments returns the flags that were given, for a command line that uses the same table: with a
-// space before each.
+// Arguments returns the flags that were given, each preceded by a space, for a command line that
+// uses the same table.
 func (f Flags) Arguments() (out string) {
 	for _, flag := range []struct{ name, value string }{{"data", f.Data}, {"table", f.Table}, {"endpoint", f.Endpoint}} {
 		if flag.value != "" {
@@ -57,8 +57,8 @@ type Target struct {
 	TableName string
 }
 
-// Resolve decides where the table is. A flag comes before the environment. It returns a usage error
-// for flags that contradict each other.
+// Resolve decides where the table is. A flag takes precedence over the environment. It returns a
+// usage error for conflicting flags.
 func (f Flags) Resolve() (Target, error) {
 	if f.Data != "" && (f.Endpoint != "" || f.Table != "") {
 		return Target{}, terminal.Usage("--data cannot be combined with --table or --endpoint")
@@ -77,8 +77,8 @@ func (f Flags) Resolve() (Target, error) {
 	return Target{Data: data, TableName: defaultTable}, err
 }
 
-// Account reports whether the table is in an AWS account. No command creates a table there: a
-// mistyped name would cost money and hide the mistake.
+// Account reports whether the table is in an AWS account. No command creates a table there, because
+// a mistyped name would cost money and hide the mistake.
 func (t Target) Account() bool {
 	if t.Data != "" {
 		return false
@@ -105,8 +105,8 @@ func (t Target) String() string {
 // DemoKeyName is the demo company's key file in a data folder.
 const DemoKeyName = "demo-key.json"
 
-// DemoKey is the key of the demo company. It is stored readable, because serve prints it at each
-// start and the table has only its hash.
+// DemoKey is the key of the demo company. It is stored in plain text, because serve prints it at
+// each start and the table has only its hash.
 type DemoKey struct {
 	CompanyID string `json:"companyId"`
 	Key       string `json:"key"`

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// programName is the name of an installed program.
+// programName is the name of the installed program.
 const programName = "workspace"
 
-// goRun is how the documents start the program in a clone.
+// goRun is the command that the documentation uses to start the program from a clone.
 const goRun = "go run ./scripts/" + programName
 
 // Program returns the words that start this program from a shell. Commands that the program
@@ -49,11 +49,11 @@ func Quote(word string) string {
 	return word
 }
 
-// cachedFolder is the folder of an executable in the cache of the go command.
+// cachedFolder matches the name of an executable's folder in the go command's cache.
 var cachedFolder = regexp.MustCompile(`^[0-9a-f]{64}-d$`)
 
-// builtByGoRun reports whether go run built the executable: its first run is in a temporary folder,
-// and later ones are in the cache of the go command.
+// builtByGoRun reports whether go run built the executable. Its first run is in a temporary folder,
+// and later runs are in the go command's cache.
 func builtByGoRun(executable string) bool {
 	dir := filepath.Dir(executable)
 	temporary := filepath.Base(dir) == "exe" && strings.HasPrefix(filepath.Base(filepath.Dir(filepath.Dir(dir))), "go-build")
@@ -66,14 +66,15 @@ func sameFile(a, b string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(first, second)
 }
 
-// Command returns a command line of this program that a person can run. Every suggestion of one
-// comes from here.
+// Command returns a command line of this program that a person can run. All suggested command lines
+// come from it.
 func (t *Terminal) Command(format string, args ...any) string {
 	return cmp.Or(t.Program, programName) + " " + fmt.Sprintf(format, args...)
 }
 
-// NameProgram makes the help of every command name the program as the person starts it: in usage
-// lines, in examples and in the indented lines of descriptions. Sentences keep the command's name.
+// NameProgram makes the help of every command show the program's name as the person typed it: in
+// usage lines, in examples and in the indented lines of descriptions. Names in sentences are left
+// unchanged.
 func (t *Terminal) NameProgram(root *cobra.Command) {
 	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: cmp.Or(t.Program, programName)}
 	var names []string

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Ensure a suggested command starts the program in a way that works for the person: by its name
-// only if it is the program on PATH.
+// Ensure a suggested command starts the program in a way that works for the person. It uses the
+// program's name only if that is the program on PATH.
 func TestProgram(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -1,4 +1,4 @@
-// Package terminal is the input and output of every command: results as text or JSON, notes,
+// Package terminal handles the input and output of every command: results as text or JSON, notes,
 // progress, errors with exit codes, and usage errors.
 package terminal
 
@@ -24,7 +24,7 @@ type Terminal struct {
 	Asks bool      // In is a terminal, where a person can reply
 	Now  func() time.Time
 
-	Program string // how a person starts this program, as Program returns it; "" is workspace
+	Program string // how a person starts this program, as Program returns it; "" means workspace
 }
 
 // Print writes the result of a command, as JSON or as text for people.
@@ -35,7 +35,7 @@ func (t *Terminal) Print(result any, format string, args ...any) error {
 	return t.Write(strings.TrimSuffix(fmt.Sprintf(format, args...), "\n") + "\n")
 }
 
-// Write writes a result as it is.
+// Write writes a result unchanged.
 func (t *Terminal) Write(text string) error {
 	if _, err := io.WriteString(t.Out, text); err != nil {
 		return fmt.Errorf("print the result: %w", err)
@@ -60,8 +60,8 @@ type Items[T any] struct {
 	Items []T `json:"items"`
 }
 
-// PrintList writes a list: with JSON the result, otherwise a table with a row for each item. The
-// header's columns are separated by tabs. Without items it writes the note none.
+// PrintList writes a list. With JSON it writes result, otherwise a table with a row for each item.
+// The columns in header are separated by tabs. If there are no items, it writes none as a note.
 func PrintList[T any](t *Terminal, result any, items []T, none, header string, row func(T) []string) error {
 	if t.JSON {
 		return PrintJSON(t.Out, result)
@@ -146,19 +146,19 @@ type exitError struct {
 
 func (e *exitError) Error() string { return e.text }
 
-// Exit codes. Any other error is 1.
+// Exit codes. The code for any other error is 1.
 const (
 	codeUsage    = 2
 	codeConflict = 3
 )
 
-// Usage returns an error for a wrong command line: exit code 2.
+// Usage returns an error for a wrong command line, with exit code 2.
 func Usage(format string, args ...any) error {
 	return &exitError{codeUsage, fmt.Sprintf(format, args...)}
 }
 
-// Conflict returns an error for a record whose state does not allow the change: exit code 3. This
-// code lets a script distinguish a lost race from a failure.
+// Conflict returns an error for a record whose state does not allow the change, with exit code 3.
+// This code lets a script distinguish a lost race from a failure.
 func Conflict(format string, args ...any) error {
 	return &exitError{codeConflict, fmt.Sprintf(format, args...)}
 }

@@ -52,7 +52,8 @@ func (t *Terminal) Confirm(format string, args ...any) error {
 	return nil
 }
 
-// secretBytesMax bounds what is read from standard input. It is longer than any key.
+// secretBytesMax is the maximum number of bytes read from standard input. It is longer than any
+// key.
 const secretBytesMax = 1000
 
 // ReadSecret reads a key from standard input. A terminal does not echo it. A key is never an
@@ -73,16 +74,16 @@ func (t *Terminal) ReadSecret() (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// Smaller work shows no progress bar.
+// The minimum sizes for which a progress bar is shown.
 const (
 	largeBytes   = 4 << 20
 	largeRecords = 2000
 )
 
-// Progress is a progress bar. It is visible only on a terminal, and only for large work.
+// Progress is a progress bar. It is visible only on a terminal, and only for large operations.
 type Progress struct{ bar *progressbar.ProgressBar }
 
-// ByteProgress returns a bar for size bytes, or -1 if the size is unknown.
+// ByteProgress returns a bar for size bytes. A size of -1 means that the size is unknown.
 func (t *Terminal) ByteProgress(what string, size int64) Progress {
 	return t.progress(what, size, largeBytes, progressbar.OptionShowBytes(true))
 }

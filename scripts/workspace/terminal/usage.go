@@ -14,7 +14,7 @@ func Misuse(cmd *cobra.Command, format string, args ...any) error {
 	return Usage("%s (see `%s --help`)", fmt.Sprintf(format, args...), cmd.CommandPath())
 }
 
-// DidYouMean returns a suggestion of the subcommands with a similar name, or "" when there are
+// DidYouMean returns a text that suggests the subcommands with a similar name, or "" when there are
 // none.
 func DidYouMean(cmd *cobra.Command, name, prefix string) string {
 	cmd.SuggestionsMinimumDistance = 2
@@ -25,7 +25,8 @@ func DidYouMean(cmd *cobra.Command, name, prefix string) string {
 	return "; did you mean " + prefix + strings.Join(near, " or "+prefix) + "?"
 }
 
-// synonyms are names that people try, and the flags that they mean where a command has them.
+// synonyms maps names that people try to the flags that they mean. A flag is suggested only if the
+// command has it.
 var synonyms = map[string]string{
 	"port": "addr", "host": "addr", "listen": "addr", "address": "addr", "bind": "addr", "url": "base-url", "server": "base-url",
 	"output": "json", "format": "json", "force": "yes", "body": "input", "file": "input", "dir": "data", "folder": "data", "db": "data",

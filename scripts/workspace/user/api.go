@@ -16,7 +16,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// apiCommand has a subcommand for each declared operation, with a flag for each of its fields.
+// apiCommand returns a command with a subcommand for each declared operation. Each subcommand has a
+// flag for each of the operation's fields.
 func (u *user) apiCommand() *cobra.Command {
 	var where remote
 	cmd := &cobra.Command{
@@ -125,7 +126,7 @@ func (u *user) operationCommand(where *remote, area string, op api.Operation) *c
 	return cmd
 }
 
-// helpOf returns the help of an operation.
+// helpOf returns the help text for an operation.
 func helpOf(op api.Operation) string {
 	text := op.Summary + "."
 	if op.Description != "" {
@@ -138,7 +139,7 @@ func helpOf(op api.Operation) string {
 	return text + objectsOf(op) + fmt.Sprintf("\n\n%s %s, %s", op.Method, op.Path, scope)
 }
 
-// objectsOf returns the fields of the objects that flags accept as JSON.
+// objectsOf describes the fields of the objects that flags accept as JSON.
 func objectsOf(op api.Operation) (text string) {
 	for _, f := range op.Input {
 		if f.Fields == nil {
@@ -211,7 +212,7 @@ func sampleObject(f schema.Field) string {
 	return "{" + strings.Join(parts, ",") + "}"
 }
 
-// wrap breaks a text into lines.
+// wrap breaks text into lines.
 func wrap(text string, width int) string {
 	var out strings.Builder
 	n := 0

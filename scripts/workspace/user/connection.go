@@ -25,7 +25,7 @@ type user struct {
 	table *session.Flags // the data folder may have the demo company's key
 }
 
-// Environment variables with the key and the address of the service.
+// The environment variables that hold the key and the address of the service.
 const (
 	keyVariable = "WORKSPACE_KEY"
 	urlVariable = "WORKSPACE_URL"
@@ -34,7 +34,7 @@ const (
 // defaultBaseURL is where `workspace serve` listens.
 const defaultBaseURL = "http://127.0.0.1:8080"
 
-// remote has the flags that name the service.
+// remote holds the values of the flags that specify the service.
 type remote struct{ baseURL, company string }
 
 func (r *remote) flags(flags *pflag.FlagSet) {
@@ -119,7 +119,8 @@ func (u *user) connectWith(c credential, company string, options ...client.Optio
 	return connection{api, c}, nil
 }
 
-// loginFile returns the file of login, in the user's settings folder.
+// loginFile returns the path of the file in which login stores a key, in the user's settings
+// folder.
 func loginFile() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -128,11 +129,11 @@ func loginFile() (string, error) {
 	return filepath.Join(dir, "growth-workspace", "login.json"), nil
 }
 
-// readLogin returns the key of login, which is empty if there is none.
+// readLogin returns the credential that login stored. Its key is empty if there is none.
 func readLogin() (c credential, err error) {
 	file, err := loginFile()
 	if err != nil {
-		return c, nil // a login needs a settings folder
+		return c, nil // without a settings folder there is no login
 	}
 	_, err = private.Read(file, &c)
 	return c, err

@@ -25,7 +25,7 @@ const (
 	clockFail       = 5 * time.Minute
 	certificateWarn = 14 * 24 * time.Hour
 	keyEndWarn      = 14 * 24 * time.Hour
-	quotaWarnShare  = 10 // one part in ten
+	quotaWarnShare  = 10 // one tenth
 	probeTimeout    = 15 * time.Second
 	probeBytesMax   = 4 << 20
 )
@@ -40,7 +40,7 @@ const (
 	verdictSkip verdict = "skip" // depends on an earlier check that failed
 )
 
-// finding is a check of the report.
+// finding is the result of one check in the report.
 type finding struct {
 	Name   string  `json:"name"`
 	Result verdict `json:"result"`

@@ -20,7 +20,7 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// operationCall is a call of an operation with the flags of the command line.
+// operationCall is a call to an operation with the flags from the command line.
 type operationCall struct {
 	api.Operation
 
@@ -47,7 +47,7 @@ func (f *fieldFlag) String() string {
 	return strings.Join(f.values, ",")
 }
 
-// Type returns the name of the value's type in the help, for pflag.Value.
+// Type returns the type name that the help shows for the flag's value, for pflag.Value.
 func (f *fieldFlag) Type() string {
 	switch f.Kind {
 	case schema.Boolean:
@@ -68,8 +68,8 @@ func (f *fieldFlag) isJSON() bool {
 	return f.Kind == schema.Map || f.Kind == schema.Any || f.Kind == schema.Array && f.Fields != nil
 }
 
-// inFile reports whether a value is in a file or on standard input, because it is too long for an
-// argument. No JSON begins this way.
+// inFile reports whether text refers to a file (@FILE) or to standard input (-), because the value
+// is too long for an argument. JSON never has this form.
 func (f *fieldFlag) inFile(text string) bool {
 	return f.isJSON() && (text == "-" || strings.HasPrefix(text, "@"))
 }
@@ -102,7 +102,7 @@ func (f *fieldFlag) value() (json.RawMessage, error) {
 	return text, nil
 }
 
-// literals has the first characters of a JSON value of each kind, and the kind's name.
+// literals lists, for each kind, the characters that its JSON values can begin with, and its name.
 var literals = map[schema.Kind]struct{ first, name string }{
 	schema.Integer: {"-0123456789", "a whole number"}, schema.Number: {"-0123456789", "a number"},
 	schema.Boolean: {"tf", "true or false"}, schema.Map: {"{", "a JSON object"},
@@ -176,7 +176,8 @@ func (c *operationCall) flags(cmd *cobra.Command) {
 	}
 }
 
-// usageOf returns the help of a field: what it means, its closed list, and whether it is required.
+// usageOf returns the help text for a field: its meaning, its enum values, and whether it is
+// required.
 func usageOf(f schema.Field) string {
 	usage := f.Doc
 	if usage == "" && f.In == schema.InPath {
@@ -215,8 +216,7 @@ func (c *operationCall) clearable() (names []string) {
 	return names
 }
 
-// checkClear returns a usage error for a field of --clear that cannot be cleared or also has a
-// value.
+// checkClear returns a usage error if a field in --clear cannot be cleared or also has a value.
 func (c *operationCall) checkClear(cmd *cobra.Command) error {
 	if c.input != "" && len(c.clear) > 0 {
 		return terminal.Misuse(cmd, "--input has the whole body: leave out --clear")
@@ -233,7 +233,7 @@ func (c *operationCall) checkClear(cmd *cobra.Command) error {
 	return nil
 }
 
-// names returns the names of the fields in the path, query, header or body.
+// names returns the names of the fields in the given place: path, query, header or body.
 func (c *operationCall) names(in schema.Place) (names []string) {
 	for _, f := range c.Input {
 		if f.In == in {
@@ -243,8 +243,8 @@ func (c *operationCall) names(in schema.Place) (names []string) {
 	return names
 }
 
-// take assigns the arguments to ids of the path that have no flag. It returns a usage error for
-// missing or extra values.
+// take assigns the arguments to the path's ids that were not given as flags. It returns a usage
+// error for missing or extra values.
 func (c *operationCall) take(cmd *cobra.Command, args []string) error {
 	for _, name := range c.names(schema.InPath) {
 		if f := c.fields[name]; len(f.values) == 0 && len(args) > 0 {
@@ -276,8 +276,8 @@ func (c *operationCall) take(cmd *cobra.Command, args []string) error {
 	return c.checkChange(cmd)
 }
 
-// checkChange returns a usage error for an update that names nothing to change. The service accepts
-// it, so a caller would think that something changed.
+// checkChange returns a usage error for an update that names nothing to change. The service would
+// accept it, so a caller would think that something had changed.
 func (c *operationCall) checkChange(cmd *cobra.Command) error {
 	if c.Method != http.MethodPatch || c.input != "" || len(c.clear) > 0 {
 		return nil
@@ -376,7 +376,7 @@ func (c *operationCall) request() client.Request {
 	return r
 }
 
-// options returns the fields in headers.
+// options returns the header fields as options of the call.
 func (c *operationCall) options() (out []client.CallOption) {
 	for _, name := range c.names(schema.InHeader) {
 		if sent := c.fields[name].values; len(sent) > 0 {

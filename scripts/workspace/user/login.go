@@ -91,7 +91,7 @@ func (u *user) readKey() (string, error) {
 	case errors.Is(err, auth.ErrPublishable):
 		return "", errors.New("standard input has a publishable key, which gives no access to this API")
 	}
-	return key, nil // other errors are allowed: another implementation's keys may have another form
+	return key, nil // other errors are allowed: another implementation's keys may have a different form
 }
 
 // loggedOut is the result of logout.

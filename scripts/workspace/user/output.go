@@ -86,7 +86,7 @@ func (u *user) printResponse(c *operationCall, body []byte, next string) error {
 }
 
 func rowsOf(v any) (rows []map[string]any) {
-	items, _ := v.([]any) // another type has no rows
+	items, _ := v.([]any) // a value of any other type has no rows
 	for _, item := range items {
 		if row, ok := item.(map[string]any); ok {
 			rows = append(rows, row)
@@ -116,7 +116,7 @@ func fieldsOf(t reflect.Type, value map[string]any, indent string) string {
 	return out.String() + tables.String()
 }
 
-// textOf formats a value, escaped. newline separates the lines of a text.
+// textOf formats and escapes a value. newline separates the lines of a string.
 func textOf(v any, newline string) string {
 	switch v := v.(type) {
 	case nil:
@@ -190,7 +190,7 @@ func (f recordField) rank() int {
 // widthDefault is the width of a table in a file or a pipe.
 const widthDefault = 120
 
-// cellCharsMax is the maximum length of a text in a table cell.
+// cellCharsMax is the maximum length of a string in a table cell.
 const cellCharsMax = 36
 
 // tableOf formats records as rows, with as many columns as fit into the width. It leaves out empty
@@ -223,8 +223,8 @@ func tableOf(t reflect.Type, rows []map[string]any, width int) string {
 	return terminal.Columns(joined)
 }
 
-// cut shortens a text. It keeps texts without spaces, such as ids and URLs, whole so that they can
-// be copied.
+// cut shortens a string. It keeps strings without spaces, such as ids and URLs, whole so that they
+// can be copied.
 func cut(text string) string {
 	chars := []rune(text)
 	if len(chars) <= cellCharsMax || !strings.ContainsAny(text, " {") {

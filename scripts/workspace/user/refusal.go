@@ -52,7 +52,7 @@ func (e *refusedCall) Detail() any {
 	}{strings.Join(append([]string{e.Code}, e.Messages...), ": "), e}
 }
 
-// explainCall adds advice for the user to an error of a request.
+// explainCall adds advice for the user to a request's error.
 func (u *user) explainCall(err error, r connection) error {
 	var refused *client.Error
 	if errors.As(err, &refused) {
@@ -82,8 +82,8 @@ func (u *user) explainNetwork(err error, base string) error {
 	return err
 }
 
-// notServing reports whether an error says that nothing listens at an address of this machine where
-// serve could.
+// notServing reports whether err means that nothing listens at base, and base is an address of this
+// machine where serve could listen.
 func notServing(err error, base string) bool {
 	return strings.HasPrefix(base, "http:") && client.Loopback(base) && errors.Is(err, syscall.ECONNREFUSED)
 }

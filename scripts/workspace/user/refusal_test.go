@@ -10,7 +10,7 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 )
 
-// Ensure the error of a refused connection names the command that starts a server, if one can be
+// Ensure the error for a refused connection names the command that starts a server, if one can be
 // started there.
 func TestExplainNetwork(t *testing.T) {
 	t.Parallel()

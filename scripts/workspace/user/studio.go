@@ -96,8 +96,8 @@ func (u *user) studio(ctx context.Context, where remote, addr string, browse boo
 	return open.Serve(ctx)
 }
 
-// browseTo opens the browser on a redirect file. The file is deleted when the browser has been
-// admitted, and by remove.
+// browseTo opens a redirect file in the browser. The file is deleted when the browser has been
+// admitted, or by remove.
 func browseTo(ctx context.Context, d *door.Door, entered <-chan struct{}) (remove func(), err error) {
 	command := browser()
 	if command == nil {
@@ -111,7 +111,7 @@ func browseTo(ctx context.Context, d *door.Door, entered <-chan struct{}) (remov
 	if err := cmd.Start(); err != nil {
 		return remove, fmt.Errorf("start %s: %w", command[0], err)
 	}
-	go func() { _ = cmd.Wait() }() // a browser that did not start does not enter
+	go func() { _ = cmd.Wait() }() // a browser that fails to start never enters
 	go func() {
 		select {
 		case <-entered:

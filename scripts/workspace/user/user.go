@@ -1,4 +1,4 @@
-// Package user has the commands for users of the API: calling its operations, storing a key,
+// Package user implements the commands for users of the API: calling its operations, storing a key,
 // diagnosing problems, and checking an implementation against the contract. They use the service
 // over HTTP and open no table.
 package user

@@ -1,4 +1,4 @@
-// Package apitest is the test harness: the real handler over a local engine with DynamoDB's
+// Package apitest is the test harness: the real handler over a local engine that speaks DynamoDB's
 // protocol. Every test binary has its own table and every test its own company, so tests run in
 // parallel. Only the clock is fake.
 package apitest
@@ -35,8 +35,8 @@ const EndpointVariable = "WORKSPACE_TEST_ENDPOINT"
 // attemptTimeout is long, so that tests with the race detector pass on a busy machine.
 const attemptTimeout = 30 * time.Second
 
-// callTimeout is long for the same reason: with the race detector, a call with megabytes takes
-// seconds.
+// callTimeout is long for the same reason: with the race detector, a call that transfers megabytes
+// takes seconds.
 const callTimeout = time.Minute
 
 // Clock is the clock of one test. Only Advance changes its time.
@@ -62,7 +62,7 @@ func (c *Clock) Advance(d time.Duration) {
 // Epoch is the time at the start of every test.
 var Epoch = time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC)
 
-// Service is a service for one test, with one company of its own.
+// Service is a service for one test, with its own company.
 type Service struct {
 	Handler   http.Handler
 	Table     *table.Client // the operator's client, for the setup of a test
@@ -74,14 +74,14 @@ type Service struct {
 	operations []api.Operation
 }
 
-// New returns a service of the operations for a test.
+// New returns a service with the operations for a test.
 func New(t testing.TB, operations api.Operations) *Service {
 	t.Helper()
 	return NewOver(t, operations, nil)
 }
 
-// NewOver is New with another transport to the engine, to count, delay or break calls. If transport
-// is nil, it uses Transport.
+// NewOver is like New, but uses the given transport to the engine, for example to count, delay or
+// break calls. If transport is nil, it uses Transport.
 func NewOver(t testing.TB, operations api.Operations, transport http.RoundTripper) *Service {
 	t.Helper()
 	clock := &Clock{now: Epoch}
@@ -94,7 +94,7 @@ func NewOver(t testing.TB, operations api.Operations, transport http.RoundTrippe
 	return s
 }
 
-// Serve returns a handler of operations that are declared over the handlers' client. Its calls may
+// Serve returns a handler for operations that are declared over the handlers' client. Its calls may
 // take callTimeout.
 func (s *Service) Serve(operations []api.Operation) http.Handler {
 	config := api.ConfigFor(s.Serving, slog.New(slog.NewTextHandler(io.Discard, nil)))
@@ -126,7 +126,7 @@ func Options(t testing.TB, now func() time.Time, transport http.RoundTripper) ta
 	}
 }
 
-// shared is the engine and the table of the test binary. The engine ends with the binary.
+// shared is the engine and the table of the test binary. The engine exits with the binary.
 var shared struct {
 	once           sync.Once
 	name, endpoint string
@@ -154,7 +154,8 @@ func startShared() {
 	shared.err = client.Create(ctx)
 }
 
-// Slow skips a test that takes seconds in `go test -short`. scripts/test runs it.
+// Slow skips a test that takes seconds when the tests run with `go test -short`. scripts/test runs
+// such tests.
 func Slow(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -171,7 +172,7 @@ func Request(t *testing.T) (context.Context, *table.Request) {
 	return table.WithRequest(t.Context(), r), r
 }
 
-// Key issues a key of the test's company with these scopes, or with all scopes when there are none.
+// Key issues a key for the test's company with these scopes, or with all scopes if none are given.
 func (s *Service) Key(t *testing.T, scopes ...auth.Scope) string {
 	t.Helper()
 	if len(scopes) == 0 {

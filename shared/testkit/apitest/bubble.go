@@ -2,7 +2,7 @@ package apitest
 
 import "net/http"
 
-// BubbleTransport returns a transport from a bubble of package synctest to the engine. It keeps no
+// BubbleTransport returns a transport for calls to the engine from a synctest bubble. It keeps no
 // connections, because no time passes in a bubble while one of its goroutines reads from a
 // connection. The engine must already be running, as after New, and no service in the bubble may
 // share the connections of Transport.

@@ -8,17 +8,17 @@ import (
 )
 
 // Mortal is a transport to the engine that simulates a process that crashes after a number of
-// calls: all later calls fail. Until Set, it never crashes.
+// calls: all later calls fail. It never crashes until Set is called.
 type Mortal struct {
 	mu     sync.Mutex
 	mortal bool
-	calls  int // left
+	calls  int // calls left before the crash
 	during bool
 	dead   bool
 }
 
-// Set starts another simulated process, which crashes after a number of calls. With during, one
-// more call is executed but its response is lost.
+// Set starts another simulated process, which crashes after a number of calls. If during is true,
+// one more call is executed, but its response is lost.
 func (m *Mortal) Set(calls int, during bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -28,7 +28,7 @@ func (r Response) Decode(t *testing.T, v any) {
 	}
 }
 
-// JSON returns the body as a decoded value.
+// JSON returns the body as a decoded object.
 func (r Response) JSON(t *testing.T) map[string]any {
 	t.Helper()
 	var v map[string]any
@@ -78,15 +78,15 @@ func (s *Service) Send(t *testing.T, key, method, target, body string, header ..
 	return s.Do(r)
 }
 
-// Do sends a request as it is.
+// Do sends a request unchanged.
 func (s *Service) Do(r *http.Request) Response {
 	w := httptest.NewRecorder()
 	s.Handler.ServeHTTP(w, r)
 	return Response{w.Code, w.Header(), w.Body.String()}
 }
 
-// Call calls an operation by its id. arguments is a flat object, as for a tool; Call puts each
-// argument into the path, query, header or body.
+// Call calls an operation by its id. arguments is a flat object, like the arguments of a tool; Call
+// puts each argument into the path, query, header or body.
 func (s *Service) Call(t *testing.T, key, operation string, arguments map[string]any) Response {
 	t.Helper()
 	op := s.operation(t, operation)
@@ -136,8 +136,8 @@ func (s *Service) operation(t *testing.T, name string) api.Operation {
 	return api.Operation{}
 }
 
-// place returns the location of an argument. An unknown argument goes into the query of a GET or
-// DELETE, and otherwise into the body.
+// place returns where an argument belongs. An unknown argument belongs in the query of a GET or
+// DELETE, and otherwise in the body.
 func place(op api.Operation, name string) schema.Place {
 	for _, f := range op.Input {
 		if f.Name == name {
@@ -150,7 +150,7 @@ func place(op api.Operation, name string) schema.Place {
 	return schema.InBody
 }
 
-// equalJSON reports whether two values have the same JSON.
+// equalJSON reports whether two values have the same JSON encoding.
 func equalJSON(got, want any) bool {
 	a, err1 := json.Marshal(got)
 	b, err2 := json.Marshal(want)

@@ -14,7 +14,7 @@ import (
 )
 
 // RoundTripCounter is a transport that counts round trips: the length of the longest chain of calls
-// in which each call was issued after the response of the one before it. The zero value is ready
+// in which each call was issued after the response to the one before it. The zero value is ready
 // for NewOver. It counts only the calls made by functions that Count runs.
 type RoundTripCounter struct {
 	Transport http.RoundTripper // nil: the package's Transport
@@ -24,15 +24,15 @@ type RoundTripCounter struct {
 }
 
 // Count calls f and returns the numbers of round trips and calls that f made until all of its
-// goroutines ended. It uses no real time, so a busy machine changes nothing.
+// goroutines ended. It uses no real time, so other load on the machine does not affect the result.
 //
 // f runs in a bubble of package synctest, and each call takes callLatency on the bubble's clock.
 // The clock stands still until all goroutines of f wait for a response, so parallel calls start at
 // the same time, however late a goroutine runs. A call that needs a response starts later than the
 // call before it.
 //
-// f must use its own t, and a goroutine of f that waits for a call must not do so in
-// sync.Mutex.Lock: synctest would not see that it waits, and the test would hang.
+// f must use its own t. A goroutine of f that waits for a call must not wait in sync.Mutex.Lock,
+// because synctest does not detect such a wait, and the test would hang.
 func (c *RoundTripCounter) Count(t *testing.T, f func(t *testing.T)) (trips, calls int) {
 	t.Helper()
 	n := &roundTrips{outside: make(chan errand)}
@@ -74,14 +74,14 @@ const bubbleYear = 2000
 // callLatency is how long a call takes on the bubble's clock.
 const callLatency = time.Millisecond
 
-// roundTrips is one count.
+// roundTrips is the state of one count.
 type roundTrips struct {
 	outside chan errand
 
 	mu      sync.Mutex
 	calls   int
 	trips   int
-	arrival time.Time // of the first response to a call of the last round trip
+	arrival time.Time // when the first response of the latest round trip arrives
 }
 
 // roundTrip sends a call without advancing the bubble's clock, and then delays the response.
@@ -101,9 +101,9 @@ func (n *roundTrips) roundTrip(transport http.RoundTripper, r *http.Request) (*h
 	}
 }
 
-// issued counts a call. All calls take the same time, so the longest chain is found by its first
-// calls: a call that is issued when the first response of a round trip has arrived belongs to the
-// next one.
+// issued counts a call. All calls take the same time, so it is enough to know when the first
+// response of the latest round trip arrives: a call that is issued at that time or later belongs to
+// the next round trip.
 func (n *roundTrips) issued(now time.Time) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -134,7 +134,7 @@ func (n *roundTrips) send(transport http.RoundTripper, r *http.Request) (respons
 	return response, nil
 }
 
-// copied returns a request without the context and the other channels of r, which belong to the
+// copied returns a copy of r without its context and its other channels, which belong to the
 // bubble.
 func copied(r *http.Request) (*http.Request, error) {
 	var body io.Reader
@@ -153,7 +153,7 @@ func copied(r *http.Request) (*http.Request, error) {
 	return out, nil
 }
 
-// whole reads the body of a response.
+// whole reads the body of a response into memory.
 func whole(response *http.Response, err error) (*http.Response, error) {
 	if err != nil {
 		return nil, err

@@ -14,7 +14,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// engine responds at once, and closes the channel of a call's path when it has responded.
+// engine is a transport that responds at once, and then closes the channel for the path of the
+// call.
 type engine map[string]chan struct{}
 
 func newEngine(paths ...string) engine {
@@ -42,7 +43,7 @@ func call(t *testing.T, c *apitest.RoundTripCounter, path string) {
 }
 
 // Ensure the number of round trips is the length of the longest chain of calls, and parallel calls
-// add none.
+// do not increase it.
 func TestRoundTripsAreTheLongestChain(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -62,7 +63,7 @@ func TestRoundTripsAreTheLongestChain(t *testing.T) {
 			t.Parallel()
 			c := &apitest.RoundTripCounter{Transport: newEngine()}
 			for range 2 { // a count starts at zero
-				call(t, c, "") // outside of a count
+				call(t, c, "") // not counted
 				trips, calls := c.Count(t, func(t *testing.T) {
 					var wait sync.WaitGroup
 					for _, n := range test.chains {
@@ -82,8 +83,8 @@ func TestRoundTripsAreTheLongestChain(t *testing.T) {
 	}
 }
 
-// Ensure a parallel call that is issued late, even after the engine responded to the other, does
-// not count as a chain. This is what a busy machine does to a goroutine.
+// Ensure a parallel call that is issued late, even after the engine responded to the other call,
+// does not count as a chain. On a busy machine, a goroutine can be late like this.
 func TestRoundTripsOfLateParallelCall(t *testing.T) {
 	t.Parallel()
 	e := newEngine("first")
@@ -102,7 +103,8 @@ func TestRoundTripsOfLateParallelCall(t *testing.T) {
 	}
 }
 
-// Ensure a call of another goroutine that waits for a response is a chain, however soon it follows.
+// Ensure a call extends the chain if it waits for a response that another goroutine gets, however
+// soon it follows.
 func TestRoundTripsAcrossGoroutines(t *testing.T) {
 	t.Parallel()
 	c := &apitest.RoundTripCounter{Transport: newEngine()}
@@ -125,8 +127,8 @@ func TestRoundTripsAcrossGoroutines(t *testing.T) {
 	}
 }
 
-// Ensure a call that starts during another one, because it waited for a timer, is parallel to it,
-// and that its response comes before a call that starts later.
+// Ensure a call that starts during another one, because it waited for a timer, counts as parallel
+// to it. A call that starts after the response counts as a further round trip.
 func TestRoundTripsOfOverlappingCalls(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -158,8 +160,8 @@ func TestRoundTripsOfOverlappingCalls(t *testing.T) {
 	}
 }
 
-// Ensure a canceled call ends with the context's error: one that was not sent does not count, one
-// that was sent does.
+// Ensure a canceled call ends with the context's error. A call that was sent is counted; one that
+// was not sent is not.
 func TestRoundTripsOfCanceledCalls(t *testing.T) {
 	t.Parallel()
 	c := &apitest.RoundTripCounter{Transport: newEngine()}
@@ -178,8 +180,8 @@ func TestRoundTripsOfCanceledCalls(t *testing.T) {
 	}
 }
 
-// Ensure a call during a count by a goroutine that does not belong to it fails, because it could
-// not be counted.
+// Ensure a call fails if it is made during a count by a goroutine outside the count, because it
+// could not be counted.
 func TestRoundTripsOfForeignCalls(t *testing.T) {
 	t.Parallel()
 	c := &apitest.RoundTripCounter{Transport: newEngine()}

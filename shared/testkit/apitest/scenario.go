@@ -13,14 +13,14 @@ type Scenario struct {
 	Op          string
 	Args        map[string]any
 	Want        int            // status; zero: 200
-	WantCode    string         // of the error; empty: not checked
+	WantCode    string         // code of the error; empty: not checked
 	WantMessage string         // substring of the error's messages
 	WantFields  map[string]any // fields of the response, compared as JSON
 	Check       func(t *testing.T, r Response)
 }
 
-// EveryMove returns scenarios of an update that moves a record from each status to every status:
-// any status may follow any other. args returns the arguments that set a property.
+// EveryMove returns scenarios in which an update moves a record from each status to every status,
+// because any status may follow any other. args returns the arguments that set a property.
 func EveryMove(update string, args func(property string, value any) map[string]any, statuses []string) (out []Scenario) {
 	for _, from := range statuses {
 		for _, to := range statuses {

@@ -33,7 +33,7 @@ type address struct {
 }
 
 // Transport returns a transport for the clients of an engine; socket is [Engine.Socket]. It keeps
-// more idle connections than the 2 per host of net/http's default, because parallel requests would
+// more idle connections than net/http's default of 2 per host, because parallel requests would
 // otherwise open a connection for every call.
 func Transport(socket string) *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
@@ -60,8 +60,8 @@ func drawLoopback() string {
 	return net.IPv4(127, b[0], b[1], 1+b[2]%254).String()
 }
 
-// Access describes who can reach the engine that Open started or joined, as text for people. It is
-// empty for an endpoint that the caller named.
+// Access describes, in words for the user, who can reach the engine that Open started or joined. It
+// is empty for an endpoint supplied by the caller.
 func (e *Engine) Access() string {
 	switch {
 	case e.given:

@@ -1,13 +1,13 @@
-// Package engine finds, installs and starts a program that speaks DynamoDB's
-// protocol, so that the service runs and is tested on a machine without AWS.
+// Package engine finds, installs and starts a program that speaks DynamoDB's protocol, so that the
+// service can run and be tested on a machine without AWS.
 //
-// The engines are third-party programs. They are tried in this order: an endpoint that the caller
-// names; Dynoxide, one small binary over SQLite, from npm; DynamoDB Local, from Maven. Versions are
-// pinned, and each is installed once in the user's cache.
+// The engines are third-party programs. They are tried in this order: an endpoint supplied by the
+// caller; Dynoxide, one small binary over SQLite, from npm; DynamoDB Local, from Maven. Versions
+// are pinned, and each is installed once in the user's cache.
 //
 // A data folder has one engine, whose process holds the folder's lock. The first process that opens
-// the folder starts the engine. The engine ends when that process closes it, exits or crashes. If
-// the process shares its engine, others join it, and learn from [Engine.Done] when it has ended;
+// the folder starts the engine. The engine exits when that process closes it, exits or crashes. If
+// the process shares its engine, others join it, and learn from [Engine.Done] when it has exited;
 // otherwise they wait for their turn.
 //
 // Reading order: engine.go (the contract), address.go (who may reach an engine),
@@ -34,7 +34,7 @@ const (
 )
 
 // ErrNone is wrapped by the error that [Open] returns when no engine is available on this machine.
-// The error's text says what to install.
+// The error message says what to install.
 var ErrNone = errors.New("no engine that speaks DynamoDB's protocol can be had here")
 
 // Options selects the engine that [Open] opens. The zero value opens an installed engine, in
@@ -45,8 +45,8 @@ type Options struct {
 	// does not read it.
 	Endpoint string
 
-	// Data is the folder in which data persists; it is created when missing. Empty means in memory:
-	// the data is lost when the engine ends, and nobody shares it.
+	// Data is the folder in which data persists; it is created if missing. Empty means in memory:
+	// the data is lost when the engine exits, and no other process can use it.
 	Data string
 
 	// Share lets other processes join the engine of Data. Without it they wait until this process
@@ -64,33 +64,33 @@ type Options struct {
 	Log io.Writer
 }
 
-// Engine is an engine that responded when it was opened. Its fields don't
-// change; its methods may be called from several goroutines.
+// Engine is an engine that responded when it was opened. Its fields don't change, and its methods
+// are safe for concurrent use.
 type Engine struct {
-	// Name is for people: "Dynoxide 1.2.1".
+	// Name is a human-readable name, such as "Dynoxide 1.2.1".
 	Name string
 	// Endpoint is the base URL for a client of DynamoDB.
 	Endpoint string
-	// Socket is the path of the socket file that leads to the engine, for
-	// [Transport]. It is empty when Endpoint can be called as it is.
+	// Socket is the path of the socket file that leads to the engine, for [Transport]. It is empty
+	// if Endpoint can be used directly.
 	Socket string
 	// Shared reports whether another process had started the engine.
 	Shared bool
 
-	given   bool // the caller named Endpoint
+	given   bool // the caller supplied Endpoint
 	stop    context.CancelFunc
 	stopped chan struct{} // closed when the engine is no longer watched, and has ended if this process started it
 	done    chan struct{}
 	err     error // why done was closed
-	endErr  error // the error of ending the engine
+	endErr  error // the error from ending the engine
 }
 
 // mainCalled reports whether [Main] was called.
 var mainCalled atomic.Bool
 
-// Main must be called first in the main function of every program that opens a
-// data folder, and in TestMain. On Linux such a program starts itself as the proxy
-// of the engine's socket; in that process Main runs the proxy and does not return.
+// Main must be called first in the main function of every program that opens a data folder, and in
+// TestMain. On Linux such a program starts itself a second time, as the proxy for the engine's
+// socket. In that process Main runs the proxy and does not return.
 func Main() {
 	mainCalled.Store(true)
 	runProxy()
@@ -129,7 +129,7 @@ func open(ctx context.Context, o Options, h *host) (*Engine, error) {
 	return e, nil
 }
 
-// given checks an endpoint that the caller named, so that a typo is reported here instead of as a
+// given checks an endpoint supplied by the caller, so that a typo is reported here instead of as a
 // failed request later. Any HTTP response is sufficient.
 func given(ctx context.Context, endpoint string) (*Engine, error) {
 	u, err := url.Parse(endpoint)
@@ -152,12 +152,13 @@ func given(ctx context.Context, endpoint string) (*Engine, error) {
 	return e, nil
 }
 
-// Done returns a channel that is closed when the engine ends by itself, or with the process that
-// started it; [Engine.Err] then says which. Close does not close the channel, and neither does the
-// end of an endpoint that the caller named.
+// Done returns a channel that is closed when the engine exits on its own, or with the process that
+// started it; [Engine.Err] then says which. Close does not close the channel. It also stays open if
+// the caller supplied the endpoint.
 func (e *Engine) Done() <-chan struct{} { return e.done }
 
-// Err returns why Done was closed, with the end of the engine's output. It returns nil before that.
+// Err returns why Done was closed, including the last part of the engine's output. It returns nil
+// before that.
 func (e *Engine) Err() error {
 	select {
 	case <-e.done:

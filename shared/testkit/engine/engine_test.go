@@ -25,7 +25,7 @@ func TestGivenEndpoint(t *testing.T) {
 		{"ErrNoHost", "http://", "must be a URL such as"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			// An endpoint comes before everything else, a data folder included.
+			// An endpoint takes precedence over everything else, including a data folder.
 			e, err := open(t.Context(), Options{Endpoint: c.endpoint, Data: t.TempDir()}, bareHost())
 			if c.want != "" {
 				if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -149,7 +149,7 @@ func TestBadStarts(t *testing.T) {
 func TestLostPortIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	h := fakeHost("unlucky")
-	h.namespaces = false // in a namespace of its own no port is lost
+	h.namespaces = false // an engine in its own namespace cannot lose its port
 	requireAnswer(t, mustOpen(t, Options{Data: t.TempDir()}, h))
 }
 

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// TestMain lets the test binary be its own fake engine and its own second
-// process, so the tests need no other program.
+// TestMain lets the test binary also act as the fake engine and as the second process, so the tests
+// need no other program.
 func TestMain(m *testing.M) {
 	Main()
 	if len(os.Args) > 4 && os.Args[1] == "fake-engine" {
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// startedFile is what a silent fake engine writes into its folder.
+// startedFile is the file that a silent fake engine writes to its folder.
 const startedFile = "started"
 
 // fakeEngine responds like Dynoxide, or misbehaves as mode says.
@@ -68,8 +68,8 @@ func fakeEngine(mode, listen, dir string) {
 	os.Exit(1)
 }
 
-// fakeOpener opens the folder, prints what it got, and keeps it open until its input ends or its
-// engine does.
+// fakeOpener opens the folder, prints the result, and keeps the folder open until its standard
+// input ends or its engine exits.
 func fakeOpener(way, dir string) {
 	e, err := open(context.Background(), Options{Data: dir, Share: true}, openHost(way))
 	if err != nil {
@@ -92,7 +92,7 @@ func fakeOpener(way, dir string) {
 	os.Exit(0)
 }
 
-// fakeHost is a machine whose only engine is the fake one, in place of Dynoxide.
+// fakeHost returns a machine whose only engine is the fake one, in place of Dynoxide.
 func fakeHost(mode string) *host {
 	h := bareHost()
 	h.sources[0].find = func(context.Context, *host, bool) (*program, error) {
@@ -106,20 +106,22 @@ func fakeHost(mode string) *host {
 	return h
 }
 
-// The ways to a folder's engine. Where the system refuses namespaces, the first is the second.
+// The ways to reach a folder's engine. If the system refuses namespaces, bySocket falls back to
+// byAddress.
 const (
 	bySocket  = "Socket"
 	byAddress = "Address"
 )
 
-// openHost is a machine whose folders are reached in this way.
+// openHost returns a machine on which the engines of folders are reached in this way.
 func openHost(way string) *host {
 	h := fakeHost("well")
 	h.namespaces = h.namespaces && way == bySocket
 	return h
 }
 
-// fakeCaller is a process, of another user perhaps, that tries the socket and prints what happened.
+// fakeCaller runs in a process, perhaps of another user. It tries the socket and prints what
+// happened.
 func fakeCaller(socket string) {
 	conn, err := dialSocket(context.Background(), socket)
 	if err == nil {
@@ -129,7 +131,7 @@ func fakeCaller(socket string) {
 	os.Exit(0)
 }
 
-// bareHost is a machine with nothing on PATH and no cache.
+// bareHost returns a machine with nothing on PATH and no cache.
 func bareHost() *host {
 	h := newHost(nil)
 	h.lookPath = func(string) (string, error) { return "", exec.ErrNotFound }
@@ -152,10 +154,10 @@ func mustOpen(t *testing.T, o Options, h *host) *Engine {
 	return e
 }
 
-// patience ends a test that waits for another process in vain.
+// patience is how long a test waits for another process before it fails.
 const patience = 2 * time.Minute
 
-// eventually polls, since what it waits for is another process's doing.
+// eventually polls, because it waits for something that another process does.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !ok(); time.Sleep(10 * time.Millisecond) {
@@ -165,7 +167,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// answers reports whether the engine responds now. On a busy machine it may not respond in time:
+// answers reports whether the engine responds now. On a busy machine the response may be too late;
 // see requireAnswer.
 func answers(t *testing.T, e *Engine) bool {
 	t.Helper()
@@ -190,8 +192,8 @@ func pidOf(t *testing.T, dir string) int {
 	return s.PID
 }
 
-// missing skips a test that needs something this machine lacks; where a skipped
-// test would go unnoticed, it fails.
+// missing skips a test that needs something this machine lacks. It fails the test instead where a
+// skipped test would go unnoticed.
 func missing(t *testing.T, reason string) {
 	t.Helper()
 	if os.Getenv("CI_NO_SKIP") == "1" {
@@ -200,7 +202,7 @@ func missing(t *testing.T, reason string) {
 	t.Skip(reason)
 }
 
-// installed skips unless the engine is in the user's cache, or may be put there.
+// installed skips the test unless the engine is in the user's cache or may be installed there.
 func installed(t *testing.T, find func(context.Context, *host, bool) (*program, error)) {
 	t.Helper()
 	if _, err := find(t.Context(), newHost(t.Output()), os.Getenv("WORKSPACE_TEST_INSTALL") == "1"); err != nil {

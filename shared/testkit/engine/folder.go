@@ -32,7 +32,7 @@ func newFolder(dir string) (*folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data folder %s: %w", dir, err)
 	}
-	// The folder contains the records of companies, so nobody else may read it.
+	// The folder contains the records of companies, so no other user may read it.
 	if err := os.MkdirAll(abs, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
@@ -49,8 +49,8 @@ func (f *folder) at(s state) address {
 
 func (f *folder) path(name string) string { return filepath.Join(f.dir, name) }
 
-// read returns the zero state if the file is missing or isn't JSON: writes are atomic, and the data
-// files show the kind of engine.
+// read returns the content of engine.json. It is not an error if the file is missing or isn't JSON,
+// because writes are atomic and the data files show the kind of engine.
 func (f *folder) read() (state, error) {
 	var s state
 	b, err := os.ReadFile(f.path("engine.json"))
@@ -76,7 +76,7 @@ func (f *folder) write(s state) error {
 	if err != nil {
 		return fmt.Errorf("encode the state of the data folder: %w", err)
 	}
-	// Only the holder of the lock writes, so nobody else uses the temporary file.
+	// Only the holder of the lock writes, so no other process uses the temporary file.
 	part := f.path(".engine.json")
 	if err = os.WriteFile(part, append(b, '\n'), 0o600); err == nil {
 		err = os.Rename(part, f.path("engine.json"))
@@ -122,7 +122,7 @@ func openFolder(ctx context.Context, o Options, h *host) (*Engine, error) {
 }
 
 // look returns the state of the folder, the kind of engine that it needs, and its lock unless an
-// engine holds the lock. The caller closes the lock.
+// engine holds the lock. The caller must close the lock.
 func (f *folder) look(prefer string) (lock *os.File, s state, kind string, err error) {
 	lock, err = tryLock(f.path("engine.lock"))
 	if err != nil {
@@ -139,11 +139,11 @@ func (f *folder) look(prefer string) (lock *os.File, s state, kind string, err e
 }
 
 // join returns the folder's state once its engine responds. It also returns the process if this
-// call started the engine, or nil if another process did. It waits for a process that does not
-// share its engine.
+// call started the engine, or nil if another process did. It waits while another process uses the
+// folder without sharing its engine.
 func (f *folder) join(ctx context.Context, h *host, o Options) (state, *process, error) {
 	var p *program
-	waits := 0 // for this process
+	waits := 0 // the PID of the engine that it is waiting for
 	deadline := time.Now().Add(h.ownerWait)
 	for {
 		lock, s, kind, err := f.look(o.Prefer)
@@ -184,10 +184,10 @@ func (f *folder) join(ctx context.Context, h *host, o Options) (state, *process,
 
 // start starts the folder's engine, at the previous engine's address if that is free. The engine
 // inherits the lock, so that the lock shows whether an engine is running even if the process that
-// started it was killed. start closes the caller's copy.
+// started it was killed. start closes the caller's copy of the lock.
 func (f *folder) start(ctx context.Context, h *host, p *program, last state, shared bool, lock *os.File) (state, *process, error) {
 	defer lock.Close()
-	if last.PID != 0 { // nobody may join an engine that is gone
+	if last.PID != 0 { // no process may join an engine that is gone
 		if err := f.write(state{Endpoint: last.Endpoint, Name: last.Name}); err != nil {
 			return last, nil, err
 		}

@@ -20,12 +20,12 @@ func findFixed(p *program) func(context.Context, *host, bool) (*program, error) 
 	return func(context.Context, *host, bool) (*program, error) { return p, nil }
 }
 
-// other is a second process that holds the folder.
+// other is a second process that has opened the folder.
 type other struct {
 	cmd    *exec.Cmd
 	in     io.Closer
 	out    *bufio.Reader
-	answer string // "http://… false"
+	answer string // the line that it printed, such as "http://… false"
 }
 
 func openElsewhere(t *testing.T, way, dir string) *other {
@@ -76,8 +76,8 @@ func TestSecondProcessShares(t *testing.T) {
 			if err := o.cmd.Wait(); err != nil {
 				t.Fatal(err)
 			}
-			requireAnswer(t, e) // a sharer that leaves does not take the engine with it
-			// A machine that could start nothing can still join.
+			requireAnswer(t, e) // a process that leaves a shared engine does not end it
+			// A machine that could start no engine can still join one.
 			if s := mustOpen(t, Options{Data: dir}, bareHost()); s.Endpoint != e.Endpoint || s.Socket != e.Socket || !s.Shared {
 				t.Errorf("joined %s, shared %v", s.Endpoint, s.Shared)
 			}
@@ -85,8 +85,8 @@ func TestSecondProcessShares(t *testing.T) {
 	}
 }
 
-// Ensure a shared engine ends with the process that started it, that those who joined are told so,
-// and that one of them can run again.
+// Ensure a shared engine exits with the process that started it, the processes that joined it are
+// told so, and one of them can run again.
 func TestOwnerLeaves(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -126,8 +126,8 @@ func TestOwnerLeaves(t *testing.T) {
 	}
 }
 
-// Ensure a command whose engine is not shared keeps it to itself: another one waits until it has
-// closed, says so, and then has an engine of its own.
+// Ensure a command that does not share its engine keeps it to itself. Another command must wait
+// until the first one has closed its engine, say that it is waiting, and then get its own engine.
 func TestOwnEngine(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -153,7 +153,7 @@ func TestOwnEngine(t *testing.T) {
 	if want := fmt.Sprintf("waiting for another command that uses %s (its engine is process %d)\n", dir, pidOf(t, dir)); err != nil || line != want {
 		t.Errorf("the second command said %q, %v, want %q", line, err, want)
 	}
-	requireAnswer(t, first) // the first command has its engine still
+	requireAnswer(t, first) // the first command still has its engine
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,8 @@ func TestOwnEngine(t *testing.T) {
 	}
 }
 
-// Ensure a process that closes what it joined is told nothing more, and ends nothing.
+// Ensure a process that closes an engine it has joined gets no error from Err and does not end the
+// engine.
 func TestJoinedCloses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -187,7 +188,8 @@ func TestMainIsRequired(t *testing.T) {
 	}
 }
 
-// Ensure an engine in memory ends with its process, even when that is killed.
+// Ensure an engine in memory exits with the process that started it, even if that process is
+// killed.
 func TestNoOrphan(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -313,7 +315,7 @@ func TestFolderKeepsItsEngine(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Without Dynoxide the other engine must not be taken instead.
+	// If Dynoxide is missing, the other engine must not be used instead.
 	h := bareHost()
 	h.sources[1].find = findFixed(&program{kind: DynamoDBLocal})
 	_, err := open(t.Context(), Options{Data: dir}, h)

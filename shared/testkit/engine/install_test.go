@@ -26,7 +26,7 @@ func TestInstallOnce(t *testing.T) {
 	if err := installOnce(t.Context(), final, "bin", func(string) error { return nil }); err == nil || !strings.Contains(err.Error(), "has no bin") || exists(final) {
 		t.Errorf("an empty installation: error %v, exists %v", err, exists(final))
 	}
-	// Somebody removed files: the folder is there but useless.
+	// The folder is there but useless, because files were removed from it.
 	if err := os.Mkdir(final, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestInstallOnce(t *testing.T) {
 	}
 }
 
-// toolHost is a machine whose PATH has only the given shell scripts.
+// toolHost returns a machine whose PATH contains only the given shell scripts.
 func toolHost(t *testing.T, scripts map[string]string) *host {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -135,7 +135,7 @@ chmod +x node_modules/@dynoxide/linux-x64/dynoxide; echo "$@" > args; echo chatt
 				t.Errorf("the installer's chatter was shown: %q", log.String())
 			}
 			if c.name == "OKInstalled" {
-				// The second time nothing is run.
+				// The second time, no program is run.
 				h.lookPath = bareHost().lookPath
 				if _, err := findDynoxide(t.Context(), h, false); err != nil || strings.Count(log.String(), "\n") != 1 {
 					t.Errorf("again: error %v, log %q", err, log.String())

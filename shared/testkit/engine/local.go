@@ -36,7 +36,7 @@ const localPOM = `<project xmlns="http://maven.apache.org/POM/4.0.0">
 `
 
 // findLocal returns DynamoDB Local, which it may install in the cache with Maven. Its licence
-// forbids redistribution, so the user's own client fetches it.
+// forbids redistribution, so the user's own Maven fetches it.
 func findLocal(ctx context.Context, h *host, install bool) (*program, error) {
 	java, err := findJava(ctx, h)
 	if err != nil {
@@ -55,8 +55,9 @@ func findLocal(ctx context.Context, h *host, install bool) (*program, error) {
 	return &program{
 		kind: DynamoDBLocal, title: titles[DynamoDBLocal],
 		argv: func(_ string, port int, dir string) []string {
-			// It listens on every address. One developer needs a quick start more than throughput.
-			// SQLite is a native library next to the jars.
+			// DynamoDB Local listens on every address. The options favour a quick start over
+			// throughput, because that is what a single developer needs. SQLite is a native library
+			// next to the jars.
 			argv := []string{java, "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
 				"-Djava.library.path=" + lib, "-cp", filepath.Join(lib, "*"), localMain,
 				"-sharedDb", "-disableTelemetry", "-port", strconv.Itoa(port)}
@@ -95,7 +96,7 @@ func findJava(ctx context.Context, h *host) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("java is not on PATH: install Java %d or later, and Maven", javaMin)
 	}
-	// macOS has a java that only prints that Java is missing, so it must be run.
+	// macOS has a java that only prints that Java is missing, so it must be run to find out.
 	out, err := run(ctx, "", java, "-version")
 	if err != nil {
 		return "", fmt.Errorf("java does not run: install Java %d or later: %w", javaMin, err)

@@ -19,10 +19,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namespaces reports whether this system supports them. Only trying shows whether it permits them.
+// namespaces reports whether this system supports network namespaces. Only trying to use one shows
+// whether the system permits it.
 const namespaces = true
 
-// proxyName is the first argument of this program when it runs as a proxy.
+// proxyName is os.Args[0] of this program when it runs as a proxy.
 const proxyName = "growthworkspace-engine-proxy"
 
 // exitRefused is the exit code of a proxy if the system refused an operation before the engine was
@@ -32,7 +33,7 @@ const exitRefused = 126
 // enginePort is the engine's port in its namespace, where no other process uses ports.
 const enginePort = 8000
 
-// runProxy runs the proxy and exits if this process was started as one.
+// runProxy runs the proxy and then exits, if this process was started as a proxy.
 func runProxy() {
 	if len(os.Args) > 1 && os.Args[0] == proxyName {
 		os.Exit(proxyMain(os.Args[1:]))
@@ -51,9 +52,9 @@ func inNetns(cmd *exec.Cmd) {
 	}
 }
 
-// proxyMain runs the engine whose command line is argv, and passes connections to it until it ends.
-// It returns the engine's exit code. The working directory is the data folder. File 3 is its lock,
-// which the engine inherits.
+// proxyMain runs the engine whose command line is argv, and passes connections to the engine until
+// it exits. It returns the engine's exit code. The working directory is the data folder. File
+// descriptor 3 is the folder's lock, which the engine inherits.
 func proxyMain(argv []string) int {
 	listener, err := listenSocket()
 	if err != nil {
@@ -76,7 +77,7 @@ func proxyMain(argv []string) int {
 	}
 	go func() {
 		for s := range signals {
-			_ = cmd.Process.Signal(s) // an error means that it has ended
+			_ = cmd.Process.Signal(s) // an error means that the engine has exited
 		}
 	}()
 	go acceptLoop(listener)
@@ -102,11 +103,11 @@ func listenSocket() (*net.UnixListener, error) {
 	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, up); err != nil {
 		return nil, fmt.Errorf("bring up the loopback device: %w", err)
 	}
-	// The lock shows that nobody listens on a leftover file.
+	// The lock shows that no process listens on a leftover file.
 	if err := os.Remove(socketFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("remove the old socket file: %w", err)
 	}
-	before := syscall.Umask(0o177) // the file has its mode from the start
+	before := syscall.Umask(0o177) // so that the file has the mode 0600 from the start
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socketFile, Net: "unix"})
 	syscall.Umask(before)
 	if err != nil {

@@ -19,7 +19,7 @@ func runProxy() {}
 
 func inNetns(*exec.Cmd) {}
 
-// dialSocket fails: only a folder shared with a Linux system can contain a socket.
+// dialSocket always fails, because only a folder shared with a Linux system can contain a socket.
 func dialSocket(context.Context, string) (net.Conn, error) {
 	return nil, errors.New("the engine of this folder runs on Linux and is reached from there only")
 }

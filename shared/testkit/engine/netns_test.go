@@ -14,10 +14,11 @@ import (
 	"testing"
 )
 
-// nobody is a user without rights on every Linux system.
+// nobody is the id of an unprivileged user on every Linux system.
 const nobody = 65534
 
-// asNobody runs the test binary as another user. It needs the rights of root.
+// asNobody returns a command that runs the test binary as another user. This requires root
+// privileges.
 func asNobody(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe", args...) // the binary's folder may be closed to others
@@ -41,8 +42,8 @@ func openToAll(t *testing.T) string {
 }
 
 // Ensure another user of the machine gets no connection to a folder's engine, even in a folder that
-// everyone can enter, and that no port of the machine leads to it. Where the system refuses
-// namespaces, the address is not one that a page would guess.
+// everyone can enter, and that no port of the machine leads to the engine. Where the system refuses
+// namespaces, the engine's address must not be one that a web page would guess.
 func TestSocket(t *testing.T) {
 	t.Parallel()
 	dir := openToAll(t)
@@ -83,7 +84,7 @@ func TestSocket(t *testing.T) {
 func TestSocketOfAPlainUser(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		return // the other tests are of a plain user then
+		return // then the other tests already run as a plain user
 	}
 	dir := filepath.Join(openToAll(t), "data")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -108,7 +109,7 @@ func TestSocketOfAPlainUser(t *testing.T) {
 	}
 }
 
-// Ensure a folder has a socket although its path is longer than the name of a socket may be.
+// Ensure a folder has a socket even if its path is longer than the name of a socket may be.
 func TestSocketOfALongPath(t *testing.T) {
 	t.Parallel()
 	short, long := t.TempDir(), filepath.Join(t.TempDir(), strings.Repeat("a folder with a long name ", 6))
@@ -119,8 +120,8 @@ func TestSocketOfALongPath(t *testing.T) {
 	}
 }
 
-// Ensure an engine that cannot have a socket is at a random loopback address, or at the usual one
-// if the system has no other.
+// Ensure an engine that cannot have a socket listens on a random loopback address, or on the usual
+// one if the system has no other.
 func TestNoSocket(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -134,7 +135,7 @@ func TestNoSocket(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			// A proxy that cannot remove this gives up.
+			// A proxy that cannot remove this folder gives up.
 			if err := os.MkdirAll(filepath.Join(dir, socketFile, "full"), 0o700); err != nil {
 				t.Fatal(err)
 			}

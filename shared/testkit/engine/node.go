@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// NodeLeast is the oldest Node.js that the repository's tools run on. The documents name it, too.
+// NodeLeast is the oldest version of Node.js that the repository's tools run on. The documentation
+// names it, too.
 const NodeLeast = "20.19"
 
-// CheckNode returns an error that names the version of a Node.js that is older than NodeLeast.
+// CheckNode returns an error that names the installed version if Node.js is older than NodeLeast.
 func CheckNode(ctx context.Context, node string) error {
 	out, err := run(ctx, "", node, "--version")
 	if err != nil {

@@ -24,17 +24,17 @@ type process struct {
 	cmd     *exec.Cmd
 	at      address
 	grace   time.Duration // how long end waits before it kills the process
-	log     *os.File      // what it printed; open until end
-	tmpLog  string        // a log that is not needed after the end
+	log     *os.File      // its output; open until end
+	tmpLog  string        // path of a log that is not needed after the process has ended
 	exited  chan struct{} // closed after err is set
 	err     error
 }
 
 const portTries = 3
 
-// start runs the program and returns when it responds. The program runs in a network namespace if
-// it has a data folder and the system permits that, and otherwise at the last endpoint or at any
-// free one. The process inherits the lock, if any.
+// start runs the program and returns when it responds. If the program has a data folder and the
+// system permits it, the program runs in a network namespace. Otherwise it listens at the last
+// endpoint, or at a free one if that is taken. The process inherits the lock, if any.
 func (h *host) start(ctx context.Context, p *program, dir, last string, lock *os.File) (*process, error) {
 	if dir != "" && h.namespaces {
 		proc, err := h.startInNetns(ctx, p, dir, lock)
@@ -87,8 +87,8 @@ func (h *host) startInNetns(ctx context.Context, p *program, dir string, lock *o
 	return proc, nil
 }
 
-// freePort returns the address of the endpoint if nobody listens there, and otherwise a free one,
-// on a random loopback address if the system has more than one.
+// freePort returns the address of the endpoint if it is free, and otherwise a free address, which
+// is a random loopback address if the system has more than one.
 func (h *host) freePort(ctx context.Context, endpoint string) (*net.TCPAddr, error) {
 	tries := []string{net.JoinHostPort(h.loopback(), "0"), "127.0.0.1:0"}
 	if u, err := url.Parse(endpoint); err == nil && u.Port() != "" {
@@ -105,14 +105,14 @@ func (h *host) freePort(ctx context.Context, endpoint string) (*net.TCPAddr, err
 	return nil, errors.Join(errs...)
 }
 
-// launch runs the program, which listens on listen and is reached at at.
+// launch runs the program, which listens on listen and is reached at the address at.
 func (h *host) launch(p *program, dir string, at address, listen *net.TCPAddr, lock *os.File) (*process, error) {
 	proc := &process{program: p, at: at, grace: h.grace, exited: make(chan struct{})}
 	if err := proc.openLog(dir); err != nil {
 		return nil, fmt.Errorf("open the log of %s: %w", p.title, err)
 	}
 	argv := p.argv(listen.IP.String(), listen.Port, dir)
-	// Not CommandContext: the engine outlives the context of its opening.
+	// Not CommandContext, because the engine outlives the context in which it is opened.
 	proc.cmd = exec.Command(argv[0], argv[1:]...)
 	proc.cmd.Dir = dir
 	proc.cmd.Stdout, proc.cmd.Stderr = proc.log, proc.log
@@ -143,7 +143,7 @@ func (p *process) openLog(dir string) (err error) {
 	}
 	if p.log, err = os.CreateTemp("", "engine-*.log"); err == nil {
 		p.tmpLog = p.log.Name()
-		// If the system can remove an open file, no log remains if this process is killed.
+		// Where the system can remove an open file, no log remains if this process is killed.
 		_ = os.Remove(p.tmpLog)
 	}
 	return err
@@ -178,8 +178,8 @@ func (p *process) ready(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// wait waits until the process ends by itself, and returns an error that says so. It returns nil if
-// ctx ends first.
+// wait waits until the process exits on its own, and returns an error that says so. It returns nil
+// if ctx ends first.
 func (p *process) wait(ctx context.Context) error {
 	select {
 	case <-p.exited:
@@ -198,7 +198,7 @@ func (p *process) hasExited() bool {
 	}
 }
 
-// lostPort reports whether the engine ended because its port was taken.
+// lostPort reports whether the engine exited because its port was taken.
 func (p *process) lostPort(ctx context.Context, listen *net.TCPAddr) bool {
 	if !p.hasExited() {
 		return false
@@ -229,7 +229,7 @@ func (p *process) end() error {
 	return nil
 }
 
-// ended returns the error of a process that ended without a call of end.
+// ended returns the error for a process that exited without a call to end.
 func (p *process) ended(how string) error {
 	why := "with exit status 0"
 	if p.err != nil {
@@ -238,7 +238,7 @@ func (p *process) ended(how string) error {
 	return fmt.Errorf("%s %s, %s%s", p.program.title, how, why, quote(p.tail()))
 }
 
-// tail returns the end of what the process printed.
+// tail returns the last part of the process's output.
 func (p *process) tail() string {
 	st, err := p.log.Stat()
 	if err != nil {
@@ -251,7 +251,7 @@ func (p *process) tail() string {
 
 const tailBytes = 2048
 
-// quote formats a program's last output for the end of an error.
+// quote formats the last part of a program's output for the end of an error message.
 func quote(output string) string {
 	if output = strings.TrimSpace(output); output == "" {
 		return "; it printed nothing"
@@ -262,8 +262,8 @@ func quote(output string) string {
 	return "; its last output:\n  " + strings.ReplaceAll(output, "\n", "\n  ")
 }
 
-// recognise reports whether an engine of the kind responds at the address. The
-// response to a plain GET shows the kind, so no credentials are needed.
+// recognise reports whether an engine of the kind responds at the address. The response to a plain
+// GET shows the kind, so no credentials are needed.
 func recognise(ctx context.Context, kind string, at address) bool {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.endpoint, http.NoBody)
 	if err != nil {

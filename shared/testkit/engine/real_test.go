@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// call sends a request as a client of DynamoDB would; neither engine checks the
-// signature, only its form.
+// call sends a request as a client of DynamoDB would. Neither engine checks the signature, only its
+// format.
 func call(t *testing.T, e *Engine, op, body string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, e.Endpoint, strings.NewReader(body))
@@ -73,7 +73,7 @@ func TestRealEngines(t *testing.T) {
 			if !exists(filepath.Join(dir, dataFiles[s.kind])) {
 				t.Errorf("no %s in the data folder", dataFiles[s.kind])
 			}
-			// Ensure the folder's engine is taken again, unasked.
+			// The folder must use the same engine again without being told to.
 			e = mustOpen(t, Options{Data: dir}, newHost(nil))
 			if got := call(t, e, "ListTables", "{}"); !strings.Contains(got, "kept") {
 				t.Errorf("after a restart the tables are %s", got)
@@ -101,7 +101,7 @@ func secret(t *testing.T, dir string) {
 	}
 }
 
-// Ensure two processes that install at once end with one whole installation.
+// Ensure processes that install at the same time leave one complete installation.
 func TestRealInstallRace(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("WORKSPACE_TEST_INSTALL") != "1" {

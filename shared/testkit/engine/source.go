@@ -32,8 +32,8 @@ type program struct {
 	announces string                                           // printed once the engine has the port; "" if it prints nothing
 }
 
-// source describes where an engine comes from. Its error says what is missing and what to do, and
-// starts in lower case.
+// source describes where an engine comes from. The error from find says what is missing and what to
+// do, and starts in lower case.
 type source struct {
 	kind string
 	find func(ctx context.Context, h *host, install bool) (*program, error)
@@ -46,7 +46,7 @@ type host struct {
 	cacheDir     func() (string, error)
 	sources      []source
 	log          io.Writer
-	namespaces   bool          // whether to try them
+	namespaces   bool          // whether to try network namespaces
 	loopback     func() string // a random loopback address
 	startWait    time.Duration // how long an engine may take to respond
 	ownerWait    time.Duration // how long another process may take to start a folder's engine
@@ -73,7 +73,8 @@ func newHost(log io.Writer) *host {
 
 func (h *host) logf(format string, args ...any) { _, _ = fmt.Fprintf(h.log, format+"\n", args...) }
 
-// find returns the first available engine. kind, if not empty, allows only one.
+// find returns the first available engine. If kind is not empty, only engines of that kind are
+// tried.
 func (h *host) find(ctx context.Context, kind string, install bool) (*program, error) {
 	var missing []string
 	for _, s := range h.sources {
@@ -102,8 +103,9 @@ func (h *host) cached(name string) (string, error) {
 }
 
 // installOnce calls build to fill a new folder, then renames the folder to final in one step. A
-// lock next to it lets only one process install at a time; later ones use the result. whole is a
-// file relative to the folder: an installation without it is damaged and is replaced.
+// lock next to final lets only one process install at a time; later ones use the result. whole is
+// the path of a file, relative to the folder. An installation that lacks this file is damaged and
+// is replaced.
 func installOnce(ctx context.Context, final, whole string, build func(dir string) error) error {
 	if err := os.MkdirAll(filepath.Dir(final), 0o755); err != nil {
 		return fmt.Errorf("make the cache folder: %w", err)
@@ -150,7 +152,7 @@ var errNotAllowed = errors.New("not installed yet, and this command may not inst
 func run(ctx context.Context, dir, path string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Dir = dir
-	// A child of the installer may keep the output open.
+	// A child of the installer may keep the output open, which must not delay the result for long.
 	cmd.WaitDelay = 5 * time.Second
 	out, err := cmd.CombinedOutput()
 	if err != nil {

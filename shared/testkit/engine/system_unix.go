@@ -13,8 +13,8 @@ import (
 
 func terminate(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
 
-// detach gives the child its own process group, because Ctrl-C in a terminal must not end it before
-// this process does. It also gives the child a copy of the lock.
+// detach gives the child its own process group, so that Ctrl-C in a terminal does not end the child
+// before this process ends it. It also gives the child a copy of the lock.
 func detach(cmd *exec.Cmd, lock *os.File) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if lock != nil {
@@ -22,11 +22,11 @@ func detach(cmd *exec.Cmd, lock *os.File) {
 	}
 }
 
-// guarded reports whether guard ends an engine whose process was killed.
+// guarded reports whether guard ends the engine of a process that was killed.
 const guarded = true
 
-// guard kills the process when this one ends, even by SIGKILL: a shell waits until the pipe from
-// this process closes. SQLite recovers from a killed engine.
+// guard makes sure that the process is killed when this process ends, even by SIGKILL. It starts a
+// shell that waits until the pipe from this process closes. SQLite recovers from a killed engine.
 func guard(pid int) (release func(), err error) {
 	sh := exec.Command("/bin/sh", "-c", `read -r line; kill -9 "$0"`, strconv.Itoa(pid))
 	sh.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

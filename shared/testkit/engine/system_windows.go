@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// terminate kills the process: Windows has no graceful way to end it.
+// terminate kills the process, because Windows has no graceful way to end it.
 func terminate(p *os.Process) error { return p.Kill() }
 
-// detach gives the child its own process group, because Ctrl-C in a console must not end it before
-// this process does. It also gives the child a copy of the lock.
+// detach gives the child its own process group, so that Ctrl-C in a console does not end the child
+// before this process ends it. It also gives the child a copy of the lock.
 func detach(cmd *exec.Cmd, lock *os.File) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 	if lock != nil {
@@ -22,11 +22,11 @@ func detach(cmd *exec.Cmd, lock *os.File) {
 	}
 }
 
-// guarded is false: an engine can outlive a killed process, so all engines are shared.
+// guarded is false, because an engine can outlive a killed process. So all engines are shared.
 const guarded = false
 
-// guard does nothing: [Engine.Close] ends the engine, also after Ctrl-C. If this process is killed,
-// the engine keeps running, and the next [Open] of its folder joins it.
+// guard does nothing, because [Engine.Close] ends the engine, even after Ctrl-C. If this process is
+// killed, the engine keeps running, and the next [Open] of its folder joins it.
 func guard(int) (release func(), err error) { return func() {}, nil }
 
 const errSharingViolation = syscall.Errno(32)

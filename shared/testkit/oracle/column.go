@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// none is the default of a cell.
+// none is the default value of a cell.
 const none = "-"
 
 // column is a column of the tables. Its function reads a cell into the operation; earlier columns
@@ -43,7 +43,7 @@ const (
 	requestFields = requestField + `( ` + requestField + `)*`
 )
 
-// text is a column whose cells match a pattern.
+// text returns a column whose cells match a pattern.
 func text(name string, field func(*Operation) *string, pattern string) column {
 	form := whole(pattern)
 	return column{name, func(o *Operation, cell string) error {
@@ -52,7 +52,7 @@ func text(name string, field func(*Operation) *string, pattern string) column {
 	}}
 }
 
-// words is a column whose cells have words that match a pattern.
+// words returns a column whose cells contain words that match a pattern.
 func words(name string, field func(*Operation) *[]string, pattern string) column {
 	form := whole(pattern)
 	return column{name, func(o *Operation, cell string) error {
@@ -80,7 +80,7 @@ func match(form *regexp.Regexp, cell string) error {
 
 var parameterForm = regexp.MustCompile(`\{([A-Za-z]+)\}`)
 
-// given returns the names of the arguments whose values are in the column fixture.
+// given returns the names of the arguments whose values the column fixture contains.
 func (o *Operation) given() (names []string) {
 	for _, m := range parameterForm.FindAllStringSubmatch(o.Path, -1) {
 		if m[1] != "companyId" {
@@ -90,7 +90,7 @@ func (o *Operation) given() (names []string) {
 	return append(names, required(o.Query)...)
 }
 
-// required returns the names of the fields of a cell that have a !.
+// required returns the names of the fields in a cell that are marked with a !.
 func required(fields string) (names []string) {
 	for field := range strings.FieldsSeq(fields) {
 		if name, kind, _ := strings.Cut(field, ":"); strings.Contains(kind, "!") {

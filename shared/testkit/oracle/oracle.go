@@ -1,6 +1,6 @@
-// Package oracle reads the tables in functions/testdata, where people described each operation by
-// hand. Tests compare the service with them. Nothing in them is generated, because a generated
-// expectation would agree with every mistake.
+// Package oracle reads the tables in functions/testdata, in which people described each operation
+// by hand. Tests compare the service with these tables. No part of them is generated, because a
+// generated expectation would agree with every mistake.
 package oracle
 
 import (
@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// The tables: the specification's operations, and the added ones.
+// The tables: one for the specification's operations, and one for the added operations.
 const (
 	Specification = "functions/testdata/operations.tsv"
 	Additions     = "functions/testdata/additions.tsv"
@@ -28,17 +28,17 @@ type Operation struct {
 	ID, Method, Path, Scope string
 
 	Order      []string          // empty: not a list, or its records cannot be imported
-	Fixture    map[string]string // by name of the argument
-	Trips      int               // 0: the number of other reads or writes
-	KeyedTrips int               // more with an Idempotency-Key
+	Fixture    map[string]string // values by argument name
+	Trips      int               // 0: 1 for a read, 2 for a write
+	KeyedTrips int               // additional round trips with an Idempotency-Key
 	Consistent []string          // the action, then a space and the prefix of the sort keys if the read has one
 	Reader     string            // empty: the operation changes no record that can be read
 	Conflict   bool
 	Sample     map[string]any // the body; nil: the body of the sample event
-	Other      map[string]any // one argument; nil: a text of the body
+	Other      map[string]any // one argument with a different value; nil: a string in the body differs
 	Clears     []string       // the properties that null clears
 
-	Query, Body, Response string // as they are typed
+	Query, Body, Response string // as written in the table
 }
 
 // At returns the location of a cell, for messages.
@@ -154,7 +154,7 @@ func checkHeader(header []string) error {
 	return nil
 }
 
-// check returns the problems of cells that refer to another operation.
+// check returns the problems in cells that refer to another operation.
 func (t Table) check() (problems []error) {
 	lines := map[string]Operation{}
 	for _, o := range t {
@@ -174,7 +174,7 @@ func (t Table) check() (problems []error) {
 	return problems
 }
 
-// Row returns a line of additions.tsv with these cells, and the default in the other columns.
+// Row returns a line of additions.tsv with these cells, and the default value in the other columns.
 func Row(cells map[string]string) string {
 	var out []string
 	for _, c := range columns {

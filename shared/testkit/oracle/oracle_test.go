@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// cells is the line of an update, without mistakes.
+// cells returns the line of an update, without mistakes.
 func cells() map[string]string {
 	return map[string]string{
 		"id": "update_shop_till", "method": "PATCH", "path": "/companies/{companyId}/shops/{shopId}/tills/{tillId}", "scope": "shop:write",
@@ -18,7 +18,7 @@ func cells() map[string]string {
 	}
 }
 
-// tableOf returns a file with the header and these lines.
+// tableOf returns a file that contains the header and these lines.
 func tableOf(lines ...map[string]string) string {
 	var header []string
 	for _, c := range columns {
@@ -31,12 +31,12 @@ func tableOf(lines ...map[string]string) string {
 	return text
 }
 
-// reader is the line that reader of cells names.
+// reader returns the line of the operation that the column reader of cells names.
 func reader() map[string]string {
 	return map[string]string{"id": "get_shop", "method": "GET", "path": "/companies/{companyId}/shop", "scope": "any", "response": "as update_shop_till"}
 }
 
-// Ensure every column is read, and - is its default.
+// Ensure every column is read, and - is its default value.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	table, err := read(tableOf(cells()), tableOf(reader()))
@@ -92,8 +92,8 @@ func TestMalformedCells(t *testing.T) {
 	}
 }
 
-// Ensure null clears a field of an update only, and none says something only of an operation that
-// has a reader by default.
+// Ensure null may clear a field only in an update, and the reader none is accepted only for an
+// operation that has a reader by default.
 func TestCellsOfOtherOperations(t *testing.T) {
 	t.Parallel()
 	create := cells()
@@ -133,7 +133,7 @@ func TestMalformedFiles(t *testing.T) {
 	}
 }
 
-// Ensure the columns may have any order.
+// Ensure the columns may be in any order.
 func TestOrderOfColumns(t *testing.T) {
 	t.Parallel()
 	line := cells()
@@ -148,8 +148,8 @@ func TestOrderOfColumns(t *testing.T) {
 	}
 }
 
-// Ensure a request has the ids of the fixture and the body of its event: of a create what it
-// requires, of an update all.
+// Ensure the arguments of a request are the ids of the fixture and the body of its event: only the
+// required fields for a create, and all fields for an update.
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	event := []byte(`{"body":"{\"name\":\"A\",\"rank\":3}"}`)

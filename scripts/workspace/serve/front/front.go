@@ -1,12 +1,12 @@
 // Package front is the HTTP server of `workspace serve`. In an AWS account, API Gateway takes its
 // place. Like the gateway, this package limits the resources that callers can use.
 //
-// Connections, bodies and responses have limits. A request beyond them gets a 503 in the error
-// envelope at once, or after a second in the queue, and costs little memory until then. The handler
-// refuses a body that is too large for any operation, and net/http headers that are too large.
-// Requests with heavy bodies have their own queue, and so do requests whose path had a heavy
-// response before, so that a flood of them does not delay others. net/http itself refuses a request
-// that is not valid HTTP, in plain text.
+// Connections, bodies and responses are limited. A request that exceeds a limit gets a 503 in the
+// error envelope, either at once or after a second in the queue, and uses little memory until then.
+// The handler refuses a body that is too large for any operation; net/http refuses headers that are
+// too large. Requests with heavy bodies have a queue of their own, and so do requests whose path
+// had a heavy response before, so that a flood of heavy requests does not delay others. net/http
+// itself refuses a request that is not valid HTTP, in plain text.
 package front
 
 import (
@@ -30,20 +30,20 @@ import (
 // Limits of a server.
 const (
 	connectionsMax = 512      // open at a time
-	headerBytesMax = 10 << 10 // of one request with its first line, as in API Gateway
+	headerBytesMax = 10 << 10 // of one request, including the request line, as in API Gateway
 	callsPer       = 4        // requests that each processor handles at a time
 	queueMax       = time.Second
 
-	heavyBytes = 64 << 10  // a body or a response with more is heavy
+	heavyBytes = 64 << 10  // a larger body or response is heavy
 	bodiesMax  = 32 << 20  // of all requests together
 	bodyMax    = 10 << 20  // of one, as in API Gateway; the handler refuses a larger one
-	uploadOver = 256 << 10 // a body with more is an upload
+	uploadOver = 256 << 10 // a larger body is an upload
 
 	responsesMax = 32 << 20 // of all heavy ones together: a slow reader keeps them in memory
 
 	headerTimeout = 5 * time.Second
 	readTimeout   = 20 * time.Second // for header and body
-	writeTimeout  = 30 * time.Second // for handling, too
+	writeTimeout  = 30 * time.Second // includes handling
 	pieceTimeout  = 5 * time.Second  // for each piece of heavyBytes
 	idleTimeout   = time.Minute
 
@@ -59,7 +59,7 @@ type Server struct {
 	upload func(*http.Request) error
 
 	light, heavyBody  pool         // for requests by the size of their body
-	heavyResponse     pool         // for requests with a light body whose response will be heavy, as far as is known
+	heavyResponse     pool         // for requests with a light body whose response is expected to be heavy
 	waiting           atomic.Int64 // requests that wait for a slot of heavyResponse
 	sizes             sizes        // of heavy responses
 	bodies, responses budget
@@ -68,8 +68,8 @@ type Server struct {
 }
 
 // New returns a server. newID creates the ids of the requests that do not reach the handler. upload
-// returns an error if more than 256 KB of a request's body must not be read. In an AWS account a
-// gateway receives the bodies, so only here can a client without a key use up memory and a
+// returns an error for a request that may not send a body larger than 256 KB. In an AWS account a
+// gateway receives the bodies, so only here could a client without a key use up memory and a
 // connection with a large body.
 func New(h http.Handler, log *slog.Logger, newID id.Generator, upload func(*http.Request) error) *Server {
 	processors := runtime.GOMAXPROCS(0)
@@ -101,7 +101,7 @@ func (s *Server) Serve(l net.Listener) error {
 	return s.http.Serve(&listener{Listener: l, server: s})
 }
 
-// HTTP returns the server of net/http, so that a caller can close it.
+// HTTP returns the underlying net/http server, so that a caller can close it.
 func (s *Server) HTTP() *http.Server { return &s.http }
 
 // headerSlop is what net/http adds to MaxHeaderBytes.
@@ -130,16 +130,16 @@ func (s *Server) serve(h http.Handler, w http.ResponseWriter, r *http.Request) {
 	begin := time.Now()
 	out.leave = sync.OnceFunc(func() { s.release(slots, time.Since(begin)) })
 	if body != nil {
-		// The handler reads the rest of a body that is too large, or the error of one that ends
-		// early.
+		// The handler reads the rest of a body that is too large. If a body ended early, the
+		// handler gets the error.
 		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
 	}
 	h.ServeHTTP(out, r)
 }
 
-// acquire takes a slot for a request from the matching pool and returns that pool. If none is free
-// in time, or slow readers have used up the budget of responses, it returns nil and the limit that
-// was reached.
+// acquire takes a slot for a request from the matching pool and returns that pool. If no slot
+// becomes free in time, or slow readers have used up the budget for responses, it returns nil and
+// the name of the limit.
 func (s *Server) acquire(r *http.Request, path string, heavy bool) (slots pool, limit string) {
 	const queue = "queue"
 	if heavy {
@@ -168,8 +168,8 @@ func (s *Server) acquire(r *http.Request, path string, heavy bool) (slots pool, 
 	return nil, queue
 }
 
-// release gives a slot back that a request held for a time. A heavy request's slot stays taken for
-// as long again if needed, to leave CPU for light requests.
+// release frees a slot that a request held for a time. The slot of a heavy request stays taken for
+// the same time again if needed, to leave CPU time for light requests.
 func (s *Server) release(slots pool, held time.Duration) {
 	if slots == s.heavyBody || slots == s.heavyResponse && s.waiting.Load() > 0 {
 		time.AfterFunc(held, slots.release)
@@ -182,14 +182,14 @@ func (s *Server) release(slots pool, held time.Duration) {
 var errBodies = fmt.Errorf("bodies: %w", fault.ErrUnavailable)
 
 // readBody reads the body, up to the largest that the handler accepts. It returns an error if the
-// request must not upload so much, or if the body does not fit in the budget. The budget counts
-// the buffer, which grows with the bytes that arrive, not the declared length. The caller returns
-// cap(body) to it, even after an error.
+// client may not upload that much, or if the body does not fit in the budget. The budget counts the
+// buffer, which grows as bytes arrive, not the declared length. The caller returns cap(body) to the
+// budget, even after an error.
 func (s *Server) readBody(r *http.Request) (body []byte, err error) {
 	if r.ContentLength == 0 || r.ContentLength > bodyMax {
 		return nil, nil // the handler refuses it without reading
 	}
-	allowed := false // more than uploadOver
+	allowed := false // whether more than uploadOver may be read
 	for {
 		if !allowed && max(int(r.ContentLength), 2*cap(body)) > uploadOver {
 			if err := s.upload(r); err != nil {

@@ -15,8 +15,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// get and post are requests in the text of HTTP; the server closes the connection after the
-// response.
+// get and post return the text of an HTTP request that makes the server close the connection after
+// the response.
 func get(path string) string {
 	return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 }
@@ -34,7 +34,7 @@ func requireShed(t *testing.T, out *http.Response, body string) {
 	}
 }
 
-// stuck is a handler whose requests to /stuck wait. A body is sent back as it is.
+// stuck is a handler that blocks requests to /stuck. It echoes the body.
 type stuck struct{ entered, leave chan struct{} }
 
 func newStuck(t *testing.T) *stuck {
@@ -59,8 +59,8 @@ func (s *stuck) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body)
 }
 
-// Ensure a request is shed if no slot becomes free in time, and heavy requests do not take slots of
-// others.
+// Ensure a request is shed if no slot becomes free in time, and heavy requests do not take the
+// slots of light ones.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testQueue)
@@ -85,8 +85,8 @@ func testQueue(t *testing.T) {
 	requireShed(t, out, body)
 }
 
-// pages is a handler whose GET of a path returns as many bytes as its query says. Requests of /slow
-// wait in it.
+// pages is a handler that responds with as many bytes as the query's size says. Requests to /slow
+// with the parameter wait block.
 type pages struct {
 	called        atomic.Int64
 	entered, slow chan struct{}
@@ -137,8 +137,8 @@ func testLargePages(t *testing.T) {
 	}
 }
 
-// Ensure a request whose response is known to be too heavy for what the slow readers leave is shed
-// before it is handled, and that another one is handled.
+// Ensure a request is shed before it is handled if its response is known to exceed the budget that
+// slow readers leave, and other requests are handled.
 func TestLargePagesOfSlowReaders(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testLargePagesOfSlowReaders)
@@ -170,7 +170,7 @@ func testLargePagesOfSlowReaders(t *testing.T) {
 	}
 }
 
-// Ensure the number of paths that are remembered is bounded.
+// Ensure the number of remembered paths is bounded.
 func TestSizes(t *testing.T) {
 	t.Parallel()
 	var s sizes
@@ -203,7 +203,8 @@ func testQueueIsWaitedFor(t *testing.T) {
 	}
 }
 
-// Ensure bodies share a budget, which counts the bytes that arrived and is free again afterwards.
+// Ensure bodies share a budget, which counts the bytes that have arrived and is released
+// afterwards.
 func TestBodies(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testBodies)

@@ -50,7 +50,7 @@ func (b *budget) give(n int64) { b.used.Add(-n) }
 // room reports whether take would succeed.
 func (b *budget) room(n int64) bool { return b.used.Load()+n <= b.limit }
 
-// sizesMax bounds the paths that are remembered.
+// sizesMax is the maximum number of remembered paths.
 const sizesMax = 256
 
 // sizes remembers the paths whose last response was heavy. It is safe for concurrent use.

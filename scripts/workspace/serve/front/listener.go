@@ -25,8 +25,8 @@ type listener struct {
 // closes any others without a response.
 const refusalsMax = 64
 
-// A client that gets a 503 may send this much longer. Closing its connection while bytes of the
-// request are unread would discard the response.
+// A client that gets a 503 may keep sending within these limits. Closing its connection while bytes
+// of the request are unread would discard the response.
 const (
 	lingerTimeout = 500 * time.Millisecond
 	lingerBytes   = 1 << 20

@@ -18,7 +18,7 @@ import (
 	"growthworkspace/shared/id"
 )
 
-// newServer returns a server for h, with other limits, and its address.
+// newServer starts a server for h and returns it and its address. change can adjust its limits.
 func newServer(t *testing.T, h http.Handler, change ...func(s *Server)) (s *Server, address string) {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -45,8 +45,8 @@ func serve(t *testing.T, l net.Listener, h http.Handler, change ...func(s *Serve
 	return s
 }
 
-// memory is a listener whose connections are in memory, for a server in a bubble of package
-// synctest: its timeouts are exact and take no real time, and synctest.Wait returns when it has
+// memory is a listener with in-memory connections, for a server in a synctest bubble. In the
+// bubble, timeouts are exact and take no real time, and synctest.Wait returns when the server has
 // nothing left to do.
 type memory struct {
 	conns chan net.Conn
@@ -56,7 +56,7 @@ type memory struct {
 
 func newMemory(t *testing.T) *memory {
 	t.Helper()
-	t.Cleanup(func() { time.Sleep(time.Minute) }) // of the bubble: the server leaves a refused connection open for a while
+	t.Cleanup(func() { time.Sleep(time.Minute) }) // in the bubble's time: the server leaves a refused connection open for a while
 	m := &memory{conns: make(chan net.Conn), ended: make(chan struct{})}
 	m.end = sync.OnceFunc(func() { close(m.ended) })
 	return m
@@ -74,7 +74,7 @@ func (m *memory) Accept() (net.Conn, error) {
 func (m *memory) Close() error   { m.end(); return nil }
 func (m *memory) Addr() net.Addr { return &net.TCPAddr{} }
 
-// send sends text on a new connection and does not wait until the server reads it.
+// send sends text on a new connection without waiting for the server to read it.
 func (m *memory) send(t *testing.T, text string) net.Conn {
 	t.Helper()
 	ours, theirs := net.Pipe()
@@ -84,8 +84,8 @@ func (m *memory) send(t *testing.T, text string) net.Conn {
 	return ours
 }
 
-// exchange sends text on a new connection and returns the response and its body, when the server
-// has nothing left to do.
+// exchange sends text on a new connection. It returns the response and its body once the server has
+// nothing left to do.
 func (m *memory) exchange(t *testing.T, text string) (*http.Response, string) {
 	t.Helper()
 	c := m.send(t, text)
@@ -135,7 +135,7 @@ func receive(t *testing.T, c net.Conn) (*http.Response, string) {
 	return out, string(body)
 }
 
-// requireEnvelope requires the envelope and the headers of every response.
+// requireEnvelope requires the error envelope and the headers that every response has.
 func requireEnvelope(t *testing.T, out *http.Response, body string, status int, code fault.Code) {
 	t.Helper()
 	refusal, err := fault.Parse([]byte(body))
@@ -155,7 +155,8 @@ func requireEnvelope(t *testing.T, out *http.Response, body string, status int, 
 	}
 }
 
-// api is a handler as the service has it: everything is not_found, in the envelope.
+// api returns a handler like the service's. It responds to everything with not_found in the
+// envelope.
 func api() http.Handler {
 	newID := id.NewGenerator(time.Now, rand.Reader)
 	return gateway.Local(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -163,7 +164,7 @@ func api() http.Handler {
 	}), newID)
 }
 
-// Ensure every response to a valid HTTP request has the envelope, and says what is wrong.
+// Ensure every response to a valid HTTP request is in the envelope, and says what is wrong.
 func TestEveryRefusalHasTheEnvelope(t *testing.T) {
 	t.Parallel()
 	_, address := newServer(t, api())
@@ -191,8 +192,8 @@ func TestEveryRefusalHasTheEnvelope(t *testing.T) {
 	}
 }
 
-// Ensure headers may have exactly headerBytesMax bytes, the first line and the empty line among
-// them.
+// Ensure headers may be at most headerBytesMax bytes long, including the request line and the empty
+// line.
 func TestHeaderLimit(t *testing.T) {
 	t.Parallel()
 	_, address := newServer(t, api())
@@ -222,8 +223,8 @@ func TestChunkedBodyEndsTheConnection(t *testing.T) {
 	}
 }
 
-// Ensure an invalid HTTP request does not reach the handler, gets the status of its fault, and ends
-// only its own connection, so that the next request is served.
+// Ensure an invalid HTTP request does not reach the handler, gets the status for its problem, and
+// ends only its own connection, so that the next request is served.
 func TestInvalidHTTP(t *testing.T) {
 	t.Parallel()
 	reached := make(chan string, 16)

@@ -21,7 +21,7 @@ type response struct {
 
 	status int  // set by the handler
 	sent   bool // the status was sent
-	shut   bool // the handler's writes are not sent
+	shut   bool // the handler's writes are discarded
 	taken  int64
 }
 
@@ -90,7 +90,7 @@ func (w *response) end() {
 	w.server.responses.give(w.taken)
 }
 
-// shed responds that the server is overloaded. what is the limit that was reached.
+// shed responds that the server is overloaded. what names the limit that was reached.
 func (w *response) shed(what string) { w.refuse(fmt.Errorf("%s: %w", what, fault.ErrUnavailable)) }
 
 // refuse responds with an error in place of the handler.

@@ -40,7 +40,7 @@ func TestAgent(t *testing.T) {
 		t.Helper()
 		got, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "service_" + tool, Arguments: arguments})
 		if err != nil || got.IsError {
-			t.Fatalf("%s: %+v, %v", tool, got, err)
+			t.Fatalf("%s: the result is %+v, error %v; want no error", tool, got, err)
 		}
 		return got
 	}
@@ -131,14 +131,14 @@ func TestWhyNoPoints(t *testing.T) {
 	} {
 		got, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "service_list_metric_points", Arguments: c.arguments})
 		if err != nil || got.IsError || len(got.Content) != 2 {
-			t.Errorf("%v: %+v, %v", c.arguments, got, err)
+			t.Errorf("%v: the result is %+v, error %v; want two contents", c.arguments, got, err)
 			continue
 		}
 		if text := got.Content[1].(*mcp.TextContent).Text; text != c.want {
-			t.Errorf("%v: %s\nwant %s", c.arguments, text, c.want)
+			t.Errorf("%v: the text is\n%s\nwant\n%s", c.arguments, text, c.want)
 		}
 		if r := s.Call(t, key, "list_metric_points", c.arguments); r.Body != `{"items":[]}` {
-			t.Errorf("%v: %s", c.arguments, r.Body)
+			t.Errorf("%v over HTTP: the body is %s, want no items", c.arguments, r.Body)
 		}
 	}
 }
@@ -157,10 +157,10 @@ func TestWhyNothingIsLive(t *testing.T) {
 		arguments := map[string]any{"boardId": boardID}
 		got := callTool(t, s, key, "list_plan_live_items", arguments)
 		if got.IsError || len(got.Content) != 2 || got.Content[1].Text != c.want {
-			t.Errorf("%s: %+v, want %s", boardID, got.Content, c.want)
+			t.Errorf("%s: the contents are %+v, want a second one with %s", boardID, got.Content, c.want)
 		}
 		if r := s.Call(t, key, "list_plan_live_items", arguments); r.Body != `{"items":[]}` {
-			t.Errorf("%s: %s", boardID, r.Body)
+			t.Errorf("%s over HTTP: the body is %s, want no items", boardID, r.Body)
 		}
 	}
 }
@@ -176,7 +176,7 @@ func TestToolsPath(t *testing.T) {
 	}{{"GET", "/mcp", 405}, {"DELETE", "/mcp", 405}, {"POST", "/mcp/", 404}, {"POST", "/v1/mcp", 404}, {"POST", "/MCP", 404}} {
 		r := s.Send(t, key, c.method, "http://api.test"+c.path, "")
 		if r.Status != c.status || c.status == 405 && r.Header.Get("Allow") != "POST" {
-			t.Errorf("%s %s: %d %v", c.method, c.path, r.Status, r.Header)
+			t.Errorf("%s %s: status %d, Allow %q; want %d, and POST with a 405", c.method, c.path, r.Status, r.Header.Get("Allow"), c.status)
 		}
 	}
 	if r := message(t, s, key, "ping", nil, "Origin", "https://evil.test"); r.Status != 403 {

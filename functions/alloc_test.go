@@ -53,7 +53,7 @@ func hotPaths(t *testing.T) (*apitest.Service, map[string]*http.Request) {
 		r.Header.Set("Authorization", "Bearer "+key)
 		requests[name] = r
 		if w := serve(s, r); w.Code != http.StatusOK {
-			t.Fatalf("%s: %d %s", name, w.Code, w.Body)
+			t.Fatalf("%s: status %d, want 200: %s", name, w.Code, w.Body)
 		}
 	}
 	return s, requests
@@ -82,7 +82,6 @@ func TestAllocations(t *testing.T) {
 	s, requests := hotPaths(t)
 	for name, r := range requests {
 		got := testing.AllocsPerRun(20, func() { serve(s, r) })
-		t.Logf("%s: %.0f allocations", name, got)
 		if got > most[name] {
 			t.Errorf("%s: %.0f allocations, want at most %.0f", name, got, most[name])
 		}

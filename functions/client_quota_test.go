@@ -117,7 +117,6 @@ func TestClientKeepsPaceWithTheQuota(t *testing.T) {
 				if took > 2*least || m.refused > 2*total {
 					t.Errorf("%d items took %v, the quota allows %v; %d requests were refused", total, took, least, m.refused)
 				}
-				t.Logf("%v, the quota allows %v; %d requests were refused", took, least, m.refused)
 			})
 		})
 	}
@@ -135,8 +134,14 @@ func TestClientLosesPatience(t *testing.T) {
 		}
 		for _, err := range errs {
 			var refused *client.Error
-			if !errors.As(err, &refused) || refused.Code != client.CodeRateLimited || refused.Waited > 6*time.Second || refused.Waited > 0 && !strings.Contains(err.Error(), "gave up after") {
-				t.Fatalf("%v", err)
+			if !errors.As(err, &refused) {
+				t.Fatalf("the error is %v, want a *client.Error", err)
+			}
+			if refused.Code != client.CodeRateLimited || refused.Waited > 6*time.Second {
+				t.Fatalf("the error has the code %s after a wait of %v, want %s after 6s at most: %v", refused.Code, refused.Waited, client.CodeRateLimited, err)
+			}
+			if refused.Waited > 0 && !strings.Contains(err.Error(), "gave up after") {
+				t.Fatalf("after a wait of %v the error must say gave up after: %v", refused.Waited, err)
 			}
 		}
 	})

@@ -92,7 +92,7 @@ func inputOf(t *testing.T, kind reflect.Type, args map[string]any) reflect.Value
 			err = json.Unmarshal(text, in.FieldByIndex(f.Index).Addr().Interface())
 		}
 		if err != nil {
-			t.Fatalf("%s.%s: %v", kind, f.Name, err)
+			t.Fatalf("%s.%s is not set: %v", kind, f.Name, err)
 		}
 	}
 	if left != 0 {
@@ -137,7 +137,7 @@ func TestClient(t *testing.T) {
 		method, in := methodOf(t, c, "", op.ID, arguments[op.ID])
 		out := method.Call(in)
 		if err := failure(out[1]); err != nil {
-			t.Errorf("%s: %v", op.ID, err)
+			t.Errorf("%s fails: %v", op.ID, err)
 			continue
 		}
 		var got, want any
@@ -146,10 +146,10 @@ func TestClient(t *testing.T) {
 			err = json.Unmarshal(text, &got)
 		}
 		if err != nil {
-			t.Fatalf("%s: %v", op.ID, err)
+			t.Fatalf("%s: the result is no JSON: %v", op.ID, err)
 		}
 		if err := json.Unmarshal(transport.last, &want); err != nil {
-			t.Fatalf("%s: %v", op.ID, err)
+			t.Fatalf("%s: the response is no JSON: %v", op.ID, err)
 		}
 		if !reflect.DeepEqual(instants(got), instants(want)) {
 			t.Errorf("%s: the response %s was decoded as %s", op.ID, transport.last, text)
@@ -218,7 +218,7 @@ func TestClientPages(t *testing.T) {
 		method, in := methodOf(t, c, "", op.ID, arguments[op.ID])
 		out := method.Call(in)
 		if err := failure(out[1]); err != nil {
-			t.Fatalf("%s: %v", op.ID, err)
+			t.Fatalf("%s fails: %v", op.ID, err)
 		}
 		want := out[0].FieldByName("Items")
 		if want.Len() < 3 || out[0].FieldByName("Next").String() != "" {
@@ -229,7 +229,7 @@ func TestClientPages(t *testing.T) {
 		var got []any
 		for record, failed := range every.Call(in)[0].Seq2() {
 			if err := failure(failed); err != nil {
-				t.Fatalf("%s: %v", op.ID, err)
+				t.Fatalf("%s: the next record fails: %v", op.ID, err)
 			}
 			got = append(got, record.Interface())
 		}
@@ -277,7 +277,7 @@ func TestClientReadsTheKey(t *testing.T) {
 	}
 	point := client.PushMetricPointsPoint{MetricKey: "growth.signups", TS: "2026-08-11", Value: 1, Dims: client.Value(client.Dims{"country": "DE"})}
 	if got, err := c.PushMetricPoints(t.Context(), client.PushMetricPointsInput{Points: []client.PushMetricPointsPoint{point}}); err != nil || got.Accepted != 1 {
-		t.Errorf("%+v %v", got, err)
+		t.Errorf("the push returns %+v, error %v; want 1 accepted", got, err)
 	}
 	random := rand.NewChaCha8([32]byte{7})
 	for range 1000 {
@@ -306,7 +306,7 @@ func TestClientCreatesOnce(t *testing.T) {
 	var response client.Response
 	made, err := c.CreatePlanItem(t.Context(), client.CreatePlanItemInput{BoardID: "brd_1", Title: "Once"}, client.Into(&response))
 	if err != nil || transport.sent != 2 || response.Header.Get("Idempotent-Replayed") != "true" {
-		t.Fatal(err, transport.sent, response.Header)
+		t.Fatalf("error %v, %d requests, Idempotent-Replayed %q; want no error, 2 and true", err, transport.sent, response.Header.Get("Idempotent-Replayed"))
 	}
 	n := 0
 	for item, err := range c.AllPlanItems(t.Context(), client.ListPlanItemsInput{BoardID: "brd_1"}) {

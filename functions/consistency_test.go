@@ -149,7 +149,7 @@ func TestExportOfPointsIsOrdered(t *testing.T) {
 		sent = append(sent, map[string]any{"metricKey": "custom.visits", "ts": fmt.Sprintf("2026-07-%02d", day), "value": day})
 	}
 	if r := s.Call(t, s.Key(t), "push_metric_points", map[string]any{"points": sent}); r.Status != http.StatusOK {
-		t.Fatal(r.Body)
+		t.Fatalf("the push: status %d, want 200: %s", r.Status, r.Body)
 	}
 	kinds := functions.Transfers(s.Table)
 	kind := kinds[slices.IndexFunc(kinds, func(k transfer.Type) bool { return k.Name == "metric-point" })]
@@ -163,6 +163,6 @@ func TestExportOfPointsIsOrdered(t *testing.T) {
 		return err
 	})
 	if err != nil || len(times) != len(sent) || !slices.IsSorted(times) {
-		t.Errorf("%v, %v", times, err)
+		t.Errorf("the days are %v, error %v; want %d in order", times, err, len(sent))
 	}
 }

@@ -42,9 +42,6 @@ func TestToolsAnswerAsHTTP(t *testing.T) {
 				c := d.generate(n)
 				d.compare(c)
 			}
-			for status, n := range d.statuses {
-				t.Logf("%d: %d calls", status, n)
-			}
 			if d.statuses[200] == 0 || d.statuses[200] == calls && len(op.Input) > 0 {
 				t.Errorf("the generated calls must include successes and failures: %v", d.statuses)
 			}

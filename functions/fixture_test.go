@@ -75,7 +75,7 @@ func loadKind(t testing.TB, s *apitest.Service, kinds []transfer.Type, name stri
 		for _, text := range texts {
 			record, problems := kind.Check(text)
 			if len(problems) > 0 {
-				t.Fatalf("%s: %v", text, problems)
+				t.Fatalf("the record %s has problems: %v", text, problems)
 			}
 			records = append(records, record)
 		}

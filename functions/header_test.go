@@ -37,7 +37,7 @@ func TestHeadersAreUTF8(t *testing.T) {
 		}
 		if c.status == http.StatusBadRequest {
 			if _, messages := r.Messages(t); len(messages) != 1 || !strings.HasPrefix(messages[0], "header."+c.header+": ") {
-				t.Errorf("%s: %v", c.name, messages)
+				t.Errorf("%s: the messages are %q, want one about header.%s", c.name, messages, c.header)
 			}
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"growthworkspace/functions"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
@@ -66,19 +68,17 @@ func TestReplay(t *testing.T) {
 			args := with(op, map[string]any{"Idempotency-Key": "once"})
 			first := s.Call(t, key, op.ID, args)
 			if first.Status != http.StatusOK || first.Header.Get("Idempotent-Replayed") != "" {
-				t.Fatalf("%d %s", first.Status, first.Body)
+				t.Fatalf("the first request: status %d, Idempotent-Replayed %q; want 200 and none: %s", first.Status, first.Header.Get("Idempotent-Replayed"), first.Body)
 			}
 			s.Clock.Advance(23 * time.Hour)
 			again := s.Call(t, key, op.ID, args)
-			if again.Status != http.StatusOK || again.Body != first.Body || again.Header.Get("Idempotent-Replayed") != "true" || again.Header.Get("ETag") != first.Header.Get("ETag") {
-				t.Errorf("the repeated request: %d %s\nthe first: %s", again.Status, again.Body, first.Body)
-			}
+			compareReplay(t, "the repeated request", first, again)
 			other := with(op, different(t, op))
 			other["Idempotency-Key"] = "once"
 			if r := s.Call(t, key, op.ID, other); r.Status != http.StatusBadRequest {
-				t.Errorf("a different request: %d %s", r.Status, r.Body)
+				t.Errorf("a different request: status %d, want 400: %s", r.Status, r.Body)
 			} else if _, messages := r.Messages(t); messages[0] != "header.Idempotency-Key: was sent before with another request; use a new one" {
-				t.Error(messages)
+				t.Errorf("a different request: the messages are %q, want that the key was sent before", messages)
 			}
 			if op.NotTool {
 				return
@@ -186,17 +186,18 @@ func TestReplayOfRefusals(t *testing.T) {
 	}
 	first := create("taken", "a")
 	if first.Status != http.StatusOK {
-		t.Fatal(first.Body)
+		t.Fatalf("the first create: status %d, want 200: %s", first.Status, first.Body)
 	}
 	refused := create("taken", "b")
 	if r := s.Call(t, key, "delete_plan_item", map[string]any{"itemId": first.JSON(t)["id"]}); r.Status != http.StatusOK {
-		t.Fatal(r.Body)
+		t.Fatalf("the delete: status %d, want 200: %s", r.Status, r.Body)
 	}
-	if again := create("taken", "b"); refused.Status != http.StatusConflict || again.Status != http.StatusConflict || again.Body != refused.Body || again.Header.Get("Idempotent-Replayed") != "true" {
-		t.Errorf("%d %s, then %d %s", refused.Status, refused.Body, again.Status, again.Body)
+	if refused.Status != http.StatusConflict {
+		t.Errorf("the slug is taken: status %d, want 409: %s", refused.Status, refused.Body)
 	}
+	compareReplay(t, "the repeated conflict", refused, create("taken", "b"))
 	if r := create("Not A Slug", "c"); r.Status != http.StatusBadRequest {
-		t.Error(r.Body)
+		t.Errorf("an invalid slug: status %d, want 400: %s", r.Status, r.Body)
 	}
 	if r := create("taken", "c"); r.Status != http.StatusOK || r.Header.Get("Idempotent-Replayed") != "" {
 		t.Errorf("after an invalid request: %d %s", r.Status, r.Body)
@@ -206,7 +207,7 @@ func TestReplayOfRefusals(t *testing.T) {
 	}
 	for _, bad := range []string{"", fmt.Sprintf("%0256d", 1)} {
 		if r := create("free", bad); r.Status != http.StatusBadRequest {
-			t.Errorf("%q: %d %s", bad, r.Status, r.Body)
+			t.Errorf("the Idempotency-Key %q: status %d, want 400: %s", bad, r.Status, r.Body)
 		}
 	}
 }
@@ -221,7 +222,7 @@ func TestReplayOfRefusedPush(t *testing.T) {
 	review := map[string]any{"source": "reddit", "externalId": "r-1", "kind": "mention"}
 	stored := s.Call(t, key, "push_feedback", map[string]any{"records": []any{review}})
 	if derived.Status != http.StatusOK || stored.Status != http.StatusOK {
-		t.Fatal(derived.Body, stored.Body)
+		t.Fatalf("the derived metric: status %d, the review: status %d; want 200: %s, %s", derived.Status, stored.Status, derived.Body, stored.Body)
 	}
 	push := func(operation, once string) apitest.Response {
 		args := map[string]any{"Idempotency-Key": once, "points": []any{map[string]any{"metricKey": "growth.ratio", "ts": "2026-08-11", "value": 1}}}
@@ -234,20 +235,17 @@ func TestReplayOfRefusedPush(t *testing.T) {
 	refused := map[string]apitest.Response{}
 	for _, operation := range operations {
 		if refused[operation] = push(operation, "a"); refused[operation].Status != http.StatusBadRequest {
-			t.Fatalf("%s: %d %s", operation, refused[operation].Status, refused[operation].Body)
+			t.Fatalf("%s: status %d, want 400: %s", operation, refused[operation].Status, refused[operation].Body)
 		}
 	}
 	id := s.Call(t, key, "list_feedback", map[string]any{"source": "reddit"}).Items(t)[0]["id"]
 	for operation, args := range map[string]map[string]any{"delete_metric_definition": {"definitionId": derived.JSON(t)["id"]}, "delete_feedback": {"feedbackId": id}} {
 		if r := s.Call(t, key, operation, args); r.Status != http.StatusOK {
-			t.Fatal(r.Body)
+			t.Fatalf("%s: status %d, want 200: %s", operation, r.Status, r.Body)
 		}
 	}
 	for _, operation := range operations {
-		again := push(operation, "a")
-		if again.Status != http.StatusBadRequest || again.Body != refused[operation].Body || again.Header.Get("Idempotent-Replayed") != "true" {
-			t.Errorf("%s: %d %s", operation, again.Status, again.Body)
-		}
+		compareReplay(t, "the repeated "+operation, refused[operation], push(operation, "a"))
 		if r := push(operation, "b"); r.Status != http.StatusOK {
 			t.Errorf("%s with another key: %d %s", operation, r.Status, r.Body)
 		}
@@ -270,7 +268,7 @@ func TestRoundTripsOfIdempotency(t *testing.T) {
 		s.Clock.Advance(2 * time.Minute) // the rate limit buckets are full, and the last publish is long ago
 		trips, _ := counter.Count(t, func(t *testing.T) {
 			if r := s.Call(t, key, op.ID, args); r.Status != http.StatusOK {
-				t.Errorf("%s: %d %s", op.ID, r.Status, r.Body)
+				t.Errorf("%s: status %d, want 200: %s", op.ID, r.Status, r.Body)
 			}
 		})
 		return trips
@@ -281,6 +279,20 @@ func TestRoundTripsOfIdempotency(t *testing.T) {
 		if o := expected(t, op); with != without+o.KeyedTrips {
 			t.Errorf("%s: %s: %d round trips and %d with a key: type +%d", o.At("trips"), op.ID, without, with, with-without)
 		}
+	}
+}
+
+// compareReplay compares a replayed response with the first one.
+func compareReplay(t *testing.T, name string, first, again apitest.Response) {
+	t.Helper()
+	type replay struct {
+		Status               int
+		Body, ETag, Replayed string
+	}
+	want := replay{first.Status, first.Body, first.Header.Get("ETag"), "true"}
+	got := replay{again.Status, again.Body, again.Header.Get("ETag"), again.Header.Get("Idempotent-Replayed")}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s is no replay of the first response (-want +got):\n%s", name, diff)
 	}
 }
 

@@ -159,7 +159,7 @@ func TestImportKeepsTheRulesOfBodies(t *testing.T) {
 			for _, word := range wordsOf(kind.Record, f) {
 				_, problems := kind.Check(changedTo(t, records[name], f.Name, word))
 				if refused := strings.Contains(strings.Join(problems, " "), "must be one of"); refused {
-					t.Errorf("%s %s: %q", why, word, problems)
+					t.Errorf("%s: the import refuses %s: %q", why, word, problems)
 				}
 				if !slices.Contains(f.Enum, word) {
 					used[why+" "+word] = true

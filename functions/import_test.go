@@ -38,7 +38,7 @@ func TestExistingRecords(t *testing.T) {
 		seen[kind.Name] = true
 		record, problems := kind.Check(line.Record)
 		if len(problems) > 0 {
-			t.Fatal(problems)
+			t.Fatalf("the %s %s has problems: %q", kind.Name, line.Record, problems)
 		}
 		if fresh, _, err := kind.New(t.Context(), s.CompanyID, []any{record, record}); err != nil || len(fresh) != 0 {
 			t.Errorf("%s: %d of 2 stored records are new: %v", kind.Name, len(fresh), err)
@@ -79,7 +79,7 @@ func TestExistingByIdentity(t *testing.T) {
 		kind := types[slices.IndexFunc(types, func(k transfer.Type) bool { return k.Name == c.kind })]
 		record, problems := kind.Check(json.RawMessage(c.record))
 		if len(problems) > 0 {
-			t.Fatal(problems)
+			t.Fatalf("the %s %s has problems: %q", c.kind, c.record, problems)
 		}
 		if fresh, _, err := kind.New(t.Context(), s.CompanyID, []any{record}); err != nil || (len(fresh) == 0) != c.exists {
 			t.Errorf("%s %s is new: %v, %v", c.kind, c.record, len(fresh) > 0, err)

@@ -286,7 +286,7 @@ func (w *world) makeAsTool(a attempt) outcome {
 		Result called
 	}
 	if err := json.Unmarshal([]byte(got.Body), &response); err != nil {
-		w.t.Fatalf("%v: %d %s", a, got.Status, got.Body)
+		w.t.Fatalf("%v: status %d, and no JSON: %s", a, got.Status, got.Body)
 	}
 	out := outcome{status: got.Status, value: string(response.Result.StructuredContent), whole: got.Body + spellHeader(got.Header), next: response.Result.Meta.NextCursor, tag: response.Result.Meta.ETag}
 	switch {
@@ -296,7 +296,7 @@ func (w *world) makeAsTool(a attempt) outcome {
 		out.value = response.Result.Content[0].Text
 		var envelope struct{ Errors []struct{ Code string } }
 		if err := json.Unmarshal([]byte(out.value), &envelope); err != nil || len(envelope.Errors) == 0 {
-			w.t.Fatalf("%v: %s", a, out.value)
+			w.t.Fatalf("%v: the text of the error has no errors: %s", a, out.value)
 		}
 		out.status = codes.Code(envelope.Errors[0].Code).Status()
 	case got.Status != http.StatusOK:

@@ -91,7 +91,7 @@ func newWorld(t *testing.T, companies int, spoiled *leak) *world {
 		one := &tenant{id: s.Table.NewID(id.Company), marker: markers[i]}
 		for _, kind := range functions.Transfers(s.Table) {
 			if err := kind.Write(t.Context(), one.id, fixtures[i][kind.Name]); err != nil {
-				t.Fatalf("%s: %v", kind.Name, err)
+				t.Fatalf("the fixtures of %s are not stored: %v", kind.Name, err)
 			}
 		}
 		w.renew(one)
@@ -257,7 +257,7 @@ func markedFixture(t *testing.T, marker, tag string) map[string][]any {
 				})
 				checked, problems := record()
 				if len(problems) > 0 {
-					t.Fatalf("%v: %v", line.Record, problems)
+					t.Fatalf("the record %v has problems: %v", line.Record, problems)
 				}
 				out[kind.Name] = append(out[kind.Name], checked)
 			}

@@ -66,7 +66,7 @@ func TestEveryReadHasALimit(t *testing.T) {
 	before := l.reads
 	companies, err := company.NewStore(s.Table).All(t.Context())
 	if err != nil || len(companies) == 0 {
-		t.Error(len(companies), err)
+		t.Errorf("%d companies, error %v; want at least one", len(companies), err)
 	}
 	if _, _, err := broadcast.NewStore(s.Table).DuePosts(t.Context(), s.CompanyID, "", 200); err != nil {
 		t.Error(err)

@@ -109,11 +109,11 @@ func TestLogHasNoKeys(t *testing.T) {
 		if err := json.Unmarshal(log.Bytes(), &line); err != nil {
 			t.Errorf("%s: not one line: %v: %s", where, err, log)
 		} else if authorised := r.Header.Get("Authorization") == "Bearer "+key && line["status"] != 405.0; authorised && line["companyId"] != s.CompanyID && line["Operation"] != "none" && line["status"] != 403.0 {
-			t.Errorf("%s: %v", where, line)
+			t.Errorf("%s: the line has the companyId %v, want %s: %v", where, line["companyId"], s.CompanyID, line)
 		}
 	}
 	if got := auth.Redact("a " + leaked + ", b"); !strings.HasPrefix(got, "a "+leaked[:20]+"…") || !strings.HasSuffix(got, ", b") {
-		t.Error(got)
+		t.Errorf("the redacted text is %q, want the key cut after %q", got, leaked[:20])
 	}
 }
 

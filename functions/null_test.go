@@ -2,7 +2,6 @@ package functions_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
 	"reflect"
@@ -58,7 +57,7 @@ func stored(t *testing.T, s *apitest.Service, key string, op api.Operation) map[
 	o := expected(t, op)
 	r := s.Call(t, key, o.Reader, pathOf(o))
 	if r.Status != http.StatusOK {
-		t.Fatalf("%s: %s: %d %s", o.At("reader"), o.Reader, r.Status, r.Body)
+		t.Fatalf("%s: %s: status %d, want 200: %s", o.At("reader"), o.Reader, r.Status, r.Body)
 	}
 	return r.JSON(t)
 }
@@ -105,7 +104,7 @@ func TestNullClears(t *testing.T) {
 				}
 				for _, value := range settable(t, f) {
 					if r := update(f.Name, value); r.Status != http.StatusOK || !shows(r.JSON(t), f.Name, value) {
-						t.Errorf("%s: %v: %d %s", f.Name, value, r.Status, r.Body)
+						t.Errorf("%s set to %v: status %d, want 200 and the value: %s", f.Name, value, r.Status, r.Body)
 					}
 					if got := stored(t, s, key, op)[f.Name]; !reflect.DeepEqual(got, value) {
 						t.Errorf("%s: %v is stored as %v", f.Name, value, got)
@@ -166,7 +165,7 @@ func TestNullOfCreates(t *testing.T) {
 				s := start(t, nil)
 				r := s.Call(t, s.Key(t), op.ID, args)
 				if r.Status != http.StatusOK {
-					t.Fatalf("%v: %d %s", args, r.Status, r.Body)
+					t.Fatalf("the arguments %v: status %d, want 200: %s", args, r.Status, r.Body)
 				}
 				results[i] = r.JSON(t)
 				for _, name := range volatile {
@@ -213,15 +212,15 @@ func TestNullArguments(t *testing.T) {
 		}
 		want, got := callTool(t, s, key, op.ID, bare), callTool(t, s, key, op.ID, nulls)
 		if want.IsError || got.IsError || string(want.StructuredContent) != string(got.StructuredContent) {
-			t.Errorf("%s: %v: %s\n%s", op.ID, nulls, fmt.Sprint(want.Content), fmt.Sprint(got.Content))
+			t.Errorf("%s with %v: the result is\n%v\nwant that without them\n%v", op.ID, nulls, got.Content, want.Content)
 		}
 	}
 	changed := callTool(t, s, key, "update_company", map[string]any{"companyId": nil, "ifMatch": nil, "summary": nil})
 	if changed.IsError {
-		t.Error(changed.Content)
+		t.Errorf("update_company with null for each: an error, want a result: %v", changed.Content)
 	}
 	created := callTool(t, s, key, "create_plan_item", map[string]any{"idempotencyKey": nil, "boardId": "brd_1", "title": "Null", "summary": nil})
 	if created.IsError {
-		t.Error(created.Content)
+		t.Errorf("create_plan_item with null for each: an error, want a result: %v", created.Content)
 	}
 }

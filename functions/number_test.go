@@ -65,7 +65,7 @@ func TestNegativeZero(t *testing.T) {
 			return // 0 is outside of its range, too
 		}
 		if r.Status != http.StatusOK || negativeZero.MatchString(r.Body) {
-			t.Errorf("%s, %s: %d %s", op.ID, p.path, r.Status, r.Body)
+			t.Errorf("%s, %s: status %d, want 200 and no negative zero: %s", op.ID, p.path, r.Status, r.Body)
 			return
 		}
 		_, noun, _ := strings.Cut(op.ID, "_")
@@ -95,7 +95,7 @@ func TestNegativeZero(t *testing.T) {
 	for _, grain := range []string{"day", "week"} {
 		r := s.Call(t, key, "list_metric_points", map[string]any{"metricKey": "growth.signups", "grain": grain})
 		if r.Status != http.StatusOK || negativeZero.MatchString(r.Body) {
-			t.Errorf("%d %s", r.Status, r.Body)
+			t.Errorf("the points of grain %s: status %d, want 200 and no negative zero: %s", grain, r.Status, r.Body)
 		}
 	}
 }
@@ -114,7 +114,7 @@ func TestNumberOutOfRange(t *testing.T) {
 				want = string(f.In) + p.path + ": must be a whole number"
 			}
 			if code, messages := r.Messages(t); r.Status != http.StatusBadRequest || code != "bad_request" || !strings.HasPrefix(messages[0], want) {
-				t.Errorf("%s, %s: %d %s", op.ID, number, r.Status, r.Body)
+				t.Errorf("%s, %s: status %d, want 400 and %q: %s", op.ID, number, r.Status, want, r.Body)
 			}
 		})
 		if tried < 20 {

@@ -38,7 +38,7 @@ func TestToolsRefuseIfMatch(t *testing.T) {
 		r := callTool(t, s, key, op.ID, args).response(t)
 		code, messages := r.Messages(t)
 		if r.Status != http.StatusBadRequest || code != "bad_request" || !strings.HasPrefix(messages[0], "ifMatch: unknown argument") {
-			t.Errorf("%s: %d %s", op.ID, r.Status, r.Body)
+			t.Errorf("%s: status %d, want 400 and ifMatch: unknown argument: %s", op.ID, r.Status, r.Body)
 		}
 		if writes, _ := calls.writes(); len(writes) > 0 {
 			t.Errorf("%s: writes %v", op.ID, writes)
@@ -63,13 +63,21 @@ func TestEntityTags(t *testing.T) {
 		got := request.send(t, s)
 		tag := got.Header.Get("ETag")
 		if got.Status != http.StatusOK || !strings.HasPrefix(tag, `"`) || !op.Tagged() {
-			t.Errorf("%s: %d, ETag %q", op.ID, got.Status, tag)
+			t.Errorf("%s: status %d, ETag %q, declared with a tag: %t; want 200 and a strong tag", op.ID, got.Status, tag, op.Tagged())
 			continue
 		}
 		for value, want := range map[string]int{tag: 304, "W/" + tag: 304, `"x", ` + tag: 304, "*": 304, `"x"`: 200, "": 200} {
 			r := s.Send(t, key, op.Method, request.path, "", "If-None-Match", value)
-			if r.Status != want || (r.Body == "") != (want == 304) || r.Header.Get("ETag") != tag || r.Header.Get("RateLimit-Limit") == "" || r.Header.Get("Service-Request-Id") == "" {
-				t.Errorf("%s: If-None-Match %s: %d %s %v", op.ID, value, r.Status, r.Body, r.Header)
+			if r.Status != want || (r.Body == "") != (want == 304) {
+				t.Errorf("%s: If-None-Match %s: status %d, want %d, and a body only with 200: %q", op.ID, value, r.Status, want, r.Body)
+			}
+			if got := r.Header.Get("ETag"); got != tag {
+				t.Errorf("%s: If-None-Match %s: the ETag is %s, want %s", op.ID, value, got, tag)
+			}
+			for _, header := range []string{"RateLimit-Limit", "Service-Request-Id"} {
+				if r.Header.Get(header) == "" {
+					t.Errorf("%s: If-None-Match %s: the response has no %s", op.ID, value, header)
+				}
 			}
 		}
 		if r := s.Send(t, key, http.MethodHead, request.path, "", "If-None-Match", tag); r.Status != 304 {
@@ -97,7 +105,7 @@ func TestPreconditions(t *testing.T) {
 			read := func() (string, string) {
 				r := s.Call(t, key, reader, pathOf(o))
 				if r.Status != http.StatusOK {
-					t.Fatalf("%s: %s: %d %s", o.At("reader"), reader, r.Status, r.Body)
+					t.Fatalf("%s: %s: status %d, want 200: %s", o.At("reader"), reader, r.Status, r.Body)
 				}
 				return r.Header.Get("ETag"), r.Body
 			}
@@ -107,7 +115,7 @@ func TestPreconditions(t *testing.T) {
 				r := s.Call(t, key, changer, args)
 				if r.Status == http.StatusPreconditionFailed {
 					if code, messages := r.Messages(t); code != "precondition_failed" || !strings.HasPrefix(messages[0], "header.If-Match: ") {
-						t.Errorf("%s %v", code, messages)
+						t.Errorf("the 412 has the code %s and the messages %q, want precondition_failed and header.If-Match", code, messages)
 					}
 				}
 				return r.Status, r.Header.Get("ETag")
@@ -152,7 +160,7 @@ func TestPreconditionOnMissingRecord(t *testing.T) {
 	for _, value := range []string{"*", `"x"`} {
 		r := other.Call(t, key, "update_context_brand_kit", map[string]any{"artStyle": "Flat", "If-Match": value})
 		if r.Status != http.StatusPreconditionFailed {
-			t.Errorf("%s: %d %s", value, r.Status, r.Body)
+			t.Errorf("If-Match %s, and no brand kit: status %d, want 412: %s", value, r.Status, r.Body)
 		}
 	}
 	if r := other.Call(t, key, "get_context_brand_kit", nil); r.Status != http.StatusNotFound {
@@ -172,14 +180,14 @@ func TestPublishChangesTags(t *testing.T) {
 	item := s.Call(t, key, "create_plan_item", map[string]any{"boardId": "brd_1", "title": "Live", "status": "published"})
 	itemID := item.JSON(t)["id"]
 	if r := s.Call(t, key, "publish_plan_board", map[string]any{"boardId": "brd_1"}); r.Status != http.StatusOK {
-		t.Fatal(r.Body)
+		t.Fatalf("the publish: status %d, want 200: %s", r.Status, r.Body)
 	}
 	stale := s.Call(t, key, "update_plan_item", map[string]any{"itemId": itemID, "title": "Live!", "If-Match": item.Header.Get("ETag")})
 	if stale.Status != http.StatusPreconditionFailed {
-		t.Errorf("%d %s", stale.Status, stale.Body)
+		t.Errorf("an update with the tag before the publish: status %d, want 412: %s", stale.Status, stale.Body)
 	}
 	fresh := s.Call(t, key, "get_plan_item", map[string]any{"itemId": itemID})
 	if r := s.Call(t, key, "delete_plan_item", map[string]any{"itemId": itemID, "If-Match": fresh.Header.Get("ETag")}); r.Status != http.StatusOK {
-		t.Errorf("%d %s", r.Status, r.Body)
+		t.Errorf("a delete with the tag after the publish: status %d, want 200: %s", r.Status, r.Body)
 	}
 }

@@ -32,7 +32,7 @@ func TestSchemas(t *testing.T) {
 		}
 		r := s.Call(t, key, op.ID, values)
 		if r.Status != 200 {
-			t.Errorf("%s: %d %s", op.ID, r.Status, r.Body)
+			t.Errorf("%s: status %d, want 200: %s", op.ID, r.Status, r.Body)
 			continue
 		}
 		if err := validate(t, jsonschema.Record(op.Output, nil), r.Body); err != nil {

@@ -109,7 +109,7 @@ func TestFormsOfTexts(t *testing.T) {
 			args := map[string]any{name: value}
 			for place, r := range map[string]apitest.Response{"HTTP": s.Call(t, key, "update_company", args), "tool": callTool(t, s, key, "update_company", args).response(t)} {
 				if _, messages := r.Messages(t); r.Status != http.StatusBadRequest || !strings.Contains(messages[0], name+": must ") {
-					t.Errorf("%s: %s %q: %d %s", place, name, value, r.Status, r.Body)
+					t.Errorf("%s: %s %q: status %d, want 400 and what it must be: %s", place, name, value, r.Status, r.Body)
 				}
 			}
 		}
@@ -140,9 +140,9 @@ func TestStoredTextsStayReadable(t *testing.T) {
 		}
 	}
 	if r := s.Call(t, key, "update_company", map[string]any{"industry": "Space"}); r.Status != http.StatusOK || r.JSON(t)["timezone"] != "Mars/Olympus" {
-		t.Error(r.Status, r.Body)
+		t.Errorf("an update of another property: status %d, want 200 and the old timezone: %s", r.Status, r.Body)
 	}
 	if r := s.Send(t, key, "GET", "/v1/companies/{companyId}/plan/boards?cursor="+url.QueryEscape("\x00"), ""); r.Status != http.StatusBadRequest {
-		t.Error(r.Status, r.Body)
+		t.Errorf("a cursor with U+0000: status %d, want 400: %s", r.Status, r.Body)
 	}
 }

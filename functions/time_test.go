@@ -31,7 +31,7 @@ func TestUpdatedAtNeverGoesBack(t *testing.T) {
 		}
 		updateTimes(t, s, last)
 		if got := s.Call(t, key, op.ID, arguments[op.ID]); got.Status != http.StatusOK {
-			t.Fatalf("%s: %d %s", op.ID, got.Status, got.Body)
+			t.Fatalf("%s: status %d, want 200: %s", op.ID, got.Status, got.Body)
 		}
 		moved := []string{}
 		for record, at := range updateTimes(t, s, "") {

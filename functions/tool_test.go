@@ -16,6 +16,7 @@ import (
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/keys"
 	"growthworkspace/shared/testkit/apitest"
+	"growthworkspace/shared/testkit/oracle"
 )
 
 // message sends one JSON-RPC request. header alternates names and values.
@@ -51,7 +52,7 @@ func callTool(t *testing.T, s *apitest.Service, key, operation string, arguments
 	r := message(t, s, key, "tools/call", map[string]any{"name": "service_" + operation, "arguments": arguments})
 	var frame struct{ Result *called }
 	if r.Decode(t, &frame); r.Status != http.StatusOK || frame.Result == nil || len(frame.Result.Content) == 0 {
-		t.Fatalf("%s: %d %s", operation, r.Status, r.Body)
+		t.Fatalf("%s: status %d, want 200 and a result with content: %s", operation, r.Status, r.Body)
 	}
 	frame.Result.http = r
 	return *frame.Result
@@ -106,7 +107,7 @@ func TestToolsOfEveryScope(t *testing.T) {
 	}
 }
 
-// Ensure tools/list has at most 62 KB for a full key and 18 KB for a key with the scopes of one
+// Ensure tools/list stays within its budgets for a full key and for a key with the scopes of one
 // area, as a client receives it.
 func TestToolListSizes(t *testing.T) {
 	t.Parallel()
@@ -116,12 +117,12 @@ func TestToolListSizes(t *testing.T) {
 		area, _, _ := strings.Cut(string(scope), ":")
 		areas[area] = append(areas[area], scope)
 	}
-	if full := message(t, s, s.Key(t), "tools/list", nil); len(full.Body) > 62_000 {
-		t.Errorf("a full key: %d bytes", len(full.Body))
+	if full := message(t, s, s.Key(t), "tools/list", nil); len(full.Body) > oracle.ToolsBytesMax {
+		t.Errorf("tools/list has %d bytes for a full key, want at most %d", len(full.Body), oracle.ToolsBytesMax)
 	}
 	for area, scopes := range areas {
-		if some := message(t, s, s.Key(t, scopes...), "tools/list", nil); len(some.Body) > 18_000 {
-			t.Errorf("%s: %d bytes", area, len(some.Body))
+		if some := message(t, s, s.Key(t, scopes...), "tools/list", nil); len(some.Body) > oracle.AreaToolsBytesMax {
+			t.Errorf("tools/list has %d bytes for a key of %s, want at most %d", len(some.Body), area, oracle.AreaToolsBytesMax)
 		}
 	}
 }
@@ -159,7 +160,7 @@ func TestToolsOfAreas(t *testing.T) {
 			listed++
 		}
 		if r := at("areas="+area, "tools/call", map[string]any{"name": "service_" + reader}); r.Status != 200 || !strings.Contains(r.Body, `"structuredContent"`) {
-			t.Errorf("%s: %s: %d %s", area, reader, r.Status, r.Body)
+			t.Errorf("%s: %s: status %d, want 200 and structured content: %s", area, reader, r.Status, r.Body)
 		}
 		other := "list_keys"
 		if area == "keys" {
@@ -175,7 +176,7 @@ func TestToolsOfAreas(t *testing.T) {
 	}
 	for _, query := range []string{"areas=", "areas=nope", "areas=plan,plan", "areas=plan&areas=keys", "areas=plan,", "areas=plan;keys"} {
 		if r := at(query, "ping", nil); r.Status != 400 || !strings.Contains(r.Body, "areas") && !strings.Contains(r.Body, "malformed") {
-			t.Errorf("%s: %d %s", query, r.Status, r.Body)
+			t.Errorf("%s: status %d, want 400 about areas: %s", query, r.Status, r.Body)
 		}
 	}
 }
@@ -190,14 +191,14 @@ func TestNoToolIssuesKeys(t *testing.T) {
 		r := message(t, s, key, "tools/call", map[string]any{"name": "service_" + operation, "arguments": arguments[operation]})
 		var frame struct{ Error struct{ Code int } }
 		if r.Decode(t, &frame); frame.Error.Code != -32602 || strings.Contains(r.Body, "secret") {
-			t.Errorf("%s: %s", operation, r.Body)
+			t.Errorf("%s: the error has the code %d, want -32602 and no secret: %s", operation, frame.Error.Code, r.Body)
 		}
 		if names := listTools(t, s, key); slices.Contains(names, "service_"+operation) {
 			t.Errorf("%s is listed", operation)
 		}
 	}
 	if got := s.Call(t, key, "list_keys", nil).Items(t); len(got) != 3 { // this one, and the fixture's
-		t.Errorf("%d keys", len(got))
+		t.Errorf("%d keys, want 3", len(got))
 	}
 }
 
@@ -221,7 +222,7 @@ func TestToolsSayWhereIDsAre(t *testing.T) {
 		got := callTool(t, s, key, op.ID, unknown)
 		found := where.FindStringSubmatch(got.Content[0].Text)
 		if !got.IsError || found == nil || !slices.Contains(listed, found[1]) {
-			t.Errorf("%s: %s", op.ID, got.Content[0].Text)
+			t.Errorf("%s with an unknown id: want an error that names a tool in the list: %s", op.ID, got.Content[0].Text)
 		}
 	}
 	if seen == 0 {
@@ -270,7 +271,7 @@ func TestKeysOfTools(t *testing.T) {
 			r := message(t, s, c.key, method, params)
 			code, _ := r.Messages(t)
 			if r.Status != 401 || code != "unauthorised" || r.Header.Get("WWW-Authenticate") != "Bearer" {
-				t.Errorf("%s, %s: %d %s", name, method, r.Status, r.Body)
+				t.Errorf("%s, %s: status %d, WWW-Authenticate %q; want 401 unauthorised and Bearer: %s", name, method, r.Status, r.Header.Get("WWW-Authenticate"), r.Body)
 			}
 			if writes, n := calls.writes(); len(writes) > 0 || c.noCalls && n > 0 {
 				t.Errorf("%s, %s: %d table calls, writes %v", name, method, n, writes)
@@ -311,12 +312,12 @@ func TestQuotaOfTools(t *testing.T) {
 	for _, op := range toolOperations() {
 		s.Clock.Advance(time.Minute)
 		if got := callTool(t, s, secret, op.ID, arguments[op.ID]); got.IsError || got.http.Header.Get("RateLimit-Limit") != limits[op.Class] {
-			t.Errorf("%s: %v %s", op.ID, got.http.Header, got.http.Body)
+			t.Errorf("%s: RateLimit-Limit is %q, want %s and no error: %s", op.ID, got.http.Header.Get("RateLimit-Limit"), limits[op.Class], got.http.Body)
 		}
 	}
 	for _, method := range []string{"initialize", "ping", "tools/list", "nope"} {
 		if r := message(t, s, secret, method, map[string]any{}); r.Header.Get("RateLimit-Limit") != "61" {
-			t.Errorf("%s: %v", method, r.Header)
+			t.Errorf("%s: RateLimit-Limit is %q, want 61", method, r.Header.Get("RateLimit-Limit"))
 		}
 	}
 }
@@ -334,12 +335,12 @@ func TestRoundTripsOfTools(t *testing.T) {
 		b.Clock.Advance(time.Minute)
 		trips, calls := overHTTP.Count(t, func(t *testing.T) {
 			if got := requestOf(t, a, op, keyA).send(t, a); got.Status != http.StatusOK {
-				t.Errorf("%s: %d %s", op.ID, got.Status, got.Body)
+				t.Errorf("%s over HTTP: status %d, want 200: %s", op.ID, got.Status, got.Body)
 			}
 		})
 		toolTrips, toolCalls := overMCP.Count(t, func(t *testing.T) {
 			if got := callTool(t, b, keyB, op.ID, arguments[op.ID]); got.IsError {
-				t.Errorf("%s: %s", op.ID, got.http.Body)
+				t.Errorf("%s as a tool: an error, want a result: %s", op.ID, got.http.Body)
 			}
 		})
 		if trips != toolTrips || calls != toolCalls {

@@ -63,7 +63,7 @@ func checked(t *testing.T, kind transfer.Type, text string) any {
 	t.Helper()
 	record, problems := kind.Check(json.RawMessage(text))
 	if len(problems) > 0 {
-		t.Fatalf("%s: %v", text, problems)
+		t.Fatalf("the %s %s has problems: %q", kind.Name, text, problems)
 	}
 	return record
 }
@@ -180,8 +180,13 @@ func TestNewOnlyKeepsIdentities(t *testing.T) {
 				if errors.As(err, &refused) {
 					err = nil
 				}
-				if err != nil || skipped != c.skipped || len(refused) != c.refused || strings.Contains(after, "Ours") || strings.Contains(after, "4711") || strings.Count(after, c.want) != 1 {
-					t.Errorf("%d skipped, %v\n%s", skipped, err, after)
+				if err != nil || skipped != c.skipped || len(refused) != c.refused {
+					t.Errorf("%d records are skipped and %d refused, error %v; want %d and %d", skipped, len(refused), err, c.skipped, c.refused)
+				}
+				for word, want := range map[string]int{"Ours": 0, "4711": 0, c.want: 1} {
+					if got := strings.Count(after, word); got != want {
+						t.Errorf("the export has %s %d times, want %d:\n%s", word, got, want, after)
+					}
 				}
 				if !strings.Contains(after, "Theirs") && c.kind != "metric-point" || c.kind == "metric-point" && !strings.Contains(after, `"value":1`) {
 					t.Errorf("theirs is gone:\n%s", after)
@@ -210,7 +215,7 @@ func TestNewOnlyAddsOverADeadReference(t *testing.T) {
 			t.Errorf("%d skipped, %v", skipped, err)
 		}
 		if after := exported(t, s); !strings.Contains(after, `"New"`) {
-			t.Error(after)
+			t.Errorf("the record was not added; the export is\n%s", after)
 		}
 	}
 }

@@ -34,12 +34,11 @@ func TestRoundTrips(t *testing.T) {
 			calls = append(calls, "in use") // admission works differently; a write cannot be repeated here
 		}
 		for _, bucket := range calls {
-			trips, n := counter.Count(t, func(t *testing.T) {
+			trips, _ := counter.Count(t, func(t *testing.T) {
 				if got := requestOf(t, s, op, key).send(t, s); got.Status != http.StatusOK {
-					t.Errorf("%s: %d %s", op.ID, got.Status, got.Body)
+					t.Errorf("%s: status %d, want 200: %s", op.ID, got.Status, got.Body)
 				}
 			})
-			t.Logf("%s, bucket %s: %d round trips, %d calls", op.ID, bucket, trips, n)
 			if trips != want {
 				t.Errorf("%s: %s, bucket %s: %d round trips, want %d: save one, or type the number and give the reason in %s", o.At("trips"), op.ID, bucket, trips, want, tripsPage)
 			}

@@ -54,7 +54,7 @@ func TestLargestAudits(t *testing.T) {
 		for _, coding := range codings {
 			created := s.Send(t, key, "POST", "/v1/companies/{companyId}/optimise/audits", body, "Content-Encoding", coding)
 			if created.Status != http.StatusOK || len(created.Body) > 20_000 {
-				t.Fatalf("%s: %d %.300s", name, created.Status, created.Body)
+				t.Fatalf("%s: the create: status %d and %d bytes, want 200 and at most 20,000: %.300s", name, created.Status, len(created.Body), created.Body)
 			}
 			var audit struct {
 				ID       string
@@ -63,7 +63,7 @@ func TestLargestAudits(t *testing.T) {
 			created.Decode(t, &audit)
 			read := s.Send(t, key, "GET", "/v1/companies/{companyId}/optimise/audits/"+audit.ID, "")
 			if read.Status != http.StatusOK {
-				t.Fatalf("%s: %d %.300s", name, read.Status, read.Body)
+				t.Fatalf("%s: the read: status %d, want 200: %.300s", name, read.Status, read.Body)
 			}
 			read.Decode(t, &audit)
 			if string(audit.Findings) != strings.TrimSpace(findings) {
@@ -110,7 +110,7 @@ func TestLargeBodiesAreFindings(t *testing.T) {
 		r, allocated := create(key, body)
 		code, messages := r.Messages(t)
 		if r.Status != http.StatusRequestEntityTooLarge || code != string(public.PayloadTooLarge) || messages[0] != "body: everything but findings must have at most 262144 bytes" {
-			t.Errorf("%s: %d %v", name, r.Status, messages)
+			t.Errorf("%s: status %d, messages %q; want 413 and the limit of everything but findings", name, r.Status, messages)
 		}
 		if allocated > 20 { // the way from the client to the service has several copies
 			t.Errorf("%s: %.1f times the body was allocated", name, allocated)

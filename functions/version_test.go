@@ -35,8 +35,11 @@ func TestVersions(t *testing.T) {
 		"key, a write": s.Send(t, retired, "PATCH", path, `{"summary":"x"}`),
 	} {
 		code, messages := r.Messages(t)
-		if r.Status != http.StatusBadRequest || code != "bad_request" || !strings.Contains(messages[0], fault.Version) || r.Header.Get("Service-Version") != fault.Version {
-			t.Errorf("%s: %d %s", name, r.Status, r.Body)
+		if r.Status != http.StatusBadRequest || code != "bad_request" || !strings.Contains(messages[0], fault.Version) {
+			t.Errorf("%s: status %d, want 400 bad_request that names %s: %s", name, r.Status, fault.Version, r.Body)
+		}
+		if got := r.Header.Get("Service-Version"); got != fault.Version {
+			t.Errorf("%s: Service-Version is %q, want %s", name, got, fault.Version)
 		}
 	}
 	moved := s.Send(t, retired, "GET", path, "", "Service-Version", fault.Version)

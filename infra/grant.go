@@ -32,10 +32,10 @@ const (
 	queryIndexes = "" // stands for Query on the indexes
 )
 
-// needs lists the actions that operations need on the records of their area. The key is a verb, or
-// an operation id if the operation differs from others with the same verb. The verb is the first
-// word of an id; api.Define allows no other verbs. TestEveryCallIsAllowed fails when an operation
-// needs more, or when a function has more than its operations need.
+// needs lists the actions that operations need on the records of their area. The key is a verb, the
+// first word of an id, or an operation id if the operation differs from others with the same verb.
+// An operation with another verb needs what a get or an update does. TestEveryCallIsAllowed fails
+// when an operation needs more, or when a function has more than its operations need.
 var needs = map[string][]string{
 	"list":    {query},
 	"get":     {getItem},
@@ -46,7 +46,6 @@ var needs = map[string][]string{
 	"publish": {conditionCheck, getItem, putItem, query, updateItem, writeItems},
 	"push":    {conditionCheck, getItems, putItem, updateItem},
 	"rotate":  {conditionCheck, getItem, putItem, updateItem},
-	"revoke":  {getItem, updateItem},
 
 	"create_optimise_audit": {deleteItem, getItem, putItem, query, writeItems},
 	"update_optimise_audit": {getItem, query, updateItem, writeItems},
@@ -90,7 +89,13 @@ func needsOf(op api.Operation) []string {
 	if op.Effect == api.Create && slices.Contains(op.Errors, fault.Conflict) {
 		return append(slices.Clone(needs[verb]), query)
 	}
-	return needs[verb]
+	if actions, ok := needs[verb]; ok {
+		return actions
+	}
+	if op.Effect == api.Read {
+		return needs["get"]
+	}
+	return needs["update"]
 }
 
 // keysArea is the area of the partition of keys. To verify a key, a function updates the key's time

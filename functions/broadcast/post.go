@@ -202,7 +202,7 @@ func (s service) updatePost(ctx context.Context, caller api.Caller, in updatePos
 // edit edits a post, or returns the reason why it cannot be edited. An empty update is accepted in
 // every state. Any other update of a sent post is a conflict, even if it sends the stored values.
 func (in *updatePostInput) edit(p *Post) error {
-	if err := in.Condition.Check(*p); err != nil || in.Empty() {
+	if err := in.Condition.RequireMatch(*p); err != nil || in.Empty() {
 		return err
 	}
 	if err := p.checkUnsent(); err != nil {

@@ -90,7 +90,7 @@ type revokeKeyInput struct {
 }
 
 func (s service) revokeKey(ctx context.Context, caller api.Caller, in revokeKeyInput) (api.Deleted, error) {
-	_, err := s.keys.RevokeIf(ctx, caller.CompanyID, in.KeyID, func(k keys.Key) error { return in.Condition.Check(k) })
+	_, err := s.keys.RevokeIf(ctx, caller.CompanyID, in.KeyID, func(k keys.Key) error { return in.Condition.RequireMatch(k) })
 	if err != nil {
 		return api.Deleted{}, err
 	}

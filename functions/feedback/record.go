@@ -107,7 +107,7 @@ type deleteFeedbackInput struct {
 }
 
 func (in deleteFeedbackInput) check(f Feedback) error {
-	if err := in.Condition.Check(f); err != nil {
+	if err := in.Condition.RequireMatch(f); err != nil {
 		return err
 	}
 	if f.status() == ReplyStatusPosting {

@@ -58,7 +58,7 @@ func (s service) updateFeedbackReply(ctx context.Context, caller api.Caller, in 
 // state. While the reply is posting or posted, any other update is a conflict, even if it sends the
 // stored values, because the caller assumes that the reply can still change.
 func (in *updateFeedbackReplyInput) reply(f *Feedback) error {
-	if err := in.Condition.Check(*f); err != nil {
+	if err := in.Condition.RequireMatch(*f); err != nil {
 		return err
 	}
 	if in.Empty() {

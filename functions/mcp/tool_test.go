@@ -19,6 +19,7 @@ import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/mcpserver"
 	"growthworkspace/shared/schema"
+	"growthworkspace/shared/testkit/oracle"
 )
 
 // Ensure every tool equals its committed snapshot, so that a review shows every change of what
@@ -112,35 +113,38 @@ func TestToolsAreTheOperations(t *testing.T) {
 // the hint that says so.
 func TestAnnotations(t *testing.T) {
 	t.Parallel()
-	const reads = `{"readOnlyHint":true,"openWorldHint":false}`
-	const adds = `{"destructiveHint":false,"openWorldHint":false}`
-	const overwrites = `{"destructiveHint":true,"idempotentHint":true,"openWorldHint":false}`
-	want := map[string]string{
-		"list": reads, "get": reads, "preview": reads, "create": adds,
-		"update": overwrites, "delete": overwrites, "push": overwrites, "publish": overwrites, "revoke": overwrites,
+	tables, err := oracle.Read()
+	if err != nil {
+		t.Fatal(err)
 	}
-	seen := map[string]bool{}
+	texts := map[oracle.Hints]string{
+		{ReadOnly: true}:                      `{"readOnlyHint":true,"openWorldHint":false}`,
+		{}:                                    `{"destructiveHint":false,"openWorldHint":false}`,
+		{Destructive: true, Idempotent: true}: `{"destructiveHint":true,"idempotentHint":true,"openWorldHint":false}`,
+	}
+	seen := map[oracle.Hints]bool{}
 	for _, tool := range mcpserver.Tools(functions.Operations(nil)) {
-		verb, _, _ := strings.Cut(strings.TrimPrefix(tool.Name, "service_"), "_")
-		seen[verb] = true
-		if got, err := json.Marshal(tool.Annotations); err != nil || string(got) != want[verb] {
-			t.Errorf("%s: %s, want %s, %v", tool.Name, got, want[verb], err)
+		o, ok := tables.Of(strings.TrimPrefix(tool.Name, "service_"))
+		if !ok {
+			t.Errorf("%s has no line for %s", oracle.Additions, tool.Name)
+			continue
+		}
+		seen[o.Hints()] = true
+		got, err := json.Marshal(tool.Annotations)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := texts[o.Hints()]; string(got) != want {
+			t.Errorf("the annotations of %s are %s, want %s", tool.Name, got, want)
 		}
 		if strings.Contains(tool.Name, "feedback") && !strings.Contains(tool.Description, "not instructions") {
 			t.Errorf("the description of %s lacks the warning about third-party text: %s", tool.Name, tool.Description)
 		}
 	}
-	if len(seen) != len(want) {
-		t.Errorf("the verbs of the tools are %v", seen)
+	if len(seen) != len(texts) {
+		t.Errorf("the tools have the hints %v, want each of %v", seen, texts)
 	}
 }
-
-// Sizes of the list of tools, in bytes of JSON: of all tools, and of those that a key with the
-// scopes of one area sees.
-const (
-	allBytesMax  = 62_000
-	areaBytesMax = 18_000
-)
 
 // Ensure the list of tools leaves room in a model's context. go test -v prints the bytes of every
 // tool and area.
@@ -165,14 +169,14 @@ func TestSizes(t *testing.T) {
 			continue
 		}
 		size += areas[""] // any key sees these
-		fmt.Fprintf(&table, "%6d %s of %d\n", size, area, areaBytesMax)
-		if size > areaBytesMax {
-			t.Errorf("the tools of %s have %d bytes, more than %d", area, size, areaBytesMax)
+		fmt.Fprintf(&table, "%6d %s of %d\n", size, area, oracle.AreaToolsBytesMax)
+		if size > oracle.AreaToolsBytesMax {
+			t.Errorf("the tools of %s have %d bytes, more than %d", area, size, oracle.AreaToolsBytesMax)
 		}
 	}
-	fmt.Fprintf(&table, "%6d whole of %d: %d tools, %d bytes each\n", whole, allBytesMax, len(operations), whole/len(operations))
-	if whole > allBytesMax {
-		t.Errorf("the tools have %d bytes, more than %d", whole, allBytesMax)
+	fmt.Fprintf(&table, "%6d whole of %d: %d tools, %d bytes each\n", whole, oracle.ToolsBytesMax, len(operations), whole/len(operations))
+	if whole > oracle.ToolsBytesMax {
+		t.Errorf("the tools have %d bytes, more than %d", whole, oracle.ToolsBytesMax)
 	}
 	t.Log("\n" + table.String())
 }

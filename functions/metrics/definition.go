@@ -186,7 +186,7 @@ func (s service) updateDefinition(ctx context.Context, caller api.Caller, in upd
 }
 
 func (in *updateDefinitionInput) edit(d *Definition) error {
-	if err := in.Condition.Check(*d); err != nil {
+	if err := in.Condition.RequireMatch(*d); err != nil {
 		return err
 	}
 	if in.Sent("formula") && !d.derived() {
@@ -206,6 +206,6 @@ type deleteDefinitionInput struct {
 }
 
 func (s service) deleteDefinition(ctx context.Context, caller api.Caller, in deleteDefinitionInput) (api.Deleted, error) {
-	err := s.store.RemoveDefinition(ctx, caller.CompanyID, in.DefinitionID, func(d Definition) error { return in.Condition.Check(d) })
+	err := s.store.RemoveDefinition(ctx, caller.CompanyID, in.DefinitionID, func(d Definition) error { return in.Condition.RequireMatch(d) })
 	return api.Deleted{ID: in.DefinitionID, Deleted: true}, err
 }

@@ -34,4 +34,4 @@ func PutRecords(ctx context.Context, s Store, companyID string, points []Point) 
 
 // ReadingAtMost returns the store with a different limit for the read units of a page of a total or
 // of one series.
-func ReadingAtMost(s Store, units float64) Store { s.units = units; return s }
+func ReadingAtMost(s Store, unitsMax float64) Store { s.unitsMax = unitsMax; return s }

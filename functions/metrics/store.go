@@ -25,9 +25,9 @@ import (
 // A definition whose needsReview is null is in neither partition. Points are packed; see
 // Grain.split and pointRecord.
 type Store struct {
-	table  *table.Client
-	margin time.Duration // the time that a delete of points leaves before the deadline
-	units  float64       // the most read units that a page of a total or of one series may take
+	table    *table.Client
+	margin   time.Duration // the time that a delete of points leaves before the deadline
+	unitsMax float64       // the most read units that a page of a total or of one series may take
 }
 
 // NewStore returns a store over the table.

@@ -23,7 +23,7 @@ import (
 func (s Store) ListPoints(ctx context.Context, companyID string, q PointQuery) (points []Point, next Position, err error) {
 	l, err := s.startListing(ctx, companyID, q)
 	for err == nil && !l.complete() {
-		if err = l.checkSize(s.units); err == nil {
+		if err = l.checkSize(s.unitsMax); err == nil {
 			err = l.round(ctx)
 		}
 	}
@@ -169,16 +169,15 @@ func (l *listing) round(ctx context.Context) error {
 // a seventh of a processor, so it takes 4 of its 9 s, and 200 MB. A value a month costs as much.
 const listingUnitsMax = 1250
 
-// checkSize returns bad_request when the listing has read more than that many units and is not
-// complete.
-func (l *listing) checkSize(units float64) error {
+// checkSize returns bad_request when the listing has read more than unitsMax and is not complete.
+func (l *listing) checkSize(unitsMax float64) error {
 	var read float64
 	for _, s := range l.sources {
-		read += s.units
+		read += s.unitsRead
 	}
 	field := "query.seriesId"
 	switch {
-	case read <= units, !l.q.Total && l.q.SeriesID == "":
+	case read <= unitsMax, !l.q.Total && l.q.SeriesID == "":
 		return nil
 	case l.q.Total:
 		field = "query.total"

@@ -17,14 +17,14 @@ const roundRecordsMax = 1000
 // pointReader reads the records of one metric and grain, from the newest period backwards. A round
 // consists of plan, read and decode, after which the caller sets found.
 type pointReader struct {
-	grain  Grain
-	prefix string // the prefix of the sort keys
-	lowest string // the sort key at which the window starts
-	in     *dynamodb.QueryInput
-	units  float64         // read units of all rounds so far
-	series map[string]bool // the series that have points
-	whole  string          // this period and newer ones have been read completely
-	done   bool            // there is nothing left to read
+	grain     Grain
+	prefix    string // the prefix of the sort keys
+	lowest    string // the sort key at which the window starts
+	in        *dynamodb.QueryInput
+	unitsRead float64         // of all rounds so far
+	series    map[string]bool // the series that have points
+	whole     string          // this period and newer ones have been read completely
+	done      bool            // there is nothing left to read
 
 	// The last round:
 	begun bool
@@ -90,7 +90,7 @@ func (r *pointReader) read(ctx context.Context, t *table.Client) error {
 	}
 	r.begun, r.items, r.in.ExclusiveStartKey = true, out.Items, out.LastEvaluatedKey
 	if out.ConsumedCapacity != nil {
-		r.units += aws.ToFloat64(out.ConsumedCapacity.CapacityUnits)
+		r.unitsRead += aws.ToFloat64(out.ConsumedCapacity.CapacityUnits)
 	}
 	switch {
 	case len(out.LastEvaluatedKey) > 0:

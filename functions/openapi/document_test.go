@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"slices"
@@ -136,7 +137,7 @@ func TestDocumentHasTheOperations(t *testing.T) {
 		tags = append(tags, tag.Name)
 	}
 	if diff := cmp.Diff(areas, tags); diff != "" {
-		t.Error(diff)
+		t.Errorf("the tags are not the areas (-areas +tags):\n%s", diff)
 	}
 }
 
@@ -353,7 +354,7 @@ func TestDocumentHasTheResponses(t *testing.T) {
 			want = append(want, "304")
 		}
 		if tagged := op.Responses["200"].Headers["ETag"] != nil; tagged && strings.HasPrefix(op.OperationID, "get_") != slices.Contains(want, "304") {
-			t.Errorf("%s: %v", op.OperationID, want)
+			t.Errorf("%s has an ETag: If-None-Match is documented for reads of one record only, want responses %v", op.OperationID, want)
 		}
 		var got []string
 		for status, r := range op.Responses {
@@ -366,8 +367,10 @@ func TestDocumentHasTheResponses(t *testing.T) {
 					t.Errorf("%s %s has no %s", op.OperationID, status, h)
 				}
 			}
-			if (status == "429" || status == "default") != (r.Headers["Retry-After"] != nil) || (status == "401") != (r.Headers["WWW-Authenticate"] != nil) {
-				t.Errorf("%s %s: %v", op.OperationID, status, r.Headers)
+			for h, want := range map[string]bool{"Retry-After": status == "429" || status == "default", "WWW-Authenticate": status == "401"} {
+				if got := r.Headers[h] != nil; got != want {
+					t.Errorf("%s %s has the header %s: %t, want %t", op.OperationID, status, h, got, want)
+				}
 			}
 		}
 		slices.Sort(want)
@@ -378,7 +381,7 @@ func TestDocumentHasTheResponses(t *testing.T) {
 		list := strings.HasPrefix(op.OperationID, "list_")
 		more := list || op.OperationID == "delete_metric_points"
 		if h := op.Responses["200"].Headers; (h["Link"] != nil) != list || (h["Service-Has-More"] != nil) != more || h["RateLimit-Remaining"] == nil {
-			t.Errorf("%s: %v", op.OperationID, h)
+			t.Errorf("%s: the headers are %v; want Link: %t, Service-Has-More: %t, and RateLimit-Remaining", op.OperationID, slices.Sorted(maps.Keys(h)), list, more)
 		}
 	})
 	for _, id := range []string{"preview", "publish"} {
@@ -430,7 +433,7 @@ func TestExamplesAreValid(t *testing.T) {
 			return
 		}
 		if err := compile(pointer).Validate(value); err != nil {
-			t.Errorf("%s: %v", pointer, err)
+			t.Errorf("the example of %s is invalid: %v", pointer, err)
 		}
 	}
 	const content = "/content/application~1json/schema"

@@ -150,7 +150,7 @@ func (s service) updateAudit(ctx context.Context, caller api.Caller, in updateAu
 // edit changes an audit except for its findings. An imported audit may have no status; it may then
 // be set to any.
 func (in *updateAuditInput) edit(a *AuditSummary, now string) error {
-	if err := in.Condition.Check(*a); err != nil {
+	if err := in.Condition.RequireMatch(*a); err != nil {
 		return err
 	}
 	sent := in.Record
@@ -174,6 +174,6 @@ type deleteAuditInput struct {
 }
 
 func (s service) deleteAudit(ctx context.Context, caller api.Caller, in deleteAuditInput) (api.Deleted, error) {
-	err := s.store.Audits.Remove(ctx, caller.CompanyID, in.AuditID, func(a AuditSummary) error { return in.Condition.Check(a) })
+	err := s.store.Audits.Remove(ctx, caller.CompanyID, in.AuditID, func(a AuditSummary) error { return in.Condition.RequireMatch(a) })
 	return api.Deleted{ID: in.AuditID, Deleted: true}, err
 }

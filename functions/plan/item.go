@@ -98,6 +98,6 @@ type deleteItemInput struct {
 }
 
 func (s service) deleteItem(ctx context.Context, caller api.Caller, in deleteItemInput) (api.Deleted, error) {
-	err := s.store.Items.Remove(ctx, caller.CompanyID, in.ItemID, func(i Item) error { return in.Condition.Check(i) })
+	err := s.store.Items.Remove(ctx, caller.CompanyID, in.ItemID, func(i Item) error { return in.Condition.RequireMatch(i) })
 	return api.Deleted{ID: in.ItemID, Deleted: true}, err
 }

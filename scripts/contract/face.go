@@ -14,6 +14,7 @@ import (
 	"growthworkspace/functions"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/mcpserver"
+	"growthworkspace/shared/testkit/oracle"
 )
 
 func openapiDocument(k *kit) {
@@ -168,37 +169,32 @@ func mcpTools(k *kit) {
 	})
 }
 
-// hints are what the annotations of a tool say, in the order readOnlyHint, destructiveHint,
-// idempotentHint. The last two are false for a tool that only reads: they mean nothing then.
-type hints [3]bool
-
-// hintsOf has the hints by the verb of a tool's name.
-var hintsOf = map[string]hints{
-	"list": {true, false, false}, "get": {true, false, false}, "preview": {true, false, false}, "create": {false, false, false},
-	"update": {false, true, true}, "push": {false, true, true}, "delete": {false, true, true}, "publish": {false, true, true}, "revoke": {false, true, true},
-}
-
 func mcpHints(k *kit) {
 	result, err := k.session(toolsPath, "tools/list", map[string]any{})
 	if err != nil {
 		k.fail("%v", err)
 		return
 	}
+	known := map[string]oracle.Hints{}
+	for _, op := range functions.Operations(nil) {
+		known[mcpserver.Name(op)] = oracle.Operation{ID: op.ID, Method: op.Method, Scope: string(op.Scope)}.Hints()
+	}
 	tools, _ := result["tools"].([]any) // anything else has no tools
 	for _, tool := range tools {
 		t, _ := tool.(map[string]any)
 		name := fmt.Sprint(t["name"])
-		verb, _, _ := strings.Cut(strings.TrimPrefix(name, "service_"), "_")
-		want, known := hintsOf[verb]
-		if !known {
+		want, ok := known[name]
+		if !ok {
 			continue // an operation that this program does not know
 		}
 		k.count()
 		annotations, _ := t["annotations"].(map[string]any)
 		reads := annotations["readOnlyHint"] == true
-		got := hints{reads, !reads && annotations["destructiveHint"] != false, !reads && annotations["idempotentHint"] == true}
+		got := oracle.Hints{
+			ReadOnly: reads, Destructive: !reads && annotations["destructiveHint"] != false, Idempotent: !reads && annotations["idempotentHint"] == true,
+		}
 		if got != want {
-			k.fail("%s: readOnlyHint, destructiveHint and idempotentHint are %v, want %v", name, got, want)
+			k.fail("%s: the hints are %+v, want %+v", name, got, want)
 		}
 	}
 }

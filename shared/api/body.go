@@ -24,7 +24,7 @@ type UpdateBody[T any] struct {
 
 // Change is a change function for table.Modify. It checks the condition and then calls Edit.
 func (in *UpdateBody[T]) Change(record *T) error {
-	if err := in.Condition.Check(*record); err != nil {
+	if err := in.Condition.RequireMatch(*record); err != nil {
 		return err
 	}
 	return in.Edit(record)

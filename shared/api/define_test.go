@@ -40,7 +40,7 @@ func TestInvalidDeclarationsPanic(t *testing.T) {
 		}
 	}
 	for want, declare := range map[string]func(){
-		"not a verb and a noun":    define[empty](func(s *api.Spec) { s.ID = "fetch_item" }),
+		"not a verb and a noun":    define[empty](func(s *api.Spec) { s.ID = "item" }),
 		"is not a verb and a noun": define[empty](func(s *api.Spec) { s.ID = "getItem" }),
 		"no summary":               define[empty](func(s *api.Spec) { s.Summary = "" }),
 		"no scope plan:reed":       define[empty](func(s *api.Spec) { s.Scope = auth.Scope("plan:reed") }),

@@ -76,7 +76,7 @@ type Caller struct {
 	KeyID     string
 }
 
-var operationID = regexp.MustCompile(`^(list|get|create|update|delete|publish|preview|push|rotate|revoke)_[a-z]+(_[a-z]+)*$`)
+var operationID = regexp.MustCompile(`^[a-z]+(_[a-z]+)+$`)
 
 // Define declares an operation. In is a flat struct whose fields have a path, query, header or json
 // tag, which says where the argument is (see schema.Field). Out is a record, or a List of them.

@@ -47,14 +47,14 @@ const (
 )
 
 // Condition is the part of an input that makes an update or a delete conditional. Embed it, and
-// call Check in the function that is passed to table.Modify or table.Remove, with the record as it
+// call RequireMatch in the function that is passed to table.Modify or table.Remove, with the record as it
 // would be in a response.
 type Condition struct {
 	IfMatch *string `header:"If-Match" max:"2000" doc:"the ETag of the record that you read; if the record has changed since, the error is precondition_failed" tool:"ETag you read; fails if changed"`
 }
 
-// Check returns precondition_failed when If-Match names another revision of the record.
-func (c Condition) Check(record any) error {
+// RequireMatch returns precondition_failed when If-Match names another revision of the record.
+func (c Condition) RequireMatch(record any) error {
 	if c.IfMatch == nil {
 		return nil
 	}

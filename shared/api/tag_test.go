@@ -32,14 +32,14 @@ func TestCondition(t *testing.T) {
 		t.Fatalf("body %s, want the id a<b: %v", body, err)
 	}
 	known := `"` + tagOf(thing{"a<b"}, body) + `"`
-	if err := (Condition{}).Check(thing{"c"}); err != nil {
+	if err := (Condition{}).RequireMatch(thing{"c"}); err != nil {
 		t.Errorf("no condition: %v", err)
 	}
-	if err := (Condition{IfMatch: &known}).Check(thing{"a<b"}); err != nil {
+	if err := (Condition{IfMatch: &known}).RequireMatch(thing{"a<b"}); err != nil {
 		t.Errorf("the same record: %v", err)
 	}
 	var refused *fault.Error
-	if err := (Condition{IfMatch: &known}).Check(thing{"c"}); !errors.As(err, &refused) || refused.Code != fault.PreconditionFailed {
+	if err := (Condition{IfMatch: &known}).RequireMatch(thing{"c"}); !errors.As(err, &refused) || refused.Code != fault.PreconditionFailed {
 		t.Errorf("another record: %v", err)
 	}
 	star := "*"
@@ -49,7 +49,7 @@ func TestCondition(t *testing.T) {
 	if err := (Condition{}).Absent(); err != nil {
 		t.Error(err)
 	}
-	if err := (Condition{IfMatch: &known}).Check(make(chan int)); err == nil || errors.As(err, &refused) && refused.Code == "" {
+	if err := (Condition{IfMatch: &known}).RequireMatch(make(chan int)); err == nil || errors.As(err, &refused) && refused.Code == "" {
 		t.Errorf("a value without JSON: %v", err)
 	}
 }

@@ -54,11 +54,14 @@ func TestStore(t *testing.T) {
 	s, ctx := start(t), t.Context()
 	store, other := lamps.In(s.Table), start(t).CompanyID
 	l, err := store.Insert(ctx, s.CompanyID, lamp{Name: new("b")})
-	if err != nil || !strings.HasPrefix(l.ID, "lmp_") || l.CompanyID != s.CompanyID || l.CreatedAt == nil || *l.CreatedAt != *l.UpdatedAt {
-		t.Fatalf("%+v %v", l, err)
+	if err != nil || l.CreatedAt == nil || *l.CreatedAt != *l.UpdatedAt {
+		t.Fatalf("Insert returns %+v, error %v; want createdAt and an equal updatedAt", l, err)
+	}
+	if !strings.HasPrefix(l.ID, "lmp_") || l.CompanyID != s.CompanyID {
+		t.Fatalf("Insert returns the id %s of the company %s, want lmp_… of %s", l.ID, l.CompanyID, s.CompanyID)
 	}
 	if got, err := store.Get(ctx, s.CompanyID, l.ID); err != nil || *got.Name != "b" {
-		t.Errorf("%+v %v", got, err)
+		t.Errorf("Get returns %+v, error %v; want the name b", got, err)
 	}
 	for name, reach := range map[string]func(companyID, id string) error{
 		"get": func(companyID, id string) error { _, err := store.Get(ctx, companyID, id); return err },
@@ -80,21 +83,21 @@ func TestStore(t *testing.T) {
 	s.Clock.Advance(1)
 	changed, err := store.Modify(ctx, s.CompanyID, l.ID, func(l *lamp) error { l.Name = new("c"); return nil })
 	if err != nil || *changed.Name != "c" || *changed.CreatedAt != *l.CreatedAt {
-		t.Errorf("%+v %v", changed, err)
+		t.Errorf("Modify returns %+v, error %v; want the name c, created at %s", changed, err, *l.CreatedAt)
 	}
 	indexed, err := table.Whole[lamp](ctx, s.Table, table.Collection{Index: table.GSI1, Partition: table.Partition(s.CompanyID, "context", "lamps")})
 	if err != nil || len(indexed) != 1 || *indexed[0].Name != "c" {
-		t.Errorf("the index has %+v %v", indexed, err)
+		t.Errorf("the index has %+v, error %v; want one with the name c", indexed, err)
 	}
 	refused := errors.New("refused")
 	if err := store.Remove(ctx, s.CompanyID, l.ID, func(lamp) error { return refused }); !errors.Is(err, refused) {
-		t.Error(err)
+		t.Errorf("a refused Remove returns %v, want %v", err, refused)
 	}
 	if err := store.Remove(ctx, s.CompanyID, l.ID, func(lamp) error { return nil }); err != nil {
 		t.Error(err)
 	}
 	if _, err := store.Get(ctx, s.CompanyID, l.ID); !errors.Is(err, fault.ErrNotFound) {
-		t.Error(err)
+		t.Errorf("Get of a removed record returns the error %v, want %v", err, fault.ErrNotFound)
 	}
 }
 
@@ -114,7 +117,7 @@ func TestPage(t *testing.T) {
 	}
 	var public *fault.Error
 	if _, err := store.Insert(ctx, s.CompanyID, lamp{Name: new("d")}); !errors.As(err, &public) || public.Code != fault.Conflict || !strings.Contains(err.Error(), "3 lamps") {
-		t.Error(err)
+		t.Errorf("the fourth Insert returns the error %v, want a conflict that says 3 lamps", err)
 	}
 	names, after := "", ""
 	for range 2 {
@@ -134,7 +137,7 @@ func TestPage(t *testing.T) {
 	byID.Order = nil
 	page, err := byID.In(s.Table).Page(ctx, s.CompanyID, "", 9)
 	if err != nil || len(page.Records) != 3 || page.Records[0].ID != slices.Min(ids) {
-		t.Errorf("%+v %v", page, err)
+		t.Errorf("the page by id is %+v, error %v; want 3 records, the first %s", page, err, slices.Min(ids))
 	}
 }
 
@@ -177,7 +180,7 @@ func TestTransfer(t *testing.T) {
 		return nil
 	})
 	if want := len(records); err != nil || len(exported) != want || exported[0] != "lmp_0 "+s.CompanyID {
-		t.Errorf("%q %v", exported, err)
+		t.Errorf("the export has %q, error %v; want %d records of this company, lmp_0 first", exported, err, want)
 	}
 	if fresh, _, err := kind.New(ctx, s.CompanyID, records); err != nil || len(fresh) != 0 {
 		t.Errorf("%d records are new, %v", len(fresh), err)
@@ -189,7 +192,7 @@ func TestNoRecord(t *testing.T) {
 	t.Parallel()
 	defer func() {
 		if problem := recover(); problem == nil || !strings.Contains(fmt.Sprint(problem), "UpdatedAt") {
-			t.Errorf("%v", problem)
+			t.Errorf("the panic is %v, want one about UpdatedAt", problem)
 		}
 	}()
 	record.Kind[struct {

@@ -166,7 +166,7 @@ func (o Operations[T]) Delete(id, summary, description string, errors ...fault.C
 	spec := o.write(http.MethodDelete, o.onePath(), api.Destructive, id, summary, description)
 	spec.Errors = errors
 	return api.Define(spec, func(ctx context.Context, caller api.Caller, in input) (api.Deleted, error) {
-		err := o.of(in.ParentID).Remove(ctx, caller.CompanyID, in.ID, func(r T) error { return in.Condition.Check(r) })
+		err := o.of(in.ParentID).Remove(ctx, caller.CompanyID, in.ID, func(r T) error { return in.Condition.RequireMatch(r) })
 		return api.Deleted{ID: in.ID, Deleted: true}, err
 	})
 }

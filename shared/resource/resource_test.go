@@ -136,10 +136,10 @@ func TestDeclarations(t *testing.T) {
 		}
 	}
 	if page := operations(nil)[0].Input[0]; page.Default != "50" || *page.Max != 200 {
-		t.Errorf("%+v", page)
+		t.Errorf("the limit of Page has the default %s and the maximum %v, want 50 and 200", page.Default, *page.Max)
 	}
 	if page := resource.Of[room](rooms, rooms.In(nil)).ShortPage("list_rooms", "List", "").Input[0]; page.Default != "25" || *page.Max != 100 {
-		t.Errorf("%+v", page)
+		t.Errorf("the limit of ShortPage has the default %s and the maximum %v, want 25 and 100", page.Default, *page.Max)
 	}
 }
 
@@ -164,7 +164,7 @@ func TestOperations(t *testing.T) {
 		{Name: "the rule, for a create", Op: "create_room", Args: map[string]any{"name": "", "open": false}, Want: 400, WantMessage: "body.note: is required for a closed room"},
 		{Name: "order", Op: "list_rooms", Args: map[string]any{"limit": 1}, Check: func(t *testing.T, r apitest.Response) {
 			if items := r.Items(t); len(items) != 1 || items[0]["name"] != "a" {
-				t.Errorf("%v", items)
+				t.Errorf("the items are %v, want one with the name a", items)
 			}
 		}},
 		{Name: "update", Op: "update_room", Args: with("note", "x"), WantFields: map[string]any{"name": "b", "note": "x", "open": true}},

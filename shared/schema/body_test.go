@@ -33,7 +33,10 @@ type lamp struct {
 
 // Problems implements schema.Ruled.
 func (l lamp) Problems(sent func(string) bool) []string {
-	if l.From == nil || l.Until == nil || *l.From <= *l.Until || !sent("from") && !sent("until") {
+	if !sent("from") && !sent("until") {
+		return nil
+	}
+	if l.From == nil || l.Until == nil || *l.From <= *l.Until {
 		return nil
 	}
 	return []string{"body.until: must not be less than from"}
@@ -124,10 +127,15 @@ func TestBodyApply(t *testing.T) {
 	want := l
 	want.Name, want.Note, want.Shades, want.Slug = new("B"), nil, []shade{"red"}, "b"
 	if in.Apply(&l); !reflect.DeepEqual(l, want) {
-		t.Errorf("%+v, want %+v", l, want)
+		t.Errorf("the record is %+v, want %+v", l, want)
 	}
-	if !in.Sent("note") || in.Sent("from") || in.Sent("lampId") || in.Empty() {
-		t.Error("Sent does not report what the body has")
+	if in.Empty() {
+		t.Error("Empty reports true for a body with properties")
+	}
+	for name, want := range map[string]bool{"note": true, "from": false, "lampId": false} {
+		if got := in.Sent(name); got != want {
+			t.Errorf("Sent(%q) is %t, want %t", name, got, want)
+		}
 	}
 	if empty, _ := bindRecord[updateLamp](t, false, `{"lampId":"lmp_1","shades":[]}`); empty.Record.Shades == nil || !empty.Sent("shades") {
 		t.Error("an empty list is null")
@@ -188,7 +196,7 @@ func TestBodyRules(t *testing.T) {
 		l := stored
 		in.Apply(&l)
 		if got := in.Problems(l); len(got) != want {
-			t.Errorf("%s: %q", text, got)
+			t.Errorf("%s: the problems are %q, want %d", text, got, want)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -120,12 +121,26 @@ func (c *reader) nextOf(h http.Header) (string, error) {
 	return target, nil
 }
 
+// patience is how long a request is retried while the server is busy. On a small machine the server
+// handles one heavy response at a time, and refuses requests that have waited for a second.
+const patience = 5 * time.Minute
+
 func (c *reader) get(ctx context.Context, path string, into any) (http.Header, error) {
-	response, err := c.Do(ctx, client.Request{Method: http.MethodGet, Path: path})
-	if err != nil {
-		return nil, fmt.Errorf("GET %s: %w", path, err)
+	for begin := time.Now(); ; {
+		response, err := c.Do(ctx, client.Request{Method: http.MethodGet, Path: path})
+		var refused *client.Error
+		if errors.As(err, &refused) && refused.Code == client.CodeUnavailable && time.Since(begin) < patience {
+			select {
+			case <-time.After(refused.RetryAfter):
+			case <-ctx.Done():
+			}
+			continue // a cancelled context fails the next request
+		}
+		if err != nil {
+			return nil, fmt.Errorf("GET %s: %w", path, err)
+		}
+		return response.Header, json.Unmarshal(response.Body, into)
 	}
-	return response.Header, json.Unmarshal(response.Body, into)
 }
 
 // compare returns a difference unless the records are the same, in the same order and, when whole

@@ -39,9 +39,8 @@ func TestPricesAreTheRunbooks(t *testing.T) {
 func TestRuntimeAPI(t *testing.T) {
 	api := newRuntimeAPI()
 	var program sync.WaitGroup
-	defer program.Wait() // after its connections are closed
+	defer program.Wait() // after its requests have ended
 	defer api.Close()
-	defer api.CloseClientConnections()
 	base := api.URL + runtimePrefix
 	program.Go(func() {
 		for _, path := range []string{"invocation/1/response", "invocation/2/error", "invocation/next"} {

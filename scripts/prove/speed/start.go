@@ -30,12 +30,20 @@ type runtimeAPI struct {
 	polls     chan struct{} // the program requests an event
 	events    chan []byte
 	responses chan []byte
+	closed    chan struct{}
 }
 
 func newRuntimeAPI() *runtimeAPI {
-	r := &runtimeAPI{polls: make(chan struct{}), events: make(chan []byte), responses: make(chan []byte, 1)}
+	r := &runtimeAPI{polls: make(chan struct{}), events: make(chan []byte), responses: make(chan []byte, 1), closed: make(chan struct{})}
 	r.Server = httptest.NewServer(r)
 	return r
+}
+
+// Close stops the server. It ends the requests that wait for an event, because the Server's Close
+// waits for all requests, and a program may send one at any time until then.
+func (r *runtimeAPI) Close() {
+	close(r.closed)
+	r.Server.Close()
 }
 
 const runtimePrefix = "/2018-06-01/runtime/"
@@ -47,13 +55,18 @@ func (r *runtimeAPI) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		if err != nil {
 			body = []byte(err.Error())
 		}
-		r.responses <- body
-		w.WriteHeader(http.StatusAccepted)
+		select {
+		case r.responses <- body:
+			w.WriteHeader(http.StatusAccepted)
+		case <-r.closed:
+		}
 		return
 	}
 	select {
 	case r.polls <- struct{}{}:
 	case <-request.Context().Done():
+		return
+	case <-r.closed:
 		return
 	}
 	select {
@@ -62,6 +75,7 @@ func (r *runtimeAPI) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		w.Header().Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(time.Now().Add(30*time.Second).UnixMilli(), 10))
 		_, _ = w.Write(event) // if the program crashed, invoke finds no response
 	case <-request.Context().Done():
+	case <-r.closed:
 	}
 }
 
@@ -81,7 +95,11 @@ func (r *runtimeAPI) ready(ctx context.Context) error {
 // 200, and until the program is ready again. It returns the time until the response.
 func (r *runtimeAPI) invoke(ctx context.Context, event []byte) (took time.Duration, err error) {
 	begin := time.Now()
-	r.events <- event
+	select {
+	case r.events <- event:
+	case <-ctx.Done():
+		return 0, fmt.Errorf("the program does not wait for an event: %w", context.Cause(ctx))
+	}
 	select {
 	case body := <-r.responses:
 		took = time.Since(begin)
@@ -114,7 +132,6 @@ func (s *bed) start(ctx context.Context, binary string, event []byte) (m started
 	defer cancel()
 	api := newRuntimeAPI()
 	defer api.Close()
-	defer api.CloseClientConnections()
 	var output bytes.Buffer
 	cmd := exec.Command(binary)
 	cmd.Stdout, cmd.Stderr = &output, &output

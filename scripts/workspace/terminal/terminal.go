@@ -90,9 +90,18 @@ func Columns(lines []string) string {
 
 // Note writes a message to Err. With JSON it does nothing.
 func (t *Terminal) Note(format string, args ...any) {
-	if !t.JSON {
-		fmt.Fprintf(t.Err, format+"\n", args...)
+	if notes := t.Notes(); notes != nil {
+		fmt.Fprintf(notes, format+"\n", args...)
 	}
+}
+
+// Notes returns where messages go: Err, or nil with JSON, because a failed command then writes
+// exactly one object there.
+func (t *Terminal) Notes() io.Writer {
+	if t.JSON {
+		return nil
+	}
+	return t.Err
 }
 
 // quietWait is the longest wait without a note.

@@ -86,7 +86,7 @@ func TestMalformedCells(t *testing.T) {
 			}
 			_, err := read(text, tableOf(reader()))
 			if err == nil || !strings.Contains(err.Error(), Specification+":3: column "+column+": ") {
-				t.Errorf("%s %q: %v", column, cell, err)
+				t.Errorf("column %s with %q: the error is %v, want one at this column", column, cell, err)
 			}
 		}
 	}
@@ -107,11 +107,11 @@ func TestCellsOfOtherOperations(t *testing.T) {
 	update := cells()
 	update["reader"] = "-"
 	if _, err := read(tableOf(update), tableOf(reader())); err == nil || !strings.Contains(err.Error(), "no operation get_shop_till: type the one that reads the record, or none") {
-		t.Error(err)
+		t.Errorf("an update without a reader: the error is %v, want one that names get_shop_till", err)
 	}
 	update["reader"] = "none"
 	if table, err := read(tableOf(update), tableOf(reader())); err != nil || table[0].Reader != "" {
-		t.Error(table, err)
+		t.Errorf("the reader none: %+v, error %v; want an empty reader", table, err)
 	}
 }
 
@@ -144,7 +144,7 @@ func TestOrderOfColumns(t *testing.T) {
 	}
 	text := strings.Join(append(names, "order"), "\t") + "\n" + strings.Join(append(values, "-"), "\t") + "\n"
 	if table, err := read(text, tableOf(reader())); err != nil || table[0].Fixture["force"] != "true" {
-		t.Error(table, err)
+		t.Errorf("columns in another order: %+v, error %v; want force true in the fixture", table, err)
 	}
 }
 
@@ -177,7 +177,25 @@ func TestArguments(t *testing.T) {
 	}
 	for _, bad := range []string{`{`, `{"body":"["}`} {
 		if _, err := (Operation{ID: "get_shop"}).Arguments([]byte(bad)); err == nil || !strings.Contains(err.Error(), "get_shop") {
-			t.Errorf("%s: %v", bad, err)
+			t.Errorf("the event %s: the error is %v, want one that names get_shop", bad, err)
+		}
+	}
+}
+
+// Ensure the hints of a tool follow from the method and the scope, whatever the verb is.
+func TestHints(t *testing.T) {
+	for line, want := range map[string]Hints{
+		"list_shops GET shop:read":      {ReadOnly: true},
+		"get_current_key GET any":       {ReadOnly: true},
+		"preview_move POST shop:read":   {ReadOnly: true},
+		"create_shop POST shop:write":   {},
+		"update_shop PATCH shop:write":  {Destructive: true, Idempotent: true},
+		"archive_shop POST shop:write":  {Destructive: true, Idempotent: true},
+		"delete_shop DELETE shop:draft": {Destructive: true, Idempotent: true},
+	} {
+		cells := strings.Fields(line)
+		if got := (Operation{ID: cells[0], Method: cells[1], Scope: cells[2]}).Hints(); got != want {
+			t.Errorf("%s: the hints are %+v, want %+v", line, got, want)
 		}
 	}
 }

@@ -58,9 +58,9 @@ type Server struct {
 
 	upload func(*http.Request) error
 
-	light, heavy      pool         // for requests by the size of their body
-	large             pool         // for requests with a light body whose response is expected to be heavy
-	waiting           atomic.Int64 // requests that wait for a slot of large
+	light, heavyBody  pool         // for requests by the size of their body
+	heavyResponse     pool         // for requests with a light body whose response is expected to be heavy
+	waiting           atomic.Int64 // requests that wait for a slot of heavyResponse
 	sizes             sizes        // of heavy responses
 	bodies, responses budget
 	connections       int
@@ -75,7 +75,7 @@ func New(h http.Handler, log *slog.Logger, newID id.Generator, upload func(*http
 	processors := runtime.GOMAXPROCS(0)
 	s := &Server{
 		newID: newID, log: log, upload: upload,
-		light: make(pool, callsPer*processors), heavy: make(pool, max(1, processors/2)), large: make(pool, max(1, processors/2)),
+		light: make(pool, callsPer*processors), heavyBody: make(pool, max(1, processors/2)), heavyResponse: make(pool, max(1, processors/2)),
 		bodies: budget{limit: bodiesMax}, responses: budget{limit: responsesMax},
 		connections: connectionsMax, queue: queueMax, piece: pieceTimeout,
 	}
@@ -143,8 +143,8 @@ func (s *Server) serve(h http.Handler, w http.ResponseWriter, r *http.Request) {
 func (s *Server) acquire(r *http.Request, path string, heavy bool) (slots pool, limit string) {
 	const queue = "queue"
 	if heavy {
-		if s.heavy.acquire(r.Context(), s.queue) {
-			return s.heavy, ""
+		if s.heavyBody.acquire(r.Context(), s.queue) {
+			return s.heavyBody, ""
 		}
 		return nil, queue
 	}
@@ -162,8 +162,8 @@ func (s *Server) acquire(r *http.Request, path string, heavy bool) (slots pool, 
 	}
 	s.waiting.Add(1)
 	defer s.waiting.Add(-1)
-	if s.large.acquire(r.Context(), s.queue) {
-		return s.large, ""
+	if s.heavyResponse.acquire(r.Context(), s.queue) {
+		return s.heavyResponse, ""
 	}
 	return nil, queue
 }
@@ -171,7 +171,7 @@ func (s *Server) acquire(r *http.Request, path string, heavy bool) (slots pool, 
 // release frees a slot that a request held for a time. The slot of a heavy request stays taken for
 // the same time again if needed, to leave CPU time for light requests.
 func (s *Server) release(slots pool, held time.Duration) {
-	if slots == s.heavy || slots == s.large && s.waiting.Load() > 0 {
+	if slots == s.heavyBody || slots == s.heavyResponse && s.waiting.Load() > 0 {
 		time.AfterFunc(held, slots.release)
 		return
 	}

@@ -70,7 +70,7 @@ func testQueue(t *testing.T) {
 	m := newMemory(t)
 	h := newStuck(t)
 	s := serve(t, m, h, func(s *Server) { s.queue, s.light = 10*time.Millisecond, make(chan struct{}, 1) })
-	for range cap(s.heavy) {
+	for range cap(s.heavyBody) {
 		m.send(t, post("/stuck", heavyBytes+1))
 		<-h.entered
 	}
@@ -115,7 +115,7 @@ func testLargePages(t *testing.T) {
 	m := newMemory(t)
 	h := &pages{entered: make(chan struct{}, 8), slow: make(chan struct{})}
 	s := serve(t, m, h, func(s *Server) {
-		s.queue, s.light, s.large = 20*time.Millisecond, make(chan struct{}, 1), make(chan struct{}, 1)
+		s.queue, s.light, s.heavyResponse = 20*time.Millisecond, make(chan struct{}, 1), make(chan struct{}, 1)
 	})
 	large := fmt.Sprintf("/slow?size=%d", heavyBytes+1)
 	if out, body := m.exchange(t, get(large)); out.StatusCode != 200 || len(body) != heavyBytes+1 {

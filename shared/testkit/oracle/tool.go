@@ -1,0 +1,27 @@
+package oracle
+
+import "strings"
+
+// The largest responses of tools/list, in bytes of JSON, so that they leave room in a model's
+// context.
+const (
+	ToolsBytesMax     = 66_000 // all tools
+	AreaToolsBytesMax = 18_000 // the tools that a key with the scopes of one area sees
+)
+
+// Hints are the annotations of a tool that say what it does to stored values. Destructive and
+// Idempotent mean nothing for a tool that only reads, and are false there.
+type Hints struct{ ReadOnly, Destructive, Idempotent bool }
+
+// Hints returns what the operation's tool must say. They follow from the method and the scope: what
+// needs no more than a scope for reading only reads, a create adds a record each time, and
+// everything else replaces stored values, which a repeat does not change further.
+func (o Operation) Hints() Hints {
+	switch {
+	case o.Method == "GET", strings.HasSuffix(o.Scope, ":read"):
+		return Hints{ReadOnly: true}
+	case strings.HasPrefix(o.ID, "create_"):
+		return Hints{}
+	}
+	return Hints{Destructive: true, Idempotent: true}
+}

@@ -45,12 +45,12 @@ func BenchmarkHTTP(b *testing.B) {
 	}
 }
 
-// BenchmarkTool measures a call of a tool.
+// BenchmarkTool measures calling a tool.
 func BenchmarkTool(b *testing.B) {
 	benchmark(b, call("get_item", `{"itemId":"itm_1"}`))
 }
 
-// BenchmarkList measures a list of the tools.
+// BenchmarkList measures listing the tools.
 func BenchmarkList(b *testing.B) {
 	benchmark(b, frame("tools/list", ""))
 }

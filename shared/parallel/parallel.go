@@ -29,9 +29,9 @@ func Recover(err *error) {
 	}
 }
 
-// Do makes n calls of call, with 0 to n-1, at most width of them at once. It returns their errors
-// in order. After a failure, it starts no further calls and waits for those that are running. It
-// always starts the first width calls.
+// Do calls call with each number from 0 to n-1, making at most width calls at once, and returns
+// their errors in order. After a failure, it starts no further calls and waits for those that are
+// running. It always starts the first width calls.
 func Do(n, width int, call func(n int) error) error {
 	errs := make([]error, n)
 	slots := make(chan struct{}, width)

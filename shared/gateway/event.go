@@ -33,11 +33,11 @@ var errBodyTooLarge = errors.New("body over API Gateway's 10 MB")
 // an error if the body cannot be read or is over 10 MB.
 //
 // An event is JSON, so its strings are UTF-8. Invalid UTF-8 in a header or in the query becomes
-// U+FFFD, so different values can become equal. They stay different with a gateway that reads the
-// bytes as Latin-1, because it turns each byte into a character. A handler must reject U+FFFD
-// wherever the difference matters. The path stays encoded, and a body that is not UTF-8 is encoded
-// in base64, so both arrive byte for byte. A query parameter with a malformed escape is not
-// decoded.
+// U+FFFD, so different values can become equal. A handler must reject U+FFFD wherever the
+// difference matters. A gateway that reads bytes as Latin-1 instead turns each byte into a
+// character, which keeps different values different. The path stays encoded, and a body that is not
+// UTF-8 is encoded in base64, so both arrive byte for byte. A query parameter with a malformed
+// escape is not decoded.
 func Event(r *http.Request, requestID string) (events.APIGatewayProxyRequest, error) {
 	body, err := readBody(r)
 	if err != nil {
@@ -132,8 +132,8 @@ func gatewayHeaders(r *http.Request, host, sourceIP string) map[string][]string 
 
 // parseQuery decodes a raw query as a REST API does: "&" and ";" separate pairs, "+" is a space, a
 // missing "=" is an empty value, empty pairs are ignored. It returns nil for no parameters. A name
-// or value with a malformed escape is not decoded here. url.URL.Query would drop the pair, and the
-// handler could not reject it.
+// or value with a malformed escape is left undecoded, because url.URL.Query would drop the pair,
+// and the handler could not reject it.
 func parseQuery(raw string) map[string][]string {
 	var query map[string][]string
 	for pair := range strings.FieldsFuncSeq(raw, isSeparator) {

@@ -15,17 +15,17 @@
 //
 // A REST API changes a request before the function receives it:
 //
-//   - The path arrives percent-encoded, as the client sent it, and h sees it that way. It includes a
-//     custom domain's base path, so map domains without one.
+//   - The path arrives percent-encoded, as the client sent it, and h sees it that way. It includes
+//     a custom domain's base path, so map domains without one.
 //   - The query arrives decoded, as a map. Repeated values keep their order, but the order of names
 //     and the difference between "a" and "a=" are lost. This package sorts the names. The gateway
 //     treats ";" like "&", and itself rejects a malformed "%" escape.
 //   - A binary body arrives intact only if the API declares */* as a binary media type; then every
 //     body arrives in base64. This package accepts both forms.
-//   - A response must fit into Lambda's 6 MB. A body over 1 MB leaves the function in base64, because
-//     JSON escapes can multiply the size of text. If the response is still too large, Proxy returns a
-//     500 that says not to retry. Otherwise, Lambda would stop the function and the gateway would
-//     send a 502. No list and no record is that large.
+//   - A response must fit into Lambda's 6 MB. A body over 1 MB leaves the function in base64,
+//     because JSON escapes can multiply the size of text. If the response is still too large, Proxy
+//     returns a 500 that says not to retry. Otherwise, Lambda would stop the function and the
+//     gateway would send a 502. No list and no record is that large.
 package gateway
 
 import (

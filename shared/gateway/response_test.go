@@ -252,7 +252,7 @@ func TestProxyLargeResponse(t *testing.T) {
 	}
 }
 
-// Ensure headers and text are counted at the largest size that JSON can encode them in.
+// Ensure headers and text are counted at the maximum size that they can have in JSON.
 func TestProxyLargeHeader(t *testing.T) {
 	t.Parallel()
 	for size, want := range map[int]int{40_000: 200, 50_000: 500} {

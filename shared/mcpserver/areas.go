@@ -73,7 +73,7 @@ func (o offer) named(name string) *api.Operation {
 
 // visible returns the tools that a key with these scopes may call.
 func (o offer) visible(scopes []auth.Scope) []*Tool {
-	out := []*Tool{} // not nil, so that no tools are [] in JSON
+	out := []*Tool{} // not nil, so that an empty list is [] in JSON
 	for i, t := range o.server.tools() {
 		op := &o.server.operations[i]
 		if o.has(op) && (op.Scope == "" || slices.Contains(scopes, op.Scope)) {

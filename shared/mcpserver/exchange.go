@@ -74,8 +74,8 @@ func badKey(r api.Response) bool {
 	return !r.Authenticated && (r.Err.Code == fault.Unauthorised || r.Err.Code == fault.Forbidden)
 }
 
-// quota returns only the headers about the rate limit. A record's entity tag does not apply to a
-// JSON-RPC response.
+// quota returns only the rate limit headers. A record's entity tag does not apply to a JSON-RPC
+// response.
 func quota(h http.Header) http.Header {
 	out := http.Header{}
 	for name, values := range h {

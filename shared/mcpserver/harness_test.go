@@ -290,7 +290,7 @@ func (a httpResponse) requireToolError(t *testing.T, name, want string) (texts [
 	return texts
 }
 
-// messages returns the messages of an envelope.
+// messages returns the messages in an envelope.
 func messages(text string) (out []string) {
 	var v struct {
 		Errors []struct{ Message string }
@@ -303,7 +303,7 @@ func messages(text string) (out []string) {
 	return out
 }
 
-// code returns the code of an envelope, empty when text is not an envelope.
+// code returns the code in an envelope, or "" if text is not an envelope.
 func code(text string) string {
 	var v struct {
 		Errors []struct{ Code, Message string }

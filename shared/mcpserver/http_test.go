@@ -187,8 +187,8 @@ func TestBadKey(t *testing.T) {
 	}
 }
 
-// Ensure an exhausted quota gives a 429 for other messages and a tool error for a call, both with
-// the time to wait.
+// Ensure an exhausted quota gives a tool error for a tools/call and a 429 for any other message,
+// both with the time to wait.
 func TestUsedUpQuota(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -208,7 +208,7 @@ func TestUsedUpQuota(t *testing.T) {
 	}
 }
 
-// Ensure a table error gives a 500 for other messages and a tool error for a call.
+// Ensure a table error gives a tool error for a tools/call and a 500 for any other message.
 func TestInternal(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -70,7 +70,7 @@ type message struct {
 // substitute is the id that the SDK gets in place of an id that it would change.
 const substitute = "-"
 
-// wrong returns a copy of the message that is invalid because of an error.
+// wrong returns the message, marked as invalid with an error.
 func (m message) wrong(code int64, text string) message {
 	m.err = &jsonrpc.Error{Code: code, Message: text}
 	return m

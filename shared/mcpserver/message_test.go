@@ -257,8 +257,8 @@ func TestRepeatedNames(t *testing.T) {
 	}
 }
 
-// Ensure arguments that are nested too deeply give a tool error, however deep they are, like a body
-// that is nested too deeply over HTTP.
+// Ensure arguments that are nested too deeply give a tool error, however deep they are. Over HTTP,
+// such a body is an error, too.
 func TestDeepArguments(t *testing.T) {
 	t.Parallel()
 	s := start(t)

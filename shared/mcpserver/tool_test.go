@@ -212,8 +212,8 @@ func TestErrorsNameArguments(t *testing.T) {
 	}
 }
 
-// Ensure numbers and booleans are accepted as strings, even in nested values, and a boolean where
-// an enum has it as a string.
+// Ensure numbers and booleans are accepted as strings, even in nested values, and that a boolean is
+// accepted where an enum lists it as a string.
 func TestPlainTexts(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -55,9 +55,9 @@ type Derived interface{ DeriveID() (problem string) }
 //   - check returns the problems with a record; it may also complete the record. It runs after the
 //     strict decoding, which checks for unknown properties and validates types, enums and
 //     timestamps. If check is nil, there are no further checks.
-//   - write stores records, and replaces those with the same identity. It gets at most a few hundred
-//     at once, all of this type and in the order of the file, and sets companyId. If several have
-//     the same identity, the last one wins. See Put. It returns Refused for records that cannot be
+//   - write stores records, and replaces those with the same identity. It gets at most a few
+//     hundred at once, all of this type and in the order of the file, and sets companyId. If several
+//     have the same identity, the last one wins. See Put. It returns Refused for records that cannot be
 //     stored because other callers' writes since the file was checked have broken a rule.
 //   - each visits every record of the company in a stable order, with constant memory. See Each and
 //     Only.

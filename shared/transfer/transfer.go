@@ -57,8 +57,8 @@ type Derived interface{ DeriveID() (problem string) }
 //     timestamps. If check is nil, there are no further checks.
 //   - write stores records, and replaces those with the same identity. It gets at most a few
 //     hundred at once, all of this type and in the order of the file, and sets companyId. If several
-//     have the same identity, the last one wins. See Put. It returns Refused for records that cannot be
-//     stored because other callers' writes since the file was checked have broken a rule.
+//     have the same identity, the last one wins. See Put. It returns Refused for records that cannot
+//     be stored because other callers' writes since the file was checked have broken a rule.
 //   - each visits every record of the company in a stable order, with constant memory. See Each and
 //     Only.
 func Define[T any](name, prefix string, check func(*T) []string,

@@ -95,7 +95,7 @@ Without a name, all gates run, with numbers that fit into CI.`,
 	return cmd
 }
 
-// keyVariable is the environment variable with the key for contract.
+// keyVariable is the environment variable that holds the key for contract.
 const keyVariable = "WORKSPACE_KEY"
 
 func contractCommand() *cobra.Command {

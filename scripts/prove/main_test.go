@@ -17,8 +17,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Ensure wrong usage is an error that names the problem, and is not reported as a claim that does
-// not hold.
+// Ensure wrong usage gives an error that says what is wrong, and is not reported as a claim that
+// does not hold.
 func TestWrongCalls(t *testing.T) {
 	t.Setenv(keyVariable, "")
 	for args, want := range map[string]string{

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// speedCommand returns a command that fails: it reads /proc.
+// speedCommand returns a command that always fails, because the measurements read /proc.
 func speedCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "speed [MODE...]", Short: "Measure sizes, starts, imports and prices (Linux only)",

@@ -12,19 +12,19 @@ import (
 	"strings"
 )
 
-// Request is one HTTP request of the API. The methods of Client build it. With Do it can call
-// operations that this package does not have yet.
+// Request is one HTTP request to the API. The methods of Client build their own. Pass one to Do to
+// call an operation that this package does not have yet.
 type Request struct {
 	Method string
 	Path   string // escaped, begins with /v1; {companyId} is replaced with the key's company
 	Query  url.Values
-	Body   []byte // JSON; nil: none
+	Body   []byte // JSON, or nil for no body
 
-	// Repeatable reports whether the request may be executed twice, so that it is retried after a
-	// lost response.
+	// Repeatable reports whether the request may be executed twice. Such a request is retried after
+	// a lost response.
 	Repeatable bool
-	// Quota names the key's quota that the request uses, such as write. After a 429, requests of
-	// one quota wait together.
+	// Quota names the key's quota that the request uses, such as write. After a 429, requests that
+	// use the same quota wait together.
 	Quota string
 	// TakesKey reports whether the operation accepts an Idempotency-Key, which makes the request
 	// repeatable.
@@ -41,8 +41,8 @@ type Response struct {
 // ETag returns the entity tag for IfMatch and IfNoneMatch, empty when the response has none.
 func (r Response) ETag() string { return r.Header.Get("ETag") }
 
-// HasMore reports whether there is more than the response has. After a delete of many points it
-// means that some remain, and the same call deletes more.
+// HasMore reports whether there is more than the response contains. After a delete of many points,
+// it means that some points remain and that the same call deletes more.
 func (r Response) HasMore() bool { return r.Header.Get("Service-Has-More") == "true" }
 
 // RequestID returns the id of the request, which the operator can find in the logs.
@@ -55,7 +55,7 @@ func (r Response) decode(v any) error {
 	return nil
 }
 
-// bodyBytesMax is the largest response body. The findings of an audit have up to 4 MB.
+// bodyBytesMax is the maximum size of a response body. The findings of an audit can be up to 4 MB.
 const bodyBytesMax = 64 << 20
 
 // Do sends a request and retries it when that is safe. A status above 299 is an *Error, except 304,

@@ -16,7 +16,7 @@ import (
 // Client calls the API with one key. It is safe for concurrent use. Reuse it, because it keeps
 // connections open.
 type Client struct {
-	base      string // without a slash at the end
+	base      string // without a trailing slash
 	key       string
 	http      *http.Client
 	version   string
@@ -25,19 +25,19 @@ type Client struct {
 	waitMax   time.Duration
 	backoff   func(attempt int) time.Duration
 	sleep     func(ctx context.Context, d time.Duration) error
-	random    func() float64 // in [0, 1), for the time that is added to Retry-After
+	random    func() float64 // in [0, 1), for the random time that is added to Retry-After
 	paces     paces
 	newKey    func() string
 
 	mu      sync.Mutex
-	company string // empty: the key does not say
+	company string // empty until it is known
 }
 
 // attemptTimeout is above the gateway's limit of 29 s.
 const attemptTimeout = 35 * time.Second
 
-// New returns a client of the service at baseURL, such as https://api.example.com, with a secret
-// key. It sends no request. It returns an error when an argument is invalid; the error never
+// New returns a client for the service at baseURL, such as https://api.example.com, that uses a
+// secret key. New sends no request. It returns an error if an argument is invalid. The error never
 // contains the key.
 func New(baseURL, key string, options ...Option) (*Client, error) {
 	u, err := url.Parse(baseURL)
@@ -56,7 +56,8 @@ func New(baseURL, key string, options ...Option) (*Client, error) {
 		company: companyOf(key), attempts: attemptsDefault, waitMax: waitMaxDefault, backoff: jittered(rand.Float64), random: rand.Float64, sleep: sleep, newKey: randomKey,
 		http: &http.Client{
 			Timeout: attemptTimeout,
-			// The API never redirects. A redirect by something else must not receive the key.
+			// The API never redirects. If something else does, the target of the redirect must not
+			// receive the key.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
@@ -87,12 +88,12 @@ func withoutUser(address string) string {
 // String returns a description of the client without its key.
 func (c *Client) String() string { return "client of " + c.base }
 
-// GoString is String, so that %#v does not print the key either.
+// GoString returns the same as String, so that %#v does not print the key either.
 func (c *Client) GoString() string { return c.String() }
 
-// CompanyID returns the id of the key's company. The key contains it, so no request is needed. If
-// the text is not a whole key and WithCompany is not set, the client requests it once, with GET
-// /v1/companies.
+// CompanyID returns the id of the key's company. A complete key contains the id, so no request is
+// needed. If the key is not complete and WithCompany is not set, the client requests the id once,
+// with GET /v1/companies.
 func (c *Client) CompanyID(ctx context.Context) (string, error) {
 	c.mu.Lock()
 	known := c.company

@@ -26,7 +26,7 @@ import (
 
 const key = "sk_live_test" // not a real key
 
-// service sends the responses of a list, then repeats the last one, and records the requests.
+// service sends its responses in order, repeats the last one, and records the requests.
 type service struct {
 	*httptest.Server
 
@@ -53,7 +53,7 @@ func (s *service) sent() []string {
 type fakeResponse struct {
 	status int
 	body   string
-	header []string // names and values in turn
+	header []string // alternating names and values
 	cut    bool     // close the connection instead
 }
 
@@ -78,7 +78,7 @@ func serve(t *testing.T, responses ...fakeResponse) *service {
 			w.Header().Add(a.header[i], a.header[i+1])
 		}
 		w.WriteHeader(max(a.status, 200))
-		_, _ = io.WriteString(w, a.body) // the test notices a client that has left
+		_, _ = io.WriteString(w, a.body) // the test notices if the client has disconnected
 	}))
 	t.Cleanup(s.Close)
 	return s
@@ -154,7 +154,7 @@ func TestRetries(t *testing.T) {
 		call      func(context.Context, *client.Client) error
 		responses []fakeResponse
 		waits     []time.Duration
-		code      string // of the error; "-": another error; empty: no error
+		code      string // of the error; "-" for another kind of error, empty for no error
 	}{
 		{"429", getBoard, []fakeResponse{busy, busy, board}, []time.Duration{7 * time.Second, 7 * time.Second}, ""},
 		{"500", getBoard, []fakeResponse{broken, broken, board}, []time.Duration{1 * time.Second, 2 * time.Second}, ""},
@@ -202,7 +202,8 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// Ensure the wait ends with the context, and the error also wraps the last error response.
+// Ensure a wait ends when the context is cancelled, and that the error also wraps the last error
+// response.
 func TestContextEnds(t *testing.T) {
 	t.Parallel()
 	s := serve(t, busy)
@@ -237,7 +238,7 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// Ensure the request has the values of all options.
+// Ensure a request has the values from all options.
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	s, w := serve(t, item), &waits{}
@@ -278,7 +279,8 @@ func TestNotModified(t *testing.T) {
 	}
 }
 
-// Ensure an error has the messages of the envelope, and no text of a body that is not the envelope.
+// Ensure an error contains the messages in the envelope, and nothing from a body that is not the
+// envelope.
 func TestError(t *testing.T) {
 	t.Parallel()
 	s := serve(t, fakeResponse{status: 400, body: envelope("bad_request", "body.title: is required", "body.slug: is long")}, fakeResponse{status: 404, body: "<html>secret page</html>"})
@@ -311,7 +313,7 @@ func TestError(t *testing.T) {
 	}
 }
 
-// endless is a transport whose responses are a record and spaces without end.
+// endless is a transport whose response bodies are a record followed by spaces without end.
 type endless struct{}
 
 func (endless) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -334,8 +336,8 @@ func TestResponseTooLarge(t *testing.T) {
 	}
 }
 
-// Ensure the key is sent to the base URL only, not to the target of a redirect or a Link, and is in
-// no printed text.
+// Ensure the key is sent only to the base URL, not to the target of a redirect or a Link, and that
+// it is never printed.
 func TestKeyStays(t *testing.T) {
 	t.Parallel()
 	other := serve(t, fakeResponse{body: `{"items":[]}`})
@@ -368,7 +370,7 @@ func TestKeyStays(t *testing.T) {
 	}
 }
 
-// Ensure an iterator ends with the first error, also when a page links to itself.
+// Ensure an iterator ends after the first error, and that a page that links to itself is an error.
 func TestPagesEnd(t *testing.T) {
 	t.Parallel()
 	first := fakeResponse{body: `{"items":[{"id":"brd_1"},{"id":"brd_2"}]}`, header: []string{"Link", `<http://x/?cursor=a>; rel="next"`}}
@@ -401,7 +403,7 @@ func TestPagesEnd(t *testing.T) {
 	}
 }
 
-// Ensure the company of a whole key is read from the key, with no request, and no other text is
+// Ensure the company is read from a complete key, without a request, and that no other string is
 // treated as a key.
 func TestCompanyInKey(t *testing.T) {
 	t.Parallel()
@@ -419,7 +421,7 @@ func TestCompanyInKey(t *testing.T) {
 		t.Errorf("%v after %d requests", err, len(s.requests()))
 	}
 	other := []byte(whole)
-	other[20]++ // another id, with the old checksum
+	other[20]++ // a different id, with the old checksum
 	for _, text := range []string{"", whole[1:], whole + "0", whole[:len(whole)-1] + "!", string(other), strings.Replace(whole, "live", "test", 1)} {
 		if got := client.CompanyOf(text); got != "" {
 			t.Errorf("%q has the company %s", text, got)
@@ -427,7 +429,8 @@ func TestCompanyInKey(t *testing.T) {
 	}
 }
 
-// keyOf returns a key of the ids with these numbers, without a secret. No service has issued it.
+// keyOf returns a key that contains ids with these numbers, and zeros as its secret. No service has
+// issued it.
 func keyOf(t *testing.T, id, company int64) string {
 	t.Helper()
 	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -444,7 +447,7 @@ func keyOf(t *testing.T, id, company int64) string {
 	return body + base62(big.NewInt(int64(crc32.ChecksumIEEE([]byte(body)))), 6)
 }
 
-// Ensure dims are texts by name, also those that only an import can have stored.
+// Ensure dims decode to strings by name, including dims that only an import can have stored.
 func TestDims(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]client.Dims{
@@ -465,8 +468,8 @@ func TestDims(t *testing.T) {
 	}
 }
 
-// Ensure the company of any other text is requested once, and a response without exactly one
-// company is an error.
+// Ensure the company is requested once if the key does not contain it, and that a response that
+// does not list exactly one company is an error.
 func TestCompany(t *testing.T) {
 	t.Parallel()
 	s := serve(t, fakeResponse{body: `{"items":[{"id":"co_7"}]}`}, board)

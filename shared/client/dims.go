@@ -2,9 +2,9 @@ package client
 
 import "encoding/json"
 
-// Dims are the dimension values of a point, by name. A push accepts nothing else. An import may
-// have stored other JSON; a value that is not a text is then given as JSON, and dims that are not
-// an object become one value with an empty name.
+// Dims maps the names of a point's dimensions to their values. A push accepts nothing else, but an
+// import may have stored other JSON. A value that is not a string is then its JSON, and dims that
+// are not an object become one value with an empty name.
 type Dims map[string]string
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -1,10 +1,10 @@
 // Package client calls the Company Growth Workspace API: one method for each operation, with typed
-// inputs and records. It uses the standard library only, so that its folder can be copied.
+// inputs and records. It uses only the standard library, so you can copy its folder.
 //
 // # A first program
 //
-// A key belongs to one company and names it, so a client needs the address of the service and a
-// key.
+// A key belongs to one company and contains its id, so a client needs only the address of the
+// service and a key.
 //
 //	package main
 //
@@ -31,16 +31,16 @@
 //		}
 //	}
 //
-// Each operation of the API is a method of [Client] with its name in Go's spelling:
+// Each operation of the API is a method of [Client], with the operation's name in Go style:
 // create_plan_item is [Client.CreatePlanItem], its input is [CreatePlanItemInput], and it returns
-// an [Item]. An operation without an input, such as [Client.GetCompany], accepts the context only.
-// Options such as [IfMatch] follow the input.
+// an [Item]. An operation without an input, such as [Client.GetCompany], takes only the context.
+// Options such as [IfMatch] come last.
 //
 // # Fields
 //
 // A required field of an input is a plain value. Every other field, and every field of a record
-// that may be null, is an [Optional]: it has a value, is null, or is left out. Or and Get read it,
-// and printing it shows its value or null.
+// that may be null, is an [Optional]: it has a value, is null, or is left out. Its methods Or and
+// Get read it, and printing it shows its value or null.
 //
 //	item, err := c.GetPlanItem(ctx, client.GetPlanItemInput{ItemID: id})
 //	if err != nil {
@@ -52,11 +52,11 @@
 //		fmt.Println(created.Format(time.DateOnly))
 //	}
 //
-// A timestamp is a time.Time. A day (from, to, the ts of a pushed point) is a text such as
-// 2026-08-11, which [Day] returns for a time. Closed lists are constants, such as
-// [PlanStatusPublished]. Counts, versions and orders are int, other numbers are float64; write a
-// constant for a float64 as Value(1200.0). A field with any JSON, such as the findings of an audit,
-// is a json.RawMessage.
+// A timestamp is a time.Time. A day (from, to, the ts of a pushed point) is a string such as
+// 2026-08-11, which [Day] returns for a time. The values of an enum are constants, such as
+// [PlanStatusPublished]. Counts, versions and sort orders are int, and other numbers are float64;
+// write a constant for a float64 as Value(1200.0). A field that can hold any JSON, such as the
+// findings of an audit, is a json.RawMessage.
 //
 // # Lists
 //
@@ -73,8 +73,8 @@
 //		fmt.Println(item.Slug, item.SortOrder)
 //	}
 //
-// The method whose name begins with List returns one [Page]. Its Next is the cursor of the
-// following page, empty at the end.
+// A method whose name begins with List returns one [Page]. The page's Next is the cursor of the
+// following page, and is empty at the end of the list.
 //
 //	in := client.ListPlanItemsInput{BoardID: roadmap, Limit: client.Value(2)}
 //	for {
@@ -91,9 +91,9 @@
 //
 // # Create
 //
-// A call that creates something has an Idempotency-Key of its own, which its retries share, so that
-// a lost response creates nothing twice. With a key of yours, running the program again within 24
-// hours creates nothing twice either.
+// A call that creates something gets its own Idempotency-Key, which its retries share, so that
+// nothing is created twice if a response is lost. If you supply the key, running the program again
+// within 24 hours creates nothing twice either.
 //
 //	item, err := c.CreatePlanItem(ctx, client.CreatePlanItemInput{
 //		BoardID:     roadmap,
@@ -105,8 +105,8 @@
 //
 // # Update
 //
-// An update changes the fields that it sends. [Into] keeps the response, whose ETag makes the
-// update conditional: if the record has changed since, it is refused.
+// An update changes only the fields that it sends. [Into] stores the response. Its ETag makes the
+// update conditional: the update is refused if the record has changed since it was read.
 //
 //	var seen client.Response
 //	item, err := c.GetPlanItem(ctx, client.GetPlanItemInput{ItemID: id}, client.Into(&seen))
@@ -128,8 +128,8 @@
 //
 // # Metrics
 //
-// Up to 500 points are pushed at once. A push with the same metric, bucket and dimensions replaces
-// the point.
+// One call pushes up to 500 points. A pushed point replaces the existing one with the same metric,
+// bucket and dimensions.
 //
 //	result, err := c.PushMetricPoints(ctx, client.PushMetricPointsInput{Points: []client.PushMetricPointsPoint{
 //		{MetricKey: "growth.signups", TS: client.Day(yesterday), Value: 42},
@@ -153,8 +153,8 @@
 //
 // # Errors and retries
 //
-// An error response is an [Error]. Branch on its Code, for which there are constants; its Messages
-// begin with the field and are for people.
+// An error response is an [Error]. Branch on its Code, for which there are constants. Its Messages,
+// which begin with the field, are for people.
 //
 //	_, err := c.UpdatePlanItem(ctx, in)
 //	var refused *client.Error
@@ -172,9 +172,9 @@
 //
 // A call makes up to four attempts after a 5xx or a lost connection, when that is safe. After a 429
 // it waits and retries until it is admitted, however many attempts that takes. All calls of a
-// client that use one quota wait together and are sent one after another as the quota refills, so a
-// program may call from any number of goroutines. A call waits at most two minutes in total, then
-// returns its error ([WithWaitMax]). It also stops waiting when the context ends.
+// client that use the same quota wait together and are sent one after another as the quota refills,
+// so a program may make calls from any number of goroutines. A call waits at most two minutes in
+// total, then returns its error ([WithWaitMax]). It also stops waiting when the context is done.
 //
 // # Anything else
 //

@@ -9,22 +9,22 @@ import (
 	"time"
 )
 
-// ErrNotModified is the error of a read with IfNoneMatch when the record has not changed.
+// ErrNotModified is returned by a read with IfNoneMatch if the record has not changed.
 var ErrNotModified = errors.New("client: not modified")
 
 // Error is an error response. Branch on Code; Messages are for people and may change.
 type Error struct {
 	Status     int           // HTTP status
-	Code       string        // such as CodeBadRequest; empty when the body is not the service's error envelope
-	Messages   []string      // all problems of the request
+	Code       string        // such as CodeBadRequest; empty if the body is not the service's error envelope
+	Messages   []string      // all problems with the request
 	RequestID  string        // the operator can find it in the logs
-	RetryAfter time.Duration // time to wait; zero when the response has none
+	RetryAfter time.Duration // time to wait before a retry; zero if the response does not say
 
-	// Attempts is the number of attempts. Above 1, an earlier attempt may have succeeded although
-	// its response was lost. It can then be the cause of the not_found of a delete or the
-	// precondition_failed of an update.
+	// Attempts is the number of attempts. If it is above 1, an earlier attempt may have succeeded
+	// although its response was lost. That can explain a not_found from a delete, or a
+	// precondition_failed from an update.
 	Attempts int
-	Waited   time.Duration // how long the call waited for its attempts, in total
+	Waited   time.Duration // how long the call waited in total
 }
 
 func (e *Error) Error() string {
@@ -42,8 +42,8 @@ func (e *Error) Error() string {
 	return text
 }
 
-// errorOf returns the error of a response. It does not repeat a body that is not the envelope, such
-// as a proxy's page.
+// errorOf returns the error that a response describes. It does not quote a body that is not the
+// envelope, such as a proxy's error page.
 func errorOf(r *Response) *Error {
 	out := &Error{Status: r.Status, RequestID: r.Header.Get("Service-Request-Id"), RetryAfter: retryAfter(r.Header)}
 	var envelope struct {

@@ -36,8 +36,8 @@ func Example() {
 	// brd_2 Ideas null
 }
 
-// Read one record. A field that may be null has Or and Get, and printing it shows its value or
-// null.
+// Read one record. A field that may be null has the methods Or and Get, and printing it shows its
+// value or null.
 func ExampleClient_GetPlanItem() {
 	ctx, c := serveExamples()
 
@@ -178,7 +178,7 @@ func ExampleClient_PushMetricPoints() {
 	// {Accepted:2 CreatedKeys:[custom.growth.signups]}
 }
 
-// Delete the points of ten years. Each call deletes some of them; repeat it until none remain.
+// Delete ten years of points. Each call deletes some of them; repeat it until none remain.
 func ExampleClient_DeleteMetricPoints() {
 	ctx, c := serveExamples()
 
@@ -225,7 +225,8 @@ func ExampleError() {
 	// body.title: must have at least 1 character
 }
 
-// A call waits as long as a 429 says, and retries by itself. WithSleep is here only to show it.
+// A call waits as long as a 429 says, and then retries on its own. WithSleep is used here only to
+// print the wait.
 func ExampleWithSleep() {
 	serveExamples()
 

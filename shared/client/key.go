@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A secret key is sk_live_ and base62 digits: 43 of the ids of the key and the company, 27 of the
-// secret, 6 of a checksum (CRC-32) of everything before it.
+// A secret key is sk_live_ followed by base62 digits: 43 for the ids of the key and the company, 27
+// for the secret, and 6 for a checksum (CRC-32) of everything before them.
 const (
 	keyPrefix    = "sk_live_"
 	keyBodyChars = len(keyPrefix) + 43 + 27
@@ -19,8 +19,8 @@ const (
 	idDigits = 26
 )
 
-// companyOf returns the id of the company that is in a secret key, empty for a text that is not a
-// whole key. Only the service knows whether the key exists.
+// companyOf returns the company id that a secret key contains. It is empty for a string that is not
+// a complete key. Only the service knows whether the key exists.
 func companyOf(key string) string {
 	if len(key) != keyChars || !strings.HasPrefix(key, keyPrefix) {
 		return ""
@@ -45,7 +45,7 @@ func companyOf(key string) string {
 	return "co_" + string(id[:])
 }
 
-// digits returns the number of base62 digits.
+// digits parses text as a number in base62.
 func digits(text string) (n *big.Int, ok bool) {
 	n = new(big.Int)
 	for i := range len(text) {

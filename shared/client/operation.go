@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// operation has what the generated methods need to know about an operation, except its types.
+// operation contains what the generated methods need to know about an operation, except its types.
 type operation struct {
 	method, path string
 	hasBody      bool // accepts a JSON object
@@ -32,7 +32,7 @@ func call[T any](ctx context.Context, c *Client, op operation, in any, options [
 	return out, response.decode(&out)
 }
 
-// request builds the request of an input. Optional fields without a value are left out of the
+// request builds the request for an input. Optional fields without a value are left out of the
 // query.
 func (op operation) request(in any) (Request, error) {
 	r := Request{Method: op.method, Path: op.path, Query: url.Values{}, Repeatable: op.repeatable, TakesKey: op.takesKey, Quota: op.quota}
@@ -41,7 +41,7 @@ func (op operation) request(in any) (Request, error) {
 		f := v.Type().Field(i)
 		if name := f.Tag.Get("path"); name != "" {
 			id := v.Field(i).String()
-			if id == "" || id == "." || id == ".." { // these would be another path
+			if id == "" || id == "." || id == ".." { // these would change the path
 				return r, fmt.Errorf("client: %s: must be an id, not %q", name, id)
 			}
 			r.Path = strings.ReplaceAll(r.Path, "{"+name+"}", url.PathEscape(id))

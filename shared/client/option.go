@@ -7,11 +7,12 @@ import (
 	"time"
 )
 
-// Option is a setting of a client.
+// Option is a setting for a client.
 type Option func(*Client)
 
-// WithHTTPClient sets the HTTP client, for another timeout, proxy or transport. The default one
-// follows no redirects; another one should not either, because the request contains the key.
+// WithHTTPClient sets the HTTP client, for example to change the timeout, proxy or transport. The
+// default client follows no redirects. Yours should not either, because the request contains the
+// key.
 func WithHTTPClient(h *http.Client) Option { return func(c *Client) { c.http = h } }
 
 // WithCompany sets the id of the key's company. The default is the one in the key.
@@ -20,18 +21,18 @@ func WithCompany(id string) Option {
 }
 
 // WithVersion sets the dated version of the API. The default is the version of this package's
-// records. Empty: the version for which the key was issued.
+// records. If date is empty, it is the version for which the key was issued.
 func WithVersion(date string) Option { return func(c *Client) { c.version = date } }
 
 // WithUserAgent sets the User-Agent header.
 func WithUserAgent(name string) Option { return func(c *Client) { c.userAgent = name } }
 
-// WithAttempts sets the largest number of attempts of one call, not counting attempts that were
+// WithAttempts sets the maximum number of attempts for one call, not counting attempts that were
 // refused by a quota (429). The default is 4; 1 turns all retries off.
 func WithAttempts(n int) Option { return func(c *Client) { c.attempts = max(1, n) } }
 
-// WithWaitMax sets how long one call may wait for its attempts, in total. The default is two
-// minutes. A call that would wait longer returns its error at once.
+// WithWaitMax sets how long one call may wait in total, before and between its attempts. The
+// default is two minutes. A call that would wait longer returns its error at once.
 func WithWaitMax(d time.Duration) Option { return func(c *Client) { c.waitMax = d } }
 
 // WithBackoff sets the wait before a retry when the response has no Retry-After. attempt starts at
@@ -46,11 +47,11 @@ func WithSleep(sleep func(ctx context.Context, d time.Duration) error) Option {
 	return func(c *Client) { c.sleep = sleep }
 }
 
-// WithIdempotencyKeys sets the function that returns the Idempotency-Key of a call without the
+// WithIdempotencyKeys sets the function that returns the Idempotency-Key for a call without the
 // option IdempotencyKey.
 func WithIdempotencyKeys(next func() string) Option { return func(c *Client) { c.newKey = next } }
 
-// CallOption is a setting of one call.
+// CallOption is a setting for one call.
 type CallOption func(*callOptions)
 
 type callOptions struct {
@@ -58,20 +59,20 @@ type callOptions struct {
 	into   *Response
 }
 
-// IdempotencyKey sets the Idempotency-Key of a call. A later call with the same key and input gets
+// IdempotencyKey sets the Idempotency-Key for a call. A later call with the same key and input gets
 // the same response and is not executed again. Without this option each call that accepts a key
 // gets a new one, which its retries share.
 func IdempotencyKey(name string) CallOption { return Header("Idempotency-Key", name) }
 
-// IfMatch makes an update, a delete or a publish conditional on an entity tag. When the record has
-// changed since, the call returns an *Error with the code precondition_failed.
+// IfMatch makes an update, a delete or a publish conditional on an entity tag. If the record has
+// changed since that tag, the call returns an *Error with the code precondition_failed.
 func IfMatch(tag string) CallOption { return Header("If-Match", tag) }
 
-// IfNoneMatch makes a read return ErrNotModified when the record still has this entity tag.
+// IfNoneMatch makes a read return ErrNotModified if the record still has this entity tag.
 func IfNoneMatch(tag string) CallOption { return Header("If-None-Match", tag) }
 
-// Into stores the response, for its entity tag and other headers. For an iterator it is the
-// response of the last page.
+// Into stores the response in *response, to make its entity tag and other headers available. With
+// an iterator, it stores the response for the last page.
 func Into(response *Response) CallOption {
 	return func(o *callOptions) { o.into = response }
 }

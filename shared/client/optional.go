@@ -11,10 +11,10 @@ import (
 //
 //	client.Optional[string]{}   left out: an input does not send it, and an update keeps the stored value
 //	client.Null[string]()       null: an update clears the stored value
-//	client.Value("text")        a value; an empty text and an empty list are values, too
+//	client.Value("text")        a value; an empty string and an empty list are values, too
 //
-// Printed with %v, %s or any verb of its value, it shows the value, null, or absent when it is left
-// out. Two fields of one comparable type can be compared with ==.
+// Printed with %v, %s or any verb for its value, it shows the value, or null, or absent if it is
+// left out. Two fields of the same comparable type can be compared with ==.
 type Optional[T any] struct {
 	state state
 	value T
@@ -28,8 +28,8 @@ const (
 	present
 )
 
-// Value returns a field with a value. The argument determines its type, so a constant may need one:
-// Value[float64](1200) or Value(1200.0).
+// Value returns a field with a value. The argument determines its type, so a constant may need an
+// explicit type: Value[float64](1200) or Value(1200.0).
 func Value[T any](value T) Optional[T] { return Optional[T]{present, value} }
 
 // Null returns a field that is null.
@@ -78,7 +78,7 @@ func (o Optional[T]) Format(f fmt.State, verb rune) {
 }
 
 // shown returns the value as it is printed: JSON as text instead of a list of bytes, and a time as
-// the API has it.
+// the API formats it.
 func (o Optional[T]) shown(f fmt.State, verb rune) any {
 	switch value := any(o.value).(type) {
 	case json.RawMessage:
@@ -91,8 +91,8 @@ func (o Optional[T]) shown(f fmt.State, verb rune) any {
 	return o.value
 }
 
-// MarshalJSON implements json.Marshaler. A field that is left out is null, unless the tag omitzero
-// leaves it out.
+// MarshalJSON implements json.Marshaler. A field that is left out is encoded as null, unless its
+// tag has omitzero.
 func (o Optional[T]) MarshalJSON() ([]byte, error) {
 	if o.state != present {
 		return []byte("null"), nil
@@ -114,11 +114,12 @@ func (o *Optional[T]) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Day returns the day of a time in UTC, such as 2026-08-11. Fields that are a day, such as from and
-// to of a list and the ts of a pushed point, are texts.
+// Day returns the UTC date of a time, such as 2026-08-11. Fields that hold a day, such as a list's
+// from and to or the ts of a pushed point, are strings.
 func Day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// parameter returns the field as the value of a query parameter. ok is false when it is not sent.
+// parameter returns the field as the value of a query parameter. ok is false if the parameter is
+// not sent.
 func (o Optional[T]) parameter() (text string, ok bool) {
 	return fmt.Sprint(o.shown(nil, 's')), o.state == present
 }

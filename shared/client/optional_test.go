@@ -17,7 +17,7 @@ var (
 	berlin  = time.FixedZone("", 2*60*60)
 )
 
-// Ensure an update can leave a property out, clear it and store a value, empty or not.
+// Ensure an update can leave a property out, clear it, or store a value, which may be empty.
 func TestOptionalInput(t *testing.T) {
 	t.Parallel()
 	s := serve(t, fakeResponse{body: `{"id":"co_1"}`})
@@ -37,8 +37,8 @@ func TestOptionalInput(t *testing.T) {
 	}
 }
 
-// Ensure a query has the values of optional parameters, and neither those that are left out nor
-// those that are null.
+// Ensure a query contains the optional parameters that have a value, and none that are left out or
+// null.
 func TestOptionalQuery(t *testing.T) {
 	t.Parallel()
 	s := serve(t, fakeResponse{body: `{"items":[]}`})
@@ -56,7 +56,7 @@ func TestOptionalQuery(t *testing.T) {
 	}
 }
 
-// Ensure the three states are three states, and that each is read as it was written.
+// Ensure the three states are distinct, and that each is decoded as it was encoded.
 func TestOptionalStates(t *testing.T) {
 	t.Parallel()
 	type record struct {
@@ -149,7 +149,7 @@ func TestOptionalPrints(t *testing.T) {
 	}
 }
 
-// Ensure a day is that of UTC, where the service's days are.
+// Ensure Day returns the UTC date, because the service's days are in UTC.
 func TestDay(t *testing.T) {
 	t.Parallel()
 	if got := client.Day(time.Date(2026, 8, 11, 1, 0, 0, 0, berlin)); got != "2026-08-10" {
@@ -157,7 +157,7 @@ func TestDay(t *testing.T) {
 	}
 }
 
-// valueOf returns the type of the values of a field.
+// valueOf returns the type of a field's value, without Optional.
 func valueOf(t reflect.Type) reflect.Type {
 	if get, ok := t.MethodByName("Get"); ok {
 		return get.Type.Out(0)
@@ -165,8 +165,8 @@ func valueOf(t reflect.Type) reflect.Type {
 	return t
 }
 
-// Ensure a value of a record can be sent: a field of an input has the name and the type of the
-// record's field, except that whole numbers are int in an input, and a day is a text.
+// Ensure a value from a record can be sent: an input's field has the same name and type as the
+// record's field, except that whole numbers are int in an input, and a day is a string.
 func TestRecordsCanBeSent(t *testing.T) {
 	t.Parallel()
 	compared := 0

@@ -8,26 +8,26 @@ import (
 	"time"
 )
 
-// paces has the pace of each quota of the key. All calls of a client share it, because they share
-// the quotas: after a 429 they wait together, and are sent one after another as the quota refills.
-// Otherwise they would all be refused together again.
+// paces holds the pace of each of the key's quotas. All calls of a client share it, because they
+// share the quotas. After a 429, they wait together and are sent one after another as the quota
+// refills. Otherwise, they would all be refused again at the same moment.
 type paces struct {
 	mu      sync.Mutex
 	byQuota map[string]pace
 }
 
-// pace says when the next call of a quota may be sent.
+// pace determines when the next call that uses a quota may be sent.
 type pace struct {
-	next     time.Time     // in the past: at once
-	interval time.Duration // in which the quota refills by one request; 0: unknown
+	next     time.Time     // at once if this is in the past
+	interval time.Duration // in which the quota refills by one request; 0 if unknown
 }
 
-// spreadLeast is the least range of random times that are added to Retry-After, so that programs
-// that were refused together do not retry together.
+// spreadLeast is the minimum range of the random time that is added to Retry-After, so that
+// programs that were refused together do not retry together.
 const spreadLeast = 250 * time.Millisecond
 
-// refused records that the service told a call to retry after that time, and the response's
-// headers.
+// refused records that the service told a call to retry after some time. It reads the quota's
+// refill rate from the response's headers.
 func (p *paces) refused(quota string, now time.Time, after time.Duration, h http.Header) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -41,8 +41,8 @@ func (p *paces) refused(quota string, now time.Time, after time.Duration, h http
 	p.byQuota[quota] = pace{old.next, max(old.interval, refill(h))}
 }
 
-// turn reserves the next turn of a quota. It returns how long to wait for it, and the range of a
-// random time to add. It reserves nothing and returns false when the turn is later than most.
+// turn reserves the next turn for a quota. It returns how long to wait for the turn, and the range
+// of the random time to add. It reserves nothing and returns false if the wait is longer than most.
 func (p *paces) turn(quota string, now time.Time, most time.Duration) (wait, spread time.Duration, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,8 +57,8 @@ func (p *paces) turn(quota string, now time.Time, most time.Duration) (wait, spr
 	return wait, max(next.interval, spreadLeast), true
 }
 
-// refill returns the time in which the quota of a response refills by one request, 0 when its
-// RateLimit-Policy does not say. The header is 120;w=60 or "write";q=120;w=60.
+// refill returns the time in which the quota in a response's RateLimit-Policy header refills by one
+// request, or 0 if the header does not say. The header looks like 120;w=60 or "write";q=120;w=60.
 func refill(h http.Header) time.Duration {
 	parts := strings.Split(h.Get("RateLimit-Policy"), ";")
 	size, window := number(parts[0]), 0
@@ -76,7 +76,7 @@ func refill(h http.Header) time.Duration {
 	return time.Duration(window) * time.Second / time.Duration(size)
 }
 
-// number returns a whole number of at most nine digits, 0 for any other text.
+// number parses a whole number of at most nine digits. It returns 0 for any other string.
 func number(text string) int {
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || n > 999_999_999 {

@@ -38,8 +38,7 @@ func read[T any](ctx context.Context, c *Client, request Request, options []Call
 	return out, err
 }
 
-// all iterates over the records of all pages. It ends after the last record, or with the first
-// error.
+// all iterates over the records of all pages. It ends after the last record or the first error.
 func all[T any](ctx context.Context, c *Client, op operation, in any, options []CallOption) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
@@ -73,7 +72,7 @@ func all[T any](ctx context.Context, c *Client, op operation, in any, options []
 
 var nextLink = regexp.MustCompile(`<([^>]*)>[^,<]*;\s*rel="?next"?`)
 
-// Next returns the cursor of the next page, empty at the end. It uses only the cursor of the Link
+// Next returns the cursor of the next page, empty at the end. It uses only the cursor in the Link
 // header, so that the key is never sent to another host.
 func (r Response) Next() (string, error) {
 	for _, link := range r.Header.Values("Link") {

@@ -14,7 +14,7 @@ import (
 
 const (
 	attemptsDefault = 4
-	waitMaxDefault  = 2 * time.Minute // every quota refills in one
+	waitMaxDefault  = 2 * time.Minute // every quota refills within one minute
 	backoffFirst    = 250 * time.Millisecond
 	backoffMax      = 8 * time.Second
 )
@@ -48,12 +48,12 @@ func randomKey() string { return rand.Text() }
 // progress is what a call has done so far.
 type progress struct {
 	attempts int
-	faults   int // the attempts that were not refused by a quota
+	faults   int // failed attempts that were not refused by a quota
 	waited   time.Duration
 	err      error // of the last attempt
 }
 
-// failed notes an attempt that did not succeed.
+// failed records an attempt that did not succeed.
 func (p *progress) failed(r *Response, err error) {
 	p.attempts++
 	if p.err = err; err == nil {
@@ -63,8 +63,8 @@ func (p *progress) failed(r *Response, err error) {
 	}
 }
 
-// queue waits for the turn of a new call. A call that would wait too long is sent at once: only the
-// service can refuse it.
+// queue waits for a new call's turn. A call that would wait too long is sent at once, because only
+// the service can refuse it.
 func (c *Client) queue(ctx context.Context, quota string, p *progress) error {
 	if wait, ok := c.turn(quota, time.Now(), p); ok {
 		return c.wait(ctx, wait, p)
@@ -72,8 +72,8 @@ func (c *Client) queue(ctx context.Context, quota string, p *progress) error {
 	return nil
 }
 
-// turn returns how long a call has to wait because the calls of its quota are sent one after
-// another after a 429. It returns false when that is longer than the call may wait.
+// turn returns how long a call has to wait for its turn. After a 429, calls that use the same quota
+// are sent one after another. turn returns false if the wait is longer than the call may wait.
 func (c *Client) turn(quota string, now time.Time, p *progress) (wait time.Duration, ok bool) {
 	wait, spread, ok := c.paces.turn(quota, now, c.waitMax-p.waited)
 	return wait + c.jitter(spread), ok
@@ -98,10 +98,10 @@ func (c *Client) wait(ctx context.Context, d time.Duration, p *progress) error {
 	return fmt.Errorf("%w; stopped waiting for a retry: %w", p.err, ended)
 }
 
-// again reports whether a call may be retried, and after how long. A repeatable call may be retried
-// after a lost response or a 5xx. Any call may be retried after a 429 or a 409 with Retry-After,
-// because it was not executed. A 429 with Retry-After does not count as a fault, and makes the
-// other calls of its quota wait, too.
+// again reports whether a call may be retried, and how long to wait first. A repeatable call may be
+// retried after a lost response or a 5xx. Any call may be retried after a 429 or a 409 with
+// Retry-After, because it was not executed. A 429 with Retry-After does not count as a fault, and
+// makes other calls that use the same quota wait, too.
 func (c *Client) again(r Request, response *Response, failed error, p *progress) (wait time.Duration, ok bool) {
 	after := time.Duration(0)
 	if response != nil {
@@ -138,8 +138,9 @@ func repeats(r Request, response *Response, failed error, after time.Duration) b
 	return repeatable && response.Status >= http.StatusInternalServerError
 }
 
-// retryAfter returns the time in Retry-After, which has seconds or a date. A date is compared with
-// the Date of the response, so that the clock of this machine does not matter.
+// retryAfter returns the wait that the Retry-After header asks for, in seconds or as a date. A date
+// is compared with the Date header of the response, so that the clock of this machine does not
+// matter.
 func retryAfter(h http.Header) time.Duration {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if seconds, err := strconv.ParseInt(text, 10, 32); err == nil {

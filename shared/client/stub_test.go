@@ -17,17 +17,17 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// stub has the few operations that the examples call. functions/client_test.go calls every
+// stub serves the few operations that the examples call. functions/client_test.go calls every
 // operation of the real service.
 type stub struct {
 	items     []map[string]any
-	revisions map[string]int            // of the items
+	revisions map[string]int            // by item id
 	created   map[string]map[string]any // by Idempotency-Key
 	calls     map[string]int            // by path, or by query
 }
 
-// serveExamples starts a service for one example, sets the environment of a program that uses it,
-// and returns a client.
+// serveExamples starts a stub for one example, sets the environment variables for a program that
+// uses it, and returns a client.
 func serveExamples() (context.Context, *client.Client) {
 	s := &stub{revisions: map[string]int{}, created: map[string]map[string]any{}, calls: map[string]int{}}
 	for i, title := range []string{"Offline mode", "Shared notebooks", "Tags"} {
@@ -50,7 +50,7 @@ func serveExamples() (context.Context, *client.Client) {
 	mux.HandleFunc("GET "+company+"/metrics/definitions", s.definitions)
 	mux.HandleFunc("POST "+company+"/metrics/points", push)
 	mux.HandleFunc("DELETE "+company+"/metrics/points", s.deletePoints)
-	// The process ends after the examples, and the server with it.
+	// The server is not closed: it ends with the process, after the examples.
 	address := httptest.NewServer(mux).URL
 	for name, value := range map[string]string{"WORKSPACE_URL": address, "WORKSPACE_KEY": key} {
 		if err := os.Setenv(name, value); err != nil {
@@ -73,7 +73,7 @@ func respond(w http.ResponseWriter, status int, body any) {
 
 func refuse(w http.ResponseWriter, status int, code, message string) {
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, envelope(code, message)) // the example fails without it
+	_, _ = io.WriteString(w, envelope(code, message)) // the example fails if this write does
 }
 
 func list(records ...map[string]any) http.HandlerFunc {
@@ -171,7 +171,8 @@ func push(w http.ResponseWriter, r *http.Request) {
 	respond(w, 200, map[string]any{"accepted": len(body.Points), "createdKeys": []string{"custom.growth.signups"}})
 }
 
-// Ensure every piece of code in the package comment is in an example, which is compiled and run.
+// Ensure every piece of code in the package comment also appears in an example, which is compiled
+// and run.
 func TestPackageComment(t *testing.T) {
 	t.Parallel()
 	comment, err := os.ReadFile("doc.go")
@@ -182,7 +183,7 @@ func TestPackageComment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Indentation differs.
+	// The indentation may differ.
 	plain := func(lines []string) string {
 		var out strings.Builder
 		for _, line := range lines {
@@ -198,7 +199,7 @@ func TestPackageComment(t *testing.T) {
 			return
 		}
 		pieces++
-		if main := slices.Index(code, "func main() {"); main >= 0 { // its body
+		if main := slices.Index(code, "func main() {"); main >= 0 { // compare only its body
 			code = code[main+1 : len(code)-1]
 		}
 		if !strings.Contains(all, plain(code)) {

@@ -7,8 +7,8 @@ import (
 	"net/http"
 )
 
-// Public returns the part of an error that the caller may read: the *Error that err is or wraps.
-// For any other error, and for an *Error with the status 500, it returns ErrInternal.
+// Public returns the part of an error that the caller may see: the *Error that err is or wraps. For
+// any other error, and for an *Error with the status 500, it returns ErrInternal.
 func Public(err error) *Error {
 	var public *Error
 	if errors.As(err, &public) && public.Code.Status() != http.StatusInternalServerError && len(public.Messages) > 0 {
@@ -42,7 +42,7 @@ func Envelope(err *Error) []byte {
 	return bytes.TrimSuffix(body.Bytes(), []byte("\n"))
 }
 
-// Parse parses the body of an error response. It returns an error for any other text.
+// Parse parses the body of an error response. It returns an error if body is not an error envelope.
 func Parse(body []byte) (*Error, error) {
 	var e envelope
 	if err := json.Unmarshal(body, &e); err != nil || len(e.Errors) == 0 {

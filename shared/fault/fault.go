@@ -1,6 +1,7 @@
-// Package fault defines the errors that a caller reads: the codes, the error type, the envelope and
-// the response. The caller reads the *Error. The text of an error that wraps it goes to the log
-// only. For any other error the caller reads ErrInternal. Public makes this decision.
+// Package fault defines the errors that a caller sees: the codes, the error type, the envelope and
+// the response. If an error is or wraps an *Error, the caller sees only the *Error, and the text
+// around it goes only to the log. For any other error, the caller sees ErrInternal. Public makes
+// this decision.
 package fault
 
 import (
@@ -36,7 +37,7 @@ var statuses = map[Code]int{
 	PreconditionFailed: 412, PayloadTooLarge: 413, RateLimited: 429, Internal: 500, Unavailable: 503,
 }
 
-// Status returns the HTTP status of a code, 500 for an unknown one.
+// Status returns the HTTP status of a code, or 500 for an unknown code.
 func (c Code) Status() int {
 	if status, ok := statuses[c]; ok {
 		return status
@@ -53,9 +54,9 @@ func Codes() map[Code]int {
 	return out
 }
 
-// Error is an error for the caller: one code and one or more messages, each an entry of the
-// envelope. Messages are lower case, without a full stop. Messages of bad_request begin with the
-// path of the invalid field.
+// Error is an error for the caller: one code and one or more messages. Each message becomes an
+// entry in the envelope. Messages are lower case, without a full stop. Messages of bad_request
+// begin with the path of the invalid field.
 type Error struct {
 	Code     Code
 	Messages []string
@@ -69,7 +70,7 @@ func New(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Messages: []string{fmt.Sprintf(format, args...)}}
 }
 
-// Invalid returns a bad_request error about one field. field is its path in the request:
+// Invalid returns a bad_request error about one field. field is its path in the request, such as
 // `body.status`.
 func Invalid(field, format string, args ...any) *Error {
 	return New(BadRequest, "%s: %s", field, fmt.Sprintf(format, args...))
@@ -84,12 +85,12 @@ func Busy(format string, args ...any) *Error {
 
 func (e *Error) Error() string { return string(e.Code) + ": " + strings.Join(e.Messages, "; ") }
 
-// ErrNotFound is the error for a record that does not exist and for one that the key cannot access.
-// It is one value, so that callers cannot distinguish the two.
+// ErrNotFound is the error both for a record that does not exist and for one that the key cannot
+// access, so that callers cannot distinguish the two.
 var ErrNotFound = New(NotFound, "no such record")
 
-// ErrInternal is the error that a caller reads when the service itself fails.
+// ErrInternal is the error that a caller sees when the service itself fails.
 var ErrInternal = New(Internal, "internal error; safe to retry")
 
-// ErrUnavailable is the error that a caller reads when the service or the table is overloaded.
+// ErrUnavailable is the error that a caller sees when the service or the table is overloaded.
 var ErrUnavailable = New(Unavailable, "too many requests at the moment; retry after the seconds in Retry-After")

@@ -5,9 +5,9 @@ import (
 	"strconv"
 )
 
-// Write writes an error response: the status, the envelope, and the headers of every response and
-// of the error. A header that was set before stays; one that was set to nil is left out. The
-// response to a HEAD has no body.
+// Write writes an error response: the status, the headers common to all responses, those of the
+// error, and the envelope. It keeps a Content-Length or Retry-After that is already set, and omits
+// one that is set to nil. The response to a HEAD has no body.
 func Write(w http.ResponseWriter, r *http.Request, requestID string, err *Error) {
 	body := Envelope(err)
 	SetHeader(w.Header(), requestID, len(body))
@@ -18,8 +18,9 @@ func Write(w http.ResponseWriter, r *http.Request, requestID string, err *Error)
 	}
 }
 
-// SetHeader sets the headers of every response: the version, the request id, and Cache-Control, so
-// that no cache keeps it. bytes is the size of the JSON body, 0 for none. requestID may be empty.
+// SetHeader sets the headers common to all responses: the version, the request id, and a
+// Cache-Control that keeps the response out of caches. bytes is the size of the JSON body, or 0 if
+// there is none. requestID may be empty.
 func SetHeader(h http.Header, requestID string, bytes int) {
 	h.Set("Service-Version", Version)
 	h.Set("Cache-Control", "no-store")
@@ -32,7 +33,8 @@ func SetHeader(h http.Header, requestID string, bytes int) {
 	}
 }
 
-// SetHeader sets the headers of responses with this error. Rate limits have their own Retry-After.
+// SetHeader sets the headers that this error adds to a response. Rate-limit errors have their own
+// Retry-After.
 func (e *Error) SetHeader(h http.Header) {
 	switch {
 	case e.Code == Unauthorised:

@@ -10,8 +10,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// Ensure an error response has the status, the envelope and the headers of its error, keeps headers
-// that were set before, and that the response to a HEAD has no body.
+// Ensure an error response has the status, envelope and headers of its error, and keeps headers
+// that were set before. The response to a HEAD must have no body.
 func TestWrite(t *testing.T) {
 	every := func(more ...string) http.Header {
 		h := http.Header{"Service-Version": {"2026-08-11"}, "Cache-Control": {"no-store"}, "Service-Request-Id": {"req_1"}, "Content-Type": {"application/json"}}

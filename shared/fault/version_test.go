@@ -7,8 +7,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// Ensure a header with a served version is accepted, and any other is rejected with the list of
-// served versions.
+// Ensure a supported version in the header is accepted, and any other value is rejected with a list
+// of the supported versions.
 func TestCheckVersion(t *testing.T) {
 	for _, good := range [][]string{nil, {fault.Version}, {" " + fault.Version + " "}} {
 		if err := fault.CheckVersion(good); err != nil {

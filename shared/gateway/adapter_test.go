@@ -20,20 +20,21 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// This file uses aws-lambda-go-api-proxy as an oracle: this package converts events and responses
-// as that adapter does, except for the edges of edge_test.go. It is a drop-in replacement, and the
-// edges are why the functions do not use the adapter.
+// This file compares this package with aws-lambda-go-api-proxy. Both must convert events and
+// responses alike, except for the edges that edge_test.go lists. So this package is a drop-in
+// replacement for that adapter. The edges are the reason that the Lambda functions do not use the
+// adapter.
 
-// exchange is an event, and what the handler does with its request.
+// exchange is an event together with what the handler does when it gets the request.
 type exchange struct {
 	event  events.APIGatewayProxyRequest
 	answer script
 }
 
-// script is what a handler does, in order.
+// script lists what a handler does, in order.
 type script []step
 
-// step is one call of a handler to its http.ResponseWriter.
+// step is one thing that a handler does: a call of a method of its http.ResponseWriter, or a panic.
 type step struct {
 	do     string // header, status, write, flush or panic
 	name   string
@@ -50,7 +51,7 @@ func (s script) run(w http.ResponseWriter) {
 		case "status":
 			w.WriteHeader(step.status)
 		case "write":
-			_, _ = io.WriteString(w, step.text) // a HEAD or a 304 may refuse it
+			_, _ = io.WriteString(w, step.text) // may fail for a HEAD or a 304
 		case "flush":
 			w.(http.Flusher).Flush()
 		case "panic":
@@ -59,13 +60,13 @@ func (s script) run(w http.ResponseWriter) {
 	}
 }
 
-// first returns the index of the first step of one of the kinds, or -1.
+// first returns the index of the first step whose do is one of kinds, or -1 if there is none.
 func (s script) first(kinds ...string) int {
 	return slices.IndexFunc(s, func(step step) bool { return slices.Contains(kinds, step.do) })
 }
 
-// begin returns the index of the step after which a server changes neither status nor headers, or
-// -1.
+// begin returns the index of the step at which a server sends the status and the headers, or -1 if
+// there is none. Later changes have no effect.
 func (s script) begin() int {
 	return slices.IndexFunc(s, func(step step) bool {
 		return step.do == "write" || step.do == "flush" || step.do == "status" && step.status >= 200
@@ -92,7 +93,8 @@ func (s script) header() http.Header {
 	return header
 }
 
-// setHeader sets a header of the event where the event has its headers.
+// setHeader sets a header of the event: in Headers if the event uses only that map, otherwise in
+// MultiValueHeaders.
 func (x *exchange) setHeader(name, value string) {
 	if x.event.MultiValueHeaders == nil && x.event.Headers != nil {
 		x.event.Headers[name] = value
@@ -121,14 +123,14 @@ func singleHeader(e events.APIGatewayProxyRequest) http.Header {
 	return header
 }
 
-// eventHeader returns the headers that an event has in either map.
+// eventHeader merges both header maps of an event. MultiValueHeaders takes precedence.
 func eventHeader(e events.APIGatewayProxyRequest) http.Header {
 	header := singleHeader(e)
 	maps.Copy(header, multiHeader(e))
 	return header
 }
 
-// eventQuery returns the names of the query that have values.
+// eventQuery returns the query parameters of an event, without those that have no values.
 func eventQuery(e events.APIGatewayProxyRequest) url.Values {
 	values := url.Values{}
 	for name, v := range e.QueryStringParameters {
@@ -179,7 +181,8 @@ type view map[aspect]string
 // proxy is the signature of a Lambda function behind a REST API.
 type proxy = func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error)
 
-// observe returns what newProxy's function makes of x.
+// observe sends x through the function that newProxy returns, and records what the handler and the
+// gateway see.
 func observe(t *testing.T, newProxy func(http.Handler) proxy, x exchange) view {
 	t.Helper()
 	v := view{outcome: "response"}
@@ -221,7 +224,7 @@ func (v view) addRequest(t *testing.T, r *http.Request) {
 	}
 	v[origin], v[host] = r.URL.Scheme+"://"+r.URL.Host, r.Host
 	v[protocol] = fmt.Sprint(r.Proto, " ", r.ProtoMajor, r.ProtoMinor)
-	v[header] = fmt.Sprintf("%q", r.Header) // in the order of the names
+	v[header] = fmt.Sprintf("%q", r.Header) // sorted by name
 	v[remoteAddr] = r.RemoteAddr
 	v[body], v[contentLength] = string(text), fmt.Sprint(r.ContentLength, r.Body == http.NoBody)
 }
@@ -241,8 +244,8 @@ func (v view) addResponse(t *testing.T, resp events.APIGatewayProxyResponse) {
 	v[responseBody], v[encoding] = text, fmt.Sprint(resp.IsBase64Encoded)
 }
 
-// differences returns where the adapter and this package differ. If one of them has no response,
-// only that counts.
+// differences returns the aspects in which the adapter and this package differ. If their outcomes
+// differ, it returns only outcome.
 func differences(t *testing.T, x exchange) []aspect {
 	t.Helper()
 	adapter := observe(t, func(h http.Handler) proxy { return httpadapter.New(h).ProxyWithContext }, x)
@@ -260,8 +263,8 @@ func differences(t *testing.T, x exchange) []aspect {
 	return found
 }
 
-// ours returns the request that the handler gets from this package, and the response that leaves
-// it.
+// ours sends x through this package. It returns the request that the handler gets, and the response
+// that the gateway gets.
 func (x exchange) ours(t *testing.T) (seen *http.Request, resp events.APIGatewayProxyResponse) {
 	t.Helper()
 	resp, err := gateway.Proxy(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -274,8 +277,8 @@ func (x exchange) ours(t *testing.T) (seen *http.Request, resp events.APIGateway
 	return seen, resp
 }
 
-// requireDropIn requires that the two treat x alike except for the edges that x has. It returns the
-// number of these edges.
+// requireDropIn requires that the adapter and this package treat x alike, except where an edge that
+// applies to x allows a difference. It returns the number of edges that apply to x.
 func requireDropIn(t *testing.T, x exchange) int {
 	t.Helper()
 	var allowed []aspect
@@ -297,8 +300,9 @@ func requireDropIn(t *testing.T, x exchange) int {
 	return n
 }
 
-// Ensure this package treats ordinary events and responses as the adapter does. A third of the
-// exchanges have an edge, too, so that an edge differs nowhere else than it says.
+// Ensure this package treats ordinary events and responses as the adapter does. In a third of the
+// exchanges an edge is planted, to check that it causes no differences other than those that it
+// lists.
 func TestAdapter(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -309,19 +313,19 @@ func TestAdapter(t *testing.T) {
 			edges[r.IntN(len(edges))].plant(&x)
 		}
 		if len(x.answer.body()) > 1<<16 {
-			continue // TestProxyEdges has the large ones
+			continue // TestProxyEdges covers large bodies
 		}
 		if n := requireDropIn(t, x); n <= 1 {
 			ordinary++
 		}
 	}
-	// AbsoluteURL is in every exchange.
+	// The edge AbsoluteURL applies to every exchange, so an ordinary exchange has one edge.
 	if ordinary < 200 {
 		t.Errorf("%d exchanges without an edge are too few to prove anything", ordinary)
 	}
 }
 
-// FuzzAdapter compares the two for any event and a response.
+// FuzzAdapter compares the adapter and this package for arbitrary events and responses.
 func FuzzAdapter(f *testing.F) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 20 {
@@ -345,7 +349,8 @@ func FuzzAdapter(f *testing.F) {
 	})
 }
 
-// draw returns a random exchange as API Gateway, and this service, have them.
+// draw returns a random exchange: an event like those that API Gateway sends, and a response like
+// those of this service.
 func draw(r *rand.Rand) exchange {
 	x := exchange{answer: drawScript(r)}
 	e := &x.event
@@ -393,7 +398,7 @@ func drawScript(r *rand.Rand) script {
 	code := pick(r, 200, 201, 202, 204, 301, 304, 400, 401, 404, 409, 422, 429, 500, 503, 599)
 	text := pick(r, "", `{"data":`+drawText(r)+`}`, "<html>"+drawText(r), "plain", drawBytes(r))
 	if code == 200 && text != "" && r.IntN(2) == 0 {
-		return append(s, step{do: "write", text: text}) // the status follows from the write
+		return append(s, step{do: "write", text: text}) // the write sets the status
 	}
 	s = append(s, step{do: "status", status: code})
 	if text != "" && code != http.StatusNoContent && code != http.StatusNotModified {
@@ -447,7 +452,7 @@ func drawHeader(r *rand.Rand, e *events.APIGatewayProxyRequest) {
 	}
 	switch r.IntN(4) {
 	case 0:
-		e.Headers = single // as events typed by hand
+		e.Headers = single // as in events written by hand
 	case 1:
 		e.MultiValueHeaders = multi
 	default:

@@ -8,14 +8,13 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// BaseURL returns the part of the client's URL before the path, without a final
-// slash: scheme, host and, on the gateway's default domain, the stage. r.URL.Path
-// has no stage. BaseURL(r) + r.URL.RequestURI() is a URL that the client can
-// call, as in Link: <…>; rel="next".
+// BaseURL returns the part of the client's URL before the path, without a trailing slash: scheme,
+// host and, on the gateway's default domain, the stage. r.URL.Path does not include the stage.
+// BaseURL(r) + r.URL.RequestURI() is a URL that the client can call, as in Link: <…>; rel="next".
 //
-// The scheme is the last one in X-Forwarded-Proto, which the gateway sets, or https. Outside Proxy
-// it is the connection's scheme. X-Forwarded-Host is ignored, because the gateway passes on the
-// client's own value.
+// Inside Proxy, the scheme is http if that is the last value in X-Forwarded-Proto, which the
+// gateway sets, and https otherwise. Outside Proxy, it is the connection's scheme. X-Forwarded-Host
+// is ignored, because the gateway passes on whatever the client sent.
 func BaseURL(r *http.Request) string {
 	scheme, host := "http", r.Host
 	if r.TLS != nil {
@@ -38,8 +37,8 @@ func BaseURL(r *http.Request) string {
 	return scheme + "://" + host + stagePrefix(e)
 }
 
-// stagePrefix returns "/" and the stage if the client's URL had them before the
-// path: requestContext.path includes the stage, path does not.
+// stagePrefix returns "/" and the stage if the client's URL had them before the path, and ""
+// otherwise. It compares the two paths of the event: only requestContext.path includes the stage.
 func stagePrefix(e *events.APIGatewayProxyRequest) string {
 	called, path := e.RequestContext.Path, e.Path
 	if !strings.HasSuffix(called, path) {

@@ -22,12 +22,12 @@ type edge struct {
 	ours    string // what this package does, as net/http's server would
 
 	when   func(x exchange) bool // reports whether an exchange is of this kind
-	differ []aspect              // where the two may differ then
-	plant  func(x *exchange)     // makes an exchange one of this kind
-	check  check                 // checks, on the planted exchange alone, what this package does; may be nil
+	differ []aspect              // the aspects in which the two may differ then
+	plant  func(x *exchange)     // turns an exchange into one of this kind
+	check  check                 // checks what this package does with a planted exchange
 }
 
-// edges has every edge, typed by hand. A drop-in replacement differs nowhere else: TestAdapter.
+// edges lists every edge. TestAdapter ensures that there are no other differences.
 var edges = []edge{
 	// The URL, the method and the address of the request.
 	{
@@ -528,20 +528,20 @@ func isControl(c rune) bool { return c < ' ' || c == 0x7f }
 // isUnescaped reports whether c must be escaped in a path.
 func isUnescaped(c rune) bool { return c >= 0x7f || strings.ContainsRune(" \"<>\\^`{|}", c) }
 
-// isToken reports whether s is a token of RFC 9110.
+// isToken reports whether s is a token as defined in RFC 9110.
 func isToken(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(c rune) bool {
 		return c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
 	})
 }
 
-// isUnfit reports whether a value of a header is sent changed.
+// isUnfit reports whether this package changes a header value before sending it.
 func isUnfit(value string) bool {
 	return strings.ContainsAny(value, "\r\n\x00") || strings.TrimSpace(value) != value || !utf8.ValidString(value)
 }
 
-// Ensure unusual events and handlers are treated as net/http's server would treat them, and that
-// the adapter treats each of them otherwise: an edge where the two are alike is stale.
+// Ensure this package handles each edge as net/http's server would, and that the adapter handles it
+// differently. An edge that both handle alike is stale.
 func TestProxyEdges(t *testing.T) {
 	t.Parallel()
 	for _, e := range edges {

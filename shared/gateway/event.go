@@ -14,10 +14,10 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// requestBytesMax is the largest body that API Gateway accepts.
+// requestBytesMax is the size of the largest body that API Gateway accepts.
 const requestBytesMax = 10 << 20
 
-// proxyResource is the resource of every path.
+// proxyResource is the resource in every event, whatever its path.
 const proxyResource = "/{proxy+}"
 
 // localStage is the stage of the events that Event builds. No path contains it.
@@ -29,13 +29,14 @@ var errBodyTooLarge = errors.New("body over API Gateway's 10 MB")
 // Event builds the REST proxy event that API Gateway would send for r on a
 // custom domain, where the path has no stage.
 //
-// It reads the body of r, at most one byte more than 10 MB, and does not change r otherwise. It
-// returns an error when the body cannot be read or is over 10 MB.
+// It reads the body of r, up to one byte beyond 10 MB, and does not otherwise change r. It returns
+// an error if the body cannot be read or is over 10 MB.
 //
-// An event is JSON, so text in it is UTF-8: other bytes in a header or in the query become U+FFFD.
-// A gateway that reads bytes as Latin-1 turns each into a character, so different values stay
-// different; a handler must refuse U+FFFD where they matter. The path stays encoded and a body that
-// is not UTF-8 becomes base64, so both arrive byte for byte. A query parameter with a malformed
+// An event is JSON, so its strings are UTF-8. Invalid UTF-8 in a header or in the query becomes
+// U+FFFD, so different values can become equal. A handler must reject U+FFFD wherever the
+// difference matters. A gateway that reads bytes as Latin-1 instead turns each byte into a
+// character, which keeps different values different. The path stays encoded, and a body that is not
+// UTF-8 is encoded in base64, so both arrive byte for byte. A query parameter with a malformed
 // escape is not decoded.
 func Event(r *http.Request, requestID string) (events.APIGatewayProxyRequest, error) {
 	body, err := readBody(r)
@@ -102,8 +103,8 @@ func readBody(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// gatewayHeaders returns the headers of r and those that the gateway sets. The
-// client's own values of the latter are replaced: a client could otherwise fake
+// gatewayHeaders returns the headers of r and those that the gateway sets. The gateway appends to
+// X-Forwarded-For and replaces the client's values of the others. Otherwise, a client could fake
 // its address or the host in links.
 func gatewayHeaders(r *http.Request, host, sourceIP string) map[string][]string {
 	headers := make(http.Header, len(r.Header)+4)
@@ -123,16 +124,16 @@ func gatewayHeaders(r *http.Request, host, sourceIP string) map[string][]string 
 	headers.Set("X-Forwarded-Proto", proto)
 	headers.Set("X-Forwarded-Port", port)
 	if sourceIP != "" {
-		// The gateway appends to this one: only the last address is reliable.
+		// The gateway appends to this header, so only the last address is reliable.
 		headers.Set("X-Forwarded-For", strings.Join(append(headers.Values("X-Forwarded-For"), sourceIP), ", "))
 	}
 	return headers
 }
 
-// parseQuery decodes a raw query as a REST API does: "&" and ";" separate pairs,
-// "+" is a space, a missing "=" is an empty value, empty pairs are ignored. It
-// returns nil for no parameters. Text with a malformed escape is not decoded:
-// url.URL.Query drops such a pair, and the handler could not reject it.
+// parseQuery decodes a raw query as a REST API does: "&" and ";" separate pairs, "+" is a space, a
+// missing "=" is an empty value, empty pairs are ignored. It returns nil for no parameters. A name
+// or value with a malformed escape is left undecoded, because url.URL.Query would drop the pair,
+// and the handler could not reject it.
 func parseQuery(raw string) map[string][]string {
 	var query map[string][]string
 	for pair := range strings.FieldsFuncSeq(raw, isSeparator) {

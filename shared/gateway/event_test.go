@@ -62,7 +62,8 @@ func TestEvent(t *testing.T) {
 	}
 }
 
-// Ensure an event has the parameters that a REST API decodes, and that the handler gets every pair.
+// Ensure an event has its query parameters decoded as a REST API would, and that the handler gets
+// every pair.
 func TestEventQuery(t *testing.T) {
 	t.Parallel()
 	type query = map[string][]string
@@ -117,7 +118,7 @@ func TestEventBody(t *testing.T) {
 		{name: "Binary", body: strings.NewReader("\xff\x00"), want: "/wA=", base64: true},
 		{name: "ErrRead", body: iotest.ErrReader(io.ErrUnexpectedEOF), wantErr: "read body: unexpected EOF"},
 		{name: "ErrTooLarge", body: endless{}, length: -1, wantErr: "read body: body over API Gateway's 10 MB"},
-		// Rejected by its length, before a byte is read.
+		// Rejected because of ContentLength, before a byte is read.
 		{name: "ErrDeclaredTooLarge", body: iotest.ErrReader(io.EOF), length: 10<<20 + 1, wantErr: "read body: body over API Gateway's 10 MB"},
 	}
 	for _, tt := range tests {
@@ -143,8 +144,8 @@ type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
-// FuzzEvent checks that the handler gets the request that was sent, also when the
-// event is encoded as JSON, and that a body is returned unchanged.
+// FuzzEvent checks that the handler gets the request that was sent, even when the event has been
+// encoded as JSON and decoded again. A body that the handler echoes must come back unchanged.
 func FuzzEvent(f *testing.F) {
 	f.Add("GET", "/v1/companies", "limit=10", "value", []byte(nil))
 	f.Fuzz(func(t *testing.T, method, path, query, value string, body []byte) {
@@ -170,7 +171,7 @@ func FuzzEvent(f *testing.F) {
 		if err := json.Unmarshal(text, &overJSON); err != nil {
 			t.Fatal(err)
 		}
-		if utf8.ValidString(method) { // a server rejects others
+		if utf8.ValidString(method) { // a server rejects any other method
 			e = overJSON
 		}
 		var got *http.Request
@@ -217,7 +218,8 @@ func FuzzEvent(f *testing.F) {
 	})
 }
 
-// joined returns all names as one text. Names that are not valid UTF-8 are not compared.
+// joined concatenates the parameter names. A query with a name that is not valid UTF-8 is not
+// compared.
 func joined(query url.Values) string {
 	var b strings.Builder
 	for name := range query {

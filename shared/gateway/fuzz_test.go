@@ -47,7 +47,7 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// notes returns an API of two operations, and a company and a key that it accepts.
+// notes returns an API with two operations, and a company and a key that the API accepts.
 func notes(t testing.TB) (h http.Handler, company, key string) {
 	t.Helper()
 	clock := func() time.Time { return time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC) }
@@ -74,8 +74,8 @@ func notes(t testing.TB) (h http.Handler, company, key string) {
 	return api.New(operations, api.Config{Keys: open{}, Now: clock, NewID: next, Log: slog.New(slog.DiscardHandler), BaseURL: gateway.BaseURL}), company, key
 }
 
-// FuzzResponse sends any event. API Gateway must accept the response. It has the version, a request
-// id and JSON, and every error has the envelope.
+// FuzzResponse sends arbitrary events. API Gateway must accept every response. A response must have
+// the version, a request id and a JSON body, and an error must have the envelope.
 func FuzzResponse(f *testing.F) {
 	h, company, key := notes(f)
 	for _, e := range []string{
@@ -106,7 +106,7 @@ func FuzzResponse(f *testing.F) {
 	})
 }
 
-// checkResponse checks the rules for every response.
+// checkResponse checks the rules that apply to every response.
 func checkResponse(t *testing.T, got events.APIGatewayProxyResponse, head bool) {
 	t.Helper()
 	if got.StatusCode < 200 || got.StatusCode > 599 || got.IsBase64Encoded {
@@ -157,9 +157,9 @@ func checkResponse(t *testing.T, got events.APIGatewayProxyResponse, head bool) 
 	}
 }
 
-// FuzzHeader checks that the handler gets every header value unchanged, with commas, dates and
-// quotes, and that a response header is sent unchanged: a value is not split, and cannot start
-// another header.
+// FuzzHeader checks that the handler gets every header value unchanged, even with commas, dates or
+// quotes, and that a valid header value in the response is sent unchanged. A value must not be
+// split, and must not be able to start another header.
 func FuzzHeader(f *testing.F) {
 	for _, pair := range [][2]string{
 		{"application/json, text/event-stream", "a"}, {"Tue, 11 Aug 2026 09:30:00 GMT", ""}, {`"a,b", W/"c"`, `"d"`}, {"", ","}, {"a\r\nService-Version: 1999-01-01", "b"}, {" padded ", "\t"}, {"é, \xff", "\x00"}, {"a;b=c, d;e=f", "Bearer x"},

@@ -9,24 +9,23 @@
 //	Start(h)  runs h in Lambda                   event → Proxy → h
 //	Local(h)  runs h on a port, as Lambda does   request → Event → Proxy → h
 //
-// The request is built like one of net/http's server (request.go), and the
-// response is recorded by the rules of that server (response.go). It replaces the
-// adapter aws-lambda-go-api-proxy, which differs in the edges of edge_test.go.
+// The request is built as net/http's server builds one (request.go), and the response is recorded
+// by that server's rules (response.go). This package replaces the adapter aws-lambda-go-api-proxy;
+// edge_test.go lists the differences.
 //
 // A REST API changes a request before the function receives it:
 //
-//   - The path arrives as the client sent it, percent-encoded, and h sees it like
-//     that. It includes a custom domain's base path: map domains without one.
-//   - The query arrives decoded, as a map. Repeated values keep their order, but
-//     the order of names and the difference between "a" and "a=" are lost. Names
-//     are sorted here. The gateway splits at ";" as at "&", and rejects a
-//     malformed "%" itself.
-//   - A binary body arrives intact only if the API declares */* as a binary media
-//     type; then every body arrives in base64. Both forms are accepted.
-//   - A response must fit Lambda's 6 MB. One over 1 MB leaves the function in
-//     base64, because escapes can multiply a text. For a larger one Proxy returns
-//     a 500 that says not to retry, because Lambda would stop the function and
-//     the gateway would send a 502. No list and no record is so large.
+//   - The path arrives percent-encoded, as the client sent it, and h sees it that way. It includes
+//     a custom domain's base path, so map domains without one.
+//   - The query arrives decoded, as a map. Repeated values keep their order, but the order of names
+//     and the difference between "a" and "a=" are lost. This package sorts the names. The gateway
+//     treats ";" like "&", and itself rejects a malformed "%" escape.
+//   - A binary body arrives intact only if the API declares */* as a binary media type; then every
+//     body arrives in base64. This package accepts both forms.
+//   - A response must fit into Lambda's 6 MB. A body over 1 MB leaves the function in base64,
+//     because JSON escapes can multiply the size of text. If the response is still too large, Proxy
+//     returns a 500 that says not to retry. Otherwise, Lambda would stop the function and the
+//     gateway would send a 502. No list and no record is that large.
 package gateway
 
 import (
@@ -42,7 +41,7 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// eventKey is the context key of the event of a request.
+// eventKey is the context key for a request's event.
 type eventKey struct{}
 
 // Start serves h in a Lambda function. It never returns.
@@ -50,13 +49,13 @@ func Start(h http.Handler) {
 	lambda.Start(Proxy(h))
 }
 
-// Proxy is the Lambda handler function of h: event in, response out.
+// Proxy returns the Lambda handler function for h: event in, response out.
 //
-// The error is always nil: Lambda would report one as a crash and the gateway
-// would send a 502 without a body. An event that is not a valid HTTP request is
-// passed to h, which rejects it. When h panics, sets an invalid status, or writes
-// more than Lambda accepts, the response is a 500 with the code internal, and the
-// reason is logged. The context of the invocation is the context of the request.
+// The function's error is always nil: Lambda would report an error as a crash, and the gateway
+// would send a 502 without a body. An event that is not a valid HTTP request is passed to h, which
+// rejects it. When h panics, sets an invalid status, or writes more than Lambda accepts, the
+// response is a 500 with the code internal, and the reason is logged. The request has the context
+// of the invocation.
 //
 // Proxy panics if h is nil.
 func Proxy(h http.Handler) func(ctx context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
@@ -80,8 +79,8 @@ func Proxy(h http.Handler) func(ctx context.Context, e events.APIGatewayProxyReq
 	}
 }
 
-// RequestID returns the gateway's id of the request that ctx belongs to, which is
-// also in the gateway's access log. It returns "" outside Proxy.
+// RequestID returns the gateway's id for the request that ctx belongs to. The gateway's access log
+// has the same id. RequestID returns "" outside Proxy.
 func RequestID(ctx context.Context) string {
 	if e := eventOf(ctx); e != nil {
 		return e.RequestContext.RequestID
@@ -89,14 +88,14 @@ func RequestID(ctx context.Context) string {
 	return ""
 }
 
-// eventOf returns the event of ctx, or nil outside Proxy.
+// eventOf returns the event in ctx, or nil outside Proxy.
 func eventOf(ctx context.Context) *events.APIGatewayProxyRequest {
 	e, _ := ctx.Value(eventKey{}).(*events.APIGatewayProxyRequest)
 	return e
 }
 
-// run serves the request. failure is the error to send when the response cannot be sent, or nil. It
-// recovers and logs a panic of h.
+// run serves the request. It recovers and logs a panic in h. failure is the error to send instead
+// of the response, or nil if the response can be sent.
 func run(h http.Handler, rec *recorder, r *http.Request) (failure *fault.Error) {
 	ctx := r.Context()
 	defer func() {
@@ -105,8 +104,8 @@ func run(h http.Handler, rec *recorder, r *http.Request) (failure *fault.Error) 
 			return
 		}
 		failure = fault.ErrInternal
-		// net/http closes the connection on this value and logs no stack. There is
-		// no connection here, but the stack is left out, too.
+		// On this value, net/http closes the connection and logs no stack. There is no connection
+		// to close here, but no stack is logged either.
 		if err, is := p.(error); is && errors.Is(err, http.ErrAbortHandler) {
 			logFailure(ctx, "handler aborted")
 			return
@@ -122,7 +121,7 @@ func run(h http.Handler, rec *recorder, r *http.Request) (failure *fault.Error) 
 	return nil
 }
 
-// logFailure logs the reason of a 500. The body of the response does not have it.
+// logFailure logs the reason for a 500. The response body does not include the reason.
 func logFailure(ctx context.Context, msg string, attrs ...slog.Attr) {
 	slog.LogAttrs(ctx, slog.LevelError, msg, append(attrs, slog.String("requestId", RequestID(ctx)))...)
 }

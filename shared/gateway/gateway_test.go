@@ -23,7 +23,7 @@ var get = events.APIGatewayProxyRequest{
 	RequestContext: events.APIGatewayProxyRequestContext{RequestID: "req-1"},
 }
 
-// Ensure the handler gets the deadline and the cancellation of the invocation.
+// Ensure the handler gets the invocation's context, with its deadline and cancellation.
 func TestProxyContext(t *testing.T) {
 	t.Parallel()
 	type key struct{}
@@ -75,8 +75,8 @@ func TestProxyConcurrent(t *testing.T) {
 	wg.Wait()
 }
 
-// Ensure the runtime library accepts Proxy as a handler, and both events have the
-// JSON names of payload 1.0.
+// Ensure the runtime library accepts Proxy's function as a handler, and that both events use the
+// JSON keys of payload 1.0.
 func TestProxyInvoke(t *testing.T) {
 	t.Parallel()
 	handler := lambda.NewHandler(gateway.Proxy(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

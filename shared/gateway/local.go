@@ -19,12 +19,12 @@ var (
 	errUnreadable = fault.Invalid("body", "could not be read")
 )
 
-// Local serves h as Lambda behind API Gateway would: every request becomes an
-// event, passes through Proxy, and the response event is written.
+// Local serves h as Lambda behind API Gateway would: every request becomes an event and passes
+// through Proxy, and the response event is written to the client.
 //
 // A body over 10 MB gets a 413 with the code payload_too_large, and is not read to its end. A query
-// with a malformed escape or a ";" reaches h unchanged, which responds with 400; a deployed gateway
-// responds with 400 to the first itself, and treats the second as "&". newID generates the
+// with a malformed escape or a ";" reaches h unchanged, and h responds with 400. A deployed gateway
+// responds to a malformed escape with its own 400, and treats ";" as "&". newID generates the
 // gateway's request ids.
 func Local(h http.Handler, newID id.Generator) http.Handler {
 	proxy := Proxy(h)
@@ -48,12 +48,11 @@ func Local(h http.Handler, newID id.Generator) http.Handler {
 	})
 }
 
-// writeEvent writes a response of Proxy as API Gateway does: JSON is the default
-// Content-Type.
+// writeEvent writes a response from Proxy as API Gateway would. Content-Type defaults to JSON.
 func writeEvent(w http.ResponseWriter, resp events.APIGatewayProxyResponse) {
 	body := []byte(resp.Body)
 	if resp.IsBase64Encoded {
-		body, _ = base64.StdEncoding.DecodeString(resp.Body) // Proxy encoded it
+		body, _ = base64.StdEncoding.DecodeString(resp.Body) // valid, because Proxy encoded it
 	}
 	header := w.Header()
 	for name, values := range resp.MultiValueHeaders {

@@ -32,7 +32,7 @@ func TestLocalRequestLine(t *testing.T) {
 	tests := []struct{ name, target, want string }{
 		{"Encoded", "/v1/a%2Fb%23%25%00%3F%20%C3%A9?b=1&a=%20", "/v1/a%2Fb%23%25%00%3F%20%C3%A9 a=+&b=1"},
 		{"Unclean", "//v1/..//x/?a&a=", "//v1/..//x/ a=&a="},
-		// A strict parser must get what url.URL.Query drops.
+		// A handler with a strict parser must get the pairs that url.URL.Query drops.
 		{"MalformedQuery", "/v1?b=%zz&a=1", "/v1 b=%zz&a=1"},
 		{"Semicolon", "/v1?limit=5;", "/v1 limit=5;"},
 		{"EncodedSemicolon", "/v1?b=1&a=%3B", "/v1 a=%3B&b=1"},
@@ -152,7 +152,7 @@ func TestLocalRefusals(t *testing.T) {
 	}
 }
 
-// Ensure a client that sends a too large body gets a response, not a connection reset.
+// Ensure a client that sends an oversized body gets a response, not a connection reset.
 func TestLocalTooLargeOverNetwork(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(local(http.NotFoundHandler()))
@@ -195,5 +195,5 @@ func TestLocalDisconnect(t *testing.T) {
 		_ = resp.Body.Close()
 		t.Fatal("request got a response")
 	}
-	<-ended // the context of the handler
+	<-ended // the handler's context is done
 }

@@ -16,19 +16,19 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// malformedQueryKey is the context key of a malformed query, which an event
-// cannot contain; see Local.
+// malformedQueryKey is the context key for a malformed query, which an event cannot represent; see
+// Local.
 type malformedQueryKey struct{}
 
-// newRequest returns the request of e in the form of a request of net/http's
-// server: relative URL, RequestURI, Host outside the header.
+// newRequest returns the request that e describes, as net/http's server would build it: the URL is
+// relative, RequestURI is set, and Host is not in the header.
 func newRequest(ctx context.Context, e *events.APIGatewayProxyRequest) *http.Request {
 	body := eventBody(e)
 	r := (&http.Request{Method: e.HTTPMethod, URL: eventURL(e), Header: eventHeader(e), Body: http.NoBody, ContentLength: int64(len(body))}).WithContext(ctx)
 	r.Proto, r.ProtoMajor, r.ProtoMinor = protocol(e.RequestContext.Protocol)
 	r.Host = eventHost(e, r.Header)
 	r.Header.Del("Host")
-	// The body is decoded and complete: the client's coding and length no longer apply.
+	// The body is decoded and complete, so the client's transfer coding and length no longer apply.
 	r.Header.Del("Transfer-Encoding")
 	if r.Header.Get("Content-Length") != "" {
 		r.Header.Set("Content-Length", strconv.Itoa(len(body)))
@@ -37,7 +37,7 @@ func newRequest(ctx context.Context, e *events.APIGatewayProxyRequest) *http.Req
 		r.Body = io.NopCloser(bytes.NewReader(body))
 	}
 	if ip := e.RequestContext.Identity.SourceIP; ip != "" {
-		// The port is not known. With a port, net.SplitHostPort works as on a server.
+		// The actual port is unknown. With port 0, net.SplitHostPort works as it does on a server.
 		r.RemoteAddr = net.JoinHostPort(ip, "0")
 	}
 	if raw, ok := ctx.Value(malformedQueryKey{}).(string); ok {
@@ -47,8 +47,8 @@ func newRequest(ctx context.Context, e *events.APIGatewayProxyRequest) *http.Req
 	return r
 }
 
-// eventURL returns path and query of e as a server-side URL. It never fails:
-// it escapes bytes that are not valid in a path.
+// eventURL returns the path and query of e as a server-side URL. It never fails, because it escapes
+// bytes that are not valid in a path.
 func eventURL(e *events.APIGatewayProxyRequest) *url.URL {
 	path := e.Path
 	if path != "*" && !strings.HasPrefix(path, "/") {
@@ -57,17 +57,17 @@ func eventURL(e *events.APIGatewayProxyRequest) *url.URL {
 	path = escapePath(path)
 	u := &url.URL{RawQuery: eventQuery(e)}
 	u.Path, _ = url.PathUnescape(path) // escapePath leaves no malformed escape
-	// As url.Parse does: RawPath only where the default encoding differs.
+	// Like url.Parse, set RawPath only if the default encoding differs.
 	if u.EscapedPath() != path {
 		u.RawPath = path
 	}
 	return u
 }
 
-// escapePath escapes the bytes of path that are not valid in a URL's path, and a
-// "%" that begins no escape. It does not change a valid path: REST APIs send the
-// path encoded, and must not be encoded twice. Some emulators send it decoded;
-// then the escapes that the client sent are unknown.
+// escapePath escapes the bytes of path that are not valid in a URL's path, and a "%" that begins no
+// escape. It does not change a valid path: REST APIs send the path encoded, and it must not be
+// encoded twice. Some emulators send the path decoded; which escapes the client sent is then
+// unknown.
 func escapePath(path string) string {
 	var b strings.Builder
 	for i := range len(path) {
@@ -94,8 +94,8 @@ func isHex(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
 }
 
-// eventQuery encodes the decoded parameters of e. The event has no order of names;
-// they are sorted, so that equal events give equal requests.
+// eventQuery encodes the decoded parameters of e. The event does not preserve the order of names,
+// so they are sorted to make equal events give equal requests.
 func eventQuery(e *events.APIGatewayProxyRequest) string {
 	if len(e.MultiValueQueryStringParameters) > 0 {
 		return url.Values(e.MultiValueQueryStringParameters).Encode()
@@ -107,14 +107,14 @@ func eventQuery(e *events.APIGatewayProxyRequest) string {
 	return single.Encode()
 }
 
-// eventHeader merges both header maps of e. The map with all values takes
-// precedence; an event written by hand often has only the other. Names are added
-// in order, so that two spellings of one name always give the same values.
+// eventHeader merges both header maps of e. MultiValueHeaders takes precedence; an event written by
+// hand often has only Headers. Names are added in sorted order, so that the result does not vary if
+// a name occurs in two spellings.
 func eventHeader(e *events.APIGatewayProxyRequest) http.Header {
 	header := make(http.Header, len(e.MultiValueHeaders)+2)
 	for _, name := range slices.Sorted(maps.Keys(e.MultiValueHeaders)) {
 		key := http.CanonicalHeaderKey(name)
-		// Values are not split at commas, which dates contain, too.
+		// Values are not split at commas, because dates contain commas, too.
 		header[key] = append(header[key], e.MultiValueHeaders[name]...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Headers)) {
@@ -133,8 +133,8 @@ func eventHost(e *events.APIGatewayProxyRequest, header http.Header) string {
 	return e.RequestContext.DomainName
 }
 
-// eventBody returns the bytes of e's body. Invalid base64 is returned as it is;
-// h rejects it, because it is not JSON.
+// eventBody returns the bytes of e's body. Invalid base64 is returned undecoded; h rejects it,
+// because it is not JSON.
 func eventBody(e *events.APIGatewayProxyRequest) []byte {
 	if e.IsBase64Encoded {
 		if body, err := base64.StdEncoding.DecodeString(e.Body); err == nil {

@@ -17,7 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The logged errors of these tests would hide the report of a failing test.
+	// The errors that these tests log would drown out the report of a failing test.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	m.Run()
 }
@@ -126,8 +126,8 @@ func TestProxyQuery(t *testing.T) {
 	}
 }
 
-// Ensure an invalid method is passed to the handler, which rejects it with the
-// envelope, and is not changed to a valid one.
+// Ensure an invalid method is passed on unchanged, so that the handler rejects it with the
+// envelope.
 func TestProxyMethod(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"GET", "PATCH", "PROPFIND", "get", "G T", "", "GET\r\n"} {
@@ -172,7 +172,7 @@ func TestProxyHeaders(t *testing.T) {
 	}
 }
 
-// Ensure a request has the protocol of the event, or HTTP/1.1 when that is not valid.
+// Ensure a request has the event's protocol, or HTTP/1.1 if the event's protocol is invalid.
 func TestProxyProtocol(t *testing.T) {
 	t.Parallel()
 	for sent, want := range map[string]string{"HTTP/1.1": "HTTP/1.1 1 1", "HTTP/1.0": "HTTP/1.0 1 0", "HTTP/2.0": "HTTP/2.0 2 0", "": "HTTP/1.1 1 1", "h2": "HTTP/1.1 1 1"} {

@@ -14,26 +14,25 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// responseBytesMax is Lambda's limit of a response, less a reserve for the JSON
-// around headers and body.
+// responseBytesMax is Lambda's limit for a response, minus a reserve for the JSON around headers
+// and body.
 const responseBytesMax = 6<<20 - 4<<10
 
-// textBytesMax is the largest body that leaves the function as text, which fits even if every byte
-// becomes six in the JSON of the event. Base64 adds a third to a larger one, regardless of its
-// content.
+// textBytesMax is the size of the largest body that leaves the function as text. Such a body fits
+// even if JSON encodes every byte as six bytes. A larger body is encoded in base64, which adds a
+// third regardless of the content.
 const textBytesMax = 1_000_000
 
-// errUnsendable is the error for a response that is too large. The request was carried out, and no
-// retry changes its response.
+// errUnsendable is the error for a response that is too large. The request was carried out, and a
+// retry would not change its response.
 var errUnsendable = fault.New(fault.Internal, "the request was carried out, but its response is too large to be sent; do not retry")
 
-// recorder records a handler's response by the rules of net/http's server: the
-// first status counts; later changes of headers have no effect; HEAD, 204 and 304
-// have no body; a handler that writes nothing sends a 200. Unlike that server, it
-// drops 1xx statuses and panics on 101.
+// recorder records a handler's response by the rules of net/http's server: the first status wins;
+// later changes to headers have no effect; HEAD, 204 and 304 have no body; a handler that writes
+// nothing sends a 200. Unlike that server, it drops 1xx statuses and panics on 101.
 type recorder struct {
 	header http.Header
-	frozen http.Header // copy of header when the status was written; nil before
+	frozen http.Header // copy of header from when the status was written; nil until then
 	status int
 	body   bytes.Buffer
 	head   bool
@@ -64,7 +63,7 @@ func (rec *recorder) WriteHeader(status int) {
 	rec.status, rec.frozen = status, rec.header.Clone()
 }
 
-// Write adds to the body, with status 200 if none is set.
+// Write appends to the body. It sets the status to 200 if none is set.
 func (rec *recorder) Write(p []byte) (int, error) {
 	rec.WriteHeader(http.StatusOK)
 	if !rec.bodyAllowed() {
@@ -73,7 +72,7 @@ func (rec *recorder) Write(p []byte) (int, error) {
 	return rec.body.Write(p)
 }
 
-// Flush sets the status. The body is always sent in one piece.
+// Flush sets the status to 200 if none is set. The body is always sent in one piece.
 func (rec *recorder) Flush() { rec.WriteHeader(http.StatusOK) }
 
 // bodyAllowed reports whether a response with this status may have a body, for
@@ -101,9 +100,9 @@ func (rec *recorder) event() events.APIGatewayProxyResponse {
 	return e
 }
 
-// setLength corrects Content-Length. For HEAD it is the length that the handler
-// set, or the size of the body that it wrote. For other methods the gateway
-// sets the length, and a wrong one is removed.
+// setLength corrects Content-Length. For HEAD, it is the length that the handler set, or else the
+// size of the body that the handler wrote. For other methods, the gateway sets the length, so a
+// wrong one is removed.
 func (rec *recorder) setLength(header http.Header) {
 	declared, err := strconv.ParseInt(header.Get("Content-Length"), 10, 64)
 	known := err == nil && declared >= 0
@@ -122,8 +121,9 @@ func (rec *recorder) setLength(header http.Header) {
 	}
 }
 
-// cleanHeader returns the headers that API Gateway accepts. When a header has an invalid name, no
-// values, or a line break in a value, the gateway discards the response and sends a 502.
+// cleanHeader returns the headers in a form that API Gateway accepts. If any header had an invalid
+// name, no values, or a line break in a value, the gateway would discard the response and send a
+// 502.
 func cleanHeader(header http.Header) http.Header {
 	clean := make(http.Header, len(header))
 	for name, values := range header {
@@ -156,8 +156,8 @@ func isToken(name string) bool {
 	return name != ""
 }
 
-// eventBytes returns the size of body and headers in the response event, which is
-// JSON. Text is counted at an upper bound: JSON encodes one byte in at most six.
+// eventBytes returns an upper bound for the size of the body and headers in the response event,
+// which is JSON. JSON encodes a byte of text as at most six bytes.
 func (rec *recorder) eventBytes() int {
 	size := 0
 	for name, values := range rec.frozen {
@@ -175,5 +175,5 @@ func (rec *recorder) eventBytes() int {
 	return size + base64.StdEncoding.EncodedLen(len(body))
 }
 
-// isText reports whether a body leaves the function as text, and not in base64.
+// isText reports whether a body leaves the function as text, rather than in base64.
 func isText(body []byte) bool { return len(body) <= textBytesMax && utf8.Valid(body) }

@@ -17,10 +17,10 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// responseBytesMax is Lambda's limit, less a reserve of 4 KB.
+// responseBytesMax is Lambda's limit, minus a reserve of 4 KB.
 const responseBytesMax = 6<<20 - 4<<10
 
-// internalResponse is the response of Proxy when h fails.
+// internalResponse is Proxy's response when h fails.
 var internalResponse = events.APIGatewayProxyResponse{
 	StatusCode: 500,
 	MultiValueHeaders: map[string][]string{
@@ -33,8 +33,8 @@ var internalResponse = events.APIGatewayProxyResponse{
 	Body: `{"errors":[{"code":"internal","message":"internal error; safe to retry"}]}`,
 }
 
-// unsendable is the response of Proxy to a request that was carried out, when its response is too
-// large: nothing in it invites a retry.
+// unsendable is Proxy's response when a request was carried out but its own response is too large.
+// Nothing in it invites a retry.
 var unsendable = events.APIGatewayProxyResponse{
 	StatusCode: 500,
 	MultiValueHeaders: map[string][]string{
@@ -228,8 +228,8 @@ func TestProxyResponse(t *testing.T) {
 	}
 }
 
-// Ensure a body of any text fits up to the same size, that one of up to a megabyte leaves as text,
-// and that a larger one is not repaired or shortened by base64.
+// Ensure the same size limit applies to every kind of body, and that a body within it arrives
+// intact. Text of up to a megabyte must leave the function as text, and any other body in base64.
 func TestProxyLargeResponse(t *testing.T) {
 	t.Parallel()
 	for name, unit := range map[string]string{"Text": "x", "Escaped": `"`, "Controls": "\x00", "Separators": "\u2028", "Emojis": "😀", "Binary": "\xff"} {
@@ -238,7 +238,7 @@ func TestProxyLargeResponse(t *testing.T) {
 			for size, want := range map[int]int{1_000_000: 200, 1_000_001: 200, responseBytesMax / 4 * 3: 200, responseBytesMax/4*3 + 1: 500} {
 				body := strings.Repeat(unit, size/len(unit)) + strings.Repeat("x", size%len(unit))
 				resp, _ := gateway.Proxy(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-					w.Header()["Content-Type"] = nil // so that no header counts
+					w.Header()["Content-Type"] = nil // so that no header adds to the size
 					_, _ = io.WriteString(w, body)
 				}))(t.Context(), get)
 				if resp.StatusCode != want {
@@ -252,7 +252,7 @@ func TestProxyLargeResponse(t *testing.T) {
 	}
 }
 
-// Ensure headers and a text count with the most bytes that JSON can make of them.
+// Ensure headers and text are counted at the maximum size that they can have in JSON.
 func TestProxyLargeHeader(t *testing.T) {
 	t.Parallel()
 	for size, want := range map[int]int{40_000: 200, 50_000: 500} {
@@ -267,8 +267,8 @@ func TestProxyLargeHeader(t *testing.T) {
 	}
 }
 
-// requireFits requires that an event has the body, and is within Lambda's limit as the runtime
-// encodes it.
+// requireFits requires that a response event contains the body, in base64 if encoded is true, and
+// that its JSON, as the runtime encodes it, is within Lambda's limit.
 func requireFits(t *testing.T, resp events.APIGatewayProxyResponse, body string, encoded bool) {
 	t.Helper()
 	got := []byte(resp.Body)

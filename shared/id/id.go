@@ -1,6 +1,6 @@
-// Package id creates and validates the ids of records: a prefix for the type, an underscore and 26
-// characters of lower-case Crockford base32 with a time-ordered 128-bit value. Ids are opaque to
-// clients. Records that are sorted by id are sorted by age.
+// Package id creates and validates the ids of records. An id is a prefix for the record's type, an
+// underscore, and 26 characters of lower-case Crockford base32 that encode a time-ordered 128-bit
+// value. Ids are opaque to clients. Sorting records by id sorts them by age.
 package id
 
 import (
@@ -24,13 +24,13 @@ const publicKey = "pk_live"
 const (
 	alphabet   = "0123456789abcdefghjkmnpqrstvwxyz"
 	bodyLen    = 26
-	bodyLenMax = 40 // of an imported id
+	bodyLenMax = 40 // in an imported id
 )
 
 // Generator returns a new id with the given prefix. Tests replace it to get predictable ids.
 type Generator func(prefix string) string
 
-// NewGenerator returns a Generator of ids. Their first 48 bits are the time in milliseconds, the
+// NewGenerator returns a Generator. The first 48 bits of its ids are the time in milliseconds; the
 // other 80 come from random. The Generator panics if random fails, because ids could then repeat.
 func NewGenerator(now func() time.Time, random io.Reader) Generator {
 	return func(prefix string) string {
@@ -43,8 +43,8 @@ func NewGenerator(now func() time.Time, random io.Reader) Generator {
 	}
 }
 
-// PublicKey returns a new publishable key: pk_live_ and 128 bits from random in the alphabet of
-// ids. Unlike an id it contains no time, so it reveals nothing about its record. It panics if
+// PublicKey returns a new publishable key: pk_live_ followed by 128 bits from random, encoded like
+// an id. Unlike an id, it contains no time, so it reveals nothing about its record. It panics if
 // random fails, because keys could then repeat.
 func PublicKey(random io.Reader) string {
 	var b [16]byte
@@ -62,7 +62,7 @@ func Oldest(prefix string, at time.Time) string {
 	return FromBytes(prefix, b)
 }
 
-// FromBytes returns the id of a 128-bit value.
+// FromBytes returns the id with a prefix and a 128-bit value.
 func FromBytes(prefix string, b [16]byte) string {
 	hi, lo := binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:])
 	out := make([]byte, len(prefix)+1+bodyLen)
@@ -108,8 +108,8 @@ func Valid(prefix, s string) bool {
 		all(body, func(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' })
 }
 
-// Expression returns the regular expression for ids with a prefix, for descriptions. It matches
-// exactly the ids that Valid accepts.
+// Expression returns the regular expression for ids with a prefix, to be used in descriptions. It
+// matches exactly the ids that Valid accepts.
 func Expression(prefix string) string { return fmt.Sprintf("^%s_[0-9a-z]{1,%d}$", prefix, bodyLenMax) }
 
 func all(s string, ok func(byte) bool) bool {

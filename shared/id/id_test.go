@@ -75,7 +75,7 @@ func TestPanicsWithoutRandomness(t *testing.T) {
 	}
 }
 
-// Ensure all 128 bits of a public key come only from the source of randomness.
+// Ensure all 128 bits of a public key come from the source of randomness, and from nothing else.
 func TestPublicKey(t *testing.T) {
 	seen := map[string]bool{}
 	for bit := range 128 {
@@ -95,7 +95,8 @@ func TestPublicKey(t *testing.T) {
 	}
 }
 
-// Ensure exactly the ids of an earlier time sort before the id that Oldest returns.
+// Ensure ids generated before a time sort before the id that Oldest returns for it, and that later
+// ids do not.
 func TestOldest(t *testing.T) {
 	now := time.UnixMilli(1_786_440_600_123)
 	for random, want := range map[byte]bool{0: true, 255: true} {
@@ -108,7 +109,7 @@ func TestOldest(t *testing.T) {
 	}
 }
 
-// Ensure the published expression of an id accepts exactly the ids that are valid.
+// Ensure the published expression for ids matches exactly those that are valid.
 func TestExpression(t *testing.T) {
 	t.Parallel()
 	form := regexp.MustCompile(id.Expression("itm"))

@@ -11,11 +11,11 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// areasParameter is the query parameter with the areas whose tools are offered. Agents that need
-// one area need not read the others.
+// areasParameter is the query parameter that lists the areas whose tools are offered. An agent that
+// needs one area does not have to read the tools of the others.
 const areasParameter = "areas"
 
-// areasOf returns the areas of the operations in their order.
+// areasOf returns the areas of the operations, without duplicates, in order of first appearance.
 func areasOf(operations []api.Operation) (out []string) {
 	for _, op := range operations {
 		if !slices.Contains(out, op.Area) {
@@ -25,9 +25,9 @@ func areasOf(operations []api.Operation) (out []string) {
 	return out
 }
 
-// areas returns the areas in the query of a request, nil for all. It returns bad_request for an
-// area that is unknown, empty or repeated, and for a repeated parameter: a client that meant fewer
-// tools must not get all of them.
+// areas returns the areas listed in the query of a request, or nil for all areas. It returns
+// bad_request if an area is unknown, empty or repeated, or if the parameter is repeated, because a
+// client that wanted fewer tools must not get all of them.
 func (s *Server) areas(r *http.Request) ([]string, error) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	values, sent := query[areasParameter]
@@ -54,14 +54,15 @@ func (s *Server) areas(r *http.Request) ([]string, error) {
 // offer is the set of tools that one request can use, limited to the areas in its query.
 type offer struct {
 	server *Server
-	areas  []string // nil: all
+	areas  []string // nil for all areas
 }
 
 func (o offer) has(op *api.Operation) bool {
 	return o.areas == nil || slices.Contains(o.areas, op.Area)
 }
 
-// named returns the operation of the tool with a name, or nil when the request does not offer it.
+// named returns the operation of the tool called name, or nil if the request cannot use such a
+// tool.
 func (o offer) named(name string) *api.Operation {
 	i := slices.IndexFunc(o.server.operations, func(op api.Operation) bool { return Name(op) == name && o.has(&op) })
 	if i < 0 {
@@ -72,7 +73,7 @@ func (o offer) named(name string) *api.Operation {
 
 // visible returns the tools that a key with these scopes may call.
 func (o offer) visible(scopes []auth.Scope) []*Tool {
-	out := []*Tool{} // a list, also when it is empty
+	out := []*Tool{} // not nil, so that an empty list is [] in JSON
 	for i, t := range o.server.tools() {
 		op := &o.server.operations[i]
 		if o.has(op) && (op.Scope == "" || slices.Contains(scopes, op.Scope)) {

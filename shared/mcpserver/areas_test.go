@@ -10,15 +10,15 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// at sends a frame to /mcp with a query.
+// at posts a body to /mcp with a query string.
 func (s *service) at(query, body string) httpResponse {
 	r := s.request(body)
 	r.URL.RawQuery = query
 	return s.do(r)
 }
 
-// Ensure a request with areas lists and calls only their tools, and treats a tool of another area
-// as unknown.
+// Ensure a request with areas can list and call only the tools in those areas, and gets the error
+// for an unknown tool if it calls any other.
 func TestAreas(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{
@@ -58,8 +58,8 @@ func TestAreas(t *testing.T) {
 	}
 }
 
-// Ensure areas that are empty, unknown or repeated are an HTTP error with the envelope for every
-// message, after the key was verified.
+// Ensure empty, unknown or repeated areas give an HTTP error with the envelope, whatever the
+// message, but only after the key is verified.
 func TestErrAreas(t *testing.T) {
 	t.Parallel()
 	const known = "query.areas: must be one or more of items, company, separated by commas"
@@ -93,7 +93,7 @@ func TestErrAreas(t *testing.T) {
 	}
 }
 
-// Ensure the SDK's client works with the areas in the address of its endpoint.
+// Ensure the SDK's client works with areas in its endpoint URL.
 func TestClientWithAreas(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -25,8 +25,8 @@ func (open) Verify(context.Context, auth.Token, auth.Scope, auth.Class) (auth.Qu
 
 func newID(prefix string) string { return prefix + "_1" }
 
-// BenchmarkHTTP is the baseline for BenchmarkTool: the same call without the protocol. Both use no
-// table.
+// BenchmarkHTTP is the baseline for BenchmarkTool: the same call without the protocol. Neither uses
+// a table.
 func BenchmarkHTTP(b *testing.B) {
 	s := start(b)
 	token, err := auth.Parse(s.key)
@@ -45,12 +45,12 @@ func BenchmarkHTTP(b *testing.B) {
 	}
 }
 
-// BenchmarkTool measures a call of a tool.
+// BenchmarkTool measures calling a tool.
 func BenchmarkTool(b *testing.B) {
 	benchmark(b, call("get_item", `{"itemId":"itm_1"}`))
 }
 
-// BenchmarkList measures a list of the tools.
+// BenchmarkList measures listing the tools.
 func BenchmarkList(b *testing.B) {
 	benchmark(b, frame("tools/list", ""))
 }

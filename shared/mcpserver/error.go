@@ -45,9 +45,10 @@ func ofArgument(op *api.Operation, message string) string {
 	return message
 }
 
-// whereIDsAre returns the end of the message "no such record": the tool that lists the records of
-// the last id in the operation's path, empty when there is none. It depends only on what was sent,
-// so it does not reveal whether a record exists.
+// whereIDsAre returns what to add to the message "no such record": the tool that lists ids for the
+// last id in the operation's path, if there is such a tool, and the advice to leave out companyId,
+// if the call sent one. It depends only on what was sent, so it does not reveal whether a record
+// exists.
 func (s *Server) whereIDsAre(call api.Call) string {
 	out := ""
 	if lists := s.lists(call.Operation); lists != "" {
@@ -59,7 +60,8 @@ func (s *Server) whereIDsAre(call api.Call) string {
 	return out
 }
 
-// lists returns the tool that lists the records of the last id in an operation's path.
+// lists returns the name of the tool that lists ids for the last id in an operation's path. It is
+// empty if there is no such tool.
 func (s *Server) lists(op *api.Operation) string {
 	for _, segment := range slices.Backward(api.PathSegments(op.Path)) {
 		if id, isID := api.PathParameter(segment); isID {

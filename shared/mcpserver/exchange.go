@@ -17,26 +17,26 @@ import (
 	"growthworkspace/shared/parallel"
 )
 
-// exchange is the state of one message while the SDK handles it. The SDK does so on a goroutine of
-// its own, which gets only the values of the context. That goroutine has ended when the SDK's
-// ServeHTTP returns.
+// exchange is the state of one message while the SDK handles it. The SDK does so on its own
+// goroutine, which gets only the values of the request's context. That goroutine has exited by the
+// time the SDK's ServeHTTP returns.
 type exchange struct {
-	ctx      context.Context // of the HTTP request: it is cancelled when the caller disconnects, unlike the SDK's
+	ctx      context.Context // the HTTP request's; unlike the SDK's, it is cancelled when the caller disconnects
 	call     api.Call
 	message  message
 	tools    offer
-	response api.Response // of the pipeline; Status is 0 before the pipeline was called
+	response api.Response // from the pipeline; Status is 0 until the pipeline is called
 	panicked error
 
-	isTool     bool       // response is the response of an operation
-	effect     api.Effect // of that operation
-	resultType string     // of its result
+	isTool     bool       // whether response comes from an operation
+	effect     api.Effect // effect of that operation
+	resultType string     // resultType of that operation's result
 }
 
 type exchangeKey struct{}
 
-// exchange serves one message. The pipeline verifies the key: in Server.receive, or here when the
-// SDK did not call receive. A response with more bytes than room is replaced.
+// exchange serves one message. The pipeline verifies the key, in Server.receive or, if the SDK did
+// not call receive, here. A response with more than room bytes is replaced with an error.
 func (s *Server) exchange(r *http.Request, call api.Call, m message, room int) api.Response {
 	areas, err := s.areas(r)
 	if err != nil {
@@ -69,12 +69,12 @@ func (s *Server) exchange(r *http.Request, call api.Call, m message, room int) a
 }
 
 // badKey reports whether the key itself was rejected. It is false for a missing scope: the key is
-// valid, and the model reads the error.
+// valid, so the error goes to the model.
 func badKey(r api.Response) bool {
 	return !r.Authenticated && (r.Err.Code == fault.Unauthorised || r.Err.Code == fault.Forbidden)
 }
 
-// quota returns the rate limit headers. The entity tag of a record does not apply to a JSON-RPC
+// quota returns only the rate limit headers. A record's entity tag does not apply to a JSON-RPC
 // response.
 func quota(h http.Header) http.Header {
 	out := http.Header{}
@@ -86,7 +86,7 @@ func quota(h http.Header) http.Header {
 	return out
 }
 
-// admission is the operation for messages that call no operation: a read without a scope.
+// admission stands in for the operation when a message calls none: a read that needs no scope.
 var admission = api.Define(api.Spec{
 	ID: "get_message", Method: http.MethodPost, Path: Path, Effect: api.Read, Summary: "A message of the protocol that calls no operation",
 }, func(ctx context.Context, _ api.Caller, _ struct{}) (struct{}, error) {
@@ -97,8 +97,8 @@ var admission = api.Define(api.Spec{
 type problemKey struct{}
 
 // admit calls the pipeline for a message that calls no operation. The pipeline verifies the key,
-// counts a read and returns problem as the error, if it is not nil. method is for the log; it may
-// be empty.
+// counts the message as a read, and returns problem as the error if it is not nil. method is for
+// the log and may be empty.
 func (s *Server) admit(ctx context.Context, call api.Call, method string, problem error) api.Response {
 	op := admission
 	op.ID = strings.TrimSpace(logName + " " + method)
@@ -107,8 +107,9 @@ func (s *Server) admit(ctx context.Context, call api.Call, method string, proble
 	return s.api.Call(context.WithValue(ctx, problemKey{}, problem), call)
 }
 
-// connect returns the SDK's handler, without tools; receive serves those. The SDK would parse each
-// schema twice, which would be most of the server's start-up time, and it does not support scopes.
+// connect returns the SDK's handler without any tools, because receive serves the tools. The SDK
+// would parse each tool's schema twice, which would be most of the server's start-up time, and it
+// does not support scopes.
 func (s *Server) connect() http.Handler {
 	server := mcp.NewServer(&mcp.Implementation{Name: "growthworkspace", Title: "Company Growth Workspace", Version: fault.Version}, &mcp.ServerOptions{
 		Instructions: instructions,
@@ -125,8 +126,8 @@ func (s *Server) connect() http.Handler {
 	})
 }
 
-// receive is the SDK's middleware: it calls the pipeline for every request. It recovers a panic,
-// which would end the process on the SDK's goroutine.
+// receive is SDK middleware that calls the pipeline for every request. It recovers panics, because
+// a panic on the SDK's goroutine would crash the process.
 func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (result mcp.Result, err error) {
 		x, _ := ctx.Value(exchangeKey{}).(*exchange)
@@ -153,7 +154,7 @@ func (s *Server) speak(x *exchange, r *http.Request, m message) api.Response {
 	r = r.Clone(context.WithValue(x.ctx, exchangeKey{}, x))
 	r.Body = io.NopCloser(bytes.NewReader(encoded(&m.Request))) // the checked request, so that the SDK cannot parse it differently
 	r.Header.Set("Accept", "application/json, text/event-stream")
-	r.Header.Del("Last-Event-ID") // of a stream, which this server never opens
+	r.Header.Del("Last-Event-ID") // identifies an event of a stream, which this server never opens
 	w := &recorder{header: http.Header{}}
 	s.sdk.ServeHTTP(w, r)
 	body := bytes.TrimSpace(w.body.Bytes())

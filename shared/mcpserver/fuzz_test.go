@@ -10,9 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzFrame sends any body with a valid key. The response is an empty 202 when no message needs
-// one, or the envelope, or JSON-RPC: one response for each request, with its id and either a result
-// or an error. It is never a 401 or a 5xx, and never contains the name of a Go type.
+// FuzzFrame sends arbitrary bodies with a valid key. The response must be an empty 202 if no
+// message needs one, the envelope, or JSON-RPC: one response for each request, with the request's
+// id and either a result or an error. It must never be a 401 or a 5xx, and never contain the name
+// of a Go type.
 func FuzzFrame(f *testing.F) {
 	for _, text := range []string{
 		ping, "[" + ping + "," + ping + "]", frame("tools/list", `{"cursor":"a"}`), frame("initialize", `{"protocolVersion":"2025-06-18","capabilities":{}}`),
@@ -98,7 +99,7 @@ func checkFrame(t *testing.T, sent, got []byte) {
 	}
 }
 
-// idOf returns the JSON of a message's id, with strings in one normal form. It is empty for a
+// idOf returns the JSON of a message's id, with strings in a canonical form. It is empty for a
 // message without an id.
 func idOf(text []byte) string {
 	var m map[string]json.RawMessage

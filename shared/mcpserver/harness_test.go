@@ -67,7 +67,7 @@ func (k *fakeKeys) Verify(context.Context, auth.Token, auth.Scope, auth.Class) (
 	return plenty, nil
 }
 
-// taken returns the calls since the last taken.
+// taken returns the calls since taken was last called.
 func (k *fakeKeys) taken() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -112,7 +112,7 @@ type yesNo string
 
 func (yesNo) Values() []string { return []string{"true", "false"} }
 
-// hard has every character that JSON encoders write in more than one way.
+// hard contains every character that JSON encoders write in more than one way.
 const hard = "<b>&amp; \"quoted\" \\u003c \u2028 é 🙂 \t </b>"
 
 func operations() []api.Operation {
@@ -177,7 +177,7 @@ func operations() []api.Operation {
 	}
 }
 
-// service is a server of a few operations, and a key that its fake keys accept.
+// service is a server with a few operations, and a key that its fakeKeys accepts.
 type service struct {
 	t    testing.TB
 	keys *fakeKeys
@@ -197,7 +197,7 @@ func start(t testing.TB) *service {
 	return s
 }
 
-// httpResponse is a response over HTTP.
+// httpResponse is an HTTP response.
 type httpResponse struct {
 	status int
 	header http.Header
@@ -224,7 +224,7 @@ func (s *service) do(r *http.Request) httpResponse {
 	return httpResponse{out.StatusCode, out.Header, string(body)}
 }
 
-// post sends a frame. header has names and values in turn.
+// post sends a body. header alternates between names and values.
 func (s *service) post(body string, header ...string) httpResponse {
 	r := s.request(body)
 	for i := 0; i+1 < len(header); i += 2 {
@@ -268,7 +268,7 @@ func (a httpResponse) decode(t testing.TB) response {
 	return out
 }
 
-// texts returns the texts of a tool's result.
+// texts returns the text content of a tool's result.
 func (r response) texts() (out []string) {
 	for _, c := range r.Result.Content {
 		out = append(out, c.Text)
@@ -276,7 +276,8 @@ func (r response) texts() (out []string) {
 	return out
 }
 
-// requireToolError returns the texts of a result that must be an error with this code.
+// requireToolError requires that a tool's result is an error with the code want, and returns its
+// texts.
 func (a httpResponse) requireToolError(t *testing.T, name, want string) (texts []string) {
 	t.Helper()
 	r := a.decode(t)
@@ -289,7 +290,7 @@ func (a httpResponse) requireToolError(t *testing.T, name, want string) (texts [
 	return texts
 }
 
-// messages returns the messages of an envelope.
+// messages returns the messages in an envelope.
 func messages(text string) (out []string) {
 	var v struct {
 		Errors []struct{ Message string }
@@ -302,7 +303,7 @@ func messages(text string) (out []string) {
 	return out
 }
 
-// code returns the code of an envelope, empty when text is not an envelope.
+// code returns the code in an envelope, or "" if text is not an envelope.
 func code(text string) string {
 	var v struct {
 		Errors []struct{ Code, Message string }

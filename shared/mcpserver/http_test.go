@@ -23,8 +23,8 @@ import (
 
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 
-// Ensure an HTTP error has the envelope and comes before the message is parsed, and the key is
-// verified only where needed.
+// Ensure an HTTP error has the envelope and is sent before the message is parsed, and that the key
+// is verified only where needed.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -114,7 +114,8 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// Ensure requests of a page of this host, without an Origin, and with any Accept are accepted.
+// Ensure a request is accepted from a page on the same host or without an Origin, and with any
+// Accept header.
 func TestAccepted(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(r *http.Request){
@@ -152,7 +153,8 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
-// Ensure a bad key is a 401, a suspended one a 403, for any message, and the key is verified once.
+// Ensure any message gets a 401 for a bad key and a 403 for a suspended one, and that the key is
+// verified only once.
 func TestBadKey(t *testing.T) {
 	t.Parallel()
 	for text, calls := range map[string]string{
@@ -185,7 +187,8 @@ func TestBadKey(t *testing.T) {
 	}
 }
 
-// Ensure a used-up quota is a 429 for a message and a tool error for a call, with the time to wait.
+// Ensure an exhausted quota gives a tool error for a tools/call and a 429 for any other message,
+// both with the time to wait.
 func TestUsedUpQuota(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -205,7 +208,7 @@ func TestUsedUpQuota(t *testing.T) {
 	}
 }
 
-// Ensure an error of the table is a 500 for a message and a tool error for a call.
+// Ensure a table error gives a tool error for a tools/call and a 500 for any other message.
 func TestInternal(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -220,7 +223,7 @@ func TestInternal(t *testing.T) {
 	}
 }
 
-// Ensure the line of the log names the method of a message that calls no operation.
+// Ensure the log line of a message that calls no operation contains the message's method.
 func TestLogNamesTheMethod(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{ping: "mcp ping", frame("tools/list", ""): "mcp tools/list", "{": "mcp"} {

@@ -2,20 +2,22 @@
 // streamable HTTP. Read it in this order:
 //
 //   - mcpserver.go: Server checks a POST and its key, and reads its body.
-//   - message.go: the messages of a body, checked before anything acts on them.
+//   - message.go: parses the messages in a body, and checks them before anything acts on them.
 //   - exchange.go: how the SDK and the pipeline of package api handle one message.
 //   - areas.go: which tools a request can see and call.
-//   - tool.go: the tool of an operation, and the result of a call.
+//   - tool.go: the tool for an operation, and the result of a call.
 //
 // The official SDK implements the protocol: revisions, initialization, headers, results. Its
 // middleware (Server.receive) calls the pipeline. There are three kinds of errors:
 //
-//   - An HTTP error has the service's error envelope: a bad key, a used-up quota, a body that is too large, a foreign origin.
-//   - A protocol error is a JSON-RPC error.
-//   - An error of an operation is a tool result with isError, because clients show a model nothing else.
+//   - HTTP errors, with the service's error envelope: a bad key, an exhausted quota, a body that
+//     is too large, a foreign origin.
+//   - Protocol errors, which are JSON-RPC errors.
+//   - Errors of an operation, which are tool results with isError, because clients show a model
+//     nothing else.
 //
 // A tools/call is exactly one api.Call, so it costs the same as the call over HTTP. Every other
-// message counts as one read. No response is sent before the key is verified.
+// message counts as one read. No message is processed before the key is verified.
 package mcpserver
 
 import (
@@ -35,18 +37,18 @@ import (
 // Path is the path of the server, below the base URL.
 const Path = "/mcp"
 
-// bodyBytesMax is the largest body. It is above the 256 KB limit of a tool's arguments, so that the
-// pipeline rejects larger arguments, as over HTTP.
+// bodyBytesMax is the maximum size of a body. It is above the 256 KB limit for a tool's arguments,
+// so that the pipeline can reject arguments over that limit, as it does over HTTP.
 const bodyBytesMax = 1 << 20
 
-// requestTimeout bounds one request: above the 9 s of a call, below the function's 10 s. beyondCall
-// is how much longer it is.
+// requestTimeout bounds one request. It is longer than the 9 s timeout of a call and shorter than
+// the function's 10 s. beyondCall is the difference between it and the timeout of a call.
 const (
 	requestTimeout = 9500 * time.Millisecond
 	beyondCall     = 500 * time.Millisecond
 )
 
-// logName is the operation in the log line of a message that calls none.
+// logName appears as the operation in the log line of a message that calls no operation.
 const logName = "mcp"
 
 // Server serves operations as tools at Path. It is stateless and safe for concurrent use.
@@ -104,7 +106,8 @@ func (s *Server) serve(r *http.Request, requestID string) api.Response {
 	return s.serveBody(r, call, text)
 }
 
-// body reads the body of a request. The Accept header is ignored: there is one form of response.
+// body reads the body of a request. The Accept header is ignored, because there is only one
+// response format.
 func body(r *http.Request) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r.Body, bodyBytesMax+1))
 	switch mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); {

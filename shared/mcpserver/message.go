@@ -21,19 +21,21 @@ import (
 const (
 	callTool   = "tools/call"
 	initialize = "initialize"
-	batchMax   = 20 // largest number of messages in a batch; they are served one after the other
+	batchMax   = 20 // maximum number of messages in a batch, which are served one after the other
 	idBytesMax = 1000
 
-	// lastBatching is the last revision with batches. firstStateless is the first without
-	// initialization; it gives results a resultType and JSON-RPC errors an HTTP status.
+	// lastBatching is the last protocol revision with batches. firstStateless is the first one
+	// without initialization; it also gives results a resultType and JSON-RPC errors an HTTP
+	// status.
 	lastBatching   = "2025-03-26"
 	firstStateless = "2026-07-28"
 
 	versionHeader = "Mcp-Protocol-Version"
 )
 
-// paramsOf returns the type of a request's params, nil for a method that is not served. The SDK has
-// more methods, including one that keeps the connection open.
+// paramsOf returns a pointer to an empty value of the type of a method's params, or nil if the
+// method is not served. The SDK supports more methods, including one that keeps the connection
+// open.
 func paramsOf(method string) any {
 	switch method {
 	case initialize:
@@ -54,27 +56,27 @@ func paramsOf(method string) any {
 type message struct {
 	jsonrpc.Request
 
-	err *jsonrpc.Error // why the message is invalid; nil: it is valid
+	err *jsonrpc.Error // why the message is invalid, or nil if it is valid
 
-	// sent is the id as it was sent, when the SDK would change it. ID is then substitute, and
-	// restored puts sent into the response.
+	// sent is the id as it was sent, or nil if the SDK would not change it. If sent is not nil, ID
+	// is substitute, and restored puts sent into the response.
 	sent json.RawMessage
 
-	// arguments has the arguments of a tools/call. The SDK does not see them: its error for deeply
-	// nested ones would be a protocol error.
+	// arguments holds the arguments of a tools/call. The SDK does not get them, because it would
+	// reject deeply nested arguments with a protocol error.
 	arguments json.RawMessage
 }
 
-// substitute is the id that the SDK gets in place of one that it would change.
+// substitute is the id that the SDK gets in place of an id that it would change.
 const substitute = "-"
 
-// wrong returns the message with an error.
+// wrong returns the message, marked as invalid with an error.
 func (m message) wrong(code int64, text string) message {
 	m.err = &jsonrpc.Error{Code: code, Message: text}
 	return m
 }
 
-// serveBody serves the messages of a body.
+// serveBody serves the messages in a body.
 func (s *Server) serveBody(r *http.Request, call api.Call, text []byte) api.Response {
 	revision := r.Header.Get(versionHeader)
 	var batch []json.RawMessage
@@ -95,13 +97,13 @@ func (s *Server) serveBody(r *http.Request, call api.Call, text []byte) api.Resp
 	return s.serveBatch(r, call, batch)
 }
 
-// serveBatch serves several messages. An HTTP error of the first is the response to the batch. An
-// HTTP error of a later message becomes the response to that message, because the caller must read
-// the responses to the messages before it.
+// serveBatch serves several messages. If the first message gets an HTTP error, that error is the
+// response to the whole batch. If a later message does, the error becomes the response to that
+// message alone, because the caller must read the responses to the messages before it.
 func (s *Server) serveBatch(r *http.Request, call api.Call, batch []json.RawMessage) api.Response {
 	out := api.Response{Status: http.StatusAccepted}
 	var responses []json.RawMessage
-	room := responseBytesMax - len(batch)*responseReserve // for what the responses have beyond their reserves
+	room := responseBytesMax - len(batch)*responseReserve // shared by the responses that exceed their reserves
 	for i, text := range batch {
 		m := parse(text)
 		if m.Method == initialize && m.err == nil {
@@ -127,8 +129,8 @@ func (s *Server) serveBatch(r *http.Request, call api.Call, batch []json.RawMess
 	return out
 }
 
-// parse parses one message. A message with repeated members is refused: a filter in front of the
-// server may read another one of them.
+// parse parses one message. A message with a repeated member is rejected, because a filter in front
+// of the server may have read a different occurrence of that member.
 func parse(text json.RawMessage) message {
 	var version string
 	var m message
@@ -173,11 +175,11 @@ func parse(text json.RawMessage) message {
 	return m
 }
 
-// wholeNumber is the syntax of a number without fraction and exponent.
+// wholeNumber matches a number without a fraction or an exponent.
 var wholeNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 
-// members returns the members of an object, nil for any other value, and the name of one that is
-// repeated.
+// members returns the members of a JSON object, and the name of a repeated member if there is one.
+// fields is nil if text is not an object.
 func members(text json.RawMessage) (fields map[string]json.RawMessage, repeated string) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if token, err := d.Token(); err != nil || token != json.Delim('{') {
@@ -200,7 +202,7 @@ func members(text json.RawMessage) (fields map[string]json.RawMessage, repeated 
 }
 
 // withoutArguments moves the arguments of a tools/call from its params to the message. It returns
-// the name of a repeated member.
+// the other params, and the name of a repeated member if there is one.
 func (m *message) withoutArguments(params json.RawMessage) (rest json.RawMessage, repeated string) {
 	fields, repeated := members(params)
 	if m.Method != callTool || fields["arguments"] == nil {
@@ -211,9 +213,9 @@ func (m *message) withoutArguments(params json.RawMessage) (rest json.RawMessage
 	return encode(fields), repeated
 }
 
-// parseID parses an id. It returns an empty id for one that is neither a string nor a whole number,
-// or too long. sent is set when the SDK would change the id: a large number, or half of a surrogate
-// pair.
+// parseID parses an id. It returns an empty id if raw is too long, or is neither a string nor a
+// whole number. sent is set if the SDK would change the id, such as a large number or a string with
+// half a surrogate pair.
 func parseID(raw json.RawMessage) (id jsonrpc.ID, sent json.RawMessage) {
 	var value any
 	if len(raw) > idBytesMax || json.Unmarshal(raw, &value) != nil {
@@ -233,7 +235,7 @@ func parseID(raw json.RawMessage) (id jsonrpc.ID, sent json.RawMessage) {
 	return id, sent
 }
 
-// restored returns a response to the message with the id as it was sent.
+// restored returns a response to the message, with the id exactly as it was sent.
 func (m message) restored(response []byte) []byte {
 	if m.sent == nil {
 		return response
@@ -252,7 +254,7 @@ func status(err *jsonrpc.Error, revision string) int {
 	case err.Code != jsonrpc.CodeMethodNotFound && err.Code != jsonrpc.CodeInvalidParams:
 		return http.StatusBadRequest
 	case revision < firstStateless:
-		return http.StatusOK // clients of these revisions read an error only with this status
+		return http.StatusOK // clients that use these revisions read an error only with this status
 	case err.Code == jsonrpc.CodeMethodNotFound:
 		return http.StatusNotFound
 	}

@@ -18,11 +18,11 @@ const (
 	noVersion      = -32022
 )
 
-// newMeta is the _meta of a request of revision 2026-07-28.
+// newMeta is the _meta of a request in revision 2026-07-28.
 const newMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 
-// Ensure a wrong body or message is a JSON-RPC error with the right code, status and id, and counts
-// as one read.
+// Ensure an invalid body or message gets a JSON-RPC error with the right code, status and id, and
+// counts as one read.
 func TestBadFrames(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat("[", 5000) + strings.Repeat("]", 5000)
@@ -147,7 +147,7 @@ func decodeExactly(t *testing.T, text string, into *any) {
 	}
 }
 
-// Ensure a tools/call with missing or wrong headers of the new revision calls no operation.
+// Ensure a tools/call in the new revision calls no operation if its headers are missing or wrong.
 func TestRejectedCallsCallNoOperation(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -196,7 +196,7 @@ func TestNotifications(t *testing.T) {
 	}
 }
 
-// Ensure each request of a batch gets a response, and counts in its own class.
+// Ensure each request in a batch gets a response, and counts against the quota of its own class.
 func TestBatch(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -224,8 +224,9 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// Ensure a message with a repeated member is refused, because a filter in front of the server may
-// read another one of them, and calls no tool. A repeated argument is an error of the tool.
+// Ensure a message with a repeated member is rejected and calls no tool, because a filter in front
+// of the server may have read a different occurrence of that member. A repeated argument gives a
+// tool error.
 func TestRepeatedNames(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -256,8 +257,8 @@ func TestRepeatedNames(t *testing.T) {
 	}
 }
 
-// Ensure arguments that are nested too deep are an error of the tool, as a body is over HTTP,
-// however deep they are.
+// Ensure arguments that are nested too deeply give a tool error, however deep they are. Over HTTP,
+// such a body is an error, too.
 func TestDeepArguments(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -273,8 +274,8 @@ func TestDeepArguments(t *testing.T) {
 	}
 }
 
-// Ensure a result that does not fit with the others of its batch is an error of that message alone.
-// The error of a write says that it was done.
+// Ensure a result that does not fit with the others in its batch becomes an error for that message
+// alone. For a write, the error says that the write was done.
 func TestLargeBatch(t *testing.T) {
 	t.Parallel()
 	s := start(t)

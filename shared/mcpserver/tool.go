@@ -35,13 +35,13 @@ const instructions = "The workspace of one company: profile, roadmap, feedback, 
 // never change, and the tools change only with a release.
 const listTTL = 5 * 60 * 1000
 
-// textBytesMax is the largest body that a result also contains as text. Two copies of a larger body
-// might exceed Lambda's 6 MB, because every quote in the text becomes four bytes.
+// textBytesMax is the size of the largest body that a result also contains as text. Two copies of a
+// larger body might exceed Lambda's 6 MB, because every quote in the text becomes four bytes.
 const textBytesMax = 512 << 10
 
-// Tool is a tool in a list. The SDK's type always has a readOnlyHint and an idempotentHint.
-// Redundant fields would make a list of all tools too long: a title repeats the description, and
-// the other hints mean nothing for a tool that only reads.
+// Tool is a tool in a list. It replaces the SDK's type, which always includes readOnlyHint and
+// idempotentHint. Redundant fields would make a list of all tools too long: a title would repeat
+// the description, and the other hints mean nothing for a tool that only reads.
 type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -56,7 +56,8 @@ type annotations struct {
 	OpenWorld   bool  `json:"openWorldHint"`
 }
 
-// Tools returns the tools of the operations that are tools, in their order.
+// Tools returns the tools for operations, in their order. It skips the operations that are not
+// tools.
 func Tools(operations []api.Operation) []*Tool {
 	operations = offered(operations)
 	out := make([]*Tool, len(operations))
@@ -76,8 +77,8 @@ func Tools(operations []api.Operation) []*Tool {
 	return out
 }
 
-// withLists returns the input of an operation, where the description of each id ends with the tool
-// that lists it.
+// withLists returns the input fields of an operation. The description of each id ends with the name
+// of the tool that lists such ids.
 func withLists(op api.Operation, operations []api.Operation) []schema.Field {
 	fields := slices.Clone(op.Input)
 	for i, f := range fields {
@@ -95,11 +96,12 @@ func withLists(op api.Operation, operations []api.Operation) []schema.Field {
 	return fields
 }
 
-// listOf returns the tool that lists the ids that an argument takes, empty when there is none. The
-// path of an operation on one record says what its id is called: siteId in …/sites/{siteId} is
-// listed at …/sites. An argument siteId, or siteIds, of any operation is such an id. If two lists
-// have one name, such as the goals of a site and the goals of the company, the list in the
-// operation's own area is preferred, then one whose other ids are arguments, too.
+// listOf returns the name of the tool that lists the ids that an argument takes. It is empty if
+// there is no such tool. The path of an operation on one record shows what the ids in a list are
+// called: the path …/sites/{siteId} means that …/sites lists the values for siteId. An argument
+// siteId or siteIds takes these ids in any operation. If two lists share an id name, such as the
+// goals of a site and the goals of the company, listOf prefers the list in the operation's own
+// area, and then a list whose other ids are also arguments of the operation.
 func listOf(argument string, op api.Operation, operations []api.Operation) string {
 	name := strings.TrimSuffix(argument, "s")
 	if !strings.HasSuffix(name, "Id") {
@@ -118,15 +120,15 @@ func listOf(argument string, op api.Operation, operations []api.Operation) strin
 	return found
 }
 
-// hasIDs reports whether the ids in the path of a list are arguments of an operation.
+// hasIDs reports whether all ids in a list's path are also arguments of an operation.
 func hasIDs(list, op api.Operation) bool {
 	return !slices.ContainsFunc(list.Input, func(id schema.Field) bool {
 		return id.In == schema.InPath && !slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.Name == id.Name })
 	})
 }
 
-// identifies reports whether the records of a list have ids of this name: an operation has it as an
-// id right below the list's noun.
+// identifies reports whether name is what the ids of a list's records are called: the path of some
+// operation in the same area has {name} right after the last segment of the list's path.
 func identifies(name string, list api.Operation, operations []api.Operation) bool {
 	noun := list.Path[strings.LastIndex(list.Path, "/"):]
 	return slices.ContainsFunc(operations, func(op api.Operation) bool {
@@ -134,14 +136,14 @@ func identifies(name string, list api.Operation, operations []api.Operation) boo
 	})
 }
 
-// toolList is the SDK's result of tools/list with tools of another type.
+// toolList is the SDK's result of tools/list, with Tool in place of the SDK's type for a tool.
 type toolList struct {
 	*mcp.ListToolsResult
 	Tools []*Tool `json:"tools"`
 }
 
-// toolResult is the result of a tools/call. The SDK's type cannot have a resultType for a tool that
-// is not registered in the SDK.
+// toolResult is the result of a tools/call. The SDK's type cannot include a resultType for a tool
+// that is not registered with the SDK.
 type toolResult struct {
 	ResultType string `json:"resultType,omitempty"`
 	mcp.ResultBase
@@ -167,9 +169,9 @@ func (s *Server) callTool(x *exchange, op *api.Operation, request *mcp.CallToolR
 	return out
 }
 
-// resultOf converts a response of the pipeline to the result of a tool: the body as structured
-// content and as text. Headers that a model needs for its next call become lines of text, because
-// clients show a model nothing else.
+// resultOf converts a response from the pipeline to the result of a tool, with the body as
+// structured content and as text. Headers that a model needs for its next call become lines of
+// text, because clients show a model nothing else.
 func resultOf(response api.Response) *toolResult {
 	out := &toolResult{IsError: response.Err != nil}
 	if response.Err != nil {
@@ -214,16 +216,16 @@ func resultOf(response api.Response) *toolResult {
 	return out
 }
 
-// responseBytesMax is the largest JSON of a response. In base64 it fits into Lambda's 6 MB, with
-// the headers. responseReserve is the part of it that is reserved for each message of a batch. It
-// has room for an id and an error.
+// responseBytesMax is the maximum size of a response's JSON. Encoded in base64, such a response and
+// its headers fit into Lambda's 6 MB. responseReserve is the part of responseBytesMax that is
+// reserved for each message of a batch. It has room for an id and an error.
 const (
 	responseBytesMax = 4_600_000
 	responseReserve  = 8 << 10
 )
 
-// tooLarge returns the response to a message whose own response does not fit. It says that a call
-// was done, so that no caller repeats a write.
+// tooLarge returns the error that replaces a response that does not fit. If the message was a
+// successful write, the error says that the call was done, so that the caller does not repeat it.
 func (x *exchange) tooLarge(bytes int, inBatch bool) []byte {
 	advice := "read the record over HTTP"
 	if inBatch {

@@ -23,7 +23,7 @@ import (
 	"growthworkspace/shared/mcpserver"
 )
 
-// Ensure a result has the HTTP body as text and as structured content, byte for byte.
+// Ensure a result contains the HTTP body both as text and as structured content, byte for byte.
 func TestResult(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -41,7 +41,8 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// Ensure a page has its cursor in _meta and as text, and the last page has none.
+// Ensure a page has the cursor of the next page in _meta and as text, and that the last page has no
+// cursor.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -62,15 +63,15 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// left is the response of a delete that may not finish.
+// left is the response to a delete that may not finish.
 type left struct {
 	Count float64 `json:"count"`
 }
 
 func (l left) HasMore() bool { return l.Count > 0 }
 
-// Ensure a partial result says so in _meta and as text, a complete one has no text about it, and
-// over HTTP the header says the same.
+// Ensure _meta says whether a result is partial, and text says so if it is. Over HTTP, the
+// Service-Has-More header says the same as _meta.
 func TestPartial(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -99,8 +100,8 @@ func TestPartial(t *testing.T) {
 }
 
 // Ensure a list that is empty because of its arguments says why next to the JSON: in the
-// operation's words if it has any, otherwise by naming the filters. A failure to find the reason
-// fails the call.
+// operation's own words if it has any, otherwise by naming the filters. If finding the reason
+// fails, the call fails.
 func TestWhyAListIsEmpty(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -130,8 +131,8 @@ func TestWhyAListIsEmpty(t *testing.T) {
 	}
 }
 
-// Ensure a tool's result, even an error, has a resultType since revision 2026-07-28, and none
-// before.
+// Ensure a tool's result, even an error, has a resultType in revision 2026-07-28 and none in
+// earlier revisions.
 func TestResultType(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -147,8 +148,8 @@ func TestResultType(t *testing.T) {
 	}
 }
 
-// Ensure an error has the envelope as text and no structured content, and that a fault of the
-// service says how long to wait.
+// Ensure an error has the envelope as text and no structured content, and that an internal error
+// also says how long to wait.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for arguments, want := range map[string]string{
@@ -162,7 +163,7 @@ func TestErrors(t *testing.T) {
 		a := s.post(call("get_item", arguments))
 		texts := 1
 		if want == "internal" {
-			texts = 2 // and how long to wait
+			texts = 2 // the second says how long to wait
 		}
 		if got := a.requireToolError(t, arguments, want); len(got) != texts {
 			t.Errorf("%.60s: %d texts, want %d: %q", arguments, len(got), texts, got)
@@ -179,8 +180,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Ensure an error names arguments and not fields of an HTTP request, says which argument was meant,
-// and which tool lists the ids.
+// Ensure an error names arguments, rather than fields of an HTTP request. It must also suggest
+// which argument was meant, and say which tool lists the ids.
 func TestErrorsNameArguments(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -211,8 +212,8 @@ func TestErrorsNameArguments(t *testing.T) {
 	}
 }
 
-// Ensure numbers and booleans are accepted as their plain text, and a boolean for the word of a
-// closed list, in nested values, too.
+// Ensure numbers and booleans are accepted as strings, even in nested values, and that a boolean is
+// accepted where an enum lists it as a string.
 func TestPlainTexts(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -246,8 +247,8 @@ func (p panicOnce) Handle(context.Context, slog.Record) error {
 	return nil
 }
 
-// Ensure a panic on the SDK's goroutine that the pipeline does not recover is a 500 and does not
-// end the process.
+// Ensure a panic on the SDK's goroutine that the pipeline does not recover gives a 500 and does not
+// crash the process.
 func TestPanicInTheSDK(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{ping, frame("tools/list", ""), call("get_item", `{"itemId":"itm_1"}`)} {
@@ -284,7 +285,7 @@ func TestLargeResult(t *testing.T) {
 	}
 }
 
-// Ensure the list has the tools that the key may call, in the order of the operations.
+// Ensure tools/list returns the tools that the key may call, in the order of the operations.
 func TestToolsOfAKey(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

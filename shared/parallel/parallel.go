@@ -1,5 +1,5 @@
-// Package parallel makes calls at the same time, so that together they take one round trip. A panic
-// in one of them becomes its error.
+// Package parallel makes calls concurrently, so that together they take one round trip. A panic in
+// a call becomes the error of that call.
 package parallel
 
 import (
@@ -22,16 +22,16 @@ func Both(a, b func() error) error {
 }
 
 // Recover turns a panic into the error of the function that defers it, with the stack for the log.
-// A panic on a goroutine would otherwise end the process and every other request.
+// Otherwise, a panic on a goroutine would crash the process, and every other request with it.
 func Recover(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 	}
 }
 
-// Do calls call for 0 to n-1, at most width at once, and returns their errors in order. After a
-// failure it starts no further calls and waits for the running ones. It always starts the first
-// width calls.
+// Do calls call with each number from 0 to n-1, making at most width calls at once, and returns
+// their errors in order. After a failure, it starts no further calls and waits for those that are
+// running. It always starts the first width calls.
 func Do(n, width int, call func(n int) error) error {
 	errs := make([]error, n)
 	slots := make(chan struct{}, width)

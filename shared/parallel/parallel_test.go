@@ -9,7 +9,8 @@ import (
 	"growthworkspace/shared/parallel"
 )
 
-// Ensure a panic in a parallel call is returned as its error and does not end the process.
+// Ensure a panic in a parallel call is returned as that call's error and does not crash the
+// process.
 func TestPanics(t *testing.T) {
 	t.Parallel()
 	err := parallel.Do(2, 2, func(n int) error {
@@ -23,7 +24,8 @@ func TestPanics(t *testing.T) {
 	}
 }
 
-// Ensure no call except the first ones is started after a failure, and every failure is returned.
+// Ensure no calls beyond the first width are started after a failure, and that every failure is
+// returned.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")

@@ -12,8 +12,8 @@ const layout = "2006-01-02T15:04:05.000Z"
 // form matches RFC 3339 more strictly than time.Parse does.
 var form = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
-// Format returns a time in the format of every timestamp field: RFC 3339, UTC, milliseconds. Such
-// strings sort by time.
+// Format returns a time in the format of every timestamp field: RFC 3339 in UTC, with milliseconds.
+// Such strings sort by time.
 func Format(t time.Time) string {
 	t = t.UTC()
 	year, month, day := t.Date()
@@ -21,7 +21,7 @@ func Format(t time.Time) string {
 		return t.Format(layout)
 	}
 	hour, minute, second := t.Clock()
-	text := []byte(layout) // formatted by hand: a response has hundreds of times, and time.Format would parse its layout for each
+	text := []byte(layout) // formatted by hand, because a response can contain hundreds of times, and time.Format would parse its layout for each
 	digits(text[0:4], year)
 	digits(text[5:7], int(month))
 	digits(text[8:10], day)
@@ -41,8 +41,8 @@ func digits(text []byte, n int) {
 // Parse parses an RFC 3339 time with any offset. ok is false for any other string, and for years
 // outside 1 to 9999, which would not sort.
 //
-// time.Parse accepts more than RFC 3339 (9:30, a comma, +24:00) and less (t, z, leap seconds). A
-// leap second becomes the next second, as in Unix time.
+// Unlike time.Parse, it rejects what is not in RFC 3339 (9:30, a comma, +24:00) and accepts what is
+// (t, z, leap seconds). A leap second becomes the next second, as in Unix time.
 func Parse(s string) (t time.Time, ok bool) {
 	s = strings.ToUpper(s)
 	if !form.MatchString(s) {
@@ -61,8 +61,8 @@ func Parse(s string) (t time.Time, ok bool) {
 	return t, err == nil && t.Year() >= 1 && t.Year() <= 9999
 }
 
-// Normalise returns an RFC 3339 time in the format of responses. It returns any other string
-// unchanged, because callers' values are validated earlier.
+// Normalise converts an RFC 3339 time to the format used in responses. It returns any other string
+// unchanged, because values from callers are validated earlier.
 func Normalise(s string) string {
 	t, ok := Parse(s)
 	if !ok {
@@ -82,7 +82,7 @@ func Reversed(first, last *string) bool {
 	return ok1 && ok2 && from.After(to)
 }
 
-// ParseDay parses a day (2026-08-11) or an RFC 3339 time. It returns the UTC day of a time.
+// ParseDay parses a day (2026-08-11) or an RFC 3339 time. For a time, it returns the UTC day.
 func ParseDay(s string) (day time.Time, ok bool) {
 	if t, err := time.Parse(time.DateOnly, s); err == nil {
 		return t, t.Year() >= 1

@@ -77,7 +77,7 @@ func TestFormatSorts(t *testing.T) {
 	}
 }
 
-// Ensure Format agrees with package time for any zone and year, rounded down.
+// Ensure Format agrees with package time for any zone and year, and rounds down.
 func TestFormat(t *testing.T) {
 	if err := quick.Check(func(seconds int64, nanoseconds uint32, offset int16) bool {
 		at := time.Unix(seconds%(1<<38), int64(nanoseconds%1e9)).In(time.FixedZone("", int(offset)))

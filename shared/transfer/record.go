@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// recordBytesMax bounds the JSON of an imported record. DynamoDB accepts 400 KB for an item with
-// its keys and the names of its attributes.
+// recordBytesMax bounds the JSON of an imported record. DynamoDB accepts 400 KB for an item,
+// including its keys and attribute names.
 const recordBytesMax = 350_000
 
 // CheckSize is a check for Define. It reports records that are too large for a table item.
@@ -28,7 +28,7 @@ func CheckSize[T any](record *T) []string {
 }
 
 // CheckID reports a field whose value is not an id with this prefix. null is valid. So is the id of
-// a missing record, because records may come in any order.
+// a record that does not exist, because records may come in any order.
 func CheckID(field, prefix string, value *string) []string {
 	if value == nil || id.Valid(prefix, *value) {
 		return nil
@@ -48,7 +48,8 @@ func CheckFormat(field, format string, value *string) []string {
 	return nil
 }
 
-// ByKey returns a function for Existing. A record exists if the table has one with its key.
+// ByKey returns a function for Existing. A record exists if the table contains one with the same
+// key.
 func ByKey[T any](t *table.Client, keyOf func(companyID string, record T) table.Key) func(ctx context.Context, companyID string, records []T) ([]bool, error) {
 	return func(ctx context.Context, companyID string, records []T) ([]bool, error) {
 		keys := make([]table.Key, len(records))
@@ -68,7 +69,7 @@ func ByKey[T any](t *table.Client, keyOf func(companyID string, record T) table.
 	}
 }
 
-// LastWins returns the last record of each identity, in the order of the file.
+// LastWins returns the last record with each identity, in the order of the file.
 func LastWins[T any, K comparable](records []T, identity func(T) K) []T {
 	var kept []T
 	for _, n := range Latest(records, identity) {
@@ -91,9 +92,10 @@ func Latest[T any, K comparable](records []T, identity func(T) K) (indexes []int
 	return indexes
 }
 
-// PutUnits is a write or add function for records that are stored as units: the last one of each
-// key, under conditions. refusal returns the problem of a record that was not stored, or "" to skip
-// the record. The error is Refused if there are problems.
+// PutUnits does the work of a write or add function for records that are stored as units. It stores
+// the last record with each key, subject to the unit's conditions. refusal returns the problem with
+// a record that was not stored, or "" to skip the record. The error is Refused if there are
+// problems.
 func PutUnits[T any](ctx context.Context, t *table.Client, records []T, unitOf func(T) (table.Key, table.Unit),
 	refusal func(T, table.Failure) (problem string, err error),
 ) (skipped int, err error) {
@@ -138,8 +140,8 @@ func Orphans[T any](t *table.Client, parentOf func(companyID string, record T) t
 	}
 }
 
-// Put returns a write function for Define that stores each record under its keys. owner returns the
-// field with the id of the record's company.
+// Put returns a write function for Define that stores each record under its keys. owner returns a
+// pointer to the field that holds the id of the record's company.
 func Put[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string) func(ctx context.Context, companyID string, records []T) error {
 	return func(ctx context.Context, companyID string, records []T) error {
 		return t.Put(ctx, itemsOf(t, keysOf, owner, companyID, records))
@@ -175,8 +177,8 @@ func Stored[T any](name, prefix string, check func(*T) []string, t *table.Client
 	}), add(t, keysOf, owner))
 }
 
-// Each returns an each function for Define that visits a collection of the company. It reads with
-// strong consistency, so that an export has every earlier write.
+// Each returns an each function for Define that visits every record in a collection of the company.
+// It reads with strong consistency, so that an export includes every earlier write.
 func Each[T any](t *table.Client, of func(companyID string) table.Collection) func(ctx context.Context, companyID string, visit func(T) error) error {
 	return func(ctx context.Context, companyID string, visit func(T) error) error {
 		from := of(companyID)

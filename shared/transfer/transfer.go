@@ -18,8 +18,8 @@ import (
 // Type is a record type that a line of an import can name.
 type Type struct {
 	Name   string
-	Prefix string       // of its ids; empty: the type has no ids of its own
-	Record reflect.Type // of a line
+	Prefix string       // of its ids; empty if the type has no ids of its own
+	Record reflect.Type // Go type of the record on a line
 
 	rules   []schema.Rules
 	check   func(text json.RawMessage, rules []schema.Rules) (any, []string)
@@ -37,8 +37,8 @@ type Type struct {
 	export  func(ctx context.Context, companyID string, emit func(any) error) error
 }
 
-// noCompany is ignored, because an import goes to the company that the operator names. noID is
-// ignored for a Derived record.
+// noCompany is a problem that is ignored, because the operator chooses the company for an import.
+// noID is ignored for a Derived record.
 const (
 	noCompany = "record.companyId: is required"
 	noID      = "record.id: is required"
@@ -50,14 +50,17 @@ type Derived interface{ DeriveID() (problem string) }
 
 // Define declares a type of record.
 //
-//   - prefix is the prefix of the ids, which an import keeps: `prefix_` and 1 to 40 of [0-9a-z]. Empty if the record has no
-//     id field, or check validates it.
-//   - check returns the problems of a record; it may also complete the record. The strict decoding (unknown properties,
-//     types, closed lists, timestamps) comes before it. nil: no further checks.
-//   - write stores records, and replaces those with the same identity. It gets at most a few hundred at once, all of this
-//     type and in the order of the file, and sets companyId. The last one of several with the same identity wins. See Put. It
-//     returns Refused for records that a rule keeps out which others have broken since the file was checked.
-//   - each visits every record of the company in a stable order, with flat memory. See Each and Only.
+//   - prefix is the prefix of the ids, which an import keeps: `prefix_` and 1 to 40 of [0-9a-z]. It
+//     is empty if the record has no id field, or if check validates the id.
+//   - check returns the problems with a record; it may also complete the record. It runs after the
+//     strict decoding, which checks for unknown properties and validates types, enums and
+//     timestamps. If check is nil, there are no further checks.
+//   - write stores records, and replaces those with the same identity. It gets at most a few
+//     hundred at once, all of this type and in the order of the file, and sets companyId. If several
+//     have the same identity, the last one wins. See Put. It returns Refused for records that cannot
+//     be stored because other callers' writes since the file was checked have broken a rule.
+//   - each visits every record of the company in a stable order, with constant memory. See Each and
+//     Only.
 func Define[T any](name, prefix string, check func(*T) []string,
 	write func(ctx context.Context, companyID string, records []T) error,
 	each func(ctx context.Context, companyID string, visit func(T) error) error,
@@ -91,20 +94,21 @@ func Define[T any](name, prefix string, check func(*T) []string,
 	}
 }
 
-// Keep adds the rules for the body of an operation with input In, except for some properties. What
-// the API refuses in a body, an import then refuses in a record, with the same message. See
-// schema.Rules.
+// Keep makes an import enforce the rules for the body of an operation with input In, except for
+// some properties. Whatever the API refuses in a body, an import then refuses in a record, with the
+// same message. See schema.Rules.
 func Keep[In any](t Type, except ...string) Type {
 	t.rules = append(slices.Clone(t.rules), schema.NewRules(t.Record, reflect.TypeFor[In](), except...))
 	return t
 }
 
-// Claim is a text that belongs to one record of a file, such as a slug on a board. A second record
-// that claims it is rejected, unless it has the same owner. An empty owner never matches another.
+// Claim is a string that only one record of a file can have, such as a slug on a board. A second
+// record with the same claim is rejected, unless both have the same owner. An empty owner never
+// matches another.
 type Claim struct{ Text, Owner string }
 
-// Unique adds the claims of records, in addition to their identity. The last of several records
-// with the same identity wins. An import remembers the digests of all claims.
+// Unique makes records unique by their claims, in addition to their identity. The last of several
+// records with the same identity wins. An import remembers the digests of all claims.
 func Unique[T any](t Type, claims func(T) []Claim) Type {
 	t.unique = func(record any) []Claim { return claims(record.(T)) }
 	return t
@@ -117,11 +121,11 @@ func Named[T any](t Type, name func(T) string) Type {
 }
 
 // Child adds the rule that each record has a parent, which is stored or in the same file. parent
-// returns the parent's name (see Named), and the problem of a record without a parent. orphans gets
-// a few hundred records at once and reports for each whether its parent is missing from the table.
-// The write functions must make the rule a condition of their writes, because other callers may
-// delete parents (table.Unit). Batches of records with the same parent are written one after
-// another, so that they do not contend for the parent's count.
+// returns the parent's name (see Named), and the problem to report if that parent does not exist.
+// orphans gets a few hundred records at once and reports for each whether its parent is missing
+// from the table. The write functions must make the rule a condition of their writes, because other
+// callers may delete parents (table.Unit). Batches of records with the same parent are written one
+// after another, so that they do not contend for the parent's count.
 func Child[T any](t Type, parent func(T) (name, problem string), orphans func(ctx context.Context, companyID string, records []T) ([]bool, error)) Type {
 	t.parent = func(record any) (string, string) { return parent(record.(T)) }
 	t.lane = func(record any) string { name, _ := parent(record.(T)); return name }
@@ -235,8 +239,8 @@ func (t Type) New(ctx context.Context, companyID string, records []any) (fresh [
 // File reports whether a line of the imported file has a name. See Rivals.
 type File func(name string) bool
 
-// Rivals adds a rule for two names of one thing: a record is not stored if a record with its
-// rival's name is stored, unless the file has both names. names returns a record's name and its
+// Rivals adds a rule for things that can have two names: a record is not stored if a record with
+// its rival's name is stored, unless the file has both names. names returns a record's name and its
 // rival's name, which is empty if it has no rival. Names share one namespace across all types.
 // verify returns the problem of each record as Verify does. A problem is ignored if the file has
 // the rival's name. write replaces the write function of Define. It must make the rule a condition
@@ -262,7 +266,7 @@ func (t Type) Names(record any) (own, rival string) {
 	return t.names(record)
 }
 
-// In returns the type for the import of a file.
+// In returns the type for importing a file.
 func (t Type) In(file File) Type {
 	t.file = file
 	return t

@@ -144,7 +144,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// Ensure the last record of an identity wins, and records keep the order of the file.
+// Ensure the last record with the same identity wins, and records keep the order of the file.
 func TestLastWins(t *testing.T) {
 	records := []record{{ID: "b", Slug: "1"}, {ID: "a", Slug: "2"}, {ID: "b", Slug: "3"}, {ID: "c", Slug: "4"}}
 	var got []string
@@ -156,8 +156,8 @@ func TestLastWins(t *testing.T) {
 	}
 }
 
-// Ensure records that are written without a file are the file: each has its name, and no other name
-// is in it.
+// Ensure records that are written without a file count as the file: it contains the name of each
+// record, and no other name.
 func TestRecordsAreTheFile(t *testing.T) {
 	t.Parallel()
 	var names []bool

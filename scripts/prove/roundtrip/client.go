@@ -37,8 +37,9 @@ const readers = 4
 // tally counts what a check has read.
 type tally struct{ lists, pages, records int }
 
-// check reads a list with every combination of its filters in its first window, which may be none,
-// and in every window without a filter. It compares each with the expected records.
+// check reads a list with every combination of its filters, in the list's first window if it has
+// any. It also reads the list in every window without a filter. It compares each response with the
+// expected records.
 func (c *reader) check(ctx context.Context, l listing) (total tally, err error) {
 	if len(l.windows) == 0 {
 		l.windows = []window{{}}
@@ -107,7 +108,7 @@ func (c *reader) read(ctx context.Context, l listing, chosen map[string]string, 
 	return all, pages, nil
 }
 
-// nextOf reads Link: <…>; rel="next". It returns the address without the base URL.
+// nextOf reads Link: <…>; rel="next". It returns the URL without its base.
 func (c *reader) nextOf(h http.Header) (string, error) {
 	link := h.Get("Link")
 	if link == "" {
@@ -143,10 +144,10 @@ func (c *reader) get(ctx context.Context, path string, into any) (http.Header, e
 	}
 }
 
-// compare returns a difference unless the records are the same, in the same order and, when whole
-// is set, with the same content.
+// compare returns an error that describes the first difference, or nil if both lists contain the
+// same records in the same order and, if whole is set, with the same content.
 func (l listing) compare(got, want []record, whole bool) error {
-	if l.newest { // the order is ts, then seriesId, which the generator does not know: check it in the response itself
+	if l.newest { // the order is ts, then seriesId, which the generator does not know, so check it in the response itself
 		if !sort.SliceIsSorted(got, func(i, j int) bool {
 			return got[i].text("ts")+got[i].text("seriesId") < got[j].text("ts")+got[j].text("seriesId")
 		}) {
@@ -176,7 +177,7 @@ func byIdentity(records []record, kind string) []record {
 }
 
 // checkSingles compares the records that no list returns whole: the company, its brand kit, and the
-// audits with their findings. It returns how many it compared.
+// audits with their findings. It returns the number of records that it compared.
 func (c *reader) checkSingles(ctx context.Context, of *company) (n int, err error) {
 	company := "/v1/companies/" + c.companyID
 	var companies struct{ Items []record }

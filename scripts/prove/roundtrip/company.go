@@ -10,11 +10,10 @@ import (
 	"growthworkspace/scripts/prove/testbed"
 )
 
-// size is the number of records of a type that a company has at full scale, and its minimum.
+// size is the number of records of a type in a company at full scale, and the minimum at any scale.
 type size struct{ full, least int }
 
-// sizes has the types whose size is not the usual one. The usual size is more than a page at full
-// scale.
+// sizes lists the types whose size is not usual. At full scale, usual is more than one page.
 var (
 	usual = size{230, 20}
 	sizes = map[string]size{
@@ -24,7 +23,7 @@ var (
 	}
 )
 
-// boardsWithItems share the items; the other boards are empty.
+// boardsWithItems is the number of boards that share the items; the other boards are empty.
 const boardsWithItems = 3
 
 // company is a generated company.
@@ -34,14 +33,14 @@ type company struct {
 
 	ideasWithPosts int // the number of ideas that have posts and are used as filters of the list of posts
 	random         *rand.Rand
-	values         map[string]map[string][]any // the values of fields that vary, by type and field; nil: null
+	values         map[string]map[string][]any // the values of fields that vary, by type and field; nil means null
 	optional       map[string][]string         // the fields that may be null, by type
 }
 
 // newCompany creates a company at this scale, the same one each time. It copies the demo company's
-// records until there are enough. Every closed list has every value and null. Times and numbers are
-// often equal, because sorting bugs show up in ties. Texts have characters that often break
-// encoders.
+// records until there are enough. Every enum field takes every value and null. Times and numbers
+// are often equal, because sorting bugs show up in ties. Strings include characters that often
+// break encoders.
 func newCompany(scale float64) (*company, error) {
 	of := func(s size) int { return max(s.least, int(float64(s.full)*scale)) }
 	c := &company{records: map[string][]record{}, random: rand.New(rand.NewPCG(7, 11)), optional: map[string][]string{}, ideasWithPosts: of(size{30, 4})}
@@ -94,7 +93,7 @@ func (c *company) vary(kind, field string, values []any) {
 	c.values[kind][field] = values
 }
 
-// refer lets later records refer to the records of a type.
+// refer makes later records refer to the records of a type.
 func (c *company) refer(kind string) {
 	ids := c.ids(kind)
 	switch kind {
@@ -103,17 +102,17 @@ func (c *company) refer(kind string) {
 	case "site":
 		c.vary("site-goal", "siteId", ids[1:]) // the first has none
 		c.vary("audit", "siteId", append(slices.Clone(ids), nil))
-	case "content-plan": // the first plans have many ideas, the others none
+	case "content-plan": // the first plans have many ideas, and the others have none
 		c.vary("content-idea", "planId", append(slices.Clone(ids[:min(7, len(ids)-1)]), nil))
 	case "content-idea":
 		c.vary("post", "ideaId", append(slices.Clone(ids[:c.ideasWithPosts]), nil))
 	}
 }
 
-// awkward are texts that often break encoders.
+// awkward contains strings that often break encoders.
 var awkward = []string{"café", "naïve", "übersicht", "日本語", "🌲", "<b>&</b>", `"quoted"`, "line\nbreak", "tab\there", "don't", ""}
 
-// change changes the n-th record of a type: other values, nulls, awkward texts.
+// change varies the n-th record of a type: it sets different values, nulls and awkward strings.
 func (c *company) change(kind string, n int, r record) error {
 	if _, known := c.optional[kind]; !known {
 		fields, err := optional(kind, r)
@@ -146,7 +145,7 @@ func (c *company) change(kind string, n int, r record) error {
 	return nil
 }
 
-// fit changes combinations of values that an import rejects.
+// fit corrects combinations of values that an import would reject.
 func fit(kind string, r record) {
 	switch {
 	case kind == "metric-definition" && r["kind"] != "derived":

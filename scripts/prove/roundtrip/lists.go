@@ -18,8 +18,8 @@ import (
 // listing is a list of the API and its expected records.
 type listing struct {
 	operation string
-	path      string // after the company
-	limit     int    // of a page; 0: the list is not paged
+	path      string // the part after the company's path
+	limit     int    // of a page; 0 if the list is not paged
 	filters   []filter
 	fixed     url.Values // parameters of every request
 	records   []record   // expected without filters, in order
@@ -28,25 +28,28 @@ type listing struct {
 	newest    bool       // later pages have older records, and each page has its oldest record first
 	windows   []window
 	time      func(record) any // what from and to bound
-	days      [2]string        // the parameters of a window; empty: from and to
+	days      [2]string        // the parameters of a window; from and to if empty
 }
 
-// bounded has the parameters that change the order of a list, and that order.
+// bounded contains, by operation, the parameters that change the order of a list, and the resulting
+// order.
 var bounded = map[string]struct {
 	days  [2]string
 	order string
 }{"list_feedback": {[2]string{"postedFrom", "postedTo"}, "-postedAt"}}
 
-// filter is a query parameter that keeps the records whose field of its name has the value.
+// filter is a query parameter that selects the records whose field of the same name has the
+// parameter's value.
 type filter struct {
 	name   string
 	values []any
 }
 
-// window has the parameters from, to and order; an empty one is not sent.
+// window contains the parameters from, to and order. Those that are empty are not sent.
 type window struct{ from, to, order string }
 
-// windowsAround returns windows that split time at the time of a record, and one without records.
+// windowsAround returns windows that begin or end around the time of a record, and one that
+// contains no records.
 func windowsAround(at time.Time) []window {
 	day, after := at.Format(time.DateOnly), at.AddDate(0, 0, 1).Format(time.DateOnly)
 	early := at.AddDate(0, 0, -45).Format(time.DateOnly)
@@ -60,7 +63,7 @@ type parent struct {
 	ids   []any
 }
 
-// lists returns every list of the tables with all of its filters. It fails if the service has a
+// lists returns every list in the tables with all of its filters. It fails if the service has a
 // list that the tables lack.
 func (c *company) lists() (all []listing, err error) {
 	parents := map[string]parent{
@@ -135,8 +138,9 @@ func (c *company) lists() (all []listing, err error) {
 	return all, nil
 }
 
-// turn adds the windows of a list that has the parameters from, to and order: the windows around
-// the record in its middle, with the latest and the earliest record first.
+// turn adds windows to a list that has the parameters from, to and order. They are the windows
+// around the list's middle record, each once with the latest and once with the earliest record
+// first.
 func (l *listing) turn(order string) {
 	l.time, l.windows = valueBy(order), []window{{}}
 	timed := slices.DeleteFunc(slices.Clone(l.records), func(r record) bool { return l.time(r) == nil })
@@ -152,7 +156,8 @@ func (l *listing) turn(order string) {
 	l.windows = append(l.windows, all[1:]...)
 }
 
-// within returns the list with days: it has the records that have the time, ordered by it.
+// within returns the list as it is when the parameters days are sent: only the records whose field
+// in order is not null, sorted by that field.
 func (l listing) within(days [2]string, order string) listing {
 	l.days, l.time = days, valueBy(order)
 	l.records = slices.DeleteFunc(slices.Clone(l.records), func(r record) bool { return l.time(r) == nil })
@@ -165,9 +170,9 @@ func (l listing) within(days [2]string, order string) listing {
 
 var placeholderForm = regexp.MustCompile(`\{[a-zA-Z]+\}`)
 
-// kindOf returns the type of record that an operation lists, the fields that the list shows and
-// those that it leaves out. The type is empty when the operation does not list records of an
-// import.
+// kindOf returns the type of record that an operation lists, the fields that the list shows, and
+// those that it leaves out. The type is empty if the operation does not list records that can be
+// imported.
 func kindOf(operation string) (kind string, shown, leave []string) {
 	operations := functions.Operations(nil)
 	i := slices.IndexFunc(operations, func(op api.Operation) bool { return op.ID == operation && op.IsList() })
@@ -186,13 +191,13 @@ func kindOf(operation string) (kind string, shown, leave []string) {
 	return "", nil, nil
 }
 
-// pointsOperation lists metric points, which have windows instead of filters, and pages that go
+// pointsOperation lists metric points. The list has windows instead of filters, and its pages go
 // back in time.
 const pointsOperation = "list_metric_points"
 
-// pointLists are the points of each metric and grain, in windows that split time. It leaves out the
-// weeks and months of metrics that the service may compute from days: the tests of
-// functions/metrics compare those with an oracle.
+// pointLists returns one listing of points for each metric and grain, with windows around the
+// middle point. It leaves out the weeks and months of metrics that the service may compute from
+// days: the tests of functions/metrics compare those with an oracle.
 func (c *company) pointLists() (all []listing) {
 	series := map[string][]record{}
 	computed := map[string]bool{}
@@ -216,7 +221,7 @@ func (c *company) pointLists() (all []listing) {
 				continue
 			}
 		}
-		slices.SortStableFunc(points, orderOf("ts")) // points of one time are ordered by their series, whose ids the service creates
+		slices.SortStableFunc(points, orderOf("ts")) // points with the same time are ordered by their series, whose ids the service creates
 		l := listing{
 			operation: pointsOperation, path: "/metrics/points", limit: 1000, kind: "metric-point", records: points, newest: true,
 			fixed: url.Values{"metricKey": {key}, "grain": {grain}}, windows: []window{{}}, time: valueBy("ts"),
@@ -254,7 +259,7 @@ func compare(a, b any, sign int) int {
 	return sign * strings.Compare(a.(string), b.(string))
 }
 
-// expected returns the records that a response must have.
+// expected returns the records that a response must contain.
 func (l listing) expected(chosen map[string]string, w window) []record {
 	var out []record
 	for _, r := range l.records {
@@ -277,7 +282,7 @@ func (l listing) passes(r record, chosen map[string]string) bool {
 	return true
 }
 
-// contains reports whether a time is in the window; null is not.
+// contains reports whether a time is in the window. It is false for null.
 func (w window) contains(at any) bool {
 	text, known := at.(string)
 	if !known {
@@ -287,7 +292,7 @@ func (w window) contains(at any) bool {
 	return (w.from == "" || day >= w.from) && (w.to == "" || day <= w.to)
 }
 
-// combinations returns every choice of filters, the empty one first.
+// combinations returns every combination of filter values. The first one is empty.
 func (l listing) combinations() []map[string]string {
 	all := []map[string]string{{}}
 	for _, f := range l.filters {

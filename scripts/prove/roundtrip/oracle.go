@@ -10,17 +10,17 @@ import (
 	"growthworkspace/shared/testkit/oracle"
 )
 
-// typed is the line of one list in the hand-typed tables.
+// typed is the line for one list in the hand-typed tables.
 type typed struct {
 	operation string
-	path      string // after the company
+	path      string // the part after the company's path
 	limit     int
-	filters   []filter // without values unless they are a closed list
+	filters   []filter // only the filter of an enum has values
 	orders    []string
 	turns     bool // has the parameters from, to and order
 }
 
-// typedLists returns the lists of the hand-typed tables.
+// typedLists returns the lists in the hand-typed tables.
 func typedLists() (all []typed, err error) {
 	tables, err := oracle.Read()
 	if err != nil {
@@ -85,10 +85,11 @@ func valueOf(text string) any {
 	return text
 }
 
-// fieldsOf returns the fields of an order: a and b of -a|b.
+// fieldsOf returns the fields in an order, such as a and b in -a|b.
 func fieldsOf(order string) []string { return strings.Split(strings.TrimPrefix(order, "-"), "|") }
 
-// valueBy returns what an order compares: a, or b where a is null, for -a|b.
+// valueBy returns a function that returns the value an order compares. For the order -a|b, that
+// value is a, or b if a is null.
 func valueBy(order string) func(record) any {
 	return func(r record) any {
 		for _, name := range fieldsOf(order) {
@@ -100,8 +101,8 @@ func valueBy(order string) func(record) any {
 	}
 }
 
-// orderOf returns an order by a field, null last. With - before it the greatest is first; a|b is b
-// where a is null.
+// orderOf returns a comparison function that sorts by a field, with nulls last. A "-" prefix sorts
+// in descending order. For a|b, the function compares a, or b if a is null.
 func orderOf(field string) func(a, b record) int {
 	sign := 1
 	if strings.HasPrefix(field, "-") {

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// record is a decoded JSON record. An absent field is null.
+// record is a decoded JSON record. An absent field counts as null.
 type record map[string]any
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
@@ -29,8 +29,8 @@ func (r record) plain() (plain record) {
 	return plain
 }
 
-// canonical returns a text that is equal for equal records. It leaves out nulls, the company's id,
-// which differs after each import, and the fields that the service derives.
+// canonical returns a string that is the same for equal records. It leaves out nulls, the company's
+// id, which differs after each import, the fields that the service derives, and those in leave.
 func (r record) canonical(kind string, leave ...string) string {
 	c := maps.Clone(r)
 	leave = append(leave, "companyId")
@@ -48,19 +48,19 @@ func (r record) canonical(kind string, leave ...string) string {
 	return string(text)
 }
 
-// identity returns a text that identifies a record within its type.
+// identity returns a string that identifies a record within its type.
 func (r record) identity(kind string) string {
 	switch kind {
 	case "company", "brand-kit":
 		return kind
 	case "metric-point":
-		dims, _ := json.Marshal(r["dims"]) // it was decoded from JSON
+		dims, _ := json.Marshal(r["dims"]) // cannot fail: dims were decoded from JSON
 		return strings.Join([]string{r.text("metricKey"), r.text("grain"), r.text("ts"), string(dims)}, " ")
 	}
 	return r.text("id")
 }
 
-// text returns a field that is a string; empty when it is null.
+// text returns the value of a string field, or "" if the field is null.
 func (r record) text(name string) string {
 	s, _ := r[name].(string)
 	return s
@@ -90,7 +90,8 @@ func (c *company) write(file string) error {
 // differencesMax bounds how many differences are reported.
 const differencesMax = 10
 
-// compare returns a difference unless an export equals the company.
+// compare returns an error that lists the differences between an export and the company, or nil if
+// they are equal.
 func (c *company) compare(file string) error {
 	want := map[string]string{}
 	for kind, records := range c.records {

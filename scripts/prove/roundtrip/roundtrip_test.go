@@ -23,8 +23,8 @@ func TestSmallTrip(t *testing.T) {
 	}
 }
 
-// Ensure the generated company has records of every type, all valid, and for every filter each of
-// its values and null.
+// Ensure the generated company has records of every type, that all of them are valid, and that
+// every filter's values and null all occur in them.
 func TestCompany(t *testing.T) {
 	t.Parallel()
 	c, err := newCompany(0.01)
@@ -62,7 +62,7 @@ func TestCompany(t *testing.T) {
 			}
 			for _, value := range append([]any{nil}, f.values...) {
 				if value == nil && f.name == "replyStatus" {
-					continue // an import turns it into none
+					continue // an import turns null into none
 				}
 				if !strings.HasSuffix(f.name, "Id") && len(l.records) > 20 && counts[value] == 0 {
 					t.Errorf("%s: no record whose %s is %v", l.operation, f.name, value)
@@ -72,7 +72,8 @@ func TestCompany(t *testing.T) {
 	}
 }
 
-// Ensure the proof finds a list that lacks a record, repeats one, or has another order or content.
+// Ensure the proof detects a list that lacks a record, repeats one, or has a different order or
+// content.
 func TestFindsDifferences(t *testing.T) {
 	t.Parallel()
 	a, b, c := record{"id": "a", "n": 1.0}, record{"id": "b", "n": nil}, record{"id": "c"}
@@ -98,7 +99,7 @@ func TestFindsDifferences(t *testing.T) {
 	}
 }
 
-// Ensure the proof finds an export that lacks, repeats or changes a record.
+// Ensure the proof detects an export that lacks, repeats or changes a record.
 func TestCompareExport(t *testing.T) {
 	t.Parallel()
 	c := &company{records: map[string][]record{"post": {{"id": "a", "n": 1.0}, {"id": "b"}}}}

@@ -31,7 +31,7 @@ func BuildWorkspace(ctx context.Context, dir string) (Workspace, error) {
 	return w, nil
 }
 
-// Start starts the command with --json. It writes the output to out, which is complete when Wait
+// Start starts the command with --json. The command's output goes to out, and is complete when Wait
 // returns.
 func (w Workspace) Start(ctx context.Context, out *bytes.Buffer, args ...string) (*exec.Cmd, error) {
 	cmd := exec.CommandContext(ctx, w.Program, append(args, "--json", "--data", w.Data)...)
@@ -87,7 +87,7 @@ func (w Workspace) Serve(ctx context.Context) (base string, stop func() error, e
 	cmd := exec.CommandContext(ctx, w.Program, "serve", "--addr", "127.0.0.1:0", "--json", "--data", w.Data)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 30 * time.Second
-	// A file, not a buffer: the server writes to it while the proof runs.
+	// The log is a file rather than a buffer, because the server writes to it while the proof runs.
 	log, err := os.Create(filepath.Join(w.Data, "serve.log"))
 	if err != nil {
 		return "", nil, err
@@ -101,7 +101,7 @@ func (w Workspace) Serve(ctx context.Context) (base string, stop func() error, e
 		return "", nil, errors.Join(fmt.Errorf("start serve: %w", err), log.Close())
 	}
 	stop = func() error {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // if the process has ended already, Wait returns its error
+		_ = cmd.Process.Signal(syscall.SIGTERM) // if the process has already exited, Wait returns its error
 		err := cmd.Wait()
 		if err != nil {
 			err = fmt.Errorf("serve ended with %w; see %s", err, log.Name())

@@ -10,8 +10,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Records creates any number of records of each type by copying the demo company's. The n-th record
-// of a type is always the same.
+// Records creates any number of records of each type by copying those of the demo company. The n-th
+// record of a type is always the same.
 type Records struct {
 	kinds map[string][]demo.Record
 }
@@ -26,12 +26,12 @@ func NewRecords() Records {
 }
 
 // shifts is the number of consecutive copies with different times: each copy is one demo history
-// older than the one before. After that the times repeat. As a result, a series of points has no
-// gap, and some records have equal times.
+// older than the one before. After that many copies, the times repeat. As a result, a series of
+// points has no gaps, and some records have equal times.
 const shifts = 9
 
-// histories shift a time by n demo histories, by the grain of a point. Other records shift by 120
-// days.
+// histories maps the grain of a point to a function that moves a time back by n demo histories. For
+// all other records, a demo history is 120 days.
 var histories = map[any]func(t time.Time, n int) time.Time{
 	"week":  func(t time.Time, n int) time.Time { return t.AddDate(0, 0, -7*26*n) },
 	"month": func(t time.Time, n int) time.Time { return t.AddDate(0, -12*n, 0) },
@@ -76,8 +76,8 @@ func (r Records) Nth(kind string, n int) demo.Record {
 	return record
 }
 
-// recordID returns the n-th id with a prefix. The ids have all lengths that an import accepts and
-// no order, as if they came from another system.
+// recordID returns the n-th id with a prefix. The ids have every length that an import accepts and
+// are in no order, as if they came from another system.
 func recordID(prefix string, n int) string {
 	const digits = "0123456789abcdefghijklmnopqrstuvwxyz"
 	h := uint64(n)*0x9e3779b97f4a7c15 + uint64(len(prefix))

@@ -32,17 +32,17 @@ const (
 	TableName = "prove"
 )
 
-// Credentials are accepted by every local engine.
+// Credentials are credentials that every local engine accepts.
 var Credentials = credentials.NewStaticCredentialsProvider("prove", "prove", "")
 
-// patience is the attempt timeout of the proofs' own calls. It is long, because a busy machine must
-// not fail a proof.
+// patience is the attempt timeout of the proofs' own calls. It is long, because a proof must not
+// fail just because the machine is busy.
 const patience = time.Minute
 
 // Options describe the engine of a testbed.
 type Options struct {
-	Data   string // the data folder; empty: in memory
-	Prefer string // the engine's name; empty: any
+	Data   string // the data folder; in memory if empty
+	Prefer string // the engine's name; any engine if empty
 	Log    io.Writer
 }
 
@@ -69,7 +69,7 @@ func Open(ctx context.Context, o Options) (*Testbed, error) {
 	return t, nil
 }
 
-// Restart starts an engine over the testbed's data folder. An earlier engine must be closed.
+// Restart starts an engine over the testbed's data folder. An earlier engine must be closed first.
 func (t *Testbed) Restart(ctx context.Context) (err error) {
 	t.Engine, err = engine.Open(ctx, engine.Options{Data: t.options.Data, Share: true, Install: true, Prefer: t.options.Prefer, Log: t.options.Log})
 	if err != nil {
@@ -107,13 +107,13 @@ type Company struct {
 	Key   string
 }
 
-// NewCompany creates a company and a key with this quota for every class of operation.
+// NewCompany creates a company, and a key that has this quota for every class of operation.
 func (t *Testbed) NewCompany(ctx context.Context, quota auth.Quota) (Company, error) {
 	return t.NewKey(ctx, t.Table.NewID(id.Company), quota)
 }
 
-// NewKey creates another key of a company. A quota of zero means the default quotas. Concurrent
-// clients should have a key each, because every request writes its key's record.
+// NewKey creates another key for a company. A quota of zero means the default quotas. Each
+// concurrent client should have its own key, because every request writes its key's record.
 func (t *Testbed) NewKey(ctx context.Context, companyID string, quota auth.Quota) (Company, error) {
 	store := keys.NewStore(t.Table, time.Now)
 	issued, secret, err := store.Issue(ctx, companyID, keys.Grant{Name: "prove", Scopes: auth.Scopes(), APIVersion: fault.Version}, rand.Reader)

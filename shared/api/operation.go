@@ -62,8 +62,8 @@ type Operation struct {
 	input    reflect.Type
 	uncut    []string // of Input: the properties with any JSON
 	tagged   bool
-	run      func(ctx context.Context, caller Caller, in reflect.Value) (result, error)
-	whyEmpty func(ctx context.Context, caller Caller, in reflect.Value) (string, error) // nil: see explain
+	run      func(ctx context.Context, caller Caller, in any) (out any, err error)
+	whyEmpty func(ctx context.Context, caller Caller, in any) (string, error) // nil: see explain
 }
 
 // Caller identifies the caller of an operation. It comes from the request's key, never from its
@@ -82,12 +82,15 @@ var operationID = regexp.MustCompile(`^(list|get|create|update|delete|publish|pr
 // tag, which says where the argument is (see schema.Field). Out is a record, or a List of them.
 // Define panics on an invalid declaration, so that mistakes show when the program starts.
 func Define[In, Out any](spec Spec, fn func(ctx context.Context, caller Caller, in In) (Out, error)) Operation {
-	op := Operation{
-		Spec:   spec,
-		Area:   AreaOf(spec.Path),
-		Output: reflect.TypeFor[Out](),
-		input:  reflect.TypeFor[In](),
-	}
+	return define(spec, reflect.TypeFor[In](), reflect.TypeFor[Out](), func(ctx context.Context, caller Caller, in any) (any, error) {
+		return fn(ctx, caller, *in.(*In))
+	})
+}
+
+// define is Define without type parameters, because each instance of a function with them adds to
+// the size of the program. run gets a pointer to the input.
+func define(spec Spec, in, out reflect.Type, run func(ctx context.Context, caller Caller, in any) (any, error)) Operation {
+	op := Operation{Spec: spec, Area: AreaOf(spec.Path), Output: out, input: in, run: run}
 	op.Input = named(schema.Fields(op.input), op.Path)
 	if op.Method == http.MethodPost {
 		schema.AcceptNull(op.Input)
@@ -95,13 +98,6 @@ func Define[In, Out any](spec Spec, fn func(ctx context.Context, caller Caller, 
 	op.uncut = schema.Uncut(op.Input)
 	op.IdempotencyKey = op.field(schema.InHeader, "Idempotency-Key")
 	op.tagged = op.Tagged()
-	op.run = func(ctx context.Context, caller Caller, in reflect.Value) (result, error) {
-		out, err := fn(ctx, caller, in.Interface().(In))
-		if err != nil {
-			return result{}, err
-		}
-		return encode(out, op.tagged)
-	}
 	if op.Class == "" {
 		op.Class = auth.ClassRead
 		if op.Effect != Read {
@@ -123,8 +119,8 @@ func WhyEmpty[In any](op Operation, why func(ctx context.Context, caller Caller,
 	if !op.IsList() || op.input != reflect.TypeFor[In]() {
 		panic(fmt.Sprintf("api: operation %s: is no list with this input", op.ID))
 	}
-	op.whyEmpty = func(ctx context.Context, caller Caller, in reflect.Value) (string, error) {
-		return why(ctx, caller, in.Interface().(In))
+	op.whyEmpty = func(ctx context.Context, caller Caller, in any) (string, error) {
+		return why(ctx, caller, *in.(*In))
 	}
 	return op
 }
@@ -135,6 +131,15 @@ const (
 	recordParameter = "{id}"
 	parentParameter = "{parentId}"
 )
+
+// call calls the function with a valid input and encodes its result.
+func (op *Operation) call(ctx context.Context, caller Caller, in reflect.Value) (result, error) {
+	out, err := op.run(ctx, caller, in.Addr().Interface())
+	if err != nil {
+		return result{}, err
+	}
+	return encode(out, op.tagged)
+}
 
 // named renames shared fields after the parameters of the path. The record gets the last one. The
 // parent gets the one before it, or the last one if the input has no record.

@@ -82,15 +82,22 @@ var operationID = regexp.MustCompile(`^(list|get|create|update|delete|publish|pr
 // tag, which says where the argument is (see schema.Field). Out is a record, or a List of them.
 // Define panics on an invalid declaration, so that mistakes show when the program starts.
 func Define[In, Out any](spec Spec, fn func(ctx context.Context, caller Caller, in In) (Out, error)) Operation {
-	return define(spec, reflect.TypeFor[In](), reflect.TypeFor[Out](), func(ctx context.Context, caller Caller, in any) (any, error) {
+	return Declare(spec, Function{reflect.TypeFor[In](), reflect.TypeFor[Out](), func(ctx context.Context, caller Caller, in any) (any, error) {
 		return fn(ctx, caller, *in.(*In))
-	})
+	}})
 }
 
-// define is Define without type parameters, because each instance of a function with them adds to
-// the size of the program. run gets a pointer to the input.
-func define(spec Spec, in, out reflect.Type, run func(ctx context.Context, caller Caller, in any) (any, error)) Operation {
-	op := Operation{Spec: spec, Area: AreaOf(spec.Path), Output: out, input: in, run: run}
+// Function is the function of an operation, with the types of its input and its output. Call gets a
+// pointer to the input.
+type Function struct {
+	In, Out reflect.Type
+	Call    func(ctx context.Context, caller Caller, in any) (out any, err error)
+}
+
+// Declare is Define for a Function. Code that is the same for many types uses it, because each
+// instance of a generic function adds to the size of a program.
+func Declare(spec Spec, f Function) Operation {
+	op := Operation{Spec: spec, Area: AreaOf(spec.Path), Output: f.Out, input: f.In, run: f.Call}
 	op.Input = named(schema.Fields(op.input), op.Path)
 	if op.Method == http.MethodPost {
 		schema.AcceptNull(op.Input)

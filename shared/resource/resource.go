@@ -42,8 +42,8 @@ type Operations struct {
 }
 
 // Of returns the operations of a kind whose records belong to the company.
-func Of[T any](kind record.Kind[T], s Store[T]) Operations {
-	return Under(kind, func(string) Store[T] { return s })
+func Of[T any, S Store[T]](kind record.Kind[T], s S) Operations {
+	return Under(kind, func(string) S { return s })
 }
 
 // Under returns the operations of a kind whose records belong to another record, its parent. of
@@ -52,7 +52,7 @@ func Of[T any](kind record.Kind[T], s Store[T]) Operations {
 //
 // Only Of and Under have type parameters, because each instance of a generic function adds to the
 // size of the program.
-func Under[T any](kind record.Kind[T], of func(parentID string) Store[T]) Operations {
+func Under[T any, S Store[T]](kind record.Kind[T], of func(parentID string) S) Operations {
 	o := Operations{area: kind.Area(), path: "/v1/companies/{companyId}/" + kind.Path, limit: kind.Limit}
 	o.onePath = o.path + "/{" + kind.Parameter + "}"
 	t := reflect.TypeFor[T]()

@@ -151,20 +151,20 @@ func (op *Operation) call(ctx context.Context, caller Caller, in reflect.Value) 
 // named renames shared fields after the parameters of the path. The record gets the last one. The
 // parent gets the one before it, or the last one if the input has no record.
 func named(fields []schema.Field, path string) []schema.Field {
-	var names []string
-	for _, s := range PathSegments(path) {
+	var last, before string
+	for s := range strings.SplitSeq(path, "/") {
 		if name, is := PathParameter(s); is && name != companyParameter {
-			names = append(names, name)
+			last, before = name, last
 		}
 	}
 	for _, shared := range []string{recordParameter, parentParameter} {
 		n := slices.IndexFunc(fields, func(f schema.Field) bool { return f.In == schema.InPath && f.Name == shared })
-		switch last := len(names) - 1; {
+		switch {
 		case n < 0:
-		case last < 0:
+		case last == "":
 			fields = slices.Delete(fields, n, n+1)
 		default:
-			fields[n].Name, names = names[last], names[:last]
+			fields[n].Name, last, before = last, before, ""
 		}
 	}
 	return fields
@@ -191,7 +191,7 @@ func (op Operation) check() error {
 	case !strings.HasPrefix(op.Path, "/"):
 		return fmt.Errorf("the path does not begin with a slash")
 	}
-	for _, s := range PathSegments(op.Path) {
+	for s := range strings.SplitSeq(op.Path, "/") {
 		name, isParameter := PathParameter(s)
 		if isParameter && name != companyParameter && op.field(schema.InPath, name) == nil {
 			return fmt.Errorf("no input field for {%s}", name)
@@ -236,10 +236,13 @@ const CompanyArea = "company"
 // AreaOf returns the area of a path or of its pattern: the segment after the company's id, or
 // CompanyArea if there is none.
 func AreaOf(path string) string {
-	if segments := PathSegments(path); len(segments) > 3 && segments[0] == "v1" && segments[1] == "companies" {
-		return segments[3]
+	companies, below := strings.CutPrefix(path, "/v1/companies/")
+	_, rest, deeper := strings.Cut(companies, "/")
+	if !below || !deeper {
+		return CompanyArea
 	}
-	return CompanyArea
+	area, _, _ := strings.Cut(rest, "/")
+	return area
 }
 
 // memory returns the area in which the responses to an Idempotency-Key are stored. Operations on

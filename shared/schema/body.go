@@ -98,13 +98,13 @@ const (
 // create what the list is, it is all of it, unless the field has the tag tool.
 const replaces = "replaces the list"
 
-// bodyFields returns the fields of a record that a create or an update may set. at is the index of
+// appendBody appends the fields of a record that a create or an update may set. at is the index of
 // the Body in the input. It panics on an invalid record.
-func bodyFields(record reflect.Type, operation string, at []int) []Field {
+func appendBody(out []Field, record reflect.Type, operation string, at []int) []Field {
 	if operation != ofCreate && operation != ofUpdate {
 		panic(fmt.Sprintf("schema: the body of %s is neither of a create nor of an update", record))
 	}
-	out, firsts := make([]Field, 0, record.NumField()), 0
+	out, firsts := slices.Grow(out, record.NumField()), len(out)
 	eachField(record, nil, func(s reflect.StructField) {
 		set := settingOf(record, s)
 		if set.by != "" && set.by != operation || !set.settable() {
@@ -139,9 +139,7 @@ func bodyFields(record reflect.Type, operation string, at []int) []Field {
 // index in the record.
 func eachField(t reflect.Type, at []int, visit func(reflect.StructField)) {
 	for i := range t.NumField() {
-		f := t.Field(i)
-		checkTags(t, f)
-		if f.Index = append(slices.Clip(at), i); f.Anonymous {
+		if f := fieldAt(t, at, i); f.Anonymous {
 			eachField(f.Type, f.Index, visit)
 		} else {
 			visit(f)
@@ -149,8 +147,19 @@ func eachField(t reflect.Type, at []int, visit func(reflect.StructField)) {
 	}
 }
 
+// fieldAt returns a field of a struct that is embedded at an index, with its whole index. It panics
+// on an invalid tag.
+func fieldAt(t reflect.Type, at []int, i int) reflect.StructField {
+	f := t.Field(i)
+	checkTags(t, f)
+	if len(at) > 0 {
+		f.Index = append(slices.Clip(at), i)
+	}
+	return f
+}
+
 // CreateFields returns the fields of a record that a create sets, as in a Body.
-func CreateFields(record reflect.Type) []Field { return bodyFields(record, ofCreate, nil) }
+func CreateFields(record reflect.Type) []Field { return appendBody(nil, record, ofCreate, nil) }
 
 // setting is what the tags set and default of a field say.
 type setting struct {

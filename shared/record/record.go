@@ -12,8 +12,8 @@ import (
 	"reflect"
 	"strings"
 
+	"growthworkspace/shared/api"
 	"growthworkspace/shared/idempotency"
-	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/transfer"
 )
@@ -158,16 +158,8 @@ func (s Store[T]) Transfer() transfer.Type {
 		return reflect.ValueOf(r).Elem().FieldByName("CompanyID").Addr().Interface().(*string)
 	}
 	stored := transfer.Stored(s.Name, s.Prefix, check[T], s.table, s.Keys, owner, transfer.Each[T](s.table, s.Collection))
-	return transfer.Keep[created[T]](stored)
+	return transfer.Keep[api.CreateBody[T]](stored)
 }
-
-// created is the body of a create.
-type created[T any] struct {
-	schema.Body[T] `body:"create"`
-}
-
-// Check returns the problems of the rules that concern several fields.
-func (c *created[T]) Check() []string { return c.Problems(c.Record) }
 
 // check returns the problems of single fields of an imported record.
 func check[T any](r *T) (problems []string) {

@@ -3,9 +3,9 @@
 // and only one of several requests with the same key makes the change. See
 // scripts/docs/explanation/errors-and-retries.md.
 //
-// The store of an operation that accepts the key writes with Transact or Insert of this package,
-// and passes the response that it is about to return. Without an Idempotency-Key, Transact and
-// Insert behave as in package table. A change that needs several transactions calls Reserve before
+// The store of an operation that accepts the key writes with Transact, Insert or Modify of this
+// package, and passes the response that it is about to return. Without an Idempotency-Key, they
+// behave as in package table. A change that needs several transactions calls Reserve before
 // its first write; see reserve.go. The pipeline stores every other response at the end of the
 // request (Attempt.End): the response of a reserved change, an error, or a publish that changes
 // nothing.
@@ -304,6 +304,16 @@ func Insert(ctx context.Context, t *table.Client, response any, keys table.Keys,
 		return table.ErrExists
 	}
 	return err
+}
+
+// Modify is table.Modify for the record that an operation changes and returns. See Transact.
+func Modify[T any](ctx context.Context, t *table.Client, key table.Key, keysOf func(T) table.Keys, change func(*T) error) (T, error) {
+	if attemptOf(ctx) == nil {
+		return table.Modify(ctx, t, key, keysOf, change)
+	}
+	return table.ModifyWith(ctx, t, key, keysOf, change, func(changed T, update table.Write) error {
+		return Transact(ctx, t, changed, update)
+	})
 }
 
 func (a *Attempt) now() time.Time { return a.store.table.Clock()() }

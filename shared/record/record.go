@@ -12,8 +12,8 @@ import (
 	"reflect"
 	"strings"
 
-	"growthworkspace/shared/api"
 	"growthworkspace/shared/idempotency"
+	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/transfer"
 )
@@ -139,9 +139,10 @@ func identify(t *table.Client, prefix, companyID string, record any) {
 	v.FieldByName(updatedField).Set(reflect.ValueOf(&now))
 }
 
-// Modify changes a record by compare-and-set, as table.Modify does.
+// Modify changes a record by compare-and-set, as table.Modify does. With an Idempotency-Key, the
+// record is the response of the operation: it is stored with the change.
 func (s Store[T]) Modify(ctx context.Context, companyID, id string, change func(*T) error) (T, error) {
-	return table.Modify(ctx, s.table, s.Key(companyID, id), s.Keys, change)
+	return idempotency.Modify(ctx, s.table, s.Key(companyID, id), s.Keys, change)
 }
 
 // Remove deletes a record unless check returns an error, as table.Remove does.
@@ -158,8 +159,16 @@ func (s Store[T]) Transfer() transfer.Type {
 		return reflect.ValueOf(r).Elem().FieldByName("CompanyID").Addr().Interface().(*string)
 	}
 	stored := transfer.Stored(s.Name, s.Prefix, check[T], s.table, s.Keys, owner, transfer.Each[T](s.table, s.Collection))
-	return transfer.Keep[api.CreateBody[T]](stored)
+	return transfer.Keep[created[T]](stored)
 }
+
+// created is the body of a create.
+type created[T any] struct {
+	schema.Body[T] `body:"create"`
+}
+
+// Check returns the problems of the rules that concern several fields.
+func (c *created[T]) Check() []string { return c.Problems(c.Record) }
 
 // check returns the problems of single fields of an imported record.
 func check[T any](r *T) (problems []string) {

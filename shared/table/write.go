@@ -157,11 +157,11 @@ func decoded(item Item, record reflect.Type) (pointer any, err error) {
 // modify returns a pointer to the changed record, or nil with an error.
 func (c *Client) modify(ctx context.Context, stored Item, m modification) (record any, err error) {
 	for range contendedMax {
-		before, err := decoded(stored, m.record)
-		if err != nil {
+		before, err1 := decoded(stored, m.record)
+		after, err2 := decoded(stored, m.record)
+		if err := errors.Join(err1, err2); err != nil {
 			return nil, err
 		}
-		after, _ := decoded(stored, m.record)
 		keys, err := m.change(after)
 		if err != nil {
 			return nil, err

@@ -308,12 +308,16 @@ func Insert(ctx context.Context, t *table.Client, response any, keys table.Keys,
 
 // Modify is table.Modify for the record that an operation changes and returns. See Transact.
 func Modify[T any](ctx context.Context, t *table.Client, key table.Key, keysOf func(T) table.Keys, change func(*T) error) (T, error) {
+	return table.ModifyWith(ctx, t, key, keysOf, change, commitOf(ctx, t))
+}
+
+// commitOf returns the commit function of table.ModifyWith that stores the response, nil without an
+// Idempotency-Key.
+func commitOf(ctx context.Context, t *table.Client) func(record any, update table.Write) error {
 	if attemptOf(ctx) == nil {
-		return table.Modify(ctx, t, key, keysOf, change)
+		return nil
 	}
-	return table.ModifyWith(ctx, t, key, keysOf, change, func(changed T, update table.Write) error {
-		return Transact(ctx, t, changed, update)
-	})
+	return func(record any, update table.Write) error { return Transact(ctx, t, record, update) }
 }
 
 func (a *Attempt) now() time.Time { return a.store.table.Clock()() }

@@ -101,25 +101,17 @@ func Modify[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys,
 	return ModifyWith(ctx, c, key, keysOf, change, nil)
 }
 
-// ModifyWith is Modify with a write of its own. commit gets the changed record and its update. It
-// makes the update in a transaction, before all other writes, and returns the error of Transact.
-func ModifyWith[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys, change func(*T) error, commit func(T, Write) error) (T, error) {
-	stored, err := c.get(ctx, key)
-	if err != nil {
-		var none T
-		return none, err
-	}
-	m := modification{key: key, record: reflect.TypeFor[T](), change: changeOf(keysOf, change)}
-	if commit != nil {
-		m.commit = func(record any, update Write) error { return commit(*record.(*T), update) }
-	}
-	return typed[T](c.modify(ctx, stored, m))
+// ModifyWith is Modify with a write of its own. commit gets a pointer to the changed record, and its
+// update. It makes the update in a transaction, before all other writes, and returns the error of
+// Transact. nil: the update is written alone.
+func ModifyWith[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys, change func(*T) error, commit func(record any, update Write) error) (T, error) {
+	return typed[T](c.modify(ctx, nil, modification{key, reflect.TypeFor[T](), changeOf(keysOf, change), commit}))
 }
 
 // ModifyRead is Modify for a record that has already been read. It starts with the attributes in
 // stored.
 func ModifyRead[T any](ctx context.Context, c *Client, key Key, stored Item, keysOf func(T) Keys, change func(*T) error) (T, error) {
-	return typed[T](c.modify(ctx, stored, modification{key: key, record: reflect.TypeFor[T](), change: changeOf(keysOf, change)}))
+	return typed[T](c.modify(ctx, stored, modification{key, reflect.TypeFor[T](), changeOf(keysOf, change), nil}))
 }
 
 // modification is a change of a record. The functions get a pointer to it.
@@ -154,8 +146,14 @@ func decoded(item Item, record reflect.Type) (pointer any, err error) {
 	return pointer, Decode(item, pointer)
 }
 
-// modify returns a pointer to the changed record, or nil with an error.
+// modify returns a pointer to the changed record, or nil with an error. It reads the record if stored
+// is nil.
 func (c *Client) modify(ctx context.Context, stored Item, m modification) (record any, err error) {
+	if stored == nil {
+		if stored, err = c.get(ctx, m.key); err != nil {
+			return nil, err
+		}
+	}
 	for range contendedMax {
 		before, err1 := decoded(stored, m.record)
 		after, err2 := decoded(stored, m.record)

@@ -18,7 +18,7 @@ type Idea struct {
 	Title         *string        `json:"title" set:"required,first" min:"1" max:"200" doc:"in a line"`
 	Summary       *string        `json:"summary" set:"optional" max:"2000" doc:"what the post would say"`
 	Rationale     *string        `json:"rationale" set:"optional" max:"2000" doc:"why to post it"`
-	Platforms     []PlatformName `json:"platforms" set:"optional" items:"50" doc:"suggested platforms"`
+	Platforms     []PlatformName `json:"platforms" set:"optional" items:"50" doc:"suggested platforms; names as in posts"`
 	SourceKind    *SourceKind    `json:"sourceKind" default:"manual" doc:"the kind of source that it comes from" tool:"where it comes from"`
 	SourceID      *string        `json:"sourceId" set:"optional" max:"200" doc:"the id of the record that it comes from" tool:"id of that record"`
 	SuggestedFor  *string        `json:"suggestedFor" set:"optional" format:"date-time" doc:"suggested time of the post" tool:"when to post it"`

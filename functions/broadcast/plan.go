@@ -16,7 +16,7 @@ type Plan struct {
 	Objective      *string        `json:"objective" set:"optional" max:"2000" doc:"what the plan should achieve" tool:"what it is for"`
 	GoalID         *string        `json:"goalId" set:"optional" ref:"bgl" doc:"the brand goal that it serves" tool:"the goal it serves"`
 	Audience       *string        `json:"audience" set:"optional" max:"2000" doc:"the people whom it addresses" tool:"whom it addresses"`
-	Platforms      []PlatformName `json:"platforms" set:"optional" items:"50" doc:"platforms of its posts"`
+	Platforms      []PlatformName `json:"platforms" set:"optional" items:"50" doc:"platforms of its posts; names as in posts"`
 	ContentTypeIDs []string       `json:"contentTypeIds" set:"optional" items:"50" ref:"cty" doc:"content types of its posts"`
 	Cadence        *string        `json:"cadence" set:"optional" max:"200" doc:"how often to post, in words"`
 	Status         *PlanStatus    `json:"status" default:"draft" doc:"the plan's state; any may follow any" tool:"the plan's state"`

@@ -11,7 +11,7 @@ import (
 type Definition struct {
 	ID          string       `json:"id"`
 	CompanyID   string       `json:"companyId"`
-	Key         string       `json:"key" set:"required,create" max:"127" pattern:"metricKey" doc:"stable dotted slug, group.name, of at most 120 characters; keys specific to the company start with custom. and have up to 127" tool:"dotted slug, group.name; never changes"`
+	Key         string       `json:"key" set:"required,create" max:"127" pattern:"metricKey" doc:"dotted slug, group.name, of at most 120 characters, which never changes; keys specific to the company start with custom. and have up to 127" tool:"dotted slug, group.name; never changes"`
 	Name        *string      `json:"name" set:"optional" max:"200" doc:"display name"`
 	Description *string      `json:"description" set:"optional" max:"2000" doc:"what the metric counts"`
 	Unit        *Unit        `json:"unit" set:"optional" doc:"the unit of the values"`

@@ -17,7 +17,7 @@ type AuditSummary struct {
 	RootURL      *string      `json:"rootUrl" set:"required,first" max:"2000" format:"web" doc:"the URL at which the audit started"`
 	Status       *AuditStatus `json:"status" default:"complete" doc:"running: it has no result yet; only running can change, to complete or failed" tool:"only running (no result yet) can change"`
 	StartedAt    *string      `json:"startedAt" set:"filled" format:"date-time" doc:"when it began; of a new audit now if left out" tool:"when it began"`
-	FinishedAt   *string      `json:"finishedAt" set:"filled" format:"date-time" doc:"when it ended; now if left out when it is no longer running" tool:"when it ended; now if left out; not while running"`
+	FinishedAt   *string      `json:"finishedAt" set:"filled" format:"date-time" doc:"when it ended; not while running; now if a create or a change of status leaves it out" tool:"when it ended; now if left out; not while running"`
 	ScoreSEO     *float64     `json:"scoreSeo" set:"optional" min:"0" max:"100" doc:"how well search engines can use the site" tool:"for search engines"`
 	ScoreAEO     *float64     `json:"scoreAeo" set:"optional" min:"0" max:"100" doc:"how well answer engines can use the site" tool:"for answer engines"`
 	ScoreGEO     *float64     `json:"scoreGeo" set:"optional" min:"0" max:"100" doc:"how well generative engines can use the site" tool:"for generative engines"`

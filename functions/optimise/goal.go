@@ -13,7 +13,7 @@ type SiteGoal struct {
 	CompanyID string     `json:"companyId"`
 	SiteID    string     `json:"siteId"`
 	Name      *string    `json:"name" set:"required" min:"1" max:"200" doc:"a name for people"`
-	Kind      *GoalKind  `json:"kind" set:"required" doc:"what the pattern is matched against: the path of a page view, or the name of an event" tool:"what the pattern is for: the path of a page view, or an event's name"`
+	Kind      *GoalKind  `json:"kind" set:"required" doc:"what the pattern is matched against: the path of a page view, or the name of an event" tool:"what is matched: a page view's path, or an event's name"`
 	MatchType *GoalMatch `json:"matchType" set:"required" doc:"how the pattern is matched; regex is RE2"`
 	Pattern   *string    `json:"pattern" set:"required" min:"1" max:"500" doc:"the text to match"`
 	Value     *float64   `json:"value" set:"optional" doc:"what one success is worth"`

@@ -11,7 +11,7 @@ type Site struct {
 	CompanyID   string   `json:"companyId"`
 	Name        *string  `json:"name" set:"required" min:"1" max:"200" doc:"a name for people"`
 	SiteKey     *string  `json:"siteKey" doc:"public; placed in the customer's pages next to the collector; grants no access to this API"`
-	Domains     []string `json:"domains" set:"optional" items:"50" each:"253" format:"host" doc:"host names without scheme or port" tool:"host names without scheme or port"`
+	Domains     []string `json:"domains" set:"optional" items:"50" each:"253" format:"host" doc:"host names that serve the site, without scheme or port" tool:"host names without scheme or port"`
 	Timezone    *string  `json:"timezone" set:"optional" max:"100" format:"timezone" doc:"IANA time zone name" tool:"IANA name"`
 	Active      *bool    `json:"active" default:"true" doc:"whether the site is in use" tool:"whether it is in use"`
 	LastEventAt *string  `json:"lastEventAt" format:"date-time" doc:"when the collector last reported; an old time means it stopped"`

@@ -13,7 +13,7 @@ type CreateBody[T any] struct {
 }
 
 // Check implements Checker with the rules of the record.
-func (in CreateBody[T]) Check() []string { return in.Problems(in.Record) }
+func (in *CreateBody[T]) Check() []string { return in.Problems(in.Record) }
 
 // UpdateBody is the part of the input of an operation that updates a record of type T. It has the
 // fields that an update sets according to the tags of T (schema.Body).
@@ -24,7 +24,7 @@ type UpdateBody[T any] struct {
 
 // Change is a change function for table.Modify. It checks the condition and then calls Edit.
 func (in *UpdateBody[T]) Change(record *T) error {
-	if err := in.Condition.RequireMatch(*record); err != nil {
+	if err := in.Condition.RequireMatch(record); err != nil {
 		return err
 	}
 	return in.Edit(record)
@@ -34,7 +34,11 @@ func (in *UpdateBody[T]) Change(record *T) error {
 // bad_request with the rules that the record now breaks.
 func (in *UpdateBody[T]) Edit(record *T) error {
 	in.Apply(record)
-	if problems := in.Problems(*record); len(problems) > 0 {
+	return refusal(in.Problems(*record))
+}
+
+func refusal(problems []string) error {
+	if len(problems) > 0 {
 		return &fault.Error{Code: fault.BadRequest, Messages: problems}
 	}
 	return nil

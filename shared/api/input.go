@@ -29,7 +29,7 @@ type input struct {
 // bound finishes the binding of every transport.
 func bound(b *schema.Binder) input {
 	in := input{value: b.Input, sent: b}
-	if c, ok := b.Input.Interface().(Checker); ok {
+	if c, ok := b.Input.Addr().Interface().(Checker); ok {
 		b.Problems = append(b.Problems, c.Check()...)
 	}
 	switch {

@@ -62,8 +62,8 @@ type Operation struct {
 	input    reflect.Type
 	uncut    []string // of Input: the properties with any JSON
 	tagged   bool
-	run      func(ctx context.Context, caller Caller, in reflect.Value) (result, error)
-	whyEmpty func(ctx context.Context, caller Caller, in reflect.Value) (string, error) // nil: see explain
+	run      func(ctx context.Context, caller Caller, in any) (out any, err error)
+	whyEmpty func(ctx context.Context, caller Caller, in any) (string, error) // nil: see explain
 }
 
 // Caller identifies the caller of an operation. It comes from the request's key, never from its
@@ -82,12 +82,22 @@ var operationID = regexp.MustCompile(`^[a-z]+(_[a-z]+)+$`)
 // tag, which says where the argument is (see schema.Field). Out is a record, or a List of them.
 // Define panics on an invalid declaration, so that mistakes show when the program starts.
 func Define[In, Out any](spec Spec, fn func(ctx context.Context, caller Caller, in In) (Out, error)) Operation {
-	op := Operation{
-		Spec:   spec,
-		Area:   AreaOf(spec.Path),
-		Output: reflect.TypeFor[Out](),
-		input:  reflect.TypeFor[In](),
-	}
+	return Declare(spec, Function{reflect.TypeFor[In](), reflect.TypeFor[Out](), func(ctx context.Context, caller Caller, in any) (any, error) {
+		return fn(ctx, caller, *in.(*In))
+	}})
+}
+
+// Function is the function of an operation, with the types of its input and its output. Call gets a
+// pointer to the input.
+type Function struct {
+	In, Out reflect.Type
+	Call    func(ctx context.Context, caller Caller, in any) (out any, err error)
+}
+
+// Declare is Define for a Function. Code that is the same for many types uses it, because each
+// instance of a generic function adds to the size of a program.
+func Declare(spec Spec, f Function) Operation {
+	op := Operation{Spec: spec, Area: AreaOf(spec.Path), Output: f.Out, input: f.In, run: f.Call}
 	op.Input = named(schema.Fields(op.input), op.Path)
 	if op.Method == http.MethodPost {
 		schema.AcceptNull(op.Input)
@@ -95,13 +105,6 @@ func Define[In, Out any](spec Spec, fn func(ctx context.Context, caller Caller, 
 	op.uncut = schema.Uncut(op.Input)
 	op.IdempotencyKey = op.field(schema.InHeader, "Idempotency-Key")
 	op.tagged = op.Tagged()
-	op.run = func(ctx context.Context, caller Caller, in reflect.Value) (result, error) {
-		out, err := fn(ctx, caller, in.Interface().(In))
-		if err != nil {
-			return result{}, err
-		}
-		return encode(out, op.tagged)
-	}
 	if op.Class == "" {
 		op.Class = auth.ClassRead
 		if op.Effect != Read {
@@ -123,8 +126,8 @@ func WhyEmpty[In any](op Operation, why func(ctx context.Context, caller Caller,
 	if !op.IsList() || op.input != reflect.TypeFor[In]() {
 		panic(fmt.Sprintf("api: operation %s: is no list with this input", op.ID))
 	}
-	op.whyEmpty = func(ctx context.Context, caller Caller, in reflect.Value) (string, error) {
-		return why(ctx, caller, in.Interface().(In))
+	op.whyEmpty = func(ctx context.Context, caller Caller, in any) (string, error) {
+		return why(ctx, caller, *in.(*In))
 	}
 	return op
 }
@@ -136,23 +139,32 @@ const (
 	parentParameter = "{parentId}"
 )
 
+// call calls the function with a valid input and encodes its result.
+func (op *Operation) call(ctx context.Context, caller Caller, in reflect.Value) (result, error) {
+	out, err := op.run(ctx, caller, in.Addr().Interface())
+	if err != nil {
+		return result{}, err
+	}
+	return encode(out, op.tagged)
+}
+
 // named renames shared fields after the parameters of the path. The record gets the last one. The
 // parent gets the one before it, or the last one if the input has no record.
 func named(fields []schema.Field, path string) []schema.Field {
-	var names []string
-	for _, s := range PathSegments(path) {
+	var last, before string
+	for s := range strings.SplitSeq(path, "/") {
 		if name, is := PathParameter(s); is && name != companyParameter {
-			names = append(names, name)
+			last, before = name, last
 		}
 	}
 	for _, shared := range []string{recordParameter, parentParameter} {
 		n := slices.IndexFunc(fields, func(f schema.Field) bool { return f.In == schema.InPath && f.Name == shared })
-		switch last := len(names) - 1; {
+		switch {
 		case n < 0:
-		case last < 0:
+		case last == "":
 			fields = slices.Delete(fields, n, n+1)
 		default:
-			fields[n].Name, names = names[last], names[:last]
+			fields[n].Name, last, before = last, before, ""
 		}
 	}
 	return fields
@@ -179,7 +191,7 @@ func (op Operation) check() error {
 	case !strings.HasPrefix(op.Path, "/"):
 		return fmt.Errorf("the path does not begin with a slash")
 	}
-	for _, s := range PathSegments(op.Path) {
+	for s := range strings.SplitSeq(op.Path, "/") {
 		name, isParameter := PathParameter(s)
 		if isParameter && name != companyParameter && op.field(schema.InPath, name) == nil {
 			return fmt.Errorf("no input field for {%s}", name)
@@ -224,10 +236,13 @@ const CompanyArea = "company"
 // AreaOf returns the area of a path or of its pattern: the segment after the company's id, or
 // CompanyArea if there is none.
 func AreaOf(path string) string {
-	if segments := PathSegments(path); len(segments) > 3 && segments[0] == "v1" && segments[1] == "companies" {
-		return segments[3]
+	companies, below := strings.CutPrefix(path, "/v1/companies/")
+	_, rest, deeper := strings.Cut(companies, "/")
+	if !below || !deeper {
+		return CompanyArea
 	}
-	return CompanyArea
+	area, _, _ := strings.Cut(rest, "/")
+	return area
 }
 
 // memory returns the area in which the responses to an Idempotency-Key are stored. Operations on

@@ -138,7 +138,7 @@ func (c Call) perform(ctx context.Context, t *trace) *outcome {
 		return &outcome{failure: t.input.err}
 	}
 	out, caller := &outcome{}, Caller{t.token.CompanyID, t.token.KeyID}
-	out.result, out.failure = c.Operation.run(ctx, caller, t.input.value)
+	out.result, out.failure = c.Operation.call(ctx, caller, t.input.value)
 	if out.failure == nil && out.result.empty && c.Explain {
 		out.result.whyEmpty, out.failure = c.Operation.explain(ctx, caller, t.input)
 	}

@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
@@ -13,6 +14,11 @@ import (
 type List[T any] struct {
 	Items []T `json:"items"`
 
+	page listPage
+}
+
+// listPage is what a List knows besides its Items.
+type listPage struct {
 	texts    []json.RawMessage // replaces Items
 	next     string
 	behind   func(n int) string
@@ -23,12 +29,12 @@ type List[T any] struct {
 // the page that do not fit are left for the next one. A page without the function Behind is
 // returned whole.
 func NewList[T any](page table.Page[T]) List[T] {
-	return List[T]{Items: page.Records, next: page.Next, behind: page.Behind, backward: page.Backward}
+	return List[T]{page.Records, listPage{next: page.Next, behind: page.Behind, backward: page.Backward}}
 }
 
 // NewTextList is NewList for records that are encoded as JSON already.
 func NewTextList[T any](page table.Page[json.RawMessage]) List[T] {
-	return List[T]{texts: page.Records, next: page.Next, behind: page.Behind, backward: page.Backward}
+	return List[T]{page: listPage{page.Records, page.Next, page.Behind, page.Backward}}
 }
 
 // Partial is implemented by a response, other than a list, that may cover only part of the work,
@@ -47,23 +53,24 @@ func (l List[T]) MarshalJSON() ([]byte, error) {
 }
 
 // Page returns the list as JSON, and the position of the next page, empty at the end.
-func (l List[T]) Page() (body []byte, next string, err error) {
-	if len(l.texts) > 0 {
-		body, next = l.fitting(l.texts)
-		return body, next, nil
-	}
-	items := l.Items
-	if items == nil {
-		items = []T{} // encoding/json would write null
-	}
-	body, err = schema.Encode(map[string][]T{"items": items})
-	if err != nil || len(body) <= table.PageBytes || l.behind == nil {
-		return body, l.next, err
-	}
-	texts := make([]json.RawMessage, len(items))
-	for i := range items {
-		if texts[i], err = schema.Encode(&items[i]); err != nil {
-			return nil, "", err
+func (l List[T]) Page() (body []byte, next string, err error) { return l.page.encode(l.Items) }
+
+// encode returns the list of items, which is a slice of records, or of the texts.
+func (l listPage) encode(items any) (body []byte, next string, err error) {
+	texts, records := l.texts, reflect.ValueOf(items)
+	if len(texts) == 0 {
+		if records.Len() == 0 { // encoding/json would write null for nil
+			return []byte(`{"items":[]}`), l.next, nil
+		}
+		body, err = schema.Encode(map[string]any{"items": items})
+		if err != nil || len(body) <= table.PageBytes || l.behind == nil {
+			return body, l.next, err
+		}
+		texts = make([]json.RawMessage, records.Len())
+		for i := range texts {
+			if texts[i], err = schema.Encode(records.Index(i).Addr().Interface()); err != nil {
+				return nil, "", err
+			}
 		}
 	}
 	body, next = l.fitting(texts)
@@ -72,7 +79,7 @@ func (l List[T]) Page() (body []byte, next string, err error) {
 
 // fitting returns the list of the records that fit into one page, at least one, and the position of
 // the next page. Records are copied: encoding/json would validate each of their bytes again.
-func (l List[T]) fitting(texts []json.RawMessage) (body []byte, next string) {
+func (l listPage) fitting(texts []json.RawMessage) (body []byte, next string) {
 	size, n := len(`{"items":`+"]}"), 0
 	for n < len(texts) {
 		text := texts[n]
@@ -100,7 +107,7 @@ func (l List[T]) fitting(texts []json.RawMessage) (body []byte, next string) {
 	return append(body, "]}"...), next
 }
 
-func (l List[T]) empty() bool { return len(l.Items) == 0 && len(l.texts) == 0 }
+func (l List[T]) empty() bool { return len(l.Items) == 0 && len(l.page.texts) == 0 }
 
 // result is the result of a step of the pipeline: the JSON of a record or a list.
 type result struct {

@@ -75,7 +75,7 @@ func (op Operation) explain(ctx context.Context, caller Caller, in input) (strin
 		return "There are no more records after this cursor.", nil
 	}
 	if op.whyEmpty != nil {
-		if text, err := op.whyEmpty(ctx, caller, in.value); text != "" || err != nil {
+		if text, err := op.whyEmpty(ctx, caller, in.value.Addr().Interface()); text != "" || err != nil {
 			return text, err
 		}
 	}

@@ -53,7 +53,7 @@ type CreateBroadcastPlanInput struct {
 	Objective      Optional[string]              `json:"objective,omitzero"`      // what the plan should achieve
 	GoalID         Optional[string]              `json:"goalId,omitzero"`         // the brand goal that it serves
 	Audience       Optional[string]              `json:"audience,omitzero"`       // the people whom it addresses
-	Platforms      Optional[[]BroadcastPlatform] `json:"platforms,omitzero"`      // platforms of its posts
+	Platforms      Optional[[]BroadcastPlatform] `json:"platforms,omitzero"`      // platforms of its posts; names as in posts
 	ContentTypeIDs Optional[[]string]            `json:"contentTypeIds,omitzero"` // content types of its posts
 	Cadence        Optional[string]              `json:"cadence,omitzero"`        // how often to post, in words
 	Status         Optional[BroadcastPlanStatus] `json:"status,omitzero"`         // the plan's state; any may follow any; default draft
@@ -80,7 +80,7 @@ type UpdateBroadcastPlanInput struct {
 	Objective      Optional[string]              `json:"objective,omitzero"`      // what the plan should achieve; null clears it; leave it out to keep it
 	GoalID         Optional[string]              `json:"goalId,omitzero"`         // the brand goal that it serves; null clears it; leave it out to keep it
 	Audience       Optional[string]              `json:"audience,omitzero"`       // the people whom it addresses; null clears it; leave it out to keep it
-	Platforms      Optional[[]BroadcastPlatform] `json:"platforms,omitzero"`      // platforms of its posts; replaces the list; null clears it; leave it out to keep it
+	Platforms      Optional[[]BroadcastPlatform] `json:"platforms,omitzero"`      // platforms of its posts; names as in posts; replaces the list; null clears it; leave it out to keep it
 	ContentTypeIDs Optional[[]string]            `json:"contentTypeIds,omitzero"` // content types of its posts; replaces the list; null clears it; leave it out to keep it
 	Cadence        Optional[string]              `json:"cadence,omitzero"`        // how often to post, in words; null clears it; leave it out to keep it
 	Status         Optional[BroadcastPlanStatus] `json:"status,omitzero"`         // the plan's state; any may follow any
@@ -162,7 +162,7 @@ type CreateBroadcastIdeaInput struct {
 	ContentTypeID Optional[string]              `json:"contentTypeId,omitzero"` // the content type of the post that it would become
 	Summary       Optional[string]              `json:"summary,omitzero"`       // what the post would say
 	Rationale     Optional[string]              `json:"rationale,omitzero"`     // why to post it
-	Platforms     Optional[[]BroadcastPlatform] `json:"platforms,omitzero"`     // suggested platforms
+	Platforms     Optional[[]BroadcastPlatform] `json:"platforms,omitzero"`     // suggested platforms; names as in posts
 	SourceKind    Optional[BroadcastSourceKind] `json:"sourceKind,omitzero"`    // the kind of source that it comes from; default manual
 	SourceID      Optional[string]              `json:"sourceId,omitzero"`      // the id of the record that it comes from
 	SuggestedFor  Optional[time.Time]           `json:"suggestedFor,omitzero"`  // suggested time of the post
@@ -188,7 +188,7 @@ type UpdateBroadcastIdeaInput struct {
 	ContentTypeID Optional[string]              `json:"contentTypeId,omitzero"` // the content type of the post that it would become; null clears it; leave it out to keep it
 	Summary       Optional[string]              `json:"summary,omitzero"`       // what the post would say; null clears it; leave it out to keep it
 	Rationale     Optional[string]              `json:"rationale,omitzero"`     // why to post it; null clears it; leave it out to keep it
-	Platforms     Optional[[]BroadcastPlatform] `json:"platforms,omitzero"`     // suggested platforms; replaces the list; null clears it; leave it out to keep it
+	Platforms     Optional[[]BroadcastPlatform] `json:"platforms,omitzero"`     // suggested platforms; names as in posts; replaces the list; null clears it; leave it out to keep it
 	SourceKind    Optional[BroadcastSourceKind] `json:"sourceKind,omitzero"`    // the kind of source that it comes from
 	SourceID      Optional[string]              `json:"sourceId,omitzero"`      // the id of the record that it comes from; null clears it; leave it out to keep it
 	SuggestedFor  Optional[time.Time]           `json:"suggestedFor,omitzero"`  // suggested time of the post; null clears it; leave it out to keep it
@@ -259,8 +259,8 @@ type CreateBroadcastPostInput struct {
 	IdeaID       Optional[string]              `json:"ideaId,omitzero"`       // the content idea it is based on
 	Destination  Optional[string]              `json:"destination,omitzero"`  // push only: the segment to send to
 	DeepLink     Optional[string]              `json:"deepLink,omitzero"`     // the link that the post opens
-	ScheduledFor Optional[time.Time]           `json:"scheduledFor,omitzero"` // when to send it; the past is due at once; a scheduled post needs one
-	Status       Optional[BroadcastPostStatus] `json:"status,omitzero"`       // draft when a create leaves it out; scheduled needs a scheduledFor, sent or stored; the dispatcher sets the other states
+	ScheduledFor Optional[time.Time]           `json:"scheduledFor,omitzero"` // when to send it; the past is due at once; null: no time is set; a scheduled post needs one
+	Status       Optional[BroadcastPostStatus] `json:"status,omitzero"`       // draft when a create leaves it out; scheduled needs a scheduledFor, sent or stored, and draft keeps it; the dispatcher sets the other states, such as publishing while it sends the post
 }
 
 var createBroadcastPost = operation{method: "POST", path: "/v1/companies/{companyId}/broadcast/posts", hasBody: true, takesKey: true, quota: "write"}
@@ -299,8 +299,8 @@ type UpdateBroadcastPostInput struct {
 	Hashtags     Optional[[]string]            `json:"hashtags,omitzero"`     // stored as sent; replaces the list; null clears it; leave it out to keep it
 	Destination  Optional[string]              `json:"destination,omitzero"`  // push only: the segment to send to; null clears it; leave it out to keep it
 	DeepLink     Optional[string]              `json:"deepLink,omitzero"`     // the link that the post opens; null clears it; leave it out to keep it
-	ScheduledFor Optional[time.Time]           `json:"scheduledFor,omitzero"` // when to send it; the past is due at once; a scheduled post needs one; null clears it; leave it out to keep it
-	Status       Optional[BroadcastPostStatus] `json:"status,omitzero"`       // draft when a create leaves it out; scheduled needs a scheduledFor, sent or stored; the dispatcher sets the other states
+	ScheduledFor Optional[time.Time]           `json:"scheduledFor,omitzero"` // when to send it; the past is due at once; null: no time is set; a scheduled post needs one; null clears it; leave it out to keep it
+	Status       Optional[BroadcastPostStatus] `json:"status,omitzero"`       // draft when a create leaves it out; scheduled needs a scheduledFor, sent or stored, and draft keeps it; the dispatcher sets the other states, such as publishing while it sends the post
 }
 
 var updateBroadcastPost = operation{method: "PATCH", path: "/v1/companies/{companyId}/broadcast/posts/{postId}", hasBody: true, repeatable: true, quota: "write"}

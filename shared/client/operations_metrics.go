@@ -48,7 +48,7 @@ func (c *Client) GetMetricDefinition(ctx context.Context, in GetMetricDefinition
 
 // CreateMetricDefinitionInput is the input of CreateMetricDefinition.
 type CreateMetricDefinitionInput struct {
-	Key         string                       `json:"key"`                  // stable dotted slug, group.name, of at most 120 characters; keys specific to the company start with custom. and have up to 127
+	Key         string                       `json:"key"`                  // dotted slug, group.name, of at most 120 characters, which never changes; keys specific to the company start with custom. and have up to 127
 	Name        Optional[string]             `json:"name,omitzero"`        // display name
 	Description Optional[string]             `json:"description,omitzero"` // what the metric counts
 	Unit        Optional[MetricsUnit]        `json:"unit,omitzero"`        // the unit of the values

@@ -49,7 +49,7 @@ func (c *Client) GetOptimiseSite(ctx context.Context, in GetOptimiseSiteInput, o
 // CreateOptimiseSiteInput is the input of CreateOptimiseSite.
 type CreateOptimiseSiteInput struct {
 	Name     string             `json:"name"`              // a name for people
-	Domains  Optional[[]string] `json:"domains,omitzero"`  // host names without scheme or port
+	Domains  Optional[[]string] `json:"domains,omitzero"`  // host names that serve the site, without scheme or port
 	Timezone Optional[string]   `json:"timezone,omitzero"` // IANA time zone name
 	Active   Optional[bool]     `json:"active,omitzero"`   // whether the site is in use; default true
 }
@@ -69,7 +69,7 @@ func (c *Client) CreateOptimiseSite(ctx context.Context, in CreateOptimiseSiteIn
 type UpdateOptimiseSiteInput struct {
 	SiteID   string             `json:"-" path:"siteId"`
 	Name     Optional[string]   `json:"name,omitzero"`     // a name for people
-	Domains  Optional[[]string] `json:"domains,omitzero"`  // host names without scheme or port; replaces the list; null clears it; leave it out to keep it
+	Domains  Optional[[]string] `json:"domains,omitzero"`  // host names that serve the site, without scheme or port; replaces the list; null clears it; leave it out to keep it
 	Timezone Optional[string]   `json:"timezone,omitzero"` // IANA time zone name; null clears it; leave it out to keep it
 	Active   Optional[bool]     `json:"active,omitzero"`   // whether the site is in use
 }
@@ -251,7 +251,7 @@ type CreateOptimiseAuditInput struct {
 	SiteID       Optional[string]              `json:"siteId,omitzero"`       // the id of the site in list_optimise_sites; null when the audited site is not in that list
 	Status       Optional[OptimiseAuditStatus] `json:"status,omitzero"`       // running: it has no result yet; only running can change, to complete or failed; default complete
 	StartedAt    Optional[time.Time]           `json:"startedAt,omitzero"`    // when it began; of a new audit now if left out
-	FinishedAt   Optional[time.Time]           `json:"finishedAt,omitzero"`   // when it ended; now if left out when it is no longer running
+	FinishedAt   Optional[time.Time]           `json:"finishedAt,omitzero"`   // when it ended; not while running; now if a create or a change of status leaves it out
 	ScoreSEO     Optional[float64]             `json:"scoreSeo,omitzero"`     // how well search engines can use the site
 	ScoreAEO     Optional[float64]             `json:"scoreAeo,omitzero"`     // how well answer engines can use the site
 	ScoreGEO     Optional[float64]             `json:"scoreGeo,omitzero"`     // how well generative engines can use the site
@@ -279,7 +279,7 @@ type UpdateOptimiseAuditInput struct {
 	SiteID       Optional[string]              `json:"siteId,omitzero"`       // the id of the site in list_optimise_sites; null when the audited site is not in that list; null clears it; leave it out to keep it
 	Status       Optional[OptimiseAuditStatus] `json:"status,omitzero"`       // running: it has no result yet; only running can change, to complete or failed
 	StartedAt    Optional[time.Time]           `json:"startedAt,omitzero"`    // when it began; of a new audit now if left out
-	FinishedAt   Optional[time.Time]           `json:"finishedAt,omitzero"`   // when it ended; now if left out when it is no longer running
+	FinishedAt   Optional[time.Time]           `json:"finishedAt,omitzero"`   // when it ended; not while running; now if a create or a change of status leaves it out
 	ScoreSEO     Optional[float64]             `json:"scoreSeo,omitzero"`     // how well search engines can use the site; null clears it; leave it out to keep it
 	ScoreAEO     Optional[float64]             `json:"scoreAeo,omitzero"`     // how well answer engines can use the site; null clears it; leave it out to keep it
 	ScoreGEO     Optional[float64]             `json:"scoreGeo,omitzero"`     // how well generative engines can use the site; null clears it; leave it out to keep it

@@ -16,7 +16,7 @@ type Plan struct {
 	Objective      Optional[string]              `json:"objective,omitzero"`      // what the plan should achieve
 	GoalID         Optional[string]              `json:"goalId,omitzero"`         // the brand goal that it serves
 	Audience       Optional[string]              `json:"audience,omitzero"`       // the people whom it addresses
-	Platforms      Optional[[]BroadcastPlatform] `json:"platforms,omitzero"`      // platforms of its posts
+	Platforms      Optional[[]BroadcastPlatform] `json:"platforms,omitzero"`      // platforms of its posts; names as in posts
 	ContentTypeIDs Optional[[]string]            `json:"contentTypeIds,omitzero"` // content types of its posts
 	Cadence        Optional[string]              `json:"cadence,omitzero"`        // how often to post, in words
 	Status         Optional[BroadcastPlanStatus] `json:"status,omitzero"`         // the plan's state; any may follow any
@@ -35,7 +35,7 @@ type Idea struct {
 	Title         Optional[string]              `json:"title,omitzero"`         // in a line
 	Summary       Optional[string]              `json:"summary,omitzero"`       // what the post would say
 	Rationale     Optional[string]              `json:"rationale,omitzero"`     // why to post it
-	Platforms     Optional[[]BroadcastPlatform] `json:"platforms,omitzero"`     // suggested platforms
+	Platforms     Optional[[]BroadcastPlatform] `json:"platforms,omitzero"`     // suggested platforms; names as in posts
 	SourceKind    Optional[BroadcastSourceKind] `json:"sourceKind,omitzero"`    // the kind of source that it comes from
 	SourceID      Optional[string]              `json:"sourceId,omitzero"`      // the id of the record that it comes from
 	SuggestedFor  Optional[time.Time]           `json:"suggestedFor,omitzero"`  // suggested time of the post
@@ -57,8 +57,8 @@ type Post struct {
 	Media         Optional[json.RawMessage]     `json:"media,omitzero"`         // pictures and videos, any JSON value
 	Destination   Optional[string]              `json:"destination,omitzero"`   // push only: the segment to send to
 	DeepLink      Optional[string]              `json:"deepLink,omitzero"`      // the link that the post opens
-	ScheduledFor  Optional[time.Time]           `json:"scheduledFor,omitzero"`  // when to send it; the past is due at once; a scheduled post needs one
-	Status        Optional[BroadcastPostStatus] `json:"status,omitzero"`        // draft when a create leaves it out; scheduled needs a scheduledFor, sent or stored; the dispatcher sets the other states
+	ScheduledFor  Optional[time.Time]           `json:"scheduledFor,omitzero"`  // when to send it; the past is due at once; null: no time is set; a scheduled post needs one
+	Status        Optional[BroadcastPostStatus] `json:"status,omitzero"`        // draft when a create leaves it out; scheduled needs a scheduledFor, sent or stored, and draft keeps it; the dispatcher sets the other states, such as publishing while it sends the post
 	PublishedAt   Optional[time.Time]           `json:"publishedAt,omitzero"`   // when it was published
 	ExternalID    Optional[string]              `json:"externalId,omitzero"`    // the platform's own id
 	ExternalURL   Optional[string]              `json:"externalUrl,omitzero"`   // the post's URL on the platform

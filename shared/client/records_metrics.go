@@ -8,7 +8,7 @@ import "time"
 type Definition struct {
 	ID          string                       `json:"id"`
 	CompanyID   string                       `json:"companyId"`
-	Key         string                       `json:"key"`                  // stable dotted slug, group.name, of at most 120 characters; keys specific to the company start with custom. and have up to 127
+	Key         string                       `json:"key"`                  // dotted slug, group.name, of at most 120 characters, which never changes; keys specific to the company start with custom. and have up to 127
 	Name        Optional[string]             `json:"name,omitzero"`        // display name
 	Description Optional[string]             `json:"description,omitzero"` // what the metric counts
 	Unit        Optional[MetricsUnit]        `json:"unit,omitzero"`        // the unit of the values

@@ -13,7 +13,7 @@ type Site struct {
 	CompanyID   string              `json:"companyId"`
 	Name        Optional[string]    `json:"name,omitzero"`        // a name for people
 	SiteKey     Optional[string]    `json:"siteKey,omitzero"`     // public; placed in the customer's pages next to the collector; grants no access to this API
-	Domains     Optional[[]string]  `json:"domains,omitzero"`     // host names without scheme or port
+	Domains     Optional[[]string]  `json:"domains,omitzero"`     // host names that serve the site, without scheme or port
 	Timezone    Optional[string]    `json:"timezone,omitzero"`    // IANA time zone name
 	Active      Optional[bool]      `json:"active,omitzero"`      // whether the site is in use
 	LastEventAt Optional[time.Time] `json:"lastEventAt,omitzero"` // when the collector last reported; an old time means it stopped
@@ -45,7 +45,7 @@ type AuditSummary struct {
 	RootURL      Optional[string]              `json:"rootUrl,omitzero"`      // the URL at which the audit started
 	Status       Optional[OptimiseAuditStatus] `json:"status,omitzero"`       // running: it has no result yet; only running can change, to complete or failed
 	StartedAt    Optional[time.Time]           `json:"startedAt,omitzero"`    // when it began; of a new audit now if left out
-	FinishedAt   Optional[time.Time]           `json:"finishedAt,omitzero"`   // when it ended; now if left out when it is no longer running
+	FinishedAt   Optional[time.Time]           `json:"finishedAt,omitzero"`   // when it ended; not while running; now if a create or a change of status leaves it out
 	ScoreSEO     Optional[float64]             `json:"scoreSeo,omitzero"`     // how well search engines can use the site
 	ScoreAEO     Optional[float64]             `json:"scoreAeo,omitzero"`     // how well answer engines can use the site
 	ScoreGEO     Optional[float64]             `json:"scoreGeo,omitzero"`     // how well generative engines can use the site
@@ -64,7 +64,7 @@ type Audit struct {
 	RootURL      Optional[string]              `json:"rootUrl,omitzero"`      // the URL at which the audit started
 	Status       Optional[OptimiseAuditStatus] `json:"status,omitzero"`       // running: it has no result yet; only running can change, to complete or failed
 	StartedAt    Optional[time.Time]           `json:"startedAt,omitzero"`    // when it began; of a new audit now if left out
-	FinishedAt   Optional[time.Time]           `json:"finishedAt,omitzero"`   // when it ended; now if left out when it is no longer running
+	FinishedAt   Optional[time.Time]           `json:"finishedAt,omitzero"`   // when it ended; not while running; now if a create or a change of status leaves it out
 	ScoreSEO     Optional[float64]             `json:"scoreSeo,omitzero"`     // how well search engines can use the site
 	ScoreAEO     Optional[float64]             `json:"scoreAeo,omitzero"`     // how well answer engines can use the site
 	ScoreGEO     Optional[float64]             `json:"scoreGeo,omitzero"`     // how well generative engines can use the site

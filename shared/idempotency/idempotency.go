@@ -3,9 +3,9 @@
 // and only one of several requests with the same key makes the change. See
 // scripts/docs/explanation/errors-and-retries.md.
 //
-// In an operation that accepts the key, the store writes with this package's Transact or Insert,
-// and passes the response that it is about to return. Without an Idempotency-Key, Transact and
-// Insert behave as in package table. A change that needs several transactions calls Reserve before
+// In an operation that accepts the key, the store writes with this package's Transact, Insert or
+// Modify, and passes the response that it is about to return. Without an Idempotency-Key, they
+// behave as in package table. A change that needs several transactions calls Reserve before
 // its first write; see reserve.go. The pipeline stores every other response at the end of the
 // request (Attempt.End): the response to a reserved change, an error, or the response to a publish
 // that changes nothing.
@@ -304,6 +304,20 @@ func Insert(ctx context.Context, t *table.Client, response any, keys table.Keys,
 		return table.ErrExists
 	}
 	return err
+}
+
+// Modify is table.Modify for the record that an operation changes and returns. See Transact.
+func Modify[T any](ctx context.Context, t *table.Client, key table.Key, keysOf func(T) table.Keys, change func(*T) error) (T, error) {
+	return table.ModifyWith(ctx, t, key, keysOf, change, commitOf(ctx, t))
+}
+
+// commitOf returns the commit function of table.ModifyWith that stores the response, nil without an
+// Idempotency-Key.
+func commitOf(ctx context.Context, t *table.Client) func(record any, update table.Write) error {
+	if attemptOf(ctx) == nil {
+		return nil
+	}
+	return func(record any, update table.Write) error { return Transact(ctx, t, record, update) }
 }
 
 func (a *Attempt) now() time.Time { return a.store.table.Clock()() }

@@ -130,6 +130,51 @@ func TestOneChange(t *testing.T) {
 	}
 }
 
+// Ensure a change of one record and its response are stored together, also after a lost race, and
+// that a second attempt changes nothing.
+func TestModify(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	keysOf := func(n note) table.Keys { return table.Keys{Key: f.key(n.ID)} }
+	modify := func(ctx context.Context, change func(*note) error) (note, error) {
+		return idempotency.Modify(ctx, f.table, f.key("a"), keysOf, change)
+	}
+	plain, _ := apitest.Request(t)
+	absent := func(*note) error { t.Error("there is no record to change"); return nil }
+	if _, err := modify(f.attach(f.identity), absent); !errors.Is(err, fault.ErrNotFound) {
+		t.Errorf("a change of no record: %v", err)
+	}
+	if err := f.table.Insert(plain, table.Keys{Key: f.key("a")}, note{"a", "first"}); err != nil {
+		t.Fatal(err)
+	}
+	races := 0
+	ctx := f.attach(f.identity)
+	changed, err := modify(ctx, func(n *note) error {
+		if races++; races == 1 {
+			if _, err := modify(plain, func(n *note) error { n.Text = "meanwhile"; return nil }); err != nil {
+				return err
+			}
+		}
+		n.Text += ", then archived"
+		return nil
+	})
+	if err != nil || races != 2 || changed.Text != "meanwhile, then archived" {
+		t.Fatalf("%+v after %d attempts, %v", changed, races, err)
+	}
+	if stored, err := table.Get[note](plain, f.table, f.key("a")); err != nil || stored != changed {
+		t.Errorf("stored %+v, %v, want %+v", stored, err, changed)
+	}
+	if kept := f.recall(f.identity); kept == nil || string(kept.Body) != `{"id":"a","text":"meanwhile, then archived"}` {
+		t.Errorf("stored response %+v", kept)
+	}
+	if _, err := modify(f.attach(f.identity), func(n *note) error { n.Text = "again"; return nil }); !errors.Is(err, idempotency.ErrAnswered) {
+		t.Errorf("a second change: %v", err)
+	}
+	if stored, err := table.Get[note](plain, f.table, f.key("a")); err != nil || stored != changed {
+		t.Errorf("a second change stored %+v, %v", stored, err)
+	}
+}
+
 // Ensure a refused change stores no response, but End can store the refusal. Without an
 // Idempotency-Key, Insert only writes the record.
 func TestRefusedChange(t *testing.T) {

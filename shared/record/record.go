@@ -35,66 +35,80 @@ type Kind[T any] struct {
 }
 
 // Area returns the area of the records, which is part of their partition key.
-func (k Kind[T]) Area() string {
-	area, _, _ := strings.Cut(k.Path, "/")
+func (k *Kind[T]) Area() string { return areaOf(k.Path) }
+
+func areaOf(path string) string {
+	area, _, _ := strings.Cut(path, "/")
 	return area
 }
 
 // Key returns the key of a record.
-func (k Kind[T]) Key(companyID, id string) table.Key {
-	return table.Key{PK: table.Partition(companyID, k.Area()), SK: table.Join(k.SortPrefix, id)}
+func (k *Kind[T]) Key(companyID, id string) table.Key {
+	return table.Key{PK: table.Partition(companyID, areaOf(k.Path)), SK: table.Join(k.SortPrefix, id)}
 }
 
 // Keys returns the keys of a record in the table and its indexes.
-func (k Kind[T]) Keys(r T) (keys table.Keys) {
+func (k *Kind[T]) Keys(r T) (keys table.Keys) {
 	if k.Indexes != nil {
 		keys = k.Indexes(r)
 	}
-	v := reflect.ValueOf(&r).Elem()
-	keys.Key = k.Key(v.FieldByName("CompanyID").String(), v.FieldByName("ID").String())
+	keys.Key = k.Key(text(&r, companyField), text(&r, idField))
 	return keys
 }
 
 // Collection returns all records of a company, ordered by id.
-func (k Kind[T]) Collection(companyID string) table.Collection {
-	return table.Collection{
-		Partition: table.Partition(companyID, k.Area()), Prefix: table.Join(k.SortPrefix, ""), Consistent: k.Consistent,
-	}
+func (k *Kind[T]) Collection(companyID string) table.Collection {
+	all := k.Key(companyID, "")
+	return table.Collection{Partition: all.PK, Prefix: all.SK, Consistent: k.Consistent}
+}
+
+// The fields of every record.
+const (
+	idField      = "ID"
+	companyField = "CompanyID"
+	createdField = "CreatedAt"
+	updatedField = "UpdatedAt"
+)
+
+// text returns a field of the record that a pointer points to.
+func text(record any, field string) string {
+	return reflect.ValueOf(record).Elem().FieldByName(field).String()
 }
 
 // Store stores the records of a kind.
 type Store[T any] struct {
-	Kind[T]
+	*Kind[T]
 
 	table *table.Client
 }
 
 // In returns the store of a kind. It panics when T lacks a field that every record has.
 func (k Kind[T]) In(t *table.Client) Store[T] {
-	record, text := reflect.TypeFor[T](), reflect.TypeFor[string]()
+	require(reflect.TypeFor[T]())
+	return Store[T]{&k, t}
+}
+
+func require(record reflect.Type) {
+	text := reflect.TypeFor[string]()
 	for _, required := range []struct {
 		name string
 		of   reflect.Type
-	}{{"ID", text}, {"CompanyID", text}, {"CreatedAt", reflect.PointerTo(text)}, {"UpdatedAt", reflect.PointerTo(text)}} {
+	}{{idField, text}, {companyField, text}, {createdField, reflect.PointerTo(text)}, {updatedField, reflect.PointerTo(text)}} {
 		if f, has := record.FieldByName(required.name); !has || f.Type != required.of {
 			panic(fmt.Sprintf("record: %s has no field %s of type %s", record, required.name, required.of))
 		}
 	}
-	return Store[T]{k, t}
 }
 
 // Page returns a page of a company's records, sorted by Order. It reads all of them, so the kind
 // must be bounded.
 func (s Store[T]) Page(ctx context.Context, companyID, after string, limit int) (table.Page[T], error) {
-	all, err := table.Whole[T](ctx, s.table, s.Collection(companyID))
-	return table.PageOf(all, s.position, after, limit), err
-}
-
-func (s Store[T]) position(r T) string {
-	if s.Order != nil {
-		return s.Order(r)
+	order := s.Order
+	if order == nil {
+		order = func(r T) string { return text(&r, idField) }
 	}
-	return reflect.ValueOf(&r).Elem().FieldByName("ID").String()
+	all, err := table.Whole[T](ctx, s.table, s.Collection(companyID))
+	return table.PageOf(all, order, after, limit), err
 }
 
 // Get returns a record, or fault.ErrNotFound.
@@ -107,8 +121,7 @@ func (s Store[T]) Get(ctx context.Context, companyID, id string) (T, error) {
 func (s Store[T]) Insert(ctx context.Context, companyID string, r T) (T, error) {
 	if s.Limit > 0 {
 		if err := table.Room(ctx, s.table, s.Collection(companyID), s.Limit, s.Plural); err != nil {
-			var none T
-			return none, err
+			return r, err
 		}
 	}
 	s.Identify(companyID, &r)
@@ -116,17 +129,20 @@ func (s Store[T]) Insert(ctx context.Context, companyID string, r T) (T, error) 
 }
 
 // Identify gives a new record its id, its company and its times.
-func (s Store[T]) Identify(companyID string, r *T) {
-	now, v := s.table.Now(), reflect.ValueOf(r).Elem()
-	v.FieldByName("ID").SetString(s.table.NewID(s.Prefix))
-	v.FieldByName("CompanyID").SetString(companyID)
-	v.FieldByName("CreatedAt").Set(reflect.ValueOf(&now))
-	v.FieldByName("UpdatedAt").Set(reflect.ValueOf(&now))
+func (s Store[T]) Identify(companyID string, r *T) { identify(s.table, s.Prefix, companyID, r) }
+
+func identify(t *table.Client, prefix, companyID string, record any) {
+	now, v := t.Now(), reflect.ValueOf(record).Elem()
+	v.FieldByName(idField).SetString(t.NewID(prefix))
+	v.FieldByName(companyField).SetString(companyID)
+	v.FieldByName(createdField).Set(reflect.ValueOf(&now))
+	v.FieldByName(updatedField).Set(reflect.ValueOf(&now))
 }
 
-// Modify changes a record by compare-and-set, as table.Modify does.
+// Modify changes a record by compare-and-set, as table.Modify does. With an Idempotency-Key, the
+// record is the response of the operation: it is stored with the change.
 func (s Store[T]) Modify(ctx context.Context, companyID, id string, change func(*T) error) (T, error) {
-	return table.Modify(ctx, s.table, s.Key(companyID, id), s.Keys, change)
+	return idempotency.Modify(ctx, s.table, s.Key(companyID, id), s.Keys, change)
 }
 
 // Remove deletes a record unless check returns an error, as table.Remove does.
@@ -152,7 +168,7 @@ type created[T any] struct {
 }
 
 // Check returns the problems of the rules that concern several fields.
-func (c created[T]) Check() []string { return c.Problems(c.Record) }
+func (c *created[T]) Check() []string { return c.Problems(c.Record) }
 
 // check returns the problems of single fields of an imported record.
 func check[T any](r *T) (problems []string) {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"math"
 	"net/http"
+	"reflect"
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
@@ -33,21 +34,51 @@ type Store[T any] interface {
 
 // Operations declares the operations of a kind. Paths, methods, scopes, effects and errors follow
 // from it.
-type Operations[T any] struct {
-	kind record.Kind[T]
-	of   func(parentID string) Store[T]
+type Operations struct {
+	area                              string
+	path, onePath                     string // of all records, and of one
+	limit                             int
+	list, get, create, update, remove api.Function
 }
 
 // Of returns the operations of a kind whose records belong to the company.
-func Of[T any](kind record.Kind[T], s Store[T]) Operations[T] {
-	return Operations[T]{kind, func(string) Store[T] { return s }}
+func Of[T any, S Store[T]](kind record.Kind[T], s S) Operations {
+	return Under(kind, func(string) S { return s })
 }
 
 // Under returns the operations of a kind whose records belong to another record, its parent. of
 // returns the records of a parent. The store must return fault.ErrNotFound if the parent does not
 // exist or a record does not belong to it.
-func Under[T any](kind record.Kind[T], of func(parentID string) Store[T]) Operations[T] {
-	return Operations[T]{kind, of}
+//
+// Only Of and Under have type parameters, because each instance of a generic function adds to the
+// size of the program.
+func Under[T any, S Store[T]](kind record.Kind[T], of func(parentID string) S) Operations {
+	o := Operations{area: kind.Area(), path: "/v1/companies/{companyId}/" + kind.Path, limit: kind.Limit}
+	o.onePath = o.path + "/{" + kind.Parameter + "}"
+	t := reflect.TypeFor[T]()
+	o.list = api.Function{Out: reflect.TypeFor[api.List[T]](), Call: func(ctx context.Context, caller api.Caller, in any) (any, error) {
+		parentID, after, limit := in.(page).bounds()
+		records, err := of(parentID).Page(ctx, caller.CompanyID, after, limit)
+		return api.NewList(records), err
+	}}
+	o.get = api.Function{In: reflect.TypeFor[one](), Out: t, Call: func(ctx context.Context, caller api.Caller, in any) (any, error) {
+		i := in.(*one)
+		return of(i.ParentID).Get(ctx, caller.CompanyID, i.ID)
+	}}
+	o.create = api.Function{In: reflect.TypeFor[createInput[T]](), Out: t, Call: func(ctx context.Context, caller api.Caller, in any) (any, error) {
+		i := in.(*createInput[T])
+		return of(i.ParentID).Insert(ctx, caller.CompanyID, i.Record)
+	}}
+	o.update = api.Function{In: reflect.TypeFor[updateInput[T]](), Out: t, Call: func(ctx context.Context, caller api.Caller, in any) (any, error) {
+		i := in.(*updateInput[T])
+		return of(i.ParentID).Modify(ctx, caller.CompanyID, i.ID, i.Change)
+	}}
+	o.remove = api.Function{In: reflect.TypeFor[deleteInput](), Out: reflect.TypeFor[api.Deleted](), Call: func(ctx context.Context, caller api.Caller, in any) (any, error) {
+		i := in.(*deleteInput)
+		err := of(i.ParentID).Remove(ctx, caller.CompanyID, i.ID, func(r T) error { return i.Condition.RequireMatch(&r) })
+		return api.Deleted{ID: i.ID, Deleted: true}, err
+	}}
+	return o
 }
 
 // The arguments of the paths, which package api names. An operation without a parent has no
@@ -59,6 +90,22 @@ type (
 	one struct {
 		ofParent
 		ID string `path:"{id}"`
+	}
+)
+
+// The inputs of writes.
+type (
+	createInput[T any] struct {
+		api.CreateBody[T]
+		ofParent
+	}
+	updateInput[T any] struct {
+		api.UpdateBody[T]
+		one
+	}
+	deleteInput struct {
+		api.Condition
+		one
 	}
 )
 
@@ -97,92 +144,60 @@ func (in wholeInput) bounds() (parentID, after string, limit int) {
 }
 
 // Page lists the records, 50 to a page unless the caller wants up to 200.
-func (o Operations[T]) Page(id, summary, description string) api.Operation {
-	return list[pageInput](o, id, summary, description)
+func (o Operations) Page(id, summary, description string) api.Operation {
+	return o.lists(reflect.TypeFor[pageInput](), id, summary, description)
 }
 
 // ShortPage lists the records, 25 to a page unless the caller wants up to 100. It is for large
 // records.
-func (o Operations[T]) ShortPage(id, summary, description string) api.Operation {
-	return list[shortPageInput](o, id, summary, description)
+func (o Operations) ShortPage(id, summary, description string) api.Operation {
+	return o.lists(reflect.TypeFor[shortPageInput](), id, summary, description)
 }
 
 // Whole lists all records on one page, if they fit into a response.
-func (o Operations[T]) Whole(id, summary, description string) api.Operation {
-	return list[wholeInput](o, id, summary, description)
+func (o Operations) Whole(id, summary, description string) api.Operation {
+	return o.lists(reflect.TypeFor[wholeInput](), id, summary, description)
 }
 
-func list[In page, T any](o Operations[T], id, summary, description string) api.Operation {
-	return api.Define(o.read(o.path(), id, summary, description), func(ctx context.Context, caller api.Caller, in In) (api.List[T], error) {
-		parentID, after, limit := in.bounds()
-		records, err := o.of(parentID).Page(ctx, caller.CompanyID, after, limit)
-		if err != nil {
-			return api.List[T]{}, err
-		}
-		return api.NewList(records), nil
-	})
+func (o Operations) lists(in reflect.Type, id, summary, description string) api.Operation {
+	o.list.In = in
+	return api.Declare(o.read(o.path, id, summary, description), o.list)
 }
 
 // Get returns a record.
-func (o Operations[T]) Get(id, summary, description string) api.Operation {
-	return api.Define(o.read(o.onePath(), id, summary, description), func(ctx context.Context, caller api.Caller, in one) (T, error) {
-		return o.of(in.ParentID).Get(ctx, caller.CompanyID, in.ID)
-	})
+func (o Operations) Get(id, summary, description string) api.Operation {
+	return api.Declare(o.read(o.onePath, id, summary, description), o.get)
 }
 
 // Create creates a record. The error is conflict when there are as many as the limit of the kind.
-func (o Operations[T]) Create(id, summary, description string) api.Operation {
-	type input struct {
-		api.CreateBody[T]
-		ofParent
-	}
-	spec := o.write(http.MethodPost, o.path(), api.Create, id, summary, description)
-	if o.kind.Limit > 0 {
+func (o Operations) Create(id, summary, description string) api.Operation {
+	spec := o.write(http.MethodPost, o.path, api.Create, id, summary, description)
+	if o.limit > 0 {
 		spec.Errors = []fault.Code{fault.Conflict}
 	}
-	return api.Define(spec, func(ctx context.Context, caller api.Caller, in input) (T, error) {
-		return o.of(in.ParentID).Insert(ctx, caller.CompanyID, in.Record)
-	})
+	return api.Declare(spec, o.create)
 }
 
 // Update changes the fields of a record that were sent.
-func (o Operations[T]) Update(id, summary, description string) api.Operation {
-	type input struct {
-		api.UpdateBody[T]
-		one
-	}
-	spec := o.write(http.MethodPatch, o.onePath(), api.Write, id, summary, description)
-	return api.Define(spec, func(ctx context.Context, caller api.Caller, in input) (T, error) {
-		return o.of(in.ParentID).Modify(ctx, caller.CompanyID, in.ID, in.Change)
-	})
+func (o Operations) Update(id, summary, description string) api.Operation {
+	return api.Declare(o.write(http.MethodPatch, o.onePath, api.Write, id, summary, description), o.update)
 }
 
 // Delete deletes a record. errors are the codes that only the store of this kind returns.
-func (o Operations[T]) Delete(id, summary, description string, errors ...fault.Code) api.Operation {
-	type input struct {
-		api.Condition
-		one
-	}
-	spec := o.write(http.MethodDelete, o.onePath(), api.Destructive, id, summary, description)
+func (o Operations) Delete(id, summary, description string, errors ...fault.Code) api.Operation {
+	spec := o.write(http.MethodDelete, o.onePath, api.Destructive, id, summary, description)
 	spec.Errors = errors
-	return api.Define(spec, func(ctx context.Context, caller api.Caller, in input) (api.Deleted, error) {
-		err := o.of(in.ParentID).Remove(ctx, caller.CompanyID, in.ID, func(r T) error { return in.Condition.RequireMatch(r) })
-		return api.Deleted{ID: in.ID, Deleted: true}, err
-	})
+	return api.Declare(spec, o.remove)
 }
 
-func (o Operations[T]) path() string { return "/v1/companies/{companyId}/" + o.kind.Path }
-
-func (o Operations[T]) onePath() string { return o.path() + "/{" + o.kind.Parameter + "}" }
-
-func (o Operations[T]) read(path, id, summary, description string) api.Spec {
+func (o Operations) read(path, id, summary, description string) api.Spec {
 	return api.Spec{
-		ID: id, Method: http.MethodGet, Path: path, Scope: auth.Scope(o.kind.Area() + ":read"), Summary: summary, Description: description,
+		ID: id, Method: http.MethodGet, Path: path, Scope: auth.Scope(o.area + ":read"), Summary: summary, Description: description,
 	}
 }
 
-func (o Operations[T]) write(method, path string, effect api.Effect, id, summary, description string) api.Spec {
+func (o Operations) write(method, path string, effect api.Effect, id, summary, description string) api.Spec {
 	return api.Spec{
-		ID: id, Method: method, Path: path, Scope: auth.Scope(o.kind.Area() + ":write"), Effect: effect, Summary: summary, Description: description,
+		ID: id, Method: method, Path: path, Scope: auth.Scope(o.area + ":write"), Effect: effect, Summary: summary, Description: description,
 	}
 }

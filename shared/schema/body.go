@@ -24,9 +24,11 @@ import (
 // An unknown tag panics, so that a misspelled one does not make a field read-only.
 type Body[T any] struct {
 	Record T // what was sent; in a create also the defaults
-
-	sent []*Field
+	Properties
 }
+
+// Properties are the properties of the record that a request has.
+type Properties struct{ sent []*Field }
 
 // Ruled is a record with rules that concern several fields. Problems returns a message for each
 // problem, which begins with the path of a property in the request (`body.endsAt: …`). For a create
@@ -44,51 +46,46 @@ type Narrowed interface{ Accepts() Enum }
 
 // Sent reports whether the request has a property. A null that is the same as leaving it out does
 // not count.
-func (b *Body[T]) Sent(property string) bool {
-	return slices.ContainsFunc(b.sent, func(f *Field) bool { return f.Name == property })
+func (p *Properties) Sent(property string) bool {
+	return slices.ContainsFunc(p.sent, func(f *Field) bool { return f.Name == property })
 }
 
 // Empty reports whether the request has no property of the record.
-func (b *Body[T]) Empty() bool { return len(b.sent) == 0 }
+func (p *Properties) Empty() bool { return len(p.sent) == 0 }
 
 // Apply assigns the sent fields to a record.
-func (b *Body[T]) Apply(to *T) {
-	from, target := reflect.ValueOf(&b.Record).Elem(), reflect.ValueOf(to).Elem()
-	for _, f := range b.sent {
+func (b *Body[T]) Apply(to *T) { b.apply(&b.Record, to) }
+
+func (p *Properties) apply(record, to any) {
+	from, target := reflect.ValueOf(record).Elem(), reflect.ValueOf(to).Elem()
+	for _, f := range p.sent {
 		target.FieldByIndex(f.record).Set(from.FieldByIndex(f.record))
 	}
 }
 
 // Problems returns the problems of a record by its own rules, if it is Ruled.
-func (b *Body[T]) Problems(record T) []string {
-	if ruled, ok := any(record).(Ruled); ok {
-		return ruled.Problems(b.Sent)
+func (b *Body[T]) Problems(record T) []string { return b.problems(&record) }
+
+func (p *Properties) problems(record any) []string {
+	if ruled, ok := record.(Ruled); ok {
+		return ruled.Problems(p.Sent)
 	}
 	return nil
 }
 
-func (b *Body[T]) receive(f *Field) { b.sent = append(b.sent, f) }
-
-func (Body[T]) types() (body, record reflect.Type) {
-	return reflect.TypeFor[Body[T]](), reflect.TypeFor[T]()
-}
-
-// recordOf returns the type of the record of a Body.
+// recordOf returns the type of the record of a Body. No other struct has Properties.
 func recordOf(t reflect.Type) (record reflect.Type, ok bool) {
-	b, ok := reflect.Zero(t).Interface().(interface {
-		types() (body, record reflect.Type)
-	})
-	if !ok {
+	if t.Kind() != reflect.Struct || t.NumField() != 2 || t.Field(1).Type != reflect.TypeFor[Properties]() {
 		return nil, false
 	}
-	body, record := b.types()
-	return record, body == t // otherwise t embeds a Body
+	return t.Field(0).Type, true
 }
 
 // received records in the Body of an input that a property was sent.
 func (b *Binder) received(f *Field) {
 	body := b.Input.FieldByIndex(f.index[:len(f.index)-len(f.record)-1])
-	body.Addr().Interface().(interface{ receive(*Field) }).receive(f)
+	properties := body.Field(1).Addr().Interface().(*Properties)
+	properties.sent = append(properties.sent, f)
 }
 
 // The values of the tag body.
@@ -101,13 +98,13 @@ const (
 // create what the list is, it is all of it, unless the field has the tag tool.
 const replaces = "replaces the list"
 
-// bodyFields returns the fields of a record that a create or an update may set. at is the index of
+// appendBody appends the fields of a record that a create or an update may set. at is the index of
 // the Body in the input. It panics on an invalid record.
-func bodyFields(record reflect.Type, operation string, at []int) []Field {
+func appendBody(out []Field, record reflect.Type, operation string, at []int) []Field {
 	if operation != ofCreate && operation != ofUpdate {
 		panic(fmt.Sprintf("schema: the body of %s is neither of a create nor of an update", record))
 	}
-	out, firsts := make([]Field, 0, record.NumField()), 0
+	out, firsts := slices.Grow(out, record.NumField()), len(out)
 	eachField(record, nil, func(s reflect.StructField) {
 		set := settingOf(record, s)
 		if set.by != "" && set.by != operation || !set.settable() {
@@ -142,9 +139,7 @@ func bodyFields(record reflect.Type, operation string, at []int) []Field {
 // index in the record.
 func eachField(t reflect.Type, at []int, visit func(reflect.StructField)) {
 	for i := range t.NumField() {
-		f := t.Field(i)
-		checkTags(t, f)
-		if f.Index = append(slices.Clip(at), i); f.Anonymous {
+		if f := fieldAt(t, at, i); f.Anonymous {
 			eachField(f.Type, f.Index, visit)
 		} else {
 			visit(f)
@@ -152,8 +147,19 @@ func eachField(t reflect.Type, at []int, visit func(reflect.StructField)) {
 	}
 }
 
+// fieldAt returns a field of a struct that is embedded at an index, with its whole index. It panics
+// on an invalid tag.
+func fieldAt(t reflect.Type, at []int, i int) reflect.StructField {
+	f := t.Field(i)
+	checkTags(t, f)
+	if len(at) > 0 {
+		f.Index = append(slices.Clip(at), i)
+	}
+	return f
+}
+
 // CreateFields returns the fields of a record that a create sets, as in a Body.
-func CreateFields(record reflect.Type) []Field { return bodyFields(record, ofCreate, nil) }
+func CreateFields(record reflect.Type) []Field { return appendBody(nil, record, ofCreate, nil) }
 
 // setting is what the tags set and default of a field say.
 type setting struct {

@@ -131,17 +131,16 @@ var places = []struct {
 // appendFields appends the fields of a struct that is embedded in the input at an index.
 func appendFields(out []Field, t reflect.Type, at []int) []Field {
 	for i := range t.NumField() {
-		f, index := t.Field(i), append(slices.Clip(at), i)
-		checkTags(t, f)
+		f := fieldAt(t, at, i)
 		if f.Anonymous {
 			if record, ok := recordOf(f.Type); ok {
-				out = append(out, bodyFields(record, f.Tag.Get("body"), index)...)
+				out = appendBody(out, record, f.Tag.Get("body"), f.Index)
 			} else {
-				out = appendFields(out, f.Type, index)
+				out = appendFields(out, f.Type, f.Index)
 			}
 			continue
 		}
-		field := Field{index: index, Doc: f.Tag.Get("doc"), ToolDoc: f.Tag.Get("tool")}
+		field := Field{index: f.Index, Doc: f.Tag.Get("doc"), ToolDoc: f.Tag.Get("tool")}
 		for _, p := range places {
 			if name, _, _ := strings.Cut(f.Tag.Get(p.tag), ","); name != "" {
 				if field.Name != "" {
@@ -316,22 +315,27 @@ func (f *Field) check(s reflect.StructField) {
 }
 
 func boundTag(s reflect.StructField, tag string) *float64 {
+	if n, ok := number(s, tag); ok {
+		return pointerTo(n)
+	}
+	return nil
+}
+
+func count(s reflect.StructField, tag string) int {
+	n, _ := number(s, tag)
+	return int(n)
+}
+
+func number(s reflect.StructField, tag string) (n float64, ok bool) {
 	text, ok := s.Tag.Lookup(tag)
 	if !ok {
-		return nil
+		return 0, false
 	}
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil {
 		panic(fmt.Sprintf("schema: %s of %s: %v", tag, s.Name, err))
 	}
-	return &n
-}
-
-func count(s reflect.StructField, tag string) int {
-	if b := boundTag(s, tag); b != nil {
-		return int(*b)
-	}
-	return 0
+	return n, true
 }
 
 func pointerTo(n float64) *float64 { return &n }

@@ -114,7 +114,7 @@ func breaks(rules []Rules, inputs []*Binder, name string, value any) (broken boo
 // checkAll returns the problems that concern several fields of an input, with the paths of a
 // record.
 func checkAll(input reflect.Value) (problems []string) {
-	checker, ok := input.Interface().(interface{ Check() []string })
+	checker, ok := input.Addr().Interface().(interface{ Check() []string })
 	if !ok {
 		return nil
 	}

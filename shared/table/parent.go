@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"growthworkspace/shared/fault"
@@ -97,13 +98,17 @@ func bury[T any](ctx context.Context, c *Client, key Key, r Removal[T]) error {
 // condition of one of the writes failed. RemoveWith returns fault.ErrNotFound if the record does
 // not exist, and ErrContended after losing very many races.
 func RemoveWith[T any](ctx context.Context, c *Client, key Key, others func(T) ([]Write, error)) error {
+	return c.removeWith(ctx, key, reflect.TypeFor[T](), func(record any) ([]Write, error) { return others(*record.(*T)) })
+}
+
+func (c *Client) removeWith(ctx context.Context, key Key, t reflect.Type, others func(record any) ([]Write, error)) error {
 	for range contendedMax {
 		stored, err := c.get(ctx, key)
 		if err != nil {
 			return err
 		}
-		var record T
-		if err := Decode(stored, &record); err != nil {
+		record, err := decoded(stored, t)
+		if err != nil {
 			return err
 		}
 		also, err := others(record)

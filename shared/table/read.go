@@ -107,11 +107,7 @@ func recordsOf[T any](c *Client, sortKey string) fetch[T] {
 			return rows[T]{}, nil, err
 		}
 		records, err := decodeAll[T](out.Items)
-		found := rows[T]{records: records}
-		if sortKey != "" {
-			found.keys, found.sizes = sortKeys(out.Items, sortKey), form.sizes(out.Items)
-		}
-		return found, out.LastEvaluatedKey, err
+		return rows[T]{records: records, keys: sortKeys(out.Items, sortKey), sizes: form.sizes(out.Items)}, out.LastEvaluatedKey, err
 	}
 }
 
@@ -264,34 +260,62 @@ func Whole[T any](ctx context.Context, c *Client, from Collection) ([]T, error) 
 // Each calls visit with every record of a collection until visit returns an error. It reads pages
 // of at most 1 MB, so memory use stays flat.
 func Each[T any](ctx context.Context, c *Client, from Collection, visit func(T) error) error {
-	in := Query{Index: from.Index, Prefix: from.Prefix, Until: from.Until, Filter: from.Filter}.request(from.Partition)
-	in.ConsistentRead = aws.Bool(from.Consistent)
-	read := recordsOf[T](c, "")
-	for {
-		found, last, err := read(ctx, in)
+	return c.each(ctx, from, reflect.TypeFor[T](), func(items []Item) error {
+		records, err := decodeAll[T](items)
 		if err != nil {
 			return err
 		}
-		for _, record := range found.records {
+		for _, record := range records {
 			if err := visit(record); err != nil {
 				return err
 			}
 		}
-		if len(last) == 0 {
-			return nil
+		return nil
+	})
+}
+
+// each calls visit with the attributes of each page of a collection that a record has.
+func (c *Client) each(ctx context.Context, from Collection, record reflect.Type, visit func([]Item) error) error {
+	in := Query{Index: from.Index, Prefix: from.Prefix, Until: from.Until, Filter: from.Filter}.request(from.Partition)
+	in.ConsistentRead = aws.Bool(from.Consistent)
+	planOf(record).project(in, "")
+	for {
+		out, err := c.Query(ctx, in)
+		if err != nil {
+			return err
 		}
-		in.ExclusiveStartKey = last
+		if err := visit(out.Items); err != nil || len(out.LastEvaluatedKey) == 0 {
+			return err
+		}
+		in.ExclusiveStartKey = out.LastEvaluatedKey
 	}
 }
 
 // PageOf sorts a bounded collection in memory and returns one page of it. Cursors work as in List.
 func PageOf[T any](records []T, order func(T) string, after string, limit int) Page[T] {
-	slices.SortFunc(records, func(a, b T) int { return strings.Compare(order(a), order(b)) })
-	start := sort.Search(len(records), func(i int) bool { return order(records[i]) > after })
-	records = records[start:]
-	page := Page[T]{Records: records, Behind: func(n int) string { return order(records[n]) }}
-	if len(records) > limit {
-		page.Records, page.Next = records[:limit], order(records[limit-1])
+	all := make([]position, len(records))
+	for i, r := range records {
+		all[i] = position{order(r), i}
+	}
+	positions, next := pageOf(all, after, limit)
+	page := Page[T]{Records: make([]T, len(positions)), Next: next, Behind: func(n int) string { return positions[n].key }}
+	for n, p := range positions {
+		page.Records[n] = records[p.index]
 	}
 	return page
+}
+
+// position is the position of a record in a list, and its index in the collection.
+type position struct {
+	key   string
+	index int
+}
+
+func pageOf(all []position, after string, limit int) (page []position, next string) {
+	slices.SortFunc(all, func(a, b position) int { return strings.Compare(a.key, b.key) })
+	page = all[sort.Search(len(all), func(i int) bool { return all[i].key > after }):]
+	if len(page) > limit {
+		page, next = page[:limit], page[limit-1].key
+	}
+	return page, next
 }

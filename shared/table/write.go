@@ -98,46 +98,91 @@ func sameWrite(stored Item, writeID types.AttributeValue) bool {
 // returns an error, Modify returns it unwrapped and writes nothing. Modify returns
 // fault.ErrNotFound if the record does not exist, and ErrContended after losing very many races.
 func Modify[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys, change func(*T) error) (T, error) {
-	stored, err := c.get(ctx, key)
-	if err != nil {
-		var none T
-		return none, err
-	}
-	return ModifyRead(ctx, c, key, stored, keysOf, change)
+	return ModifyWith(ctx, c, key, keysOf, change, nil)
+}
+
+// ModifyWith is Modify with a write of its own. commit gets a pointer to the changed record, and its
+// update. It makes the update in a transaction, before all other writes, and returns the error of
+// Transact. nil: the update is written alone.
+func ModifyWith[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys, change func(*T) error, commit func(record any, update Write) error) (T, error) {
+	return typed[T](c.modify(ctx, nil, modification{key, reflect.TypeFor[T](), changeOf(keysOf, change), commit}))
 }
 
 // ModifyRead is Modify for a record that has already been read. It starts with the attributes in
 // stored.
 func ModifyRead[T any](ctx context.Context, c *Client, key Key, stored Item, keysOf func(T) Keys, change func(*T) error) (T, error) {
-	var none T
+	return typed[T](c.modify(ctx, stored, modification{key, reflect.TypeFor[T](), changeOf(keysOf, change), nil}))
+}
+
+// modification is a change of a record. The functions get a pointer to it.
+type modification struct {
+	key    Key
+	record reflect.Type
+	change func(record any) (Keys, error)
+	commit func(record any, update Write) error // nil: the update is written alone
+}
+
+func changeOf[T any](keysOf func(T) Keys, change func(*T) error) func(record any) (Keys, error) {
+	return func(record any) (keys Keys, err error) {
+		r := record.(*T)
+		if err = change(r); err == nil {
+			keys = keysOf(*r)
+		}
+		return keys, err
+	}
+}
+
+// typed returns the record that a pointer points to, the zero record for nil.
+func typed[T any](pointer any, err error) (record T, _ error) {
+	if p, ok := pointer.(*T); ok {
+		record = *p
+	}
+	return record, err
+}
+
+// decoded returns a pointer to the record of an item.
+func decoded(item Item, record reflect.Type) (pointer any, err error) {
+	pointer = reflect.New(record).Interface()
+	return pointer, Decode(item, pointer)
+}
+
+// modify returns a pointer to the changed record, or nil with an error. It reads the record if stored
+// is nil.
+func (c *Client) modify(ctx context.Context, stored Item, m modification) (record any, err error) {
+	if stored == nil {
+		if stored, err = c.get(ctx, m.key); err != nil {
+			return nil, err
+		}
+	}
 	for range contendedMax {
-		var before, after T
-		if err := errors.Join(Decode(stored, &before), Decode(stored, &after)); err != nil {
-			return none, err
+		before, err1 := decoded(stored, m.record)
+		after, err2 := decoded(stored, m.record)
+		if err := errors.Join(err1, err2); err != nil {
+			return nil, err
 		}
-		if err := change(&after); err != nil {
-			return none, err
+		keys, err := m.change(after)
+		if err != nil {
+			return nil, err
 		}
-		current, wanted := c.difference(stored, before, after, keysOf(after))
+		current, wanted := c.difference(stored, before, after, keys)
 		if wanted == nil {
 			return before, nil
 		}
-		written, lost, err := c.update(ctx, key, stored, current, wanted)
+		written, lost, err := c.update(ctx, m, stored, current, wanted)
 		if err != nil {
-			return none, err
+			return nil, err
 		}
 		if !lost {
-			var record T
-			err = Decode(written, &record)
-			return record, err
+			return decoded(written, m.record)
 		}
 		stored = written
 	}
-	return none, ErrContended
+	return nil, ErrContended
 }
 
-// difference returns the fields and index keys of a record before and after a change. The index
-// keys before the change are the stored ones. wanted is nil if no field has changed.
+// difference returns the fields and index keys of a record before and after a change, which are
+// pointers. The index keys before the change are the stored ones. wanted is nil if no field has
+// changed.
 func (c *Client) difference(stored Item, before, after any, keys Keys) (current, wanted Item) {
 	current, wanted = Encode(before), Encode(after)
 	if maps.EqualFunc(wanted, current, equalAttribute) {
@@ -145,7 +190,7 @@ func (c *Client) difference(stored Item, before, after any, keys Keys) (current,
 	}
 	copyIndexKeys(current, stored)
 	keys.indexes(wanted)
-	_, isField := planOf(reflect.TypeOf(after)).byName[updatedAtAttr]
+	_, isField := planOf(reflect.TypeOf(after).Elem()).byName[updatedAtAttr]
 	if last := stored[updatedAtAttr]; isField || last != nil {
 		var text *string
 		if last, ok := last.(*types.AttributeValueMemberS); ok {
@@ -187,7 +232,7 @@ func Reindex[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys
 			return false, nil
 		}
 		var lost bool
-		if stored, lost, err = c.update(ctx, key, stored, current, wanted); err == nil && !lost {
+		if stored, lost, err = c.update(ctx, modification{key: key}, stored, current, wanted); err == nil && !lost {
 			return true, nil
 		}
 	}
@@ -199,7 +244,7 @@ func Reindex[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys
 
 // update writes the difference from current to wanted if the stored revision is still the one that
 // was read. If another write came first, lost is true and item is the record after that write.
-func (c *Client) update(ctx context.Context, key Key, stored, current, wanted Item) (item Item, lost bool, err error) {
+func (c *Client) update(ctx context.Context, m modification, stored, current, wanted Item) (item Item, lost bool, err error) {
 	writeID := String(c.newID(writePrefix))
 	e := newExpression()
 	e.set(revAttr, "#rev + :one")
@@ -221,8 +266,11 @@ func (c *Client) update(ctx context.Context, key Key, stored, current, wanted It
 		}
 	}
 	condition := e.unchanged(stored)
+	if m.commit != nil {
+		return m.transact(c.WriteUpdate(m.key, *e.update(), *condition, e.names, e.values), left(stored, wanted, writeID))
+	}
 	out, err := c.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		Key: key.item(), UpdateExpression: e.update(), ConditionExpression: condition,
+		Key: m.key.item(), UpdateExpression: e.update(), ConditionExpression: condition,
 		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values, ReturnValues: types.ReturnValueAllNew,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	})
@@ -238,6 +286,27 @@ func (c *Client) update(ctx context.Context, key Key, stored, current, wanted It
 		return nil, false, err
 	}
 	return out.Attributes, false, nil
+}
+
+// transact is update with other writes. item is the record after the update.
+func (m modification) transact(update Write, wanted Item) (item Item, lost bool, err error) {
+	record, err := decoded(wanted, m.record)
+	if err != nil {
+		return nil, false, err
+	}
+	err = m.commit(record, update)
+	var canceled *CanceledError
+	if !errors.As(err, &canceled) {
+		return wanted, false, err
+	}
+	stored, lost := canceled.Failed(0)
+	switch {
+	case !lost: // the condition of another write failed
+		return nil, false, err
+	case len(stored) == 0:
+		return nil, false, fault.ErrNotFound
+	}
+	return stored, true, nil
 }
 
 // left returns the record as an update left it.
@@ -256,18 +325,21 @@ func left(stored, wanted Item, writeID types.AttributeValue) Item {
 // an error. As in Modify, check is called again if another write intervened. Remove returns
 // fault.ErrNotFound if the record does not exist.
 func Remove[T any](ctx context.Context, c *Client, key Key, check func(T) error) (T, error) {
-	var none T
+	return typed[T](c.remove(ctx, key, reflect.TypeFor[T](), func(record any) error { return check(*record.(*T)) }))
+}
+
+func (c *Client) remove(ctx context.Context, key Key, t reflect.Type, check func(record any) error) (record any, err error) {
 	stored, err := c.get(ctx, key)
 	if err != nil {
-		return none, err
+		return nil, err
 	}
 	for range contendedMax {
-		var record T
-		if err := Decode(stored, &record); err != nil {
-			return none, err
+		record, err := decoded(stored, t)
+		if err != nil {
+			return nil, err
 		}
 		if err := check(record); err != nil {
-			return none, err
+			return nil, err
 		}
 		e := newExpression()
 		condition := e.unchanged(stored)
@@ -276,11 +348,11 @@ func Remove[T any](ctx context.Context, c *Client, key Key, check func(T) error)
 		case err != nil || deleted:
 			return record, err
 		case left == nil:
-			return none, fault.ErrNotFound
+			return nil, fault.ErrNotFound
 		}
 		stored = left
 	}
-	return none, ErrContended
+	return nil, ErrContended
 }
 
 // DeleteIf deletes a record if a condition holds. The condition must not hold for a missing record.

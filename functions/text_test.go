@@ -15,18 +15,18 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// planted is a request with the character NUL in one text, and the path of that text.
-type planted struct {
+// nulRequest is a request with the character NUL in one text, and the path of that text.
+type nulRequest struct {
 	args map[string]any
 	path string
 }
 
-// withNUL returns the arguments with NUL in each text of the field.
-func withNUL(base map[string]any, path string, f schema.Field) (out []planted) {
+// requestsWithNUL returns the arguments with NUL in each text of the field.
+func requestsWithNUL(base map[string]any, path string, f schema.Field) (out []nulRequest) {
 	add := func(value any, at string) {
 		args := maps.Clone(base)
 		args[f.Name] = value
-		out = append(out, planted{args, path + "." + f.Name + at})
+		out = append(out, nulRequest{args, path + "." + f.Name + at})
 	}
 	switch {
 	case f.Kind == schema.Any:
@@ -43,7 +43,7 @@ func withNUL(base map[string]any, path string, f schema.Field) (out []planted) {
 			element = list[0].(map[string]any)
 		}
 		for _, inner := range f.Fields {
-			for _, p := range withNUL(element, "[0]", inner) {
+			for _, p := range requestsWithNUL(element, "[0]", inner) {
 				add([]any{p.args}, p.path)
 			}
 		}
@@ -57,7 +57,7 @@ func withNUL(base map[string]any, path string, f schema.Field) (out []planted) {
 // and nothing is stored.
 func TestNULIsRefused(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	s := start(t, nil)
 	key := s.Key(t)
 	tried := 0
@@ -67,7 +67,7 @@ func TestNULIsRefused(t *testing.T) {
 				continue
 			}
 			place := string(f.In)
-			for _, p := range withNUL(arguments[op.ID], "", f) {
+			for _, p := range requestsWithNUL(fixtureArguments[op.ID], "", f) {
 				tried++
 				s.Clock.Advance(time.Second) // below the quota
 				if f.In != schema.InPath {
@@ -94,7 +94,7 @@ func expectNUL(t *testing.T, op api.Operation, r apitest.Response, path string) 
 
 // Ensure the profile refuses addresses, time zones and languages that do not exist, over HTTP and
 // as a tool.
-func TestFormsOfTexts(t *testing.T) {
+func TestTextForms(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	key := s.Key(t)

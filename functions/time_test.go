@@ -18,7 +18,7 @@ import (
 // every record. A change by any operation is then a millisecond later, even one in a transaction.
 func TestUpdatedAtNeverGoesBack(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	const ahead = 20 * time.Second
 	last := timestamp.Format(apitest.Epoch.Add(ahead))
 	next := timestamp.Format(apitest.Epoch.Add(ahead + time.Millisecond))
@@ -29,12 +29,12 @@ func TestUpdatedAtNeverGoesBack(t *testing.T) {
 		if op.Effect == api.Read {
 			continue
 		}
-		updateTimes(t, s, last)
-		if got := s.Call(t, key, op.ID, arguments[op.ID]); got.Status != http.StatusOK {
+		updatedAtTimes(t, s, last)
+		if got := s.Call(t, key, op.ID, fixtureArguments[op.ID]); got.Status != http.StatusOK {
 			t.Fatalf("%s: status %d, want 200: %s", op.ID, got.Status, got.Body)
 		}
 		moved := []string{}
-		for record, at := range updateTimes(t, s, "") {
+		for record, at := range updatedAtTimes(t, s, "") {
 			switch at {
 			case last, timestamp.Format(s.Clock.Now()): // unchanged, and created
 			case next:
@@ -51,7 +51,7 @@ func TestUpdatedAtNeverGoesBack(t *testing.T) {
 
 // Ensure an import keeps the updatedAt of the file, and refuses one that is more than a day ahead
 // of the clock.
-func TestImportIsNotAhead(t *testing.T) {
+func TestImportRejectsFutureTimes(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	for _, kind := range functions.Transfers(s.Table) {
@@ -87,9 +87,9 @@ func TestImportIsNotAhead(t *testing.T) {
 	}
 }
 
-// updateTimes returns updatedAt of every record, by id. It first sets it to the given time, unless
+// updatedAtTimes returns updatedAt of every record, by id. It first sets it to the given time, unless
 // that is empty.
-func updateTimes(t *testing.T, s *apitest.Service, set string) map[string]string {
+func updatedAtTimes(t *testing.T, s *apitest.Service, set string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	for _, kind := range functions.Transfers(s.Table) {
@@ -111,7 +111,7 @@ func updateTimes(t *testing.T, s *apitest.Service, set string) map[string]string
 				if text, err = json.Marshal(fields); err != nil {
 					return err
 				}
-				load(t, s, kind.Name, text)
+				importLines(t, s, kind.Name, text)
 			}
 			out[kind.Name+" "+fields["id"].(string)], _ = fields["updatedAt"].(string)
 			return nil

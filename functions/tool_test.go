@@ -19,8 +19,8 @@ import (
 	"growthworkspace/shared/testkit/oracle"
 )
 
-// message sends one JSON-RPC request. header alternates names and values.
-func message(t *testing.T, s *apitest.Service, key, method string, params any, header ...string) apitest.Response {
+// sendMessage sends one JSON-RPC request. header alternates names and values.
+func sendMessage(t *testing.T, s *apitest.Service, key, method string, params any, header ...string) apitest.Response {
 	t.Helper()
 	frame := map[string]any{"jsonrpc": "2.0", "id": 1, "method": method}
 	if params != nil {
@@ -33,8 +33,8 @@ func message(t *testing.T, s *apitest.Service, key, method string, params any, h
 	return s.Send(t, key, "POST", "http://api.test/mcp", string(text), header...)
 }
 
-// called is the result of a tool.
-type called struct {
+// toolResult is the result of a tool.
+type toolResult struct {
 	http apitest.Response
 
 	IsError           bool
@@ -47,10 +47,10 @@ type called struct {
 	} `json:"_meta"`
 }
 
-func callTool(t *testing.T, s *apitest.Service, key, operation string, arguments any) called {
+func callTool(t *testing.T, s *apitest.Service, key, operation string, arguments any) toolResult {
 	t.Helper()
-	r := message(t, s, key, "tools/call", map[string]any{"name": "service_" + operation, "arguments": arguments})
-	var frame struct{ Result *called }
+	r := sendMessage(t, s, key, "tools/call", map[string]any{"name": "service_" + operation, "arguments": arguments})
+	var frame struct{ Result *toolResult }
 	if r.Decode(t, &frame); r.Status != http.StatusOK || frame.Result == nil || len(frame.Result.Content) == 0 {
 		t.Fatalf("%s: status %d, want 200 and a result with content: %s", operation, r.Status, r.Body)
 	}
@@ -60,7 +60,7 @@ func callTool(t *testing.T, s *apitest.Service, key, operation string, arguments
 
 // response returns the result as the HTTP response that it stands for. The status follows from the
 // error code.
-func (c called) response(t *testing.T) apitest.Response {
+func (c toolResult) response(t *testing.T) apitest.Response {
 	t.Helper()
 	r := apitest.Response{Status: http.StatusOK, Header: c.http.Header, Body: string(c.StructuredContent)}
 	if c.IsError {
@@ -79,7 +79,7 @@ func (c called) response(t *testing.T) apitest.Response {
 
 func listTools(t *testing.T, s *apitest.Service, key string) (names []string) {
 	t.Helper()
-	r := message(t, s, key, "tools/list", nil)
+	r := sendMessage(t, s, key, "tools/list", nil)
 	var frame struct {
 		Result struct{ Tools []struct{ Name string } }
 	}
@@ -117,11 +117,11 @@ func TestToolListSizes(t *testing.T) {
 		area, _, _ := strings.Cut(string(scope), ":")
 		areas[area] = append(areas[area], scope)
 	}
-	if full := message(t, s, s.Key(t), "tools/list", nil); len(full.Body) > oracle.ToolsBytesMax {
+	if full := sendMessage(t, s, s.Key(t), "tools/list", nil); len(full.Body) > oracle.ToolsBytesMax {
 		t.Errorf("tools/list has %d bytes for a full key, want at most %d", len(full.Body), oracle.ToolsBytesMax)
 	}
 	for area, scopes := range areas {
-		if some := message(t, s, s.Key(t, scopes...), "tools/list", nil); len(some.Body) > oracle.AreaToolsBytesMax {
+		if some := sendMessage(t, s, s.Key(t, scopes...), "tools/list", nil); len(some.Body) > oracle.AreaToolsBytesMax {
 			t.Errorf("tools/list has %d bytes for a key of %s, want at most %d", len(some.Body), area, oracle.AreaToolsBytesMax)
 		}
 	}
@@ -188,7 +188,7 @@ func TestNoToolIssuesKeys(t *testing.T) {
 	s := start(t, nil)
 	key := s.Key(t)
 	for _, operation := range []string{"create_key", "rotate_key"} {
-		r := message(t, s, key, "tools/call", map[string]any{"name": "service_" + operation, "arguments": arguments[operation]})
+		r := sendMessage(t, s, key, "tools/call", map[string]any{"name": "service_" + operation, "arguments": fixtureArguments[operation]})
 		var frame struct{ Error struct{ Code int } }
 		if r.Decode(t, &frame); frame.Error.Code != -32602 || strings.Contains(r.Body, "secret") {
 			t.Errorf("%s: the error has the code %d, want -32602 and no secret: %s", operation, frame.Error.Code, r.Body)
@@ -217,7 +217,7 @@ func TestToolsSayWhereIDsAre(t *testing.T) {
 		}
 		seen++
 		s.Clock.Advance(time.Minute)
-		unknown := maps.Clone(arguments[op.ID])
+		unknown := maps.Clone(fixtureArguments[op.ID])
 		unknown[ids[len(ids)-1].Name] = "itm_" + strings.Repeat("0", 26)
 		got := callTool(t, s, key, op.ID, unknown)
 		found := where.FindStringSubmatch(got.Content[0].Text)
@@ -234,7 +234,7 @@ func TestToolsSayWhereIDsAre(t *testing.T) {
 // gets a tool error that the model can read.
 func TestKeysOfTools(t *testing.T) {
 	t.Parallel()
-	calls := &recorder{}
+	calls := &callRecorder{}
 	s := start(t, calls)
 	issue := func(grant keys.Grant) (keyID, secret string) {
 		grant.Scopes = auth.Scopes()
@@ -249,7 +249,7 @@ func TestKeysOfTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, expired := issue(keys.Grant{ExpiresAt: s.Clock.Now()})
-	unknown, err := auth.Mint(s.CompanyID, s.Table.NewID(id.Key), rand.Reader)
+	unknown, err := auth.Mint(s.CompanyID, s.Table.NewID(id.KeyPrefix), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestKeysOfTools(t *testing.T) {
 		key     string
 		noCalls bool
 	}{
-		"no key": {"", true}, "publishable": {"pk_live_" + good[8:], true}, "typo": {good[:20] + swap(good[20:21]) + good[21:], true},
+		"no key": {"", true}, "publishable": {"pk_live_" + good[8:], true}, "typo": {good[:20] + swapCase(good[20:21]) + good[21:], true},
 		"unknown": {unknown, false}, "revoked": {revoked, false}, "expired": {expired, false},
 	} {
 		for _, method := range []string{"initialize", "ping", "tools/list", "tools/call", "nope"} {
@@ -268,7 +268,7 @@ func TestKeysOfTools(t *testing.T) {
 				params = create
 			}
 			calls.reset()
-			r := message(t, s, c.key, method, params)
+			r := sendMessage(t, s, c.key, method, params)
 			code, _ := r.Messages(t)
 			if r.Status != 401 || code != "unauthorised" || r.Header.Get("WWW-Authenticate") != "Bearer" {
 				t.Errorf("%s, %s: status %d, WWW-Authenticate %q; want 401 unauthorised and Bearer: %s", name, method, r.Status, r.Header.Get("WWW-Authenticate"), r.Body)
@@ -288,7 +288,7 @@ func TestKeysOfTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, method := range []string{"ping", "tools/call"} {
-		if r := message(t, suspended, key, method, create); r.Status != 403 {
+		if r := sendMessage(t, suspended, key, method, create); r.Status != 403 {
 			t.Errorf("suspended, %s: %d %s", method, r.Status, r.Body)
 		}
 	}
@@ -311,12 +311,12 @@ func TestQuotaOfTools(t *testing.T) {
 	}
 	for _, op := range toolOperations() {
 		s.Clock.Advance(time.Minute)
-		if got := callTool(t, s, secret, op.ID, arguments[op.ID]); got.IsError || got.http.Header.Get("RateLimit-Limit") != limits[op.Class] {
+		if got := callTool(t, s, secret, op.ID, fixtureArguments[op.ID]); got.IsError || got.http.Header.Get("RateLimit-Limit") != limits[op.Class] {
 			t.Errorf("%s: RateLimit-Limit is %q, want %s and no error: %s", op.ID, got.http.Header.Get("RateLimit-Limit"), limits[op.Class], got.http.Body)
 		}
 	}
 	for _, method := range []string{"initialize", "ping", "tools/list", "nope"} {
-		if r := message(t, s, secret, method, map[string]any{}); r.Header.Get("RateLimit-Limit") != "61" {
+		if r := sendMessage(t, s, secret, method, map[string]any{}); r.Header.Get("RateLimit-Limit") != "61" {
 			t.Errorf("%s: RateLimit-Limit is %q, want 61", method, r.Header.Get("RateLimit-Limit"))
 		}
 	}
@@ -326,7 +326,7 @@ func TestQuotaOfTools(t *testing.T) {
 // message one.
 func TestRoundTripsOfTools(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	overHTTP, overMCP := &apitest.RoundTripCounter{}, &apitest.RoundTripCounter{}
 	a, b := start(t, overHTTP), start(t, overMCP)
 	keyA, keyB := a.Key(t), b.Key(t)
@@ -334,12 +334,12 @@ func TestRoundTripsOfTools(t *testing.T) {
 		a.Clock.Advance(time.Minute) // so that the buckets are full
 		b.Clock.Advance(time.Minute)
 		trips, calls := overHTTP.Count(t, func(t *testing.T) {
-			if got := requestOf(t, a, op, keyA).send(t, a); got.Status != http.StatusOK {
+			if got := newTestRequest(t, a, op, keyA).send(t, a); got.Status != http.StatusOK {
 				t.Errorf("%s over HTTP: status %d, want 200: %s", op.ID, got.Status, got.Body)
 			}
 		})
 		toolTrips, toolCalls := overMCP.Count(t, func(t *testing.T) {
-			if got := callTool(t, b, keyB, op.ID, arguments[op.ID]); got.IsError {
+			if got := callTool(t, b, keyB, op.ID, fixtureArguments[op.ID]); got.IsError {
 				t.Errorf("%s as a tool: an error, want a result: %s", op.ID, got.http.Body)
 			}
 		})
@@ -349,7 +349,7 @@ func TestRoundTripsOfTools(t *testing.T) {
 	}
 	for _, method := range []string{"initialize", "ping", "tools/list", "nope", "notifications/initialized"} {
 		b.Clock.Advance(time.Minute)
-		_, calls := overMCP.Count(t, func(t *testing.T) { message(t, b, keyB, method, map[string]any{}) })
+		_, calls := overMCP.Count(t, func(t *testing.T) { sendMessage(t, b, keyB, method, map[string]any{}) })
 		if calls != 1 {
 			t.Errorf("%s: %d calls", method, calls)
 		}

@@ -33,7 +33,7 @@ func findingsOf(unit string) string {
 // findings of the worst texts.
 func TestLargestAudits(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	random := make([]byte, findingsMax)
 	if _, err := rand.NewChaCha8([32]byte{}).Read(random); err != nil {
 		t.Fatal(err)
@@ -80,10 +80,10 @@ func TestLargestAudits(t *testing.T) {
 	}
 }
 
-// unread is a body that must not be read.
-type unread struct{ t *testing.T }
+// unreadableBody is a body that must not be read.
+type unreadableBody struct{ t *testing.T }
 
-func (u unread) Read([]byte) (int, error) {
+func (u unreadableBody) Read([]byte) (int, error) {
 	u.t.Error("the body was read")
 	return 0, errors.New("must not be read")
 }
@@ -137,10 +137,10 @@ func TestUploadNeedsKey(t *testing.T) {
 	}{
 		"no key": {audits, "", auth.ErrUnauthorised}, "wrong key": {audits, "sk_live_" + strings.Repeat("0", 76), auth.ErrUnauthorised},
 		"another company": {other, s.Key(t), public.ErrNotFound}, "another company, no scope": {other, narrow, public.ErrNotFound},
-		"no scope": {audits, narrow, auth.MissingScope(auth.OptimiseWrite)}, "valid": {audits, s.Key(t), nil},
+		"no scope": {audits, narrow, auth.MissingScopeError(auth.OptimiseWrite)}, "valid": {audits, s.Key(t), nil},
 		"another operation": {"/v1/companies/" + s.CompanyID + "/optimise/sites", "", nil}, "no path": {"/", "", nil},
 	} {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, c.path, unread{t})
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, c.path, unreadableBody{t})
 		if c.key != "" {
 			r.Header.Set("Authorization", "Bearer "+c.key)
 		}

@@ -2,11 +2,11 @@ package infra
 
 // Internals of this package that its external tests need.
 var (
-	Alarms         = alarms
-	DeploymentID   = deploymentID
-	APIResources   = Model.apiResources
-	NeedsOf        = needsOf
-	Authentication = authentication
-	Memory         = memory
-	Transacted     = transacted
+	Alarms             = alarms
+	DeploymentID       = deploymentID
+	APIResources       = Model.apiResources
+	ActionsOf          = actionsOf
+	KeyGrants          = keyGrants
+	IdempotencyActions = idempotencyActions
+	TransactionActions = transactionActions
 )

@@ -6,7 +6,7 @@ import "growthworkspace/shared/table"
 const TableID = "Table"
 
 // tableName is the name of the stack's own table, or of the table in ParamTable.
-func tableName() Object { return If(ifNewTable, Ref(TableID), Ref(ParamTable)) }
+func tableName() Object { return IfCondition(ifNewTable, Ref(TableID), Ref(ParamTable)) }
 
 // tableARN is the ARN of the table or of one of its indexes. It is built from the name, so it fits
 // an existing table too.
@@ -23,7 +23,7 @@ func tableARN(index table.Index) Object {
 func tableResource() Object {
 	var attributes, indexes List
 	for _, i := range append([]table.Index{table.Base}, table.Indexes()...) {
-		attributes = append(attributes, attribute(i.PK()), attribute(i.SK()))
+		attributes = append(attributes, attributeDefinition(i.PK()), attributeDefinition(i.SK()))
 		if i != table.Base {
 			indexes = append(indexes, Object{
 				{"IndexName", i.Name()}, {"KeySchema", keySchema(i)},
@@ -44,7 +44,7 @@ func tableResource() Object {
 	})))
 }
 
-func attribute(name string) Object {
+func attributeDefinition(name string) Object {
 	return Object{{"AttributeName", name}, {"AttributeType", "S"}}
 }
 

@@ -51,7 +51,7 @@ const (
 	PostStatusFailed     PostStatus = "failed"
 )
 
-// Accepts implements schema.Narrowed.
+// Accepts implements schema.RequestEnum.
 func (PostStatus) Accepts() schema.Enum { return SettablePostStatus("") }
 
 // Values implements schema.Enum.
@@ -72,48 +72,48 @@ func (SettablePostStatus) Values() []string {
 // latestFirst returns the sort position of a post in a list. Posts are ordered by scheduledFor,
 // latest first; a post without scheduledFor is ordered by its createdAt. The id breaks ties.
 func (p Post) latestFirst() string {
-	return table.Join(table.Newest(table.FirstTime(p.ScheduledFor, p.CreatedAt)), p.ID)
+	return table.Join(table.DescendingTimeKey(table.FirstSetTime(p.ScheduledFor, p.CreatedAt)), p.ID)
 }
 
-// positions returns the minimum and maximum sort position of the posts between two times, both
+// positionRange returns the minimum and maximum sort position of the posts between two times, both
 // inclusive; nil means unbounded. If either bound is given, posts without a time are excluded.
-func positions(from, until *string) (least, greatest string) {
+func positionRange(from, until *string) (least, greatest string) {
 	if from == nil && until == nil {
 		return "", ""
 	}
 	if until != nil {
-		least = table.Newest(until)
+		least = table.DescendingTimeKey(until)
 	}
-	greatest = table.Newest(from) // null: just before the posts without any time
+	greatest = table.DescendingTimeKey(from) // null: just before the posts without any time
 	if from != nil {
-		greatest = table.Join(greatest, afterIDs)
+		greatest = table.Join(greatest, afterAllIDs)
 	}
 	return least, greatest
 }
 
-// afterIDs sorts after every id.
-const afterIDs = "~"
+// afterAllIDs sorts after every id.
+const afterAllIDs = "~"
 
-// sent reports whether a post is publishing or published, and so can no longer be changed through
+// isSent reports whether a post is publishing or published, and so can no longer be changed through
 // the API. A post without a status, which an import may create, is not sent.
-func (p Post) sent() bool {
+func (p Post) isSent() bool {
 	return p.Status != nil && (*p.Status == PostStatusPublishing || *p.Status == PostStatusPublished)
 }
 
 func (p Post) checkUnsent() error {
-	if p.sent() {
+	if p.isSent() {
 		return fault.New(fault.Conflict, "the post is %s; only unsent posts can be edited or deleted", *p.Status)
 	}
 	return nil
 }
 
-// Problems implements schema.Ruled: only a push notification may have a destination, and a
+// Problems implements schema.RecordValidator: only a push notification may have a destination, and a
 // scheduled post must have a scheduledFor.
 func (p Post) Problems(sent func(string) bool) (out []string) {
 	if sent("destination") && p.Destination != nil && (p.Platform == nil || *p.Platform != PlatformPush) {
 		out = append(out, "body.destination: is allowed only when platform is push")
 	}
-	if p.is(PostStatusScheduled) && p.ScheduledFor == nil {
+	if p.hasStatus(PostStatusScheduled) && p.ScheduledFor == nil {
 		out = append(out, "body.scheduledFor: is required when status is scheduled")
 	}
 	return out
@@ -137,7 +137,7 @@ type listPostsInput struct {
 
 // Check implements api.Checker.
 func (in listPostsInput) Check() []string {
-	if timestamp.Reversed(in.From, in.To) {
+	if timestamp.IsReversed(in.From, in.To) {
 		return []string{"query.from: must not be after to"}
 	}
 	return nil
@@ -170,7 +170,7 @@ func (s service) listPosts(ctx context.Context, caller api.Caller, in listPostsI
 	if err != nil {
 		return api.List[Post]{}, err
 	}
-	return api.NewTextList[Post](page), nil
+	return api.NewJSONList[Post](page), nil
 }
 
 type createPostInput struct{ api.CreateBody[Post] }
@@ -212,7 +212,7 @@ func (in *updatePostInput) edit(p *Post) error {
 	if err := in.Edit(p); err != nil {
 		return err
 	}
-	if in.Sent("status") && before.is(PostStatusFailed) {
+	if in.Sent("status") && before.hasStatus(PostStatusFailed) {
 		p.FailureReason = nil
 	}
 	if in.Sent("body") && (before.Body == nil || *before.Body != *p.Body) { // imported parts are kept as long as the body stays the same

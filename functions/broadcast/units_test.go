@@ -16,7 +16,7 @@ import (
 // both cases, because an idea has few posts.
 func TestReadUnits(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	const limit = 2
 	few, many := start(t), start(t)
 	for s, times := range map[*apitest.Service]int{few: 1, many: 10} {
@@ -36,8 +36,8 @@ func TestReadUnits(t *testing.T) {
 				"createdAt": "2026-01-01T00:00:00Z", "title": "A title of some length",
 			})
 		}
-		load(t, s, "post", posts...)
-		load(t, s, "content-idea", ideas...)
+		importRecords(t, s, "post", posts...)
+		importRecords(t, s, "content-idea", ideas...)
 	}
 	platform, status, idea := broadcast.PlatformX, broadcast.PostStatusDraft, "ida_a"
 	for _, p := range []*broadcast.Platform{nil, &platform} {
@@ -77,7 +77,7 @@ func TestReadUnits(t *testing.T) {
 // calendar of one month reads only that month.
 func TestReadUnitsOfDays(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	const limit = 4
 	few, many := start(t), start(t)
 	for s, outside := range map[*apitest.Service]int{few: 0, many: 200} {
@@ -94,7 +94,7 @@ func TestReadUnitsOfDays(t *testing.T) {
 		add("2026-03-01", 24)
 		add("2026-03-02", 24)
 		add("2026-03-03", outside)
-		load(t, s, "post", posts...)
+		importRecords(t, s, "post", posts...)
 	}
 	platform, status, idea := broadcast.PlatformX, broadcast.PostStatusScheduled, "ida_a"
 	for _, f := range []broadcast.PostFilter{
@@ -134,7 +134,7 @@ func compareUnits(t *testing.T, name string, few, many *apitest.Service, list fu
 // partitions, the list needs a second round trip, but no additional units.
 func TestDefaultListUnits(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	const limit, most = 50, 30
 	text := strings.Repeat("A sentence of some forty characters here", 7)
 	for name, alike := range map[string]bool{"evenly": false, "all alike": true} {
@@ -157,8 +157,8 @@ func TestDefaultListUnits(t *testing.T) {
 				ideas = append(ideas, i)
 			}
 		}
-		loadOld(t, s, "post", posts...) // some are scheduled but have no time
-		load(t, s, "content-idea", ideas...)
+		storeUnchecked(t, s, "post", posts...) // some are scheduled but have no time
+		importRecords(t, s, "content-idea", ideas...)
 		check := func(what string, list func(context.Context, broadcast.Store) (int, error)) {
 			ctx, m := apitest.Request(t)
 			n, err := list(ctx, broadcast.NewStore(s.Table))

@@ -12,34 +12,34 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// nouns lists the kinds of record that the API writes, each with the values of a new record and an
+// recordKinds lists the kinds of record that the API writes, each with the values of a new record and an
 // update that moves its index entries.
-var nouns = []struct {
+var recordKinds = []struct {
 	noun, list, argument string
 	create, update       record
 }{
 	{"broadcast_plan", "list_broadcast_plans", "planId", record{"name": "N"}, record{"name": "Late", "status": "active"}},
 	{"broadcast_idea", "list_broadcast_ideas", "ideaId", record{"title": "T", "planId": "pln_1"}, record{"planId": "pln_2", "status": "accepted"}},
-	{"broadcast_post", "list_broadcast_posts", "postId", record{"platform": "x", "body": "B"}, record{"status": "scheduled", "scheduledFor": later}},
+	{"broadcast_post", "list_broadcast_posts", "postId", record{"platform": "x", "body": "B"}, record{"status": "scheduled", "scheduledFor": laterTime}},
 }
 
-// merged returns a merged with b. b's values win.
-func merged(a, b record) record {
+// mergeArguments returns a merged with b. b's values win.
+func mergeArguments(a, b record) record {
 	out := maps.Clone(a)
 	maps.Copy(out, b)
 	return out
 }
 
-// everywhere returns the ids in all lists of a kind of record: the list without a filter, and the
+// idsInAllLists returns the ids in all lists of a kind of record: the list without a filter, and the
 // lists for every filter that an update affects. The first list also contains the statuses.
-func everywhere(t *testing.T, s *apitest.Service, key, list string) (lists [][]string) {
+func idsInAllLists(t *testing.T, s *apitest.Service, key, list string) (lists [][]string) {
 	t.Helper()
 	filters := []record{{}}
 	switch list {
 	case "list_broadcast_ideas":
 		filters = append(filters, record{"planId": "pln_1"}, record{"planId": "pln_2"}, record{"status": "suggested"}, record{"status": "accepted"})
 	case "list_broadcast_posts":
-		filters = append(filters, record{"status": "draft"}, record{"status": "scheduled"}, record{"platform": "x", "from": later[:10], "to": later[:10]})
+		filters = append(filters, record{"status": "draft"}, record{"status": "scheduled"}, record{"platform": "x", "from": laterTime[:10], "to": laterTime[:10]})
 	}
 	for i, f := range filters {
 		items := s.Call(t, key, list, f).Items(t)
@@ -61,7 +61,7 @@ func TestWriteRaces(t *testing.T) {
 	if testing.Short() {
 		rounds = 5
 	}
-	for _, n := range nouns {
+	for _, n := range recordKinds {
 		t.Run(n.noun, func(t *testing.T) {
 			t.Parallel()
 			s := start(t)
@@ -78,7 +78,7 @@ func TestWriteRaces(t *testing.T) {
 					all.Go(func() {
 						args := own
 						if i == 0 {
-							args = merged(own, n.update)
+							args = mergeArguments(own, n.update)
 						}
 						status[i] = s.Call(t, key, op, args).Status
 					})
@@ -89,7 +89,7 @@ func TestWriteRaces(t *testing.T) {
 				}
 				outcomes[fmt.Sprint(status)]++
 			}
-			if lists := everywhere(t, s, key, n.list); slices.ContainsFunc(lists, func(ids []string) bool { return len(ids) > 0 }) {
+			if lists := idsInAllLists(t, s, key, n.list); slices.ContainsFunc(lists, func(ids []string) bool { return len(ids) > 0 }) {
 				t.Errorf("left in the lists: %v", lists)
 			}
 			t.Logf("%d rounds: %v", rounds, outcomes)
@@ -99,35 +99,35 @@ func TestWriteRaces(t *testing.T) {
 
 // Ensure a create, update or delete whose process crashes at any table call leaves either the old
 // or the new state in every list. Repeating the call gives the new state, exactly once.
-func TestWritesThroughDeaths(t *testing.T) {
+func TestWritesThroughCrashes(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
-	for _, n := range nouns {
+	apitest.SkipIfShort(t)
+	for _, n := range recordKinds {
 		for _, verb := range []string{"create", "update", "delete"} {
 			t.Run(verb+" "+n.noun, func(t *testing.T) {
 				t.Parallel()
-				process := &apitest.Mortal{}
+				process := &apitest.CrashingTransport{}
 				deaths := 0
 				for calls := 0; ; calls++ {
 					died := false
 					for _, during := range []bool{false, true} {
 						s := apitest.NewOver(t, broadcast.Operations, process)
-						key, args := s.Key(t), merged(n.create, record{"Idempotency-Key": "once"})
-						before := everywhere(t, s, key, n.list)
+						key, args := s.Key(t), mergeArguments(n.create, record{"Idempotency-Key": "once"})
+						before := idsInAllLists(t, s, key, n.list)
 						if verb != "create" {
 							args = record{n.argument: s.Call(t, key, "create_"+n.noun, n.create).JSON(t)["id"]}
-							before = everywhere(t, s, key, n.list)
+							before = idsInAllLists(t, s, key, n.list)
 						}
 						if verb == "update" {
-							args = merged(args, n.update)
+							args = mergeArguments(args, n.update)
 						}
-						process.Set(calls, during)
+						process.CrashAfter(calls, during)
 						first := s.Call(t, key, verb+"_"+n.noun, args)
-						died = died || process.Died()
-						process.Heal()
-						left := everywhere(t, s, key, n.list)
+						died = died || process.Crashed()
+						process.StopCrashing()
+						left := idsInAllLists(t, s, key, n.list)
 						again := s.Call(t, key, verb+"_"+n.noun, args)
-						after := everywhere(t, s, key, n.list)
+						after := idsInAllLists(t, s, key, n.list)
 						if old, done := fmt.Sprint(left) == fmt.Sprint(before), fmt.Sprint(left) == fmt.Sprint(after); !old && !done || first.Status == 200 && !done {
 							t.Errorf("death after %d calls, during %t: %d; the lists were %v, then %v, and after the next call %v", calls, during, first.Status, before, left, after)
 						}

@@ -19,21 +19,21 @@ type ContentType struct {
 // ContentTypes declares how content types are stored and where they are in the API.
 var ContentTypes = record.Kind[ContentType]{
 	Name: "content-type", Plural: "content types", Prefix: "cty", Path: "context/content-types", Parameter: "contentTypeId",
-	SortPrefix: "contenttype", Limit: 200, Order: ContentType.byName,
+	SortPrefix: "contenttype", Limit: 200, Order: ContentType.sortName,
 }
 
-// nameCharsOrdered is the number of characters of a name that are compared. It is the length limit
+// sortedNameChars is the number of characters of a name that are compared. It is the length limit
 // of a name, and any such name fits into a cursor. Only an import can store a longer name; names
 // that share these characters are ordered by id.
-const nameCharsOrdered = 200
+const sortedNameChars = 200
 
-// byName returns the position of a content type in the list: by name in Unicode code point order,
+// sortName returns the position of a content type in the list: by name in Unicode code point order,
 // null last. The zero byte after the name sorts before every character, so a name comes before
 // longer names that start with it.
-func (t ContentType) byName() string {
+func (t ContentType) sortName() string {
 	if t.Name == nil {
 		return "~" + t.ID
 	}
 	name := []rune(*t.Name)
-	return "=" + string(name[:min(len(name), nameCharsOrdered)]) + "\x00" + t.ID
+	return "=" + string(name[:min(len(name), sortedNameChars)]) + "\x00" + t.ID
 }

@@ -22,7 +22,7 @@ func TestListGoals(t *testing.T) {
 		`{"id":"bgl_z","name":"Reach","description":"d","metricKey":"web.visits","baselineValue":1.5,"targetValue":-2,"dueAt":"2026-06-01T00:00:00+02:00","status":"active","priority":1,"createdAt":"2026-01-02T00:30:00+01:00","updatedAt":"2026-01-03T00:00:00Z"}`)
 	want := []string{"bgl_z", "bgl_a", "bgl_b", "bgl_c", "bgl_d", "bgl_e"}
 	for _, limit := range []int{1, 4, 6, 200} {
-		if got := walk(t, s, "list_context_goals", limit); !slices.Equal(got, want) {
+		if got := listAll(t, s, "list_context_goals", limit); !slices.Equal(got, want) {
 			t.Errorf("limit %d: %v, want %v", limit, got, want)
 		}
 	}
@@ -112,7 +112,7 @@ func TestUpdateGoal(t *testing.T) {
 		{Name: "an imported goal without a name", Op: "update_context_goal", Args: map[string]any{"goalId": "bgl_2", "status": "archived"}, WantFields: map[string]any{"name": nil, "status": "archived"}},
 		{Name: "400 before 404", Op: "update_context_goal", Args: map[string]any{"goalId": "bgl_none", "priority": "x"}, Want: 400},
 	}
-	s.Run(t, append(scenarios, apitest.EveryMove("update_context_goal", args, brand.GoalStatus("").Values())...))
+	s.Run(t, append(scenarios, apitest.AllTransitions("update_context_goal", args, brand.GoalStatus("").Values())...))
 }
 
 // Ensure no operation finds a deleted goal or content type. A second delete is 404, as for an id
@@ -142,7 +142,7 @@ func TestDelete(t *testing.T) {
 				t.Errorf("%s a deleted %s: %d %s", verb, tt.noun, r.Status, r.Body)
 			}
 		}
-		if got := walk(t, s, tt.list, 1); !slices.Equal(got, []string{tt.kept}) {
+		if got := listAll(t, s, tt.list, 1); !slices.Equal(got, []string{tt.kept}) {
 			t.Errorf("%s: ids %v, want %s", tt.list, got, tt.kept)
 		}
 	}

@@ -40,28 +40,28 @@ type Filter struct {
 	Source      *Source
 	Sentiment   *Sentiment
 	ReplyStatus *ReplyStatus
-	Posted      *Days // lists the newest posted first; a null postedAt is in no range
+	Posted      *DayRange // lists the newest posted first; a null postedAt is in no range
 }
 
 const (
-	area          = "feedback"
-	kind          = "feedback" // the first part of the sort key in the base partition
-	referenceKind = "ext"      // the same for references
-	nullPart      = "-"        // stands for null; no enum contains this value
+	area             = "feedback"
+	feedbackSortKind = "feedback" // the first part of the sort key in the base partition
+	referenceKind    = "ext"      // the same for references
+	nullPart         = "-"        // stands for null; no enum contains this value
 )
 
 func feedbackKey(companyID, feedbackID string) table.Key {
-	return table.Key{PK: table.Partition(companyID, area), SK: table.Join(kind, feedbackID)}
+	return table.Key{PK: table.Partition(companyID, area), SK: table.Join(feedbackSortKind, feedbackID)}
 }
 
-// collection returns the collection of all feedback records of a company.
-func collection(companyID string) table.Collection {
-	return table.Collection{Partition: table.Partition(companyID, area), Prefix: table.Join(kind, "")}
+// allRecords returns the collection of all feedback records of a company.
+func allRecords(companyID string) table.Collection {
+	return table.Collection{Partition: table.Partition(companyID, area), Prefix: table.Join(feedbackSortKind, "")}
 }
 
 func allPartition(companyID string) string { return table.Partition(companyID, area, "all") }
 
-func voicePartition(companyID, source, sentiment string) string {
+func sentimentPartition(companyID, source, sentiment string) string {
 	return table.Partition(companyID, area, "voice", source, sentiment)
 }
 
@@ -74,12 +74,12 @@ func queuePartition(companyID string, status ReplyStatus) string {
 }
 
 func keysOf(f Feedback) table.Keys {
-	order := table.Join(table.SortNumber(f.Priority), table.Newest(f.PostedAt), f.ID)
-	source, sentiment := part(f.Source), part(f.Sentiment)
+	order := table.Join(table.NumberKey(f.Priority), table.DescendingTimeKey(f.PostedAt), f.ID)
+	source, sentiment := keyPart(f.Source), keyPart(f.Sentiment)
 	keys := table.Keys{
 		Key:  feedbackKey(f.CompanyID, f.ID),
 		GSI1: table.Key{PK: allPartition(f.CompanyID), SK: order},
-		GSI3: table.Key{PK: voicePartition(f.CompanyID, source, sentiment), SK: order},
+		GSI3: table.Key{PK: sentimentPartition(f.CompanyID, source, sentiment), SK: order},
 	}
 	keys.GSI5 = postedKey(f)
 	if f.ReplyStatus != nil {
@@ -89,17 +89,17 @@ func keysOf(f Feedback) table.Keys {
 	return keys
 }
 
-// part returns the key part for a nullable value.
-func part[T ~string](value *T) string {
+// keyPart returns the key part for a nullable value.
+func keyPart[T ~string](value *T) string {
 	if value == nil {
 		return nullPart
 	}
 	return string(*value)
 }
 
-// parts returns the key parts that match a filter: the part for its value, or, if the filter is not
+// keyParts returns the key parts that match a filter: the part for its value, or, if the filter is not
 // set, the parts for all values and for null.
-func parts[T interface {
+func keyParts[T interface {
 	~string
 	Values() []string
 }](filter *T) []string {
@@ -110,8 +110,8 @@ func parts[T interface {
 	return append(slices.Clone(every.Values()), nullPart)
 }
 
-// query returns the index and the partitions that hold the records that match a filter.
-func query(companyID string, f Filter) table.Query {
+// listQuery returns the index and the partitions that hold the records that match a filter.
+func listQuery(companyID string, f Filter) table.Query {
 	if f == (Filter{}) {
 		return table.Query{Index: table.GSI1, Partitions: []string{allPartition(companyID)}}
 	}
@@ -122,9 +122,9 @@ func query(companyID string, f Filter) table.Query {
 	if f.ReplyStatus != nil {
 		q.Index = table.GSI2
 	}
-	for _, source := range parts(f.Source) {
-		for _, sentiment := range parts(f.Sentiment) {
-			partition := voicePartition(companyID, source, sentiment)
+	for _, source := range keyParts(f.Source) {
+		for _, sentiment := range keyParts(f.Sentiment) {
+			partition := sentimentPartition(companyID, source, sentiment)
 			if f.ReplyStatus != nil {
 				partition = replyPartition(companyID, *f.ReplyStatus, source, sentiment)
 			}
@@ -139,9 +139,9 @@ func (s Store) List(ctx context.Context, companyID string, f Filter, after strin
 	if f.Posted != nil {
 		return s.listPosted(ctx, companyID, f, after, limit)
 	}
-	q := query(companyID, f)
+	q := listQuery(companyID, f)
 	q.After, q.Limit = after, limit
-	return table.ListTexts[Feedback](ctx, s.table, q)
+	return table.ListJSON[Feedback](ctx, s.table, q)
 }
 
 // Get returns one record, or fault.ErrNotFound.

@@ -11,14 +11,14 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// feedbackIDs is the prefix of feedback ids.
-const feedbackIDs = "fbk"
+// feedbackIDPrefix is the prefix of feedback ids.
+const feedbackIDPrefix = "fbk"
 
 // Transfers returns the record types that can be imported and exported.
 func Transfers(t *table.Client) []transfer.Type {
-	records := transfer.Define("feedback", feedbackIDs, checkFeedback, NewStore(t).Import, transfer.Each[Feedback](t, collection))
-	records = transfer.Keep[updateFeedbackReplyInput](transfer.Keep[pushedFeedback](transfer.Unique(records, claimsOf)))
-	return []transfer.Type{transfer.Existing(records, NewStore(t).exist, NewStore(t).add)}
+	records := transfer.Define("feedback", feedbackIDPrefix, checkFeedback, NewStore(t).Import, transfer.ExportEach[Feedback](t, allRecords))
+	records = transfer.KeepRules[updateFeedbackReplyInput](transfer.KeepRules[pushedFeedback](transfer.WithUnique(records, uniqueTextsOf)))
+	return []transfer.Type{transfer.WithExisting(records, NewStore(t).existing, NewStore(t).addRecords)}
 }
 
 // checkFeedback returns a problem if a mention has a rating, and sets the status none on a record
@@ -28,35 +28,35 @@ func checkFeedback(f *Feedback) (problems []string) {
 		f.ReplyStatus = new(ReplyStatusNone)
 	}
 	if f.Rating != nil && f.Kind != nil && *f.Kind == KindMention {
-		problems = append(problems, "record.rating: "+noRating)
+		problems = append(problems, "record.rating: "+ratingProblem)
 	}
 	return append(problems, transfer.CheckSize(f)...)
 }
 
-// claimsOf returns the record's claim to its identity. A file must not assign two ids to the same
+// uniqueTextsOf returns the record's claim to its identity. A file must not assign two ids to the same
 // identity, because then the order of the writes would decide between them.
-func claimsOf(f Feedback) []transfer.Claim {
-	who, ok := identityOf(f)
+func uniqueTextsOf(f Feedback) []transfer.UniqueText {
+	who, ok := identityOfRecord(f)
 	if !ok {
 		return nil
 	}
-	return []transfer.Claim{{Text: "source " + string(who.source) + " with externalId " + who.externalID, Owner: f.ID}}
+	return []transfer.UniqueText{{Text: "source " + string(who.source) + " with externalId " + who.externalID, Owner: f.ID}}
 }
 
-// exist reports for each record whether a record with the same id, or with the same source and
+// existing reports for each record whether a record with the same id, or with the same source and
 // externalId, is stored.
-func (s Store) exist(ctx context.Context, companyID string, records []Feedback) ([]bool, error) {
-	exist, err := transfer.ByKey(s.table, func(companyID string, f Feedback) table.Key { return feedbackKey(companyID, f.ID) })(ctx, companyID, records)
+func (s Store) existing(ctx context.Context, companyID string, records []Feedback) ([]bool, error) {
+	exist, err := transfer.ExistsByKey(s.table, func(companyID string, f Feedback) table.Key { return feedbackKey(companyID, f.ID) })(ctx, companyID, records)
 	if err != nil {
 		return nil, err
 	}
 	var missing []identity
 	for n, f := range records {
-		if who, ok := identityOf(f); ok && !exist[n] && !slices.Contains(missing, who) { // a batch is small
+		if who, ok := identityOfRecord(f); ok && !exist[n] && !slices.Contains(missing, who) { // a batch is small
 			missing = append(missing, who)
 		}
 	}
-	stored, err := s.FindAll(ctx, companyID, missing)
+	stored, err := s.FindByIdentities(ctx, companyID, missing)
 	if err != nil {
 		return nil, err
 	}
@@ -65,17 +65,17 @@ func (s Store) exist(ctx context.Context, companyID string, records []Feedback) 
 		known[missing[i]] = found.item != nil
 	}
 	for n, f := range records {
-		if who, ok := identityOf(f); ok {
+		if who, ok := identityOfRecord(f); ok {
 			exist[n] = exist[n] || known[who]
 		}
 	}
 	return exist, nil
 }
 
-// DeriveID implements transfer.Derived: a record without an id gets the id that a push of its
+// DeriveID implements transfer.IDDeriver: a record without an id gets the id that a push of its
 // source and externalId would use.
 func (f *Feedback) DeriveID() (problem string) {
-	who, ok := identityOf(*f)
+	who, ok := identityOfRecord(*f)
 	if !ok {
 		return "record.source: is required in a record without id"
 	}
@@ -83,9 +83,9 @@ func (f *Feedback) DeriveID() (problem string) {
 	return ""
 }
 
-// importTriesMax bounds how many times the write of imported records is attempted while other
+// importAttemptsMax bounds how many times the write of imported records is attempted while other
 // callers create or delete records with the same identities.
-const importTriesMax = 16
+const importAttemptsMax = 16
 
 // Import replaces stored records, and writes the references through which pushes find records whose
 // ids are not derived. If a record's identity is already stored under a different id, Import
@@ -96,7 +96,7 @@ func (s Store) Import(ctx context.Context, companyID string, records []Feedback)
 	for n := range left {
 		left[n].CompanyID = companyID
 	}
-	for range importTriesMax {
+	for range importAttemptsMax {
 		units, records, err := s.importUnits(ctx, companyID, left)
 		if err != nil {
 			return err
@@ -110,7 +110,7 @@ func (s Store) Import(ctx context.Context, companyID string, records []Feedback)
 			left = append(left, records[f.Unit])
 		}
 	}
-	return table.ErrContended
+	return table.ErrTooMuchContention
 }
 
 // importUnits returns the writes for records, and the records with the ids under which they are
@@ -118,31 +118,31 @@ func (s Store) Import(ctx context.Context, companyID string, records []Feedback)
 func (s Store) importUnits(ctx context.Context, companyID string, records []Feedback) (units []table.Unit, kept []Feedback, err error) {
 	var identities []identity
 	for _, f := range records {
-		if who, ok := identityOf(f); ok {
+		if who, ok := identityOfRecord(f); ok {
 			identities = append(identities, who)
 		}
 	}
 	slices.SortFunc(identities, identity.compare)
 	identities = slices.Compact(identities)
-	stored, err := s.FindAll(ctx, companyID, identities)
+	stored, err := s.FindByIdentities(ctx, companyID, identities)
 	if err != nil {
 		return nil, nil, err
 	}
-	at := make(map[identity]found, len(identities))
+	at := make(map[identity]storedMatch, len(identities))
 	for n, who := range identities {
 		at[who] = stored[n]
 	}
 	for _, f := range records {
-		if who, ok := identityOf(f); ok && at[who].item != nil {
+		if who, ok := identityOfRecord(f); ok && at[who].item != nil {
 			f.ID = at[who].feedbackID
 		}
 		kept = append(kept, f)
 	}
 	kept = transfer.LastWins(kept, func(f Feedback) string { return f.ID })
 	for _, f := range kept {
-		who, ok := identityOf(f)
+		who, ok := identityOfRecord(f)
 		if !ok {
-			units = append(units, table.Unit{Writes: []table.Write{s.table.WriteAny(keysOf(f), f)}})
+			units = append(units, table.Unit{Writes: []table.Write{s.table.WritePut(keysOf(f), f)}})
 			continue
 		}
 		units = append(units, table.Unit{Writes: s.importWrites(f, who, at[who])})
@@ -159,20 +159,20 @@ func (i identity) values() table.Item {
 
 // importWrites returns the writes for a record. They are conditional: they fail if the record's
 // identity is stored under a different id, either the derived id or the one in its reference.
-func (s Store) importWrites(f Feedback, who identity, stored found) []table.Write {
+func (s Store) importWrites(f Feedback, who identity, stored storedMatch) []table.Write {
 	derived := who.feedbackID()
 	if f.ID == derived {
 		if stored.item != nil {
-			return []table.Write{s.table.WriteIf(keysOf(f), f, "#source = :source AND #external = :external", identityNames, who.values())}
+			return []table.Write{s.table.WritePutIf(keysOf(f), f, "#source = :source AND #external = :external", identityNames, who.values())}
 		}
-		return []table.Write{s.table.WriteAny(keysOf(f), f), s.checkReference(f.CompanyID, who, stored.astray)}
+		return []table.Write{s.table.WritePut(keysOf(f), f), s.checkReference(f.CompanyID, who, stored.danglingRef)}
 	}
 	key := referenceKey(f.CompanyID, who)
-	refer := s.table.WriteIf(table.Keys{Key: key}, reference{SK: key.SK, FeedbackID: f.ID}, "attribute_not_exists(pk) OR #to IN (:id, :astray)",
-		map[string]string{"#to": "feedbackId"}, table.Item{":id": table.String(f.ID), ":astray": table.String(stored.astray)})
+	refer := s.table.WritePutIf(table.Keys{Key: key}, identityReference{SK: key.SK, FeedbackID: f.ID}, "attribute_not_exists(pk) OR #to IN (:id, :astray)",
+		map[string]string{"#to": "feedbackId"}, table.Item{":id": table.String(f.ID), ":astray": table.String(stored.danglingRef)})
 	none := s.table.WriteCheck(feedbackKey(f.CompanyID, derived), "attribute_not_exists(pk) OR NOT (#source = :source AND #external = :external)",
 		identityNames, who.values())
-	return []table.Write{s.table.WriteAny(keysOf(f), f), refer, none}
+	return []table.Write{s.table.WritePut(keysOf(f), f), refer, none}
 }
 
 // checkReference requires that an identity has no reference, or only the one that leads astray.
@@ -181,15 +181,15 @@ func (s Store) checkReference(companyID string, who identity, astray string) tab
 		map[string]string{"#to": "feedbackId"}, table.Item{":astray": table.String(astray)})
 }
 
-// addersMax bounds the concurrent writes in one call of add.
-const addersMax = 8
+// addWidth bounds the concurrent writes in one call of add.
+const addWidth = 8
 
-// add stores records whose identities the company does not have. It returns how many it skipped
+// addRecords stores records whose identities the company does not have. It returns how many it skipped
 // because their identities have been stored in the meantime.
-func (s Store) add(ctx context.Context, companyID string, records []Feedback, _ transfer.File) (skipped int, err error) {
+func (s Store) addRecords(ctx context.Context, companyID string, records []Feedback, _ transfer.FileHasName) (skipped int, err error) {
 	var found atomic.Int64
 	records = transfer.LastWins(records, func(f Feedback) string { return f.ID })
-	err = parallel.Do(len(records), addersMax, func(n int) error {
+	err = parallel.Do(len(records), addWidth, func(n int) error {
 		f := records[n]
 		f.CompanyID = companyID
 		err := s.table.Transact(ctx, s.addWrites(f, true)...)
@@ -197,7 +197,7 @@ func (s Store) add(ctx context.Context, companyID string, records []Feedback, _ 
 		if !errors.As(err, &canceled) {
 			return err
 		}
-		known, err := s.exist(ctx, companyID, []Feedback{f})
+		known, err := s.existing(ctx, companyID, []Feedback{f})
 		if err != nil {
 			return err
 		}
@@ -215,18 +215,18 @@ func (s Store) add(ctx context.Context, companyID string, records []Feedback, _ 
 // addWrites returns the writes that store a record and its reference, on the condition that no
 // record has its id or its identity. alone also requires that the identity has no reference.
 func (s Store) addWrites(f Feedback, alone bool) []table.Write {
-	writes := []table.Write{s.table.WriteNew(keysOf(f), f)}
-	who, ok := identityOf(f)
+	writes := []table.Write{s.table.WriteCreate(keysOf(f), f)}
+	who, ok := identityOfRecord(f)
 	if !ok {
 		return writes
 	}
 	key := referenceKey(f.CompanyID, who)
 	if derived := who.feedbackID(); f.ID != derived {
-		refer := s.table.WriteAny
+		refer := s.table.WritePut
 		if alone {
-			refer = s.table.WriteNew
+			refer = s.table.WriteCreate
 		}
-		return append(writes, refer(table.Keys{Key: key}, reference{SK: key.SK, FeedbackID: f.ID}), s.table.CheckAbsent(feedbackKey(f.CompanyID, derived)))
+		return append(writes, refer(table.Keys{Key: key}, identityReference{SK: key.SK, FeedbackID: f.ID}), s.table.CheckAbsent(feedbackKey(f.CompanyID, derived)))
 	}
 	if alone {
 		writes = append(writes, s.table.CheckAbsent(key))

@@ -65,7 +65,7 @@ func indented(t *testing.T, v any) []byte {
 // object without alternatives at the top, which every client accepts.
 func TestToolsAreTheOperations(t *testing.T) {
 	t.Parallel()
-	operations := offered()
+	operations := toolOperations()
 	tools := mcpserver.Tools(operations)
 	if len(tools) != len(operations) {
 		t.Fatalf("%d tools for %d operations", len(tools), len(operations))
@@ -124,9 +124,9 @@ func TestAnnotations(t *testing.T) {
 	}
 	seen := map[oracle.Hints]bool{}
 	for _, tool := range mcpserver.Tools(functions.Operations(nil)) {
-		o, ok := tables.Of(strings.TrimPrefix(tool.Name, "service_"))
+		o, ok := tables.Lookup(strings.TrimPrefix(tool.Name, "service_"))
 		if !ok {
-			t.Errorf("%s has no line for %s", oracle.Additions, tool.Name)
+			t.Errorf("%s has no line for %s", oracle.AdditionsFile, tool.Name)
 			continue
 		}
 		seen[o.Hints()] = true
@@ -150,7 +150,7 @@ func TestAnnotations(t *testing.T) {
 // tool and area.
 func TestSizes(t *testing.T) {
 	t.Parallel()
-	operations := offered()
+	operations := toolOperations()
 	whole, areas := 0, map[string]int{}
 	var table strings.Builder
 	for i, tool := range mcpserver.Tools(operations) {
@@ -187,12 +187,12 @@ var httpWords = regexp.MustCompile(`\b(HTTP|PATCH|POST|GET|PUT|DELETE|If-Match|I
 // Ensure every tool says in sentences what it does, and every argument what it means, in words that
 // a model can act on. The description of an id names the tool that lists it, an argument that null
 // clears says so, and no text mentions HTTP.
-func TestTexts(t *testing.T) {
+func TestDescriptions(t *testing.T) {
 	t.Parallel()
-	operations := offered()
+	operations := toolOperations()
 	lists, ids := map[string]bool{}, map[string]bool{}
 	for _, op := range operations {
-		lists[mcpserver.Name(op)] = op.IsList()
+		lists[mcpserver.ToolName(op)] = op.IsList()
 		for _, f := range op.Input {
 			ids[f.Name] = ids[f.Name] || f.In == schema.InPath
 		}
@@ -206,7 +206,7 @@ func TestTexts(t *testing.T) {
 		if err := json.Unmarshal(tool.InputSchema, &arguments); err != nil {
 			t.Fatal(err)
 		}
-		if problems := texts("", &arguments, lists, ids); len(problems) > 0 {
+		if problems := descriptionProblems("", &arguments, lists, ids); len(problems) > 0 {
 			t.Errorf("%s has unclear arguments: %s", tool.Name, strings.Join(problems, "; "))
 		}
 		for _, name := range append(named.FindAllString(tool.Description, -1), named.FindAllString(string(tool.InputSchema), -1)...) {
@@ -220,9 +220,9 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// texts returns the problems with the descriptions of arguments, including those of the fields of
+// descriptionProblems returns the problems with the descriptions of arguments, including those of the fields of
 // records in a list.
-func texts(of string, s *jsonschema.Schema, lists, ids map[string]bool) (out []string) {
+func descriptionProblems(of string, s *jsonschema.Schema, lists, ids map[string]bool) (out []string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		p, at := s.Properties[name], of+name
 		word := httpWords.FindString(p.Description)
@@ -237,13 +237,13 @@ func texts(of string, s *jsonschema.Schema, lists, ids map[string]bool) (out []s
 			out = append(out, at+" does not say that null clears it")
 		}
 		if p.Items != nil {
-			out = append(out, texts(at+"[].", p.Items, lists, ids)...)
+			out = append(out, descriptionProblems(at+"[].", p.Items, lists, ids)...)
 		}
 	}
 	return out
 }
 
-// offered returns the operations that are tools.
-func offered() []api.Operation {
+// toolOperations returns the operations that are tools.
+func toolOperations() []api.Operation {
 	return slices.DeleteFunc(functions.Operations(nil), func(op api.Operation) bool { return op.NotTool })
 }

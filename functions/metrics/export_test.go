@@ -8,9 +8,9 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// OneRound returns the operations of the area, with deletes of points that make only one round per
+// OperationsWithOneDeleteRound returns the operations of the area, with deletes of points that make only one round per
 // call.
-func OneRound(t *table.Client) []api.Operation {
+func OperationsWithOneDeleteRound(t *table.Client) []api.Operation {
 	return operations(Store{t, time.Hour, listingUnitsMax})
 }
 
@@ -29,9 +29,9 @@ func PutRecords(ctx context.Context, s Store, companyID string, points []Point) 
 		}
 		items = append(items, item)
 	}
-	return s.table.Put(ctx, items)
+	return s.table.BatchPut(ctx, items)
 }
 
-// ReadingAtMost returns the store with a different limit for the read units of a page of a total or
+// WithReadLimit returns the store with a different limit for the read units of a page of a total or
 // of one series.
-func ReadingAtMost(s Store, unitsMax float64) Store { s.unitsMax = unitsMax; return s }
+func WithReadLimit(s Store, unitsMax float64) Store { s.unitsMax = unitsMax; return s }

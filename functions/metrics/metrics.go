@@ -41,14 +41,14 @@ func operations(store Store) []api.Operation {
 			Summary:     "Delete the definition of a metric without points",
 			Description: "conflict while it has points: delete them first with service_delete_metric_points, grain by grain.",
 		}, s.deleteDefinition),
-		api.WhyEmpty(api.Define(api.Spec{
+		api.ExplainEmpty(api.Define(api.Spec{
 			ID: "list_metric_points", Method: "GET", Path: "/v1/companies/{companyId}/metrics/points", Scope: auth.MetricsRead,
 			Summary: "List the points of one metric, oldest first",
 			Description: "Returns the newest `limit` points of the window; pages go back in time. A week or month that is not stored is " +
 				"computed from its days, as the definition's aggregation says; none or null computes nothing. total=true returns one series: the " +
 				"one without dims, or where it has no point the sum, min or max of all others. It is refused if it would read more than " +
 				"10 MB: narrow from and to, or lower limit.",
-		}, s.listPoints), s.whyNoPoints),
+		}, s.listPoints), s.explainNoPoints),
 		api.Define(api.Spec{
 			ID: "push_metric_points", Method: "POST", Path: "/v1/companies/{companyId}/metrics/points", Scope: auth.MetricsWrite,
 			Effect: api.Write, Class: auth.ClassPush,

@@ -89,10 +89,10 @@ func canonicalJSON(text json.RawMessage) (json.RawMessage, error) {
 	return schema.Encode(value)
 }
 
-const midnight = "T00:00:00.000Z"
+const midnightSuffix = "T00:00:00.000Z"
 
 // startOf returns the start of a day as a normalised timestamp.
-func startOf(day string) string { return day + midnight }
+func startOf(day string) string { return day + midnightSuffix }
 
 func dayOf(ts string) string { return ts[:len(time.DateOnly)] }
 
@@ -111,7 +111,7 @@ type listPointsInput struct {
 func (in listPointsInput) Check() []string {
 	problems := keyProblems("query.metricKey", in.MetricKey)
 	if in.From != nil && in.To != nil {
-		problems = append(problems, windowProblems(*in.From, *in.To)...)
+		problems = append(problems, windowOrderProblem(*in.From, *in.To)...)
 	}
 	if in.total() && in.SeriesID != nil {
 		problems = append(problems, "query.total: is for all series; leave out seriesId")
@@ -121,16 +121,16 @@ func (in listPointsInput) Check() []string {
 
 func (in listPointsInput) total() bool { return in.Total != nil && *in.Total }
 
-// windowProblems returns a problem if the window ends before it starts.
-func windowProblems(first, last string) []string {
-	if timestamp.Reversed(&first, &last) {
+// windowOrderProblem returns a problem if the window ends before it starts.
+func windowOrderProblem(first, last string) []string {
+	if timestamp.IsReversed(&first, &last) {
 		return []string{"query.from: must not be after to"}
 	}
 	return nil
 }
 
 func (s service) listPoints(ctx context.Context, caller api.Caller, in listPointsInput) (api.List[Point], error) {
-	q := PointQuery{MetricKey: in.MetricKey, Grain: in.Grain, From: day(in.From), To: day(in.To), Limit: int(in.Limit), Total: in.total()}
+	q := PointQuery{MetricKey: in.MetricKey, Grain: in.Grain, From: dayOfBound(in.From), To: dayOfBound(in.To), Limit: int(in.Limit), Total: in.total()}
 	if in.SeriesID != nil {
 		q.SeriesID = *in.SeriesID
 	}
@@ -143,13 +143,13 @@ func (s service) listPoints(ctx context.Context, caller api.Caller, in listPoint
 		return api.List[Point]{}, err
 	}
 	return api.NewList(table.Page[Point]{
-		Records: points, Next: next.String(), Backward: true, Behind: func(n int) string { return positionOf(&points[n]).String() },
+		Records: points, Next: next.String(), Backward: true, PositionAfter: func(n int) string { return positionOf(&points[n]).String() },
 	}), nil
 }
 
-// day returns the day of a bound of the window, or "" if there is no bound. The bound has already
+// dayOfBound returns the day of a bound of the window, or "" if there is no bound. The bound has already
 // been validated.
-func day(bound *string) string {
+func dayOfBound(bound *string) string {
 	if bound == nil {
 		return ""
 	}

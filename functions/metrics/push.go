@@ -38,15 +38,15 @@ type pushedPoint struct {
 	Source    *string           `json:"source" max:"200" doc:"the system that the value comes from"`
 }
 
-// pushTriesMax limits the attempts of a push. It starts again if another push has created one of
+// pushAttemptsMax limits the attempts of a push. It starts again if another push has created one of
 // its definitions first, which happens at most once per key of a company.
-const pushTriesMax = 16
+const pushAttemptsMax = 16
 
 // pushPoints reads the definitions of all keys, then writes. If a definition becomes derived in
 // between, the push is treated as having happened before that change.
 func (s service) pushPoints(ctx context.Context, caller api.Caller, in pushPointsInput) (PushResult, error) {
 	result := PushResult{Accepted: int64(len(in.Points)), CreatedKeys: []string{}}
-	for range pushTriesMax {
+	for range pushAttemptsMax {
 		known, own, err := s.store.pushDefinitions(ctx, caller.CompanyID, in.keys())
 		if err != nil {
 			return result, err
@@ -70,7 +70,7 @@ func (s service) pushPoints(ctx context.Context, caller api.Caller, in pushPoint
 			return result, err
 		}
 	}
-	return result, table.ErrContended
+	return result, table.ErrTooMuchContention
 }
 
 // Check implements api.Checker. It is needed because the schema limits all keys to the length of
@@ -102,7 +102,7 @@ func (in pushPointsInput) resolve(known map[string]Definition, now string) (poin
 		if !isKnown {
 			key = customName(key)
 		}
-		if known[key].derived() {
+		if known[key].isDerived() {
 			problems = append(problems, path+"metricKey: must not be a derived metric, whose values are computed from other metrics")
 			continue
 		}

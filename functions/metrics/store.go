@@ -23,7 +23,7 @@ import (
 //
 // Each value of the filter needsReview has its own partition, so a page reads only what it returns.
 // A definition whose needsReview is null is in neither partition. Points are packed; see
-// Grain.split and pointRecord.
+// Grain.recordLocation and pointRecord.
 type Store struct {
 	table    *table.Client
 	margin   time.Duration // the time that a delete of points leaves before the deadline
@@ -31,15 +31,15 @@ type Store struct {
 }
 
 // NewStore returns a store over the table.
-func NewStore(t *table.Client) Store { return Store{t, deleteMargin, listingUnitsMax} }
+func NewStore(t *table.Client) Store { return Store{t, deleteTimeMargin, listingUnitsMax} }
 
 // now returns the current time as a normalised timestamp.
 func (s Store) now() string { return s.table.Now() }
 
 const (
-	definitionPrefix   = "def#"
-	definitionIDPrefix = "defid#"
-	pointPrefix        = "pt#"
+	definitionPrefix      = "def#"
+	definitionIDKeyPrefix = "defid#"
+	pointPrefix           = "pt#"
 )
 
 func partition(companyID string) string { return table.Partition(companyID, "metrics") }
@@ -49,13 +49,13 @@ func definitionKey(companyID, key string) table.Key {
 }
 
 func definitionIDKey(companyID, definitionID string) table.Key {
-	return table.Key{PK: partition(companyID), SK: definitionIDPrefix + definitionID}
+	return table.Key{PK: partition(companyID), SK: definitionIDKeyPrefix + definitionID}
 }
 
-// definitionName is the id record of a definition: it finds the definition's key by its id. It can
+// definitionIDRecord is the id record of a definition: it finds the definition's key by its id. It can
 // be stale, because a definition with a different id may now have that key. Readers therefore
 // compare the id.
-type definitionName struct {
+type definitionIDRecord struct {
 	Key string `json:"key"`
 }
 
@@ -65,7 +65,7 @@ func reviewPartition(companyID string, review ReviewFilter) string {
 
 func keysOf(d Definition) table.Keys {
 	keys := table.Keys{Key: definitionKey(d.CompanyID, d.Key)}
-	if review := reviewOf(d); review != "" {
+	if review := reviewFilterOf(d); review != "" {
 		keys.GSI2 = table.Key{PK: reviewPartition(d.CompanyID, review), SK: d.Key}
 	}
 	return keys
@@ -77,34 +77,34 @@ func keysOf(d Definition) table.Keys {
 func (s Store) writeNewDefinition(d Definition, origin string) []table.Write {
 	record := any(d)
 	if origin != "" {
-		record = pushed{d, &origin}
+		record = pushedDefinitionRecord{d, &origin}
 	}
-	writes := []table.Write{s.table.WriteNew(keysOf(d), record), s.writeDefinitionName(d)}
-	if other := otherName(d.Key); other != "" {
+	writes := []table.Write{s.table.WriteCreate(keysOf(d), record), s.writeDefinitionID(d)}
+	if other := aliasOf(d.Key); other != "" {
 		writes = append(writes, s.table.CheckAbsent(definitionKey(d.CompanyID, other)))
 	}
 	return writes
 }
 
-// writeDefinitionName returns the unconditional write of a definition's id record.
-func (s Store) writeDefinitionName(d Definition) table.Write {
-	return s.table.WriteAny(table.Keys{Key: definitionIDKey(d.CompanyID, d.ID)}, definitionName{d.Key})
+// writeDefinitionID returns the unconditional write of a definition's id record.
+func (s Store) writeDefinitionID(d Definition) table.Write {
+	return s.table.WritePut(table.Keys{Key: definitionIDKey(d.CompanyID, d.ID)}, definitionIDRecord{d.Key})
 }
 
 // GetDefinition returns the definition with an id. Returns fault.ErrNotFound when the company has
 // no such definition.
 func (s Store) GetDefinition(ctx context.Context, companyID, definitionID string) (Definition, error) {
-	d, named, err := s.namedDefinition(ctx, companyID, definitionID)
+	d, named, err := s.definitionByIDRecord(ctx, companyID, definitionID)
 	if err != nil || named {
 		return d, err
 	}
 	return s.findDefinition(ctx, companyID, definitionID)
 }
 
-// namedDefinition returns the definition that the id record leads to. named is false if that record
+// definitionByIDRecord returns the definition that the id record leads to. named is false if that record
 // is missing or wrong, because the definition was stored without it or replaced by an import.
-func (s Store) namedDefinition(ctx context.Context, companyID, definitionID string) (d Definition, named bool, err error) {
-	name, err := table.Get[definitionName](ctx, s.table, definitionIDKey(companyID, definitionID))
+func (s Store) definitionByIDRecord(ctx context.Context, companyID, definitionID string) (d Definition, named bool, err error) {
+	name, err := table.Get[definitionIDRecord](ctx, s.table, definitionIDKey(companyID, definitionID))
 	if err == nil {
 		d, err = table.Get[Definition](ctx, s.table, definitionKey(companyID, name.Key))
 	}
@@ -118,7 +118,7 @@ func (s Store) namedDefinition(ctx context.Context, companyID, definitionID stri
 // fault.ErrNotFound when there is none.
 func (s Store) findDefinition(ctx context.Context, companyID, definitionID string) (Definition, error) {
 	var found *Definition
-	err := table.Each(ctx, s.table, definitionsOf(companyID), func(d Definition) error {
+	err := table.ForEach(ctx, s.table, definitionsOf(companyID), func(d Definition) error {
 		if d.ID == definitionID {
 			found = &d
 		}
@@ -133,12 +133,12 @@ func (s Store) findDefinition(ctx context.Context, companyID, definitionID strin
 	return *found, nil
 }
 
-// byKey calls do with the key of the definition with an id. It takes the key from the id record. If
-// do finds that the definition with that id is not there, byKey reads all definitions, stores the
+// withKeyOf calls do with the key of the definition with an id. It takes the key from the id record. If
+// do finds that the definition with that id is not there, withKeyOf reads all definitions, stores the
 // id record for the next time and calls do again. Returns fault.ErrNotFound when no definition has
 // the id.
-func (s Store) byKey(ctx context.Context, companyID, definitionID string, do func(key string) error) error {
-	name, err := table.Get[definitionName](ctx, s.table, definitionIDKey(companyID, definitionID))
+func (s Store) withKeyOf(ctx context.Context, companyID, definitionID string, do func(key string) error) error {
+	name, err := table.Get[definitionIDRecord](ctx, s.table, definitionIDKey(companyID, definitionID))
 	if err == nil {
 		err = do(name.Key)
 	}
@@ -149,7 +149,7 @@ func (s Store) byKey(ctx context.Context, companyID, definitionID string, do fun
 	if err != nil {
 		return err
 	}
-	if err := s.table.Transact(ctx, s.writeDefinitionName(d)); err != nil {
+	if err := s.table.Transact(ctx, s.writeDefinitionID(d)); err != nil {
 		return err
 	}
 	return do(d.Key)
@@ -159,13 +159,13 @@ func (s Store) byKey(ctx context.Context, companyID, definitionID string, do fun
 // fault.Conflict when the metric already has a definition under either of its names.
 func (s Store) InsertDefinition(ctx context.Context, companyID string, d Definition) (Definition, error) {
 	now := s.table.Now()
-	d.ID, d.CompanyID, d.CreatedAt, d.UpdatedAt = s.table.NewID(definitionIDs), companyID, &now, &now
+	d.ID, d.CompanyID, d.CreatedAt, d.UpdatedAt = s.table.NewID(definitionIDPrefix), companyID, &now, &now
 	err := idempotency.Transact(ctx, s.table, d, s.writeNewDefinition(d, "")...)
 	var canceled *table.CanceledError
 	if errors.As(err, &canceled) {
 		stored := d.Key
 		if _, taken := canceled.Failed(0); !taken {
-			stored = otherName(d.Key)
+			stored = aliasOf(d.Key)
 		}
 		return Definition{}, fault.New(fault.Conflict, "body.key: the metric is already defined, as %s", stored)
 	}
@@ -175,7 +175,7 @@ func (s Store) InsertDefinition(ctx context.Context, companyID string, d Definit
 // ModifyDefinition changes the definition with an id by compare-and-set, as table.Modify does.
 // Returns fault.ErrNotFound when the company has no such definition.
 func (s Store) ModifyDefinition(ctx context.Context, companyID, definitionID string, change func(*Definition) error) (d Definition, err error) {
-	err = s.byKey(ctx, companyID, definitionID, func(key string) error {
+	err = s.withKeyOf(ctx, companyID, definitionID, func(key string) error {
 		d, err = table.Modify(ctx, s.table, definitionKey(companyID, key), keysOf, func(d *Definition) error {
 			if d.ID != definitionID {
 				return fault.ErrNotFound
@@ -193,17 +193,17 @@ func (s Store) ModifyDefinition(ctx context.Context, companyID, definitionID str
 // definition in the same transaction. So either the delete looks for points again, or the push
 // finds no definition and starts again.
 func (s Store) RemoveDefinition(ctx context.Context, companyID, definitionID string, check func(Definition) error) error {
-	return s.byKey(ctx, companyID, definitionID, func(key string) error {
+	return s.withKeyOf(ctx, companyID, definitionID, func(key string) error {
 		at := definitionKey(companyID, key)
-		return table.RemoveParent(ctx, s.table, at, table.Removal[Definition]{
+		return table.RemoveParent(ctx, s.table, at, table.ParentRemoval[Definition]{
 			Check: func(d Definition) error {
 				if d.ID != definitionID {
 					return fault.ErrNotFound
 				}
 				return check(d)
 			},
-			Childless: func(ctx context.Context) error { return s.checkNoPoints(ctx, companyID, key) },
-			Also:      []table.Write{s.table.WriteDelete(definitionIDKey(companyID, definitionID), "", nil, nil)},
+			CheckNoChildren: func(ctx context.Context) error { return s.checkNoPoints(ctx, companyID, key) },
+			ExtraWrites:     []table.Write{s.table.WriteDelete(definitionIDKey(companyID, definitionID), "", nil, nil)},
 		})
 	})
 }
@@ -211,7 +211,7 @@ func (s Store) RemoveDefinition(ctx context.Context, companyID, definitionID str
 // checkNoPoints returns fault.Conflict if points are stored under a key.
 func (s Store) checkNoPoints(ctx context.Context, companyID, key string) error {
 	prefix := pointPrefix + table.Join(key, "")
-	in := pointsRequest(companyID, prefix, prefix+afterAll)
+	in := pointsRequest(companyID, prefix, prefix+afterAllKeys)
 	in.ConsistentRead, in.Limit = aws.Bool(true), aws.Int32(1)
 	out, err := s.table.Query(ctx, in)
 	if err == nil && len(out.Items) > 0 {
@@ -222,7 +222,7 @@ func (s Store) checkNoPoints(ctx context.Context, companyID, key string) error {
 
 // definedKeys returns the keys of all definitions, in order.
 func (s Store) definedKeys(ctx context.Context, companyID string) (keys []string, err error) {
-	err = table.Each(ctx, s.table, definitionsOf(companyID), func(d Definition) error {
+	err = table.ForEach(ctx, s.table, definitionsOf(companyID), func(d Definition) error {
 		keys = append(keys, d.Key)
 		return nil
 	})
@@ -241,5 +241,5 @@ func (s Store) ListDefinitions(ctx context.Context, companyID string, review Rev
 	if review != "" {
 		q = table.Query{Index: table.GSI2, Partitions: []string{reviewPartition(companyID, review)}, After: after, Limit: limit}
 	}
-	return table.ListTexts[Definition](ctx, s.table, q)
+	return table.ListJSON[Definition](ctx, s.table, q)
 }

@@ -22,14 +22,14 @@ const pushRecordsMax = 24
 // this many.
 const pushWidth = 21
 
-// Definitions returns the definitions that exist for the given keys, as a map by key. The keys must
+// DefinitionsByKey returns the definitions that exist for the given keys, as a map by key. The keys must
 // be distinct.
-func (s Store) Definitions(ctx context.Context, companyID string, keys []string) (map[string]Definition, error) {
+func (s Store) DefinitionsByKey(ctx context.Context, companyID string, keys []string) (map[string]Definition, error) {
 	at := make([]table.Key, len(keys))
 	for i, key := range keys {
 		at[i] = definitionKey(companyID, key)
 	}
-	found, err := table.Many[Definition](ctx, s.table, at)
+	found, err := table.BatchGet[Definition](ctx, s.table, at)
 	known := make(map[string]Definition, len(found))
 	for _, d := range found {
 		known[d.Key] = d
@@ -37,11 +37,11 @@ func (s Store) Definitions(ctx context.Context, companyID string, keys []string)
 	return known, err
 }
 
-// pushed is a definition together with the push that created it.
-type pushed struct {
+// pushedDefinitionRecord is a definition together with the push that created it.
+type pushedDefinitionRecord struct {
 	Definition
 
-	Origin *string `store:"pushOrigin"` // see idempotency.Origin; set only by a push of several transactions
+	Origin *string `store:"pushOrigin"` // see idempotency.Fingerprint; set only by a push of several transactions
 }
 
 // pushDefinitions returns the definitions that exist for the keys of a push, as a map by key. own
@@ -52,10 +52,10 @@ func (s Store) pushDefinitions(ctx context.Context, companyID string, keys []str
 	for i, key := range keys {
 		at[i] = definitionKey(companyID, key)
 	}
-	found, err := table.Many[pushed](ctx, s.table, at)
+	found, err := table.BatchGet[pushedDefinitionRecord](ctx, s.table, at)
 	known = make(map[string]Definition, len(found))
 	now, _ := timestamp.Parse(s.now())
-	origin, since := idempotency.Origin(ctx), timestamp.Format(now.Add(-idempotency.KeepFor))
+	origin, since := idempotency.Fingerprint(ctx), timestamp.Format(now.Add(-idempotency.ResponseTTL))
 	for _, d := range found {
 		known[d.Key] = d.Definition
 		if d.Origin != nil && *d.Origin == origin && d.CreatedAt != nil && *d.CreatedAt > since {
@@ -85,24 +85,24 @@ func (s Store) Push(ctx context.Context, companyID string, fresh []Definition, p
 	if err != nil {
 		return nil, err
 	}
-	if len(updates) == 1 && len(fresh) == 0 && !idempotency.Keyed(ctx) {
+	if len(updates) == 1 && len(fresh) == 0 && !idempotency.HasKey(ctx) {
 		exists, err := s.updatePoints(ctx, updates[0], recordExists) // costs half as much as a transaction
 		if err != nil || exists {
 			return nil, err
 		}
 		updates[0].isNew = true
 	}
-	p := s.newPushing(companyID, fresh, updates)
+	p := s.newPushJob(companyID, fresh, updates)
 	if len(p.parts) == 1 {
-		return p.store(ctx, p.parts[0], respond)
+		return p.storePart(ctx, p.parts[0], respond)
 	}
-	p.origin = idempotency.Origin(ctx)
+	p.origin = idempotency.Fingerprint(ctx)
 	if err := idempotency.Reserve(ctx, s.table); err != nil {
 		return nil, err
 	}
 	failures, createdBy := make([]error, len(p.parts)), make([][]string, len(p.parts))
 	panicked := parallel.Do(len(p.parts), pushWidth, func(n int) error {
-		createdBy[n], failures[n] = p.store(ctx, p.parts[n], nil)
+		createdBy[n], failures[n] = p.storePart(ctx, p.parts[n], nil)
 		return nil // nil, so that the other parts are stored all the same
 	})
 	if panicked != nil {
@@ -116,8 +116,8 @@ func (s Store) Push(ctx context.Context, companyID string, fresh []Definition, p
 	return slices.Concat(createdBy...), err
 }
 
-// pushing is a push in progress.
-type pushing struct {
+// pushJob is a push in progress.
+type pushJob struct {
 	Store
 	companyID string
 	parts     [][]*pointUpdate // the records of each transaction
@@ -132,9 +132,9 @@ type pushedMetric struct {
 	missing    *Definition // the definition to create; nil if it exists
 }
 
-// newPushing divides the records into parts. It keeps the records of a metric next to each other.
-func (s Store) newPushing(companyID string, fresh []Definition, updates []*pointUpdate) *pushing {
-	p := &pushing{Store: s, companyID: companyID, metrics: map[string]*pushedMetric{}}
+// newPushJob divides the records into parts. It keeps the records of a metric next to each other.
+func (s Store) newPushJob(companyID string, fresh []Definition, updates []*pointUpdate) *pushJob {
+	p := &pushJob{Store: s, companyID: companyID, metrics: map[string]*pushedMetric{}}
 	for _, d := range fresh {
 		p.metrics[d.Key] = &pushedMetric{undefined: true, missing: &d}
 	}
@@ -154,29 +154,29 @@ func (s Store) newPushing(companyID string, fresh []Definition, updates []*point
 	return p
 }
 
-// pushPartTriesMax limits the attempts to store a part. The first attempt may find that some
+// pushPartAttemptsMax limits the attempts to store a part. The first attempt may find that some
 // records are new. Later attempts fail only if they lose races with callers that create or delete
 // one of the records.
-const pushPartTriesMax = 16
+const pushPartAttemptsMax = 16
 
-// store stores a part, and returns the keys of the definitions that it created. The part's
+// storePart stores a part, and returns the keys of the definitions that it created. The part's
 // transaction also stores the response, unless respond is nil because the part belongs to a larger
 // push.
-func (p *pushing) store(ctx context.Context, part []*pointUpdate, respond func(created []string) PushResult) (created []string, err error) {
-	for range pushPartTriesMax {
+func (p *pushJob) storePart(ctx context.Context, part []*pointUpdate, respond func(created []string) PushResult) (created []string, err error) {
+	for range pushPartAttemptsMax {
 		var otherwise bool
-		created, otherwise, err = p.try(ctx, part, respond)
+		created, otherwise, err = p.tryPart(ctx, part, respond)
 		if !otherwise {
 			return created, err
 		}
 	}
-	return nil, table.ErrContended
+	return nil, table.ErrTooMuchContention
 }
 
-// try makes the writes of a part in one transaction. otherwise is true if nothing was stored
+// tryPart makes the writes of a part in one transaction. otherwise is true if nothing was stored
 // because a record unexpectedly exists or is missing. try has then corrected the record's isNew.
-func (p *pushing) try(ctx context.Context, part []*pointUpdate, respond func(created []string) PushResult) (created []string, otherwise bool, err error) {
-	defer p.lock(part)()
+func (p *pushJob) tryPart(ctx context.Context, part []*pointUpdate, respond func(created []string) PushResult) (created []string, otherwise bool, err error) {
+	defer p.lockMetrics(part)()
 	var writes []table.Write
 	records, done := map[int]*pointUpdate{}, map[string]bool{}
 	for _, u := range part {
@@ -184,7 +184,7 @@ func (p *pushing) try(ctx context.Context, part []*pointUpdate, respond func(cre
 		switch missing := p.metrics[key].missing; {
 		case done[key]:
 		case missing != nil:
-			missing.ID, missing.CompanyID = p.table.NewID(definitionIDs), p.companyID
+			missing.ID, missing.CompanyID = p.table.NewID(definitionIDPrefix), p.companyID
 			writes = append(writes, p.writeNewDefinition(*missing, p.origin)...)
 			created, done[key] = append(created, key), true
 		case u.isNew:
@@ -222,8 +222,8 @@ func (p *pushing) try(ctx context.Context, part []*pointUpdate, respond func(cre
 	return nil, true, nil
 }
 
-// lock locks the metrics whose definitions the part writes, in the same order for all parts.
-func (p *pushing) lock(part []*pointUpdate) (unlock func()) {
+// lockMetrics locks the metrics whose definitions the part writes, in the same order for all parts.
+func (p *pushJob) lockMetrics(part []*pointUpdate) (unlock func()) {
 	var locked []*pushedMetric
 	for _, u := range part {
 		m := p.metrics[u.record.MetricKey]

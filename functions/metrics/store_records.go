@@ -20,7 +20,7 @@ import (
 )
 
 // pointRecord contains the fields that all points of one series and period share. In addition, the
-// stored record has one attribute per point, named by Grain.split, whose value is the string
+// stored record has one attribute per point, named by Grain.recordLocation, whose value is the string
 // returned by encodePoint. So listing 365 days reads 13 records of about two kilobytes; one record
 // per point would cost six times as much to read.
 type pointRecord struct {
@@ -36,15 +36,15 @@ func newPointRecord(companyID string, p Point) (r pointRecord, bucket string, er
 	if p.TS == nil || p.Grain == nil || p.SeriesID == "" {
 		return r, "", fmt.Errorf("a point of %s is not identified", p.MetricKey)
 	}
-	period, bucket := p.Grain.split(dayOf(*p.TS))
+	period, bucket := p.Grain.recordLocation(dayOf(*p.TS))
 	return pointRecord{
 		PK: partition(companyID), SK: pointPrefix + table.Join(p.MetricKey, string(*p.Grain), period, p.SeriesID),
 		MetricKey: p.MetricKey, Grain: *p.Grain, SeriesID: p.SeriesID, Dims: p.Dims,
 	}, bucket, nil
 }
 
-// period returns the second to last part of the sort key.
-func (r pointRecord) period() string {
+// periodOfKey returns the second to last part of the sort key.
+func (r pointRecord) periodOfKey() string {
 	parts := strings.Split(r.SK, "#")
 	return parts[max(0, len(parts)-2)]
 }
@@ -82,24 +82,24 @@ func appendPoints(points []Point, item table.Item, keep func(*Point) bool) ([]Po
 		return nil, err
 	}
 	companyID, _, _ := strings.Cut(record.PK, "#")
-	period := record.period()
+	period := record.periodOfKey()
 	names := record.Grain.attributes(period)
 	if names == nil {
 		return nil, fmt.Errorf("the record %s has no period", record.SK)
 	}
-	cells := make([]cell, 0, min(len(names), len(item)))
-	var month month
+	cells := make([]pointValues, 0, min(len(names), len(item)))
+	var month monthCache
 	for _, name := range slices.Backward(names) {
 		value, ok := item[name]
 		if !ok {
 			continue
 		}
-		day, _ := record.Grain.join(period, name)
-		cells = append(cells, cell{})                                         // never exceeds the number of attributes
-		c, key := &cells[len(cells)-1], string(record.Grain)+":"+day+midnight // pointKey and ts are both substrings of this string
+		day, _ := record.Grain.dayOfAttribute(period, name)
+		cells = append(cells, pointValues{})                                        // never exceeds the number of attributes
+		c, key := &cells[len(cells)-1], string(record.Grain)+":"+day+midnightSuffix // pointKey and ts are both substrings of this string
 		c.ts = key[len(record.Grain)+1:]
 		points = append(points, Point{
-			SeriesID: record.SeriesID, PointKey: key[:len(key)-len(midnight)], CompanyID: companyID,
+			SeriesID: record.SeriesID, PointKey: key[:len(key)-len(midnightSuffix)], CompanyID: companyID,
 			MetricKey: record.MetricKey, Grain: &record.Grain, TS: &c.ts, Dims: record.Dims,
 		})
 		p := &points[len(points)-1]
@@ -118,8 +118,8 @@ func appendPoints(points []Point, item table.Item, keep func(*Point) bool) ([]Po
 	return points, nil
 }
 
-// pointsWriters limits the concurrent writes of one PutPoints call.
-const pointsWriters = 8
+// pointsWidth limits the concurrent writes of one PutPoints call.
+const pointsWidth = 8
 
 // pointUpdate sets buckets in one record.
 type pointUpdate struct {
@@ -127,7 +127,7 @@ type pointUpdate struct {
 	buckets map[string]string
 	isNew   bool       // the record must be created
 	keep    bool       // buckets that already have a point keep it
-	before  table.Item // with keep: the previous values of the attributes that were set
+	written table.Item // with keep: the previous values of the attributes that were set
 }
 
 // The conditions that a push puts on a record.
@@ -149,7 +149,7 @@ func (s Store) PutPoints(ctx context.Context, companyID string, points []Point) 
 	if err != nil {
 		return err
 	}
-	return parallel.Do(len(updates), pointsWriters, func(n int) error {
+	return parallel.Do(len(updates), pointsWidth, func(n int) error {
 		_, err := s.updatePoints(ctx, updates[n], "")
 		return err
 	})
@@ -163,12 +163,12 @@ func (s Store) AddPoints(ctx context.Context, companyID string, points []Point) 
 		return 0, err
 	}
 	var found atomic.Int64
-	err = parallel.Do(len(updates), pointsWriters, func(n int) error {
+	err = parallel.Do(len(updates), pointsWidth, func(n int) error {
 		u := updates[n]
 		u.keep = true
 		_, err := s.updatePoints(ctx, u, "")
 		for bucket, text := range u.buckets {
-			if stored := u.before[bucket]; stored != nil && !reflect.DeepEqual(stored, table.String(text)) { // an equal value may come from this same update, if its first response was lost
+			if stored := u.written[bucket]; stored != nil && !reflect.DeepEqual(stored, table.String(text)) { // an equal value may come from this same update, if its first response was lost
 				found.Add(1)
 			}
 		}
@@ -224,7 +224,7 @@ func (s Store) updatePoints(ctx context.Context, u *pointUpdate, condition strin
 	if err != nil {
 		return false, err
 	}
-	u.before = out.Attributes
+	u.written = out.Attributes
 	return true, nil
 }
 

@@ -2,12 +2,12 @@ package metrics
 
 import "growthworkspace/shared/fault"
 
-// totals are the candidates for a listing of one series for the whole metric. The total has the
+// totalPoints are the candidates for a listing of one series for the whole metric. The total has the
 // identity of the series without dims. If that series has a point in a bucket, stored or computed
 // from its days, that point is the total. Otherwise the points of all other series combine as days
 // do in a roll-up: if a series has a stored point of the grain, that point is used like a day, and
 // otherwise the days of the series are used. See scripts/docs/reference/metrics.md.
-type totals struct {
+type totalPoints struct {
 	seriesID string // the id of the series without dims
 	buckets  map[string]*totalBucket
 	finder   bucketFinder
@@ -19,36 +19,36 @@ type totals struct {
 // totalBucket is one bucket of the total.
 type totalBucket struct {
 	own    *Point                 // the stored point of the series without dims
-	days   map[string]*bucketDays // by series; once everything has been read, days of series with a stored point are ignored
+	days   map[string]*bucketSums // by series; once everything has been read, days of series with a stored point are ignored
 	stored map[string]bool        // the series that have a stored point, except the series without dims
-	points bucketDays             // the stored points of those series
+	points bucketSums             // the stored points of those series
 }
 
-func newTotals(metricKey string, grain Grain) *totals {
-	return &totals{seriesID: seriesID(metricKey, grain, nil), buckets: map[string]*totalBucket{}, finder: newBucketFinder(grain)}
+func newTotals(metricKey string, grain Grain) *totalPoints {
+	return &totalPoints{seriesID: seriesID(metricKey, grain, nil), buckets: map[string]*totalBucket{}, finder: newBucketFinder(grain)}
 }
 
 // position returns the position of the total that a stored point belongs to.
-func (t *totals) position(p *Point) Position { return Position{*p.TS, t.seriesID} }
+func (t *totalPoints) position(p *Point) Position { return Position{*p.TS, t.seriesID} }
 
 // dayPosition returns the position of the total that a day belongs to.
-func (t *totals) dayPosition(day *Point) Position {
+func (t *totalPoints) dayPosition(day *Point) Position {
 	return Position{t.finder.dayPosition(day).ts, t.seriesID}
 }
 
 // bucket returns the bucket that starts at ts. isNew reports whether the bucket was created by this
 // call.
-func (t *totals) bucket(ts string) (b *totalBucket, isNew bool) {
+func (t *totalPoints) bucket(ts string) (b *totalBucket, isNew bool) {
 	b, known := t.buckets[ts]
 	if !known {
-		b = &totalBucket{days: map[string]*bucketDays{}, stored: map[string]bool{}}
+		b = &totalBucket{days: map[string]*bucketSums{}, stored: map[string]bool{}}
 		t.buckets[ts] = b
 	}
 	return b, !known
 }
 
 // addStored adds stored points of the grain, and returns how many of their buckets are new.
-func (t *totals) addStored(points []Point) (found int) {
+func (t *totalPoints) addStored(points []Point) (found int) {
 	for _, p := range points {
 		b, isNew := t.bucket(*p.TS)
 		if isNew {
@@ -66,7 +66,7 @@ func (t *totals) addStored(points []Point) (found int) {
 }
 
 // addDays is addStored for the days that belong to the grain's buckets.
-func (t *totals) addDays(days []Point) (found int) {
+func (t *totalPoints) addDays(days []Point) (found int) {
 	for _, p := range days {
 		if p.Value == nil {
 			continue
@@ -78,34 +78,36 @@ func (t *totals) addDays(days []Point) (found int) {
 		}
 		t.otherDays = t.otherDays || at.seriesID != t.seriesID
 		if b.days[at.seriesID] == nil {
-			b.days[at.seriesID] = &bucketDays{}
+			b.days[at.seriesID] = &bucketSums{}
 		}
 		b.days[at.seriesID].add(p)
 	}
 	return found
 }
 
-func (t *totals) withRule(rule rollupRule) candidates {
+func (t *totalPoints) withRule(rule rollupRule) candidatePoints {
 	t.rule = rule
 	return t
 }
 
-// seriesCombine reports whether the points of several series can be combined into one.
-func (t *totals) seriesCombine() bool {
+// canCombineSeries reports whether the points of several series can be combined into one.
+func (t *totalPoints) canCombineSeries() bool {
 	how := t.rule.rollupBy()
 	return how == AggregationSum || how == AggregationMin || how == AggregationMax
 }
 
-func (t *totals) daysCombine() bool { return t.rule.rollupBy() != "" }
+func (t *totalPoints) canCombineDays() bool { return t.rule.rollupBy() != "" }
 
-func (t *totals) known(want int) (n int, oldest string) { return knownOf(t.positions(), want) }
+func (t *totalPoints) finalCount(want int) (n int, oldest string) {
+	return finalCountOf(t.positions(), want)
+}
 
-func (t *totals) page(limit int) (points []Point, next Position) {
-	return pageOf(t.positions(), limit, t.point)
+func (t *totalPoints) page(limit int) (points []Point, next Position) {
+	return pageAt(t.positions(), limit, t.point)
 }
 
 // positions returns the positions of the buckets that have a point.
-func (t *totals) positions() []Position {
+func (t *totalPoints) positions() []Position {
 	positions := make([]Position, 0, len(t.buckets))
 	for ts, b := range t.buckets {
 		if t.hasPoint(b) {
@@ -115,11 +117,11 @@ func (t *totals) positions() []Position {
 	return positions
 }
 
-func (t *totals) hasPoint(b *totalBucket) bool {
+func (t *totalPoints) hasPoint(b *totalBucket) bool {
 	switch {
-	case b.own != nil, b.days[t.seriesID] != nil && t.daysCombine():
+	case b.own != nil, b.days[t.seriesID] != nil && t.canCombineDays():
 		return true
-	case !t.seriesCombine():
+	case !t.canCombineSeries():
 		return false
 	case b.points.days > 0:
 		return true
@@ -133,7 +135,7 @@ func (t *totals) hasPoint(b *totalBucket) bool {
 }
 
 // point returns the point of a bucket that has one.
-func (t *totals) point(at Position) Point {
+func (t *totalPoints) point(at Position) Point {
 	b, grain, how := t.buckets[at.ts], t.finder.grain, t.rule.rollupBy()
 	if b.own != nil {
 		return *b.own
@@ -141,7 +143,7 @@ func (t *totals) point(at Position) Point {
 	if own := b.days[t.seriesID]; own != nil {
 		return own.point(grain, at, how)
 	}
-	all := bucketDays{}
+	all := bucketSums{}
 	all.merge(&b.points)
 	for id, days := range b.days {
 		if !b.stored[id] {
@@ -153,14 +155,14 @@ func (t *totals) point(at Position) Point {
 	return p
 }
 
-// refusal returns the error for a total without any point if other series have points that do not
+// problem returns the error for a total without any point if other series have points that do not
 // combine.
-func (t *totals) refusal() error {
+func (t *totalPoints) problem() error {
 	aggregation := t.rule.Aggregation
 	switch {
-	case t.seriesCombine(), !t.otherPoints && !(t.otherDays && t.daysCombine()):
+	case t.canCombineSeries(), !t.otherPoints && !(t.otherDays && t.canCombineDays()):
 		return nil
-	case t.rule.derived():
+	case t.rule.isDerived():
 		return fault.Invalid("query.total", "the series of a derived metric do not combine; choose one with seriesId")
 	case aggregation == nil:
 		return fault.Invalid("query.total", "the aggregation of the metric is not set, so its series do not combine; choose one with seriesId")

@@ -12,37 +12,39 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// definitionIDs is the prefix of definition ids.
-const definitionIDs = "mdf"
+// definitionIDKeyPrefix is the prefix of definition ids.
+const definitionIDPrefix = "mdf"
 
 // Transfers returns the record types that can be imported and exported.
 func Transfers(t *table.Client) []transfer.Type {
 	s := NewStore(t)
-	definitions := transfer.Keep[createDefinitionInput](transfer.Define[Definition]("metric-definition", definitionIDs, nil, nil, transfer.Each[Definition](t, definitionsOf)))
-	definitions = transfer.Verify(definitions, s.verifyIDs)
-	definitions = transfer.Unique(definitions, func(d Definition) []transfer.Claim { return []transfer.Claim{{Text: "id " + d.ID, Owner: d.Key}} })
+	definitions := transfer.KeepRules[createDefinitionInput](transfer.Define[Definition]("metric-definition", definitionIDPrefix, nil, nil, transfer.ExportEach[Definition](t, definitionsOf)))
+	definitions = transfer.WithVerify(definitions, s.verifyIDs)
+	definitions = transfer.WithUnique(definitions, func(d Definition) []transfer.UniqueText {
+		return []transfer.UniqueText{{Text: "id " + d.ID, Owner: d.Key}}
+	})
 	points := transfer.Define("metric-point", "", checkPoint, nil,
 		func(ctx context.Context, companyID string, visit func(pointLine) error) error {
 			return s.EachPoint(ctx, companyID, func(p Point) error {
 				return visit(pointLine{SeriesID: &p.SeriesID, PointKey: &p.PointKey, Point: p})
 			})
 		})
-	points = transfer.Keep[pushedPoint](points, "dims") // in a record, dims may be any JSON
-	definitions = transfer.Existing(definitions, transfer.ByKey(t, func(companyID string, d Definition) table.Key { return definitionKey(companyID, d.Key) }), s.addDefinitions)
-	points = transfer.Existing(points, s.pointsExist, s.addPoints)
+	points = transfer.KeepRules[pushedPoint](points, "dims") // in a record, dims may be any JSON
+	definitions = transfer.WithExisting(definitions, transfer.ExistsByKey(t, func(companyID string, d Definition) table.Key { return definitionKey(companyID, d.Key) }), s.addDefinitions)
+	points = transfer.WithExisting(points, s.pointsExist, s.addPoints)
 	return []transfer.Type{
-		transfer.Rivals(definitions, func(d Definition) (own, rival string) { return fileNames(d.Key) },
+		transfer.AliasConflict(definitions, func(d Definition) (own, rival string) { return aliasesInFile(d.Key) },
 			func(ctx context.Context, companyID string, records []Definition) ([]string, error) {
-				return s.verifyNames(ctx, companyID, "key", names(records, func(d Definition) string { return d.Key }))
+				return s.verifyNames(ctx, companyID, "key", mapNames(records, func(d Definition) string { return d.Key }))
 			}, s.importDefinitions),
-		transfer.Rivals(points, func(p pointLine) (own, rival string) { return fileNames(p.MetricKey) },
+		transfer.AliasConflict(points, func(p pointLine) (own, rival string) { return aliasesInFile(p.MetricKey) },
 			func(ctx context.Context, companyID string, records []pointLine) ([]string, error) {
-				return s.verifyNames(ctx, companyID, "metricKey", names(records, func(p pointLine) string { return p.MetricKey }))
+				return s.verifyNames(ctx, companyID, "metricKey", mapNames(records, func(p pointLine) string { return p.MetricKey }))
 			}, s.importPoints),
 	}
 }
 
-func names[T any](records []T, of func(T) string) []string {
+func mapNames[T any](records []T, of func(T) string) []string {
 	out := make([]string, len(records))
 	for i, r := range records {
 		out[i] = of(r)
@@ -50,20 +52,20 @@ func names[T any](records []T, of func(T) string) []string {
 	return out
 }
 
-// fileNames returns the names that identify a metric's two keys among the records of a file.
-func fileNames(key string) (own, rival string) {
-	if other := otherName(key); other != "" {
-		rival = fileName(other)
+// aliasesInFile returns the names that identify a metric's two keys among the records of a file.
+func aliasesInFile(key string) (own, rival string) {
+	if other := aliasOf(key); other != "" {
+		rival = nameInFile(other)
 	}
-	return fileName(key), rival
+	return nameInFile(key), rival
 }
 
-func fileName(key string) string { return "metric " + key }
+func nameInFile(key string) string { return "metric " + key }
 
 // verifyNames checks that no key is stored only under the metric's other name. It returns one
 // message per key, empty if there is no problem.
 func (s Store) verifyNames(ctx context.Context, companyID, field string, keys []string) ([]string, error) {
-	known, err := s.Definitions(ctx, companyID, bothNames(keys))
+	known, err := s.DefinitionsByKey(ctx, companyID, namesWithAliases(keys))
 	if err != nil {
 		return nil, err
 	}
@@ -79,36 +81,36 @@ func (s Store) verifyNames(ctx context.Context, companyID, field string, keys []
 // verifyIDs checks that no definition's id is already used by another metric. It returns one
 // message per definition, empty if there is no conflict.
 func (s Store) verifyIDs(ctx context.Context, companyID string, definitions []Definition) ([]string, error) {
-	named, err := s.namedKeys(ctx, companyID, definitions)
+	named, err := s.keysByIDRecord(ctx, companyID, definitions)
 	problems := make([]string, len(definitions))
 	for i, d := range definitions {
 		if at := named[d.ID]; at.key != d.Key && at.inUse {
-			problems[i] = "record." + idOfAnother(d, at.key)
+			problems[i] = "record." + idConflict(d, at.key)
 		}
 	}
 	return problems, err
 }
 
-func idOfAnother(d Definition, key string) string {
+func idConflict(d Definition, key string) string {
 	return fmt.Sprintf("id: %s is the id of the metric %s", d.ID, key)
 }
 
-// namedKey is the key in the id record of a definition. inUse reports whether the definition under
+// keyOfID is the key in the id record of a definition. inUse reports whether the definition under
 // that key really has the id.
-type namedKey struct {
+type keyOfID struct {
 	key   string
 	inUse bool
 }
 
-// namedKeys returns the keys in the id records of the definitions, as a map by id.
-func (s Store) namedKeys(ctx context.Context, companyID string, definitions []Definition) (map[string]namedKey, error) {
+// keysByIDRecord returns the keys in the id records of the definitions, as a map by id.
+func (s Store) keysByIDRecord(ctx context.Context, companyID string, definitions []Definition) (map[string]keyOfID, error) {
 	var ids []table.Key
 	for _, d := range transfer.LastWins(definitions, func(d Definition) string { return d.ID }) {
 		if d.ID != "" { // without an id, the definition gets one when it is stored
 			ids = append(ids, definitionIDKey(companyID, d.ID))
 		}
 	}
-	found, err := table.Many[struct {
+	found, err := table.BatchGet[struct {
 		SK  string `json:"sk"`
 		Key string `json:"key"`
 	}](ctx, s.table, ids)
@@ -120,17 +122,17 @@ func (s Store) namedKeys(ctx context.Context, companyID string, definitions []De
 		keys = append(keys, name.Key)
 	}
 	slices.Sort(keys)
-	known, err := s.Definitions(ctx, companyID, slices.Compact(keys))
-	out := map[string]namedKey{}
+	known, err := s.DefinitionsByKey(ctx, companyID, slices.Compact(keys))
+	out := map[string]keyOfID{}
 	for _, name := range found {
-		id := strings.TrimPrefix(name.SK, definitionIDPrefix)
-		out[id] = namedKey{name.Key, known[name.Key].ID == id}
+		id := strings.TrimPrefix(name.SK, definitionIDKeyPrefix)
+		out[id] = keyOfID{name.Key, known[name.Key].ID == id}
 	}
 	return out, err
 }
 
-// bothNames returns all names of the metrics with these keys, without duplicates.
-func bothNames(keys []string) (out []string) {
+// namesWithAliases returns all names of the metrics with these keys, without duplicates.
+func namesWithAliases(keys []string) (out []string) {
 	for _, key := range keys {
 		out = append(out, namesOf(key)...)
 	}
@@ -140,22 +142,22 @@ func bothNames(keys []string) (out []string) {
 
 // importDefinitions stores definitions, and replaces existing ones with the same key. Returns an
 // error if the metric has been defined under its other name since the file was checked.
-func (s Store) importDefinitions(ctx context.Context, companyID string, definitions []Definition, file transfer.File) error {
-	_, err := s.putAll(ctx, companyID, definitions, true, file)
+func (s Store) importDefinitions(ctx context.Context, companyID string, definitions []Definition, file transfer.FileHasName) error {
+	_, err := s.putAllDefinitions(ctx, companyID, definitions, true, file)
 	return err
 }
 
 // addDefinitions stores definitions whose keys are not defined yet, and returns how many it skipped
 // because their keys are already defined.
-func (s Store) addDefinitions(ctx context.Context, companyID string, definitions []Definition, file transfer.File) (skipped int, err error) {
-	return s.putAll(ctx, companyID, definitions, false, file)
+func (s Store) addDefinitions(ctx context.Context, companyID string, definitions []Definition, file transfer.FileHasName) (skipped int, err error) {
+	return s.putAllDefinitions(ctx, companyID, definitions, false, file)
 }
 
-// putAll is putDefinitions for any number of definitions. If several have the same key, the last
+// putAllDefinitions is putDefinitions for any number of definitions. If several have the same key, the last
 // one is stored.
-func (s Store) putAll(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.File) (skipped int, err error) {
+func (s Store) putAllDefinitions(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.FileHasName) (skipped int, err error) {
 	latest := transfer.LastWins(definitions, func(d Definition) string { return d.Key })
-	for some := range slices.Chunk(latest, importedMax) {
+	for some := range slices.Chunk(latest, importBatchMax) {
 		n, err := s.putDefinitions(ctx, companyID, some, replace, file)
 		if err != nil {
 			return skipped, err
@@ -166,7 +168,7 @@ func (s Store) putAll(ctx context.Context, companyID string, definitions []Defin
 }
 
 // importPoints stores points, and creates definitions for metrics that have none.
-func (s Store) importPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.File) error {
+func (s Store) importPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.FileHasName) error {
 	points, err := s.definedPoints(ctx, companyID, lines, file)
 	if err != nil {
 		return err
@@ -176,7 +178,7 @@ func (s Store) importPoints(ctx context.Context, companyID string, lines []point
 
 // addPoints stores only the points that are not stored yet, and is otherwise like importPoints. It
 // returns how many points it skipped.
-func (s Store) addPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.File) (skipped int, err error) {
+func (s Store) addPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.FileHasName) (skipped int, err error) {
 	points, err := s.definedPoints(ctx, companyID, lines, file)
 	if err != nil {
 		return 0, err
@@ -185,7 +187,7 @@ func (s Store) addPoints(ctx context.Context, companyID string, lines []pointLin
 }
 
 // definedPoints returns the points of lines, and creates definitions for metrics that have none.
-func (s Store) definedPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.File) ([]Point, error) {
+func (s Store) definedPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.FileHasName) ([]Point, error) {
 	now := s.now()
 	points := make([]Point, len(lines))
 	missing := map[string]Definition{}
@@ -193,7 +195,7 @@ func (s Store) definedPoints(ctx context.Context, companyID string, lines []poin
 		points[i] = lines[i].Point
 		missing[points[i].MetricKey] = pushedDefinition(points[i].MetricKey, now)
 	}
-	_, err := s.putAll(ctx, companyID, slices.Collect(maps.Values(missing)), false, file)
+	_, err := s.putAllDefinitions(ctx, companyID, slices.Collect(maps.Values(missing)), false, file)
 	return points, err
 }
 
@@ -208,7 +210,7 @@ func (s Store) pointsExist(ctx context.Context, companyID string, lines []pointL
 		}
 		at[n], buckets[n] = table.Key{PK: record.PK, SK: record.SK}, bucket
 	}
-	items, err := table.ManyItems(ctx, s.table, transfer.LastWins(at, func(k table.Key) table.Key { return k }))
+	items, err := table.BatchGetItems(ctx, s.table, transfer.LastWins(at, func(k table.Key) table.Key { return k }))
 	stored := make(map[table.Key]table.Item, len(items))
 	for _, item := range items {
 		stored[table.KeyOf(item)] = item
@@ -220,26 +222,26 @@ func (s Store) pointsExist(ctx context.Context, companyID string, lines []pointL
 	return exist, err
 }
 
-// importedMax is how many definitions one transaction of an import writes. A definition needs up to
+// importBatchMax is how many definitions one transaction of an import writes. A definition needs up to
 // three writes.
-const importedMax = 33
+const importBatchMax = 33
 
-// importTriesMax limits how many times such a transaction is attempted while other callers create
+// importAttemptsMax limits how many times such a transaction is attempted while other callers create
 // or delete its definitions.
-const importTriesMax = 16
+const importAttemptsMax = 16
 
 // putDefinitions stores definitions with different keys. Unless replace is set, it skips those
 // whose key is already defined, and returns how many it skipped. A definition without an id gets
 // one. Unless the file contains both names of a metric, a definition is not created if one exists
 // under the metric's other name. A definition is never stored with the id of another metric's
 // definition. The writes are conditional on these rules.
-func (s Store) putDefinitions(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.File) (left int, err error) {
-	for range importTriesMax {
-		known, err := s.Definitions(ctx, companyID, bothNames(names(definitions, func(d Definition) string { return d.Key })))
+func (s Store) putDefinitions(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.FileHasName) (left int, err error) {
+	for range importAttemptsMax {
+		known, err := s.DefinitionsByKey(ctx, companyID, namesWithAliases(mapNames(definitions, func(d Definition) string { return d.Key })))
 		if err != nil {
 			return 0, err
 		}
-		named, err := s.namedKeys(ctx, companyID, definitions)
+		named, err := s.keysByIDRecord(ctx, companyID, definitions)
 		if err != nil {
 			return 0, err
 		}
@@ -247,17 +249,17 @@ func (s Store) putDefinitions(ctx context.Context, companyID string, definitions
 		left = 0
 		for _, d := range definitions {
 			if d.CompanyID = companyID; d.ID == "" {
-				d.ID = s.table.NewID(definitionIDs)
+				d.ID = s.table.NewID(definitionIDPrefix)
 			}
 			stored, defined := storedKey(d.Key, known)
-			both, at := file(fileName(otherName(d.Key))), named[d.ID]
+			both, at := file(nameInFile(aliasOf(d.Key))), named[d.ID]
 			switch {
 			case defined && stored != d.Key && !both:
 				return 0, fmt.Errorf("the metric %s has been stored as %s since the file was checked", d.Key, stored)
 			case defined && stored == d.Key && !replace:
 				left++
 			case at.inUse && at.key != d.Key:
-				return 0, fmt.Errorf("the metric %s has been stored since the file was checked: %s", at.key, idOfAnother(d, at.key))
+				return 0, fmt.Errorf("the metric %s has been stored since the file was checked: %s", at.key, idConflict(d, at.key))
 			default:
 				writes = append(writes, s.importedWrites(d, defined && stored == d.Key, both, at.key)...)
 			}
@@ -271,21 +273,21 @@ func (s Store) putDefinitions(ctx context.Context, companyID string, definitions
 			return left, err
 		}
 	}
-	return 0, table.ErrContended
+	return 0, table.ErrTooMuchContention
 }
 
 // importedWrites returns the writes for an imported definition. over replaces the stored
 // definition; both creates the definition even if the metric's other name is defined. The id record
 // must be missing, or contain the definition's key or the stale key.
 func (s Store) importedWrites(d Definition, over, both bool, stale string) []table.Write {
-	name := s.table.WriteIf(table.Keys{Key: definitionIDKey(d.CompanyID, d.ID)}, definitionName{d.Key},
+	name := s.table.WritePutIf(table.Keys{Key: definitionIDKey(d.CompanyID, d.ID)}, definitionIDRecord{d.Key},
 		"attribute_not_exists(pk) OR #key IN (:key, :stale)", map[string]string{"#key": "key"},
 		table.Item{":key": table.String(d.Key), ":stale": table.String(stale)})
 	switch {
 	case over:
-		return []table.Write{s.table.WriteOver(keysOf(d), d, "key", table.String(d.Key)), name}
+		return []table.Write{s.table.WritePutIfEqual(keysOf(d), d, "key", table.String(d.Key)), name}
 	case both:
-		return []table.Write{s.table.WriteNew(keysOf(d), d), name}
+		return []table.Write{s.table.WriteCreate(keysOf(d), d), name}
 	}
 	writes := s.writeNewDefinition(d, "")
 	writes[1] = name

@@ -73,7 +73,7 @@ type response struct {
 	}
 }
 
-func text(t *testing.T) []byte {
+func documentText(t *testing.T) []byte {
 	t.Helper()
 	text, err := os.ReadFile("openapi.json")
 	if err != nil {
@@ -82,9 +82,9 @@ func text(t *testing.T) []byte {
 	return text
 }
 
-func read(t *testing.T) (d document) {
+func readDocument(t *testing.T) (d document) {
 	t.Helper()
-	if err := json.Unmarshal(text(t), &d); err != nil {
+	if err := json.Unmarshal(documentText(t), &d); err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -102,7 +102,7 @@ func (d document) operations(visit func(path, method string, op operation)) {
 // Ensure the document escapes no printable characters, because people read it too.
 func TestDocumentEscapesNothing(t *testing.T) {
 	t.Parallel()
-	if bytes.Contains(text(t), []byte(`\u00`)) {
+	if bytes.Contains(documentText(t), []byte(`\u00`)) {
 		t.Error(`the document contains \u00 escapes`)
 	}
 }
@@ -114,7 +114,7 @@ func TestDocumentHasTheOperations(t *testing.T) {
 	for _, op := range functions.Operations(nil) {
 		want = append(want, fmt.Sprintf("%s %s %s %s", op.ID, op.Method, op.Path, op.Scope))
 	}
-	d := read(t)
+	d := readDocument(t)
 	d.operations(func(path, method string, op operation) {
 		got = append(got, fmt.Sprintf("%s %s %s %s", op.OperationID, method, path, op.Scope))
 		if op.Summary == "" || len(op.Tags) != 1 || strings.HasPrefix(op.Description, "Needs the scope") {
@@ -145,12 +145,12 @@ func TestDocumentHasTheOperations(t *testing.T) {
 // additions.tsv.
 func TestDocumentIsTheSpecification(t *testing.T) {
 	t.Parallel()
-	d := read(t)
+	d := readDocument(t)
 	tables := tables(t)
 	for _, o := range tables {
 		op, ok := d.Paths["/v1"+o.Path][strings.ToLower(o.Method)]
 		if !ok {
-			t.Errorf("%s: no %s %s", o.At("path"), o.Method, o.Path)
+			t.Errorf("%s: no %s %s", o.CellLocation("path"), o.Method, o.Path)
 			continue
 		}
 		scope := op.Scope
@@ -158,10 +158,10 @@ func TestDocumentIsTheSpecification(t *testing.T) {
 			scope = "any"
 		}
 		for column, cells := range map[string][2]string{
-			"id": {op.OperationID, o.ID}, "scope": {scope, o.Scope}, "query": {d.spellQuery(t, op), o.Query}, "body": {d.spellBody(t, op, o.Method), o.Body},
+			"id": {op.OperationID, o.ID}, "scope": {scope, o.Scope}, "query": {d.queryNotation(t, op), o.Query}, "body": {d.bodyNotation(t, op, o.Method), o.Body},
 		} {
 			if cells[0] != cells[1] {
-				t.Errorf("%s: the document has %s, want %s", o.At(column), cells[0], cells[1])
+				t.Errorf("%s: the document has %s, want %s", o.CellLocation(column), cells[0], cells[1])
 			}
 		}
 	}
@@ -180,12 +180,12 @@ func tables(t *testing.T) oracle.Table {
 	return tables
 }
 
-func (d document) spellQuery(t *testing.T, op operation) string {
+func (d document) queryNotation(t *testing.T, op operation) string {
 	t.Helper()
 	var out []string
 	for _, p := range op.Parameters {
 		if p.In == "query" && p.Name != "cursor" {
-			out = append(out, d.spell(t, p.Name, p.Schema, p.Required, false))
+			out = append(out, d.fieldNotation(t, p.Name, p.Schema, p.Required, false))
 		}
 	}
 	return join(out)
@@ -198,7 +198,7 @@ func (f field) acceptsNull() bool {
 	return slices.Contains(types, "null") || alternative || f.Type == nil && f.Ref == "" && f.AnyOf == nil
 }
 
-func (d document) spellBody(t *testing.T, op operation, method string) string {
+func (d document) bodyNotation(t *testing.T, op operation, method string) string {
 	t.Helper()
 	if op.RequestBody == nil {
 		return "-"
@@ -217,7 +217,7 @@ func (d document) spellBody(t *testing.T, op operation, method string) string {
 	}
 	var out []string
 	for _, name := range propertyNames(t, raw) {
-		out = append(out, d.spell(t, name, schema.Properties[name], slices.Contains(schema.Required, name), method == "PATCH"))
+		out = append(out, d.fieldNotation(t, name, schema.Properties[name], slices.Contains(schema.Required, name), method == "PATCH"))
 	}
 	return join(out)
 }
@@ -256,9 +256,9 @@ func (d document) list(t *testing.T, f field) field {
 	return list
 }
 
-// spell returns a field in the notation of the tables. It mentions null only in the body of an
+// fieldNotation returns a field in the notation of the tables. It mentions null only in the body of an
 // update: in a create, null is the same as leaving the field out.
-func (d document) spell(t *testing.T, name string, f field, required, update bool) string {
+func (d document) fieldNotation(t *testing.T, name string, f field, required, update bool) string {
 	t.Helper()
 	null := update && f.acceptsNull()
 	f = d.list(t, f)
@@ -332,14 +332,14 @@ func propertyNames(t *testing.T, schema json.RawMessage) (out []string) {
 // headers.
 func TestDocumentHasTheResponses(t *testing.T) {
 	t.Parallel()
-	d := read(t)
+	d := readDocument(t)
 	tables := tables(t)
 	d.operations(func(_, _ string, op operation) {
 		want := []string{"200", "400", "401", "403", "404", "429", "default"}
 		keyed := slices.ContainsFunc(op.Parameters, func(p parameter) bool { return p.Name == "Idempotency-Key" })
-		o, ok := tables.Of(op.OperationID)
+		o, ok := tables.Lookup(op.OperationID)
 		if !ok {
-			t.Fatalf("%s has no line for %s", oracle.Additions, op.OperationID)
+			t.Fatalf("%s has no line for %s", oracle.AdditionsFile, op.OperationID)
 		}
 		if keyed || o.Conflict {
 			want = append(want, "409")
@@ -376,7 +376,7 @@ func TestDocumentHasTheResponses(t *testing.T) {
 		slices.Sort(want)
 		slices.Sort(got)
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: %s documents other responses; 409 without an Idempotency-Key is typed there: %s", o.At("conflict"), op.OperationID, diff)
+			t.Errorf("%s: %s documents other responses; 409 without an Idempotency-Key is typed there: %s", o.CellLocation("conflict"), op.OperationID, diff)
 		}
 		list := strings.HasPrefix(op.OperationID, "list_")
 		more := list || op.OperationID == "delete_metric_points"
@@ -399,7 +399,7 @@ func TestDocumentHasTheResponses(t *testing.T) {
 // every example is valid, formats included.
 func TestExamplesAreValid(t *testing.T) {
 	t.Parallel()
-	d, compile := read(t), compiler(t)
+	d, compile := readDocument(t), compiler(t)
 	inputs := map[string]bool{"PushFeedbackRecord": true, "PushMetricPointsPoint": true}
 	d.operations(func(_, _ string, op operation) {
 		if op.RequestBody != nil {
@@ -462,7 +462,7 @@ func TestExamplesAreValid(t *testing.T) {
 // schema is a component, and a body has the name of its operation.
 func TestTypesHaveNames(t *testing.T) {
 	t.Parallel()
-	d := read(t)
+	d := readDocument(t)
 	known := map[string]string{}
 	for name, raw := range d.Components.Schemas {
 		var list struct {
@@ -477,7 +477,7 @@ func TestTypesHaveNames(t *testing.T) {
 			continue
 		}
 		for property, schema := range list.Properties {
-			unnamed(t, name+"."+property, schema)
+			checkInlineSchemas(t, name+"."+property, schema)
 		}
 	}
 	if len(known) < 30 || known["[draft in_review published archived]"] != "PlanStatus" {
@@ -503,8 +503,8 @@ func TestTypesHaveNames(t *testing.T) {
 	}
 }
 
-// unnamed reports a closed list, or an object with properties, within the schema of a property.
-func unnamed(t *testing.T, path string, schema json.RawMessage) {
+// checkInlineSchemas reports a closed list, or an object with properties, within the schema of a property.
+func checkInlineSchemas(t *testing.T, path string, schema json.RawMessage) {
 	t.Helper()
 	if bytes.Contains(schema, []byte(`"enum":`)) || bytes.Contains(schema, []byte(`"properties":`)) {
 		t.Errorf("%s contains a type without a name: %s", path, schema)
@@ -530,7 +530,7 @@ func TestVersionOfTheDocument(t *testing.T) {
 			Date    string `json:"x-service-version"`
 		}
 	}
-	if err := json.Unmarshal(text(t), &d); err != nil {
+	if err := json.Unmarshal(documentText(t), &d); err != nil {
 		t.Fatal(err)
 	}
 	var year, month, day int
@@ -546,7 +546,7 @@ func TestVersionOfTheDocument(t *testing.T) {
 // compiler returns a function that compiles the schema at a JSON pointer of the document.
 func compiler(t *testing.T) func(pointer string) *judge.Schema {
 	t.Helper()
-	value, err := judge.UnmarshalJSON(bytes.NewReader(text(t)))
+	value, err := judge.UnmarshalJSON(bytes.NewReader(documentText(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -576,12 +576,12 @@ func TestServerIsWhereTheDocumentIs(t *testing.T) {
 		t.Fatalf("%d servers, %v", len(document.Servers), err)
 	}
 	for _, base := range []string{"https://api.example.com", "http://127.0.0.1:8080", "https://id.execute-api.eu-central-1.amazonaws.com/prod", "https://example.com/a/b"} {
-		at, err := url.Parse(base + openapi.Path)
+		at, err := url.Parse(base + openapi.DocumentPath)
 		if err == nil {
 			at, err = at.Parse(document.Servers[0].URL)
 		}
 		if err != nil || strings.TrimSuffix(at.String(), "/") != base {
-			t.Errorf("the server of the document at %s%s is %v, %v", base, openapi.Path, at, err)
+			t.Errorf("the server of the document at %s%s is %v, %v", base, openapi.DocumentPath, at, err)
 		}
 	}
 }

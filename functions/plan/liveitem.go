@@ -40,7 +40,7 @@ func (s service) listLiveItems(ctx context.Context, caller api.Caller, in listLi
 
 // whyNothingLive says why visitors see nothing on a board.
 func (s service) whyNothingLive(ctx context.Context, caller api.Caller, in listLiveItemsInput) (string, error) {
-	b, err := s.store.board(ctx, caller.CompanyID, in.BoardID)
+	b, err := s.store.readBoard(ctx, caller.CompanyID, in.BoardID)
 	switch {
 	case err != nil:
 		return "", err
@@ -58,7 +58,7 @@ func (s service) whyNothingLive(ctx context.Context, caller api.Caller, in listL
 // different snapshot has gone live since the previous page. A page reads only the board and the
 // chunks that the page spans, however many items are live.
 func (s Store) LiveItems(ctx context.Context, companyID, boardID, after string, limit int) (page table.Page[LiveItem], err error) {
-	b, err := s.board(ctx, companyID, boardID)
+	b, err := s.readBoard(ctx, companyID, boardID)
 	if err != nil || b.SnapshotID == nil {
 		return page, err
 	}
@@ -70,11 +70,11 @@ func (s Store) LiveItems(ctx context.Context, companyID, boardID, after string, 
 		return page, errPublishedMeanwhile
 	}
 	var behind []snapshotPosition // the position of each item on the page
-	page.Behind = func(n int) string { return behind[n].String() }
+	page.PositionAfter = func(n int) string { return behind[n].String() }
 	for chunks := int(*b.SnapshotChunks); at.Chunk < chunks; {
-		items, err := s.part(ctx, b, at.Chunk)
+		items, err := s.liveChunk(ctx, b, at.Chunk)
 		if err != nil {
-			return page, s.orRemoved(ctx, b, err)
+			return page, s.orNotFound(ctx, b, err)
 		}
 		end := min(at.Item+limit-len(page.Records), len(items))
 		for n, i := range items[min(at.Item, end):end] {

@@ -48,12 +48,12 @@ type previewPublishInput struct {
 }
 
 func (s service) previewPublish(ctx context.Context, caller api.Caller, in previewPublishInput) (Preview, error) {
-	plan, err := s.store.Plan(ctx, caller.CompanyID, in.BoardID)
+	plan, err := s.store.PlanPublish(ctx, caller.CompanyID, in.BoardID)
 	if err != nil {
 		return Preview{}, err
 	}
 	p := Preview{
-		BoardID: in.BoardID, CurrentVersion: plan.board.PublishedVersion, NextVersion: plan.next(), HasChanges: plan.changes(),
+		BoardID: in.BoardID, CurrentVersion: plan.board.PublishedVersion, NextVersion: plan.nextVersion(), HasChanges: plan.hasChanges(),
 		ItemCount: int64(len(plan.content)), Added: plan.added, Updated: plan.updated, Removed: plan.removed,
 		UnchangedCount: int64(plan.unchanged), digest: plan.digest,
 	}
@@ -72,7 +72,7 @@ type publishBoardInput struct {
 
 func (s service) publishBoard(ctx context.Context, caller api.Caller, in publishBoardInput) (Publication, error) {
 	return s.store.Publish(ctx, caller.CompanyID, in.BoardID, func(digest string) error {
-		if in.IfMatch == nil || api.Matches(*in.IfMatch, digest) {
+		if in.IfMatch == nil || api.IfMatchNames(*in.IfMatch, digest) {
 			return nil
 		}
 		return fault.New(fault.PreconditionFailed, "header.If-Match: the content has changed since that preview; preview again")

@@ -27,9 +27,9 @@ func (s Store) prune(ctx context.Context, b storedBoard, live int64) error {
 	}
 	ctx, stop := context.WithTimeout(ctx, pruneTime)
 	defer stop()
-	partition := key(b.CompanyID).PK
+	partition := recordKey(b.CompanyID).PK
 	old, err := table.List[storedVersion](ctx, s.table, table.Query{
-		Partitions: []string{partition}, Prefix: table.Join(versionOf, b.ID, ""),
+		Partitions: []string{partition}, Prefix: table.Join(versionPrefix, b.ID, ""),
 		Until: versionKey(b.CompanyID, b.ID, last).SK, Limit: pruneMax,
 	})
 	if err != nil {
@@ -42,7 +42,7 @@ func (s Store) prune(ctx context.Context, b storedBoard, live int64) error {
 	for n, v := range old.Records {
 		keys[n] = versionKey(b.CompanyID, b.ID, v.Version)
 	}
-	if err := s.table.Delete(ctx, keys); err != nil {
+	if err := s.table.BatchDelete(ctx, keys); err != nil {
 		return fmt.Errorf("remove old versions: %w", err)
 	}
 	const afterAll = "~" // sorts after every id
@@ -55,13 +55,13 @@ func (s Store) prune(ctx context.Context, b storedBoard, live int64) error {
 // deleteChunks deletes the chunks of a snapshot that will never go live.
 func (s Store) deleteChunks(ctx context.Context, b storedBoard, version int64, snapshotID string) error {
 	return s.deleteAll(ctx, table.Collection{
-		Partition: key(b.CompanyID).PK, Prefix: chunkPrefix(b.ID, version, snapshotID), Consistent: true,
+		Partition: recordKey(b.CompanyID).PK, Prefix: chunkPrefix(b.ID, version, snapshotID), Consistent: true,
 	})
 }
 
 // deleteAll deletes the records of a collection.
 func (s Store) deleteAll(ctx context.Context, records table.Collection) error {
-	found, err := table.Whole[sortKey](ctx, s.table, records)
+	found, err := table.ReadAll[sortKey](ctx, s.table, records)
 	if err != nil {
 		return fmt.Errorf("drop chunks: %w", err)
 	}
@@ -69,7 +69,7 @@ func (s Store) deleteAll(ctx context.Context, records table.Collection) error {
 	for n, r := range found {
 		keys[n] = table.Key{PK: records.Partition, SK: r.SK}
 	}
-	if err := s.table.Delete(ctx, keys); err != nil {
+	if err := s.table.BatchDelete(ctx, keys); err != nil {
 		return fmt.Errorf("drop chunks: %w", err)
 	}
 	return nil

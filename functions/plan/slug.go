@@ -77,14 +77,14 @@ func cutSlug(slug string, length int) string {
 	return strings.TrimRight(slug, "-")
 }
 
-// reservation makes a slug unique on its board. The record's key contains the slug, and the record
+// slugReservation makes a slug unique on its board. The record's key contains the slug, and the record
 // contains the id of the item that owns it.
-type reservation struct {
+type slugReservation struct {
 	ItemID string `store:"itemId"`
 }
 
 // InsertWithFreeSlug creates an item with the base slug, or with base-2, base-3 and so on if the
-// base slug is taken. Returns table.ErrContended when concurrent creates took the chosen slug too
+// base slug is taken. Returns table.ErrTooMuchContention when concurrent creates took the chosen slug too
 // many times.
 func (s itemStore) InsertWithFreeSlug(ctx context.Context, companyID string, i Item, base string) (Item, error) {
 	i.Slug = base
@@ -97,7 +97,7 @@ func (s itemStore) InsertWithFreeSlug(ctx context.Context, companyID string, i I
 			return Item{}, err
 		}
 	}
-	return Item{}, table.ErrContended
+	return Item{}, table.ErrTooMuchContention
 }
 
 // freeSlug returns a free numbered slug: the first one or, after lost races, a randomly chosen
@@ -109,7 +109,7 @@ func (s itemStore) freeSlug(ctx context.Context, companyID, boardID, base string
 	}
 	taken := map[string]bool{}
 	prefix := slugKey(companyID, boardID, stem).SK
-	err := table.Each(ctx, s.table, table.Collection{Partition: key(companyID).PK, Prefix: prefix, Consistent: true}, func(r sortKey) error {
+	err := table.ForEach(ctx, s.table, table.Collection{Partition: recordKey(companyID).PK, Prefix: prefix, Consistent: true}, func(r sortKey) error {
 		taken[strings.TrimPrefix(r.SK, slugKey(companyID, boardID, "").SK)] = true
 		return nil
 	})

@@ -34,7 +34,7 @@ type Store struct {
 
 // NewStore returns a store over the table.
 func NewStore(t *table.Client) Store {
-	boards := boards.In(t)
+	boards := boards.Store(t)
 	return Store{boardStore{boards, t}, itemStore{boards, t}, t}
 }
 
@@ -45,28 +45,28 @@ const (
 	slugKind         = "slug"
 	liveVersionsKind = "heads"
 	chunkKind        = "snapshot"
-	versionOf        = "version"
+	versionPrefix    = "version"
 	noStatus         = "none" // the index partition of items without a status, which only an import can create
 	roadmapRef       = "roadmapId"
 )
 
-func key(companyID string, parts ...string) table.Key {
+func recordKey(companyID string, parts ...string) table.Key {
 	return table.Key{PK: table.Partition(companyID, area), SK: table.Join(parts...)}
 }
 
-// collection returns the records of a kind, ordered by id.
-func collection(companyID, kind string) table.Collection {
-	return table.Collection{Partition: key(companyID).PK, Prefix: table.Join(kind, "")}
+// collectionOf returns the records of a kind, ordered by id.
+func collectionOf(companyID, kind string) table.Collection {
+	return table.Collection{Partition: recordKey(companyID).PK, Prefix: table.Join(kind, "")}
 }
 
 func boardKey(companyID, boardID string) table.Key { return boards.Key(companyID, boardID) }
 
-func itemKey(companyID, itemID string) table.Key { return key(companyID, itemPart, itemID) }
+func itemKey(companyID, itemID string) table.Key { return recordKey(companyID, itemPart, itemID) }
 
-func liveVersionsKey(companyID string) table.Key { return key(companyID, liveVersionsKind) }
+func liveVersionsKey(companyID string) table.Key { return recordKey(companyID, liveVersionsKind) }
 
 func slugKey(companyID, boardID, slug string) table.Key {
-	return key(companyID, slugKind, boardID, slug)
+	return recordKey(companyID, slugKind, boardID, slug)
 }
 
 func boardPartition(companyID, boardID string, narrower ...string) string {
@@ -103,7 +103,7 @@ func (i storedItem) withVersion(current *int64) Item {
 }
 
 func itemOrder(i Item) string {
-	return table.Join(table.SortNumber(i.SortOrder), table.SortTime(i.CreatedAt), i.ID)
+	return table.Join(table.NumberKey(i.SortOrder), table.TimeKey(i.CreatedAt), i.ID)
 }
 
 func keysOfItem(i storedItem) table.Keys {
@@ -118,7 +118,7 @@ func keysOfItem(i storedItem) table.Keys {
 	}
 }
 
-func (s Store) board(ctx context.Context, companyID, boardID string) (storedBoard, error) {
+func (s Store) readBoard(ctx context.Context, companyID, boardID string) (storedBoard, error) {
 	return table.Get[storedBoard](ctx, s.table, boardKey(companyID, boardID))
 }
 
@@ -143,34 +143,34 @@ func (s boardStore) Insert(ctx context.Context, companyID string, b Board) (Boar
 // the board does not exist, and fault.Conflict when it has items or shows some. An interrupted
 // removal can be completed by calling Remove again.
 func (s boardStore) Remove(ctx context.Context, companyID, boardID string, check func(Board) error) error {
-	return table.RemoveParent(ctx, s.table, boardKey(companyID, boardID), table.Removal[storedBoard]{
+	return table.RemoveParent(ctx, s.table, boardKey(companyID, boardID), table.ParentRemoval[storedBoard]{
 		Check: func(b storedBoard) error {
 			if err := check(b.Board); err != nil {
 				return err
 			}
-			return b.checkNothingShown()
+			return b.checkShowsNoItems()
 		},
-		Childless: func(ctx context.Context) error {
-			return table.Each(ctx, s.table, itemsOf(companyID, boardID), func(sortKey) error { return errHasItems })
+		CheckNoChildren: func(ctx context.Context) error {
+			return table.ForEach(ctx, s.table, itemsOfBoard(companyID, boardID), func(sortKey) error { return errHasItems })
 		},
-		Also:  []table.Write{s.dropLiveVersion(companyID, boardID)},
-		Sweep: func(ctx context.Context) error { return s.sweep(ctx, companyID, boardID) },
+		ExtraWrites:    []table.Write{s.dropLiveVersion(companyID, boardID)},
+		RemoveChildren: func(ctx context.Context) error { return s.removeContents(ctx, companyID, boardID) },
 	})
 }
 
 var (
-	errHasItems   = fault.New(fault.Conflict, "the board has items; delete them first")
-	errShowsItems = fault.New(fault.Conflict, "visitors see items of the board; publish it empty first")
+	errHasItems       = fault.New(fault.Conflict, "the board has items; delete them first")
+	errShowsLiveItems = fault.New(fault.Conflict, "visitors see items of the board; publish it empty first")
 )
 
-// sweep deletes what is left of a board that is gone: its snapshots, its version records, and slugs
+// removeContents deletes what is left of a board that is gone: its snapshots, its version records, and slugs
 // that an import left without their items. It finds most snapshots through their version records,
 // because listing the chunks would read megabytes.
-func (s boardStore) sweep(ctx context.Context, companyID, boardID string) error {
+func (s boardStore) removeContents(ctx context.Context, companyID, boardID string) error {
 	of := func(kind string) table.Collection {
-		return table.Collection{Partition: key(companyID).PK, Prefix: table.Join(kind, boardID, ""), Consistent: true}
+		return table.Collection{Partition: recordKey(companyID).PK, Prefix: table.Join(kind, boardID, ""), Consistent: true}
 	}
-	versions, err := table.Whole[storedVersion](ctx, s.table, of(versionOf))
+	versions, err := table.ReadAll[storedVersion](ctx, s.table, of(versionPrefix))
 	if err != nil {
 		return err
 	}
@@ -180,10 +180,10 @@ func (s boardStore) sweep(ctx context.Context, companyID, boardID string) error 
 			chunks = append(chunks, chunkKey(companyID, boardID, v.Version, v.SnapshotID, n))
 		}
 	}
-	if err := s.table.Delete(ctx, chunks); err != nil {
+	if err := s.table.BatchDelete(ctx, chunks); err != nil {
 		return err
 	}
-	rest := []string{chunkKind, versionOf, slugKind}
+	rest := []string{chunkKind, versionPrefix, slugKind}
 	return parallel.Do(len(rest), len(rest), func(n int) error { return Store{table: s.table}.deleteAll(ctx, of(rest[n])) })
 }
 
@@ -192,9 +192,9 @@ type sortKey struct {
 	SK string `store:"sk"`
 }
 
-// itemsOf returns the items of a board with strong consistency, ordered by id.
-func itemsOf(companyID, boardID string) table.Collection {
-	of := collection(companyID, itemPart)
+// itemsOfBoard returns the items of a board with strong consistency, ordered by id.
+func itemsOfBoard(companyID, boardID string) table.Collection {
+	of := collectionOf(companyID, itemPart)
 	of.Consistent, of.Filter = true, table.Filter{roadmapRef: table.String(boardID)}
 	return of
 }
@@ -221,7 +221,7 @@ func (s itemStore) List(ctx context.Context, companyID, boardID string, status *
 		func() (err error) { stored, err = table.List[storedItem](ctx, s.table, q); return err },
 		func() (err error) { b, err = s.boards.Get(ctx, companyID, boardID); return err },
 	)
-	page := table.Page[Item]{Next: stored.Next, Behind: stored.Behind}
+	page := table.Page[Item]{Next: stored.Next, PositionAfter: stored.PositionAfter}
 	for _, i := range stored.Records {
 		page.Records = append(page.Records, i.withVersion(b.PublishedVersion))
 	}
@@ -248,7 +248,7 @@ func (s itemStore) Modify(ctx context.Context, companyID, itemID string, change 
 	if err != nil {
 		return Item{}, err
 	}
-	stored, err := table.ModifyRead(ctx, s.table, itemKey(companyID, itemID), found, keysOfItem, func(i *storedItem) error {
+	stored, err := table.ModifyItem(ctx, s.table, itemKey(companyID, itemID), found, keysOfItem, func(i *storedItem) error {
 		item, err := live.withVersion(*i)
 		if err != nil {
 			return err
@@ -261,7 +261,7 @@ func (s itemStore) Modify(ctx context.Context, companyID, itemID string, change 
 	if err != nil {
 		return Item{}, err
 	}
-	current, err := live.of(stored.RoadmapID)
+	current, err := live.liveVersion(stored.RoadmapID)
 	if err != nil {
 		return Item{}, err
 	}
@@ -276,8 +276,8 @@ func (s itemStore) Modify(ctx context.Context, companyID, itemID string, change 
 func (s itemStore) Insert(ctx context.Context, companyID string, i Item) (Item, error) {
 	err := idempotency.Transact(ctx, s.table, i,
 		s.table.WriteChild(boardKey(companyID, i.RoadmapID)),
-		s.table.WriteNew(table.Keys{Key: slugKey(companyID, i.RoadmapID, i.Slug)}, reservation{i.ID}),
-		s.table.WriteNew(keysOfItem(storedItem{Item: i}), storedItem{Item: i}),
+		s.table.WriteCreate(table.Keys{Key: slugKey(companyID, i.RoadmapID, i.Slug)}, slugReservation{i.ID}),
+		s.table.WriteCreate(keysOfItem(storedItem{Item: i}), storedItem{Item: i}),
 	)
 	var canceled *table.CanceledError
 	if errors.As(err, &canceled) {
@@ -336,5 +336,5 @@ func (s itemStore) Remove(ctx context.Context, companyID, itemID string, check f
 			_, foreignSlug = canceled.Failed(1)
 		}
 	}
-	return table.ErrContended
+	return table.ErrTooMuchContention
 }

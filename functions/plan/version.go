@@ -57,13 +57,13 @@ func (s Store) Snapshot(ctx context.Context, companyID, boardID string, version 
 			return Snapshot{}, err
 		}
 		shown = Snapshot{BoardID: boardID, Version: v.Version, PublishedAt: &v.PublishedAt}
-		shown.Items, err = s.contentOf(ctx, b, v)
+		shown.Items, err = s.versionContent(ctx, b, v)
 		return shown, err
 	}
 	if b.SnapshotID == nil {
 		return Snapshot{}, errUnknownSnapshot
 	}
-	shown.Items, err = s.live(ctx, b)
+	shown.Items, err = s.liveSnapshot(ctx, b)
 	return shown, err
 }
 
@@ -96,7 +96,7 @@ func (s Store) Versions(ctx context.Context, companyID, boardID string) ([]Versi
 // its time stay the same. Returns fault.NotFound in the same cases as Snapshot, and fault.Conflict
 // when others kept editing or publishing the board.
 func (s Store) Rollback(ctx context.Context, companyID, boardID string, version int64) (Publication, error) {
-	return s.publishWithRetry(ctx, func() (Planned, error) { return s.planRollback(ctx, companyID, boardID, version) })
+	return s.publishWithRetry(ctx, func() (PublishPlan, error) { return s.planRollback(ctx, companyID, boardID, version) })
 }
 
 // publishedBoard reads a board that has a live version.
@@ -104,7 +104,7 @@ func (s Store) publishedBoard(ctx context.Context, companyID, boardID string) (s
 	if !id.Valid(BoardIDs, boardID) { // an id from a command line must not form a different key
 		return storedBoard{}, fault.ErrNotFound
 	}
-	b, err := s.board(ctx, companyID, boardID)
+	b, err := s.readBoard(ctx, companyID, boardID)
 	if err == nil && b.PublishedVersion == nil {
 		err = errNeverPublished
 	}
@@ -129,12 +129,12 @@ type storedVersion struct {
 }
 
 func versionKey(companyID, boardID string, version int64) table.Key {
-	return key(companyID, versionOf, boardID, fmt.Sprintf("%010d", version))
+	return recordKey(companyID, versionPrefix, boardID, fmt.Sprintf("%010d", version))
 }
 
-// on returns the board as if this version were live, so that Store.live reads the version's
+// boardAt returns the board as if this version were live, so that Store.liveSnapshot reads the version's
 // snapshot.
-func (v storedVersion) on(b storedBoard) storedBoard {
+func (v storedVersion) boardAt(b storedBoard) storedBoard {
 	b.SnapshotVersion, b.SnapshotID, b.SnapshotChunks = &v.Version, &v.SnapshotID, &v.SnapshotChunks
 	return b
 }
@@ -154,13 +154,13 @@ func (s Store) writeVersion(companyID, boardID string, v storedVersion) table.Wr
 	return s.table.WriteUpdate(versionKey(companyID, boardID, v.Version), update, "", names, values)
 }
 
-// committed reports whether a version has this snapshot. It is needed because a transaction is
+// isCommitted reports whether a version has this snapshot. It is needed because a transaction is
 // retried after a lost response, and a local engine that was killed and restarted rejects the retry
 // because it no longer recognises it. The publish has succeeded nevertheless, and visitors see its
 // chunks.
-func (s Store) committed(ctx context.Context, b storedBoard, version int64, snapshotID string) (bool, error) {
+func (s Store) isCommitted(ctx context.Context, b storedBoard, version int64, snapshotID string) (bool, error) {
 	v, err := table.Get[storedVersion](ctx, s.table, versionKey(b.CompanyID, b.ID, version))
-	return err == nil && v.SnapshotID == snapshotID, absent(err)
+	return err == nil && v.SnapshotID == snapshotID, ignoreNotFound(err)
 }
 
 // version reads a version that the board has reached, or returns fault.NotFound.
@@ -176,10 +176,10 @@ func (s Store) version(ctx context.Context, b storedBoard, version int64) (store
 	return v, err
 }
 
-// contentOf reads the snapshot of a version, or returns fault.NotFound when a publish removed the
+// versionContent reads the snapshot of a version, or returns fault.NotFound when a publish removed the
 // version in the meantime.
-func (s Store) contentOf(ctx context.Context, b storedBoard, v storedVersion) (snapshot, error) {
-	content, err := s.live(ctx, v.on(b))
+func (s Store) versionContent(ctx context.Context, b storedBoard, v storedVersion) (snapshot, error) {
+	content, err := s.liveSnapshot(ctx, v.boardAt(b))
 	var gone *fault.Error
 	if err == nil {
 		return content, nil
@@ -193,8 +193,8 @@ func (s Store) contentOf(ctx context.Context, b storedBoard, v storedVersion) (s
 // versions reads the versions that the board has reached, oldest first.
 func (s Store) versions(ctx context.Context, b storedBoard) ([]storedVersion, error) {
 	at := versionKey(b.CompanyID, b.ID, 0)
-	all, err := table.Whole[storedVersion](ctx, s.table, table.Collection{
-		Partition: at.PK, Prefix: table.Join(versionOf, b.ID, ""), Consistent: true,
+	all, err := table.ReadAll[storedVersion](ctx, s.table, table.Collection{
+		Partition: at.PK, Prefix: table.Join(versionPrefix, b.ID, ""), Consistent: true,
 	})
 	reached := all[:0]
 	for _, v := range all {
@@ -207,11 +207,11 @@ func (s Store) versions(ctx context.Context, b storedBoard) ([]storedVersion, er
 
 // planRollback is like Plan, but takes the content from an earlier version instead of from the
 // items.
-func (s Store) planRollback(ctx context.Context, companyID, boardID string, version int64) (Planned, error) {
+func (s Store) planRollback(ctx context.Context, companyID, boardID string, version int64) (PublishPlan, error) {
 	if !id.Valid(BoardIDs, boardID) {
-		return Planned{}, fault.ErrNotFound
+		return PublishPlan{}, fault.ErrNotFound
 	}
-	p, err := s.collect(ctx, companyID, boardID)
+	p, err := s.readPlan(ctx, companyID, boardID)
 	if err != nil {
 		return p, err
 	}
@@ -224,14 +224,14 @@ func (s Store) planRollback(ctx context.Context, companyID, boardID string, vers
 	}
 	var live snapshot
 	err = parallel.Both(
-		func() (err error) { p.content, err = s.contentOf(ctx, p.board, v); return err },
-		func() (err error) { live, err = s.live(ctx, p.board); return err },
+		func() (err error) { p.content, err = s.versionContent(ctx, p.board, v); return err },
+		func() (err error) { live, err = s.liveSnapshot(ctx, p.board); return err },
 	)
 	if err != nil {
 		return p, err
 	}
-	p.restores = &version
-	p.difference = p.content.compare(live, p.board.PublishedVersion, p.items)
+	p.rollbackOf = &version
+	p.contentDiff = p.content.diffFrom(live, p.board.PublishedVersion, p.items)
 	p.digest, err = p.content.digest()
 	return p, err
 }

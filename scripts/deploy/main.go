@@ -8,7 +8,7 @@
 // the account. `--help` lists the flags; infra/RUNBOOK.md covers upgrade, rollback, teardown and
 // restore.
 //
-// options.go contains the flags, tool.go and account.go the checks, state.go the states of a stack,
+// options.go contains the flags, required_tools.go and account.go the checks, state.go the states of a stack,
 // and deploy.go the changes, all of which run the CDK.
 package main
 
@@ -42,7 +42,7 @@ type deployer struct {
 
 // run runs the program and returns the exit code: 0, 1 for a failure or 2 for wrong usage.
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
-	options, err := parse(args, errOut)
+	options, err := parseFlags(args, errOut)
 	if errors.Is(err, errHelp) {
 		return 0
 	}
@@ -60,18 +60,18 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 
 // run checks, then acts.
 func (d *deployer) run(ctx context.Context) error {
-	if err := d.places(); err != nil {
+	if err := d.prepareFolders(); err != nil {
 		return err
 	}
 	defer os.RemoveAll(d.tmp)
-	if err := tools(ctx); err != nil {
+	if err := checkTools(ctx); err != nil {
 		return err
 	}
 	if d.synth != "" {
 		return d.synthesise(ctx)
 	}
 	var err error
-	if d.account, err = open(ctx, d.region, d.profile); err != nil {
+	if d.account, err = openAccount(ctx, d.region, d.profile); err != nil {
 		return err
 	}
 	stack, err := d.account.stack(ctx, d.stack)
@@ -81,14 +81,14 @@ func (d *deployer) run(ctx context.Context) error {
 	if d.destroy {
 		return d.tearDown(ctx, stack)
 	}
-	if err := deployable(stack); err != nil {
+	if err := checkDeployable(stack); err != nil {
 		return err
 	}
-	if err := d.decide(ctx, stack); err != nil {
+	if err := d.chooseArchitecture(ctx, stack); err != nil {
 		return err
 	}
 	if d.diff {
-		return d.difference(ctx)
+		return d.printDiff(ctx)
 	}
 	return d.deploy(ctx, stack)
 }

@@ -10,12 +10,12 @@ import (
 // clientModel collects the declared names. All areas share them, so each record or closed list (an
 // enum type) is declared only once.
 type clientModel struct {
-	records map[string]reflect.Type
-	lists   map[string]reflect.Type // closed lists of values, by their name in the client
-	order   []string                // of lists
-	sent    map[string][]string     // the values of the enum arrays in an area's inputs, by field name
-	maps    map[string]bool         // the names of the map fields in an area's inputs
-	err     error
+	records    map[string]reflect.Type
+	enums      map[string]reflect.Type // closed lists of values, by their name in the client
+	order      []string                // of lists
+	inputTypes map[string][]string     // the values of the enum arrays in an area's inputs, by field name
+	maps       map[string]bool         // the names of the map fields in an area's inputs
+	err        error
 }
 
 func (m *clientModel) fail(format string, args ...any) {
@@ -69,8 +69,8 @@ func goName(name string) string {
 	return strings.Join(words, "")
 }
 
-// optional returns the Go type of a field that may have no value.
-func optional(kind string) string { return "Optional[" + kind + "]" }
+// optionalType returns the Go type of a field that may have no value.
+func optionalType(kind string) string { return "Optional[" + kind + "]" }
 
 // importsOf returns the import declaration that a generated file with this text needs.
 func importsOf(text string) string {
@@ -94,8 +94,8 @@ func importsOf(text string) string {
 // commentWidth is the maximum width of a comment line.
 const commentWidth = 118
 
-// comment formats text as the lines of a comment.
-func comment(indent, text string) string {
+// formatComment formats text as the lines of a comment.
+func formatComment(indent, text string) string {
 	var out strings.Builder
 	for paragraph := range strings.SplitSeq(text, "\n") {
 		line := indent + "//"
@@ -111,8 +111,8 @@ func comment(indent, text string) string {
 	return out.String()
 }
 
-// sentence returns the text with a full stop at its end.
-func sentence(text string) string {
+// withFullStop returns the text with a full stop at its end.
+func withFullStop(text string) string {
 	if text == "" || strings.HasSuffix(text, ".") {
 		return text
 	}

@@ -11,18 +11,18 @@ import (
 	"growthworkspace/shared/mcpserver"
 )
 
-// files returns every generated file, in the order of their paths. The same declarations give the
+// generatedFiles returns every generated file, in the order of their paths. The same declarations give the
 // same bytes.
-func files() ([]generated, error) {
-	document, err := document()
+func generatedFiles() ([]generated, error) {
+	document, err := openapiDocument()
 	if err != nil {
 		return nil, err
 	}
-	readme, err := readme()
+	readme, err := operationsTable()
 	if err != nil {
 		return nil, err
 	}
-	company, err := company()
+	company, err := companyJSONL()
 	if err != nil {
 		return nil, err
 	}
@@ -38,23 +38,23 @@ func files() ([]generated, error) {
 		out = append(out, generated{"events/" + id + ".json", text})
 	}
 	for _, tool := range mcpserver.Tools(functions.Operations(nil)) {
-		text, err := indented(tool)
+		text, err := indentJSON(tool)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, generated{toolsFolder + tool.Name + ".json", text})
 	}
-	client, err := client()
+	client, err := clientFiles()
 	if err != nil {
 		return nil, err
 	}
-	return withRemovals(append(out, client...), "events/*.json", toolsFolder+"*.json", clientFolder+"records_*.go", clientFolder+"operations_*.go")
+	return addRemovals(append(out, client...), "events/*.json", toolsFolder+"*.json", clientFolder+"records_*.go", clientFolder+"operations_*.go")
 }
 
 // toolsFolder contains a snapshot of each MCP tool, so that a review shows what agents see.
 const toolsFolder = "functions/mcp/testdata/tools/"
 
-func document() ([]byte, error) {
+func openapiDocument() ([]byte, error) {
 	text, err := os.ReadFile("functions/openapi/source.json")
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func document() ([]byte, error) {
 	return openapi.Build(functions.Operations(nil), source)
 }
 
-func indented(v any) ([]byte, error) {
+func indentJSON(v any) ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false) // easier to read in a review

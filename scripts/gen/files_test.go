@@ -10,11 +10,11 @@ import (
 // Ensure every committed file is up to date, and two runs generate the same bytes.
 func TestGeneratedFilesAreCurrent(t *testing.T) {
 	t.Chdir("../..")
-	first, err := files()
+	first, err := generatedFiles()
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := files()
+	second, err := generatedFiles()
 	if err != nil || !reflect.DeepEqual(first, second) {
 		t.Errorf("a second run generates different files, %v", err)
 	}
@@ -31,7 +31,7 @@ func TestWithRemovals(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := withRemovals([]generated{{"kept.json", []byte("{}")}}, "*.json")
+	got, err := addRemovals([]generated{{"kept.json", []byte("{}")}}, "*.json")
 	if err != nil || !reflect.DeepEqual(got, []generated{{path: "gone.json"}, {"kept.json", []byte("{}")}}) {
 		t.Errorf("files %v, want kept.json and the removal of gone.json: %v", got, err)
 	}

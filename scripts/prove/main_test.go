@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) {
 	engine.Main()
-	faults.BeServer()
+	faults.RunServerIfStartedAsOne()
 	os.Exit(m.Run())
 }
 
@@ -33,27 +33,27 @@ func TestWrongCalls(t *testing.T) {
 		"everything":                    `unknown command "everything"`,
 		"contract http://x --rule nope": keyVariable,
 	} {
-		cmd := command()
+		cmd := rootCommand()
 		cmd.SetArgs(strings.Fields(args))
 		cmd.SetOut(io.Discard)
 		cmd.SetErr(io.Discard)
-		if err := cmd.ExecuteContext(t.Context()); err == nil || errors.Is(err, errRefuted) || !strings.Contains(err.Error(), want) {
+		if err := cmd.ExecuteContext(t.Context()); err == nil || errors.Is(err, errChecksFailed) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", args, err, want)
 		}
 	}
 }
 
 // Ensure a claim that does not hold and a proof that could not run give different errors.
-func TestRefuted(t *testing.T) {
+func TestFailedCheck(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no engine")
-	if err := refuted(true, nil); err != nil {
+	if err := failedCheck(true, nil); err != nil {
 		t.Errorf("a claim that holds: %v, want no error", err)
 	}
-	if err := refuted(false, nil); !errors.Is(err, errRefuted) {
-		t.Errorf("a claim that does not hold: %v, want %v", err, errRefuted)
+	if err := failedCheck(false, nil); !errors.Is(err, errChecksFailed) {
+		t.Errorf("a claim that does not hold: %v, want %v", err, errChecksFailed)
 	}
-	if err := refuted(false, broken); !errors.Is(err, broken) || errors.Is(err, errRefuted) {
+	if err := failedCheck(false, broken); !errors.Is(err, broken) || errors.Is(err, errChecksFailed) {
 		t.Errorf("a proof that could not be run: %v, want %v", err, broken)
 	}
 }
@@ -61,9 +61,9 @@ func TestRefuted(t *testing.T) {
 // Ensure the help lists every mode and gate.
 func TestHelp(t *testing.T) {
 	t.Parallel()
-	for name, parts := range map[string][]string{"faults": faults.Names(), "speed": {"count", "start"}, "": {"contract", "faults", "roundtrip", "speed"}} {
+	for name, parts := range map[string][]string{"faults": faults.CheckNames(), "speed": {"count", "start"}, "": {"contract", "faults", "roundtrip", "speed"}} {
 		var out strings.Builder
-		cmd := command()
+		cmd := rootCommand()
 		cmd.SetArgs(append(strings.Fields(name), "--help"))
 		cmd.SetOut(&out)
 		if err := cmd.ExecuteContext(t.Context()); err != nil {

@@ -19,7 +19,7 @@ import (
 
 	"growthworkspace/scripts/workspace/operator"
 	"growthworkspace/scripts/workspace/serve"
-	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/scripts/workspace/user"
 	"growthworkspace/shared/testkit/engine"
@@ -30,7 +30,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal shuts down gracefully; a second one ends the process at once.
 	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, terminal.Program(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(run(ctx, terminal.ProgramCommand(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // run runs a command line and returns the exit code: 0, 1 for a failure, 2 for wrong usage, or 3
@@ -85,7 +85,7 @@ DynamoDB's protocol.`,
 	root.SetFlagErrorFunc(terminal.FlagError)
 	flags := root.PersistentFlags()
 	flags.BoolVar(&t.JSON, "json", false, "print one JSON object, and errors as JSON")
-	var table session.Flags
+	var table tableconn.Flags
 	add := func(title string, commands ...*cobra.Command) {
 		root.AddGroup(&cobra.Group{ID: title, Title: title + ":"})
 		for _, c := range commands {

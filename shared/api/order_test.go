@@ -29,7 +29,7 @@ func TestOrderOfChecks(t *testing.T) {
 	}
 	noKey, badVersion := header("Authorization"), header("Service-Version", "1999-01-01")
 	foreign := "/v1/companies/co_other/boards/brd_1/items"
-	exceeded := auth.QuotaExceeded(auth.ClassWrite)
+	exceeded := auth.QuotaExceededError(auth.ClassWrite)
 	for _, tt := range []spoiled{
 		{"route before verb", "PUT", "/v1/nothing", "", nil, nil, nil, 404, "no such path"},
 		{"verb before key", "PUT", items, "", nil, []func(*http.Request){noKey}, nil, 405, "GET, HEAD, POST"},
@@ -45,19 +45,19 @@ func TestOrderOfChecks(t *testing.T) {
 		{"quota before size", "POST", items, long, exceeded, nil, nil, 429, "write"},
 		{"quota before body", "POST", items, `{}`, exceeded, nil, nil, 429, "write"},
 		{"quota before query", "POST", items + "?x=1", `{"title":"a"}`, exceeded, nil, nil, 429, "write"},
-		{"quota before record", "POST", root + "/boards/x/items", `{"title":"a"}`, exceeded, nil, nil, 429, "write"},
+		{"quota before record", "POST", sharedRoot + "/boards/x/items", `{"title":"a"}`, exceeded, nil, nil, 429, "write"},
 		{"size before body and query", "POST", items + "?x=1", long, nil, nil, nil, 413, "262144 bytes"},
-		{"body before record", "POST", root + "/boards/x%2Fy/items", `{}`, nil, nil, nil, 400, "body.title: is required"},
-		{"query before record", "POST", root + "/boards/x/items?x=1", `{"title":"a"}`, nil, nil, nil, 400, "query.x: unknown parameter"},
+		{"body before record", "POST", sharedRoot + "/boards/x%2Fy/items", `{}`, nil, nil, nil, 400, "body.title: is required"},
+		{"query before record", "POST", sharedRoot + "/boards/x/items?x=1", `{"title":"a"}`, nil, nil, nil, 400, "query.x: unknown parameter"},
 		{"body before state", "POST", items, `{}`, nil, nil, fault.New(fault.Conflict, "state"), 400, "body.title"},
-		{"record before state", "POST", root + "/boards/x/items", `{"title":"a"}`, nil, nil, fault.New(fault.Conflict, "state"), 404, "no such record"},
+		{"record before state", "POST", sharedRoot + "/boards/x/items", `{"title":"a"}`, nil, nil, fault.New(fault.Conflict, "state"), 404, "no such record"},
 		{"state", "POST", items, `{"title":"a"}`, nil, nil, fault.New(fault.Conflict, "state"), 409, "state"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := start(t)
 			s.keys.err = tt.keys
 			s.create = func(context.Context, api.Caller, createInput) (record, error) { return record{}, tt.state }
-			a := s.expect(s.request(tt.method, tt.target, tt.body, tt.options...), tt.status, tt.message)
+			a := s.requireError(s.request(tt.method, tt.target, tt.body, tt.options...), tt.status, tt.message)
 			if got := a.Header().Get("WWW-Authenticate"); (tt.status == 401) != (got == "Bearer") {
 				t.Errorf("WWW-Authenticate: %q", got)
 			}
@@ -72,7 +72,7 @@ func TestOrderOfChecks(t *testing.T) {
 // Ensure one response lists all problems of the body and the query, one entry each.
 func TestAllProblemsInOneResponse(t *testing.T) {
 	s := start(t)
-	a := s.expect(s.request("POST", items+"?x=1&y=%zz", `{"tags":5,"Title":1}`), 400, "")
+	a := s.requireError(s.request("POST", items+"?x=1&y=%zz", `{"tags":5,"Title":1}`), 400, "")
 	want := "query.x: unknown parameter\nquery: y: is malformed\nbody.title: is required\nbody.tags: must be an array\nbody.Title: unknown property; did you mean title?"
 	if got := strings.Join(a.messages, "\n"); got != want {
 		t.Errorf("got\n%s", got)
@@ -84,7 +84,7 @@ func TestAllProblemsInOneResponse(t *testing.T) {
 func TestQuotaHeaders(t *testing.T) {
 	s := start(t)
 	for _, r := range []*http.Request{
-		s.request("GET", item, ""), s.request("HEAD", item, ""), s.request("GET", item+"?x=1", ""), s.request("GET", root+"/items/x", ""),
+		s.request("GET", item, ""), s.request("HEAD", item, ""), s.request("GET", item+"?x=1", ""), s.request("GET", sharedRoot+"/items/x", ""),
 		s.request("GET", "/v1/companies/co_other/items/itm_1", ""), s.request("GET", item, "", header("Service-Version", "x")),
 	} {
 		h := s.do(r).Header()
@@ -93,8 +93,8 @@ func TestQuotaHeaders(t *testing.T) {
 		})
 	}
 	for after, want := range map[int64]string{0: "1", 1: "1", 17: "17"} {
-		s.keys.err, s.keys.state = auth.QuotaExceeded(auth.ClassPublish), auth.QuotaState{Quota: 10, Reset: 60, RetryAfter: after}
-		a := s.expect(s.request("POST", publish, ""), 429, "publish")
+		s.keys.err, s.keys.state = auth.QuotaExceededError(auth.ClassPublish), auth.QuotaState{Quota: 10, Reset: 60, RetryAfter: after}
+		a := s.requireError(s.request("POST", publish, ""), 429, "publish")
 		headers(t, "a used up quota", a.Header(), map[string]string{"Retry-After": want, "RateLimit-Limit": "10", "RateLimit-Remaining": "0"})
 		if a.code != "rate_limited" {
 			t.Errorf("code %q, want rate_limited", a.code)
@@ -111,21 +111,21 @@ func TestKeys(t *testing.T) {
 	for name, values := range map[string][]string{
 		"none": nil, "two": {"Bearer " + s.key, "Bearer " + s.key}, "tab": {"Bearer\t" + s.key}, "basic": {"Basic " + s.key}, "bare": {s.key}, "typo": {"Bearer " + s.key[:20] + "!" + s.key[21:]}, "comma": {"Bearer " + s.key + ", x"}, "empty": {""},
 	} {
-		if a := s.expect(s.request("GET", item, "", header("Authorization", values...)), 401, "missing, unknown or revoked key"); a.code != "unauthorised" || len(s.keys.calls) != 0 {
+		if a := s.requireError(s.request("GET", item, "", header("Authorization", values...)), 401, "missing, unknown or revoked key"); a.code != "unauthorised" || len(s.keys.calls) != 0 {
 			t.Errorf("%s: code %q and calls %q, want unauthorised and none", name, a.code, s.keys.calls)
 		}
 	}
-	s.expect(s.request("GET", item, "", header("Authorization", "Bearer pk_live_abc")), 401, "publishable")
-	s.expect(s.request("GET", item, "", header("Authorization", "bearer  "+s.key+" ")), 200, "")
+	s.requireError(s.request("GET", item, "", header("Authorization", "Bearer pk_live_abc")), 401, "publishable")
+	s.requireError(s.request("GET", item, "", header("Authorization", "bearer  "+s.key+" ")), 200, "")
 }
 
 // Ensure a missing or current version is accepted, and any other is rejected with the supported
 // dates.
 func TestVersion(t *testing.T) {
 	s := start(t)
-	s.expect(s.request("GET", item, "", header("Service-Version", "2026-08-11")), 200, "")
+	s.requireError(s.request("GET", item, "", header("Service-Version", "2026-08-11")), 200, "")
 	for _, values := range [][]string{{"2026-08-10"}, {"2027-01-01"}, {"latest"}, {""}, {"2026-08-11", "2026-08-11"}, {"2026-08-11, 2026-08-11"}, {"2026-08-11T00:00:00Z"}} {
-		a := s.expect(s.request("GET", item, "", header("Service-Version", values...)), 400, "header.Service-Version: must be a supported version: 2026-08-11")
+		a := s.requireError(s.request("GET", item, "", header("Service-Version", values...)), 400, "header.Service-Version: must be a supported version: 2026-08-11")
 		if a.code != "bad_request" {
 			t.Errorf("%q: code %q, want bad_request", values, a.code)
 		}
@@ -170,7 +170,7 @@ func TestCallerAndHeaders(t *testing.T) {
 		seen, caller = in, c
 		return record{}, nil
 	}
-	s.expect(s.request("POST", items, `{"title":"a"}`, header("If-Match", `"a"`, `"b"`)), 200, "")
+	s.requireError(s.request("POST", items, `{"title":"a"}`, header("If-Match", `"a"`, `"b"`)), 200, "")
 	got := map[string]string{"If-Match": *seen.Match, "board": seen.BoardID, "company": caller.CompanyID}
 	if diff := cmp.Diff(map[string]string{"If-Match": `"a", "b"`, "board": "brd_1", "company": s.co}, got); diff != "" {
 		t.Errorf("what the function gets (-want +got):\n%s", diff)
@@ -178,9 +178,9 @@ func TestCallerAndHeaders(t *testing.T) {
 	if !strings.HasPrefix(caller.KeyID, "key_") {
 		t.Errorf("the caller's key is %q, want key_ and more", caller.KeyID)
 	}
-	s.expect(s.request("POST", items, `{"title":"a"}`), 200, "")
+	s.requireError(s.request("POST", items, `{"title":"a"}`), 200, "")
 	if seen.Match != nil {
 		t.Error("If-Match was not sent")
 	}
-	s.expect(s.request("POST", items, `{"title":"a"}`, header("If-Match", "\xff")), 400, "header.If-Match: is not valid UTF-8")
+	s.requireError(s.request("POST", items, `{"title":"a"}`, header("If-Match", "\xff")), 400, "header.If-Match: is not valid UTF-8")
 }

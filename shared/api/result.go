@@ -29,19 +29,19 @@ type listPage struct {
 // the page that do not fit are left for the next one. A page without the function Behind is
 // returned whole.
 func NewList[T any](page table.Page[T]) List[T] {
-	return List[T]{page.Records, listPage{next: page.Next, behind: page.Behind, backward: page.Backward}}
+	return List[T]{page.Records, listPage{next: page.Next, behind: page.PositionAfter, backward: page.Backward}}
 }
 
-// NewTextList is NewList for records that are encoded as JSON already.
-func NewTextList[T any](page table.Page[json.RawMessage]) List[T] {
-	return List[T]{page: listPage{page.Records, page.Next, page.Behind, page.Backward}}
+// NewJSONList is NewList for records that are encoded as JSON already.
+func NewJSONList[T any](page table.Page[json.RawMessage]) List[T] {
+	return List[T]{page: listPage{page.Records, page.Next, page.PositionAfter, page.Backward}}
 }
 
 // Partial is implemented by a response, other than a list, that may cover only part of the work,
 // such as a large delete. HasMore reports whether work remains; repeating the call continues it.
 type Partial interface{ HasMore() bool }
 
-type lister interface {
+type listResult interface {
 	Page() (body []byte, next string, err error)
 	empty() bool
 }
@@ -125,7 +125,7 @@ type result struct {
 func encode(value any, tagged bool) (result, error) {
 	r := result{}
 	var err error
-	if list, ok := value.(lister); ok {
+	if list, ok := value.(listResult); ok {
 		r.body, r.next, err = list.Page()
 		r.more, r.empty = new(r.next != ""), list.empty()
 	} else {
@@ -137,8 +137,8 @@ func encode(value any, tagged bool) (result, error) {
 	if err != nil {
 		return result{}, fmt.Errorf("encode the response: %w", err)
 	}
-	if _, own := value.(Tagged); own || tagged {
-		r.tag = tagOf(value, r.body)
+	if _, own := value.(ETagger); own || tagged {
+		r.tag = etagOf(value, r.body)
 	}
 	return r, nil
 }

@@ -127,7 +127,7 @@ func TestPolicy(t *testing.T) {
 
 // Ensure a quota of up to 600 admits a burst of its full size. A larger quota admits slightly less,
 // because of its lag.
-func TestOnlySwiftQuotasLag(t *testing.T) {
+func TestOnlyFastQuotasLag(t *testing.T) {
 	for q, want := range map[auth.Quota]int64{599: 599, 600: 600, 601: 598} {
 		if got := q.At(0, start).Remaining; got != want {
 			t.Errorf("quota %d admits %d at once, want %d", q, got, want)
@@ -138,9 +138,9 @@ func TestOnlySwiftQuotasLag(t *testing.T) {
 // Ensure each refusal has the documented code and names the scope or class it is about.
 func TestRefusals(t *testing.T) {
 	for got, want := range map[error]string{
-		auth.MissingScope(auth.PlanWrite):   "unauthorised: the key lacks the scope plan:write",
-		auth.Frozen(auth.ClassWrite):        "forbidden: the operator has frozen the write requests of this key; requests of other classes go on",
-		auth.QuotaExceeded(auth.ClassWrite): "rate_limited: too many write requests; retry after the seconds in Retry-After",
+		auth.MissingScopeError(auth.PlanWrite):   "unauthorised: the key lacks the scope plan:write",
+		auth.FrozenError(auth.ClassWrite):        "forbidden: the operator has frozen the write requests of this key; requests of other classes go on",
+		auth.QuotaExceededError(auth.ClassWrite): "rate_limited: too many write requests; retry after the seconds in Retry-After",
 	} {
 		if got.Error() != want {
 			t.Errorf("%v, want %s", got, want)

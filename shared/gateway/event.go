@@ -20,13 +20,13 @@ const requestBytesMax = 10 << 20
 // proxyResource is the resource in every event, whatever its path.
 const proxyResource = "/{proxy+}"
 
-// localStage is the stage of the events that Event builds. No path contains it.
-const localStage = "local"
+// eventStage is the stage of the events that NewEvent builds. No path contains it.
+const eventStage = "local"
 
 // errBodyTooLarge reports a body over requestBytesMax.
 var errBodyTooLarge = errors.New("body over API Gateway's 10 MB")
 
-// Event builds the REST proxy event that API Gateway would send for r on a
+// NewEvent builds the REST proxy event that API Gateway would send for r on a
 // custom domain, where the path has no stage.
 //
 // It reads the body of r, up to one byte beyond 10 MB, and does not otherwise change r. It returns
@@ -38,7 +38,7 @@ var errBodyTooLarge = errors.New("body over API Gateway's 10 MB")
 // character, which keeps different values different. The path stays encoded, and a body that is not
 // UTF-8 is encoded in base64, so both arrive byte for byte. A query parameter with a malformed
 // escape is not decoded.
-func Event(r *http.Request, requestID string) (events.APIGatewayProxyRequest, error) {
+func NewEvent(r *http.Request, requestID string) (events.APIGatewayProxyRequest, error) {
 	body, err := readBody(r)
 	if err != nil {
 		return events.APIGatewayProxyRequest{}, fmt.Errorf("read body: %w", err)
@@ -68,8 +68,8 @@ func Event(r *http.Request, requestID string) (events.APIGatewayProxyRequest, er
 		PathParameters:                  map[string]string{"proxy": validText(strings.TrimPrefix(r.URL.Path, "/"))},
 		Body:                            string(body),
 		RequestContext: events.APIGatewayProxyRequestContext{
-			APIID:        localStage,
-			Stage:        localStage,
+			APIID:        eventStage,
+			Stage:        eventStage,
 			DomainName:   host,
 			RequestID:    requestID,
 			Protocol:     r.Proto,

@@ -31,7 +31,7 @@ func TestEvent(t *testing.T) {
 		"X-Forwarded-For":   {"198.51.100.1"},
 		"X-Forwarded-Proto": {"gopher"},
 	}
-	got, err := gateway.Event(r, "req-1")
+	got, err := gateway.NewEvent(r, "req-1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,14 +84,14 @@ func TestEventQuery(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			e, err := gateway.Event(&http.Request{Method: "GET", URL: &url.URL{Path: "/", RawQuery: tt.raw}}, "")
+			e, err := gateway.NewEvent(&http.Request{Method: "GET", URL: &url.URL{Path: "/", RawQuery: tt.raw}}, "")
 			if err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tt.want, e.MultiValueQueryStringParameters); diff != "" {
 				t.Errorf("query (-want +got):\n%s", diff)
 			}
-			r, _ := received(t, t.Context(), e)
+			r, _ := requestOf(t, t.Context(), e)
 			got, err := url.ParseQuery(r.URL.RawQuery)
 			if err != nil {
 				t.Fatalf("RawQuery: %v", err)
@@ -117,7 +117,7 @@ func TestEventBody(t *testing.T) {
 		{name: "Text", body: strings.NewReader("é"), want: "é"},
 		{name: "Binary", body: strings.NewReader("\xff\x00"), want: "/wA=", base64: true},
 		{name: "ErrRead", body: iotest.ErrReader(io.ErrUnexpectedEOF), wantErr: "read body: unexpected EOF"},
-		{name: "ErrTooLarge", body: endless{}, length: -1, wantErr: "read body: body over API Gateway's 10 MB"},
+		{name: "ErrTooLarge", body: endlessReader{}, length: -1, wantErr: "read body: body over API Gateway's 10 MB"},
 		// Rejected because of ContentLength, before a byte is read.
 		{name: "ErrDeclaredTooLarge", body: iotest.ErrReader(io.EOF), length: 10<<20 + 1, wantErr: "read body: body over API Gateway's 10 MB"},
 	}
@@ -128,7 +128,7 @@ func TestEventBody(t *testing.T) {
 			if tt.body != nil {
 				r.Body = io.NopCloser(tt.body)
 			}
-			e, err := gateway.Event(r, "")
+			e, err := gateway.NewEvent(r, "")
 			if (err == nil) != (tt.wantErr == "") || err != nil && err.Error() != tt.wantErr {
 				t.Errorf("error %v, want %q", err, tt.wantErr)
 			}
@@ -139,10 +139,10 @@ func TestEventBody(t *testing.T) {
 	}
 }
 
-// endless is a body that never ends.
-type endless struct{}
+// endlessReader is a body that never ends.
+type endlessReader struct{}
 
-func (endless) Read(p []byte) (int, error) { return len(p), nil }
+func (endlessReader) Read(p []byte) (int, error) { return len(p), nil }
 
 // FuzzEvent checks that the handler gets the request that was sent, even when the event has been
 // encoded as JSON and decoded again. A body that the handler echoes must come back unchanged.
@@ -159,7 +159,7 @@ func FuzzEvent(f *testing.F) {
 			Header: http.Header{"X-Fuzz": {value, "second"}},
 			Body:   io.NopCloser(strings.NewReader(string(body))),
 		}
-		e, err := gateway.Event(r, "req-1")
+		e, err := gateway.NewEvent(r, "req-1")
 		if err != nil {
 			t.Fatal(err)
 		}

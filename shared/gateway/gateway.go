@@ -11,7 +11,7 @@
 //
 // The request is built as net/http's server builds one (request.go), and the response is recorded
 // by that server's rules (response.go). This package replaces the adapter aws-lambda-go-api-proxy;
-// edge_test.go lists the differences.
+// known_differences_test.go lists the differences.
 //
 // A REST API changes a request before the function receives it:
 //

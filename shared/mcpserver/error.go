@@ -9,26 +9,26 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// explained returns the error response of a call in terms of the tool: its messages name arguments
+// explainError returns the error response of a call in terms of the tool: its messages name arguments
 // (`scheduledFor: …`) instead of fields of an HTTP request (`body.scheduledFor: …`), and "no such
 // record" says which tool lists the ids.
-func (s *Server) explained(response api.Response, call api.Call) api.Response {
+func (s *Server) explainError(response api.Response, call api.Call) api.Response {
 	refused := *response.Err
 	refused.Messages = slices.Clone(refused.Messages)
 	for i, message := range refused.Messages {
 		if message == fault.ErrNotFound.Messages[0] {
-			refused.Messages[i] = message + s.whereIDsAre(call)
+			refused.Messages[i] = message + s.listToolHint(call)
 		} else {
-			refused.Messages[i] = ofArgument(call.Operation, message)
+			refused.Messages[i] = toArgumentPath(call.Operation, message)
 		}
 	}
 	response.Err, response.Body = &refused, fault.Envelope(&refused)
 	return response
 }
 
-// ofArgument replaces the path at the start of a message with the name of its argument. Other
+// toArgumentPath replaces the path at the start of a message with the name of its argument. Other
 // messages stay as they are.
-func ofArgument(op *api.Operation, message string) string {
+func toArgumentPath(op *api.Operation, message string) string {
 	place, rest, found := strings.Cut(message, ".")
 	switch schema.Place(place) {
 	case schema.InHeader:
@@ -45,13 +45,13 @@ func ofArgument(op *api.Operation, message string) string {
 	return message
 }
 
-// whereIDsAre returns what to add to the message "no such record": the tool that lists ids for the
+// listToolHint returns what to add to the message "no such record": the tool that lists ids for the
 // last id in the operation's path, if there is such a tool, and the advice to leave out companyId,
 // if the call sent one. It depends only on what was sent, so it does not reveal whether a record
 // exists.
-func (s *Server) whereIDsAre(call api.Call) string {
+func (s *Server) listToolHint(call api.Call) string {
 	out := ""
-	if lists := s.lists(call.Operation); lists != "" {
+	if lists := s.listTool(call.Operation); lists != "" {
 		out = "; " + lists + " lists the ids"
 	}
 	if call.CompanyID != "" {
@@ -60,9 +60,9 @@ func (s *Server) whereIDsAre(call api.Call) string {
 	return out
 }
 
-// lists returns the name of the tool that lists ids for the last id in an operation's path. It is
+// listTool returns the name of the tool that lists ids for the last id in an operation's path. It is
 // empty if there is no such tool.
-func (s *Server) lists(op *api.Operation) string {
+func (s *Server) listTool(op *api.Operation) string {
 	for _, segment := range slices.Backward(api.PathSegments(op.Path)) {
 		if id, isID := api.PathParameter(segment); isID {
 			return listOf(id, *op, s.operations)

@@ -8,7 +8,7 @@
 //   - tool.go: the tool for an operation, and the result of a call.
 //
 // The official SDK implements the protocol: revisions, initialization, headers, results. Its
-// middleware (Server.receive) calls the pipeline. There are three kinds of errors:
+// middleware (Server.sdkMiddleware) calls the pipeline. There are three kinds of errors:
 //
 //   - HTTP errors, with the service's error envelope: a bad key, an exhausted quota, a body that
 //     is too large, a foreign origin.
@@ -42,14 +42,14 @@ const Path = "/mcp"
 const bodyBytesMax = 1 << 20
 
 // requestTimeout bounds one request. It is longer than the 9 s timeout of a call and shorter than
-// the function's 10 s. beyondCall is the difference between it and the timeout of a call.
+// the function's 10 s. timeoutMargin is the difference between it and the timeout of a call.
 const (
 	requestTimeout = 9500 * time.Millisecond
-	beyondCall     = 500 * time.Millisecond
+	timeoutMargin  = 500 * time.Millisecond
 )
 
-// logName appears as the operation in the log line of a message that calls no operation.
-const logName = "mcp"
+// logOperation appears as the operation in the log line of a message that calls no operation.
+const logOperation = "mcp"
 
 // Server serves operations as tools at Path. It is stateless and safe for concurrent use.
 type Server struct {
@@ -64,13 +64,13 @@ type Server struct {
 // New returns a server of the operations. It panics when two of them have the same id or the same
 // path.
 func New(operations []api.Operation, c api.Config) *Server {
-	operations = offered(operations)
+	operations = toolOperations(operations)
 	s := &Server{api: api.New(operations, c), operations: operations, newID: c.NewID, timeout: requestTimeout}
 	if c.Timeout > 0 {
-		s.timeout = c.Timeout + beyondCall
+		s.timeout = c.Timeout + timeoutMargin
 	}
 	s.tools = sync.OnceValue(func() []*Tool { return Tools(operations) })
-	s.sdk = s.connect()
+	s.sdk = s.newSDKHandler()
 	return s
 }
 
@@ -86,29 +86,29 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) serve(r *http.Request, requestID string) api.Response {
 	switch {
 	case r.URL.EscapedPath() != Path:
-		return s.api.Refuse(requestID, logName, fault.New(fault.NotFound, "no such path"))
+		return s.api.ErrorResponse(requestID, logOperation, fault.New(fault.NotFound, "no such path"))
 	case r.Method != http.MethodPost:
-		out := s.api.Refuse(requestID, logName, fault.New(fault.MethodNotAllowed, "this path accepts POST"))
+		out := s.api.ErrorResponse(requestID, logOperation, fault.New(fault.MethodNotAllowed, "this path accepts POST"))
 		out.Header.Set("Allow", http.MethodPost)
 		return out
-	case foreign(r):
-		return s.api.Refuse(requestID, logName, fault.New(fault.Forbidden, "header.Origin: requests from pages of other hosts are not allowed"))
+	case isForeignOrigin(r):
+		return s.api.ErrorResponse(requestID, logOperation, fault.New(fault.Forbidden, "header.Origin: requests from pages of other hosts are not allowed"))
 	}
 	call := api.Call{RequestID: requestID, Authorization: r.Header.Values("Authorization"), Version: r.Header.Values("Service-Version")}
 	_, badKey := auth.ParseHeader(call.Authorization)
 	if badKey != nil || fault.CheckVersion(call.Version) != nil {
-		return s.admit(r.Context(), call, "", nil) // the pipeline reports the error
+		return s.admitMessage(r.Context(), call, "", nil) // the pipeline reports the error
 	}
-	text, err := body(r)
+	text, err := readBody(r)
 	if err != nil {
-		return s.admit(r.Context(), call, "", err)
+		return s.admitMessage(r.Context(), call, "", err)
 	}
 	return s.serveBody(r, call, text)
 }
 
-// body reads the body of a request. The Accept header is ignored, because there is only one
+// readBody reads the body of a request. The Accept header is ignored, because there is only one
 // response format.
-func body(r *http.Request) ([]byte, error) {
+func readBody(r *http.Request) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r.Body, bodyBytesMax+1))
 	switch mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); {
 	case err != nil:

@@ -36,33 +36,33 @@ type Store[T any] interface {
 // from it.
 type Operations struct {
 	area                              string
-	path, onePath                     string // of all records, and of one
+	collectionPath, recordPath        string // of all records, and of one
 	limit                             int
 	list, get, create, update, remove api.Function
 }
 
-// Of returns the operations of a kind whose records belong to the company.
-func Of[T any, S Store[T]](kind record.Kind[T], s S) Operations {
-	return Under(kind, func(string) S { return s })
+// New returns the operations of a kind whose records belong to the company.
+func New[T any, S Store[T]](kind record.Kind[T], s S) Operations {
+	return NewNested(kind, func(string) S { return s })
 }
 
-// Under returns the operations of a kind whose records belong to another record, its parent. of
+// NewNested returns the operations of a kind whose records belong to another record, its parent. of
 // returns the records of a parent. The store must return fault.ErrNotFound if the parent does not
 // exist or a record does not belong to it.
 //
-// Only Of and Under have type parameters, because each instance of a generic function adds to the
+// Only New and NewNested have type parameters, because each instance of a generic function adds to the
 // size of the program.
-func Under[T any, S Store[T]](kind record.Kind[T], of func(parentID string) S) Operations {
-	o := Operations{area: kind.Area(), path: "/v1/companies/{companyId}/" + kind.Path, limit: kind.Limit}
-	o.onePath = o.path + "/{" + kind.Parameter + "}"
+func NewNested[T any, S Store[T]](kind record.Kind[T], of func(parentID string) S) Operations {
+	o := Operations{area: kind.Area(), collectionPath: "/v1/companies/{companyId}/" + kind.Path, limit: kind.Limit}
+	o.recordPath = o.collectionPath + "/{" + kind.Parameter + "}"
 	t := reflect.TypeFor[T]()
 	o.list = api.Function{Out: reflect.TypeFor[api.List[T]](), Call: func(ctx context.Context, caller api.Caller, in any) (any, error) {
-		parentID, after, limit := in.(page).bounds()
+		parentID, after, limit := in.(pageBounds).bounds()
 		records, err := of(parentID).Page(ctx, caller.CompanyID, after, limit)
 		return api.NewList(records), err
 	}}
-	o.get = api.Function{In: reflect.TypeFor[one](), Out: t, Call: func(ctx context.Context, caller api.Caller, in any) (any, error) {
-		i := in.(*one)
+	o.get = api.Function{In: reflect.TypeFor[recordParam](), Out: t, Call: func(ctx context.Context, caller api.Caller, in any) (any, error) {
+		i := in.(*recordParam)
 		return of(i.ParentID).Get(ctx, caller.CompanyID, i.ID)
 	}}
 	o.create = api.Function{In: reflect.TypeFor[createInput[T]](), Out: t, Call: func(ctx context.Context, caller api.Caller, in any) (any, error) {
@@ -84,11 +84,11 @@ func Under[T any, S Store[T]](kind record.Kind[T], of func(parentID string) S) O
 // The arguments of the paths, which package api names. An operation without a parent has no
 // ParentID.
 type (
-	ofParent struct {
+	parentParam struct {
 		ParentID string `path:"{parentId}"`
 	}
-	one struct {
-		ofParent
+	recordParam struct {
+		parentParam
 		ID string `path:"{id}"`
 	}
 )
@@ -97,25 +97,25 @@ type (
 type (
 	createInput[T any] struct {
 		api.CreateBody[T]
-		ofParent
+		parentParam
 	}
 	updateInput[T any] struct {
 		api.UpdateBody[T]
-		one
+		recordParam
 	}
 	deleteInput struct {
 		api.Condition
-		one
+		recordParam
 	}
 )
 
-// page is the input of a list with a limit.
-type page interface {
+// pageBounds is the input of a list with a limit.
+type pageBounds interface {
 	bounds() (parentID, after string, limit int)
 }
 
 type pageInput struct {
-	ofParent
+	parentParam
 	Limit  int64      `query:"limit" default:"50" min:"1" max:"200"`
 	Cursor api.Cursor `query:"cursor"`
 }
@@ -125,7 +125,7 @@ func (in pageInput) bounds() (parentID, after string, limit int) {
 }
 
 type shortPageInput struct {
-	ofParent
+	parentParam
 	Limit  int64      `query:"limit" default:"25" min:"1" max:"100"`
 	Cursor api.Cursor `query:"cursor"`
 }
@@ -134,44 +134,44 @@ func (in shortPageInput) bounds() (parentID, after string, limit int) {
 	return in.ParentID, string(in.Cursor), int(in.Limit)
 }
 
-type wholeInput struct {
-	ofParent
+type unpagedInput struct {
+	parentParam
 	Cursor api.Cursor `query:"cursor"`
 }
 
-func (in wholeInput) bounds() (parentID, after string, limit int) {
+func (in unpagedInput) bounds() (parentID, after string, limit int) {
 	return in.ParentID, string(in.Cursor), math.MaxInt
 }
 
-// Page lists the records, 50 to a page unless the caller wants up to 200.
-func (o Operations) Page(id, summary, description string) api.Operation {
+// List lists the records, 50 to a page unless the caller wants up to 200.
+func (o Operations) List(id, summary, description string) api.Operation {
 	return o.lists(reflect.TypeFor[pageInput](), id, summary, description)
 }
 
-// ShortPage lists the records, 25 to a page unless the caller wants up to 100. It is for large
+// ListShort lists the records, 25 to a page unless the caller wants up to 100. It is for large
 // records.
-func (o Operations) ShortPage(id, summary, description string) api.Operation {
+func (o Operations) ListShort(id, summary, description string) api.Operation {
 	return o.lists(reflect.TypeFor[shortPageInput](), id, summary, description)
 }
 
-// Whole lists all records on one page, if they fit into a response.
-func (o Operations) Whole(id, summary, description string) api.Operation {
-	return o.lists(reflect.TypeFor[wholeInput](), id, summary, description)
+// ListAll lists all records on one page, if they fit into a response.
+func (o Operations) ListAll(id, summary, description string) api.Operation {
+	return o.lists(reflect.TypeFor[unpagedInput](), id, summary, description)
 }
 
 func (o Operations) lists(in reflect.Type, id, summary, description string) api.Operation {
 	o.list.In = in
-	return api.Declare(o.read(o.path, id, summary, description), o.list)
+	return api.Declare(o.readSpec(o.collectionPath, id, summary, description), o.list)
 }
 
 // Get returns a record.
 func (o Operations) Get(id, summary, description string) api.Operation {
-	return api.Declare(o.read(o.onePath, id, summary, description), o.get)
+	return api.Declare(o.readSpec(o.recordPath, id, summary, description), o.get)
 }
 
 // Create creates a record. The error is conflict when there are as many as the limit of the kind.
 func (o Operations) Create(id, summary, description string) api.Operation {
-	spec := o.write(http.MethodPost, o.path, api.Create, id, summary, description)
+	spec := o.writeSpec(http.MethodPost, o.collectionPath, api.Create, id, summary, description)
 	if o.limit > 0 {
 		spec.Errors = []fault.Code{fault.Conflict}
 	}
@@ -180,23 +180,23 @@ func (o Operations) Create(id, summary, description string) api.Operation {
 
 // Update changes the fields of a record that were sent.
 func (o Operations) Update(id, summary, description string) api.Operation {
-	return api.Declare(o.write(http.MethodPatch, o.onePath, api.Write, id, summary, description), o.update)
+	return api.Declare(o.writeSpec(http.MethodPatch, o.recordPath, api.Write, id, summary, description), o.update)
 }
 
 // Delete deletes a record. errors are the codes that only the store of this kind returns.
 func (o Operations) Delete(id, summary, description string, errors ...fault.Code) api.Operation {
-	spec := o.write(http.MethodDelete, o.onePath, api.Destructive, id, summary, description)
+	spec := o.writeSpec(http.MethodDelete, o.recordPath, api.Destructive, id, summary, description)
 	spec.Errors = errors
 	return api.Declare(spec, o.remove)
 }
 
-func (o Operations) read(path, id, summary, description string) api.Spec {
+func (o Operations) readSpec(path, id, summary, description string) api.Spec {
 	return api.Spec{
 		ID: id, Method: http.MethodGet, Path: path, Scope: auth.Scope(o.area + ":read"), Summary: summary, Description: description,
 	}
 }
 
-func (o Operations) write(method, path string, effect api.Effect, id, summary, description string) api.Spec {
+func (o Operations) writeSpec(method, path string, effect api.Effect, id, summary, description string) api.Spec {
 	return api.Spec{
 		ID: id, Method: method, Path: path, Scope: auth.Scope(o.area + ":write"), Effect: effect, Summary: summary, Description: description,
 	}

@@ -31,7 +31,7 @@ type lamp struct {
 	SeenAt  *string  `json:"seenAt" format:"date-time"`
 }
 
-// Problems implements schema.Ruled.
+// Problems implements schema.RecordValidator.
 func (l lamp) Problems(sent func(string) bool) []string {
 	if !sent("from") && !sent("until") {
 		return nil
@@ -111,7 +111,7 @@ func bindRecord[In any](t *testing.T, post bool, text string) (in In, problems [
 	if problems != nil {
 		t.Fatal(problems)
 	}
-	b := schema.BindFlat(reflect.TypeFor[In](), fields, schema.Flat{Arguments: o})
+	b := schema.BindFlat(reflect.TypeFor[In](), fields, schema.FlatArguments{Arguments: o})
 	return b.Input.Interface().(In), b.Problems
 }
 

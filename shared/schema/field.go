@@ -122,8 +122,8 @@ func Fields(t reflect.Type) []Field {
 	return out
 }
 
-// places has the tags that name a field, with their locations.
-var places = []struct {
+// placesByTag has the tags that name a field, with their locations.
+var placesByTag = []struct {
 	in  Place
 	tag string
 }{{InPath, "path"}, {InQuery, "query"}, {InHeader, "header"}, {InBody, "json"}}
@@ -141,7 +141,7 @@ func appendFields(out []Field, t reflect.Type, at []int) []Field {
 			continue
 		}
 		field := Field{index: f.Index, Doc: f.Tag.Get("doc"), ToolDoc: f.Tag.Get("tool")}
-		for _, p := range places {
+		for _, p := range placesByTag {
 			if name, _, _ := strings.Cut(f.Tag.Get(p.tag), ","); name != "" {
 				if field.Name != "" {
 					panic(fmt.Sprintf("schema: %s.%s has two locations", t, f.Name))
@@ -159,7 +159,7 @@ func appendFields(out []Field, t reflect.Type, at []int) []Field {
 }
 
 func (f *Field) describe(s reflect.StructField) {
-	t, clears := valueOf(s.Type)
+	t, clears := fieldValueType(s.Type)
 	f.Default = s.Tag.Get("default")
 	f.Required = f.In == InPath || (f.In != InHeader && t.Kind() != reflect.Pointer && t.Kind() != reflect.Slice && t.Kind() != reflect.Map && f.Default == "")
 	if s.Tag.Get("required") == "true" {
@@ -181,8 +181,8 @@ func (f *Field) describe(s reflect.StructField) {
 	}
 	f.Pattern, f.Format = s.Tag.Get("pattern"), s.Tag.Get("format")
 	f.Min, f.Max = boundTag(s, "min"), boundTag(s, "max")
-	f.Items, f.Each = count(s, "items"), count(s, "each")
-	f.refer(s)
+	f.Items, f.Each = parseCount(s, "items"), parseCount(s, "each")
+	f.setReference(s)
 	switch t.Kind() {
 	case reflect.String:
 		f.Kind = String
@@ -194,7 +194,7 @@ func (f *Field) describe(s reflect.StructField) {
 			}
 		}
 	case reflect.Int64:
-		f.integer()
+		f.setInteger()
 		if f.In == InQuery && f.Name == "limit" {
 			f.Doc, f.ToolDoc = cmp.Or(f.Doc, "maximum number of records per page"), cmp.Or(f.ToolDoc, f.Doc, "records per page")
 		}
@@ -216,7 +216,7 @@ func (f *Field) describe(s reflect.StructField) {
 		if f.Items == 0 {
 			panic("schema: an array needs the tag items: " + s.Name)
 		}
-		f.element(t.Elem(), s.Name)
+		f.setElement(t.Elem(), s.Name)
 	default:
 		panic(fmt.Sprintf("schema: an input cannot hold a %s: %s", t, s.Name))
 	}
@@ -232,8 +232,8 @@ func (f *Field) describe(s reflect.StructField) {
 // idCharsMax bounds a reference in a request. No id is as long.
 const idCharsMax = 50
 
-// refer limits a reference to another record to the length of an id. The record need not exist.
-func (f *Field) refer(s reflect.StructField) {
+// setReference limits a reference to another record to the length of an id. The record need not exist.
+func (f *Field) setReference(s reflect.StructField) {
 	f.Ref = s.Tag.Get("ref")
 	switch {
 	case f.Ref == "":
@@ -248,8 +248,8 @@ func (f *Field) refer(s reflect.StructField) {
 	}
 }
 
-// integer describes a whole number, which every JSON reader must read exactly.
-func (f *Field) integer() {
+// setInteger describes a whole number, which every JSON reader must read exactly.
+func (f *Field) setInteger() {
 	f.Kind = Integer
 	if f.Min == nil {
 		f.Min = pointerTo(-SafeInteger)
@@ -261,8 +261,8 @@ func (f *Field) integer() {
 
 var anyJSON = reflect.TypeFor[json.RawMessage]()
 
-// Uncut returns the names of the properties of kind Any; see ParseLarge.
-func Uncut(fields []Field) (names []string) {
+// RawProperties returns the names of the properties of kind Any; see ParseLarge.
+func RawProperties(fields []Field) (names []string) {
 	for _, f := range fields {
 		if f.Kind == Any {
 			names = append(names, f.Name)
@@ -271,8 +271,8 @@ func Uncut(fields []Field) (names []string) {
 	return names
 }
 
-// element describes the elements of an array: strings, or objects whose fields have json tags.
-func (f *Field) element(t reflect.Type, name string) {
+// setElement describes the elements of an array: strings, or objects whose fields have json tags.
+func (f *Field) setElement(t reflect.Type, name string) {
 	f.Type = t
 	switch t.Kind() {
 	case reflect.String:
@@ -321,7 +321,7 @@ func boundTag(s reflect.StructField, tag string) *float64 {
 	return nil
 }
 
-func count(s reflect.StructField, tag string) int {
+func parseCount(s reflect.StructField, tag string) int {
 	n, _ := number(s, tag)
 	return int(n)
 }

@@ -15,11 +15,11 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// flips returns a proxy that gives each response its checksum, as DynamoDB does, and then changes
+// corruptsByte returns a proxy that gives each response its checksum, as DynamoDB does, and then changes
 // one byte of each of the first n responses. at is the position of that byte, counted from the end.
 // If at is 0, the proxy replaces the checksum with sum instead.
-func flips(n int, at int, sum string) *proxy {
-	return &proxy{respond: func(_ string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
+func corruptsByte(n int, at int, sum string) *faultProxy {
+	return &faultProxy{respond: func(_ string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		out, err := pass()
 		if err != nil {
 			return nil, err
@@ -43,7 +43,7 @@ func flips(n int, at int, sum string) *proxy {
 // response is wrong. This must hold for records, lists, writes and failed conditions.
 func TestChecksums(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	calls := map[string]func(ctx context.Context, c *table.Client, n note) error{
 		"read": func(ctx context.Context, c *table.Client, n note) error {
 			got, err := table.Get[note](ctx, c, noteKey(n.Company, n.ID))
@@ -53,7 +53,7 @@ func TestChecksums(t *testing.T) {
 			return err
 		},
 		"list": func(ctx context.Context, c *table.Client, n note) error {
-			texts, _, err := listTexts[listed](ctx, c, table.Query{Partitions: []string{noteKey(n.Company, n.ID).PK}, Limit: 5})
+			texts, _, err := listTexts[listedNote](ctx, c, table.Query{Partitions: []string{noteKey(n.Company, n.ID).PK}, Limit: 5})
 			if err == nil && (len(texts) != 1 || !bytes.Contains(texts[0], []byte(*n.Text))) {
 				return fmt.Errorf("listed %s", texts)
 			}
@@ -78,11 +78,11 @@ func TestChecksums(t *testing.T) {
 				n := newNote(good)
 				n.Text = ptr("a text that tells")
 				insert(t, good, n)
-				if err := call(t.Context(), wired(t, flips(2, at, "1")), n); err != nil {
+				if err := call(t.Context(), clientOver(t, corruptsByte(2, at, "1")), n); err != nil {
 					t.Errorf("flipped twice: %v", err)
 				}
-				p := flips(1<<30, at, "x")
-				if err := call(t.Context(), wired(t, p), n); name != "failed condition" && (err == nil || p.count("") != 3) {
+				p := corruptsByte(1<<30, at, "x")
+				if err := call(t.Context(), clientOver(t, p), n); name != "failed condition" && (err == nil || p.count("") != 3) {
 					t.Errorf("flipped always: %v after %d calls", err, p.count(""))
 				}
 			})
@@ -90,8 +90,8 @@ func TestChecksums(t *testing.T) {
 	}
 }
 
-// wired returns a client of the test's table that sends its calls through p.
-func wired(t *testing.T, p *proxy) *table.Client {
+// clientOver returns a client of the test's table that sends its calls through p.
+func clientOver(t *testing.T, p *faultProxy) *table.Client {
 	t.Helper()
 	c, _ := client(t, p)
 	return c

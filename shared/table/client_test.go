@@ -26,7 +26,7 @@ func TestNewPublicKey(t *testing.T) {
 		}
 	}
 	c = table.New(table.Options{Now: time.Now})
-	if one, two := c.NewPublicKey(), c.Operator().NewPublicKey(); one == two {
+	if one, two := c.NewPublicKey(), c.AsOperator().NewPublicKey(); one == two {
 		t.Errorf("%s twice", one)
 	}
 }
@@ -35,14 +35,14 @@ func TestNewPublicKey(t *testing.T) {
 // would fail later, in every list.
 func TestCreateFailsWithoutAnIndex(t *testing.T) {
 	t.Parallel()
-	p := &proxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
+	p := &faultProxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		switch call {
 		case "CreateTable":
-			return reply(http.StatusBadRequest, map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#ResourceInUseException"}), nil
+			return jsonResponse(http.StatusBadRequest, map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#ResourceInUseException"}), nil
 		case "DescribeTable":
-			return reply(http.StatusOK, map[string]any{"Table": map[string]any{"TableStatus": "ACTIVE", "GlobalSecondaryIndexes": []any{}}}), nil
+			return jsonResponse(http.StatusOK, map[string]any{"Table": map[string]any{"TableStatus": "ACTIVE", "GlobalSecondaryIndexes": []any{}}}), nil
 		case "UpdateTable":
-			return reply(http.StatusBadRequest, map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#LimitExceededException"}), nil
+			return jsonResponse(http.StatusBadRequest, map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#LimitExceededException"}), nil
 		}
 		return pass()
 	}}
@@ -56,7 +56,7 @@ func TestCreateFailsWithoutAnIndex(t *testing.T) {
 func TestQueryProjection(t *testing.T) {
 	t.Parallel()
 	var asked []string
-	p := &proxy{respond: func(call string, pass func() (*http.Response, error), r *http.Request) (*http.Response, error) {
+	p := &faultProxy{respond: func(call string, pass func() (*http.Response, error), r *http.Request) (*http.Response, error) {
 		if call == "Query" {
 			var in struct {
 				ProjectionExpression     string
@@ -79,7 +79,7 @@ func TestQueryProjection(t *testing.T) {
 		SK   string `store:"sk"`
 		Name string `json:"name"`
 	}
-	_, err := table.Whole[sorted](ctx, c, table.Collection{Partition: table.Partition(c.NewID("co"), "notes"), Prefix: "note#"})
+	_, err := table.ReadAll[sorted](ctx, c, table.Collection{Partition: table.Partition(c.NewID("co"), "notes"), Prefix: "note#"})
 	if err != nil || !slices.Equal(slices.Sorted(slices.Values(asked)), []string{"name", "sk"}) {
 		t.Errorf("attributes %q, want name and sk: %v", asked, err)
 	}

@@ -17,43 +17,43 @@ import (
 // These tests run with the clock of package synctest, so they measure the timeouts of a function
 // exactly.
 
-// hangs returns a proxy that never responds.
-func hangs() *proxy {
-	return &proxy{respond: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
+// neverResponds returns a proxy that never responds.
+func neverResponds() *faultProxy {
+	return &faultProxy{respond: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
 	}}
 }
 
-// drips returns a proxy that starts a response and never finishes it.
-func drips() *proxy {
-	return &proxy{respond: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
-		out := reply(http.StatusOK, map[string]any{})
-		out.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"Item":`), waiting{r.Context()}))
+// neverFinishes returns a proxy that starts a response and never finishes it.
+func neverFinishes() *faultProxy {
+	return &faultProxy{respond: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
+		out := jsonResponse(http.StatusOK, map[string]any{})
+		out.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"Item":`), blockingReader{r.Context()}))
 		out.ContentLength = -1
 		return out, nil
 	}}
 }
 
-type waiting struct{ ctx context.Context }
+type blockingReader struct{ ctx context.Context }
 
-func (w waiting) Read([]byte) (int, error) { <-w.ctx.Done(); return 0, w.ctx.Err() }
+func (w blockingReader) Read([]byte) (int, error) { <-w.ctx.Done(); return 0, w.ctx.Err() }
 
-// cuts returns a proxy that breaks off every response in the middle.
-func cuts() *proxy {
-	return &proxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
-		out := reply(http.StatusOK, map[string]any{})
-		out.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"Item":`), failing{io.ErrUnexpectedEOF}))
+// truncatesBodies returns a proxy that breaks off every response in the middle.
+func truncatesBodies() *faultProxy {
+	return &faultProxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
+		out := jsonResponse(http.StatusOK, map[string]any{})
+		out.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"Item":`), failingReader{io.ErrUnexpectedEOF}))
 		return out, nil
 	}}
 }
 
-type failing struct{ err error }
+type failingReader struct{ err error }
 
-func (f failing) Read([]byte) (int, error) { return 0, f.err }
+func (f failingReader) Read([]byte) (int, error) { return 0, f.err }
 
-func resets() *proxy {
-	return &proxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
+func resetsConnections() *faultProxy {
+	return &faultProxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
 		return nil, errors.New("read: connection reset by peer")
 	}}
 }
@@ -66,23 +66,23 @@ func TestAttempts(t *testing.T) {
 	const always = 1 << 30
 	for _, test := range []struct {
 		name      string
-		transport func() *proxy
+		transport func() *faultProxy
 		attempts  int
 		longest   time.Duration
 	}{
-		{"hangs", hangs, 3, 3400 * time.Millisecond},
-		{"drips", drips, 3, 3400 * time.Millisecond},
-		{"cut off", cuts, 3, 400 * time.Millisecond},
-		{"reset", resets, 3, 400 * time.Millisecond},
-		{"500", func() *proxy { return refuses("", "InternalServerError", 500, always) }, 3, 400 * time.Millisecond},
-		{"503", func() *proxy { return refuses("", "ServiceUnavailable", 503, always) }, 3, 400 * time.Millisecond},
-		{"throughput", func() *proxy { return refuses("", "ProvisionedThroughputExceededException", 400, always) }, 8, 1300 * time.Millisecond},
-		{"throttling", func() *proxy { return refuses("", "ThrottlingException", 400, always) }, 8, 1300 * time.Millisecond},
-		{"limit", func() *proxy { return refuses("", "RequestLimitExceeded", 400, always) }, 8, 1300 * time.Millisecond},
-		{"conflict", func() *proxy { return refuses("", "TransactionConflictException", 400, always) }, 8, 1300 * time.Millisecond},
-		{"invalid", func() *proxy { return refuses("", "ValidationException", 400, always) }, 1, 0},
-		{"no table", func() *proxy { return refuses("", "ResourceNotFoundException", 400, always) }, 1, 0},
-		{"denied", func() *proxy { return refuses("", "AccessDeniedException", 400, always) }, 1, 0},
+		{"hangs", neverResponds, 3, 3400 * time.Millisecond},
+		{"drips", neverFinishes, 3, 3400 * time.Millisecond},
+		{"cut off", truncatesBodies, 3, 400 * time.Millisecond},
+		{"reset", resetsConnections, 3, 400 * time.Millisecond},
+		{"500", func() *faultProxy { return rejectsCalls("", "InternalServerError", 500, always) }, 3, 400 * time.Millisecond},
+		{"503", func() *faultProxy { return rejectsCalls("", "ServiceUnavailable", 503, always) }, 3, 400 * time.Millisecond},
+		{"throughput", func() *faultProxy { return rejectsCalls("", "ProvisionedThroughputExceededException", 400, always) }, 8, 1300 * time.Millisecond},
+		{"throttling", func() *faultProxy { return rejectsCalls("", "ThrottlingException", 400, always) }, 8, 1300 * time.Millisecond},
+		{"limit", func() *faultProxy { return rejectsCalls("", "RequestLimitExceeded", 400, always) }, 8, 1300 * time.Millisecond},
+		{"conflict", func() *faultProxy { return rejectsCalls("", "TransactionConflictException", 400, always) }, 8, 1300 * time.Millisecond},
+		{"invalid", func() *faultProxy { return rejectsCalls("", "ValidationException", 400, always) }, 1, 0},
+		{"no table", func() *faultProxy { return rejectsCalls("", "ResourceNotFoundException", 400, always) }, 1, 0},
+		{"denied", func() *faultProxy { return rejectsCalls("", "AccessDeniedException", 400, always) }, 1, 0},
 	} {
 		for name, call := range map[string]func(context.Context, *table.Client) error{
 			"read": func(ctx context.Context, c *table.Client) error {
@@ -115,31 +115,31 @@ func TestAttempts(t *testing.T) {
 }
 
 // Ensure the caller does not notice a temporary failure.
-func TestPassingFaults(t *testing.T) {
+func TestTransientFaults(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{"InternalServerError", "ThrottlingException", "ProvisionedThroughputExceededException", "TransactionConflictException"} {
 		status := http.StatusBadRequest
 		if code == "InternalServerError" {
 			status = http.StatusInternalServerError
 		}
-		p := refuses("", code, status, 2)
+		p := rejectsCalls("", code, status, 2)
 		c, _ := client(t, p)
 		n := insert(t, c, newNote(c))
 		if p.count("") != 3 {
 			t.Errorf("%s: %d calls", code, p.count(""))
 		}
-		expect(t, c, n)
+		requireStored(t, c, n)
 	}
 }
 
 // Ensure the caller's deadline ends a call at once, even during an attempt or a pause.
 func TestContextEndsACall(t *testing.T) {
 	t.Parallel()
-	for name, transport := range map[string]*proxy{"hangs": nil, "throttled": nil} {
+	for name, transport := range map[string]*faultProxy{"hangs": nil, "throttled": nil} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				if transport = hangs(); name == "throttled" {
-					transport = canceled(1<<30, "TransactionConflict")
+				if transport = neverResponds(); name == "throttled" {
+					transport = cancelsTransactions(1<<30, "TransactionConflict")
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), 15*time.Millisecond)
 				defer cancel()
@@ -158,11 +158,11 @@ func TestRetriesAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		down, calls := true, 0
-		p := &proxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
+		p := &faultProxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
 			if calls++; down {
-				return reply(http.StatusInternalServerError, map[string]any{"__type": "InternalServerError"}), nil
+				return jsonResponse(http.StatusInternalServerError, map[string]any{"__type": "InternalServerError"}), nil
 			}
-			return reply(http.StatusOK, map[string]any{}), nil
+			return jsonResponse(http.StatusOK, map[string]any{}), nil
 		}}
 		c := offline(p)
 		get := func() (int, error) {

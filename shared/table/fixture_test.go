@@ -22,9 +22,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// proxy is a transport that counts calls by operation, such as PutItem. respond may replace the
+// faultProxy is a transport that counts calls by operation, such as PutItem. respond may replace the
 // response of the engine, or lose it.
-type proxy struct {
+type faultProxy struct {
 	// respond gets the operation's name and a function that passes the call on to the engine. If
 	// respond is nil, every call is passed on.
 	respond func(call string, pass func() (*http.Response, error), r *http.Request) (*http.Response, error)
@@ -33,7 +33,7 @@ type proxy struct {
 	calls []string
 }
 
-func (p *proxy) RoundTrip(r *http.Request) (*http.Response, error) {
+func (p *faultProxy) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	p.mu.Lock()
 	p.calls = append(p.calls, call)
@@ -46,7 +46,7 @@ func (p *proxy) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // count returns the number of calls of this operation, or of all calls if the name is empty.
-func (p *proxy) count(call string) (n int) {
+func (p *faultProxy) count(call string) (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range p.calls {
@@ -57,15 +57,15 @@ func (p *proxy) count(call string) (n int) {
 	return n
 }
 
-// loses returns a proxy that passes on every call, but loses the responses to the first n calls of
+// losesResponses returns a proxy that passes on every call, but loses the responses to the first n calls of
 // the named operation.
-func loses(name string, n int) *proxy { return losesFrom(name, 1, n) }
+func losesResponses(name string, n int) *faultProxy { return losesResponsesFrom(name, 1, n) }
 
-// losesFrom is like loses, but starts with the call numbered first.
-func losesFrom(name string, first, n int) *proxy {
+// losesResponsesFrom is like loses, but starts with the call numbered first.
+func losesResponsesFrom(name string, first, n int) *faultProxy {
 	var mu sync.Mutex
 	calls := 0
-	return &proxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
+	return &faultProxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		mu.Lock()
 		if call == name {
 			calls++
@@ -81,11 +81,11 @@ func losesFrom(name string, first, n int) *proxy {
 	}}
 }
 
-// refuses returns a proxy that responds to the first n calls of the named operation with an error
+// rejectsCalls returns a proxy that responds to the first n calls of the named operation with an error
 // of this code. An empty name means every operation.
-func refuses(name, code string, status, n int) *proxy {
+func rejectsCalls(name, code string, status, n int) *faultProxy {
 	var mu sync.Mutex
-	return &proxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
+	return &faultProxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		mu.Lock()
 		refuse := (name == "" || call == name) && n > 0
 		if refuse {
@@ -93,13 +93,13 @@ func refuses(name, code string, status, n int) *proxy {
 		}
 		mu.Unlock()
 		if refuse {
-			return reply(status, map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#" + code, "message": "made up"}), nil
+			return jsonResponse(status, map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#" + code, "message": "made up"}), nil
 		}
 		return pass()
 	}}
 }
 
-func reply(status int, body any) *http.Response {
+func jsonResponse(status int, body any) *http.Response {
 	text, err := json.Marshal(body)
 	if err != nil {
 		panic(err)
@@ -138,7 +138,7 @@ func offline(transport http.RoundTripper) *table.Client {
 		Name: "none", Endpoint: "http://engine.invalid", Region: "eu-central-1", Transport: transport, Now: time.Now,
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 		NewID:       func(prefix string) string { n++; return prefix + "_" + strings.Repeat("0", n) },
-	}).Operator()
+	}).AsOperator()
 }
 
 // note is the record type of these tests. It has a field of every type that areas use, and its
@@ -146,7 +146,7 @@ func offline(transport http.RoundTripper) *table.Client {
 type note struct {
 	ID        string          `json:"id"`
 	Company   string          `json:"companyId"`
-	Status    status          `json:"status"`
+	Status    noteStatus      `json:"status"`
 	Text      *string         `json:"text"`
 	N         *float64        `json:"n"`
 	Count     int64           `json:"count"`
@@ -157,11 +157,11 @@ type note struct {
 	UpdatedAt *string         `json:"updatedAt"`
 }
 
-// listed is a note without the field Bytes, which cannot be listed as text.
-type listed struct {
+// listedNote is a note without the field Bytes, which cannot be listed as text.
+type listedNote struct {
 	ID        string          `json:"id"`
 	Company   string          `json:"companyId"`
-	Status    status          `json:"status"`
+	Status    noteStatus      `json:"status"`
 	Text      *string         `json:"text"`
 	N         *float64        `json:"n"`
 	Count     int64           `json:"count"`
@@ -171,13 +171,13 @@ type listed struct {
 	UpdatedAt *string         `json:"updatedAt"`
 }
 
-type status string
+type noteStatus string
 
 func noteKey(company, id string) table.Key {
 	return table.Key{PK: table.Partition(company, "notes"), SK: table.Join("note", id)}
 }
 
-func noteOrder(n note) string { return table.Join(table.SortNumber(n.N), n.ID) }
+func noteOrder(n note) string { return table.Join(table.NumberKey(n.N), n.ID) }
 
 func keysOf(n note) table.Keys {
 	k := table.Keys{Key: noteKey(n.Company, n.ID)}
@@ -197,7 +197,7 @@ func insert(t *testing.T, c *table.Client, n note) note {
 }
 
 func newNote(c *table.Client) note {
-	return note{ID: c.NewID("itm"), Company: c.NewID(id.Company), Text: ptr("a"), UpdatedAt: ptr(c.Now())}
+	return note{ID: c.NewID("itm"), Company: c.NewID(id.CompanyPrefix), Text: ptr("a"), UpdatedAt: ptr(c.Now())}
 }
 
 func ptr[T any](v T) *T { return &v }

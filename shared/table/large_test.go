@@ -16,14 +16,14 @@ import (
 func TestLargePages(t *testing.T) {
 	t.Parallel()
 	const count, size = 60, 100_000
-	for name, spread := range map[string][]status{
+	for name, spread := range map[string][]noteStatus{
 		"one partition": {"draft"}, "even": {"draft", "sent", "failed"}, "one has most": {"draft", "draft", "draft", "sent", "draft"},
-		"one has all of three": {"draft"}, "one after the other": slices.Concat(slices.Repeat([]status{"sent"}, 30), slices.Repeat([]status{"draft"}, 30)),
+		"one has all of three": {"draft"}, "one after the other": slices.Concat(slices.Repeat([]noteStatus{"sent"}, 30), slices.Repeat([]noteStatus{"draft"}, 30)),
 	} {
 		for _, descending := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, descending %t", name, descending), func(t *testing.T) {
 				t.Parallel()
-				seen := &readings{next: apitest.Transport}
+				seen := &readCountingTransport{next: apitest.Transport}
 				c, _ := client(t, seen)
 				company := c.NewID("co")
 				q := table.Query{Index: table.GSI2, Limit: count, Descending: descending}
@@ -38,25 +38,25 @@ func TestLargePages(t *testing.T) {
 					record := note{ID: fmt.Sprintf("itm_%03d", n), Company: company, Status: spread[n%len(spread)], N: ptr(float64(n)), Text: ptr(strings.Repeat("x", size))}
 					items, want = append(items, c.NewItem(keysOf(record), record)), append(want, record.ID)
 				}
-				if err := c.Put(t.Context(), items); err != nil {
+				if err := c.BatchPut(t.Context(), items); err != nil {
 					t.Fatal(err)
 				}
 				if descending {
 					slices.Reverse(want)
 				}
 				texts := func(q table.Query) (table.Page[json.RawMessage], error) {
-					return table.ListTexts[listed](t.Context(), c, q)
+					return table.ListJSON[listedNote](t.Context(), c, q)
 				}
-				records := func(q table.Query) (table.Page[listed], error) { return table.List[listed](t.Context(), c, q) }
+				records := func(q table.Query) (table.Page[listedNote], error) { return table.List[listedNote](t.Context(), c, q) }
 				beyond := 2*table.PageBytes/size + len(q.Partitions)*(1<<20/size+1)
 				checkLarge(t, "texts", want, seen, beyond, q, texts, func(text json.RawMessage) string {
-					var record listed
+					var record listedNote
 					if err := json.Unmarshal(text, &record); err != nil {
 						t.Error(err)
 					}
 					return record.ID
 				})
-				checkLarge(t, "records", want, seen, beyond, q, records, func(l listed) string { return l.ID })
+				checkLarge(t, "records", want, seen, beyond, q, records, func(l listedNote) string { return l.ID })
 			})
 		}
 	}
@@ -64,7 +64,7 @@ func TestLargePages(t *testing.T) {
 
 // checkLarge reads a list to its end, and cuts each page once it has table.PageBytes of records. No
 // page may cause more than most records to be read from the table.
-func checkLarge[R any](t *testing.T, name string, want []string, seen *readings, most int, q table.Query, read func(table.Query) (table.Page[R], error), id func(R) string) {
+func checkLarge[R any](t *testing.T, name string, want []string, seen *readCountingTransport, most int, q table.Query, read func(table.Query) (table.Page[R], error), id func(R) string) {
 	t.Helper()
 	var got []string
 	for {
@@ -84,7 +84,7 @@ func checkLarge[R any](t *testing.T, name string, want []string, seen *readings,
 			got = append(got, id(record))
 		}
 		if q.After = page.Next; kept < len(page.Records) {
-			q.After = page.Behind(kept - 1)
+			q.After = page.PositionAfter(kept - 1)
 		}
 		if q.After == "" {
 			break

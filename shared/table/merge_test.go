@@ -15,15 +15,15 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// readings is a transport that counts queries and the records that they read.
-type readings struct {
+// readCountingTransport is a transport that counts queries and the records that they read.
+type readCountingTransport struct {
 	next  http.RoundTripper
 	mu    sync.Mutex
 	calls int
 	read  int
 }
 
-func (r *readings) RoundTrip(request *http.Request) (*http.Response, error) {
+func (r *readCountingTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	out, err := r.next.RoundTrip(request)
 	if err != nil || request.Header.Get("X-Amz-Target") != "DynamoDB_20120810.Query" {
 		return out, err
@@ -50,20 +50,20 @@ func TestMergeCalls(t *testing.T) {
 	t.Parallel()
 	const limit, want = 49, 50
 	tests := map[string]struct {
-		spread []status // the statuses of successive records, repeated
+		spread []noteStatus // the statuses of successive records, repeated
 		calls  int
 		most   int
 	}{
-		"even":         {[]status{"draft", "sent", "failed"}, 3, 90},
-		"one has half": {[]status{"draft", "sent", "draft", "failed"}, 3, 90},
-		"one has most": {[]status{"draft", "draft", "draft", "sent", "draft"}, 4, 90 + 20},
-		"one has all":  {[]status{"draft"}, 4, 30 + 20},
+		"even":         {[]noteStatus{"draft", "sent", "failed"}, 3, 90},
+		"one has half": {[]noteStatus{"draft", "sent", "draft", "failed"}, 3, 90},
+		"one has most": {[]noteStatus{"draft", "draft", "draft", "sent", "draft"}, 4, 90 + 20},
+		"one has all":  {[]noteStatus{"draft"}, 4, 30 + 20},
 	}
 	for name, tt := range tests {
 		for _, descending := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, descending %t", name, descending), func(t *testing.T) {
 				t.Parallel()
-				seen := &readings{next: apitest.Transport}
+				seen := &readCountingTransport{next: apitest.Transport}
 				c, _ := client(t, seen)
 				company := c.NewID("co")
 				q := table.Query{Index: table.GSI2, Limit: limit, Descending: descending}
@@ -82,7 +82,7 @@ func TestMergeCalls(t *testing.T) {
 					}
 					expected = append(expected, fmt.Sprintf("itm_%03d", n))
 				}
-				if err := c.Put(t.Context(), items); err != nil {
+				if err := c.BatchPut(t.Context(), items); err != nil {
 					t.Fatal(err)
 				}
 				seen.calls, seen.read = 0, 0

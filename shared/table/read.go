@@ -93,21 +93,21 @@ func (r *rows[R]) size() (bytes int) {
 	return bytes
 }
 
-// fetch makes one Query call. last is where the next call starts; it is empty at the end of the
+// fetchFunc makes one Query call. last is where the next call starts; it is empty at the end of the
 // partition.
-type fetch[R any] func(ctx context.Context, in *dynamodb.QueryInput) (found rows[R], last Item, err error)
+type fetchFunc[R any] func(ctx context.Context, in *dynamodb.QueryInput) (found rows[R], last Item, err error)
 
 // recordsOf returns a fetch function for records of type T.
-func recordsOf[T any](c *Client, sortKey string) fetch[T] {
+func recordsOf[T any](c *Client, sortKey string) fetchFunc[T] {
 	return func(ctx context.Context, in *dynamodb.QueryInput) (rows[T], Item, error) {
-		form := planOf(reflect.TypeFor[T]())
-		form.project(in, sortKey)
+		form := recordTypeOf(reflect.TypeFor[T]())
+		form.projectQuery(in, sortKey)
 		out, err := c.Query(ctx, in)
 		if err != nil {
 			return rows[T]{}, nil, err
 		}
 		records, err := decodeAll[T](out.Items)
-		return rows[T]{records: records, keys: sortKeys(out.Items, sortKey), sizes: form.sizes(out.Items)}, out.LastEvaluatedKey, err
+		return rows[T]{records: records, keys: sortKeys(out.Items, sortKey), sizes: form.jsonSizes(out.Items)}, out.LastEvaluatedKey, err
 	}
 }
 
@@ -121,30 +121,30 @@ func sortKeys(items []Item, attribute string) []string {
 	return keys
 }
 
-// filteredLeast is the minimum number of records that a call with a filter reads, once the first
+// filteredReadMin is the minimum number of records that a call with a filter reads, once the first
 // call has found that few of them match. That many records are about a megabyte, the size at which
 // DynamoDB ends a call. So a few calls skip many records that do not match, even if the page is
 // small.
-const filteredLeast = 500
+const filteredReadMin = 500
 
-// page reads up to want records of one partition, and stops when their JSON reaches most bytes.
+// readPartition reads up to want records of one partition, and stops when their JSON reaches most bytes.
 // more reports whether the partition may have further records.
-func page[R any](ctx context.Context, q Query, partition string, want, most int, read fetch[R]) (found rows[R], err error) {
+func readPartition[R any](ctx context.Context, q Query, partition string, want, most int, read fetchFunc[R]) (found rows[R], err error) {
 	in := q.request(partition)
 	found.records = []R{}
-	if low, high := q.bounds(); high != "" && low > high { // DynamoDB rejects such bounds
+	if low, high := q.sortKeyBounds(); high != "" && low > high { // DynamoDB rejects such bounds
 		return found, nil
 	}
 	least := 0 // the minimum number of records that a call with a filter reads
 	again := 0 // how many records of the previous page may be read again
-	if q.bounded() && q.After != "" {
+	if q.hasOwnBounds() && q.After != "" {
 		again = 1
 	}
 	for {
 		in.Limit = aws.Int32(int32(want + again - len(found.records)))
 		if len(q.Filter) > 0 {
 			in.Limit = aws.Int32(int32(max(2*want, least))) // a filter drops some of the records that are read; see Filter
-			least = filteredLeast
+			least = filteredReadMin
 		}
 		more, last, err := read(ctx, in)
 		if err != nil {
@@ -175,9 +175,9 @@ func (q Query) request(partition string) *dynamodb.QueryInput {
 	if q.Index != Base {
 		in.IndexName = aws.String(q.Index.Name())
 	}
-	low, high := q.bounds()
+	low, high := q.sortKeyBounds()
 	switch {
-	case q.bounded():
+	case q.hasOwnBounds():
 		if low != "" && high != "" {
 			condition += " AND #sk BETWEEN :low AND :high"
 		} else if low != "" {
@@ -205,13 +205,13 @@ func (q Query) request(partition string) *dynamodb.QueryInput {
 	return in
 }
 
-// bounded reports whether the list has bounds of its own. The key condition then combines these
+// hasOwnBounds reports whether the list has bounds of its own. The key condition then combines these
 // with the cursor.
-func (q Query) bounded() bool { return q.From != "" || q.Until != "" }
+func (q Query) hasOwnBounds() bool { return q.From != "" || q.Until != "" }
 
-// bounds returns the minimum and the maximum sort key of a page; each is empty if there is no such
+// sortKeyBounds returns the minimum and the maximum sort key of a page; each is empty if there is no such
 // bound. They come from the list's bounds or from the cursor of the previous page.
-func (q Query) bounds() (low, high string) {
+func (q Query) sortKeyBounds() (low, high string) {
 	low, high = max(q.From, q.Prefix), q.Until
 	switch {
 	case q.After == "" || q.Prefix != "":
@@ -247,19 +247,19 @@ type Collection struct {
 	Consistent bool // read with strong consistency; base table only
 }
 
-// Whole returns all records of a collection.
-func Whole[T any](ctx context.Context, c *Client, from Collection) ([]T, error) {
+// ReadAll returns all records of a collection.
+func ReadAll[T any](ctx context.Context, c *Client, from Collection) ([]T, error) {
 	records := []T{}
-	err := Each(ctx, c, from, func(record T) error {
+	err := ForEach(ctx, c, from, func(record T) error {
 		records = append(records, record)
 		return nil
 	})
 	return records, err
 }
 
-// Each calls visit with every record of a collection until visit returns an error. It reads pages
+// ForEach calls visit with every record of a collection until visit returns an error. It reads pages
 // of at most 1 MB, so memory use stays flat.
-func Each[T any](ctx context.Context, c *Client, from Collection, visit func(T) error) error {
+func ForEach[T any](ctx context.Context, c *Client, from Collection, visit func(T) error) error {
 	return c.each(ctx, from, reflect.TypeFor[T](), func(items []Item) error {
 		records, err := decodeAll[T](items)
 		if err != nil {
@@ -278,7 +278,7 @@ func Each[T any](ctx context.Context, c *Client, from Collection, visit func(T) 
 func (c *Client) each(ctx context.Context, from Collection, record reflect.Type, visit func([]Item) error) error {
 	in := Query{Index: from.Index, Prefix: from.Prefix, Until: from.Until, Filter: from.Filter}.request(from.Partition)
 	in.ConsistentRead = aws.Bool(from.Consistent)
-	planOf(record).project(in, "")
+	recordTypeOf(record).projectQuery(in, "")
 	for {
 		out, err := c.Query(ctx, in)
 		if err != nil {
@@ -298,7 +298,7 @@ func PageOf[T any](records []T, order func(T) string, after string, limit int) P
 		all[i] = position{order(r), i}
 	}
 	positions, next := pageOf(all, after, limit)
-	page := Page[T]{Records: make([]T, len(positions)), Next: next, Behind: func(n int) string { return positions[n].key }}
+	page := Page[T]{Records: make([]T, len(positions)), Next: next, PositionAfter: func(n int) string { return positions[n].key }}
 	for n, p := range positions {
 		page.Records[n] = records[p.index]
 	}

@@ -32,15 +32,15 @@ func TestListAfterADeletedPosition(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Delete(t.Context(), []table.Key{noteKey(company, page[2].ID)}); err != nil {
+		if err := c.BatchDelete(t.Context(), []table.Key{noteKey(company, page[2].ID)}); err != nil {
 			t.Fatal(err)
 		}
-		rest, err := table.Whole[note](t.Context(), c, table.Collection{Partition: noteKey(company, "").PK, Consistent: true})
+		rest, err := table.ReadAll[note](t.Context(), c, table.Collection{Partition: noteKey(company, "").PK, Consistent: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		q.After = next
-		if got := pages(t, c, q, func() {}); len(got) != len(rest)-2 || got[0].ID == page[1].ID {
+		if got := readAllPages(t, c, q, func() {}); len(got) != len(rest)-2 || got[0].ID == page[1].ID {
 			t.Errorf("after %s: %v", next, ids(got))
 		}
 	}
@@ -60,11 +60,11 @@ func TestFilterBehindManyOthers(t *testing.T) {
 		}
 		items = append(items, c.NewItem(keysOf(n), n))
 	}
-	if err := c.Put(t.Context(), items); err != nil {
+	if err := c.BatchPut(t.Context(), items); err != nil {
 		t.Fatal(err)
 	}
 	q := table.Query{Partitions: []string{noteKey(company, "").PK}, Prefix: "note#", Limit: 2, Filter: table.Filter{"count": table.Number(1)}}
-	if diff := cmp.Diff([]string{"itm_049", "itm_099", "itm_149"}, ids(pages(t, c, q, func() {}))); diff != "" {
+	if diff := cmp.Diff([]string{"itm_049", "itm_099", "itm_149"}, ids(readAllPages(t, c, q, func() {}))); diff != "" {
 		t.Errorf("records on all pages (-want +got):\n%s", diff)
 	}
 }
@@ -78,7 +78,7 @@ func TestForgedPositions(t *testing.T) {
 	n := insert(t, c, note{ID: "itm_5", Company: company})
 	for _, sk := range []string{"a", "note", "note$", "notes", "zebra", "~"} {
 		other := c.NewItem(table.Keys{Key: table.Key{PK: partition, SK: sk}}, note{ID: "other"})
-		if err := c.Put(t.Context(), []table.Item{other}); err != nil {
+		if err := c.BatchPut(t.Context(), []table.Item{other}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -117,16 +117,16 @@ func TestForgedPositions(t *testing.T) {
 // Ensure sorting a bounded collection in memory gives the same pages as an index.
 func TestPageAgainstList(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	c, _ := client(t, nil)
 	rapid.Check(t, func(r *rapid.T) {
 		company := c.NewID("co")
-		fill(t, r, c, company, 25)
+		insertNotes(t, r, c, company, 25)
 		limit := rapid.IntRange(1, 9).Draw(r, "limit")
 		q := table.Query{Index: table.GSI1, Partitions: []string{table.Partition(company, "notes", "all")}, Limit: limit}
 		after := ""
 		for {
-			all, err := table.Whole[note](t.Context(), c, table.Collection{Partition: noteKey(company, "").PK, Prefix: "note#"})
+			all, err := table.ReadAll[note](t.Context(), c, table.Collection{Partition: noteKey(company, "").PK, Prefix: "note#"})
 			if err != nil {
 				r.Fatal(err)
 			}
@@ -150,9 +150,9 @@ func TestPageAgainstList(t *testing.T) {
 }
 
 // Ensure a collection that exceeds DynamoDB's limit of 1 MB per page is read to its end.
-func TestWholeBeyondOnePage(t *testing.T) {
+func TestReadAllBeyondOnePage(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	counter := &apitest.RoundTripCounter{}
 	c, _ := client(t, counter)
 	company := c.NewID("co")
@@ -161,7 +161,7 @@ func TestWholeBeyondOnePage(t *testing.T) {
 		n := note{ID: fmt.Sprintf("itm_%02d", i), Company: company, Text: ptr(strings.Repeat("x", 150<<10)), Status: "draft"}
 		items = append(items, c.NewItem(keysOf(n), n))
 	}
-	if err := c.Put(t.Context(), items); err != nil {
+	if err := c.BatchPut(t.Context(), items); err != nil {
 		t.Fatal(err)
 	}
 	for _, from := range []table.Collection{
@@ -172,9 +172,9 @@ func TestWholeBeyondOnePage(t *testing.T) {
 		var seen int
 		var err error
 		pages, _ := counter.Count(t, func(t *testing.T) {
-			err = table.Each(t.Context(), c, from, func(note) error { seen++; return nil })
+			err = table.ForEach(t.Context(), c, from, func(note) error { seen++; return nil })
 		})
-		whole, err2 := table.Whole[note](t.Context(), c, from)
+		whole, err2 := table.ReadAll[note](t.Context(), c, from)
 		if err := errors.Join(err, err2); err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +192,7 @@ func TestWholeBeyondOnePage(t *testing.T) {
 	}
 	sameAsTexts(t, c, q, "itm_13")
 	stop := errors.New("stop")
-	if err := table.Each(t.Context(), c, table.Collection{Partition: noteKey(company, "").PK}, func(note) error { return stop }); !errors.Is(err, stop) {
+	if err := table.ForEach(t.Context(), c, table.Collection{Partition: noteKey(company, "").PK}, func(note) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("the visitor's error: %v", err)
 	}
 }
@@ -209,14 +209,14 @@ func TestNothingThere(t *testing.T) {
 	if list == nil || len(list) != 0 || next != "" {
 		t.Errorf("List: %#v, next %q; want an empty list and no next", list, next)
 	}
-	texts, next, err := listTexts[listed](t.Context(), c, table.Query{Partitions: []string{partition}, Limit: 5})
+	texts, next, err := listTexts[listedNote](t.Context(), c, table.Query{Partitions: []string{partition}, Limit: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if texts == nil || len(texts) != 0 || next != "" {
 		t.Errorf("ListTexts: %#v, next %q; want an empty list and no next", texts, next)
 	}
-	whole, err := table.Whole[note](t.Context(), c, table.Collection{Partition: partition})
+	whole, err := table.ReadAll[note](t.Context(), c, table.Collection{Partition: partition})
 	if whole == nil || len(whole) != 0 || err != nil {
 		t.Errorf("Whole: %v, %v", whole, err)
 	}
@@ -232,7 +232,7 @@ func TestNothingThere(t *testing.T) {
 // contains. A page with bounds must read no record outside them.
 func TestListReadsWhatItReturns(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	c, _ := client(t, nil)
 	at := func(n int) string { return noteOrder(note{ID: fmt.Sprintf("itm_%04d", n), N: ptr(float64(n))}) }
 	units := func(size int, q table.Query) float64 {
@@ -242,7 +242,7 @@ func TestListReadsWhatItReturns(t *testing.T) {
 			n := note{ID: fmt.Sprintf("itm_%04d", i), Company: company, N: ptr(float64(i)), Text: ptr(strings.Repeat("x", 1000))}
 			items = append(items, c.NewItem(keysOf(n), n))
 		}
-		if err := c.Put(t.Context(), items); err != nil {
+		if err := c.BatchPut(t.Context(), items); err != nil {
 			t.Fatal(err)
 		}
 		ctx, m := apitest.Request(t)

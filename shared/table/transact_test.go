@@ -24,7 +24,7 @@ func TestTransact(t *testing.T) {
 	absentKey, missingKey := table.Key{PK: there.Company, SK: "absent"}, table.Key{PK: there.Company, SK: "missing"}
 	err := c.Transact(t.Context(),
 		c.CheckExists(thereKey), c.CheckAbsent(absentKey), c.CheckExists(missingKey), c.CheckAbsent(takenKey),
-		c.WriteNew(keysOf(other), other),
+		c.WriteCreate(keysOf(other), other),
 	)
 	var canceled *table.CanceledError
 	if !errors.As(err, &canceled) {
@@ -48,15 +48,15 @@ func TestTransact(t *testing.T) {
 	changed := there
 	changed.Count = 9
 	err = c.Transact(t.Context(),
-		c.WriteNew(keysOf(other), other),
-		c.WriteOver(keysOf(changed), changed, "text", table.String("a")),
+		c.WriteCreate(keysOf(other), other),
+		c.WritePutIfEqual(keysOf(changed), changed, "text", table.String("a")),
 		c.WriteUpdate(absentKey, "SET #s = :s", "", map[string]string{"#s": "status"}, table.Item{":s": table.String("draft")}),
 	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect(t, c, other)
-	expect(t, c, changed)
+	requireStored(t, c, other)
+	requireStored(t, c, changed)
 	err = c.Transact(t.Context(),
 		c.WriteDelete(absentKey, "#s = :s", map[string]string{"#s": "status"}, table.Item{":s": table.String("draft")}),
 		c.WriteCheck(thereKey, "#c = :c", map[string]string{"#c": "count"}, table.Item{":c": table.Number(9)}),
@@ -65,11 +65,11 @@ func TestTransact(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, failing := range []table.Write{
-		c.WriteOver(keysOf(changed), changed, "text", table.String("b")),
+		c.WritePutIfEqual(keysOf(changed), changed, "text", table.String("b")),
 		c.WriteUpdate(absentKey, "SET x = :x", "attribute_exists(pk)", nil, table.Item{":x": table.Number(1)}),
 		c.WriteDelete(thereKey, "attribute_exists(nothing)", nil, nil),
 		c.WriteCheck(absentKey, "attribute_exists(pk)", nil, nil),
-		c.WriteNew(keysOf(changed), changed),
+		c.WriteCreate(keysOf(changed), changed),
 	} {
 		if err := c.Transact(t.Context(), failing); !errors.As(err, &canceled) {
 			t.Errorf("got %v", err)
@@ -81,10 +81,10 @@ func TestTransact(t *testing.T) {
 // token.
 func TestTransactAfterALostResponse(t *testing.T) {
 	t.Parallel()
-	p := loses("TransactWriteItems", 2)
+	p := losesResponses("TransactWriteItems", 2)
 	c, _ := client(t, p)
 	n, counter := newNote(c), table.Key{PK: c.NewID("co"), SK: "counter"}
-	err := c.Transact(t.Context(), c.WriteNew(keysOf(n), n), c.WriteUpdate(counter, "ADD n :one", "", nil, table.Item{":one": table.Number(1)}))
+	err := c.Transact(t.Context(), c.WriteCreate(keysOf(n), n), c.WriteUpdate(counter, "ADD n :one", "", nil, table.Item{":one": table.Number(1)}))
 	if err != nil || p.count("TransactWriteItems") != 3 {
 		t.Fatalf("%v, %d calls", err, p.count("TransactWriteItems"))
 	}
@@ -118,11 +118,11 @@ func TestTransactConcurrently(t *testing.T) {
 	}
 }
 
-// canceled returns a proxy that rejects the first transactions with these reasons, and passes on
+// cancelsTransactions returns a proxy that rejects the first transactions with these reasons, and passes on
 // later ones; times is the number of transactions that it rejects.
-func canceled(times int, codes ...string) *proxy {
+func cancelsTransactions(times int, codes ...string) *faultProxy {
 	var mu sync.Mutex
-	return &proxy{respond: func(_ string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
+	return &faultProxy{respond: func(_ string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		mu.Lock()
 		refuse := times > 0
 		times--
@@ -134,7 +134,7 @@ func canceled(times int, codes ...string) *proxy {
 		for _, code := range codes {
 			reasons = append(reasons, map[string]any{"Code": code})
 		}
-		return reply(http.StatusBadRequest, map[string]any{
+		return jsonResponse(http.StatusBadRequest, map[string]any{
 			"__type": "com.amazonaws.dynamodb.v20120810#TransactionCanceledException", "CancellationReasons": reasons,
 			"message": "Transaction cancelled, please refer cancellation reasons for specific reasons [" + strings.Join(codes, ", ") + "]",
 		}), nil
@@ -160,11 +160,11 @@ func TestTransactConflicts(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			p := canceled(test.times, test.codes...)
+			p := cancelsTransactions(test.times, test.codes...)
 			c, _ := client(t, p)
 			n := newNote(c)
 			ctx, m := apitest.Request(t)
-			err := c.Transact(ctx, c.WriteNew(keysOf(n), n), c.CheckAbsent(noteKey(n.Company, "x")))
+			err := c.Transact(ctx, c.WriteCreate(keysOf(n), n), c.CheckAbsent(noteKey(n.Company, "x")))
 			if (err == nil) != test.ok || p.count("") != test.calls || m.Units().Calls != test.calls {
 				t.Errorf("%v, %d calls, %d metered", err, p.count(""), m.Units().Calls)
 			}
@@ -182,7 +182,7 @@ func TestTransactConflicts(t *testing.T) {
 // Ensure a transaction with too many writes is rejected before it is sent.
 func TestTransactTooLarge(t *testing.T) {
 	t.Parallel()
-	p := &proxy{}
+	p := &faultProxy{}
 	c, _ := client(t, p)
 	partition := c.NewID("co")
 	writes := make([]table.Write, table.TransactionMax+1)
@@ -198,16 +198,16 @@ func TestTransactTooLarge(t *testing.T) {
 }
 
 // Ensure records are read in one call, in the order of their keys, with nil for a missing one.
-func TestGetAtOnce(t *testing.T) {
+func TestTransactGet(t *testing.T) {
 	t.Parallel()
-	p := &proxy{}
+	p := &faultProxy{}
 	c, _ := client(t, p)
 	company := c.NewID("co")
 	items, keys := notes(c, company, 3, 10, "x")
-	if err := c.Put(t.Context(), items); err != nil {
+	if err := c.BatchPut(t.Context(), items); err != nil {
 		t.Fatal(err)
 	}
-	got, err := table.GetAtOnce(t.Context(), c, keys[2], noteKey(company, "itm_none"), keys[0], keys[1])
+	got, err := table.TransactGet(t.Context(), c, keys[2], noteKey(company, "itm_none"), keys[0], keys[1])
 	if err != nil || p.count("TransactGetItems") != 1 {
 		t.Fatalf("%v after %d calls", err, p.count("TransactGetItems"))
 	}
@@ -218,16 +218,16 @@ func TestGetAtOnce(t *testing.T) {
 	}
 }
 
-// Ensure a transactional read that conflicts with a write returns ErrContended at once. A throttled
+// Ensure a transactional read that conflicts with a write returns ErrTooMuchContention at once. A throttled
 // read must be retried a few times, and an invalid one not at all.
-func TestGetAtOnceMeetsWrites(t *testing.T) {
+func TestTransactGetDuringWrites(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		code            string
 		failures, calls int
 		want            error // nil: success; errAny: any other error
 	}{
-		{"TransactionConflict", 0, 1, nil}, {"TransactionConflict", 1, 1, table.ErrContended},
+		{"TransactionConflict", 0, 1, nil}, {"TransactionConflict", 1, 1, table.ErrTooMuchContention},
 		{"ThrottlingError", 3, 4, nil}, {"ThrottlingError", 99, 9, fault.ErrUnavailable}, {"ValidationError", 1, 1, errAny},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -236,16 +236,16 @@ func TestGetAtOnceMeetsWrites(t *testing.T) {
 				"message": "Transaction cancelled", "CancellationReasons": []map[string]string{{"Code": test.code}, {"Code": "None"}},
 			}
 			left := test.failures
-			p := &proxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
+			p := &faultProxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
 				if left--; left >= 0 {
-					return reply(http.StatusBadRequest, canceled), nil
+					return jsonResponse(http.StatusBadRequest, canceled), nil
 				}
-				return reply(http.StatusOK, map[string]any{"Responses": []map[string]any{{"Item": map[string]any{"sk": map[string]string{"S": "a"}}}, {}}}), nil
+				return jsonResponse(http.StatusOK, map[string]any{"Responses": []map[string]any{{"Item": map[string]any{"sk": map[string]string{"S": "a"}}}, {}}}), nil
 			}}
-			got, err := table.GetAtOnce(t.Context(), offline(p), table.Key{PK: "p", SK: "a"}, table.Key{PK: "p", SK: "b"})
+			got, err := table.TransactGet(t.Context(), offline(p), table.Key{PK: "p", SK: "a"}, table.Key{PK: "p", SK: "b"})
 			right := errors.Is(err, test.want)
 			if errors.Is(test.want, errAny) {
-				right = err != nil && !errors.Is(err, table.ErrContended) && !errors.Is(err, fault.ErrUnavailable)
+				right = err != nil && !errors.Is(err, table.ErrTooMuchContention) && !errors.Is(err, fault.ErrUnavailable)
 			}
 			if !right || p.count("") != test.calls || err == nil && (text(got[0]["sk"]) != "a" || got[1] != nil) {
 				t.Errorf("%d times %s: %v, %v after %d calls", test.failures, test.code, got, err, p.count(""))
@@ -254,5 +254,5 @@ func TestGetAtOnceMeetsWrites(t *testing.T) {
 	}
 }
 
-// errAny stands for any error except ErrContended and ErrUnavailable.
+// errAny stands for any error except ErrTooMuchContention and ErrUnavailable.
 var errAny = errors.New("any")

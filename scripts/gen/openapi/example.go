@@ -20,7 +20,7 @@ func (b *builder) responseExample(op api.Operation) json.RawMessage {
 	if !op.IsList() {
 		return b.recordExample(op.Output)
 	}
-	return b.marshal(ordered[[]json.RawMessage]{{"items", []json.RawMessage{b.recordExample(op.Output.Field(0).Type.Elem())}}})
+	return b.marshal(orderedObject[[]json.RawMessage]{{"items", []json.RawMessage{b.recordExample(op.Output.Field(0).Type.Elem())}}})
 }
 
 // parameterExample returns an example of a parameter, or an empty string. For an id in the path, it
@@ -62,7 +62,7 @@ func (b *builder) property(t reflect.Type, name string) (text string) {
 func (b *builder) recordExample(t reflect.Type) json.RawMessage {
 	s := jsonschema.Record(t, nil)
 	given := b.object(b.source.Records[t.Name()].Example, "records."+t.Name(), s)
-	var out ordered[json.RawMessage]
+	var out orderedObject[json.RawMessage]
 	for _, name := range s.PropertyOrder {
 		value, ok := given[name]
 		switch {
@@ -82,14 +82,14 @@ func (b *builder) recordExample(t reflect.Type) json.RawMessage {
 func (b *builder) bodyExample(op api.Operation) json.RawMessage {
 	body := jsonschema.Body(op.Input, nil)
 	path := "bodies." + op.ID
-	b.used[path] = true
+	b.usedEntries[path] = true
 	given, ok := b.source.Bodies[op.ID]
 	if !ok {
 		given = b.recordExample(op.Output)
 		path = ""
 	}
 	values := b.object(given, path, body)
-	var out ordered[json.RawMessage]
+	var out orderedObject[json.RawMessage]
 	for _, name := range body.PropertyOrder {
 		value := values[name]
 		if len(value) == 0 || string(value) == "null" {

@@ -16,29 +16,29 @@ import (
 
 func (b *builder) operation(op api.Operation) operation {
 	out := operation{
-		ID: op.ID, Tags: []string{op.Area}, Summary: op.Summary, Description: describe(op),
+		ID: op.ID, Tags: []string{op.Area}, Summary: op.Summary, Description: operationDescription(op),
 		Scope: string(op.Scope), Quota: string(op.Class), Parameters: b.parameters(op),
 	}
-	success := b.success(op)
+	success := b.successResponse(op)
 	if body := b.body(op); body != nil {
 		out.RequestBody = &requestBody{Required: op.BodyRequired(), Content: jsonContent(mediaType{body, b.bodyExample(op)})}
 	}
 	out.Responses.set("200", success)
-	if conditional(op) {
-		out.Responses.set("304", refer("responses", notModified))
-		b.used["304"] = true
+	if hasNotModified(op) {
+		out.Responses.set("304", refTo("responses", notModified))
+		b.usedEntries["304"] = true
 	}
-	for _, code := range refusals(op) {
-		b.used["refusal."+string(code)] = true
-		out.Responses.set(strconv.Itoa(code.Status()), refer("responses", pascal(string(code))))
+	for _, code := range errorCodesOf(op) {
+		b.usedEntries["refusal."+string(code)] = true
+		out.Responses.set(strconv.Itoa(code.Status()), refTo("responses", pascal(string(code))))
 	}
-	out.Responses.set("default", refer("responses", otherError))
+	out.Responses.set("default", refTo("responses", otherError))
 	return out
 }
 
-// describe returns the description with the scope and the quota, because rendered pages do not show
+// operationDescription returns the description with the scope and the quota, because rendered pages do not show
 // extensions.
-func describe(op api.Operation) string {
+func operationDescription(op api.Operation) string {
 	text := op.Description
 	if text != "" {
 		text += "\n\n"
@@ -54,13 +54,13 @@ func describe(op api.Operation) string {
 	return text
 }
 
-// conditional reports whether an operation can respond with 304: it is a read whose record has an
+// hasNotModified reports whether an operation can respond with 304: it is a read whose record has an
 // entity tag.
-func conditional(op api.Operation) bool { return op.Method == http.MethodGet && op.Tagged() }
+func hasNotModified(op api.Operation) bool { return op.Method == http.MethodGet && op.HasETag() }
 
-// refusals returns the error codes that an operation can return, sorted by status and without
+// errorCodesOf returns the error codes that an operation can return, sorted by status and without
 // duplicates.
-func refusals(op api.Operation) []fault.Code {
+func errorCodesOf(op api.Operation) []fault.Code {
 	codes := []fault.Code{fault.BadRequest, fault.Unauthorised, fault.Forbidden, fault.NotFound, fault.RateLimited}
 	for _, f := range op.Input {
 		switch {
@@ -81,31 +81,31 @@ func refusals(op api.Operation) []fault.Code {
 func (b *builder) parameters(op api.Operation) []any {
 	var out []any
 	if op.Company() {
-		out = append(out, refer("parameters", companyParameter))
+		out = append(out, refTo("parameters", companyParameter))
 	}
 	for _, f := range op.Input {
 		if f.In == schema.InBody {
 			continue
 		}
 		p := parameter{
-			Name: f.Name, In: string(f.In), Required: f.Required, Description: f.Description(), Schema: forClients(jsonschema.Parameter(f, b.refer)),
+			Name: f.Name, In: string(f.In), Required: f.Required, Description: f.Description(), Schema: withNumberFormats(jsonschema.Parameter(f, b.refer)),
 			Example: b.parameterExample(op, f),
 		}
 		p.Schema.Description = "" // it is on the parameter
 		if p.Description == "" && f.In == schema.InPath {
-			p.Description = "the id of the " + words(strings.TrimSuffix(f.Name, "Id"))
+			p.Description = "the id of the " + spaceWords(strings.TrimSuffix(f.Name, "Id"))
 		}
 		out = append(out, p)
 	}
-	if conditional(op) {
-		out = append(out, refer("parameters", seenHeader))
+	if hasNotModified(op) {
+		out = append(out, refTo("parameters", ifNoneMatchHeader))
 	}
-	return append(out, refer("parameters", versionHeader))
+	return append(out, refTo("parameters", versionHeader))
 }
 
-// success returns the response with status 200. Components appear in the order in which it adds
+// successResponse returns the response with status 200. Components appear in the order in which it adds
 // them.
-func (b *builder) success(op api.Operation) response {
+func (b *builder) successResponse(op api.Operation) response {
 	headers := []string{versionHeader, requestIDHeader}
 	headers = append(headers, quotaHeaders...)
 	out := response{Description: "The record."}
@@ -114,31 +114,31 @@ func (b *builder) success(op api.Operation) response {
 		out.Description = "A page of the list."
 		headers = append(headers, hasMoreHeader, linkHeader)
 		name = b.record(t.Field(0).Type.Elem()) + "List"
-		b.add(name, t)
+		b.addRecord(name, t)
 	} else {
 		name = b.record(t)
 	}
 	if op.IsPartial() {
 		headers = append(headers, hasMoreHeader)
 	}
-	if op.Tagged() {
+	if op.HasETag() {
 		headers = append(headers, tagHeader)
 	}
 	if op.IdempotencyKey != nil {
 		headers = append(headers, replayedHeader)
 	}
 	for _, h := range headers {
-		out.Headers.set(h, refer("headers", h))
+		out.Headers.set(h, refTo("headers", h))
 	}
 	if text := b.source.Records[name].Description; text != "" && !op.IsList() {
 		out.Description = text
 	}
-	out.Content = jsonContent(mediaType{refer("schemas", name), b.responseExample(op)})
+	out.Content = jsonContent(mediaType{refTo("schemas", name), b.responseExample(op)})
 	return out
 }
 
-// words turns contentType into content type.
-func words(camel string) string {
+// spaceWords turns contentType into content type.
+func spaceWords(camel string) string {
 	var out strings.Builder
 	for _, c := range camel {
 		if unicode.IsUpper(c) {
@@ -149,17 +149,17 @@ func words(camel string) string {
 	return out.String()
 }
 
-// plainTexts describes properties that mean the same in every record. They have no doc tag, because
+// commonDescriptions describes properties that mean the same in every record. They have no doc tag, because
 // Go code and tools do not need one.
-var plainTexts = map[string]string{
+var commonDescriptions = map[string]string{
 	"id": "the record's id", "companyId": "the company's id", "items": "the records of the page, in the order of the list",
 	"createdAt": "when the record was created", "updatedAt": "when a value last changed", "name": "the display name",
 	"title": "the title", "summary": "a short summary",
 }
 
-// forClients adds formats to numbers, because without them client generators choose types that are
-// too narrow. It also adds plainTexts.
-func forClients(s *jsonschema.Schema) *jsonschema.Schema {
+// withNumberFormats adds formats to numbers, because without them client generators choose types that are
+// too narrow. It also adds commonDescriptions.
+func withNumberFormats(s *jsonschema.Schema) *jsonschema.Schema {
 	if s == nil {
 		return nil
 	}
@@ -170,11 +170,11 @@ func forClients(s *jsonschema.Schema) *jsonschema.Schema {
 		s.Format = "int64"
 	}
 	for _, name := range s.PropertyOrder {
-		p := forClients(s.Properties[name])
+		p := withNumberFormats(s.Properties[name])
 		if p.Description == "" && p.Ref == "" {
-			p.Description = plainTexts[name]
+			p.Description = commonDescriptions[name]
 		}
 	}
-	forClients(s.Items)
+	withNumberFormats(s.Items)
 	return s
 }

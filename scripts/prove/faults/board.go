@@ -19,40 +19,40 @@ type item struct {
 	PublishedVersion *int   `json:"publishedVersion"`
 }
 
-// live is the content that visitors see: the titles of the items, keyed by id.
-type live map[string]string
+// liveContent is the content that visitors see: the titles of the items, keyed by id.
+type liveContent map[string]string
 
 // board is the only board of a company. It knows the two possible states after an interrupted
 // publish: the content before it and the content after it.
 type board struct {
 	testbed.Company
-	bed        *testbed.Testbed
+	run        *testbed.Testbed
 	size       int
 	items      []item
 	generation int            // counts the edits
 	version    int            // the live version, 0 before the first publish
-	current    live           // the live content
-	next       live           // the content after the next publish
+	current    liveContent    // the live content
+	next       liveContent    // the content after the next publish
 	last       map[string]int // the version in which each item was last live
 }
 
 const boardPath = "plan/boards/brd_1/publish"
 
 // newBoard creates an unpublished board in a new company.
-func newBoard(ctx context.Context, t *trial, size int) (*board, error) {
+func newBoard(ctx context.Context, t *checkRun, size int) (*board, error) {
 	c, err := t.companyWithBoard(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	b := &board{Company: c.Company, bed: t.Testbed, size: size, current: live{}, last: map[string]int{}}
+	b := &board{Company: c.Company, run: t.Testbed, size: size, current: liveContent{}, last: map[string]int{}}
 	for n := range size {
 		b.items = append(b.items, item{ID: fmt.Sprintf("itm_%d", n), RoadmapID: "brd_1", CompanyID: c.ID, Slug: fmt.Sprintf("s-%d", n)})
 	}
 	return b, nil
 }
 
-// partly is the size above which an edit changes only every fourth item, to save time.
-const partly = 200
+// fullEditMax is the size above which an edit changes only every fourth item, to save time.
+const fullEditMax = 200
 
 // edit changes titles and statuses, so that the next publish has items that appear, disappear and
 // change. On a small board the edits alternate between publishing every item and every second item.
@@ -61,10 +61,10 @@ const partly = 200
 func (b *board) edit(ctx context.Context) error {
 	b.generation++
 	var records []any
-	b.next = live{}
+	b.next = liveContent{}
 	for n := range b.items {
 		i := &b.items[n]
-		some := b.size > partly && b.generation > 1
+		some := b.size > fullEditMax && b.generation > 1
 		if !some || n%4 == b.generation%4 {
 			i.Title, i.Status, i.PublishedVersion = fmt.Sprintf("Item %d of generation %d", n, b.generation), "draft", nil
 			if !some && (b.generation%2 == 1 || n%2 == 1) || some && (n/4+b.generation/4)%2 == 0 {
@@ -79,13 +79,13 @@ func (b *board) edit(ctx context.Context) error {
 			b.next[i.ID] = i.Title
 		}
 	}
-	return b.bed.Write(ctx, b.ID, "item", records...)
+	return b.run.Write(ctx, b.ID, "item", records...)
 }
 
-// look reads the live content and reports whether it is the new state. wrong lists violations: a
+// checkLiveContent reads the live content and reports whether it is the new state. wrong lists violations: a
 // state that is neither the old nor the new one, the old state after an acknowledged publish, or an
 // item with a wrong version.
-func (b *board) look(ctx context.Context, acknowledged bool) (published bool, wrong []string, err error) {
+func (b *board) checkLiveContent(ctx context.Context, acknowledged bool) (published bool, wrong []string, err error) {
 	version, content, err := b.snapshot(ctx)
 	if err != nil {
 		return false, []string{fmt.Sprintf("the snapshot cannot be read: %v", err)}, nil
@@ -104,7 +104,7 @@ func (b *board) look(ctx context.Context, acknowledged bool) (published bool, wr
 	for id := range b.current {
 		b.last[id] = version
 	}
-	records, err := testbed.Export[item](ctx, b.bed, b.ID, "item")
+	records, err := testbed.Export[item](ctx, b.run, b.ID, "item")
 	for _, i := range records {
 		got := 0
 		if i.PublishedVersion != nil {
@@ -121,15 +121,15 @@ func (b *board) look(ctx context.Context, acknowledged bool) (published bool, wr
 }
 
 // snapshot reads the live snapshot and its version from the export of the board.
-func (b *board) snapshot(ctx context.Context) (version int, content live, err error) {
+func (b *board) snapshot(ctx context.Context) (version int, content liveContent, err error) {
 	boards, err := testbed.Export[struct {
 		PublishedVersion int
 		Snapshot         []struct{ ID, Title string }
-	}](ctx, b.bed, b.ID, "board")
+	}](ctx, b.run, b.ID, "board")
 	if err != nil || len(boards) != 1 {
 		return 0, nil, fmt.Errorf("%d boards: %w", len(boards), err)
 	}
-	content = live{}
+	content = liveContent{}
 	for _, i := range boards[0].Snapshot {
 		content[i.ID] = i.Title
 	}

@@ -15,25 +15,25 @@ import (
 	"growthworkspace/shared/schema/jsonschema"
 )
 
-// listing is a list of the API and its expected records.
-type listing struct {
-	operation string
-	path      string // the part after the company's path
-	limit     int    // of a page; 0 if the list is not paged
-	filters   []filter
-	fixed     url.Values // parameters of every request
-	records   []record   // expected without filters, in order
-	kind      string     // the type of the records
-	leave     []string   // fields that the list leaves out
-	newest    bool       // later pages have older records, and each page has its oldest record first
-	windows   []window
-	time      func(record) any // what from and to bound
-	days      [2]string        // the parameters of a window; from and to if empty
+// expectedList is a list of the API and its expected records.
+type expectedList struct {
+	operation     string
+	path          string // the part after the company's path
+	limit         int    // of a page; 0 if the list is not paged
+	filters       []filter
+	fixed         url.Values // parameters of every request
+	records       []record   // expected without filters, in order
+	kind          string     // the type of the records
+	ignoredFields []string   // fields that the list leaves out
+	newest        bool       // later pages have older records, and each page has its oldest record first
+	windows       []window
+	time          func(record) any // what from and to bound
+	days          [2]string        // the parameters of a window; from and to if empty
 }
 
-// bounded contains, by operation, the parameters that change the order of a list, and the resulting
+// orderParameters contains, by operation, the parameters that change the order of a list, and the resulting
 // order.
-var bounded = map[string]struct {
+var orderParameters = map[string]struct {
 	days  [2]string
 	order string
 }{"list_feedback": {[2]string{"postedFrom", "postedTo"}, "-postedAt"}}
@@ -56,22 +56,22 @@ func windowsAround(at time.Time) []window {
 	return []window{{to: day}, {from: after}, {from: day, to: day}, {from: early, to: after}, {from: "1999-01-01", to: "1999-12-31"}}
 }
 
-// parent is a record in the path of a list, such as a board. The records of the list refer to it by
+// parentRecords is a record in the path of a list, such as a board. The records of the list refer to it by
 // a field.
-type parent struct {
+type parentRecords struct {
 	field string
 	ids   []any
 }
 
 // lists returns every list in the tables with all of its filters. It fails if the service has a
 // list that the tables lack.
-func (c *company) lists() (all []listing, err error) {
-	parents := map[string]parent{
+func (c *generatedCompany) lists() (all []expectedList, err error) {
+	parents := map[string]parentRecords{
 		"{boardId}": {"roadmapId", c.ids("board")[:boardsWithItems+1]}, // the other boards are as empty as the last of these
 		"{siteId}":  {"siteId", c.ids("site")},
 	}
 	ids := map[string][]any{"siteId": c.ids("site"), "planId": c.ids("content-plan"), "ideaId": c.ids("content-idea")[:c.ideasWithPosts+2]}
-	for _, l := range c.typed {
+	for _, l := range c.listLines {
 		if l.operation == pointsOperation { // see pointLists
 			continue
 		}
@@ -86,8 +86,8 @@ func (c *company) lists() (all []listing, err error) {
 				}
 			}
 		}
-		of := listing{operation: l.operation, path: l.path, limit: l.limit, kind: kind, leave: leave}
-		within := bounded[l.operation]
+		of := expectedList{operation: l.operation, path: l.path, limit: l.limit, kind: kind, ignoredFields: leave}
+		within := orderParameters[l.operation]
 		for _, f := range l.filters {
 			if slices.Contains(within.days[:], f.name) {
 				continue
@@ -100,15 +100,15 @@ func (c *company) lists() (all []listing, err error) {
 			}
 			of.filters = append(of.filters, f)
 		}
-		placeholder := placeholderForm.FindString(l.path)
+		placeholder := placeholderPattern.FindString(l.path)
 		if placeholder == "" {
 			of.records = slices.SortedFunc(slices.Values(c.records[kind]), l.compare)
 			if l.turns {
-				of.turn(l.orders[0])
+				of.addWindows(l.orders[0])
 			}
 			all = append(all, of)
 			if within.order != "" {
-				all = append(all, of.within(within.days, within.order))
+				all = append(all, of.withDays(within.days, within.order))
 			}
 			continue
 		}
@@ -130,7 +130,7 @@ func (c *company) lists() (all []listing, err error) {
 	}
 	all = append(all, c.pointLists()...)
 	for _, op := range functions.Operations(nil) {
-		here := slices.ContainsFunc(all, func(l listing) bool { return l.operation == op.ID })
+		here := slices.ContainsFunc(all, func(l expectedList) bool { return l.operation == op.ID })
 		if kind, _, _ := kindOf(op.ID); kind != "" && op.Company() && !here {
 			return nil, fmt.Errorf("%s is not in the round trip: add its line, with its order, to functions/testdata/additions.tsv", op.ID)
 		}
@@ -138,15 +138,15 @@ func (c *company) lists() (all []listing, err error) {
 	return all, nil
 }
 
-// turn adds windows to a list that has the parameters from, to and order. They are the windows
+// addWindows adds windows to a list that has the parameters from, to and order. They are the windows
 // around the list's middle record, each once with the latest and once with the earliest record
 // first.
-func (l *listing) turn(order string) {
+func (l *expectedList) addWindows(order string) {
 	l.time, l.windows = valueBy(order), []window{{}}
 	timed := slices.DeleteFunc(slices.Clone(l.records), func(r record) bool { return l.time(r) == nil })
 	all := []window{{}}
 	if len(timed) > 0 {
-		middle, _ := time.Parse(stamp, l.time(timed[len(timed)/2]).(string))
+		middle, _ := time.Parse(timestampOf, l.time(timed[len(timed)/2]).(string))
 		all = append(all, windowsAround(middle)...)
 	}
 	for _, w := range all {
@@ -156,19 +156,19 @@ func (l *listing) turn(order string) {
 	l.windows = append(l.windows, all[1:]...)
 }
 
-// within returns the list as it is when the parameters days are sent: only the records whose field
+// withDays returns the list as it is when the parameters days are sent: only the records whose field
 // in order is not null, sorted by that field.
-func (l listing) within(days [2]string, order string) listing {
+func (l expectedList) withDays(days [2]string, order string) expectedList {
 	l.days, l.time = days, valueBy(order)
 	l.records = slices.DeleteFunc(slices.Clone(l.records), func(r record) bool { return l.time(r) == nil })
 	byTime, byID := orderOf(order), orderOf("id")
 	slices.SortFunc(l.records, func(a, b record) int { return cmp.Or(byTime(a, b), byID(a, b)) })
-	middle, _ := time.Parse(stamp, l.time(l.records[len(l.records)/2]).(string))
+	middle, _ := time.Parse(timestampOf, l.time(l.records[len(l.records)/2]).(string))
 	l.windows = windowsAround(middle)
 	return l
 }
 
-var placeholderForm = regexp.MustCompile(`\{[a-zA-Z]+\}`)
+var placeholderPattern = regexp.MustCompile(`\{[a-zA-Z]+\}`)
 
 // kindOf returns the type of record that an operation lists, the fields that the list shows, and
 // those that it leaves out. The type is empty if the operation does not list records that can be
@@ -198,7 +198,7 @@ const pointsOperation = "list_metric_points"
 // pointLists returns one listing of points for each metric and grain, with windows around the
 // middle point. It leaves out the weeks and months of metrics that the service may compute from
 // days: the tests of functions/metrics compare those with an oracle.
-func (c *company) pointLists() (all []listing) {
+func (c *generatedCompany) pointLists() (all []expectedList) {
 	series := map[string][]record{}
 	computed := map[string]bool{}
 	for _, r := range c.records["metric-definition"] { // also metrics without points
@@ -222,12 +222,12 @@ func (c *company) pointLists() (all []listing) {
 			}
 		}
 		slices.SortStableFunc(points, orderOf("ts")) // points with the same time are ordered by their series, whose ids the service creates
-		l := listing{
+		l := expectedList{
 			operation: pointsOperation, path: "/metrics/points", limit: 1000, kind: "metric-point", records: points, newest: true,
 			fixed: url.Values{"metricKey": {key}, "grain": {grain}}, windows: []window{{}}, time: valueBy("ts"),
 		}
 		if len(points) > 0 {
-			middle, _ := time.Parse(stamp, points[len(points)/2].text("ts"))
+			middle, _ := time.Parse(timestampOf, points[len(points)/2].text("ts"))
 			l.windows = append(l.windows, windowsAround(middle)...)
 		}
 		all = append(all, l)
@@ -235,7 +235,7 @@ func (c *company) pointLists() (all []listing) {
 	return all
 }
 
-const stamp = "2006-01-02T15:04:05.000Z"
+const timestampOf = "2006-01-02T15:04:05.000Z"
 
 func compare(a, b any, sign int) int {
 	switch {
@@ -260,10 +260,10 @@ func compare(a, b any, sign int) int {
 }
 
 // expected returns the records that a response must contain.
-func (l listing) expected(chosen map[string]string, w window) []record {
+func (l expectedList) expected(chosen map[string]string, w window) []record {
 	var out []record
 	for _, r := range l.records {
-		if l.passes(r, chosen) && (w.from+w.to == "" || w.contains(l.time(r))) {
+		if l.matches(r, chosen) && (w.from+w.to == "" || w.contains(l.time(r))) {
 			out = append(out, r)
 		}
 	}
@@ -273,7 +273,7 @@ func (l listing) expected(chosen map[string]string, w window) []record {
 	return out
 }
 
-func (l listing) passes(r record, chosen map[string]string) bool {
+func (l expectedList) matches(r record, chosen map[string]string) bool {
 	for _, f := range l.filters {
 		if want, ok := chosen[f.name]; ok && (r[f.name] == nil || fmt.Sprint(r[f.name]) != want) {
 			return false
@@ -293,7 +293,7 @@ func (w window) contains(at any) bool {
 }
 
 // combinations returns every combination of filter values. The first one is empty.
-func (l listing) combinations() []map[string]string {
+func (l expectedList) combinations() []map[string]string {
 	all := []map[string]string{{}}
 	for _, f := range l.filters {
 		for _, chosen := range all {

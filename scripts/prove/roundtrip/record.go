@@ -17,8 +17,8 @@ type record map[string]any
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// plain returns the record encoded and decoded again, so that every number is a float64.
-func (r record) plain() (plain record) {
+// normalise returns the record encoded and decoded again, so that every number is a float64.
+func (r record) normalise() (plain record) {
 	text, err := json.Marshal(r)
 	if err == nil {
 		err = json.Unmarshal(text, &plain)
@@ -68,7 +68,7 @@ func (r record) text(name string) string {
 
 // write writes an import file. It mixes the types, and some records come before those that they
 // refer to, because an import accepts any order.
-func (c *company) write(file string) error {
+func (c *generatedCompany) write(file string) error {
 	f, err := os.Create(file)
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ const differencesMax = 10
 
 // compare returns an error that lists the differences between an export and the company, or nil if
 // they are equal.
-func (c *company) compare(file string) error {
+func (c *generatedCompany) compare(file string) error {
 	want := map[string]string{}
 	for kind, records := range c.records {
 		for _, r := range records {
@@ -133,7 +133,7 @@ func (c *company) compare(file string) error {
 		}
 	}
 	if len(differences) > 0 {
-		return differs("the export differs from what was imported:\n%s", strings.Join(differences, "\n"))
+		return differenceError("the export differs from what was imported:\n%s", strings.Join(differences, "\n"))
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 
 // Ensure the proof finds no difference in a small company. `go run ./scripts/prove roundtrip` runs
 // it at full size.
-func TestSmallTrip(t *testing.T) {
+func TestSmallRoundTrip(t *testing.T) {
 	t.Parallel()
 	var report strings.Builder
 	same, err := Run(t.Context(), 0.01, &report)
@@ -27,7 +27,7 @@ func TestSmallTrip(t *testing.T) {
 // every filter's values and null all occur in them.
 func TestCompany(t *testing.T) {
 	t.Parallel()
-	c, err := newCompany(0.01)
+	c, err := newGeneratedCompany(0.01)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestCompany(t *testing.T) {
 func TestFindsDifferences(t *testing.T) {
 	t.Parallel()
 	a, b, c := record{"id": "a", "n": 1.0}, record{"id": "b", "n": nil}, record{"id": "c"}
-	l := listing{kind: "post"}
+	l := expectedList{kind: "post"}
 	want := []record{a, b, c}
 	for name, got := range map[string][]record{
 		"fewer": {a, b}, "more": {a, b, c, c}, "order": {a, c, b}, "content": {a, {"id": "b", "n": 2.0}, c}, "none": {},
@@ -89,7 +89,7 @@ func TestFindsDifferences(t *testing.T) {
 	if err := l.compare([]record{a, {"id": "b", "companyId": "co_1"}, {"id": "c", "title": nil}}, want, true); err != nil {
 		t.Error(err)
 	}
-	l = listing{kind: "post", records: []record{{"id": "a", "platform": "x"}, {"id": "b"}, {"id": "c", "platform": "push"}}, filters: []filter{{"platform", []any{"x", "push"}}}}
+	l = expectedList{kind: "post", records: []record{{"id": "a", "platform": "x"}, {"id": "b"}, {"id": "c", "platform": "push"}}, filters: []filter{{"platform", []any{"x", "push"}}}}
 	parts := 0
 	for _, chosen := range l.combinations() {
 		parts += len(l.expected(chosen, window{}))
@@ -102,7 +102,7 @@ func TestFindsDifferences(t *testing.T) {
 // Ensure the proof detects an export that lacks, repeats or changes a record.
 func TestCompareExport(t *testing.T) {
 	t.Parallel()
-	c := &company{records: map[string][]record{"post": {{"id": "a", "n": 1.0}, {"id": "b"}}}}
+	c := &generatedCompany{records: map[string][]record{"post": {{"id": "a", "n": 1.0}, {"id": "b"}}}}
 	file := t.TempDir() + "/x.jsonl"
 	a, b := `{"type":"post","record":{"id":"a","n":1.0,"companyId":"co_1"}}`, `{"type":"post","record":{"id":"b","n":null}}`
 	for _, e := range []struct {

@@ -10,41 +10,41 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Records creates any number of records of each type by copying those of the demo company. The n-th
+// RecordGenerator creates any number of records of each type by copying those of the demo company. The n-th
 // record of a type is always the same.
-type Records struct {
+type RecordGenerator struct {
 	kinds map[string][]demo.Record
 }
 
-// NewRecords returns records copied from the demo company as it is on a fixed day.
-func NewRecords() Records {
-	r := Records{kinds: map[string][]demo.Record{}}
+// NewRecordGenerator returns records copied from the demo company as it is on a fixed day.
+func NewRecordGenerator() RecordGenerator {
+	r := RecordGenerator{kinds: map[string][]demo.Record{}}
 	for _, line := range demo.Lines(time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)) {
 		r.kinds[line.Type] = append(r.kinds[line.Type], line.Record)
 	}
 	return r
 }
 
-// shifts is the number of consecutive copies with different times: each copy is one demo history
+// shiftCount is the number of consecutive copies with different times: each copy is one demo history
 // older than the one before. After that many copies, the times repeat. As a result, a series of
 // points has no gaps, and some records have equal times.
-const shifts = 9
+const shiftCount = 9
 
-// histories maps the grain of a point to a function that moves a time back by n demo histories. For
+// demoPeriods maps the grain of a point to a function that moves a time back by n demo histories. For
 // all other records, a demo history is 120 days.
-var histories = map[any]func(t time.Time, n int) time.Time{
+var demoPeriods = map[any]func(t time.Time, n int) time.Time{
 	"week":  func(t time.Time, n int) time.Time { return t.AddDate(0, 0, -7*26*n) },
 	"month": func(t time.Time, n int) time.Time { return t.AddDate(0, -12*n, 0) },
 }
 
 // Nth returns the n-th record of a type, which the caller may change.
-func (r Records) Nth(kind string, n int) demo.Record {
+func (r RecordGenerator) Nth(kind string, n int) demo.Record {
 	records := r.kinds[kind]
 	record, copied := maps.Clone(records[n%len(records)]), n/len(records)
 	if copied == 0 {
 		return record
 	}
-	move := histories[record["grain"]]
+	move := demoPeriods[record["grain"]]
 	if move == nil {
 		move = func(t time.Time, n int) time.Time { return t.AddDate(0, 0, -120*n) }
 	}
@@ -62,13 +62,13 @@ func (r Records) Nth(kind string, n int) demo.Record {
 		case "key":
 			record[name] = fmt.Sprintf("%s_%d", text, copied)
 		case "metricKey":
-			if series := copied / shifts; series > 0 {
+			if series := copied / shiftCount; series > 0 {
 				record[name] = fmt.Sprintf("%s_%d", text, series)
 			}
 		default:
 			if len(text) == len("2026-08-01T00:00:00.000Z") && text[len(text)-1] == 'Z' {
 				if t, ok := timestamp.Parse(text); ok {
-					record[name] = timestamp.Format(move(t, copied%shifts))
+					record[name] = timestamp.Format(move(t, copied%shiftCount))
 				}
 			}
 		}

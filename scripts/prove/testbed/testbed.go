@@ -35,9 +35,9 @@ const (
 // Credentials are credentials that every local engine accepts.
 var Credentials = credentials.NewStaticCredentialsProvider("prove", "prove", "")
 
-// patience is the attempt timeout of the proofs' own calls. It is long, because a proof must not
+// attemptTimeout is the attempt timeout of the proofs' own calls. It is long, because a proof must not
 // fail just because the machine is busy.
-const patience = time.Minute
+const attemptTimeout = time.Minute
 
 // Options describe the engine of a testbed.
 type Options struct {
@@ -61,8 +61,8 @@ func Open(ctx context.Context, o Options) (*Testbed, error) {
 	if err := t.Restart(ctx); err != nil {
 		return nil, err
 	}
-	t.Serving = Client(t.Engine.Endpoint, Transport(t.Engine.Socket), patience, time.Now)
-	t.Table = t.Serving.Operator()
+	t.Serving = Client(t.Engine.Endpoint, Transport(t.Engine.Socket), attemptTimeout, time.Now)
+	t.Table = t.Serving.AsOperator()
 	if err := t.Table.Create(ctx); err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
@@ -97,8 +97,8 @@ func Client(endpoint string, transport http.RoundTripper, timeout time.Duration,
 	})
 }
 
-// Unlimited is a quota larger than any proof needs.
-const Unlimited auth.Quota = 1_000_000_000
+// UnlimitedQuota is a quota larger than any proof needs.
+const UnlimitedQuota auth.Quota = 1_000_000_000
 
 // Company is a company with a key that has every scope.
 type Company struct {
@@ -109,7 +109,7 @@ type Company struct {
 
 // NewCompany creates a company, and a key that has this quota for every class of operation.
 func (t *Testbed) NewCompany(ctx context.Context, quota auth.Quota) (Company, error) {
-	return t.NewKey(ctx, t.Table.NewID(id.Company), quota)
+	return t.NewKey(ctx, t.Table.NewID(id.CompanyPrefix), quota)
 }
 
 // NewKey creates another key for a company. A quota of zero means the default quotas. Each

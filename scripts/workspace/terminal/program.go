@@ -18,9 +18,9 @@ const programName = "workspace"
 // goRun is the command that the documentation uses to start the program from a clone.
 const goRun = "go run ./scripts/" + programName
 
-// Program returns the words that start this program from a shell. Commands that the program
+// ProgramCommand returns the words that start this program from a shell. Commands that the program
 // suggests begin with them.
-func Program() string {
+func ProgramCommand() string {
 	executable, err := os.Executable()
 	if err != nil {
 		return programName
@@ -38,26 +38,26 @@ func programOf(executable, installed, started string) string {
 	case sameFile(executable, installed):
 		return programName
 	}
-	return Quote(started)
+	return QuoteArgument(started)
 }
 
-// Quote returns a word of a command line, in quotes if a shell would change it.
-func Quote(word string) string {
+// QuoteArgument returns a word of a command line, in quotes if a shell would change it.
+func QuoteArgument(word string) string {
 	if strings.ContainsAny(word, " '\"$&;()*?[]#~<>|`\\") {
 		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	}
 	return word
 }
 
-// cachedFolder matches the name of an executable's folder in the go command's cache.
-var cachedFolder = regexp.MustCompile(`^[0-9a-f]{64}-d$`)
+// goCachePattern matches the name of an executable's folder in the go command's cache.
+var goCachePattern = regexp.MustCompile(`^[0-9a-f]{64}-d$`)
 
 // builtByGoRun reports whether go run built the executable. Its first run is in a temporary folder,
 // and later runs are in the go command's cache.
 func builtByGoRun(executable string) bool {
 	dir := filepath.Dir(executable)
 	temporary := filepath.Base(dir) == "exe" && strings.HasPrefix(filepath.Base(filepath.Dir(filepath.Dir(dir))), "go-build")
-	return temporary || cachedFolder.MatchString(filepath.Base(dir))
+	return temporary || goCachePattern.MatchString(filepath.Base(dir))
 }
 
 func sameFile(a, b string) bool {

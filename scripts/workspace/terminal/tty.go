@@ -76,8 +76,8 @@ func (t *Terminal) ReadSecret() (string, error) {
 
 // The minimum sizes for which a progress bar is shown.
 const (
-	largeBytes   = 4 << 20
-	largeRecords = 2000
+	progressBytesMin   = 4 << 20
+	progressRecordsMin = 2000
 )
 
 // Progress is a progress bar. It is visible only on a terminal, and only for large operations.
@@ -85,12 +85,12 @@ type Progress struct{ bar *progressbar.ProgressBar }
 
 // ByteProgress returns a bar for size bytes. A size of -1 means that the size is unknown.
 func (t *Terminal) ByteProgress(what string, size int64) Progress {
-	return t.progress(what, size, largeBytes, progressbar.OptionShowBytes(true))
+	return t.progress(what, size, progressBytesMin, progressbar.OptionShowBytes(true))
 }
 
 // RecordProgress returns a bar for a number of records.
 func (t *Terminal) RecordProgress(what string, count int) Progress {
-	return t.progress(what, int64(count), largeRecords)
+	return t.progress(what, int64(count), progressRecordsMin)
 }
 
 func (t *Terminal) progress(what string, size, large int64, options ...progressbar.Option) Progress {

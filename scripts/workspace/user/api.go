@@ -18,8 +18,8 @@ import (
 
 // apiCommand returns a command with a subcommand for each declared operation. Each subcommand has a
 // flag for each of the operation's fields.
-func (u *user) apiCommand() *cobra.Command {
-	var where remote
+func (u *userCommands) apiCommand() *cobra.Command {
+	var where serviceFlags
 	cmd := &cobra.Command{
 		Use: "api OPERATION [--field value ...]", Short: "Call an operation of the API",
 		Long: `Call an operation of the API, on the local server or any other. Without an operation,
@@ -59,7 +59,7 @@ first; --yes does not.
 			return nil
 		}
 		near := cmp.Or(terminal.DidYouMean(cmd, args[0], ""), fmt.Sprintf("; `%s api` lists them", cmd.Root().DisplayName()))
-		return terminal.Misuse(cmd, "no operation %q%s", args[0], near)
+		return terminal.UsageOf(cmd, "no operation %q%s", args[0], near)
 	}
 	// Report the unknown operation instead of its flags, which are unknown here.
 	cmd.FParseErrWhitelist = cobra.FParseErrWhitelist{UnknownFlags: true}
@@ -76,7 +76,7 @@ type listedOperation struct {
 	Summary string `json:"summary"`
 }
 
-func (u *user) listOperations() error {
+func (u *userCommands) listOperations() error {
 	var all []listedOperation
 	for _, area := range functions.All() {
 		for _, op := range area.Operations(nil) {
@@ -90,25 +90,25 @@ func (u *user) listOperations() error {
 		}
 		lines = append(lines, "  "+op.ID+"\t"+op.Summary)
 	}
-	return u.Print(terminal.Items[listedOperation]{Items: all}, "%s\n`%s` shows the fields of an operation.",
-		terminal.Columns(lines[1:]), u.Command("api OPERATION --help"))
+	return u.Print(terminal.ItemList[listedOperation]{Items: all}, "%s\n`%s` shows the fields of an operation.",
+		terminal.AlignColumns(lines[1:]), u.Command("api OPERATION --help"))
 }
 
-func (u *user) operationCommand(where *remote, area string, op api.Operation) *cobra.Command {
+func (u *userCommands) operationCommand(where *serviceFlags, area string, op api.Operation) *cobra.Command {
 	c := &operationCall{Operation: op, fields: map[string]*fieldFlag{}}
 	cmd := &cobra.Command{
-		Use: strings.Join(append([]string{op.ID}, c.positions()...), " "), Short: op.Summary, GroupID: area,
+		Use: strings.Join(append([]string{op.ID}, c.argumentNames()...), " "), Short: op.Summary, GroupID: area,
 		Aliases: []string{strings.ReplaceAll(op.ID, "_", "-")},
 		Long:    helpOf(op), Example: exampleOf(op),
 		Args:              cobra.ArbitraryArgs, // take counts them
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	cmd.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		return pflag.NormalizedName(kebab(name))
+		return pflag.NormalizedName(kebabCase(name))
 	})
 	c.flags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := c.take(cmd, args); err != nil {
+		if err := c.setArguments(cmd, args); err != nil {
 			return err
 		}
 		if err := c.readInput(cmd, u.In); err != nil {
@@ -130,7 +130,7 @@ func (u *user) operationCommand(where *remote, area string, op api.Operation) *c
 func helpOf(op api.Operation) string {
 	text := op.Summary + "."
 	if op.Description != "" {
-		text += "\n\n" + wrap(strings.ReplaceAll(op.Description, "`", ""), 84)
+		text += "\n\n" + wrapText(strings.ReplaceAll(op.Description, "`", ""), 84)
 	}
 	scope := "any valid key"
 	if op.Scope != "" {
@@ -149,20 +149,20 @@ func objectsOf(op api.Operation) (text string) {
 		for _, inner := range f.Fields {
 			lines = append(lines, "  "+inner.Name+"\t"+string(inner.Kind)+"\t"+usageOf(inner))
 		}
-		text += fmt.Sprintf("\n\nThe fields of an object of --%s:\n\n%s", kebab(f.Name), strings.TrimRight(terminal.Columns(lines), "\n"))
+		text += fmt.Sprintf("\n\nThe fields of an object of --%s:\n\n%s", kebabCase(f.Name), strings.TrimRight(terminal.AlignColumns(lines), "\n"))
 	}
 	return text
 }
 
-// position turns boardId into BOARD_ID.
-func position(f schema.Field) string {
-	return strings.ToUpper(strings.ReplaceAll(kebab(f.Name), "-", "_"))
+// argumentName turns boardId into BOARD_ID.
+func argumentName(f schema.Field) string {
+	return strings.ToUpper(strings.ReplaceAll(kebabCase(f.Name), "-", "_"))
 }
 
-func (c *operationCall) positions() (out []string) {
+func (c *operationCall) argumentNames() (out []string) {
 	for _, f := range c.Input {
 		if f.In == schema.InPath {
-			out = append(out, position(f))
+			out = append(out, argumentName(f))
 		}
 	}
 	return out
@@ -174,9 +174,9 @@ func exampleOf(op api.Operation) string {
 	for _, f := range op.Input {
 		switch {
 		case f.In == schema.InPath:
-			line += " " + position(f)
+			line += " " + argumentName(f)
 		case f.Required:
-			line += " --" + kebab(f.Name) + " " + sampleOf(f)
+			line += " --" + kebabCase(f.Name) + " " + sampleOf(f)
 		}
 	}
 	return line
@@ -212,8 +212,8 @@ func sampleObject(f schema.Field) string {
 	return "{" + strings.Join(parts, ",") + "}"
 }
 
-// wrap breaks text into lines.
-func wrap(text string, width int) string {
+// wrapText breaks text into lines.
+func wrapText(text string, width int) string {
 	var out strings.Builder
 	n := 0
 	for word := range strings.FieldsSeq(text) {
@@ -231,8 +231,8 @@ func wrap(text string, width int) string {
 }
 
 // callOperation calls the operation and prints the response.
-func (u *user) callOperation(ctx context.Context, r connection, c *operationCall) error {
-	if c.all {
+func (u *userCommands) callOperation(ctx context.Context, r connection, c *operationCall) error {
+	if c.allPages {
 		return u.printPages(ctx, r, c)
 	}
 	response, err := r.client.Do(ctx, c.request(), c.options()...)

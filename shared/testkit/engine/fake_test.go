@@ -94,10 +94,10 @@ func fakeOpener(way, dir string) {
 
 // fakeHost returns a machine whose only engine is the fake one, in place of Dynoxide.
 func fakeHost(mode string) *host {
-	h := bareHost()
+	h := emptyHost()
 	h.sources[0].find = func(context.Context, *host, bool) (*program, error) {
 		return &program{
-			kind: Dynoxide, title: titles[Dynoxide], announces: "listening on",
+			kind: Dynoxide, title: engineTitles[Dynoxide], readyMessage: "listening on",
 			argv: func(host string, port int, dir string) []string {
 				return []string{os.Args[0], "fake-engine", mode, net.JoinHostPort(host, strconv.Itoa(port)), dir}
 			},
@@ -106,17 +106,17 @@ func fakeHost(mode string) *host {
 	return h
 }
 
-// The ways to reach a folder's engine. If the system refuses namespaces, bySocket falls back to
-// byAddress.
+// The ways to reach a folder's engine. If the system refuses namespaces, accessBySocket falls back to
+// accessByAddress.
 const (
-	bySocket  = "Socket"
-	byAddress = "Address"
+	accessBySocket  = "Socket"
+	accessByAddress = "Address"
 )
 
 // openHost returns a machine on which the engines of folders are reached in this way.
 func openHost(way string) *host {
 	h := fakeHost("well")
-	h.namespaces = h.namespaces && way == bySocket
+	h.namespaces = h.namespaces && way == accessBySocket
 	return h
 }
 
@@ -131,12 +131,12 @@ func fakeCaller(socket string) {
 	os.Exit(0)
 }
 
-// bareHost returns a machine with nothing on PATH and no cache.
-func bareHost() *host {
+// emptyHost returns a machine with nothing on PATH and no cache.
+func emptyHost() *host {
 	h := newHost(nil)
 	h.lookPath = func(string) (string, error) { return "", exec.ErrNotFound }
 	h.cacheDir = func() (string, error) { return "", errors.New("no home") }
-	h.startWait = patience
+	h.startWait = waitMax
 	return h
 }
 
@@ -154,29 +154,29 @@ func mustOpen(t *testing.T, o Options, h *host) *Engine {
 	return e
 }
 
-// patience is how long a test waits for another process before it fails.
-const patience = 2 * time.Minute
+// waitMax is how long a test waits for another process before it fails.
+const waitMax = 2 * time.Minute
 
 // eventually polls, because it waits for something that another process does.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !ok(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(waitMax); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("not within %s: %s", patience, what)
+			t.Fatalf("not within %s: %s", waitMax, what)
 		}
 	}
 }
 
-// answers reports whether the engine responds now. On a busy machine the response may be too late;
-// see requireAnswer.
-func answers(t *testing.T, e *Engine) bool {
+// isUp reports whether the engine responds now. On a busy machine the response may be too late;
+// see requireUp.
+func isUp(t *testing.T, e *Engine) bool {
 	t.Helper()
-	return recognise(t.Context(), Dynoxide, address{e.Endpoint, e.Socket})
+	return isEngine(t.Context(), Dynoxide, address{e.Endpoint, e.Socket})
 }
 
-func requireAnswer(t *testing.T, e *Engine) {
+func requireUp(t *testing.T, e *Engine) {
 	t.Helper()
-	eventually(t, "an answer of "+e.Endpoint, func() bool { return answers(t, e) })
+	eventually(t, "an answer of "+e.Endpoint, func() bool { return isUp(t, e) })
 }
 
 func pidOf(t *testing.T, dir string) int {
@@ -192,9 +192,9 @@ func pidOf(t *testing.T, dir string) int {
 	return s.PID
 }
 
-// missing skips a test that needs something this machine lacks. It fails the test instead where a
+// skipMissing skips a test that needs something this machine lacks. It fails the test instead where a
 // skipped test would go unnoticed.
-func missing(t *testing.T, reason string) {
+func skipMissing(t *testing.T, reason string) {
 	t.Helper()
 	if os.Getenv("CI_NO_SKIP") == "1" {
 		t.Fatalf("CI_NO_SKIP=1, so this may not be missing: %s", reason)
@@ -202,10 +202,10 @@ func missing(t *testing.T, reason string) {
 	t.Skip(reason)
 }
 
-// installed skips the test unless the engine is in the user's cache or may be installed there.
-func installed(t *testing.T, find func(context.Context, *host, bool) (*program, error)) {
+// requireEngine skips the test unless the engine is in the user's cache or may be installed there.
+func requireEngine(t *testing.T, find func(context.Context, *host, bool) (*program, error)) {
 	t.Helper()
 	if _, err := find(t.Context(), newHost(t.Output()), os.Getenv("WORKSPACE_TEST_INSTALL") == "1"); err != nil {
-		missing(t, fmt.Sprintf("%v (WORKSPACE_TEST_INSTALL=1 lets the tests install it)", err))
+		skipMissing(t, fmt.Sprintf("%v (WORKSPACE_TEST_INSTALL=1 lets the tests install it)", err))
 	}
 }

@@ -22,12 +22,12 @@ func detach(cmd *exec.Cmd, lock *os.File) {
 	}
 }
 
-// guarded reports whether guard ends the engine of a process that was killed.
-const guarded = true
+// guardSupported reports whether guard ends the engine of a process that was killed.
+const guardSupported = true
 
-// guard makes sure that the process is killed when this process ends, even by SIGKILL. It starts a
+// killWithParent makes sure that the process is killed when this process ends, even by SIGKILL. It starts a
 // shell that waits until the pipe from this process closes. SQLite recovers from a killed engine.
-func guard(pid int) (release func(), err error) {
+func killWithParent(pid int) (release func(), err error) {
 	sh := exec.Command("/bin/sh", "-c", `read -r line; kill -9 "$0"`, strconv.Itoa(pid))
 	sh.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if _, err = sh.StdinPipe(); err == nil {

@@ -16,8 +16,8 @@ import (
 
 // The tables: one for the specification's operations, and one for the added operations.
 const (
-	Specification = "functions/testdata/operations.tsv"
-	Additions     = "functions/testdata/additions.tsv"
+	SpecificationFile = "functions/testdata/operations.tsv"
+	AdditionsFile     = "functions/testdata/additions.tsv"
 )
 
 // Operation is a line of a table. The comment of operations.tsv explains its columns.
@@ -27,30 +27,30 @@ type Operation struct {
 
 	ID, Method, Path, Scope string
 
-	Order      []string          // empty: not a list, or its records cannot be imported
-	Fixture    map[string]string // values by argument name
-	Trips      int               // 0: 1 for a read, 2 for a write
-	KeyedTrips int               // additional round trips with an Idempotency-Key
-	Consistent []string          // the action, then a space and the prefix of the sort keys if the read has one
-	Reader     string            // empty: the operation changes no record that can be read
-	Conflict   bool
-	Sample     map[string]any // the body; nil: the body of the sample event
-	Other      map[string]any // one argument with a different value; nil: a string in the body differs
-	Clears     []string       // the properties that null clears
+	Order          []string          // empty: not a list, or its records cannot be imported
+	Fixture        map[string]string // values by argument name
+	Trips          int               // 0: 1 for a read, 2 for a write
+	KeyedTrips     int               // additional round trips with an Idempotency-Key
+	Consistent     []string          // the action, then a space and the prefix of the sort keys if the read has one
+	Reader         string            // empty: the operation changes no record that can be read
+	Conflict       bool
+	Sample         map[string]any // the body; nil: the body of the sample event
+	OtherArguments map[string]any // one argument with a different value; nil: a string in the body differs
+	Clears         []string       // the properties that null clears
 
 	Query, Body, Response string // as written in the table
 }
 
-// At returns the location of a cell, for messages.
-func (o Operation) At(column string) string {
+// CellLocation returns the location of a cell, for messages.
+func (o Operation) CellLocation(column string) string {
 	return fmt.Sprintf("%s:%d: column %s", o.File, o.Line, column)
 }
 
 // Table contains the lines of both files.
 type Table []Operation
 
-// Of returns the line of an operation.
-func (t Table) Of(id string) (Operation, bool) {
+// Lookup returns the line of an operation.
+func (t Table) Lookup(id string) (Operation, bool) {
 	i := slices.IndexFunc(t, func(o Operation) bool { return o.ID == id })
 	if i < 0 {
 		return Operation{}, false
@@ -76,19 +76,19 @@ func Read() (Table, error) {
 		root = parent
 	}
 	texts := map[string]string{}
-	for _, name := range []string{Specification, Additions} {
+	for _, name := range []string{SpecificationFile, AdditionsFile} {
 		text, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
 			return nil, err
 		}
 		texts[name] = string(text)
 	}
-	return read(texts[Specification], texts[Additions])
+	return read(texts[SpecificationFile], texts[AdditionsFile])
 }
 
 func read(specification, additions string) (Table, error) {
-	own, problems := parse(Specification, specification)
-	added, more := parse(Additions, additions)
+	own, problems := parse(SpecificationFile, specification)
+	added, more := parse(AdditionsFile, additions)
 	table := append(own, added...)
 	if problems = append(problems, more...); len(problems) == 0 {
 		problems = table.check()
@@ -122,7 +122,7 @@ func parse(file, text string) (out Table, problems []error) {
 		o := Operation{File: file, Line: number}
 		for _, c := range columns {
 			if err := c.parse(&o, cells[slices.Index(header, c.name)]); err != nil {
-				problems = append(problems, fmt.Errorf("%s: %w", o.At(c.name), err))
+				problems = append(problems, fmt.Errorf("%s: %w", o.CellLocation(c.name), err))
 			}
 		}
 		out = append(out, o)
@@ -159,27 +159,27 @@ func (t Table) check() (problems []error) {
 	lines := map[string]Operation{}
 	for _, o := range t {
 		if first, twice := lines[o.ID]; twice {
-			problems = append(problems, fmt.Errorf("%s: %s has a line at %s:%d already", o.At("id"), o.ID, first.File, first.Line))
+			problems = append(problems, fmt.Errorf("%s: %s has a line at %s:%d already", o.CellLocation("id"), o.ID, first.File, first.Line))
 		}
 		lines[o.ID] = o
 	}
 	for _, o := range t {
 		if _, known := lines[o.Reader]; o.Reader != "" && !known {
-			problems = append(problems, fmt.Errorf("%s: no operation %s: type the one that reads the record, or none", o.At("reader"), o.Reader))
+			problems = append(problems, fmt.Errorf("%s: no operation %s: type the one that reads the record, or none", o.CellLocation("reader"), o.Reader))
 		}
 		if same, is := strings.CutPrefix(o.Response, "as "); is && lines[same].ID == "" {
-			problems = append(problems, fmt.Errorf("%s: no operation %s", o.At("response"), same))
+			problems = append(problems, fmt.Errorf("%s: no operation %s", o.CellLocation("response"), same))
 		}
 	}
 	return problems
 }
 
-// Row returns a line of additions.tsv with these cells, and the default value in the other columns.
-func Row(cells map[string]string) string {
+// FormatRow returns a line of additions.tsv with these cells, and the default value in the other columns.
+func FormatRow(cells map[string]string) string {
 	var out []string
 	for _, c := range columns {
 		if cells[c.name] == "" {
-			out = append(out, none)
+			out = append(out, emptyCell)
 			continue
 		}
 		out = append(out, cells[c.name])
@@ -191,7 +191,7 @@ func Row(cells map[string]string) string {
 // that a POST does not require. The body comes from the column sample or, if that is empty, from
 // the operation's sample event.
 func (o Operation) Arguments(event []byte) (map[string]any, error) {
-	body, err := Body(event)
+	body, err := EventBody(event)
 	if err != nil {
 		return nil, fmt.Errorf("read the event of %s: %w", o.ID, err)
 	}
@@ -209,8 +209,8 @@ func (o Operation) Arguments(event []byte) (map[string]any, error) {
 	return out, nil
 }
 
-// Body returns the body in a sample event, or an empty map if it has none.
-func Body(event []byte) (map[string]any, error) {
+// EventBody returns the body in a sample event, or an empty map if it has none.
+func EventBody(event []byte) (map[string]any, error) {
 	var sample struct{ Body string }
 	body := map[string]any{}
 	if err := json.Unmarshal(event, &sample); err != nil || sample.Body == "" {

@@ -1,0 +1,138 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/table"
+)
+
+// Ensure a function starts during the verification, and its write waits for it. The write never
+// runs when the key is rejected.
+func TestWriteWaitsForTheKey(t *testing.T) {
+	for name, refusal := range map[string]error{"admitted": nil, "revoked": auth.ErrUnauthorised, "suspended": auth.ErrSuspended, "scope": errMissingScope, "table": errors.New("down")} {
+		t.Run(name, func(t *testing.T) {
+			s := start(t)
+			hold, reading, ended := make(chan struct{}), make(chan struct{}), false
+			s.keys.block, s.keys.err = hold, refusal
+			wrote := false
+			var awaited error
+			s.create = func(ctx context.Context, _ api.Caller, _ createInput) (record, error) {
+				defer func() { ended = true }()
+				close(reading) // a read runs at once
+				if awaited = waitForPermit(ctx); awaited != nil {
+					return record{}, awaited
+				}
+				wrote = true
+				return record{ID: "written"}, nil
+			}
+			go func() {
+				<-reading // blocks forever if the function starts only after Admit
+				close(hold)
+			}()
+			a := s.do(s.request("POST", items, `{"title":"a"}`))
+			if wrote != (refusal == nil) || (a.Code == 200) != (refusal == nil) || !ended {
+				t.Errorf("%d, wrote %v, ended %v", a.Code, wrote, ended)
+			}
+			if refusal != nil && !errors.Is(awaited, refusal) && !errors.Is(awaited, context.Canceled) {
+				t.Errorf("the function got %v", awaited)
+			}
+		})
+	}
+}
+
+// Ensure a rejected call cancels its function, waits for it, and does not use its result.
+func TestRefusedCallEndsItsFunction(t *testing.T) {
+	s := start(t)
+	s.keys.err = auth.ErrUnauthorised
+	ended := false // the race detector reports it when the call does not wait
+	s.get = func(ctx context.Context, _ api.Caller, _ getInput) (any, error) {
+		<-ctx.Done()
+		ended = errors.Is(ctx.Err(), context.Canceled) // by the rejection, not by the deadline
+		return record{Text: "secret of the company"}, nil
+	}
+	a := s.requireError(s.request("GET", item, ""), 401, "missing")
+	if !ended {
+		t.Error("the function outlives the call")
+	}
+	if got := a.Body.String(); len(got) > 200 {
+		t.Errorf("a body of %d bytes, want 200 at most: %s", len(got), got)
+	}
+}
+
+// Ensure a function does not run when its arguments, the version or the company are invalid.
+func TestNoFunctionWithoutArguments(t *testing.T) {
+	s := start(t)
+	s.create = func(context.Context, api.Caller, createInput) (record, error) {
+		t.Error("it ran")
+		return record{}, nil
+	}
+	s.requireError(s.request("POST", items, `{}`), 400, "")
+	s.requireError(s.request("POST", sharedRoot+"/boards/x/items", `{"title":"a"}`), 404, "")
+	s.requireError(s.request("POST", "/v1/companies/co_other/boards/brd_1/items", `{"title":"a"}`), 404, "")
+	s.requireError(s.request("POST", items, `{"title":"a"}`, header("Service-Version", "x")), 400, "")
+	s.requireError(s.request("POST", items, `{"title":"a"}`, header("Authorization")), 401, "")
+}
+
+// Ensure a call ends before the gateway's deadline, and when the caller disconnects, with the error
+// envelope.
+func TestDeadline(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, testDeadline)
+}
+
+func testDeadline(t *testing.T) {
+	s := start(t)
+	s.get = func(ctx context.Context, _ api.Caller, _ getInput) (any, error) {
+		deadline, ok := ctx.Deadline()
+		if left := time.Until(deadline); !ok || left != 9*time.Second {
+			t.Errorf("%v left", left)
+		}
+		return record{}, nil
+	}
+	s.requireError(s.request("GET", item, ""), 200, "")
+	s.get = func(ctx context.Context, _ api.Caller, _ getInput) (any, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	past, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
+	defer cancel()
+	s.requireError(s.request("GET", item, "", func(r *http.Request) { *r = *r.WithContext(past) }), 500, "safe to retry")
+	s.keys.block = make(chan struct{}) // the key's verification hangs
+	s.requireError(s.request("GET", item, "", func(r *http.Request) { *r = *r.WithContext(past) }), 500, "safe to retry")
+}
+
+// Ensure a panic during the verification of the key ends the function, and its write does not run.
+func TestPanicOfTheKeyEndsTheFunction(t *testing.T) {
+	s := start(t)
+	s.keys.panicked = true
+	var awaited error
+	s.create = func(ctx context.Context, _ api.Caller, _ createInput) (record, error) {
+		awaited = waitForPermit(ctx)
+		return record{}, awaited
+	}
+	s.requireError(s.request("POST", items, `{"title":"a"}`), 500, "internal error")
+	if awaited == nil || errors.Is(awaited, context.DeadlineExceeded) {
+		t.Errorf("the function got %v", awaited)
+	}
+}
+
+// Ensure a function that writes without the request's context gets no permit. The response is
+// internal, and the log has the reason.
+func TestLostContextCannotWrite(t *testing.T) {
+	s := start(t)
+	s.create = func(context.Context, api.Caller, createInput) (record, error) {
+		return record{ID: "written"}, waitForPermit(context.Background())
+	}
+	s.requireError(s.request("POST", items, `{"title":"a"}`), 500, "internal error")
+	if !strings.Contains(s.logs.String(), table.ErrNoPermit.Error()) {
+		t.Errorf("log %s, want %v", s.logs, table.ErrNoPermit)
+	}
+}

@@ -1,0 +1,477 @@
+package keys
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	mathrand "math/rand/v2"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/table"
+)
+
+// modelTable simulates a table that contains the record of one key. Each call waits twice: before it
+// takes effect, and before its response arrives. So a test chooses the order in which the calls of
+// many callers begin, take effect and return. The other tests of this package show that an engine
+// treats the condition of an admission as apply does.
+type modelTable struct {
+	wait func()
+	now  func() time.Time
+
+	mu       sync.Mutex
+	ids      int
+	item     table.Item
+	writes   int
+	admitted []time.Time // when the writes that took effect began
+}
+
+const modelTATAttribute = "tatRead"
+
+func newModel(t *testing.T, quota auth.Quota, tat int64) (*modelTable, auth.Token) {
+	t.Helper()
+	ids := id.NewGenerator(time.Now, rand.Reader)
+	secret, err := auth.Mint(ids(id.CompanyPrefix), ids(id.KeyPrefix), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := auth.Parse(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &modelTable{item: table.Item{"hash": table.String(hex.EncodeToString(token.Hash[:])), "quotaRead": table.Number(int64(quota))}}
+	if tat != 0 {
+		m.item[modelTATAttribute] = table.Number(tat)
+	}
+	return m, token
+}
+
+func (m *modelTable) NewID(prefix string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ids++
+	return prefix + "_" + strconv.Itoa(m.ids)
+}
+
+func (m *modelTable) GetItem(context.Context, *dynamodb.GetItemInput) (*dynamodb.GetItemOutput, error) {
+	m.wait()
+	m.mu.Lock()
+	item := maps.Clone(m.item)
+	m.mu.Unlock()
+	m.wait()
+	return &dynamodb.GetItemOutput{Item: item}, nil
+}
+
+func (m *modelTable) UpdateKey(_ context.Context, in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error) {
+	begun := m.now()
+	m.wait()
+	item, applied := m.apply(in.ExpressionAttributeValues, begun)
+	m.wait()
+	if !applied {
+		return nil, &types.ConditionalCheckFailedException{Item: item}
+	}
+	return &dynamodb.UpdateItemOutput{Attributes: item}, nil
+}
+
+// apply makes the write of a charge if its condition holds. It returns the resulting record.
+func (m *modelTable) apply(v table.Item, begun time.Time) (item table.Item, applied bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.writes++
+	tat, above := numberOf(m.item[modelTATAttribute]), int64(-1)
+	if v[":above"] != nil {
+		above = numberOf(v[":above"])
+	}
+	if m.item["quotaRead"].(*types.AttributeValueMemberN).Value != v[":quota"].(*types.AttributeValueMemberN).Value || tat <= above || tat > numberOf(v[":upTo"]) {
+		return maps.Clone(m.item), false
+	}
+	if v[":tat"] != nil {
+		m.item[modelTATAttribute] = v[":tat"]
+	} else {
+		m.item[modelTATAttribute] = table.Number(tat + numberOf(v[":step"]))
+	}
+	m.item["admission"] = v[":mark"]
+	m.admitted = append(m.admitted, begun)
+	return maps.Clone(m.item), true
+}
+
+// numberOf returns the value of a number attribute, or 0 if it is absent.
+func numberOf(a types.AttributeValue) int64 {
+	n, ok := a.(*types.AttributeValueMemberN)
+	if !ok {
+		return 0
+	}
+	i, err := strconv.ParseInt(n.Value, 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	return i
+}
+
+// quotaExcess returns by how many requests the busiest time window exceeds what the quota allows in it:
+// the size of the bucket plus one request per interval. The result is zero or less for a correct
+// bucket.
+func (m *modelTable) quotaExcess(quota auth.Quota) int64 {
+	slices.SortFunc(m.admitted, time.Time.Compare)
+	if len(m.admitted) == 0 {
+		return 0
+	}
+	interval, least, most := int64(quota.Interval()), int64(0), int64(-1<<62)
+	for n, at := range m.admitted {
+		slack := int64(n)*interval - at.Sub(m.admitted[0]).Nanoseconds() // for the window from request k to request n: slack(n) - slack(k)
+		if n == 0 || slack < least {
+			least = slack
+		}
+		most = max(most, slack-least)
+	}
+	return most/interval + 1 - int64(quota)
+}
+
+// admitFunc is Store.Admit, or a faulty version of it that a test plants.
+type admitFunc func(s *Store, token auth.Token) error
+
+func admitRead(s *Store, token auth.Token) error {
+	_, err := s.Admit(context.Background(), token, "", auth.ClassRead)
+	return err
+}
+
+func (m *modelTable) newProcess() *Store {
+	s := NewStore(nil, m.now)
+	s.records = m
+	return s
+}
+
+// loadTest is a set of callers in several processes that keep calling for a while.
+type loadTest struct {
+	quota      auth.Quota
+	callers    int
+	latency    time.Duration // of a call to the table, on average
+	startsFull bool          // the bucket starts full; otherwise empty
+	pause      time.Duration // of a caller after each request, on average
+	length     time.Duration
+	seed       uint64
+}
+
+func (c loadTest) String() string {
+	return fmt.Sprintf("%d a minute, %d callers, calls of %s, pauses of %s, full %v, seed %d", c.quota, c.callers, c.latency, c.pause, c.startsFull, c.seed)
+}
+
+// loadResult is the outcome of a crowd's calls.
+type loadResult struct {
+	allowed, admitted, over int64
+	writes                  int
+	errs                    []error // other than refusals
+}
+
+// run runs the crowd in virtual time. Its callers share three processes, and their calls take
+// random times.
+func (c loadTest) run(t *testing.T, admit admitFunc) (r loadResult) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		tat := int64(0)
+		if !c.startsFull {
+			charge, _ := c.quota.Charge(begin.UnixNano()+1, begin) // for a bucket in use
+			tat = charge.UpTo + charge.Step
+		}
+		m, token := newModel(t, c.quota, tat)
+		random, mu := mathrand.New(mathrand.NewPCG(c.seed, 1)), sync.Mutex{}
+		m.now = time.Now
+		m.wait = func() {
+			mu.Lock()
+			d := time.Duration(random.Int64N(int64(c.latency))) // half the latency on average, and each call waits twice
+			mu.Unlock()
+			time.Sleep(d)
+		}
+		rest := func() {
+			mu.Lock()
+			d := time.Duration(random.Int64N(2*int64(c.pause) + 1))
+			mu.Unlock()
+			time.Sleep(d)
+		}
+		processes := []*Store{m.newProcess(), m.newProcess(), m.newProcess()}
+		var wait sync.WaitGroup
+		for n := range c.callers {
+			wait.Go(func() {
+				for time.Since(begin) < c.length {
+					err := admit(processes[n%len(processes)], token)
+					if err != nil && fault.PublicError(err).Code != fault.RateLimited {
+						mu.Lock()
+						r.errs = append(r.errs, err)
+						mu.Unlock()
+						return
+					}
+					rest()
+				}
+			})
+		}
+		wait.Wait()
+		r.allowed = int64(c.length / c.quota.Interval())
+		if c.startsFull {
+			r.allowed += int64(c.quota)
+		}
+		r.admitted, r.over, r.writes = int64(len(m.admitted)), m.quotaExcess(c.quota), m.writes
+	})
+	return r
+}
+
+// Ensure callers that never pause get at least 98 % of what the quota allows, and never more. Their
+// only errors must be refusals. This must hold at any quota and latency.
+func TestEveryQuotaIsLive(t *testing.T) {
+	t.Parallel()
+	requests := 4000
+	if testing.Short() {
+		requests = 400
+	}
+	for _, quota := range []auth.Quota{60, 600, 601, 1200, 6000, 20_000, 60_000} {
+		for _, latency := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond} {
+			for _, callers := range []int{64, 192} {
+				lasts := time.Duration(requests) * latency / time.Duration(callers)
+				c := loadTest{quota, callers, latency, int64(lasts/quota.Interval()) < 100, 0, lasts, 1}
+				r := c.run(t, admitRead)
+				possible := min(r.allowed, int64(callers)*int64(c.length/(2*latency)))
+				if float64(r.admitted+1) < 0.98*float64(possible) || len(r.errs) > 0 || r.over > 0 {
+					t.Errorf("%s: %d of %d admitted by %d writes, %d over, %d errors such as %v", c, r.admitted, possible, r.writes, r.over, len(r.errs), errors.Join(r.errs...))
+				}
+			}
+		}
+	}
+}
+
+// Ensure callers that together are about as fast as the refill are refused only if the bucket is
+// empty. At this pace, the bucket's TAT keeps crossing the present while calls are in flight.
+func TestCallersAtThePaceOfTheRefill(t *testing.T) {
+	t.Parallel()
+	requests := 5000
+	if testing.Short() {
+		requests = 1000
+	}
+	for _, quota := range []auth.Quota{60, 600, 601, 6000, 60_000} {
+		for _, latency := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond} {
+			c := loadAtRefillRate(quota, latency, requests)
+			if r := c.run(t, admitRead); len(r.errs) > 0 || r.over > 0 || quota > 600 && r.writes > int(r.admitted)*11/10+128 { // 128 allows for each caller's first writes
+				t.Errorf("%s: %d admitted by %d writes, %d over, %d errors such as %v", c, r.admitted, r.writes, r.over, len(r.errs), errors.Join(r.errs...))
+			}
+		}
+	}
+}
+
+// loadAtRefillRate returns a crowd that calls as fast as the bucket refills, starting with a full bucket.
+func loadAtRefillRate(quota auth.Quota, latency time.Duration, requests int) loadTest {
+	callers := 64
+	pause := time.Duration(callers)*quota.Interval() - latency
+	return loadTest{quota, callers, latency, true, max(0, pause), time.Duration(requests) * quota.Interval(), 1}
+}
+
+// Ensure the simulation finds the faults that it is meant to find. Without a lag, callers at the
+// pace of the refill guess wrong until they give up. Callers that repeat a charge of an empty
+// bucket race for each token. A write without an upper limit admits too much.
+func TestLoadFindsInjectedBugs(t *testing.T) {
+	t.Parallel()
+	failed := func(r loadResult) bool { return len(r.errs) > 0 }
+	for name, test := range map[string]struct {
+		loadTest
+		admit admitFunc
+		found func(r loadResult) bool
+	}{
+		"no lag":      {loadAtRefillRate(60_000, 10*time.Millisecond, 1000), func(s *Store, token auth.Token) error { return naiveAdmit(s, token, true) }, failed},
+		"no refusals": {loadTest{6000, 64, 5 * time.Millisecond, false, 0, 500 * time.Millisecond, 1}, func(s *Store, token auth.Token) error { return naiveAdmit(s, token, false) }, failed},
+		"no limit": {loadTest{600, 64, 5 * time.Millisecond, false, 0, 100 * time.Millisecond, 1}, func(s *Store, token auth.Token) error {
+			return naiveAdmit(&Store{records: ignoresUpperLimit{s.records.(*modelTable)}, now: s.now, cache: bucketCache{buckets: map[bucketKey]cachedBucket{}}}, token, false)
+		}, func(r loadResult) bool { return r.over > 0 }},
+	} {
+		if r := test.run(t, test.admit); !test.found(r) {
+			t.Errorf("%s: not found: %d of %d admitted, %d over, %d errors", name, r.admitted, r.allowed, r.over, len(r.errs))
+		}
+	}
+}
+
+// ignoresUpperLimit is a table that ignores the upper limit on a TAT.
+type ignoresUpperLimit struct{ *modelTable }
+
+func (u ignoresUpperLimit) UpdateKey(ctx context.Context, in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error) {
+	if in.ExpressionAttributeValues[":above"] != nil {
+		in.ExpressionAttributeValues[":upTo"] = table.Number(1 << 62)
+	}
+	return u.modelTable.UpdateKey(ctx, in)
+}
+
+// naiveAdmit admits requests as Store.Admit did before it had a lag: a bucket counts as full when its
+// TAT has passed, and a wrong guess is retried. If refuse is false, naive also retries a charge
+// that found an empty bucket.
+func naiveAdmit(s *Store, token auth.Token, refuse bool) error {
+	at := bucketKey{token.Hash, auth.ClassRead}
+	known := s.cache.get(at)
+	for range attemptsMax {
+		now := s.now().UnixNano()
+		interval := int64(known.quota.Interval())
+		latest := now + int64(known.quota-1)*interval
+		if refuse && known.tat > latest {
+			if _, err := s.read(context.Background(), token); err != nil {
+				return err
+			}
+		}
+		values := table.Item{":quota": table.Number(int64(known.quota)), ":mark": table.String("a")}
+		if known.tat <= now {
+			values[":upTo"], values[":tat"] = table.Number(now), table.Number(now+interval)
+		} else {
+			values[":above"], values[":upTo"], values[":step"] = table.Number(now), table.Number(latest), table.Number(interval)
+		}
+		out, err := s.records.UpdateKey(context.Background(), &dynamodb.UpdateItemInput{ExpressionAttributeValues: values})
+		var failed *types.ConditionalCheckFailedException
+		if err == nil {
+			known.tat = numberOf(out.Attributes[modelTATAttribute])
+			s.cache.setIfNewer(at, known)
+			return nil
+		}
+		if !errors.As(err, &failed) {
+			return err
+		}
+		known.quota, known.tat = auth.Quota(numberOf(failed.Item["quotaRead"])), numberOf(failed.Item[modelTATAttribute])
+		s.cache.setIfNewer(at, known)
+		if refuse && known.tat > latest {
+			return auth.QuotaExceededError(auth.ClassRead)
+		}
+	}
+	return errors.New("the bucket moved at every attempt")
+}
+
+// stepScheduler runs callers one step at a time. In each step it either lets one waiting call proceed or
+// advances the clock.
+type stepScheduler struct {
+	mu      sync.Mutex
+	waiting []chan struct{} // in the order in which they began to wait
+	now     time.Time
+}
+
+func (e *stepScheduler) wait() {
+	c := make(chan struct{})
+	e.mu.Lock()
+	e.waiting = append(e.waiting, c)
+	e.mu.Unlock()
+	<-c
+}
+
+func (e *stepScheduler) clock() time.Time {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.now
+}
+
+// contentionCase is a bucket that a few callers in two processes use concurrently. The clock moves
+// forward once, by step, at any moment.
+type contentionCase struct {
+	name  string
+	quota auth.Quota
+	used  time.Duration // how far its TAT is ahead of the clock; -time.Hour makes the bucket full
+	step  time.Duration // zero: the clock does not move
+	room  func(callers int) (least, most int)
+}
+
+func exactCount(n int) func(int) (int, int) { return func(int) (int, int) { return n, n } }
+
+func atMostAll(callers int) (int, int) { return callers, callers }
+
+var contentionCases = []contentionCase{
+	{"full", 600, -time.Hour, 0, atMostAll},
+	{"full of two", 2, -time.Hour, 0, exactCount(2)},
+	{"full of one", 1, -time.Hour, 0, exactCount(1)},
+	{"becomes full", 600, 1, time.Second, atMostAll},
+	{"one left, then two", 2, 30 * time.Second, 30 * time.Second, func(int) (int, int) { return 1, 2 }},
+	{"empty, then one", 2, 60 * time.Second, 30 * time.Second, func(int) (int, int) { return 0, 1 }},
+	{"full, with a lag", 1200, -time.Hour, 0, atMostAll},
+	{"becomes full, with a lag", 1200, 0, time.Second, atMostAll},
+	{"one left, with a lag", 1200, 60*time.Second - 300*time.Millisecond, 0, exactCount(1)},
+	{"corrupt", 600, 24 * time.Hour, 0, exactCount(1)},
+	{"another quota", 120, -time.Hour, 0, atMostAll},
+}
+
+// run lets each caller call once. choose decides the order: given the number of options, it returns
+// the index of the next one.
+func (b contentionCase) run(t *testing.T, callers int, choose func(n int) int) {
+	t.Helper()
+	e := &stepScheduler{now: time.Unix(1_786_440_600, 0)}
+	m, token := newModel(t, b.quota, e.now.Add(b.used).UnixNano())
+	m.now, m.wait = e.clock, e.wait
+	processes, done := []*Store{m.newProcess(), m.newProcess()}, make(chan error, callers)
+	for n := range callers {
+		go func() { done <- admitRead(processes[n%2], token) }()
+		synctest.Wait()
+	}
+	for step := b.step; len(e.waiting) > 0; synctest.Wait() {
+		options := len(e.waiting)
+		if step > 0 {
+			options++
+		}
+		if n := choose(options); n < len(e.waiting) {
+			next := e.waiting[n]
+			e.waiting = slices.Delete(e.waiting, n, n+1)
+			close(next)
+		} else {
+			e.now, step = e.now.Add(step), 0
+		}
+	}
+	for range callers {
+		if err := <-done; err != nil && fault.PublicError(err).Code != fault.RateLimited {
+			t.Errorf("error %v, want none or that the quota is used up", err)
+		}
+	}
+	least, most := b.room(callers)
+	if n := len(m.admitted); n < min(least, callers) || n > most || m.quotaExcess(b.quota) > 0 {
+		t.Errorf("%d of %d admitted, want %d to %d; %d over", n, callers, least, most, m.quotaExcess(b.quota))
+	}
+}
+
+// Ensure callers are admitted while the bucket has room, and none beyond that. The test covers
+// every order in which the calls of two callers can begin, take effect and return, and many random
+// orders of six.
+func TestEveryOrder(t *testing.T) {
+	t.Parallel()
+	for _, b := range contentionCases {
+		synctest.Test(t, func(t *testing.T) {
+			var path, options []int
+			for orders := 1; !t.Failed(); orders++ {
+				depth := 0
+				b.run(t, 2, func(n int) int {
+					if depth == len(path) {
+						path, options = append(path, 0), append(options, n)
+					}
+					depth++
+					return path[depth-1]
+				})
+				if t.Failed() {
+					t.Fatalf("%s: in the order %v", b.name, path)
+				}
+				for len(path) > 0 && path[len(path)-1] == options[len(path)-1]-1 { // the next order
+					path, options = path[:len(path)-1], options[:len(path)-1]
+				}
+				if len(path) == 0 {
+					if orders < 6 { // two calls can take effect and return in 6 different orders
+						t.Errorf("%s: only %d orders", b.name, orders)
+					}
+					break
+				}
+				path[len(path)-1]++
+			}
+			for seed := range uint64(200) {
+				random := mathrand.New(mathrand.NewPCG(seed, 2))
+				if b.run(t, 6, random.IntN); t.Failed() {
+					t.Fatalf("%s: with the seed %d", b.name, seed)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,120 @@
+package keys_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/keys"
+	"growthworkspace/shared/testkit/apitest"
+)
+
+// clockAdvancingTransport is a transport that calls pass once, after the next read of a record. Tests advance the
+// clock in pass.
+type clockAdvancingTransport struct{ pass atomic.Pointer[func()] }
+
+func (p *clockAdvancingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	out, err := apitest.Transport.RoundTrip(r)
+	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".GetItem") {
+		if pass := p.pass.Swap(nil); pass != nil {
+			(*pass)()
+		}
+	}
+	return out, err
+}
+
+// Ensure a key can grant only until it expires. A key that expires after its request was admitted,
+// or after its record was read, must neither create nor rotate a key.
+func TestExpiredGrantor(t *testing.T) {
+	t.Parallel()
+	scopes := []auth.Scope{auth.PlanRead}
+	for _, c := range []struct {
+		after     time.Duration
+		afterRead bool // the key expires after it is read
+		want      error
+	}{
+		{time.Minute - time.Millisecond, false, nil}, {time.Minute - time.Millisecond, true, nil},
+		{time.Minute, false, auth.ErrUnauthorised}, {time.Minute, true, auth.ErrUnauthorised},
+		{time.Hour, false, auth.ErrUnauthorised}, {time.Hour, true, auth.ErrUnauthorised},
+	} {
+		after, want := c.after, c.want
+		p := &clockAdvancingTransport{}
+		f := startOver(t, p)
+		by, _ := f.issue(t, keys.Grant{Scopes: scopes, ExpiresAt: f.Clock.Now().Add(time.Minute)})
+		other, _ := f.issue(t, keys.Grant{Scopes: scopes})
+		before, err := f.Keys.List(t.Context(), f.CompanyID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.afterRead {
+			p.pass.Store(new(func() { f.Clock.Advance(after) }))
+		} else {
+			f.Clock.Advance(after)
+		}
+		_, _, issued := f.Keys.Issue(t.Context(), f.CompanyID, keys.Grant{Scopes: scopes, GrantedBy: by.ID}, rand.Reader)
+		_, _, rotated := f.Keys.RotateBy(t.Context(), f.CompanyID, by.ID, other.ID, time.Hour, rand.Reader)
+		if !errors.Is(issued, want) || !errors.Is(rotated, want) { // errors.Is(err, nil) is true only for nil
+			t.Errorf("after %v: issue %v, rotate %v, want %v", after, issued, rotated, want)
+		}
+		now, err := f.Keys.List(t.Context(), f.CompanyID)
+		if err != nil || want != nil && len(now) != len(before) || want == nil && len(now) != len(before)+2 {
+			t.Errorf("after %v: %d keys, then %d, %v", after, len(before), len(now), err)
+		}
+	}
+}
+
+// Ensure a key is found only by its own secret, not by another secret with the same ids.
+func TestHolder(t *testing.T) {
+	t.Parallel()
+	f := startOver(t, nil)
+	key, secret := f.issue(t, keys.Grant{Scopes: []auth.Scope{auth.PlanRead}})
+	forged, err := auth.Mint(f.CompanyID, key.ID, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]error{secret: nil, forged: auth.ErrUnauthorised} {
+		token, err := auth.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if held, err := f.Keys.KeyOfToken(t.Context(), token); !errors.Is(err, want) || (err == nil) != (want == nil) || (held.ID == key.ID) != (want == nil) {
+			t.Errorf("%s, %v, want %v", held.ID, err, want)
+		}
+	}
+}
+
+// queryCountingTransport is a transport that counts the queries, and how many of them are strongly consistent.
+type queryCountingTransport struct{ queries, strong atomic.Int64 }
+
+func (c *queryCountingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".Query") {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		c.queries.Add(1)
+		if bytes.Contains(body, []byte(`"ConsistentRead":true`)) {
+			c.strong.Add(1)
+		}
+	}
+	return apitest.Transport.RoundTrip(r)
+}
+
+// Ensure the list of keys includes every earlier write, because someone who revokes all keys of a
+// company must see even the newest one.
+func TestKeysAreReadConsistently(t *testing.T) {
+	t.Parallel()
+	c := &queryCountingTransport{}
+	s := startOver(t, c)
+	if _, err := s.Keys.List(t.Context(), s.CompanyID); err != nil || c.queries.Load() == 0 || c.strong.Load() != c.queries.Load() {
+		t.Errorf("%v, %d of %d queries are consistent", err, c.strong.Load(), c.queries.Load())
+	}
+}

@@ -1,0 +1,68 @@
+package schema
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strconv"
+)
+
+// recordSent remembers an argument for Digest, and for the Body of the input.
+func (b *Binder) recordSent(f *Field, a argument) {
+	if f.record != nil {
+		b.markReceived(f)
+	}
+	if b.sent == nil {
+		b.sent = map[string]any{}
+	}
+	if f.In == InBody {
+		b.sent[f.Name] = a.json
+	} else {
+		b.sent[f.Name] = a.filterText()
+	}
+}
+
+// Digest returns a digest of the arguments that were sent, without those in except. It is the same
+// for HTTP and for a tool, and does not depend on spaces, the order of properties or the form of
+// numbers. Arguments that were left out do not count, so a release that adds a field changes no
+// digest.
+func (b *Binder) Digest(except ...string) (digest [sha256.Size]byte, err error) {
+	members := make(map[string]any, len(b.sent))
+	for name, value := range b.sent {
+		members[name] = canonicalValue(value)
+	}
+	for _, name := range except {
+		delete(members, name)
+	}
+	text, err := json.Marshal(members) // sorts the names
+	if err != nil {
+		return digest, fmt.Errorf("digest of a request: %w", err)
+	}
+	return sha256.Sum256(text), nil
+}
+
+// canonicalValue returns a value of a parsed JSON text with objects as maps and numbers in one form.
+func canonicalValue(value any) any {
+	switch value := value.(type) {
+	case Object:
+		members := make(map[string]any, len(value))
+		for _, m := range value {
+			members[m.name] = canonicalValue(m.value)
+		}
+		return members
+	case []any:
+		list := make([]any, len(value))
+		for i, v := range value {
+			list[i] = canonicalValue(v)
+		}
+		return list
+	case json.RawMessage: // large, so its order of properties and its forms of numbers count
+		sum := sha256.Sum256(value)
+		return sum[:]
+	case json.Number:
+		if n, err := strconv.ParseFloat(string(value), 64); err == nil {
+			return n + 0 // -0 is 0
+		}
+	}
+	return value
+}

@@ -1,0 +1,114 @@
+package table_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
+)
+
+// Ensure many records are read with one call per hundred keys, and keys without a record are
+// ignored.
+func TestBatchGet(t *testing.T) {
+	t.Parallel()
+	p := &faultProxy{}
+	c, _ := client(t, p)
+	company := c.NewID("co")
+	items, keys := notes(c, company, 2*table.BatchGetMax+1, 10, "x")
+	if err := c.BatchPut(t.Context(), items); err != nil {
+		t.Fatal(err)
+	}
+	ctx, m := apitest.Request(t)
+	found, err := table.BatchGet[note](ctx, c, append(keys, noteKey(company, "itm_none")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string]bool{}
+	for _, n := range found {
+		ids[n.ID] = true
+	}
+	if len(found) != len(items) || len(ids) != len(items) || p.count("BatchGetItem") != 3 {
+		t.Errorf("%d records, %d of them distinct, in %d calls", len(found), len(ids), p.count("BatchGetItem"))
+	}
+	if total := m.Units(); total.Calls != 3 || total.Read < float64(len(items)) || total.Write != 0 {
+		t.Errorf("metered %+v", total)
+	}
+	if none, err := table.BatchGet[note](ctx, c, nil); err != nil || len(none) != 0 || p.count("BatchGetItem") != 3 {
+		t.Errorf("nothing to read: %v, %v", none, err)
+	}
+}
+
+// Ensure unprocessed keys are requested again until they are read, and a call that is never
+// completed fails.
+func TestManyUnprocessed(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name        string
+		take, times int
+		ok          bool
+		calls       int
+	}{
+		{"ten at a time", 10, 99, true, 4},
+		{"nothing for a while", 0, 5, true, 6},
+		{"nothing for ever", 0, 1 << 30, false, 12},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := leavesUnread(t, test.take, test.times)
+				_, keys := notes(offline(p), "co", 40, 10, "x")
+				found, err := table.BatchGet[note](t.Context(), offline(p), keys)
+				if (err == nil) != test.ok || p.count("") != test.calls {
+					t.Errorf("%v after %d calls", err, p.count(""))
+				}
+				if test.ok && len(found) != len(keys) {
+					t.Errorf("%d of %d were read", len(found), len(keys))
+				}
+			})
+		})
+	}
+}
+
+// leavesUnread returns a proxy that returns at most n keys of each of the first batches, and leaves the
+// rest unprocessed; times is the number of these batches.
+func leavesUnread(t *testing.T, n, times int) *faultProxy {
+	t.Helper()
+	var mu sync.Mutex
+	return &faultProxy{respond: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		body, err := io.ReadAll(r.Body)
+		var in struct {
+			RequestItems map[string]struct{ Keys []map[string]any }
+		}
+		if err != nil || json.Unmarshal(body, &in) != nil {
+			t.Errorf("%v in %s", err, body)
+		}
+		keys := in.RequestItems["none"].Keys
+		take := len(keys)
+		if times--; times >= 0 {
+			take = min(n, take)
+		}
+		out := map[string]any{"Responses": map[string]any{"none": keys[:take]}}
+		if take < len(keys) {
+			out["UnprocessedKeys"] = map[string]any{"none": map[string]any{"Keys": slices.Clone(keys[take:])}}
+		}
+		return jsonResponse(http.StatusOK, out), nil
+	}}
+}
+
+// Ensure a refused call is an error, and not a list that lacks the records.
+func TestManyRefused(t *testing.T) {
+	t.Parallel()
+	p := rejectsCalls("BatchGetItem", "AccessDeniedException", http.StatusBadRequest, 1)
+	found, err := table.BatchGet[note](t.Context(), offline(p), []table.Key{noteKey("co", "itm_1")})
+	if err == nil || p.count("") != 1 {
+		t.Errorf("%v, %v after %d calls", found, err, p.count(""))
+	}
+}

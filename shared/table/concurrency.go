@@ -1,0 +1,56 @@
+package table
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aws/smithy-go/middleware"
+)
+
+// minTimeLeft is how much of a request's time must be left for a call to begin: the time of one
+// attempt. A call that begins later would be cut off, and the outcome of a write would be unknown.
+const minTimeLeft = attemptTimeout
+
+// errNoSlot is the error for a call that waited too long for other calls. It was never sent, so it
+// had no effect.
+var errNoSlot = errors.New("too many calls at a time")
+
+// limitConcurrency lets a call begin when a slot is free. The call keeps the slot until its last attempt has
+// ended. It is for an engine on the same machine: if the engine gets more calls than it has
+// processors for, none gets a response before its attempt times out.
+func limitConcurrency(places chan struct{}) func(*middleware.Stack) error {
+	call := func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (out middleware.FinalizeOutput, m middleware.Metadata, err error) {
+		if err := acquireSlot(ctx, places); err != nil {
+			return out, m, err
+		}
+		defer func() { <-places }()
+		return next.HandleFinalize(ctx, in)
+	}
+	return func(stack *middleware.Stack) error {
+		return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("Queue", call), "Retry", middleware.Before)
+	}
+}
+
+// acquireSlot waits for a slot. It returns errNoSlot if none is free in time, and the context's error if
+// the context is cancelled.
+func acquireSlot(ctx context.Context, places chan struct{}) error {
+	waiting, stop := ctx, context.CancelFunc(func() {})
+	if deadline, ok := ctx.Deadline(); ok {
+		waiting, stop = context.WithDeadline(ctx, deadline.Add(-minTimeLeft))
+	}
+	defer stop()
+	select {
+	case places <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case places <- struct{}{}:
+		return nil
+	case <-waiting.Done():
+	}
+	if errors.Is(ctx.Err(), context.Canceled) { // the client disconnected, or the key was refused
+		return ctx.Err()
+	}
+	return errNoSlot
+}

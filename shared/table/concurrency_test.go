@@ -1,0 +1,126 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/table"
+)
+
+// slowEngine is an engine that takes a while for each call, and counts its concurrent calls.
+type slowEngine struct {
+	latency time.Duration
+
+	mu               sync.Mutex
+	calls, now, peak int
+}
+
+func (b *slowEngine) RoundTrip(r *http.Request) (*http.Response, error) {
+	b.mu.Lock()
+	b.calls, b.now, b.peak = b.calls+1, b.now+1, max(b.peak, b.now+1)
+	b.mu.Unlock()
+	defer func() {
+		b.mu.Lock()
+		b.now--
+		b.mu.Unlock()
+	}()
+	select {
+	case <-time.After(b.latency):
+		return jsonResponse(http.StatusOK, map[string]any{}), nil
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+}
+
+// Ensure calls beyond CallsAtOnce wait for the others as long as their requests have time left, and
+// each is sent only once. Without the limit, an overloaded engine would respond to none of them in
+// time.
+func TestCallsWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := &slowEngine{latency: 200 * time.Millisecond}
+		ended := insertAll(t, b, 100, 9*time.Second)
+		if b.calls != 100 || b.peak != 4 {
+			t.Errorf("%d calls, %d at a time", b.calls, b.peak)
+		}
+		for _, err := range ended {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// Ensure a call that gets no slot in time is never sent, and the caller gets fault.ErrUnavailable.
+// A call that was sent must not be cut off by its request's deadline, because its outcome would be
+// unknown.
+func TestCallsThatWaitTooLong(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := &slowEngine{latency: 900 * time.Millisecond}
+		done, refused := 0, 0
+		for _, err := range insertAll(t, b, 100, 9*time.Second) {
+			switch {
+			case err == nil:
+				done++
+			case errors.Is(err, fault.ErrUnavailable):
+				refused++
+			default:
+				t.Errorf("error %v, want none or %v", err, fault.ErrUnavailable)
+			}
+		}
+		if done != 36 || refused != 64 || b.calls != done { // four calls begin every 0.9 s, nine times in the first eight seconds
+			t.Errorf("%d done, %d refused, %d calls", done, refused, b.calls)
+		}
+	})
+}
+
+// Ensure a call for a request that has ended is not reported as overload.
+func TestCallOfAnEndedRequest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := clientWithSlots(&slowEngine{latency: time.Hour}, 1)
+		first, end := context.WithCancel(t.Context())
+		go func() { _ = c.Insert(first, keysOf(note{}), note{}) }()
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := c.Insert(ctx, keysOf(note{}), note{}); !errors.Is(err, context.Canceled) || errors.Is(err, fault.ErrUnavailable) {
+			t.Errorf("error %v, want only %v", err, context.Canceled)
+		}
+		end()
+	})
+}
+
+// insertAll inserts n records in n concurrent requests, whose timeout is each. It makes at most
+// four calls at a time, and returns the requests' errors.
+func insertAll(t *testing.T, b *slowEngine, n int, each time.Duration) []error {
+	t.Helper()
+	c := clientWithSlots(b, 4)
+	ended := make([]error, n)
+	var wait sync.WaitGroup
+	for i := range n {
+		wait.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), each)
+			defer cancel()
+			ended[i] = c.Insert(ctx, keysOf(note{}), note{})
+		})
+	}
+	wait.Wait()
+	return ended
+}
+
+func clientWithSlots(transport http.RoundTripper, calls int) *table.Client {
+	return table.New(table.Options{
+		Name: "none", Endpoint: "http://engine.invalid", Region: "eu-central-1", Transport: transport, Now: time.Now, CallsAtOnce: calls,
+		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""), NewID: func(prefix string) string { return prefix },
+	}).AsOperator()
+}

@@ -1,0 +1,62 @@
+package apitest
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// CrashingTransport is a transport to the engine that simulates a process that crashes after a number of
+// calls: all later calls fail. It never crashes until Set is called.
+type CrashingTransport struct {
+	mu      sync.Mutex
+	armed   bool
+	calls   int // calls left before the crash
+	during  bool
+	crashed bool
+}
+
+// CrashAfter starts another simulated process, which crashes after a number of calls. If during is true,
+// one more call is executed, but its response is lost.
+func (m *CrashingTransport) CrashAfter(calls int, during bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.armed, m.calls, m.during, m.crashed = true, calls, during, false
+}
+
+// StopCrashing starts a simulated process that does not crash.
+func (m *CrashingTransport) StopCrashing() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.armed, m.crashed = false, false
+}
+
+// Crashed reports whether a call has failed since Set.
+func (m *CrashingTransport) Crashed() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.crashed
+}
+
+// RoundTrip implements http.RoundTripper.
+func (m *CrashingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	m.mu.Lock()
+	m.calls--
+	fails := m.armed && m.calls < 0
+	sent := !fails || m.calls == -1 && m.during
+	m.crashed = m.crashed || fails
+	m.mu.Unlock()
+	if sent {
+		out, err := Transport.RoundTrip(r)
+		if err != nil || !fails {
+			return out, err
+		}
+		_, _ = io.Copy(io.Discard, out.Body) // to the end, so that the call completes
+		_ = out.Body.Close()                 // the response is lost anyway
+	}
+	return &http.Response{
+		StatusCode: http.StatusBadRequest, Request: r, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+		Body: io.NopCloser(strings.NewReader(`{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"the process has died"}`)),
+	}, nil
+}

@@ -40,10 +40,10 @@ func busy(t testing.TB, over http.RoundTripper) *apitest.Service {
 // from memory, so that only the service's own allocations count.
 func hotPaths(t *testing.T) (*apitest.Service, map[string]*http.Request) {
 	t.Helper()
-	replay := &apitest.Replay{}
+	replay := &apitest.ReplayTransport{}
 	s := busy(t, replay)
 	key := s.Key(t)
-	replay.Begin()
+	replay.StartRecording()
 	company := "/v1/companies/" + s.CompanyID
 	requests := map[string]*http.Request{}
 	for name, path := range map[string]string{
@@ -77,7 +77,7 @@ func serve(s *apitest.Service, r *http.Request) *httptest.ResponseRecorder {
 // Ensure the hot paths stay within their budget of allocations, because allocations cost garbage
 // collection at 128 MB. A change that needs more raises the number here and explains why.
 func TestAllocations(t *testing.T) {
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	most := map[string]float64{"an item": 1200, "a board's items": 1650, "365 points": 4800, "200 feedback": 1400}
 	s, requests := hotPaths(t)
 	for name, r := range requests {

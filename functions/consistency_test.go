@@ -83,7 +83,7 @@ func (r tableRead) String() string { return strings.TrimSpace(r.action + " " + r
 // eventual consistency, at half the price (scripts/docs/reference/lists.md).
 func TestReadsAreConsistent(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	reads := &readsRecorder{}
 	s := start(t, reads)
 	key := s.Key(t)
@@ -110,7 +110,7 @@ func TestReadsAreConsistent(t *testing.T) {
 			}
 		}
 		if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, o.Consistent) {
-			t.Errorf("%s: %s reads %q with strong consistency, want %q", o.At("consistent"), op.ID, got, o.Consistent)
+			t.Errorf("%s: %s reads %q with strong consistency, want %q", o.CellLocation("consistent"), op.ID, got, o.Consistent)
 		}
 	}
 }

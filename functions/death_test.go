@@ -37,10 +37,10 @@ func everyDeath(t *testing.T, s *apitest.Service, try func(dying *apitest.Servic
 	for calls := range 200 {
 		died := false
 		for _, during := range []bool{false, true} {
-			m := &apitest.Mortal{}
-			m.Set(calls, during)
+			m := &apitest.CrashingTransport{}
+			m.CrashAfter(calls, during)
 			try(process(t, s, m), fmt.Sprintf("death after %d calls, during another: %v", calls, during))
-			died = died || m.Died()
+			died = died || m.Crashed()
 		}
 		if !died {
 			return
@@ -77,7 +77,7 @@ func recordsOf(t *testing.T, s *apitest.Service, op api.Operation) (count int) {
 // the fields of the request, so each also runs with all properties of its sample.
 func TestDeathsWithAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	for _, op := range idempotent() {
 		bodies := []map[string]any{{}}
 		if op.Effect == api.Create {
@@ -145,7 +145,7 @@ var moreToDelete = map[string][][2]string{
 // process succeeds and leaves nothing.
 func TestDeathsOfDeletes(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	deletes := 0
 	for _, op := range functions.Operations(nil) {
 		if !strings.HasPrefix(op.ID, "delete_") || op.ID == "delete_metric_points" { // which deletes no record as a whole
@@ -186,7 +186,7 @@ func storedBy(t *testing.T, s *apitest.Service, op api.Operation) (keys []string
 		SK string `store:"sk"`
 	}
 	for _, partition := range []string{table.Partition(s.CompanyID, op.Area), table.Partition(s.CompanyID, op.Area, "findings", "aud_2")} {
-		all, err := table.Whole[record](t.Context(), s.Table, table.Collection{Partition: partition, Consistent: true})
+		all, err := table.ReadAll[record](t.Context(), s.Table, table.Collection{Partition: partition, Consistent: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,7 +32,7 @@ func statusOf(code string) int { return codes.Code(code).Status() }
 // the records of the two companies.
 func TestToolsAnswerAsHTTP(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	const calls = 24 // generate has a kind of call for each number below 8, and for multiples of 3, 5 and 7
 	for _, op := range toolOperations() {
 		t.Run(op.ID, func(t *testing.T) {

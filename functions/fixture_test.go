@@ -109,7 +109,7 @@ func readTables() (err error) {
 	for _, o := range tables {
 		event, err := os.ReadFile("../events/" + o.ID + ".json")
 		if err != nil {
-			return fmt.Errorf("%s: %s is not declared, or its sample event is missing: run go run ./scripts/gen: %w", o.At("id"), o.ID, err)
+			return fmt.Errorf("%s: %s is not declared, or its sample event is missing: run go run ./scripts/gen: %w", o.CellLocation("id"), o.ID, err)
 		}
 		if arguments[o.ID], err = o.Arguments(event); err != nil {
 			return err
@@ -121,7 +121,7 @@ func readTables() (err error) {
 // expected returns the line of an operation in the tables.
 func expected(t *testing.T, op api.Operation) oracle.Operation {
 	t.Helper()
-	o, ok := tables.Of(op.ID)
+	o, ok := tables.Lookup(op.ID)
 	if !ok {
 		t.Fatalf("%s has no line for %s: run TestOperationsAreTheSpecification, which prints it", oracle.Additions, op.ID)
 	}
@@ -161,7 +161,7 @@ func TestArguments(t *testing.T) {
 			}
 		}
 		if len(missing) > 0 || op.Effect != api.Read && len(arguments[op.ID]) == 0 {
-			t.Errorf("%s: a request that succeeds needs %q: type a body, or leave - and give the operation an example in functions/openapi/source.json", expected(t, op).At("sample"), missing)
+			t.Errorf("%s: a request that succeeds needs %q: type a body, or leave - and give the operation an example in functions/openapi/source.json", expected(t, op).CellLocation("sample"), missing)
 		}
 	}
 }

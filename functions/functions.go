@@ -59,7 +59,7 @@ func Transfers(t *table.Client) []transfer.Type {
 	for _, a := range All() {
 		for _, kind := range a.Transfers(t) {
 			if t != nil {
-				kind = transfer.NotAhead(kind, t.Clock())
+				kind = transfer.NotInFuture(kind, t.Clock())
 			}
 			out = append(out, kind)
 		}
@@ -71,7 +71,7 @@ func Transfers(t *table.Client) []transfer.Type {
 // read. It returns why the body must not be read, nil if it may be. A server in front of Handler
 // calls it; see api.API.CheckUpload.
 func Uploads(t *table.Client, log *slog.Logger) func(*http.Request) error {
-	return api.New(Operations(t), api.ConfigFor(t, log)).CheckUpload
+	return api.New(Operations(t), api.NewConfig(t, log)).CheckUpload
 }
 
 // Handler serves the whole service on one port, with the routes that API Gateway has in an account.
@@ -84,7 +84,7 @@ func Handler(t *table.Client, log *slog.Logger) http.Handler {
 		byName[a.Name] = gateway.Local(api.Handler(t, a.Operations(t), log), t.NewID)
 	}
 	description := gateway.Local(openapi.Handler(t.NewID), t.NewID)
-	tools := gateway.Local(mcpserver.New(Operations(t), api.ConfigFor(t, log)), t.NewID)
+	tools := gateway.Local(mcpserver.New(Operations(t), api.NewConfig(t, log)), t.NewID)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch path := r.URL.EscapedPath(); {
 		case slices.Contains(openapi.Paths(), path):
@@ -94,7 +94,7 @@ func Handler(t *table.Client, log *slog.Logger) http.Handler {
 			tools.ServeHTTP(w, r)
 			return
 		}
-		handler := byName[api.AreaOf(r.URL.EscapedPath())]
+		handler := byName[api.AreaOfPath(r.URL.EscapedPath())]
 		if handler == nil {
 			handler = byName[api.CompanyArea]
 		}

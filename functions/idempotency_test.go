@@ -45,7 +45,7 @@ func TestContractsOfWrites(t *testing.T) {
 		if got := accepts(op, "If-Match"); got != want {
 			t.Errorf("%s accepts an If-Match: %v, want %v", op.ID, got, want)
 		} else if got != conditional(op) {
-			t.Errorf("%s: %s accepts an If-Match: %v; one that does has the operation that reads its record", expected(t, op).At("reader"), op.ID, got)
+			t.Errorf("%s: %s accepts an If-Match: %v; one that does has the operation that reads its record", expected(t, op).CellLocation("reader"), op.ID, got)
 		}
 	}
 }
@@ -96,22 +96,22 @@ func TestReplay(t *testing.T) {
 func different(t *testing.T, op api.Operation) map[string]any {
 	t.Helper()
 	o := expected(t, op)
-	if o.Other != nil {
-		return o.Other
+	if o.OtherArguments != nil {
+		return o.OtherArguments
 	}
 	for _, f := range op.Input {
 		if f.In == schema.InBody && f.Kind == schema.String && f.Enum == nil && f.Format+f.Pattern+f.Ref == "" {
 			return map[string]any{f.Name: "Another"}
 		}
 	}
-	t.Fatalf("%s: %s has no free text in its body: type an argument and another value of it", o.At("other"), op.ID)
+	t.Fatalf("%s: %s has no free text in its body: type an argument and another value of it", o.CellLocation("other"), op.ID)
 	return nil
 }
 
 // Ensure concurrent requests with one Idempotency-Key run once and all get the same response.
 func TestTwins(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	for _, op := range idempotent() {
 		t.Run(op.ID, func(t *testing.T) {
 			t.Parallel()
@@ -144,7 +144,7 @@ func TestTwins(t *testing.T) {
 // sets, once, and the others are 400.
 func TestRivals(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	for _, op := range idempotent() {
 		t.Run(op.ID, func(t *testing.T) {
 			t.Parallel()
@@ -258,7 +258,7 @@ func TestReplayOfRefusedPush(t *testing.T) {
 // reviews is not: it claims the key before, and stores its response after.
 func TestRoundTripsOfIdempotency(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	counter := &apitest.RoundTripCounter{}
 	s := start(t, counter)
 	key := s.Key(t)
@@ -279,7 +279,7 @@ func TestRoundTripsOfIdempotency(t *testing.T) {
 		call(op, nil) // the first publish of a board has no snapshot to compare with
 		without, with := call(op, nil), call(op, map[string]any{"Idempotency-Key": "once"})
 		if o := expected(t, op); with != without+o.KeyedTrips {
-			t.Errorf("%s: %s: %d round trips and %d with a key: type +%d", o.At("trips"), op.ID, without, with, with-without)
+			t.Errorf("%s: %s: %d round trips and %d with a key: type +%d", o.CellLocation("trips"), op.ID, without, with, with-without)
 		}
 	}
 }

@@ -40,10 +40,10 @@ func TestExistingRecords(t *testing.T) {
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}
-		if fresh, _, err := kind.New(t.Context(), s.CompanyID, []any{record, record}); err != nil || len(fresh) != 0 {
+		if fresh, _, err := kind.FilterNew(t.Context(), s.CompanyID, []any{record, record}); err != nil || len(fresh) != 0 {
 			t.Errorf("%s: %d of 2 stored records are new: %v", kind.Name, len(fresh), err)
 		}
-		if fresh, at, err := kind.New(t.Context(), other.CompanyID, []any{record, record}); err != nil || len(fresh) != 2 || !slices.Equal(at, []int{0, 1}) {
+		if fresh, at, err := kind.FilterNew(t.Context(), other.CompanyID, []any{record, record}); err != nil || len(fresh) != 2 || !slices.Equal(at, []int{0, 1}) {
 			t.Errorf("%s: %d of 2 records of an empty company are new: %v", kind.Name, len(fresh), err)
 		}
 	}
@@ -81,7 +81,7 @@ func TestExistingByIdentity(t *testing.T) {
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}
-		if fresh, _, err := kind.New(t.Context(), s.CompanyID, []any{record}); err != nil || (len(fresh) == 0) != c.exists {
+		if fresh, _, err := kind.FilterNew(t.Context(), s.CompanyID, []any{record}); err != nil || (len(fresh) == 0) != c.exists {
 			t.Errorf("%s %s is new: %v, %v", c.kind, c.record, len(fresh) > 0, err)
 		}
 	}

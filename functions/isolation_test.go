@@ -26,7 +26,7 @@ var ordinary = map[string]string{"rapid.checks": "8", "rapid.seed": "20260811"}
 // and no table row of another company changes. The test compares the whole table before and after
 // each call.
 func TestIsolation(t *testing.T) {
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	set := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { set[f.Name] = true })
 	for name, value := range ordinary {
@@ -57,7 +57,7 @@ func TestIsolation(t *testing.T) {
 // another company.
 func TestIsolationFindsLeaks(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	reads := func(op api.Operation) bool { return op.Effect == api.Read }
 	creates := func(op api.Operation) bool { return strings.HasPrefix(op.ID, "create_") }
 	updates := func(op api.Operation) bool { return strings.HasPrefix(op.ID, "update_") }

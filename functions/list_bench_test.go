@@ -29,7 +29,7 @@ import (
 //	go test ./functions -run XXX -bench Reads -cpu 1 -count 10 | benchstat -col /way -
 func BenchmarkReads(b *testing.B) {
 	ctx := context.Background()
-	replay := &apitest.Replay{}
+	replay := &apitest.ReplayTransport{}
 	s := busy(b, replay)
 	reviews, points := feedback.NewStore(s.Table), metrics.NewStore(s.Table)
 	list := func(limit int) ([]byte, error) {
@@ -37,7 +37,7 @@ func BenchmarkReads(b *testing.B) {
 		if err != nil {
 			return nil, err
 		}
-		body, _, err := api.NewTextList[feedback.Feedback](texts).Page()
+		body, _, err := api.NewJSONList[feedback.Feedback](texts).Page()
 		return body, err
 	}
 	year := func() ([]byte, error) {
@@ -60,7 +60,7 @@ func BenchmarkReads(b *testing.B) {
 	}
 	putPlain[feedback.Feedback](b, plain, "feedback", text200)
 	putPlain[metrics.Point](b, plain, "points", text365)
-	replay.Begin()
+	replay.StartRecording()
 	for _, read := range []struct {
 		name       string
 		ours, them func() ([]byte, error)

@@ -58,7 +58,7 @@ func stored(t *testing.T, s *apitest.Service, key string, op api.Operation) map[
 	o := expected(t, op)
 	r := s.Call(t, key, o.Reader, pathOf(o))
 	if r.Status != http.StatusOK {
-		t.Fatalf("%s: %s: %d %s", o.At("reader"), o.Reader, r.Status, r.Body)
+		t.Fatalf("%s: %s: %d %s", o.CellLocation("reader"), o.Reader, r.Status, r.Body)
 	}
 	return r.JSON(t)
 }
@@ -67,7 +67,7 @@ func stored(t *testing.T, s *apitest.Service, key string, op api.Operation) map[
 // read says so, and that every other property refuses null and keeps its value.
 func TestNullClears(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	for _, op := range functions.Operations(nil) {
 		if op.Method != http.MethodPatch {
 			continue
@@ -96,7 +96,7 @@ func TestNullClears(t *testing.T) {
 					before := stored(t, s, key, op)
 					r := update(f.Name, nil)
 					if _, messages := r.Messages(t); r.Status != http.StatusBadRequest || !strings.HasPrefix(messages[0], "body."+f.Name+": must not be null") {
-						t.Errorf("%s: %s: null: %d %s", o.At("body"), f.Name, r.Status, r.Body)
+						t.Errorf("%s: %s: null: %d %s", o.CellLocation("body"), f.Name, r.Status, r.Body)
 					}
 					if after := stored(t, s, key, op); !reflect.DeepEqual(before, after) {
 						t.Errorf("%s: the refused null changed %v to %v", f.Name, before, after)
@@ -113,10 +113,10 @@ func TestNullClears(t *testing.T) {
 				}
 				for range 2 { // clearing what is clear changes nothing
 					if r := update(f.Name, nil); r.Status != http.StatusOK || !shows(r.JSON(t), f.Name, nil) {
-						t.Errorf("%s: %s: null: %d %s", o.At("body"), f.Name, r.Status, r.Body)
+						t.Errorf("%s: %s: null: %d %s", o.CellLocation("body"), f.Name, r.Status, r.Body)
 					}
 					if got, has := stored(t, s, key, op)[f.Name]; got != nil || !has {
-						t.Errorf("%s: %s: after null, a read returns %v", o.At("body"), f.Name, got)
+						t.Errorf("%s: %s: after null, a read returns %v", o.CellLocation("body"), f.Name, got)
 					}
 				}
 				if r := update("unknown", nil); r.Status != http.StatusBadRequest {
@@ -124,7 +124,7 @@ func TestNullClears(t *testing.T) {
 				}
 			}
 			if len(left) > 0 {
-				t.Errorf("%s: no such properties: %v", o.At("body"), slices.Sorted(maps.Keys(left)))
+				t.Errorf("%s: no such properties: %v", o.CellLocation("body"), slices.Sorted(maps.Keys(left)))
 			}
 		})
 	}
@@ -144,7 +144,7 @@ var volatile = []string{"id", "secret", "prefix", "createdAt", "updatedAt", "las
 // required ones refuse it.
 func TestNullOfCreates(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	for _, op := range functions.Operations(nil) {
 		if op.Method != http.MethodPost || !slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.In == schema.InBody }) {
 			continue

@@ -69,7 +69,7 @@ func TestNegativeZero(t *testing.T) {
 			return
 		}
 		_, noun, _ := strings.Cut(op.ID, "_")
-		update, _ := tables.Of("update_" + noun)
+		update, _ := tables.Lookup("update_" + noun)
 		reader, id := update.Reader, r.JSON(t)["id"]
 		if reader == "" {
 			return

@@ -113,7 +113,7 @@ func unavailable(t *testing.T, r apitest.Response) bool {
 // is 503 with the envelope in time, and any other succeeds.
 func TestOutages(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	writes := []string{"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems", "BatchWriteItem"}
 	for name, of := range map[string]func(call string) bool{
 		"everything":   func(string) bool { return true },
@@ -155,7 +155,7 @@ func swallows(operation string) bool {
 // Idempotency-Key, it creates one record.
 func TestOutageFromAnyCall(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	for _, area := range functions.All() {
 		t.Run(area.Name, func(t *testing.T) {
 			t.Parallel()
@@ -196,7 +196,7 @@ func TestOutageFromAnyCall(t *testing.T) {
 // 1.5 times as many calls.
 func TestFifthOfTheCallsThrottled(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	const requests, seed = 1000, 1
 	random := rand.New(rand.NewPCG(seed, 0))
 	never := func(string, int) string { return "" }

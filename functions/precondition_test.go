@@ -15,7 +15,7 @@ import (
 // a record, the revocation of a key, and publish, which compares the content. TestStatusMatrix
 // ensures that the others refuse it.
 func conditional(op api.Operation) bool {
-	o, _ := tables.Of(op.ID)
+	o, _ := tables.Lookup(op.ID)
 	return o.Reader != "" || op.ID == "revoke_key" || op.ID == "publish_plan_board"
 }
 
@@ -62,7 +62,7 @@ func TestEntityTags(t *testing.T) {
 		request := requestOf(t, s, op, key)
 		got := request.send(t, s)
 		tag := got.Header.Get("ETag")
-		if got.Status != http.StatusOK || !strings.HasPrefix(tag, `"`) || !op.Tagged() {
+		if got.Status != http.StatusOK || !strings.HasPrefix(tag, `"`) || !op.HasETag() {
 			t.Errorf("%s: %d, ETag %q", op.ID, got.Status, tag)
 			continue
 		}
@@ -97,7 +97,7 @@ func TestPreconditions(t *testing.T) {
 			read := func() (string, string) {
 				r := s.Call(t, key, reader, pathOf(o))
 				if r.Status != http.StatusOK {
-					t.Fatalf("%s: %s: %d %s", o.At("reader"), reader, r.Status, r.Body)
+					t.Fatalf("%s: %s: %d %s", o.CellLocation("reader"), reader, r.Status, r.Body)
 				}
 				return r.Header.Get("ETag"), r.Body
 			}

@@ -135,7 +135,7 @@ var unharmed = [][3]string{
 // more, the request succeeds.
 func TestNoRefusalIsSwallowed(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	overHTTP := func(t *testing.T, s *apitest.Service, key string, op api.Operation, args map[string]any) apitest.Response {
 		t.Helper()
 		return s.Call(t, key, op.ID, args)
@@ -294,15 +294,15 @@ func TestNoRefusalIsSwallowedByStores(t *testing.T) {
 		}
 		ensure("verification of "+kind.Name, func(ctx context.Context) error {
 			_, err := kind.Verify(ctx, s.CompanyID, records)
-			_, err2 := kind.VerifyRivals(ctx, s.CompanyID, records)
+			_, err2 := kind.VerifyAliases(ctx, s.CompanyID, records)
 			_, err3 := kind.Orphans(ctx, s.CompanyID, records)
 			return cmp.Or(err, err2, err3)
 		})
 		ensure("import of "+kind.Name, func(ctx context.Context) error { return kind.Write(ctx, s.CompanyID, records) })
 		imports = append(imports, func() {
-			kind := kind.In(func(string) bool { return false })
+			kind := kind.ForFile(func(string) bool { return false })
 			ensure("import of what is new of "+kind.Name, func(ctx context.Context) error {
-				fresh, _, err := kind.New(ctx, s.CompanyID, records)
+				fresh, _, err := kind.FilterNew(ctx, s.CompanyID, records)
 				if err == nil && len(fresh) > 0 {
 					_, err = kind.Add(ctx, s.CompanyID, fresh)
 				}
@@ -324,7 +324,7 @@ func TestNoRefusalIsSwallowedByStores(t *testing.T) {
 		{"holder of a key", func(ctx context.Context) error {
 			token, err := auth.ParseHeader([]string{"Bearer " + key})
 			if err == nil {
-				_, err = s.Keys.Holder(ctx, token)
+				_, err = s.Keys.KeyOfToken(ctx, token)
 			}
 			return err
 		}},

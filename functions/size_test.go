@@ -172,7 +172,7 @@ func TestLargeLists(t *testing.T) {
 		t.Run(op.ID, func(t *testing.T) {
 			t.Parallel()
 			if op.ID != "list_feedback" {
-				apitest.Slow(t)
+				apitest.SkipIfShort(t)
 			}
 			s := start(t, nil)
 			s.Handler = patient(s)
@@ -197,7 +197,7 @@ func TestLargeLists(t *testing.T) {
 // patient serves all operations, over HTTP and as tools, in events of functions. Its calls may take
 // longer than a function's.
 func patient(s *apitest.Service) http.Handler {
-	config := api.ConfigFor(s.Serving, slog.New(slog.DiscardHandler))
+	config := api.NewConfig(s.Serving, slog.New(slog.DiscardHandler))
 	config.Timeout = time.Minute
 	operations := functions.Operations(s.Serving)
 	routes := http.NewServeMux()

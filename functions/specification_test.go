@@ -39,7 +39,7 @@ func TestOperationsAreTheSpecification(t *testing.T) {
 			"id": op.ID, "method": op.Method, "path": strings.TrimPrefix(op.Path, "/v1"), "scope": cmp.Or(string(op.Scope), "any"),
 			"query": spell(op, schema.InQuery), "body": spell(op, schema.InBody),
 		}
-		o, ok := tables.Of(op.ID)
+		o, ok := tables.Lookup(op.ID)
 		if !ok {
 			got["response"] = spellResponse(op)
 			if op.IsList() {
@@ -54,13 +54,13 @@ func TestOperationsAreTheSpecification(t *testing.T) {
 		want := map[string]string{"id": o.ID, "method": o.Method, "path": o.Path, "scope": o.Scope, "query": o.Query, "body": o.Body}
 		for _, column := range slices.Sorted(maps.Keys(want)) {
 			if got[column] != want[column] {
-				t.Errorf("%s: %s\n got %s\nwant %s", o.At(column), op.ID, got[column], want[column])
+				t.Errorf("%s: %s\n got %s\nwant %s", o.CellLocation(column), op.ID, got[column], want[column])
 			}
 		}
 	}
 	for _, o := range tables {
 		if !declared[o.ID] {
-			t.Errorf("%s: %s is not declared", o.At("id"), o.ID)
+			t.Errorf("%s: %s is not declared", o.CellLocation("id"), o.ID)
 		}
 	}
 }
@@ -137,7 +137,7 @@ func TestResourcesAreTheSpecification(t *testing.T) {
 		r := s.Call(t, key, op.ID, arguments[op.ID])
 		o := expected(t, op)
 		if r.Status != 200 {
-			t.Errorf("%s, or sample: %s: %d %s", o.At("fixture"), op.ID, r.Status, r.Body)
+			t.Errorf("%s, or sample: %s: %d %s", o.CellLocation("fixture"), op.ID, r.Status, r.Body)
 			continue
 		}
 		text := []byte(r.Body)
@@ -154,7 +154,7 @@ func TestResourcesAreTheSpecification(t *testing.T) {
 			text = list.Items[0]
 		}
 		if other, same := strings.CutPrefix(o.Response, "as "); same {
-			o, _ = tables.Of(other)
+			o, _ = tables.Lookup(other)
 		}
 		compareFields(t, op, o, text)
 	}
@@ -170,12 +170,12 @@ func compareFields(t *testing.T, op api.Operation, o oracle.Operation, text []by
 		wantNames = append(wantNames, name)
 	}
 	if got := names(t, text); !slices.Equal(got, wantNames) {
-		t.Errorf("%s: %s\n got %v\nwant %v", o.At("response"), op.ID, got, wantNames)
+		t.Errorf("%s: %s\n got %v\nwant %v", o.CellLocation("response"), op.ID, got, wantNames)
 	}
 	for _, f := range want {
 		name, kind, _ := strings.Cut(f, ":")
 		if got := kindOf(recordOf(op), name); got != kind {
-			t.Errorf("%s: %s.%s is %s, want %s", o.At("response"), op.ID, name, got, kind)
+			t.Errorf("%s: %s.%s is %s, want %s", o.CellLocation("response"), op.ID, name, got, kind)
 		}
 	}
 }

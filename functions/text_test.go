@@ -57,7 +57,7 @@ func withNUL(base map[string]any, path string, f schema.Field) (out []planted) {
 // and nothing is stored.
 func TestNULIsRefused(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	s := start(t, nil)
 	key := s.Key(t)
 	tried := 0

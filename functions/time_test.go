@@ -18,7 +18,7 @@ import (
 // every record. A change by any operation is then a millisecond later, even one in a transaction.
 func TestUpdatedAtNeverGoesBack(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	const ahead = 20 * time.Second
 	last := timestamp.Format(apitest.Epoch.Add(ahead))
 	next := timestamp.Format(apitest.Epoch.Add(ahead + time.Millisecond))

@@ -325,7 +325,7 @@ func TestQuotaOfTools(t *testing.T) {
 // message one.
 func TestRoundTripsOfTools(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	overHTTP, overMCP := &apitest.RoundTripCounter{}, &apitest.RoundTripCounter{}
 	a, b := start(t, overHTTP), start(t, overMCP)
 	keyA, keyB := a.Key(t), b.Key(t)

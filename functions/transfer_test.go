@@ -73,7 +73,7 @@ func checked(t *testing.T, kind transfer.Type, text string) any {
 // caller's records stay, including findings and snapshots.
 func TestNewOnlyKeepsWhatComesInBetween(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	s := apitest.New(t, functions.Operations)
 	file, err := os.Open("testdata/company.jsonl")
 	if err != nil {
@@ -82,7 +82,7 @@ func TestNewOnlyKeepsWhatComesInBetween(t *testing.T) {
 	defer file.Close()
 	kinds := map[string]transfer.Type{}
 	for _, kind := range functions.Transfers(s.Table) {
-		kinds[kind.Name] = kind.In(func(string) bool { return false })
+		kinds[kind.Name] = kind.ForFile(func(string) bool { return false })
 	}
 	seen := map[string]bool{}
 	for lines := bufio.NewScanner(file); lines.Scan(); {
@@ -95,7 +95,7 @@ func TestNewOnlyKeepsWhatComesInBetween(t *testing.T) {
 		}
 		kind := kinds[line.Type]
 		ours := []any{checked(t, kind, differing(t, line.Type, line.Record))}
-		fresh, _, err := kind.New(t.Context(), s.CompanyID, ours)
+		fresh, _, err := kind.FilterNew(t.Context(), s.CompanyID, ours)
 		isProfile := line.Type == "company" // which a company has from the start
 		if err != nil || !isProfile && len(fresh) != 1 {
 			t.Fatalf("%s: %d are new, %v", line.Type, len(fresh), err)
@@ -163,7 +163,7 @@ func TestNewOnlyKeepsIdentities(t *testing.T) {
 				if kind.Name != c.kind {
 					continue
 				}
-				kind = kind.In(func(string) bool { return false })
+				kind = kind.ForFile(func(string) bool { return false })
 				var theirs, ours []any
 				for _, text := range c.theirs {
 					theirs = append(theirs, checked(t, kind, text))
@@ -176,7 +176,7 @@ func TestNewOnlyKeepsIdentities(t *testing.T) {
 				}
 				skipped, err := kind.Add(t.Context(), s.CompanyID, ours)
 				after := exported(t, s)
-				var refused transfer.Refused
+				var refused transfer.RefusedRecords
 				if errors.As(err, &refused) {
 					err = nil
 				}
@@ -202,7 +202,7 @@ func TestNewOnlyAddsOverADeadReference(t *testing.T) {
 		if err := kind.Write(t.Context(), s.CompanyID, []any{checked(t, kind, `{"id":"fbk_1","source":"reddit","externalId":"1"}`)}); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Table.Delete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "feedback"), SK: table.Join("feedback", "fbk_1")}}); err != nil {
+		if err := s.Table.BatchDelete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "feedback"), SK: table.Join("feedback", "fbk_1")}}); err != nil {
 			t.Fatal(err)
 		}
 		ours := []any{checked(t, kind, `{"id":"fbk_2","source":"reddit","externalId":"1","title":"New"}`)}

@@ -32,7 +32,7 @@ func TestRoundTripsPage(t *testing.T) {
 			rows++
 			row := [2]string{o.ID, cell}
 			if !page[row] {
-				t.Errorf("%s: %s must have the row | `%s` | %s | and the reason |", o.At(column), tripsPage, o.ID, cell)
+				t.Errorf("%s: %s must have the row | `%s` | %s | and the reason |", o.CellLocation(column), tripsPage, o.ID, cell)
 			}
 			delete(page, row)
 		}

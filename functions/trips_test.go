@@ -15,7 +15,7 @@ import (
 // each other take more; the tables have their numbers.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	counter := &apitest.RoundTripCounter{}
 	s := start(t, counter)
 	key := s.Key(t)
@@ -41,7 +41,7 @@ func TestRoundTrips(t *testing.T) {
 			})
 			t.Logf("%s, bucket %s: %d round trips, %d calls", op.ID, bucket, trips, n)
 			if trips != want {
-				t.Errorf("%s: %s, bucket %s: %d round trips, want %d: save one, or type the number and give the reason in %s", o.At("trips"), op.ID, bucket, trips, want, tripsPage)
+				t.Errorf("%s: %s, bucket %s: %d round trips, want %d: save one, or type the number and give the reason in %s", o.CellLocation("trips"), op.ID, bucket, trips, want, tripsPage)
 			}
 		}
 	}

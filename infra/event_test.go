@@ -124,7 +124,7 @@ func (s *stage) event(t *testing.T, operation string) events.APIGatewayProxyRequ
 	if keyID := infra.Placeholder("keyId"); strings.Contains(filled, keyID) {
 		filled = strings.ReplaceAll(filled, keyID, s.spare(t))
 	}
-	o, ok := s.tables.Of(operation)
+	o, ok := s.tables.Lookup(operation)
 	if !ok {
 		t.Fatalf("%s has no line for %s", oracle.Additions, operation)
 	}
@@ -132,7 +132,7 @@ func (s *stage) event(t *testing.T, operation string) events.APIGatewayProxyRequ
 		filled = strings.ReplaceAll(filled, infra.Placeholder(name), value)
 	}
 	if open := regexp.MustCompile(infra.Placeholder("[A-Za-z]+")).FindString(filled); open != "" {
-		t.Errorf("%s: events/%s.json has %s, for which there is no value", o.At("fixture"), operation, open)
+		t.Errorf("%s: events/%s.json has %s, for which there is no value", o.CellLocation("fixture"), operation, open)
 	}
 	var e events.APIGatewayProxyRequest
 	if err := json.Unmarshal([]byte(filled), &e); err != nil {
@@ -165,8 +165,8 @@ func TestEvents(t *testing.T) {
 			}
 			s.Clock.Advance(time.Minute) // so that no quota runs out
 			if got := s.functions[area.Name](t, s.event(t, op.ID)); got.StatusCode != http.StatusOK {
-				o, _ := s.tables.Of(op.ID)
-				t.Errorf("%s: %s: %d %s", o.At("fixture"), op.ID, got.StatusCode, got.Body)
+				o, _ := s.tables.Lookup(op.ID)
+				t.Errorf("%s: %s: %d %s", o.CellLocation("fixture"), op.ID, got.StatusCode, got.Body)
 			}
 			s.recorder.take(t, s.Table.Name())
 		}
@@ -295,7 +295,7 @@ func TestEveryCallIsAllowed(t *testing.T) {
 	used, byOperation := map[string]bool{}, map[string]*use{}
 	bare, nameless := newStage(t), newStage(t)
 	nameless.load(t)
-	if err := nameless.Table.Delete(t.Context(), []table.Key{{PK: table.Partition(nameless.CompanyID, "metrics"), SK: "defid#mdf_1"}, {PK: table.Partition(nameless.CompanyID, "metrics"), SK: "defid#mdf_2"}}); err != nil {
+	if err := nameless.Table.BatchDelete(t.Context(), []table.Key{{PK: table.Partition(nameless.CompanyID, "metrics"), SK: "defid#mdf_1"}, {PK: table.Partition(nameless.CompanyID, "metrics"), SK: "defid#mdf_2"}}); err != nil {
 		t.Fatal(err)
 	}
 	dead := newStage(t)
@@ -303,9 +303,9 @@ func TestEveryCallIsAllowed(t *testing.T) {
 	plan := table.Partition(dead.CompanyID, "plan")
 	if err := dead.Table.Transact(t.Context(),
 		dead.Table.WriteUpdate(table.Key{PK: plan, SK: "board#brd_1"}, "SET claim = :claim", "", nil, table.Item{":claim": table.String("snp_1")}),
-		dead.Table.WriteAny(table.Keys{Key: table.Key{PK: plan, SK: "snapshot#brd_1#0000000002#snp_1#00000"}}, struct{}{}),
-		dead.Table.WriteAny(table.Keys{Key: table.Key{PK: plan, SK: "snapshot#brd_2#0000000001#snp_2#00000"}}, struct{}{}),
-		dead.Table.WriteAny(table.Keys{Key: table.Key{PK: table.Partition(dead.CompanyID, "optimise"), SK: "goal#gol_9"}}, struct {
+		dead.Table.WritePut(table.Keys{Key: table.Key{PK: plan, SK: "snapshot#brd_1#0000000002#snp_1#00000"}}, struct{}{}),
+		dead.Table.WritePut(table.Keys{Key: table.Key{PK: plan, SK: "snapshot#brd_2#0000000001#snp_2#00000"}}, struct{}{}),
+		dead.Table.WritePut(table.Keys{Key: table.Key{PK: table.Partition(dead.CompanyID, "optimise"), SK: "goal#gol_9"}}, struct {
 			ID     string `store:"id"`
 			SiteID string `store:"siteId"`
 		}{"gol_9", "sit_2"}),
@@ -318,7 +318,7 @@ func TestEveryCallIsAllowed(t *testing.T) {
 			AuditID string   `store:"auditId"`
 			Chunks  []string `store:"chunks"`
 		}{"aud_none", []string{"gen_1#000"}}
-		if err := nameless.Table.Put(t.Context(), []table.Item{nameless.Table.NewItem(k, cut)}); err != nil {
+		if err := nameless.Table.BatchPut(t.Context(), []table.Item{nameless.Table.NewItem(k, cut)}); err != nil {
 			t.Fatal(err)
 		}
 	}

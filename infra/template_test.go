@@ -216,7 +216,7 @@ func TestMetricNames(t *testing.T) {
 func metricsOfALine(t *testing.T) (names []string) {
 	t.Helper()
 	var out bytes.Buffer
-	api.LogLine{Status: 200}.Write(slog.New(slog.NewJSONHandler(&out, nil)), api.Metrics{Detail: api.ByOperation})
+	api.LogLine{Status: 200}.Write(slog.New(slog.NewJSONHandler(&out, nil)), api.Metrics{Detail: api.MetricsByOperation})
 	var line struct {
 		Metadata struct {
 			CloudWatchMetrics []struct {

@@ -17,10 +17,10 @@ import (
 // Operations returns the operations of the area.
 func Operations(t *table.Client) []api.Operation {
 	s := service{NewStore(t)}
-	plans, ideas := resource.Of(plans, plans.In(t)), resource.Of(ideas, s.store.Ideas)
-	posts, channels := resource.Of(posts, s.store.Posts), resource.Of(channels, channels.In(t))
+	plans, ideas := resource.New(plans, plans.Store(t)), resource.New(ideas, s.store.Ideas)
+	posts, channels := resource.New(posts, s.store.Posts), resource.New(channels, channels.Store(t))
 	return []api.Operation{
-		plans.ShortPage("list_broadcast_plans", "List the content plans, newest first",
+		plans.ListShort("list_broadcast_plans", "List the content plans, newest first",
 			"A plan says what to post about, for whom and when. Its ideas: service_list_broadcast_ideas."),
 		plans.Get("get_broadcast_plan", "Get a content plan", "Its brief, audience and period."),
 		plans.Create("create_broadcast_plan", "Create a content plan", "A company has at most 200 (conflict). Creates no ideas and posts nothing."),
@@ -57,7 +57,7 @@ func Operations(t *table.Client) []api.Operation {
 			Description: "Changes only what is sent. Sends nothing. status scheduled queues it, or a failed one again, and needs a scheduledFor; draft takes it out. conflict while publishing and once published.",
 		}, s.updatePost),
 		posts.Delete("delete_broadcast_post", "Delete an unsent post", "conflict while publishing and once published.", fault.Conflict),
-		channels.Whole("list_broadcast_channels", "List the connected channels, by platform",
+		channels.ListAll("list_broadcast_channels", "List the connected channels, by platform",
 			"A channel is an account on a platform; status says whether its credentials still work. Never returns tokens."),
 	}
 }
@@ -83,5 +83,5 @@ func (Platform) Values() []string {
 // not; requests send a Platform.
 type PlatformName string
 
-// Accepts implements schema.Narrowed.
+// Accepts implements schema.RequestEnum.
 func (PlatformName) Accepts() schema.Enum { return Platform("") }

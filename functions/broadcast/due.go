@@ -102,7 +102,7 @@ func (p Post) status() string {
 // after a lost response finds its own claim and succeeds.
 func (d *Dispatch) claim(c claim.Claim) error {
 	switch now := *c.ClaimedAt; {
-	case dispatches.Has(*d, c):
+	case dispatches.IsHeldBy(*d, c):
 		return nil
 	case !d.is(PostStatusScheduled) && !d.is(PostStatusFailed):
 		return fault.New(fault.Conflict, "the post is %s; only scheduled or failed posts can be claimed", d.status())
@@ -119,7 +119,7 @@ func (d *Dispatch) claim(c claim.Claim) error {
 // published records that the post was sent. Repeating the same report succeeds; a different one is
 // a conflict.
 func (d *Dispatch) published(claimID string, o Outcome, now string) error {
-	repeated, err := dispatches.Report(*d, claimID, string(PostStatusPublished))
+	repeated, err := dispatches.CheckReport(*d, claimID, string(PostStatusPublished))
 	switch {
 	case err != nil:
 		return err
@@ -139,7 +139,7 @@ func (d *Dispatch) published(claimID string, o Outcome, now string) error {
 // failed records why nothing was sent. Repeating the same report succeeds; a different one is a
 // conflict.
 func (d *Dispatch) failed(claimID, reason string) error {
-	repeated, err := dispatches.Report(*d, claimID, string(PostStatusFailed))
+	repeated, err := dispatches.CheckReport(*d, claimID, string(PostStatusFailed))
 	switch {
 	case err != nil:
 		return err
@@ -155,7 +155,7 @@ func (d *Dispatch) failed(claimID, reason string) error {
 
 // retry releases the claim and schedules the post again. Repeating it succeeds.
 func (d *Dispatch) retry(claimID string) error {
-	repeated, err := dispatches.Report(*d, claimID, string(PostStatusScheduled))
+	repeated, err := dispatches.CheckReport(*d, claimID, string(PostStatusScheduled))
 	switch {
 	case err != nil || repeated:
 		return err
@@ -175,16 +175,16 @@ func agrees(reported, stored *string) bool {
 }
 
 // DuePosts returns a page of the company's due posts, earliest first, and the position of the next
-// page, empty at the end. See claim.Ready. The list covers all platforms, and posts without one,
+// page, empty at the end. See claim.ListReady. The list covers all platforms, and posts without one,
 // which an import may create: report those failed.
 func (s Store) DuePosts(ctx context.Context, companyID, after string, limit int) (due []Post, next string, err error) {
 	if after == "" {
-		after = table.Newest(nil) // skips the posts without any time
+		after = table.DescendingTimeKey(nil) // skips the posts without any time
 	}
 	now := s.table.Now()
 	q := table.Query{Index: table.GSI2, Partitions: postsIn(companyID, PostStatusScheduled), Descending: true, After: after}
-	return claim.Ready(ctx, s.table, q, limit, Post.latestFirst, func(p Post) (ready, more bool) {
-		at := table.FirstTime(p.ScheduledFor, p.CreatedAt)
+	return claim.ListReady(ctx, s.table, q, limit, Post.latestFirst, func(p Post) (ready, more bool) {
+		at := table.FirstSetTime(p.ScheduledFor, p.CreatedAt)
 		return p.due(now), at != nil && *at <= now
 	})
 }
@@ -199,9 +199,9 @@ func postsIn(companyID string, status PostStatus) (out []string) {
 }
 
 // StuckPosts returns the company's claimed posts whose dispatcher has probably crashed. See
-// claim.Kind.Stuck.
+// claim.Kind.Stale.
 func (s Store) StuckPosts(ctx context.Context, companyID, claimedBefore string) ([]Dispatch, error) {
-	return dispatches.Stuck(ctx, s.table, companyID, claimedBefore)
+	return dispatches.Stale(ctx, s.table, companyID, claimedBefore)
 }
 
 // ClaimPost moves a due or failed post to publishing and returns it with the id of the claim. The
@@ -212,7 +212,7 @@ func (s Store) StuckPosts(ctx context.Context, companyID, claimedBefore string) 
 // later.
 func (s Store) ClaimPost(ctx context.Context, companyID, postID string) (Dispatch, error) {
 	c := claim.New(s.table)
-	return dispatches.Change(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.claim(c) })
+	return dispatches.Modify(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.claim(c) })
 }
 
 // ReportPublished moves a post from publishing to published and stores what the platform returned.
@@ -228,7 +228,7 @@ func (s Store) ReportPublished(ctx context.Context, companyID, postID, claimID s
 		return Dispatch{}, err
 	}
 	now := s.table.Now()
-	return dispatches.Change(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.published(claimID, o, now) })
+	return dispatches.Modify(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.published(claimID, o, now) })
 }
 
 // ReportFailed moves a post from publishing to failed and stores the reason, 1 to 2,000 characters.
@@ -238,7 +238,7 @@ func (s Store) ReportFailed(ctx context.Context, companyID, postID, claimID, rea
 	if err := CheckReason(reason); err != nil {
 		return Dispatch{}, err
 	}
-	return dispatches.Change(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.failed(claimID, reason) })
+	return dispatches.Modify(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.failed(claimID, reason) })
 }
 
 // RetryPost moves a post from publishing back to scheduled, because the dispatcher could not send
@@ -246,7 +246,7 @@ func (s Store) ReportFailed(ctx context.Context, companyID, postID, claimID, rea
 // ReportPublished. Also returns fault.Conflict for a post without a scheduledFor, which would never
 // be due.
 func (s Store) RetryPost(ctx context.Context, companyID, postID, claimID string) (Dispatch, error) {
-	return dispatches.Change(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.retry(claimID) })
+	return dispatches.Modify(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.retry(claimID) })
 }
 
 func normalised(sent *string) *string {

@@ -44,7 +44,7 @@ func must(t *testing.T) func(broadcast.Dispatch, error) broadcast.Dispatch {
 // rejected move changes nothing.
 func TestDispatchMoves(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	s := start(t)
 	store := broadcast.NewStore(s.Table)
 	const id, no = "pst_1", "conflict"

@@ -47,7 +47,7 @@ var ideas = record.Kind[Idea]{
 }
 
 // newestFirst returns the position of an idea in a list: newest first, then by id.
-func (i Idea) newestFirst() string { return table.Join(table.Newest(i.CreatedAt), i.ID) }
+func (i Idea) newestFirst() string { return table.Join(table.DescendingTimeKey(i.CreatedAt), i.ID) }
 
 type listIdeasInput struct {
 	Limit  int64       `query:"limit" default:"50" min:"1" max:"200"`
@@ -66,5 +66,5 @@ func (s service) listIdeas(ctx context.Context, caller api.Caller, in listIdeasI
 	if err != nil {
 		return api.List[Idea]{}, err
 	}
-	return api.NewTextList[Idea](page), nil
+	return api.NewJSONList[Idea](page), nil
 }

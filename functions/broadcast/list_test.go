@@ -111,7 +111,7 @@ func TestPostFilters(t *testing.T) {
 // Ensure the pages of posts have no gaps or repeats, with any limit and index.
 func TestPostPages(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	s := start(t)
 	posts := manyPosts()
 	loadOld(t, s, "post", posts...)
@@ -290,7 +290,7 @@ func between(posts []record, from, to string) []record {
 // with every kind of filter, and that its pages have no gaps or repeats.
 func TestPostsOfDays(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	s := start(t)
 	posts := manyPosts()
 	loadOld(t, s, "post", posts...)

@@ -30,7 +30,7 @@ func (l *loser) RoundTrip(r *http.Request) (*http.Response, error) {
 // returns that claim.
 func TestMovesSurviveLostResponses(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	losing := &loser{}
 	s := apitest.NewOver(t, broadcast.Operations, losing)
 	store := broadcast.NewStore(s.Table)

@@ -36,10 +36,10 @@ func (PlanStatus) Values() []string {
 
 var plans = record.Kind[Plan]{
 	Name: "content-plan", Plural: "content plans", Prefix: "pln", Path: "broadcast/plans", Parameter: "planId", SortPrefix: "plan",
-	Limit: 200, Consistent: true, Order: func(p Plan) string { return table.Join(table.Newest(p.CreatedAt), p.ID) },
+	Limit: 200, Consistent: true, Order: func(p Plan) string { return table.Join(table.DescendingTimeKey(p.CreatedAt), p.ID) },
 }
 
-// Problems implements schema.Ruled: a plan does not end before it starts.
+// Problems implements schema.RecordValidator: a plan does not end before it starts.
 func (p Plan) Problems(sent func(string) bool) []string {
 	if p.StartsAt == nil || p.EndsAt == nil {
 		return nil

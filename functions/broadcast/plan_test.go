@@ -121,7 +121,7 @@ func TestUpdatePlan(t *testing.T) {
 		{Name: "an old plan that ends before it starts", Op: update, Args: record{"planId": "pln_2", "name": "N"}, WantFields: record{"name": "N", "platforms": []any{"blog"}}},
 		{Name: "its period can be mended", Op: update, Args: record{"planId": "pln_2", "endsAt": "2026-03-01T00:00:00Z", "platforms": nil}, WantFields: record{"endsAt": "2026-03-01T00:00:00.000Z", "platforms": nil}},
 	}
-	s.Run(t, append(scenarios, apitest.EveryMove(update, with, broadcast.PlanStatus("").Values())...))
+	s.Run(t, append(scenarios, apitest.AllTransitions(update, with, broadcast.PlanStatus("").Values())...))
 }
 
 // Ensure a deleted plan or idea is gone for every operation, that a second delete is 404 like one

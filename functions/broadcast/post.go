@@ -50,7 +50,7 @@ const (
 	PostStatusFailed     PostStatus = "failed"
 )
 
-// Accepts implements schema.Narrowed.
+// Accepts implements schema.RequestEnum.
 func (PostStatus) Accepts() schema.Enum { return SettablePostStatus("") }
 
 // Values implements schema.Enum.
@@ -71,7 +71,7 @@ func (SettablePostStatus) Values() []string {
 // latestFirst returns the position of a post in a list. Posts are ordered by scheduledFor, latest
 // first; a post without one is ordered by createdAt. The id breaks ties.
 func (p Post) latestFirst() string {
-	return table.Join(table.Newest(table.FirstTime(p.ScheduledFor, p.CreatedAt)), p.ID)
+	return table.Join(table.DescendingTimeKey(table.FirstSetTime(p.ScheduledFor, p.CreatedAt)), p.ID)
 }
 
 // positions returns the least and the greatest position of the posts from one time until another,
@@ -81,9 +81,9 @@ func positions(from, until *string) (least, greatest string) {
 		return "", ""
 	}
 	if until != nil {
-		least = table.Newest(until)
+		least = table.DescendingTimeKey(until)
 	}
-	greatest = table.Newest(from) // null: before the posts without any time
+	greatest = table.DescendingTimeKey(from) // null: before the posts without any time
 	if from != nil {
 		greatest = table.Join(greatest, afterIDs)
 	}
@@ -106,7 +106,7 @@ func (p Post) checkUnsent() error {
 	return nil
 }
 
-// Problems implements schema.Ruled: only a push notification has a destination, and a scheduled
+// Problems implements schema.RecordValidator: only a push notification has a destination, and a scheduled
 // post has its time.
 func (p Post) Problems(sent func(string) bool) (out []string) {
 	if sent("destination") && p.Destination != nil && (p.Platform == nil || *p.Platform != PlatformPush) {
@@ -136,7 +136,7 @@ type listPostsInput struct {
 
 // Check implements api.Checker.
 func (in listPostsInput) Check() []string {
-	if timestamp.Reversed(in.From, in.To) {
+	if timestamp.IsReversed(in.From, in.To) {
 		return []string{"query.from: must not be after to"}
 	}
 	return nil
@@ -169,7 +169,7 @@ func (s service) listPosts(ctx context.Context, caller api.Caller, in listPostsI
 	if err != nil {
 		return api.List[Post]{}, err
 	}
-	return api.NewTextList[Post](page), nil
+	return api.NewJSONList[Post](page), nil
 }
 
 type createPostInput struct{ api.CreateBody[Post] }

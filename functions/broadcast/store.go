@@ -38,7 +38,7 @@ type Store struct {
 
 // NewStore returns a store over the table.
 func NewStore(t *table.Client) Store {
-	return Store{ideaStore{ideas.In(t), t}, postStore{posts.In(t), t}, t}
+	return Store{ideaStore{ideas.Store(t), t}, postStore{posts.Store(t), t}, t}
 }
 
 const area = "broadcast"
@@ -133,7 +133,7 @@ func (s ideaStore) List(ctx context.Context, companyID string, f IdeaFilter, aft
 	default:
 		q.Index, q.Partitions = table.GSI3, []string{allIdeas(companyID)}
 	}
-	return table.ListTexts[Idea](ctx, s.table, q)
+	return table.ListJSON[Idea](ctx, s.table, q)
 }
 
 // postStore stores posts.
@@ -172,7 +172,7 @@ func (s postStore) List(ctx context.Context, companyID string, f PostFilter, aft
 			}
 		}
 	}
-	return table.ListTexts[Post](ctx, s.table, q)
+	return table.ListJSON[Post](ctx, s.table, q)
 }
 
 // onTop returns the filters that the key does not cover when the posts of an idea are read.

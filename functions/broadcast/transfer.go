@@ -10,5 +10,5 @@ import (
 // not let callers set.
 func Transfers(t *table.Client) []transfer.Type {
 	s := NewStore(t)
-	return []transfer.Type{plans.In(t).Transfer(), s.Ideas.Transfer(), s.Posts.Transfer(), channels.In(t).Transfer()}
+	return []transfer.Type{plans.Store(t).Transfer(), s.Ideas.Transfer(), s.Posts.Transfer(), channels.Store(t).Transfer()}
 }

@@ -180,7 +180,7 @@ func TestImportLargest(t *testing.T) {
 // Ensure an export of more than one page of a query contains every record.
 func TestExportOfMany(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	s := start(t)
 	var posts []record
 	for n := range 60 { // 3 MB: more than one page of a query

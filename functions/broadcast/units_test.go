@@ -15,7 +15,7 @@ import (
 // filters: 10 N records cost the same as N. An idea has few posts, so their number stays the same.
 func TestReadUnits(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	const limit = 2
 	few, many := start(t), start(t)
 	for s, times := range map[*apitest.Service]int{few: 1, many: 10} {
@@ -76,7 +76,7 @@ func TestReadUnits(t *testing.T) {
 // reads only that month.
 func TestReadUnitsOfDays(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	const limit = 4
 	few, many := start(t), start(t)
 	for s, outside := range map[*apitest.Service]int{few: 0, many: 200} {
@@ -133,7 +133,7 @@ func compareUnits(t *testing.T, name string, few, many *apitest.Service, list fu
 // second round trip, but not more units.
 func TestDefaultListUnits(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	const limit, most = 50, 30
 	text := strings.Repeat("A sentence of some forty characters here", 7)
 	for name, alike := range map[string]bool{"evenly": false, "all alike": true} {

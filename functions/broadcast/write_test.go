@@ -101,12 +101,12 @@ func TestWriteRaces(t *testing.T) {
 // old or the new state in every list, and that repeating the call yields the new state, once.
 func TestWritesThroughDeaths(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	for _, n := range nouns {
 		for _, verb := range []string{"create", "update", "delete"} {
 			t.Run(verb+" "+n.noun, func(t *testing.T) {
 				t.Parallel()
-				process := &apitest.Mortal{}
+				process := &apitest.CrashingTransport{}
 				deaths := 0
 				for calls := 0; ; calls++ {
 					died := false
@@ -121,10 +121,10 @@ func TestWritesThroughDeaths(t *testing.T) {
 						if verb == "update" {
 							args = merged(args, n.update)
 						}
-						process.Set(calls, during)
+						process.CrashAfter(calls, during)
 						first := s.Call(t, key, verb+"_"+n.noun, args)
-						died = died || process.Died()
-						process.Heal()
+						died = died || process.Crashed()
+						process.StopCrashing()
 						left := everywhere(t, s, key, n.list)
 						again := s.Call(t, key, verb+"_"+n.noun, args)
 						after := everywhere(t, s, key, n.list)

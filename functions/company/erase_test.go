@@ -110,7 +110,7 @@ func (d *dying) RoundTrip(r *http.Request) (*http.Response, error) {
 // gone, and that the next one finishes it.
 func TestEraseDies(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	p := &dying{}
 	s := apitest.NewOver(t, company.Operations, p)
 	for after := int64(1); ; after++ {

@@ -54,7 +54,7 @@ type createKeyInput struct {
 }
 
 func (s service) createKey(ctx context.Context, caller api.Caller, in createKeyInput) (keys.IssuedKey, error) {
-	grant := keys.Grant{Name: in.Name, APIVersion: fault.Version, By: caller.KeyID}
+	grant := keys.Grant{Name: in.Name, APIVersion: fault.Version, GrantedBy: caller.KeyID}
 	for _, scope := range in.Scopes {
 		if !slices.Contains(grant.Scopes, scope) {
 			grant.Scopes = append(grant.Scopes, scope)

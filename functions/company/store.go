@@ -66,11 +66,11 @@ func (s Store) Erase(ctx context.Context, companyID string, progress func(delete
 		if total(deleted) > before {
 			continue // a request that was under way may have written behind the scan
 		}
-		if err := s.table.Delete(ctx, kept); err != nil {
+		if err := s.table.BatchDelete(ctx, kept); err != nil {
 			return deleted, fmt.Errorf("erase company %s: %w", companyID, err)
 		}
 		tally(deleted, kept)
-		return deleted, s.table.Delete(ctx, []table.Key{profileKey(companyID)})
+		return deleted, s.table.BatchDelete(ctx, []table.Key{profileKey(companyID)})
 	}
 }
 
@@ -109,7 +109,7 @@ func (s Store) eraseRecords(ctx context.Context, companyID string, deleted map[s
 				gone = append(gone, k)
 			}
 		}
-		if err := s.table.Delete(ctx, gone); err != nil {
+		if err := s.table.BatchDelete(ctx, gone); err != nil {
 			return err
 		}
 		tally(deleted, gone)

@@ -8,6 +8,6 @@ import (
 // Transfers returns the record type `company`, the profile. An import replaces the profile of the
 // company that it is run for and ignores the id in the file.
 func Transfers(t *table.Client) []transfer.Type {
-	profile := transfer.Stored("company", "", transfer.CheckSize, t, keysOf, func(c *Company) *string { return &c.ID }, transfer.Only(NewStore(t).Get))
-	return []transfer.Type{transfer.Keep[updateCompanyInput](profile)}
+	profile := transfer.DefineStored("company", "", transfer.CheckSize, t, keysOf, func(c *Company) *string { return &c.ID }, transfer.ExportOne(NewStore(t).Get))
+	return []transfer.Type{transfer.KeepRules[updateCompanyInput](profile)}
 }

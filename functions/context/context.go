@@ -13,8 +13,8 @@ import (
 // Operations returns the operations of the area.
 func Operations(t *table.Client) []api.Operation {
 	s := service{NewStore(t)}
-	contentTypes := resource.Of(ContentTypes, ContentTypes.In(t))
-	goals := resource.Of(Goals, Goals.In(t))
+	contentTypes := resource.New(ContentTypes, ContentTypes.Store(t))
+	goals := resource.New(Goals, Goals.Store(t))
 	return []api.Operation{
 		api.Define(api.Spec{
 			ID: "get_context_brand_kit", Method: "GET", Path: "/v1/companies/{companyId}/context/brand-kit", Scope: auth.ContextRead,
@@ -27,14 +27,14 @@ func Operations(t *table.Client) []api.Operation {
 			Description: "Changes only what is sent. New guidelines apply to every future draft. " +
 				"Returns the kit.",
 		}, s.updateBrandKit),
-		contentTypes.Page("list_context_content_types", "List the content types by name",
+		contentTypes.List("list_context_content_types", "List the content types by name",
 			"Each is a kind of post, with guidance for its writers. By character code, nameless ones last."),
 		contentTypes.Get("get_context_content_type", "Get a content type", "Its guidance tells how to write such a post."),
 		contentTypes.Create("create_context_content_type", "Create a content type", "At most 200 (conflict). Creates no post."),
 		contentTypes.Update("update_context_content_type", "Update a content type", "Changes only what is sent."),
 		contentTypes.Delete("delete_context_content_type", "Delete a content type",
 			"Content plans and ideas that name it keep its id. To retire it instead, update active to false."),
-		goals.Page("list_context_goals", "List the brand goals, oldest first",
+		goals.List("list_context_goals", "List the brand goals, oldest first",
 			"Each says from which value a metric should come to which, and until when."),
 		goals.Get("get_context_goal", "Get a brand goal", "Its metric, baseline, target and deadline."),
 		goals.Create("create_context_goal", "Create a brand goal",

@@ -138,11 +138,11 @@ func TestReadUnits(t *testing.T) {
 	}{
 		{"brand kit", 1, func(ctx context.Context) error { _, err := store.Get(ctx, s.CompanyID); return err }},
 		{"200 content types", 15, func(ctx context.Context) error {
-			_, err := brand.ContentTypes.In(s.Table).Page(ctx, s.CompanyID, "", 200)
+			_, err := brand.ContentTypes.Store(s.Table).Page(ctx, s.CompanyID, "", 200)
 			return err
 		}},
 		{"200 goals", 15, func(ctx context.Context) error {
-			_, err := brand.Goals.In(s.Table).Page(ctx, s.CompanyID, "", 200)
+			_, err := brand.Goals.Store(s.Table).Page(ctx, s.CompanyID, "", 200)
 			return err
 		}},
 	} {

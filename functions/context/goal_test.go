@@ -112,7 +112,7 @@ func TestUpdateGoal(t *testing.T) {
 		{Name: "an imported goal without a name", Op: "update_context_goal", Args: map[string]any{"goalId": "bgl_2", "status": "archived"}, WantFields: map[string]any{"name": nil, "status": "archived"}},
 		{Name: "400 before 404", Op: "update_context_goal", Args: map[string]any{"goalId": "bgl_none", "priority": "x"}, Want: 400},
 	}
-	s.Run(t, append(scenarios, apitest.EveryMove("update_context_goal", args, brand.GoalStatus("").Values())...))
+	s.Run(t, append(scenarios, apitest.AllTransitions("update_context_goal", args, brand.GoalStatus("").Values())...))
 }
 
 // Ensure a deleted goal or content type is gone for every operation, and that a second delete is

@@ -56,5 +56,5 @@ func (s Store) Modify(ctx context.Context, companyID string, change func(*BrandK
 			return kit, err
 		}
 	}
-	return BrandKit{}, table.ErrContended
+	return BrandKit{}, table.ErrTooMuchContention
 }

@@ -56,7 +56,7 @@ func (f Feedback) status() ReplyStatus {
 // succeeds. Returns conflict when the reply is not approved or has no text.
 func (p *Posting) claim(c claim.Claim) error {
 	switch {
-	case replies.Has(*p, c):
+	case replies.IsHeldBy(*p, c):
 		return nil
 	case p.status() != ReplyStatusApproved:
 		return fault.New(fault.Conflict, "the reply is %s; only an approved reply can be claimed", p.status())
@@ -69,7 +69,7 @@ func (p *Posting) claim(c claim.Claim) error {
 
 // end records the outcome of posting. Repeating a report changes nothing and succeeds.
 func (p *Posting) end(claimID string, to ReplyStatus) error {
-	repeated, err := replies.Report(*p, claimID, string(to))
+	repeated, err := replies.CheckReport(*p, claimID, string(to))
 	if err == nil && !repeated {
 		p.ReplyStatus = &to
 	}
@@ -78,17 +78,17 @@ func (p *Posting) end(claimID string, to ReplyStatus) error {
 
 // ApprovedReplies returns at most limit feedback records whose reply is approved and has a text,
 // lowest priority number first. next is the position of the following page, empty at the end. See
-// claim.Ready.
+// claim.ListReady.
 func (s Store) ApprovedReplies(ctx context.Context, companyID, after string, limit int) (approved []Feedback, next string, err error) {
 	q := table.Query{Index: table.GSI4, Partitions: []string{queuePartition(companyID, ReplyStatusApproved)}, After: after}
 	position := func(f Feedback) string { return keysOf(f).GSI4.SK }
-	return claim.Ready(ctx, s.table, q, limit, position, func(f Feedback) (ready, more bool) { return f.postable(), true })
+	return claim.ListReady(ctx, s.table, q, limit, position, func(f Feedback) (ready, more bool) { return f.postable(), true })
 }
 
 // StuckReplies returns the feedback whose reply was claimed at claimedBefore or earlier and not
-// reported since, oldest claim first. Its worker has probably crashed. See claim.Kind.Stuck.
+// reported since, oldest claim first. Its worker has probably crashed. See claim.Kind.Stale.
 func (s Store) StuckReplies(ctx context.Context, companyID, claimedBefore string) ([]Posting, error) {
-	return replies.Stuck(ctx, s.table, companyID, claimedBefore)
+	return replies.Stale(ctx, s.table, companyID, claimedBefore)
 }
 
 // ClaimReply moves a reply from approved to posting and returns it with the id of the claim. The
@@ -98,7 +98,7 @@ func (s Store) StuckReplies(ctx context.Context, companyID, claimedBefore string
 // After any other error the claim may or may not exist. If it does, StuckReplies lists the reply.
 func (s Store) ClaimReply(ctx context.Context, companyID, feedbackID string) (Posting, error) {
 	c := claim.New(s.table)
-	return replies.Change(ctx, s.table, companyID, feedbackID, func(p *Posting) error { return p.claim(c) })
+	return replies.Modify(ctx, s.table, companyID, feedbackID, func(p *Posting) error { return p.claim(c) })
 }
 
 // ReportPosted moves a reply from posting to posted. Returns fault.ErrNotFound when the feedback
@@ -106,11 +106,11 @@ func (s Store) ClaimReply(ctx context.Context, companyID, feedbackID string) (Po
 // another outcome, claimed again, or replaced by an import. Repeating a report succeeds. A reply
 // that was imported as posting has the empty claim id, and its report cannot be repeated.
 func (s Store) ReportPosted(ctx context.Context, companyID, feedbackID, claimID string) (Posting, error) {
-	return replies.Change(ctx, s.table, companyID, feedbackID, func(p *Posting) error { return p.end(claimID, ReplyStatusPosted) })
+	return replies.Modify(ctx, s.table, companyID, feedbackID, func(p *Posting) error { return p.end(claimID, ReplyStatusPosted) })
 }
 
 // ReportReplyFailed moves a reply from posting to failed. The API can then edit and approve it
 // again. Errors and repeated reports are as for ReportPosted.
 func (s Store) ReportReplyFailed(ctx context.Context, companyID, feedbackID, claimID string) (Posting, error) {
-	return replies.Change(ctx, s.table, companyID, feedbackID, func(p *Posting) error { return p.end(claimID, ReplyStatusFailed) })
+	return replies.Modify(ctx, s.table, companyID, feedbackID, func(p *Posting) error { return p.end(claimID, ReplyStatusFailed) })
 }

@@ -110,7 +110,7 @@ func TestClaimReplyAndEdit(t *testing.T) {
 // worker knows of prevents posting until the operator reports its outcome.
 func TestPostingSurvivesLostResponses(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	losing := &meddler{}
 	s := apitest.NewOver(t, feedback.Operations, losing)
 	store := feedback.NewStore(s.Table)

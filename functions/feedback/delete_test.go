@@ -20,7 +20,7 @@ func stored(t *testing.T, s *apitest.Service, prefix string) []string {
 	type key struct {
 		SK string `store:"sk"`
 	}
-	found, err := table.Whole[key](t.Context(), s.Table, table.Collection{Partition: table.Partition(s.CompanyID, "feedback"), Prefix: prefix, Consistent: true})
+	found, err := table.ReadAll[key](t.Context(), s.Table, table.Collection{Partition: table.Partition(s.CompanyID, "feedback"), Prefix: prefix, Consistent: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestDeleteThenAgain(t *testing.T) {
 	// second.
 	importLines(t, s, s.CompanyID, `{"id":"fbk_one","source":"reddit","externalId":"A"}`)
 	reference := stored(t, s, "ext#")[0]
-	if err := s.Table.Delete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "feedback"), SK: reference}}); err != nil {
+	if err := s.Table.BatchDelete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "feedback"), SK: reference}}); err != nil {
 		t.Fatal(err)
 	}
 	importLines(t, s, s.CompanyID, `{"id":"fbk_two","source":"reddit","externalId":"A"}`)
@@ -137,8 +137,8 @@ func TestDeleteThenAgain(t *testing.T) {
 // reference or neither, and that repeating the call completes it.
 func TestDeleteThroughDeaths(t *testing.T) {
 	t.Parallel()
-	faults := &apitest.Mortal{}
-	faults.Heal()
+	faults := &apitest.CrashingTransport{}
+	faults.StopCrashing()
 	s := apitest.NewOver(t, feedback.Operations, faults)
 	key := s.Key(t)
 	deaths := 0
@@ -146,15 +146,15 @@ func TestDeleteThroughDeaths(t *testing.T) {
 		died = false
 		for _, during := range []bool{false, true} {
 			importLines(t, s, s.CompanyID, `{"id":"fbk_own","source":"reddit","externalId":"A"}`)
-			faults.Set(calls, during)
+			faults.CrashAfter(calls, during)
 			first := remove(t, s, key, "fbk_own")
-			if faults.Died() {
+			if faults.Crashed() {
 				died, deaths = true, deaths+1
 				if first.Status < 500 {
 					t.Errorf("%d calls: %d %s", calls, first.Status, first.Body)
 				}
 			}
-			faults.Heal()
+			faults.StopCrashing()
 			records, refs := stored(t, s, "feedback#"), stored(t, s, "ext#")
 			if len(records) != len(refs) {
 				t.Errorf("%d calls: %v and %v are stored", calls, records, refs)

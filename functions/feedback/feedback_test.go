@@ -189,7 +189,7 @@ func busyKeys(t *testing.T, s *apitest.Service) func() string {
 // each exactly once, with null values and ties.
 func TestListEveryFilter(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	records := mixed()
 	s := start(t, records...)
 	key := busyKeys(t, s)
@@ -207,7 +207,7 @@ func TestListEveryFilter(t *testing.T) {
 // Ensure pages of one record cover the whole list, and that the last record has no next page.
 func TestListOneAtATime(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	records := mixed()
 	s := start(t, records...)
 	for _, status := range []*feedback.ReplyStatus{nil, new(feedback.ReplyStatusNeedsReview)} {

@@ -58,7 +58,7 @@ func (b *between) RoundTrip(r *http.Request) (*http.Response, error) {
 // call of either.
 func TestImportOfAReviewBesideWriters(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	const sent = `{"source":"reddit","externalId":"A","title":"Pushed"}`
 	line := func(id string) string { return `{` + id + `"source":"reddit","externalId":"A","title":"Imported"}` }
 	own, theirs, none := line(`"id":"fbk_own",`), line(`"id":"fbk_theirs",`), line("")

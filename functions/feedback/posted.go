@@ -49,17 +49,17 @@ func postedKey(f Feedback) table.Key {
 	if f.PostedAt == nil {
 		return table.Key{}
 	}
-	return table.Key{PK: postedPartition(f.CompanyID, waits(f.ReplyStatus)), SK: table.Join(table.Newest(f.PostedAt), f.ID)}
+	return table.Key{PK: postedPartition(f.CompanyID, waits(f.ReplyStatus)), SK: table.Join(table.DescendingTimeKey(f.PostedAt), f.ID)}
 }
 
 // bounds returns the least and the greatest sort key of the index within the range.
 func (d Days) bounds() (least, greatest string) {
 	greatest = "~" // after every key
 	if to, ok := timestamp.ParseDay(d.To); ok {
-		least = table.Newest(new(timestamp.Format(to.Add(24*time.Hour - time.Millisecond))))
+		least = table.DescendingTimeKey(new(timestamp.Format(to.Add(24*time.Hour - time.Millisecond))))
 	}
 	if from, ok := timestamp.ParseDay(d.From); ok {
-		greatest = table.Join(table.Newest(new(timestamp.Format(from))), "~")
+		greatest = table.Join(table.DescendingTimeKey(new(timestamp.Format(from))), "~")
 	}
 	return least, greatest
 }
@@ -101,7 +101,7 @@ func (s Store) listPosted(ctx context.Context, companyID string, f Filter, after
 	}, func() error {
 		q := postedQuery(companyID, f)
 		q.After, q.Limit = after, limit
-		page, failure = table.ListTexts[Feedback](ctx, s.table, q)
+		page, failure = table.ListJSON[Feedback](ctx, s.table, q)
 		return nil
 	})
 	switch {
@@ -118,7 +118,7 @@ func (s Store) listPosted(ctx context.Context, companyID string, f Filter, after
 func (s Store) listUnindexed(ctx context.Context, companyID string, f Filter, after string, limit int) (table.Page[json.RawMessage], error) {
 	order := func(f Feedback) string { return postedKey(f).SK }
 	var found []Feedback
-	err := table.Each(ctx, s.table, collection(companyID), func(record Feedback) error {
+	err := table.ForEach(ctx, s.table, collection(companyID), func(record Feedback) error {
 		if !f.matches(record) {
 			return nil
 		}
@@ -167,7 +167,7 @@ func (s Store) postedMark(ctx context.Context, companyID string) (postedMark, er
 }
 
 func (s Store) setPostedMark(ctx context.Context, companyID string, mark postedMark) error {
-	return s.table.Put(ctx, []table.Item{s.table.NewItem(table.Keys{Key: postedMarkKey(companyID)}, mark)})
+	return s.table.BatchPut(ctx, []table.Item{s.table.NewItem(table.Keys{Key: postedMarkKey(companyID)}, mark)})
 }
 
 // fillStep is how many records are checked before the mark is written, and fillWidth how many are
@@ -209,7 +209,7 @@ func (s Store) FillPosted(ctx context.Context, companyID string, again bool, rep
 	if mark.After != "" {
 		from.Prefix, from.Until = mark.After+"!", from.Prefix+"~" // ids have none of these characters
 	}
-	err = table.Each(ctx, s.table, from, func(record indexed) error {
+	err = table.ForEach(ctx, s.table, from, func(record indexed) error {
 		if step = append(step, record); len(step) < fillStep {
 			return nil
 		}

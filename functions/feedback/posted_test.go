@@ -84,12 +84,12 @@ func forget(t *testing.T, s *apitest.Service, records ...feedback.Feedback) {
 		return err
 	})
 	if err == nil {
-		err = s.Table.Put(t.Context(), items)
+		err = s.Table.BatchPut(t.Context(), items)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Table.Delete(t.Context(), []table.Key{key("index#posted")}); err != nil {
+	if err := s.Table.BatchDelete(t.Context(), []table.Key{key("index#posted")}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -98,7 +98,7 @@ func forget(t *testing.T, s *apitest.Service, records ...feedback.Feedback) {
 func indexed(t *testing.T, s *apitest.Service) (n int) {
 	t.Helper()
 	for _, kind := range []string{"waiting", "settled"} {
-		found, err := table.Whole[feedback.Feedback](t.Context(), s.Table, table.Collection{Index: table.GSI5, Partition: table.Partition(s.CompanyID, "feedback", "posted", kind)})
+		found, err := table.ReadAll[feedback.Feedback](t.Context(), s.Table, table.Collection{Index: table.GSI5, Partition: table.Partition(s.CompanyID, "feedback", "posted", kind)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +112,7 @@ func indexed(t *testing.T, s *apitest.Service) (n int) {
 // empty; and that a record without postedAt is in no range.
 func TestListPosted(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	records := posted()
 	s := start(t, records...)
 	key := busyKeys(t, s)
@@ -195,9 +195,9 @@ func TestListPostedInput(t *testing.T) {
 // then a list that reads only the index.
 func TestFillPosted(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
-	faults := &apitest.Mortal{}
-	faults.Heal()
+	apitest.SkipIfShort(t)
+	faults := &apitest.CrashingTransport{}
+	faults.StopCrashing()
 	s := apitest.NewOver(t, feedback.Operations, faults)
 	store := feedback.NewStore(s.Table)
 	var records []feedback.Feedback
@@ -230,12 +230,12 @@ func TestFillPosted(t *testing.T) {
 	report := func(checked int64) { reports = append(reports, checked) }
 	deaths := 0
 	for _, calls := range []int{0, 1, 2, 3, 30, 150, 210, 230} { // each continues where the previous one crashed
-		faults.Set(calls, calls%2 == 0)
+		faults.CrashAfter(calls, calls%2 == 0)
 		_, err := store.FillPosted(t.Context(), s.CompanyID, false, report)
-		if faults.Died() {
+		if faults.Crashed() {
 			deaths++
 		}
-		faults.Heal()
+		faults.StopCrashing()
 		if err == nil {
 			break
 		}
@@ -353,7 +353,7 @@ func TestFillPostedAgain(t *testing.T) {
 	stale := maps.Clone(item)
 	delete(stale, "postedAt") // an older version cleared it, and knows nothing of the index
 	stale["rev"] = &types.AttributeValueMemberN{Value: "9"}
-	if err := s.Table.Put(t.Context(), []table.Item{stale}); err != nil {
+	if err := s.Table.BatchPut(t.Context(), []table.Item{stale}); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := store.FillPosted(t.Context(), s.CompanyID, false, func(int64) { t.Error("a complete index was filled again") }); n != 0 || err != nil {
@@ -383,7 +383,7 @@ func TestFillPostedAgain(t *testing.T) {
 // of its days, and with a filter they grow only with the records of those days.
 func TestListPostedUnits(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	const n, limit = 30, 2
 	company := func(outside int) *apitest.Service {
 		records := grown(n)

@@ -291,9 +291,9 @@ func TestPushConcurrently(t *testing.T) {
 // no review ever has two records.
 func TestPushThroughDeaths(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
-	faults := &apitest.Mortal{}
-	faults.Heal()
+	apitest.SkipIfShort(t)
+	faults := &apitest.CrashingTransport{}
+	faults.StopCrashing()
 	s := apitest.NewOver(t, feedback.Operations, faults)
 	key := s.Key(t)
 	once := func(name string, records ...string) apitest.Response {
@@ -310,13 +310,13 @@ func TestPushThroughDeaths(t *testing.T) {
 				body = append(body, fmt.Sprintf(`{"source":"app_store","externalId":"%s %d","title":%q}`, name, n, name))
 			}
 			body = append(body, fmt.Sprintf(`{"source":"reddit","externalId":"known","title":%q}`, name))
-			faults.Set(calls, during)
+			faults.CrashAfter(calls, during)
 			first := once(name, body...)
-			died = died || faults.Died()
-			if first.Status == http.StatusOK && faults.Died() {
+			died = died || faults.Crashed()
+			if first.Status == http.StatusOK && faults.Crashed() {
 				t.Errorf("%s: 200 from a process that died", name)
 			}
-			faults.Heal()
+			faults.StopCrashing()
 			before := len(all(t, s))
 			other := once(name, fmt.Sprintf(`{"source":"google_play","externalId":%q}`, name))
 			if other.Status == http.StatusOK { // nothing of the first push had begun, so the key was free for this one

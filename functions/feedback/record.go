@@ -77,7 +77,7 @@ type listFeedbackInput struct {
 
 // Check implements api.Checker.
 func (in listFeedbackInput) Check() []string {
-	if timestamp.Reversed(in.PostedFrom, in.PostedTo) {
+	if timestamp.IsReversed(in.PostedFrom, in.PostedTo) {
 		return []string{"query.postedFrom: must not be after postedTo"}
 	}
 	return nil
@@ -89,7 +89,7 @@ func (s service) listFeedback(ctx context.Context, caller api.Caller, in listFee
 		filter.Posted = &Days{*cmp.Or(in.PostedFrom, new("")), *cmp.Or(in.PostedTo, new(""))}
 	}
 	records, err := s.store.List(ctx, caller.CompanyID, filter, string(in.Cursor), int(in.Limit))
-	return api.NewTextList[Feedback](records), err
+	return api.NewJSONList[Feedback](records), err
 }
 
 type getFeedbackInput struct {

@@ -25,7 +25,7 @@ const (
 	ReplyStatusSkipped     ReplyStatus = "skipped"
 )
 
-// Accepts implements schema.Narrowed.
+// Accepts implements schema.RequestEnum.
 func (ReplyStatus) Accepts() schema.Enum { return SettableReplyStatus("") }
 
 // Values implements schema.Enum.

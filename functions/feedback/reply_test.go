@@ -29,7 +29,7 @@ func replied(status feedback.ReplyStatus, body string) feedback.Feedback {
 // status, to each status, with the text unchanged, changed or omitted.
 func TestReplyMoves(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	s := start(t)
 	key := busyKeys(t, s)
 	settable := []feedback.ReplyStatus{"", "none", "draft", "needs_review", "approved", "skipped"}

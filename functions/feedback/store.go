@@ -74,7 +74,7 @@ func queuePartition(companyID string, status ReplyStatus) string {
 }
 
 func keysOf(f Feedback) table.Keys {
-	order := table.Join(table.SortNumber(f.Priority), table.Newest(f.PostedAt), f.ID)
+	order := table.Join(table.NumberKey(f.Priority), table.DescendingTimeKey(f.PostedAt), f.ID)
 	source, sentiment := part(f.Source), part(f.Sentiment)
 	keys := table.Keys{
 		Key:  feedbackKey(f.CompanyID, f.ID),
@@ -141,7 +141,7 @@ func (s Store) List(ctx context.Context, companyID string, f Filter, after strin
 	}
 	q := query(companyID, f)
 	q.After, q.Limit = after, limit
-	return table.ListTexts[Feedback](ctx, s.table, q)
+	return table.ListJSON[Feedback](ctx, s.table, q)
 }
 
 // Get returns one record. Returns fault.ErrNotFound when there is none.

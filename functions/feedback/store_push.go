@@ -149,7 +149,7 @@ func matching(item table.Item, i identity) (found, error) {
 }
 
 func (s Store) itemsByKey(ctx context.Context, keys []table.Key) (map[table.Key]table.Item, error) {
-	items, err := table.ManyItems(ctx, s.table, keys)
+	items, err := table.BatchGetItems(ctx, s.table, keys)
 	out := make(map[table.Key]table.Item, len(items))
 	for _, item := range items {
 		out[table.KeyOf(item)] = item
@@ -210,7 +210,7 @@ func (s Store) pushOne(ctx context.Context, companyID string, c change, stored f
 		}
 		stored = again[0]
 	}
-	return asBefore, table.ErrContended
+	return asBefore, table.ErrTooMuchContention
 }
 
 // tryPush returns table.ErrExists when another caller has created the record, and fault.ErrNotFound
@@ -230,10 +230,10 @@ func (s Store) tryPush(ctx context.Context, companyID string, c change, stored f
 		return wasCreated, s.create(ctx, c.identity, f, stored.astray)
 	}
 	out := asBefore
-	_, err := table.ModifyRead(ctx, s.table, feedbackKey(companyID, stored.feedbackID), stored.item, keysOf, func(f *Feedback) error {
+	_, err := table.ModifyItem(ctx, s.table, feedbackKey(companyID, stored.feedbackID), stored.item, keysOf, func(f *Feedback) error {
 		before := *f
 		if len(c.apply(f)) > 0 { // not when the push was validated
-			return fault.Busy("a record of this push was changed at the same moment; nothing more of the push is stored, try again")
+			return fault.RetryableConflict("a record of this push was changed at the same moment; nothing more of the push is stored, try again")
 		}
 		out = asBefore
 		if !reflect.DeepEqual(before, *f) {
@@ -247,7 +247,7 @@ func (s Store) tryPush(ctx context.Context, companyID string, c change, stored f
 // create creates a record under the derived id, unless an import has stored its identity under
 // another id since the lookup. Returns table.ErrExists otherwise.
 func (s Store) create(ctx context.Context, i identity, f Feedback, astray string) error {
-	err := s.table.Transact(ctx, s.table.WriteNew(keysOf(f), f), s.checkReference(f.CompanyID, i, astray))
+	err := s.table.Transact(ctx, s.table.WriteCreate(keysOf(f), f), s.checkReference(f.CompanyID, i, astray))
 	var canceled *table.CanceledError
 	if errors.As(err, &canceled) {
 		return table.ErrExists
@@ -262,11 +262,11 @@ func (s Store) createElsewhere(ctx context.Context, i identity, f Feedback, astr
 	f.ID = s.table.NewID(feedbackIDs)
 	keys := table.Keys{Key: referenceKey(f.CompanyID, i)}
 	to := reference{SK: keys.SK, FeedbackID: f.ID}
-	write := s.table.WriteNew(keys, to)
+	write := s.table.WriteCreate(keys, to)
 	if astray != "" {
-		write = s.table.WriteOver(keys, to, "feedbackId", table.String(astray))
+		write = s.table.WritePutIfEqual(keys, to, "feedbackId", table.String(astray))
 	}
-	err := s.table.Transact(ctx, s.table.WriteNew(keysOf(f), f), write)
+	err := s.table.Transact(ctx, s.table.WriteCreate(keysOf(f), f), write)
 	var canceled *table.CanceledError
 	if errors.As(err, &canceled) {
 		return table.ErrExists
@@ -279,7 +279,7 @@ func (s Store) createElsewhere(ctx context.Context, i identity, f Feedback, astr
 // under the same condition as in table.Modify. Returns fault.ErrNotFound when the record does not
 // exist.
 func (s Store) Remove(ctx context.Context, companyID, feedbackID string, check func(Feedback) error) error {
-	return table.RemoveWith(ctx, s.table, feedbackKey(companyID, feedbackID), func(f Feedback) ([]table.Write, error) {
+	return table.RemoveAndWrite(ctx, s.table, feedbackKey(companyID, feedbackID), func(f Feedback) ([]table.Write, error) {
 		if err := check(f); err != nil {
 			return nil, err
 		}

@@ -16,9 +16,9 @@ const feedbackIDs = "fbk"
 
 // Transfers returns the record types that can be imported and exported.
 func Transfers(t *table.Client) []transfer.Type {
-	records := transfer.Define("feedback", feedbackIDs, checkFeedback, NewStore(t).Import, transfer.Each[Feedback](t, collection))
-	records = transfer.Keep[updateFeedbackReplyInput](transfer.Keep[pushedFeedback](transfer.Unique(records, claimsOf)))
-	return []transfer.Type{transfer.Existing(records, NewStore(t).exist, NewStore(t).add)}
+	records := transfer.Define("feedback", feedbackIDs, checkFeedback, NewStore(t).Import, transfer.ExportEach[Feedback](t, collection))
+	records = transfer.KeepRules[updateFeedbackReplyInput](transfer.KeepRules[pushedFeedback](transfer.WithUnique(records, claimsOf)))
+	return []transfer.Type{transfer.WithExisting(records, NewStore(t).exist, NewStore(t).add)}
 }
 
 // checkFeedback returns the problem of a mention with a rating, and gives a record without a reply
@@ -35,18 +35,18 @@ func checkFeedback(f *Feedback) (problems []string) {
 
 // claimsOf returns the identity. A file must not give it two ids, because the order of the writes
 // would decide between them.
-func claimsOf(f Feedback) []transfer.Claim {
+func claimsOf(f Feedback) []transfer.UniqueText {
 	who, ok := identityOf(f)
 	if !ok {
 		return nil
 	}
-	return []transfer.Claim{{Text: "source " + string(who.source) + " with externalId " + who.externalID, Owner: f.ID}}
+	return []transfer.UniqueText{{Text: "source " + string(who.source) + " with externalId " + who.externalID, Owner: f.ID}}
 }
 
 // exist reports for each record whether one with its id, or with its source and externalId, is
 // stored.
 func (s Store) exist(ctx context.Context, companyID string, records []Feedback) ([]bool, error) {
-	exist, err := transfer.ByKey(s.table, func(companyID string, f Feedback) table.Key { return feedbackKey(companyID, f.ID) })(ctx, companyID, records)
+	exist, err := transfer.ExistsByKey(s.table, func(companyID string, f Feedback) table.Key { return feedbackKey(companyID, f.ID) })(ctx, companyID, records)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (s Store) exist(ctx context.Context, companyID string, records []Feedback) 
 	return exist, nil
 }
 
-// DeriveID implements transfer.Derived: a line without an id gets the id that a push of its source
+// DeriveID implements transfer.IDDeriver: a line without an id gets the id that a push of its source
 // and externalId uses.
 func (f *Feedback) DeriveID() (problem string) {
 	who, ok := identityOf(*f)
@@ -109,7 +109,7 @@ func (s Store) Import(ctx context.Context, companyID string, records []Feedback)
 			left = append(left, records[f.Unit])
 		}
 	}
-	return table.ErrContended
+	return table.ErrTooMuchContention
 }
 
 // importUnits returns the writes of records, and the records with the ids that they are stored
@@ -141,7 +141,7 @@ func (s Store) importUnits(ctx context.Context, companyID string, records []Feed
 	for _, f := range kept {
 		who, ok := identityOf(f)
 		if !ok {
-			units = append(units, table.Unit{Writes: []table.Write{s.table.WriteAny(keysOf(f), f)}})
+			units = append(units, table.Unit{Writes: []table.Write{s.table.WritePut(keysOf(f), f)}})
 			continue
 		}
 		units = append(units, table.Unit{Writes: s.importWrites(f, who, at[who])})
@@ -162,16 +162,16 @@ func (s Store) importWrites(f Feedback, who identity, stored found) []table.Writ
 	derived := who.feedbackID()
 	if f.ID == derived {
 		if stored.item != nil {
-			return []table.Write{s.table.WriteIf(keysOf(f), f, "#source = :source AND #external = :external", identityNames, who.values())}
+			return []table.Write{s.table.WritePutIf(keysOf(f), f, "#source = :source AND #external = :external", identityNames, who.values())}
 		}
-		return []table.Write{s.table.WriteAny(keysOf(f), f), s.checkReference(f.CompanyID, who, stored.astray)}
+		return []table.Write{s.table.WritePut(keysOf(f), f), s.checkReference(f.CompanyID, who, stored.astray)}
 	}
 	key := referenceKey(f.CompanyID, who)
-	refer := s.table.WriteIf(table.Keys{Key: key}, reference{SK: key.SK, FeedbackID: f.ID}, "attribute_not_exists(pk) OR #to IN (:id, :astray)",
+	refer := s.table.WritePutIf(table.Keys{Key: key}, reference{SK: key.SK, FeedbackID: f.ID}, "attribute_not_exists(pk) OR #to IN (:id, :astray)",
 		map[string]string{"#to": "feedbackId"}, table.Item{":id": table.String(f.ID), ":astray": table.String(stored.astray)})
 	none := s.table.WriteCheck(feedbackKey(f.CompanyID, derived), "attribute_not_exists(pk) OR NOT (#source = :source AND #external = :external)",
 		identityNames, who.values())
-	return []table.Write{s.table.WriteAny(keysOf(f), f), refer, none}
+	return []table.Write{s.table.WritePut(keysOf(f), f), refer, none}
 }
 
 // checkReference requires that an identity has no reference, or only the one that leads astray.
@@ -185,7 +185,7 @@ const addersMax = 8
 
 // add stores records whose identity the company does not have, and returns how many it skipped
 // because it has them now.
-func (s Store) add(ctx context.Context, companyID string, records []Feedback, _ transfer.File) (skipped int, err error) {
+func (s Store) add(ctx context.Context, companyID string, records []Feedback, _ transfer.FileHasName) (skipped int, err error) {
 	var found atomic.Int64
 	records = transfer.LastWins(records, func(f Feedback) string { return f.ID })
 	err = parallel.Do(len(records), addersMax, func(n int) error {
@@ -214,16 +214,16 @@ func (s Store) add(ctx context.Context, companyID string, records []Feedback, _ 
 // addWrites returns the writes that store a record and its reference if there is none under its id
 // or with its identity. alone also requires that the identity has no reference.
 func (s Store) addWrites(f Feedback, alone bool) []table.Write {
-	writes := []table.Write{s.table.WriteNew(keysOf(f), f)}
+	writes := []table.Write{s.table.WriteCreate(keysOf(f), f)}
 	who, ok := identityOf(f)
 	if !ok {
 		return writes
 	}
 	key := referenceKey(f.CompanyID, who)
 	if derived := who.feedbackID(); f.ID != derived {
-		refer := s.table.WriteAny
+		refer := s.table.WritePut
 		if alone {
-			refer = s.table.WriteNew
+			refer = s.table.WriteCreate
 		}
 		return append(writes, refer(table.Keys{Key: key}, reference{SK: key.SK, FeedbackID: f.ID}), s.table.CheckAbsent(feedbackKey(f.CompanyID, derived)))
 	}

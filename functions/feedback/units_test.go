@@ -52,7 +52,7 @@ func grown(n int) (records []feedback.Feedback) {
 // units and table calls are the same with N and with 10 N records.
 func TestListUnitsAreFlat(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	const n, limit = 30, 2
 	small, large := start(t, grown(n)...), start(t, grown(10*n)...)
 	combinations(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
@@ -67,7 +67,7 @@ func TestListUnitsAreFlat(t *testing.T) {
 // Ensure a filter that matches few or no records reads no others.
 func TestListUnitsOfRareValues(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	s := start(t)
 	var records []feedback.Feedback
 	for n := range 300 {
@@ -120,7 +120,7 @@ func describe(f feedback.Filter) string {
 // merged partitions fills a page alone, the list takes a second round trip instead of more units.
 func TestDefaultListUnits(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	const limit, most = 50, 30
 	usual := func(records []feedback.Feedback) []feedback.Feedback {
 		for i := range records {
@@ -167,7 +167,7 @@ func TestDefaultListUnits(t *testing.T) {
 // calls, however small the page.
 func TestListPostedCalls(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	records := grown(2000)
 	for i := range records {
 		records[i].Source, records[i].Sentiment, records[i].ReplyStatus = new(feedback.Source("app_store")), new(feedback.Sentiment("positive")), new(feedback.ReplyStatusNone)

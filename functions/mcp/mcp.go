@@ -14,5 +14,5 @@ import (
 
 // Handler serves all operations as MCP tools at mcpserver.Path.
 func Handler(t *table.Client, log *slog.Logger) http.Handler {
-	return mcpserver.New(functions.Operations(t), api.ConfigFor(t, log))
+	return mcpserver.New(functions.Operations(t), api.NewConfig(t, log))
 }

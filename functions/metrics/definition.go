@@ -125,7 +125,7 @@ func (s service) listDefinitions(ctx context.Context, caller api.Caller, in list
 	if err != nil {
 		return api.List[Definition]{}, err
 	}
-	return api.NewTextList[Definition](definitions), nil
+	return api.NewJSONList[Definition](definitions), nil
 }
 
 type getDefinitionInput struct {

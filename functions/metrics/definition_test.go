@@ -125,7 +125,7 @@ func TestRepairDefinitionID(t *testing.T) {
 // forget deletes the record that finds a definition by its id.
 func forget(t *testing.T, s *apitest.Service, definitionID string) {
 	t.Helper()
-	if err := s.Table.Delete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "metrics"), SK: "defid#" + definitionID}}); err != nil {
+	if err := s.Table.BatchDelete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "metrics"), SK: "defid#" + definitionID}}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -106,7 +106,7 @@ func TestDeletePoints(t *testing.T) {
 // without points.
 func pointRecords(t *testing.T, s *apitest.Service, metricKey string) (keys []string) {
 	t.Helper()
-	records, err := table.Whole[struct {
+	records, err := table.ReadAll[struct {
 		SK string `store:"sk"`
 	}](t.Context(), s.Table, table.Collection{Partition: table.Partition(s.CompanyID, "metrics"), Prefix: "pt#" + metricKey + "#day#", Consistent: true})
 	if err != nil {
@@ -213,7 +213,7 @@ func TestDeletePointsGoesOn(t *testing.T) {
 // there are more.
 func TestDeleteTenYears(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	s, store := start(t)
 	key := s.Key(t)
 	from, to := months(t, store, s.CompanyID, "a", 120, 10)
@@ -306,7 +306,7 @@ func TestDeleteRecordWithoutPoints(t *testing.T) {
 			t.Fatalf("record %s is %v, want it to have d05: %v", sk, item, err)
 		}
 		delete(item, "d05")
-		if err := s.Table.Put(t.Context(), []table.Item{item}); err != nil {
+		if err := s.Table.BatchPut(t.Context(), []table.Item{item}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -325,7 +325,7 @@ func TestDeleteRecordWithoutPoints(t *testing.T) {
 // the count is the number of deleted points, and no point lacks its definition.
 func TestPushBesideDeleteOfPoints(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	hook := &between{}
 	s := apitest.NewOver(t, metrics.Operations, hook)
 	key := s.Key(t)
@@ -374,18 +374,18 @@ func TestPushBesideDeleteOfPoints(t *testing.T) {
 // by repeating it, and that the two count no more points than there were.
 func TestDeletePointsThroughDeaths(t *testing.T) {
 	t.Parallel()
-	faults := &apitest.Mortal{}
+	faults := &apitest.CrashingTransport{}
 	s := apitest.NewOver(t, metrics.Operations, faults)
-	faults.Heal()
+	faults.StopCrashing()
 	key := s.Key(t)
 	for _, during := range []bool{false, true} {
 		for calls := 0; ; calls++ {
 			metric := fmt.Sprintf("d%v%d", during, calls)
 			pushed(t, s, key, onDay(metric, "2026-01-30", 1), onDay(metric, "2026-01-31", 1), onDay(metric, "2026-02-01", 1), onDay(metric, "2026-03-01", 1), onDay(metric, "2026-03-02", 1))
-			faults.Set(calls, during)
+			faults.CrashAfter(calls, during)
 			first := deletePoints(t, s, key, metric, "2026-01-31", "2026-03-01")
-			died := faults.Died()
-			faults.Heal()
+			died := faults.Crashed()
+			faults.StopCrashing()
 			again := removed(t, s, key, metric, "2026-01-31", "2026-03-01")
 			if first.Status == http.StatusOK && died || again > 3 || !died && again != 0 {
 				t.Errorf("death at call %d (%v): %d %s, then %d", calls, during, first.Status, first.Body, again)

@@ -81,7 +81,7 @@ func TestDeleteDefinition(t *testing.T) {
 		}
 	}
 	same(t, "definitions", keys, []string{"both custom.empty custom.usedmore used", "custom.usedmore", "custom.empty used"})
-	ids, err := table.Whole[struct {
+	ids, err := table.ReadAll[struct {
 		SK string `store:"sk"`
 	}](t.Context(), s.Table, table.Collection{Partition: table.Partition(s.CompanyID, "metrics"), Prefix: "defid#", Consistent: true})
 	if err != nil || len(ids) != 4 {

@@ -28,7 +28,7 @@ func PutRecords(ctx context.Context, s Store, companyID string, points []Point) 
 		}
 		items = append(items, item)
 	}
-	return s.table.Put(ctx, items)
+	return s.table.BatchPut(ctx, items)
 }
 
 // ReadingAtMost returns the store with another bound for the units that a page of a total, or of

@@ -41,7 +41,7 @@ func operations(store Store) []api.Operation {
 			Summary:     "Delete the definition of a metric without points",
 			Description: "conflict while it has points: delete them first with service_delete_metric_points, grain by grain.",
 		}, s.deleteDefinition),
-		api.WhyEmpty(api.Define(api.Spec{
+		api.ExplainEmpty(api.Define(api.Spec{
 			ID: "list_metric_points", Method: "GET", Path: "/v1/companies/{companyId}/metrics/points", Scope: auth.MetricsRead,
 			Summary: "List the points of one metric, oldest first",
 			Description: "Returns the newest `limit` points of the window; pages go back in time. A week or month that is not stored is " +

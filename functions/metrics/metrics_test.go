@@ -159,7 +159,7 @@ func TestListDefinitions(t *testing.T) {
 // between them.
 func TestPageDefinitions(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	s, _ := start(t)
 	for i := range 12 {
 		load(t, s, s.CompanyID, "metric-definition", definition(i, fmt.Sprintf("m.k%02d", i), fmt.Sprintf(`,"needsReview":%v`, i%2 == 0)))

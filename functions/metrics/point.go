@@ -122,7 +122,7 @@ func (in listPointsInput) total() bool { return in.Total != nil && *in.Total }
 
 // windowProblems returns the problem of a window that ends before it starts.
 func windowProblems(first, last string) []string {
-	if timestamp.Reversed(&first, &last) {
+	if timestamp.IsReversed(&first, &last) {
 		return []string{"query.from: must not be after to"}
 	}
 	return nil

@@ -339,7 +339,7 @@ func TestBuckets(t *testing.T) {
 // window have each point exactly once.
 func TestListAgainstModel(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	s, store := start(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	for i, c := range []struct {

@@ -70,7 +70,7 @@ func (s service) pushPoints(ctx context.Context, caller api.Caller, in pushPoint
 			return result, err
 		}
 	}
-	return result, table.ErrContended
+	return result, table.ErrTooMuchContention
 }
 
 // Check implements api.Checker: the schema bounds all keys by the longest one.

@@ -160,20 +160,20 @@ func storedOf(t *testing.T, s *apitest.Service, prefix string, b batch) int {
 // old, everything is stored once, and a further retry gets the same response.
 func TestPushThroughDeaths(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	for name, size := range map[string][2]int{"one transaction": {5, 1}, "several transactions": {60, 1}, "many series of a metric": {2, 30}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			faults := &apitest.Mortal{}
+			faults := &apitest.CrashingTransport{}
 			s := apitest.NewOver(t, metrics.Operations, faults)
-			faults.Heal()
+			faults.StopCrashing()
 			key := s.Key(t)
 			deaths, died := 0, true
 			for calls := 0; died; calls++ {
 				died = false
 				for _, during := range []bool{false, true} {
 					prefix := fmt.Sprintf("d%d%v_", calls, during)
-					faults.Set(calls, during)
+					faults.CrashAfter(calls, during)
 					if pushThroughDeath(t, s, key, prefix, newBatch(prefix, size[0], size[1]), faults) {
 						died, deaths = true, deaths+1
 					}
@@ -187,11 +187,11 @@ func TestPushThroughDeaths(t *testing.T) {
 }
 
 // pushThroughDeath pushes in a process that crashes, and then in one that does not.
-func pushThroughDeath(t *testing.T, s *apitest.Service, key, prefix string, b batch, faults *apitest.Mortal) (died bool) {
+func pushThroughDeath(t *testing.T, s *apitest.Service, key, prefix string, b batch, faults *apitest.CrashingTransport) (died bool) {
 	t.Helper()
 	first, all := once(t, s, key, prefix, b.points...), len(b.points)
-	died = faults.Died()
-	faults.Heal()
+	died = faults.Crashed()
+	faults.StopCrashing()
 	left := storedOf(t, s, prefix, b)
 	if first.Status == http.StatusOK && (left != all || died && all > metricsPerTransaction) || first.Status != http.StatusOK && first.Status < 500 {
 		t.Errorf("%s: died %v: %d %s, and %d of %d points are stored", prefix, died, first.Status, first.Body, left, all)
@@ -255,7 +255,7 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 // retried with their Idempotency-Key, and store each point once.
 func TestPushesThroughLostResponses(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	s, _ := start(t)
 	key, sent := s.Key(t), map[string]batch{}
 	synctest.Test(t, func(t *testing.T) { // the pauses between two attempts take no time
@@ -299,18 +299,18 @@ func stored(t *testing.T, s *apitest.Service, prefix string) []string {
 // unavailable, with a Retry-After, when that one does not end in time.
 func TestPushBesideADeadOne(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
-	faults := &apitest.Mortal{}
+	apitest.SkipIfShort(t)
+	faults := &apitest.CrashingTransport{}
 	counter := &apitest.RoundTripCounter{Transport: faults} // so that the push waits on a fake clock
 	s := apitest.NewOver(t, metrics.Operations, counter)
-	faults.Heal()
+	faults.StopCrashing()
 	key := s.Key(t)
 	body := metricsOf(30, "m", 1)
-	faults.Set(4, false) // the key, the stored response, the definitions and the claim
+	faults.CrashAfter(4, false) // the key, the stored response, the definitions and the claim
 	if r := once(t, s, key, "k", body...); r.Status < 500 {
 		t.Fatalf("the push that dies: status %d, want at least 500: %s", r.Status, r.Body)
 	}
-	faults.Heal()
+	faults.StopCrashing()
 	var waited apitest.Response
 	counter.Count(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)

@@ -290,7 +290,7 @@ func (w *together) RoundTrip(r *http.Request) (*http.Response, error) {
 // finds that they are new.
 func TestPushCalls(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	calls := &together{}
 	s := apitest.NewOver(t, metrics.Operations, calls)
 	calls.expect(nil)
@@ -521,7 +521,7 @@ func (i *intruder) set(call string, before func()) {
 // push of one transaction and of several.
 func TestPushOvertaken(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	between := &intruder{}
 	s := apitest.NewOver(t, metrics.Operations, between)
 	quiet := apitest.New(t, metrics.Operations)

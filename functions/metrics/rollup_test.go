@@ -289,7 +289,7 @@ func randomWorld(t *testing.T, s *apitest.Service, store metrics.Store, random *
 // cut a bucket.
 func TestRollUpAgainstOracle(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	s, store := start(t)
 	random := rand.New(rand.NewPCG(20261122, 1))
 	computed := 0

@@ -78,7 +78,7 @@ func (s Store) writeNewDefinition(d Definition, origin string) []table.Write {
 	if origin != "" {
 		record = pushed{d, &origin}
 	}
-	writes := []table.Write{s.table.WriteNew(keysOf(d), record), s.writeDefinitionName(d)}
+	writes := []table.Write{s.table.WriteCreate(keysOf(d), record), s.writeDefinitionName(d)}
 	if other := otherName(d.Key); other != "" {
 		writes = append(writes, s.table.CheckAbsent(definitionKey(d.CompanyID, other)))
 	}
@@ -87,7 +87,7 @@ func (s Store) writeNewDefinition(d Definition, origin string) []table.Write {
 
 // writeDefinitionName returns the write of a definition's id. It has no condition.
 func (s Store) writeDefinitionName(d Definition) table.Write {
-	return s.table.WriteAny(table.Keys{Key: definitionIDKey(d.CompanyID, d.ID)}, definitionName{d.Key})
+	return s.table.WritePut(table.Keys{Key: definitionIDKey(d.CompanyID, d.ID)}, definitionName{d.Key})
 }
 
 // GetDefinition returns the definition with an id. Returns fault.ErrNotFound when the company has
@@ -118,7 +118,7 @@ func (s Store) namedDefinition(ctx context.Context, companyID, definitionID stri
 // fault.ErrNotFound when none has it.
 func (s Store) findDefinition(ctx context.Context, companyID, definitionID string) (Definition, error) {
 	var found *Definition
-	err := table.Each(ctx, s.table, definitionsOf(companyID), func(d Definition) error {
+	err := table.ForEach(ctx, s.table, definitionsOf(companyID), func(d Definition) error {
 		if d.ID == definitionID {
 			found = &d
 		}
@@ -194,15 +194,15 @@ func (s Store) ModifyDefinition(ctx context.Context, companyID, definitionID str
 func (s Store) RemoveDefinition(ctx context.Context, companyID, definitionID string, check func(Definition) error) error {
 	return s.byKey(ctx, companyID, definitionID, func(key string) error {
 		at := definitionKey(companyID, key)
-		return table.RemoveParent(ctx, s.table, at, table.Removal[Definition]{
+		return table.RemoveParent(ctx, s.table, at, table.ParentRemoval[Definition]{
 			Check: func(d Definition) error {
 				if d.ID != definitionID {
 					return fault.ErrNotFound
 				}
 				return check(d)
 			},
-			Childless: func(ctx context.Context) error { return s.checkNoPoints(ctx, companyID, key) },
-			Also:      []table.Write{s.table.WriteDelete(definitionIDKey(companyID, definitionID), "", nil, nil)},
+			CheckNoChildren: func(ctx context.Context) error { return s.checkNoPoints(ctx, companyID, key) },
+			ExtraWrites:     []table.Write{s.table.WriteDelete(definitionIDKey(companyID, definitionID), "", nil, nil)},
 		})
 	})
 }
@@ -221,7 +221,7 @@ func (s Store) checkNoPoints(ctx context.Context, companyID, key string) error {
 
 // definedKeys returns the keys of all definitions, in order.
 func (s Store) definedKeys(ctx context.Context, companyID string) (keys []string, err error) {
-	err = table.Each(ctx, s.table, definitionsOf(companyID), func(d Definition) error {
+	err = table.ForEach(ctx, s.table, definitionsOf(companyID), func(d Definition) error {
 		keys = append(keys, d.Key)
 		return nil
 	})
@@ -240,5 +240,5 @@ func (s Store) ListDefinitions(ctx context.Context, companyID string, review Rev
 	if review != "" {
 		q = table.Query{Index: table.GSI2, Partitions: []string{reviewPartition(companyID, review)}, After: after, Limit: limit}
 	}
-	return table.ListTexts[Definition](ctx, s.table, q)
+	return table.ListJSON[Definition](ctx, s.table, q)
 }

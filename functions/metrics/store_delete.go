@@ -114,7 +114,7 @@ func (s Store) deleteFrom(ctx context.Context, item table.Item, of PointRange) (
 			return 0, nil // another delete was faster
 		}
 	}
-	return 0, table.ErrContended
+	return 0, table.ErrTooMuchContention
 }
 
 // buckets returns the attributes of a record's points that are in the range. outside is one that is

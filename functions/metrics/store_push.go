@@ -28,7 +28,7 @@ func (s Store) Definitions(ctx context.Context, companyID string, keys []string)
 	for i, key := range keys {
 		at[i] = definitionKey(companyID, key)
 	}
-	found, err := table.Many[Definition](ctx, s.table, at)
+	found, err := table.BatchGet[Definition](ctx, s.table, at)
 	known := make(map[string]Definition, len(found))
 	for _, d := range found {
 		known[d.Key] = d
@@ -40,7 +40,7 @@ func (s Store) Definitions(ctx context.Context, companyID string, keys []string)
 type pushed struct {
 	Definition
 
-	Origin *string `store:"pushOrigin"` // idempotency.Origin; only of a push of several transactions
+	Origin *string `store:"pushOrigin"` // idempotency.Fingerprint; only of a push of several transactions
 }
 
 // pushDefinitions returns the definitions that exist for the keys of a push, by key. own has the
@@ -50,10 +50,10 @@ func (s Store) pushDefinitions(ctx context.Context, companyID string, keys []str
 	for i, key := range keys {
 		at[i] = definitionKey(companyID, key)
 	}
-	found, err := table.Many[pushed](ctx, s.table, at)
+	found, err := table.BatchGet[pushed](ctx, s.table, at)
 	known = make(map[string]Definition, len(found))
 	now, _ := timestamp.Parse(s.now())
-	origin, since := idempotency.Origin(ctx), timestamp.Format(now.Add(-idempotency.KeepFor))
+	origin, since := idempotency.Fingerprint(ctx), timestamp.Format(now.Add(-idempotency.ResponseTTL))
 	for _, d := range found {
 		known[d.Key] = d.Definition
 		if d.Origin != nil && *d.Origin == origin && d.CreatedAt != nil && *d.CreatedAt > since {
@@ -82,7 +82,7 @@ func (s Store) Push(ctx context.Context, companyID string, fresh []Definition, p
 	if err != nil {
 		return nil, err
 	}
-	if len(updates) == 1 && len(fresh) == 0 && !idempotency.Keyed(ctx) {
+	if len(updates) == 1 && len(fresh) == 0 && !idempotency.HasKey(ctx) {
 		exists, err := s.updatePoints(ctx, updates[0], recordExists) // costs half as much as a transaction
 		if err != nil || exists {
 			return nil, err
@@ -93,7 +93,7 @@ func (s Store) Push(ctx context.Context, companyID string, fresh []Definition, p
 	if len(p.parts) == 1 {
 		return p.store(ctx, p.parts[0], respond)
 	}
-	p.origin = idempotency.Origin(ctx)
+	p.origin = idempotency.Fingerprint(ctx)
 	if err := idempotency.Reserve(ctx, s.table); err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func (p *pushing) store(ctx context.Context, part []*pointUpdate, respond func(c
 			return created, err
 		}
 	}
-	return nil, table.ErrContended
+	return nil, table.ErrTooMuchContention
 }
 
 // try makes the writes of a part in one transaction. otherwise is set when it stored nothing,

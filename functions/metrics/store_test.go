@@ -16,7 +16,7 @@ import (
 // same with ten times as many, for each filter.
 func TestDefinitionUnits(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	const n = 42 // needsReview is true, false and null for a third each
 	s, store := start(t)
 	many := s.Table.NewID("co")
@@ -74,7 +74,7 @@ func rich(t *testing.T, key, from string, n int) []metrics.Point {
 // the window do not increase the cost.
 func TestPointUnits(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	s, store := start(t)
 	small, big := s.CompanyID, s.Table.NewID("co")
 	for _, companyID := range []string{small, big} {
@@ -146,7 +146,7 @@ func TestLaterPageUnits(t *testing.T) {
 // are.
 func TestManySeriesUnits(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	s, store := start(t)
 	load(t, s, s.CompanyID, "metric-definition", definition(1, "a", ""))
 	for n := range 40 {
@@ -166,7 +166,7 @@ func TestManySeriesUnits(t *testing.T) {
 // more per batch, because a batch may end within a month.
 func TestPutUnits(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	s, store := start(t)
 	put := func(points []metrics.Point, most int) {
 		t.Helper()
@@ -195,7 +195,7 @@ func TestPutUnits(t *testing.T) {
 // one series and for 50: the round trips that a caller waits for, and the read units.
 func TestRollUpUnits(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	counter := &apitest.RoundTripCounter{}
 	s := apitest.NewOver(t, metrics.Operations, counter)
 	fillDecade(t, s)
@@ -299,7 +299,7 @@ func TestDamagedRecord(t *testing.T) {
 		for attribute, value := range damage {
 			item[attribute] = value
 		}
-		if err := s.Table.Put(t.Context(), []table.Item{item}); err != nil {
+		if err := s.Table.BatchPut(t.Context(), []table.Item{item}); err != nil {
 			t.Fatal(err)
 		}
 		if points, _, err := store.ListPoints(t.Context(), companyID, metrics.PointQuery{MetricKey: "a", Grain: metrics.GrainDay, Limit: 10}); err == nil {

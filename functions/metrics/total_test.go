@@ -78,7 +78,7 @@ func TestTotal(t *testing.T) {
 // Ensure what a year of weeks of 50 series costs: a total, one series, and a page of all.
 func TestTotalUnits(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	counter := &apitest.RoundTripCounter{}
 	s := apitest.NewOver(t, metrics.Operations, counter)
 	store := metrics.NewStore(s.Table)

@@ -18,24 +18,26 @@ const definitionIDs = "mdf"
 // Transfers returns the record types that can be imported and exported.
 func Transfers(t *table.Client) []transfer.Type {
 	s := NewStore(t)
-	definitions := transfer.Keep[createDefinitionInput](transfer.Define[Definition]("metric-definition", definitionIDs, nil, nil, transfer.Each[Definition](t, definitionsOf)))
-	definitions = transfer.Verify(definitions, s.verifyIDs)
-	definitions = transfer.Unique(definitions, func(d Definition) []transfer.Claim { return []transfer.Claim{{Text: "id " + d.ID, Owner: d.Key}} })
+	definitions := transfer.KeepRules[createDefinitionInput](transfer.Define[Definition]("metric-definition", definitionIDs, nil, nil, transfer.ExportEach[Definition](t, definitionsOf)))
+	definitions = transfer.WithVerify(definitions, s.verifyIDs)
+	definitions = transfer.WithUnique(definitions, func(d Definition) []transfer.UniqueText {
+		return []transfer.UniqueText{{Text: "id " + d.ID, Owner: d.Key}}
+	})
 	points := transfer.Define("metric-point", "", checkPoint, nil,
 		func(ctx context.Context, companyID string, visit func(pointLine) error) error {
 			return s.EachPoint(ctx, companyID, func(p Point) error {
 				return visit(pointLine{SeriesID: &p.SeriesID, PointKey: &p.PointKey, Point: p})
 			})
 		})
-	points = transfer.Keep[pushedPoint](points, "dims") // in a record they may be any JSON
-	definitions = transfer.Existing(definitions, transfer.ByKey(t, func(companyID string, d Definition) table.Key { return definitionKey(companyID, d.Key) }), s.addDefinitions)
-	points = transfer.Existing(points, s.pointsExist, s.addPoints)
+	points = transfer.KeepRules[pushedPoint](points, "dims") // in a record they may be any JSON
+	definitions = transfer.WithExisting(definitions, transfer.ExistsByKey(t, func(companyID string, d Definition) table.Key { return definitionKey(companyID, d.Key) }), s.addDefinitions)
+	points = transfer.WithExisting(points, s.pointsExist, s.addPoints)
 	return []transfer.Type{
-		transfer.Rivals(definitions, func(d Definition) (own, rival string) { return fileNames(d.Key) },
+		transfer.AliasConflict(definitions, func(d Definition) (own, rival string) { return fileNames(d.Key) },
 			func(ctx context.Context, companyID string, records []Definition) ([]string, error) {
 				return s.verifyNames(ctx, companyID, "key", names(records, func(d Definition) string { return d.Key }))
 			}, s.importDefinitions),
-		transfer.Rivals(points, func(p pointLine) (own, rival string) { return fileNames(p.MetricKey) },
+		transfer.AliasConflict(points, func(p pointLine) (own, rival string) { return fileNames(p.MetricKey) },
 			func(ctx context.Context, companyID string, records []pointLine) ([]string, error) {
 				return s.verifyNames(ctx, companyID, "metricKey", names(records, func(p pointLine) string { return p.MetricKey }))
 			}, s.importPoints),
@@ -108,7 +110,7 @@ func (s Store) namedKeys(ctx context.Context, companyID string, definitions []De
 			ids = append(ids, definitionIDKey(companyID, d.ID))
 		}
 	}
-	found, err := table.Many[struct {
+	found, err := table.BatchGet[struct {
 		SK  string `json:"sk"`
 		Key string `json:"key"`
 	}](ctx, s.table, ids)
@@ -140,20 +142,20 @@ func bothNames(keys []string) (out []string) {
 
 // importDefinitions stores definitions, and replaces those with the same key. Returns an error if
 // another metric's definition has taken the other name since the file was checked.
-func (s Store) importDefinitions(ctx context.Context, companyID string, definitions []Definition, file transfer.File) error {
+func (s Store) importDefinitions(ctx context.Context, companyID string, definitions []Definition, file transfer.FileHasName) error {
 	_, err := s.putAll(ctx, companyID, definitions, true, file)
 	return err
 }
 
 // addDefinitions stores definitions whose keys are not defined, and returns how many it skipped
 // because they are.
-func (s Store) addDefinitions(ctx context.Context, companyID string, definitions []Definition, file transfer.File) (skipped int, err error) {
+func (s Store) addDefinitions(ctx context.Context, companyID string, definitions []Definition, file transfer.FileHasName) (skipped int, err error) {
 	return s.putAll(ctx, companyID, definitions, false, file)
 }
 
 // putAll is putDefinitions for any number of definitions. If several have one key, the last one is
 // stored.
-func (s Store) putAll(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.File) (skipped int, err error) {
+func (s Store) putAll(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.FileHasName) (skipped int, err error) {
 	latest := transfer.LastWins(definitions, func(d Definition) string { return d.Key })
 	for some := range slices.Chunk(latest, importedMax) {
 		n, err := s.putDefinitions(ctx, companyID, some, replace, file)
@@ -166,7 +168,7 @@ func (s Store) putAll(ctx context.Context, companyID string, definitions []Defin
 }
 
 // importPoints stores points, and creates the definitions that their metrics lack.
-func (s Store) importPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.File) error {
+func (s Store) importPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.FileHasName) error {
 	points, err := s.definedPoints(ctx, companyID, lines, file)
 	if err != nil {
 		return err
@@ -175,7 +177,7 @@ func (s Store) importPoints(ctx context.Context, companyID string, lines []point
 }
 
 // addPoints is importPoints for points that are not stored yet. It returns how many it skipped.
-func (s Store) addPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.File) (skipped int, err error) {
+func (s Store) addPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.FileHasName) (skipped int, err error) {
 	points, err := s.definedPoints(ctx, companyID, lines, file)
 	if err != nil {
 		return 0, err
@@ -184,7 +186,7 @@ func (s Store) addPoints(ctx context.Context, companyID string, lines []pointLin
 }
 
 // definedPoints returns the points of lines, and creates the definitions that their metrics lack.
-func (s Store) definedPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.File) ([]Point, error) {
+func (s Store) definedPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.FileHasName) ([]Point, error) {
 	now := s.now()
 	points := make([]Point, len(lines))
 	missing := map[string]Definition{}
@@ -207,7 +209,7 @@ func (s Store) pointsExist(ctx context.Context, companyID string, lines []pointL
 		}
 		at[n], buckets[n] = table.Key{PK: record.PK, SK: record.SK}, bucket
 	}
-	items, err := table.ManyItems(ctx, s.table, transfer.LastWins(at, func(k table.Key) table.Key { return k }))
+	items, err := table.BatchGetItems(ctx, s.table, transfer.LastWins(at, func(k table.Key) table.Key { return k }))
 	stored := make(map[table.Key]table.Item, len(items))
 	for _, item := range items {
 		stored[table.KeyOf(item)] = item
@@ -232,7 +234,7 @@ const importTriesMax = 16
 // metric, a definition is not created when one with the other name exists. It is never created with
 // the id of another metric's definition. These are conditions of the write. It returns how many it
 // skipped.
-func (s Store) putDefinitions(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.File) (left int, err error) {
+func (s Store) putDefinitions(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.FileHasName) (left int, err error) {
 	for range importTriesMax {
 		known, err := s.Definitions(ctx, companyID, bothNames(names(definitions, func(d Definition) string { return d.Key })))
 		if err != nil {
@@ -270,21 +272,21 @@ func (s Store) putDefinitions(ctx context.Context, companyID string, definitions
 			return left, err
 		}
 	}
-	return 0, table.ErrContended
+	return 0, table.ErrTooMuchContention
 }
 
 // importedWrites returns the writes of an imported definition. over replaces the stored one; both
 // creates it even if one with the metric's other name exists. The record of its id must be missing,
 // or name its key or the stale one.
 func (s Store) importedWrites(d Definition, over, both bool, stale string) []table.Write {
-	name := s.table.WriteIf(table.Keys{Key: definitionIDKey(d.CompanyID, d.ID)}, definitionName{d.Key},
+	name := s.table.WritePutIf(table.Keys{Key: definitionIDKey(d.CompanyID, d.ID)}, definitionName{d.Key},
 		"attribute_not_exists(pk) OR #key IN (:key, :stale)", map[string]string{"#key": "key"},
 		table.Item{":key": table.String(d.Key), ":stale": table.String(stale)})
 	switch {
 	case over:
-		return []table.Write{s.table.WriteOver(keysOf(d), d, "key", table.String(d.Key)), name}
+		return []table.Write{s.table.WritePutIfEqual(keysOf(d), d, "key", table.String(d.Key)), name}
 	case both:
-		return []table.Write{s.table.WriteNew(keysOf(d), d), name}
+		return []table.Write{s.table.WriteCreate(keysOf(d), d), name}
 	}
 	writes := s.writeNewDefinition(d, "")
 	writes[1] = name

@@ -201,7 +201,7 @@ func TestImportSecondName(t *testing.T) {
 		if len(problems) > 0 {
 			t.Fatalf("record %s: problems %q, want none", c.line, problems)
 		}
-		got, err := into.VerifyRivals(t.Context(), s.CompanyID, []any{record})
+		got, err := into.VerifyAliases(t.Context(), s.CompanyID, []any{record})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -223,7 +223,7 @@ func TestImportSecondName(t *testing.T) {
 // pushes of either name, and imports of a definition or of points.
 func TestNamesInRaces(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	s, _ := start(t)
 	key := s.Key(t)
 	for round := range 25 {
@@ -278,7 +278,7 @@ func TestImportIDOfAnotherMetric(t *testing.T) {
 					load(t, s, s.CompanyID, "metric-definition", definition(1, "p", ""))
 				}
 			}}
-			into := typeNamed(t, apitest.NewOver(t, metrics.Operations, other), "metric-definition").In(func(string) bool { return false })
+			into := typeNamed(t, apitest.NewOver(t, metrics.Operations, other), "metric-definition").ForFile(func(string) bool { return false })
 			record, problems := into.Check(json.RawMessage(definition(1, "q", "")))
 			if len(problems) > 0 {
 				t.Fatalf("problems %q, want none", problems)

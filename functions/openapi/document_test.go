@@ -149,7 +149,7 @@ func TestDocumentIsTheSpecification(t *testing.T) {
 	for _, o := range tables {
 		op, ok := d.Paths["/v1"+o.Path][strings.ToLower(o.Method)]
 		if !ok {
-			t.Errorf("%s: no %s %s", o.At("path"), o.Method, o.Path)
+			t.Errorf("%s: no %s %s", o.CellLocation("path"), o.Method, o.Path)
 			continue
 		}
 		scope := op.Scope
@@ -160,7 +160,7 @@ func TestDocumentIsTheSpecification(t *testing.T) {
 			"id": {op.OperationID, o.ID}, "scope": {scope, o.Scope}, "query": {d.spellQuery(t, op), o.Query}, "body": {d.spellBody(t, op, o.Method), o.Body},
 		} {
 			if cells[0] != cells[1] {
-				t.Errorf("%s: the document has %s, want %s", o.At(column), cells[0], cells[1])
+				t.Errorf("%s: the document has %s, want %s", o.CellLocation(column), cells[0], cells[1])
 			}
 		}
 	}
@@ -336,7 +336,7 @@ func TestDocumentHasTheResponses(t *testing.T) {
 	d.operations(func(_, _ string, op operation) {
 		want := []string{"200", "400", "401", "403", "404", "429", "default"}
 		keyed := slices.ContainsFunc(op.Parameters, func(p parameter) bool { return p.Name == "Idempotency-Key" })
-		o, ok := tables.Of(op.OperationID)
+		o, ok := tables.Lookup(op.OperationID)
 		if !ok {
 			t.Fatalf("%s has no line for %s", oracle.Additions, op.OperationID)
 		}
@@ -373,7 +373,7 @@ func TestDocumentHasTheResponses(t *testing.T) {
 		slices.Sort(want)
 		slices.Sort(got)
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: %s documents other responses; 409 without an Idempotency-Key is typed there: %s", o.At("conflict"), op.OperationID, diff)
+			t.Errorf("%s: %s documents other responses; 409 without an Idempotency-Key is typed there: %s", o.CellLocation("conflict"), op.OperationID, diff)
 		}
 		list := strings.HasPrefix(op.OperationID, "list_")
 		more := list || op.OperationID == "delete_metric_points"

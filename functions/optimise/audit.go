@@ -30,14 +30,14 @@ type AuditSummary struct {
 	Generation *string `json:"-" store:"findingsGeneration"` // null: no findings
 }
 
-// ETag implements api.Tagged. An audit has the same tag with and without its findings, so the tag
+// ETag implements api.ETagger. An audit has the same tag with and without its findings, so the tag
 // depends on their generation.
 func (a AuditSummary) ETag() string {
 	generation := ""
 	if a.Generation != nil {
 		generation = *a.Generation
 	}
-	return api.Digest(a, generation)
+	return api.ETagDigest(a, generation)
 }
 
 // Audit is an audit with its findings. Everything but a read of one audit returns AuditSummary, so
@@ -78,7 +78,7 @@ func (s service) listAudits(ctx context.Context, caller api.Caller, in listAudit
 	if err != nil {
 		return api.List[AuditSummary]{}, err
 	}
-	return api.NewTextList[AuditSummary](page), nil
+	return api.NewJSONList[AuditSummary](page), nil
 }
 
 type getAuditInput struct {

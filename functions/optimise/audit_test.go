@@ -108,7 +108,7 @@ func walk(t *testing.T, s *apitest.Service, key string, arguments map[string]any
 // then by id, each once, with any page size.
 func TestAudits(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	s := start(t)
 	key := s.Key(t)
 	put(t, s, audits()...)
@@ -134,7 +134,7 @@ func TestAudits(t *testing.T) {
 // Ensure audits that are added or deleted between two pages cause no repetitions and no gaps.
 func TestAuditsWhileChanging(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	combinations(func(site, status string, arguments map[string]any) {
 		want := listed(audits(), site, status)
 		if len(want) < 8 {
@@ -157,7 +157,7 @@ func TestAuditsWhileChanging(t *testing.T) {
 			put(t, s, newest)
 			last := table.Key{PK: table.Partition(s.CompanyID, "optimise"), SK: table.Join("audit", want[5])} // where the cursor points
 			next := table.Key{PK: table.Partition(s.CompanyID, "optimise"), SK: table.Join("audit", gone)}
-			if err := s.Table.Delete(t.Context(), []table.Key{last, next}); err != nil {
+			if err := s.Table.BatchDelete(t.Context(), []table.Key{last, next}); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -169,7 +169,7 @@ func TestAuditsWhileChanging(t *testing.T) {
 
 func TestAuditArguments(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	s := start(t)
 	key := s.Key(t)
 	put(t, s, audits()...)

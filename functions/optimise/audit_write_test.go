@@ -258,7 +258,7 @@ func TestSameFindings(t *testing.T) {
 // Ensure the bound of the findings is the same for requests and imports.
 func TestFindingsBound(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	s := start(t)
 	key := s.Key(t)
 	for size, want := range map[int]int{findingsMax: 200, findingsMax + 1: 400} {
@@ -296,7 +296,7 @@ func old(s *apitest.Service) { s.Clock.Advance(time.Hour + time.Second) }
 // Idempotency-Key gives one audit, and that a later write deletes its leftovers.
 func TestCreateAuditDies(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	args := map[string]any{"rootUrl": "https://a.example", "findings": incompressibleText(700_000), "Idempotency-Key": "once"}
 	prepare := func(*apitest.Service) map[string]any { return args }
 	eachDeath(t, "create_optimise_audit", prepare, func(s *apitest.Service, died, again apitest.Response) {
@@ -318,7 +318,7 @@ func settled(t *testing.T, s *apitest.Service, auditID string, findings any) {
 	var drafts []struct {
 		AuditID string `store:"auditId"`
 	}
-	drafts, err := table.Whole[struct {
+	drafts, err := table.ReadAll[struct {
 		AuditID string `store:"auditId"`
 	}](t.Context(), s.Table, table.Collection{Partition: table.Partition(s.CompanyID, "optimise"), Prefix: "draft#", Consistent: true})
 	if err != nil {
@@ -385,7 +385,7 @@ func TestUpdateAuditDies(t *testing.T) {
 // finishes it.
 func TestDeleteAuditDies(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	prepare := func(s *apitest.Service) map[string]any {
 		load(t, s, "audit", `{"id":"aud_1","findings":`+incompressible(650_000)+`}`)
 		return map[string]any{"auditId": "aud_1"}

@@ -68,7 +68,7 @@ func eachDeath(t *testing.T, op string, prepare func(s *apitest.Service) map[str
 func keysIn(t *testing.T, s *apitest.Service, narrower ...string) (out []string) {
 	t.Helper()
 	of := table.Collection{Partition: table.Partition(s.CompanyID, "optimise", narrower...), Consistent: true}
-	all, err := table.Whole[struct {
+	all, err := table.ReadAll[struct {
 		SK string `store:"sk"`
 	}](t.Context(), s.Table, of)
 	if err != nil {

@@ -51,10 +51,10 @@ func (s auditStore) newDraft(versions ...storedAudit) draft {
 
 // stage stores a draft and then the chunks.
 func (s auditStore) stage(ctx context.Context, companyID string, d draft, chunks []table.Item) error {
-	if err := s.table.Put(ctx, []table.Item{s.table.NewItem(table.Keys{Key: draftKey(companyID, d)}, d)}); err != nil {
+	if err := s.table.BatchPut(ctx, []table.Item{s.table.NewItem(table.Keys{Key: draftKey(companyID, d)}, d)}); err != nil {
 		return err
 	}
-	return s.table.Put(ctx, chunks)
+	return s.table.BatchPut(ctx, chunks)
 }
 
 // settle deletes the chunks of an audit's drafts that it does not refer to, and then the drafts.
@@ -71,11 +71,11 @@ func (s auditStore) settle(ctx context.Context, companyID string, drafts []draft
 		}
 		ended = append(ended, draftKey(companyID, d))
 	}
-	err := s.table.Delete(ctx, unused)
+	err := s.table.BatchDelete(ctx, unused)
 	if err == nil {
-		err = s.table.Delete(ctx, ended)
+		err = s.table.BatchDelete(ctx, ended)
 	}
-	table.RequestOf(ctx).Note(err)
+	table.RequestOf(ctx).AddFailure(err)
 }
 
 // sweepDrafts settles old drafts of the company. A failure is only noted.
@@ -84,12 +84,12 @@ func (s auditStore) sweepDrafts(ctx context.Context, companyID string) {
 		Partition: partition(companyID), Prefix: table.Join(draftKind, ""),
 		Until: table.Join(draftKind, id.Oldest(draftIDs, s.table.Clock()().Add(-draftTime))),
 	}
-	drafts, err := table.Whole[draft](ctx, s.table, old)
-	table.RequestOf(ctx).Note(err)
+	drafts, err := table.ReadAll[draft](ctx, s.table, old)
+	table.RequestOf(ctx).AddFailure(err)
 	for _, d := range drafts[:min(len(drafts), draftsMax)] {
 		a, err := table.Get[storedAudit](ctx, s.table, s.Key(companyID, d.AuditID))
 		if err != nil && !errors.Is(err, fault.ErrNotFound) {
-			table.RequestOf(ctx).Note(err)
+			table.RequestOf(ctx).AddFailure(err)
 			return
 		}
 		s.settle(ctx, companyID, []draft{d}, a)
@@ -100,7 +100,7 @@ func (s auditStore) sweepDrafts(ctx context.Context, companyID string) {
 func (s auditStore) sweepFindings(ctx context.Context, companyID, auditID string) error {
 	of := table.Collection{Partition: partition(companyID, findingsOf, auditID), Consistent: true}
 	var found []table.Key
-	err := table.Each(ctx, s.table, of, func(c struct {
+	err := table.ForEach(ctx, s.table, of, func(c struct {
 		SK string `store:"sk"`
 	}) error {
 		found = append(found, table.Key{PK: of.Partition, SK: c.SK})
@@ -109,5 +109,5 @@ func (s auditStore) sweepFindings(ctx context.Context, companyID, auditID string
 	if err != nil {
 		return err
 	}
-	return s.table.Delete(ctx, found)
+	return s.table.BatchDelete(ctx, found)
 }

@@ -34,7 +34,7 @@ func chunkKey(companyID, auditID, generation string, n int64) table.Key {
 
 // chunks returns all stored chunks of an audit, of any generation.
 func (s auditStore) chunks(ctx context.Context, companyID, auditID string, consistent bool) ([]chunk, error) {
-	return table.Whole[chunk](ctx, s.table, table.Collection{Partition: partition(companyID, findingsOf, auditID), Consistent: consistent})
+	return table.ReadAll[chunk](ctx, s.table, table.Collection{Partition: partition(companyID, findingsOf, auditID), Consistent: consistent})
 }
 
 // chunkKeys returns the keys of the chunks that the audit refers to, nil when it has no findings.

@@ -58,7 +58,7 @@ func stored(t *testing.T, s *apitest.Service, auditID string) map[string]int {
 		Data []byte `store:"data"`
 	}
 	of := table.Collection{Partition: table.Partition(s.CompanyID, "optimise", "findings", auditID), Consistent: true}
-	chunks, err := table.Whole[chunk](t.Context(), s.Table, of)
+	chunks, err := table.ReadAll[chunk](t.Context(), s.Table, of)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func stored(t *testing.T, s *apitest.Service, auditID string) map[string]int {
 // value of up to 4 MB.
 func TestFindings(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	s := start(t)
 	key := s.Key(t)
 	deep := strings.Repeat(`[{"a":`, 249) + "1" + strings.Repeat("}]", 249) // with the record, 499 levels
@@ -115,7 +115,7 @@ func TestFindings(t *testing.T) {
 // Ensure findings of more than 4 MB, without insignificant space, are rejected with their path.
 func TestFindingsTooLarge(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	k := kind(t, start(t), "audit")
 	check := func(findings string) string {
 		_, problems := k.Check(json.RawMessage(`{"id":"aud_1","findings":` + findings + `}`))
@@ -152,7 +152,7 @@ func TestFindingsReplaced(t *testing.T) {
 	}
 	for _, generation := range []string{"gen_0", "gen_zzz"} { // left behind by aborted imports; they sort before and after the current generation
 		k := table.Key{PK: table.Partition(s.CompanyID, "optimise", "findings", "aud_1"), SK: table.Join(generation, "000")}
-		if err := s.Table.Put(t.Context(), []table.Item{s.Table.NewItem(table.Keys{Key: k}, chunk{[]byte("junk")})}); err != nil {
+		if err := s.Table.BatchPut(t.Context(), []table.Item{s.Table.NewItem(table.Keys{Key: k}, chunk{[]byte("junk")})}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -240,7 +240,7 @@ func TestFindingsLost(t *testing.T) {
 	load(t, s, "audit", `{"id":"aud_1","findings":`+incompressible(900_000)+`}`)
 	for sk := range stored(t, s, "aud_1") {
 		if strings.HasSuffix(sk, "#001") {
-			if err := s.Table.Delete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "optimise", "findings", "aud_1"), SK: sk}}); err != nil {
+			if err := s.Table.BatchDelete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "optimise", "findings", "aud_1"), SK: sk}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -255,7 +255,7 @@ func TestFindingsDamaged(t *testing.T) {
 	load(t, s, "audit", `{"id":"aud_1","findings":[1,2,3]}`)
 	for sk := range stored(t, s, "aud_1") {
 		at := table.Keys{Key: table.Key{PK: table.Partition(s.CompanyID, "optimise", "findings", "aud_1"), SK: sk}}
-		if err := s.Table.Put(t.Context(), []table.Item{s.Table.NewItem(at, struct {
+		if err := s.Table.BatchPut(t.Context(), []table.Item{s.Table.NewItem(at, struct {
 			Data []byte `store:"data"`
 		}{[]byte("damaged")})}); err != nil {
 			t.Fatal(err)

@@ -40,7 +40,7 @@ func (GoalMatch) Values() []string {
 	return []string{"exact", "prefix", "contains", string(goalMatchRegex)}
 }
 
-// Problems implements schema.Ruled: with the match regex, the pattern is a regular expression.
+// Problems implements schema.RecordValidator: with the match regex, the pattern is a regular expression.
 func (g SiteGoal) Problems(sent func(string) bool) []string {
 	field := "body.pattern"
 	if !sent("pattern") {
@@ -65,4 +65,4 @@ var goals = record.Kind[SiteGoal]{
 }
 
 // inOrder returns the position of a goal in its site.
-func (g SiteGoal) inOrder() string { return table.Join(table.SortNumber(g.Order), g.ID) }
+func (g SiteGoal) inOrder() string { return table.Join(table.NumberKey(g.Order), g.ID) }

@@ -63,7 +63,7 @@ func TestImportedGoalsAndADelete(t *testing.T) {
 				if reached = other.calls.Load() >= at; !reached {
 					continue
 				}
-				var refused transfer.Refused
+				var refused transfer.RefusedRecords
 				if imported != nil && (!errors.As(imported, &refused) || refused[0] != "record.siteId: there is no site sit_1") {
 					t.Errorf("before call %d: the import: %v", at, imported)
 				}

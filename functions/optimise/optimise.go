@@ -20,15 +20,15 @@ const auditBodyMax = findingsBytesMax + 256<<10
 // Operations returns the operations of the area.
 func Operations(t *table.Client) []api.Operation {
 	s := service{NewStore(t)}
-	sites, goals := resource.Of(sites, s.store.Sites), resource.Under(goals, s.store.Goals)
+	sites, goals := resource.New(sites, s.store.Sites), resource.NewNested(goals, s.store.Goals)
 	return []api.Operation{
-		sites.Whole("list_optimise_sites", "List the measured sites", "Oldest first."),
+		sites.ListAll("list_optimise_sites", "List the measured sites", "Oldest first."),
 		sites.Get("get_optimise_site", "Get a site", "Its domains, time zone and siteKey."),
 		sites.Create("create_optimise_site", "Create a site",
 			"Returns it with a new siteKey, which never changes. At most 200. Measures nothing."),
 		sites.Update("update_optimise_site", "Update a site", "Changes only what is sent."),
 		sites.Delete("delete_optimise_site", "Delete a site and its goals", "Its audits stay."),
-		goals.Whole("list_optimise_goals", "List the goals of a site", "By their order."),
+		goals.ListAll("list_optimise_goals", "List the goals of a site", "By their order."),
 		goals.Get("get_optimise_goal", "Get a goal of a site", "What counts as a success on the site, and what it is worth."),
 		goals.Create("create_optimise_goal", "Create a goal of a site",
 			"It says what counts as a success there. At most 200 for each site. Measures nothing."),

@@ -52,7 +52,7 @@ func strand(t *testing.T, s *apitest.Service, siteID string, goals ...string) {
 	t.Helper()
 	load(t, s, "site", fmt.Sprintf(`{"id":%q}`, siteID))
 	load(t, s, "site-goal", goals...)
-	if err := s.Table.Delete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "optimise"), SK: "site#" + siteID}}); err != nil {
+	if err := s.Table.BatchDelete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "optimise"), SK: "site#" + siteID}}); err != nil {
 		t.Fatal(err)
 	}
 }

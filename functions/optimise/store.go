@@ -30,7 +30,7 @@ type Store struct {
 
 // NewStore returns a store over the table.
 func NewStore(t *table.Client) Store {
-	return Store{siteStore{sites.In(t), t}, auditStore{audits.In(t), t}, goals.In(t), t}
+	return Store{siteStore{sites.Store(t), t}, auditStore{audits.Store(t), t}, goals.Store(t), t}
 }
 
 const (

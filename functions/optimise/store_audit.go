@@ -39,7 +39,7 @@ var audits = record.Kind[storedAudit]{
 
 // indexes returns the keys of an audit in the indexes.
 func (a storedAudit) indexes() (keys table.Keys) {
-	order := table.Join(table.Newest(a.StartedAt), a.ID)
+	order := table.Join(table.DescendingTimeKey(a.StartedAt), a.ID)
 	keys.GSI1 = table.Key{PK: partition(a.CompanyID, auditsOf), SK: order}
 	status := noStatus
 	if a.Status != nil {
@@ -73,7 +73,7 @@ func (s auditStore) List(ctx context.Context, companyID string, f AuditFilter, a
 	case f.Status != nil:
 		q.Index, q.Partitions = table.GSI2, []string{partition(companyID, auditsOf, string(*f.Status))}
 	}
-	return table.ListTexts[AuditSummary](ctx, s.table, q)
+	return table.ListJSON[AuditSummary](ctx, s.table, q)
 }
 
 // Get returns an audit with its findings. Returns fault.ErrNotFound when there is none.
@@ -111,7 +111,7 @@ func (s auditStore) Get(ctx context.Context, companyID, auditID string) (Audit, 
 // Insert stores a new audit with its findings, nil for none, and sets its id, company and times.
 func (s auditStore) Insert(ctx context.Context, companyID string, a AuditSummary, findings json.RawMessage) (AuditSummary, error) {
 	stored := storedAudit{AuditSummary: a}
-	s.Identify(companyID, &stored)
+	s.SetIdentity(companyID, &stored)
 	chunks, err := s.packFindings(&stored, findings)
 	if err != nil {
 		return AuditSummary{}, err
@@ -124,7 +124,7 @@ func (s auditStore) Insert(ctx context.Context, companyID string, a AuditSummary
 		return AuditSummary{}, err
 	}
 	err = idempotency.Transact(ctx, s.table, stored.AuditSummary,
-		s.table.WriteNew(s.Keys(stored), stored), s.table.WriteDelete(draftKey(companyID, d), "attribute_exists(pk)", nil, nil))
+		s.table.WriteCreate(s.Keys(stored), stored), s.table.WriteDelete(draftKey(companyID, d), "attribute_exists(pk)", nil, nil))
 	if err != nil {
 		return AuditSummary{}, err
 	}
@@ -207,8 +207,8 @@ func equal(a, b *string) bool { return a == b || a != nil && b != nil && *a == *
 
 // Remove deletes an audit and its findings, as table.RemoveParent does.
 func (s auditStore) Remove(ctx context.Context, companyID, auditID string, check func(AuditSummary) error) error {
-	return table.RemoveParent(ctx, s.table, s.Key(companyID, auditID), table.Removal[storedAudit]{
-		Check: func(a storedAudit) error { return check(a.AuditSummary) },
-		Sweep: func(ctx context.Context) error { return s.sweepFindings(ctx, companyID, auditID) },
+	return table.RemoveParent(ctx, s.table, s.Key(companyID, auditID), table.ParentRemoval[storedAudit]{
+		Check:          func(a storedAudit) error { return check(a.AuditSummary) },
+		RemoveChildren: func(ctx context.Context) error { return s.sweepFindings(ctx, companyID, auditID) },
 	})
 }

@@ -42,7 +42,7 @@ func (s goalStore) Page(ctx context.Context, companyID, after string, limit int)
 			return err
 		},
 		func() (err error) {
-			found, err = table.Whole[SiteGoal](ctx, s.table, goalsOfSite(companyID, s.siteID))
+			found, err = table.ReadAll[SiteGoal](ctx, s.table, goalsOfSite(companyID, s.siteID))
 			return err
 		},
 	)
@@ -63,7 +63,7 @@ func (s goalStore) Get(ctx context.Context, companyID, goalID string) (g SiteGoa
 // interrupted removal, so it is not found.
 func (s goalStore) read(ctx context.Context, companyID, goalID string) (table.Item, error) {
 	at := s.all.Key(companyID, goalID)
-	items, err := table.ManyItems(ctx, s.table, []table.Key{s.sites.Key(companyID, s.siteID), at})
+	items, err := table.BatchGetItems(ctx, s.table, []table.Key{s.sites.Key(companyID, s.siteID), at})
 	if err != nil {
 		return nil, err
 	}
@@ -89,15 +89,15 @@ func (s goalStore) owns(g SiteGoal) error {
 // Insert stores a new goal of the site and sets its id, site, company and times. Returns conflict
 // when the site has goals.Limit of them, and fault.ErrNotFound when the site does not exist.
 func (s goalStore) Insert(ctx context.Context, companyID string, g SiteGoal) (SiteGoal, error) {
-	if err := table.Room(ctx, s.table, goalsOfSite(companyID, s.siteID), goals.Limit, goals.Plural); err != nil {
+	if err := table.CheckLimit(ctx, s.table, goalsOfSite(companyID, s.siteID), goals.Limit, goals.Plural); err != nil {
 		if _, missing := s.sites.Get(ctx, companyID, s.siteID); missing != nil { // leftovers of an interrupted delete do not count
 			err = missing
 		}
 		return SiteGoal{}, err
 	}
-	s.all.Identify(companyID, &g)
+	s.all.SetIdentity(companyID, &g)
 	g.SiteID = s.siteID
-	err := idempotency.Transact(ctx, s.table, g, s.table.WriteChild(s.sites.Key(companyID, s.siteID)), s.table.WriteNew(s.all.Keys(g), g))
+	err := idempotency.Transact(ctx, s.table, g, s.table.WriteChild(s.sites.Key(companyID, s.siteID)), s.table.WriteCreate(s.all.Keys(g), g))
 	var canceled *table.CanceledError
 	if errors.As(err, &canceled) {
 		if _, missing := canceled.Failed(0); missing {
@@ -113,7 +113,7 @@ func (s goalStore) Modify(ctx context.Context, companyID, goalID string, change 
 	if err != nil {
 		return SiteGoal{}, err
 	}
-	return table.ModifyRead(ctx, s.table, s.all.Key(companyID, goalID), item, s.all.Keys, func(g *SiteGoal) error {
+	return table.ModifyItem(ctx, s.table, s.all.Key(companyID, goalID), item, s.all.Keys, func(g *SiteGoal) error {
 		if err := s.owns(*g); err != nil {
 			return err
 		}

@@ -22,9 +22,9 @@ func (s siteStore) Insert(ctx context.Context, companyID string, site Site) (Sit
 
 // Remove deletes a site and its goals, as table.RemoveParent does.
 func (s siteStore) Remove(ctx context.Context, companyID, siteID string, check func(Site) error) error {
-	return table.RemoveParent(ctx, s.table, s.Key(companyID, siteID), table.Removal[Site]{
-		Check: check,
-		Sweep: func(ctx context.Context) error { return s.sweepGoals(ctx, companyID, siteID) },
+	return table.RemoveParent(ctx, s.table, s.Key(companyID, siteID), table.ParentRemoval[Site]{
+		Check:          check,
+		RemoveChildren: func(ctx context.Context) error { return s.sweepGoals(ctx, companyID, siteID) },
 	})
 }
 
@@ -34,7 +34,7 @@ func (s siteStore) sweepGoals(ctx context.Context, companyID, siteID string) err
 	all := goals.Collection(companyID)
 	all.Consistent = true
 	var found []table.Key
-	err := table.Each(ctx, s.table, all, func(g struct {
+	err := table.ForEach(ctx, s.table, all, func(g struct {
 		ID     string `store:"id"`
 		SiteID string `store:"siteId"`
 	}) error {
@@ -46,5 +46,5 @@ func (s siteStore) sweepGoals(ctx context.Context, companyID, siteID string) err
 	if err != nil {
 		return err
 	}
-	return s.table.Delete(ctx, found)
+	return s.table.BatchDelete(ctx, found)
 }

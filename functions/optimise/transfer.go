@@ -27,23 +27,25 @@ const (
 func Transfers(t *table.Client) []transfer.Type {
 	s := NewStore(t)
 	return []transfer.Type{
-		transfer.Named(s.Sites.Transfer(), func(s Site) string { return nameOf(s.ID) }), s.transferGoals(), s.Audits.Transfer(),
+		transfer.WithName(s.Sites.Transfer(), func(s Site) string { return nameOf(s.ID) }), s.transferGoals(), s.Audits.Transfer(),
 	}
 }
 
 // transferGoals replaces the transfer of goals, because the site of a goal must exist.
 func (s Store) transferGoals() transfer.Type {
-	t := transfer.Define(goals.Name, goals.Prefix, checkGoal, s.importGoals, transfer.Each[SiteGoal](s.table, goals.Collection))
-	t = transfer.Existing(transfer.Keep[api.CreateBody[SiteGoal]](t), transfer.ByKey(s.table, func(companyID string, g SiteGoal) table.Key { return goals.Key(companyID, g.ID) }), s.addGoals)
-	t = transfer.Unique(t, func(g SiteGoal) []transfer.Claim { return []transfer.Claim{{Text: "goal " + g.ID, Owner: g.SiteID}} })
-	return transfer.Child(t, func(g SiteGoal) (name, problem string) { return nameOf(g.SiteID), "record.siteId: " + noSite(g) },
+	t := transfer.Define(goals.Name, goals.Prefix, checkGoal, s.importGoals, transfer.ExportEach[SiteGoal](s.table, goals.Collection))
+	t = transfer.WithExisting(transfer.KeepRules[api.CreateBody[SiteGoal]](t), transfer.ExistsByKey(s.table, func(companyID string, g SiteGoal) table.Key { return goals.Key(companyID, g.ID) }), s.addGoals)
+	t = transfer.WithUnique(t, func(g SiteGoal) []transfer.UniqueText {
+		return []transfer.UniqueText{{Text: "goal " + g.ID, Owner: g.SiteID}}
+	})
+	return transfer.WithParent(t, func(g SiteGoal) (name, problem string) { return nameOf(g.SiteID), "record.siteId: " + noSite(g) },
 		transfer.Orphans(s.table, func(companyID string, g SiteGoal) table.Key { return sites.Key(companyID, g.SiteID) }))
 }
 
 // Transfer returns audits with their findings for imports and exports.
 func (s auditStore) Transfer() transfer.Type {
-	t := transfer.Keep[createAuditInput](transfer.Define(s.Name, s.Prefix, checkAudit, s.importAudits, s.eachAudit))
-	return transfer.Existing(t, transfer.ByKey(s.table, func(companyID string, a Audit) table.Key { return s.Key(companyID, a.ID) }), s.addAudits)
+	t := transfer.KeepRules[createAuditInput](transfer.Define(s.Name, s.Prefix, checkAudit, s.importAudits, s.eachAudit))
+	return transfer.WithExisting(t, transfer.ExistsByKey(s.table, func(companyID string, a Audit) table.Key { return s.Key(companyID, a.ID) }), s.addAudits)
 }
 
 // nameOf returns the name of a site among the records of a file.
@@ -55,14 +57,14 @@ func noSite(g SiteGoal) string { return "there is no site " + g.SiteID }
 // importGoals replaces goals, even those on another site. It refuses goals whose site has been
 // deleted since the file was checked.
 func (s Store) importGoals(ctx context.Context, companyID string, records []SiteGoal) error {
-	_, err := s.storeGoals(ctx, companyID, records, s.table.WriteAny)
+	_, err := s.storeGoals(ctx, companyID, records, s.table.WritePut)
 	return err
 }
 
 // addGoals stores goals whose ids are free, and returns how many it skipped because another caller
 // has created them. It refuses the same ones as importGoals.
-func (s Store) addGoals(ctx context.Context, companyID string, records []SiteGoal, _ transfer.File) (skipped int, err error) {
-	return s.storeGoals(ctx, companyID, records, s.table.WriteNew)
+func (s Store) addGoals(ctx context.Context, companyID string, records []SiteGoal, _ transfer.FileHasName) (skipped int, err error) {
+	return s.storeGoals(ctx, companyID, records, s.table.WriteCreate)
 }
 
 func (s Store) storeGoals(ctx context.Context, companyID string, records []SiteGoal, write func(table.Keys, any) table.Write) (skipped int, err error) {
@@ -136,24 +138,24 @@ func (s auditStore) importAudits(ctx context.Context, companyID string, audits [
 		items = append(items, s.table.NewItem(s.Keys(stored), stored))
 		waiting = append(waiting, chunks...)
 		if size += len(a.Findings); size > writeBytes { // the size before packing, so a batch is smaller than this
-			if err := s.table.Put(ctx, waiting); err != nil {
+			if err := s.table.BatchPut(ctx, waiting); err != nil {
 				return err
 			}
 			waiting, size = nil, 0
 		}
 	}
-	if err := s.table.Put(ctx, waiting); err != nil {
+	if err := s.table.BatchPut(ctx, waiting); err != nil {
 		return err
 	}
-	if err := s.table.Put(ctx, items); err != nil {
+	if err := s.table.BatchPut(ctx, items); err != nil {
 		return err
 	}
-	return s.table.Delete(ctx, replaced)
+	return s.table.BatchDelete(ctx, replaced)
 }
 
 // addAudits stores audits whose ids are free, and returns how many it skipped because another
 // caller has created them.
-func (s auditStore) addAudits(ctx context.Context, companyID string, audits []Audit, _ transfer.File) (skipped int, err error) {
+func (s auditStore) addAudits(ctx context.Context, companyID string, audits []Audit, _ transfer.FileHasName) (skipped int, err error) {
 	for _, a := range transfer.LastWins(audits, func(a Audit) string { return a.ID }) {
 		stored := storedAudit{AuditSummary: a.AuditSummary}
 		stored.CompanyID = companyID
@@ -161,13 +163,13 @@ func (s auditStore) addAudits(ctx context.Context, companyID string, audits []Au
 		if err != nil {
 			return skipped, err
 		}
-		if err := s.table.Put(ctx, chunks); err != nil {
+		if err := s.table.BatchPut(ctx, chunks); err != nil {
 			return skipped, err
 		}
-		taken, err := s.table.Add(ctx, []table.Item{s.table.NewItem(s.Keys(stored), stored)})
+		taken, err := s.table.InsertMissing(ctx, []table.Item{s.table.NewItem(s.Keys(stored), stored)})
 		if err == nil && taken > 0 {
 			skipped++
-			err = s.table.Delete(ctx, stored.chunkKeys())
+			err = s.table.BatchDelete(ctx, stored.chunkKeys())
 		}
 		if err != nil {
 			return skipped, err
@@ -208,7 +210,7 @@ func (s auditStore) eachAudit(ctx context.Context, companyID string, visit func(
 		}
 		return err
 	}
-	each := transfer.Each[storedAudit](s.table, s.Collection)
+	each := transfer.ExportEach[storedAudit](s.table, s.Collection)
 	err := each(ctx, companyID, func(a storedAudit) error {
 		if few = append(few, a); len(few) < parallelAudits {
 			return nil

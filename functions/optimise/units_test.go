@@ -44,7 +44,7 @@ func grown(n int, findings string) (out []optimise.Audit) {
 // with N and 10 N audits, for every combination of filters. Findings add nothing to it.
 func TestAuditUnits(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	const n = 3 // of each site and status: a page of two, and one to detect a next page
 	small, large, found := start(t), start(t), start(t)
 	put(t, small, grown(n, "")...)
@@ -82,7 +82,7 @@ func TestAuditUnits(t *testing.T) {
 // records.
 func TestUnitsBesideMuch(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	few, much := start(t), start(t)
 	for _, s := range []*apitest.Service{few, much} {
 		load(t, s, "site", `{"id":"sit_a"}`, `{"id":"sit_b"}`)

@@ -28,8 +28,8 @@ func debris(t *testing.T, s *apitest.Service, boardID string) {
 		return table.Keys{Key: table.Key{PK: table.Partition(s.CompanyID, "plan"), SK: table.Join(parts...)}}
 	}
 	if err := s.Table.Transact(t.Context(),
-		s.Table.WriteAny(at("snapshot", boardID, "0000000009", "snp_dead", "00000"), struct{}{}),
-		s.Table.WriteAny(at("slug", boardID, "lost"), struct{}{}),
+		s.Table.WritePut(at("snapshot", boardID, "0000000009", "snp_dead", "00000"), struct{}{}),
+		s.Table.WritePut(at("slug", boardID, "lost"), struct{}{}),
 	); err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func debris(t *testing.T, s *apitest.Service, boardID string) {
 // whole and keeps nothing of the earlier board.
 func TestDeleteBoardDies(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	died := map[bool]int{} // by whether the board was gone
 	for _, imports := range []bool{false, true} {
 		for calls, finished := int64(0), false; !finished; calls++ {
@@ -120,7 +120,7 @@ func mortalStore(t *testing.T, m *mortal, at, dies int64) (context.Context, plan
 // not_found, and leaves nothing of the board, even if it crashes at that call or at a later one.
 func TestBoardIsDeletedMeanwhile(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	for name, run := range map[string]func(ctx context.Context, store plan.Store, companyID string) error{
 		"a publish": func(ctx context.Context, store plan.Store, companyID string) error {
 			_, err := store.Publish(ctx, companyID, "brd_1", always)
@@ -197,7 +197,7 @@ func TestBoardIsDeletedMeanwhile(t *testing.T) {
 // revision before the publish fails.
 func TestUpdateMeetsPublish(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	for _, updates := range []bool{true, false} { // whether it is the update that comes between the calls of the publish
 		for at, reached := int64(1), true; reached; at++ {
 			s, key := start(t)
@@ -251,7 +251,7 @@ func TestUpdateMeetsPublish(t *testing.T) {
 // when the board is deleted or the process crashes between them.
 func TestManyChunks(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	const total = 12 * 350 << 10 / 30_000 // chunks of 350 KB
 	items := make([]string, total)
 	for n := range items {

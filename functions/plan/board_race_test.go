@@ -23,7 +23,7 @@ func left(t *testing.T, s *apitest.Service, boardID string) (out []string) {
 			out = append(out, key)
 		}
 	}
-	items, err := table.Whole[plan.Item](t.Context(), s.Table, table.Collection{Partition: table.Partition(s.CompanyID, "plan"), Prefix: "item#", Consistent: true})
+	items, err := table.ReadAll[plan.Item](t.Context(), s.Table, table.Collection{Partition: table.Partition(s.CompanyID, "plan"), Prefix: "item#", Consistent: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 // responses.
 func rawKeys(t *testing.T, s *apitest.Service) (out []string) {
 	t.Helper()
-	all, err := table.Whole[struct {
+	all, err := table.ReadAll[struct {
 		SK string `store:"sk"`
 	}](t.Context(), s.Table, table.Collection{Partition: table.Partition(s.CompanyID, "plan"), Consistent: true})
 	if err != nil {
@@ -112,7 +112,7 @@ func TestWriteBoards(t *testing.T) {
 // Ensure a company can create 200 boards and no more, and another one after a delete.
 func TestBoardLimit(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	s := apitest.New(t, plan.Operations)
 	var records []string
 	for n := range 199 {

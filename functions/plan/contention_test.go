@@ -13,7 +13,7 @@ import (
 // is lost.
 func TestManyWritersAtOnce(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	s, key := start(t)
 	item := create(t, s, key, map[string]any{"title": "Item"})["id"].(string)
 	store := plan.NewStore(s.Table)

@@ -15,7 +15,7 @@ func replaceChunk(t *testing.T, s *apitest.Service, text string) {
 		t.Fatal(err)
 	}
 	partition, replaced := table.Partition(s.CompanyID, "plan"), 0
-	err = table.Each(t.Context(), s.Table, table.Collection{Partition: partition, Prefix: "snapshot#brd_1#"}, func(r struct {
+	err = table.ForEach(t.Context(), s.Table, table.Collection{Partition: partition, Prefix: "snapshot#brd_1#"}, func(r struct {
 		SK string `store:"sk"`
 	}) error {
 		replaced++

@@ -65,7 +65,7 @@ func TestImportIsOvertaken(t *testing.T) {
 						}
 						return
 					}
-					var refused transfer.Refused
+					var refused transfer.RefusedRecords
 					if !errors.As(err, &refused) || len(refused) != 1 || refused[0] != race.problem+taker.(string) {
 						t.Errorf("before call %d: %v, want %s", at, err, race.problem+taker.(string))
 					}
@@ -110,7 +110,7 @@ func TestImportMovesNoItem(t *testing.T) {
 	load(t, s, "board", `{"id":"brd_2"}`)
 	kind, records := check(t, s, "item", `{"id":"itm_1","roadmapId":"brd_1","slug":"b","title":"B"}`)
 	load(t, s, "item", `{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"A"}`)
-	var refused transfer.Refused
+	var refused transfer.RefusedRecords
 	if err := kind.Write(t.Context(), s.CompanyID, records); !errors.As(err, &refused) ||
 		refused[0] != "record.slug: itm_1 already has the slug a on board brd_1; neither can change" {
 		t.Errorf("error %v, want that itm_1 already has the slug a on brd_1", err)

@@ -109,7 +109,7 @@ func TestFailedPublishIsReleased(t *testing.T) {
 // a lease lasts.
 func TestLeaseOfADeadPublish(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	for name, c := range map[string]struct {
 		ago         time.Duration
 		least, most time.Duration

@@ -109,8 +109,8 @@ const rereadsMax = 5
 // the item, or a publish of any board, cancels the transaction; then it reads them one after the
 // other. Returns fault.ErrNotFound when the item does not exist.
 func (s itemStore) itemAndLiveVersions(ctx context.Context, companyID, itemID string) (table.Item, liveVersions, error) {
-	found, err := table.GetAtOnce(ctx, s.table, itemKey(companyID, itemID), liveVersionsKey(companyID))
-	for n := 0; errors.Is(err, table.ErrContended) && n < rereadsMax; n++ {
+	found, err := table.TransactGet(ctx, s.table, itemKey(companyID, itemID), liveVersionsKey(companyID))
+	for n := 0; errors.Is(err, table.ErrTooMuchContention) && n < rereadsMax; n++ {
 		found, err = s.liveVersionsThenItem(ctx, companyID, itemID)
 	}
 	if err != nil {
@@ -123,7 +123,7 @@ func (s itemStore) itemAndLiveVersions(ctx context.Context, companyID, itemID st
 }
 
 // liveVersionsThenItem reads the live versions and then the item, the order that
-// liveVersions.withVersion needs. Returns table.ErrContended when the item's board was published
+// liveVersions.withVersion needs. Returns table.ErrTooMuchContention when the item's board was published
 // twice in between.
 func (s itemStore) liveVersionsThenItem(ctx context.Context, companyID, itemID string) ([]table.Item, error) {
 	live, err := table.GetItem(ctx, s.table, liveVersionsKey(companyID))
@@ -140,7 +140,7 @@ func (s itemStore) liveVersionsThenItem(ctx context.Context, companyID, itemID s
 	}
 	current, err := liveVersions(live).of(stored.RoadmapID)
 	if err == nil && stored.skippedAhead(current) {
-		err = table.ErrContended
+		err = table.ErrTooMuchContention
 	}
 	return []table.Item{item, live}, err
 }

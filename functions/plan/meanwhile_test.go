@@ -22,7 +22,7 @@ import (
 // deleted.
 func TestItemsChangeDuringAPublish(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	for name, intrude := range map[string]struct {
 		op        string
 		arguments map[string]any
@@ -131,14 +131,14 @@ func TestDeleteAndTheSlugRecord(t *testing.T) {
 		record := struct {
 			ItemID string `store:"itemId"`
 		}{itemID}
-		if err := s.Table.Put(t.Context(), []table.Item{s.Table.NewItem(table.Keys{Key: at}, record)}); err != nil {
+		if err := s.Table.BatchPut(t.Context(), []table.Item{s.Table.NewItem(table.Keys{Key: at}, record)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for name, prepare := range map[string]func(){
 		"its own": func() {},
 		"missing": func() {
-			if err := s.Table.Delete(t.Context(), []table.Key{at}); err != nil {
+			if err := s.Table.BatchDelete(t.Context(), []table.Key{at}); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -154,7 +154,7 @@ func TestDeleteAndTheSlugRecord(t *testing.T) {
 		if err != nil || (len(left) > 0) != (name == "of another item") {
 			t.Errorf("%s: the record of the slug is %v, %v", name, left, err)
 		}
-		if err := s.Table.Delete(t.Context(), []table.Key{at}); err != nil {
+		if err := s.Table.BatchDelete(t.Context(), []table.Key{at}); err != nil {
 			t.Fatal(err)
 		}
 	}

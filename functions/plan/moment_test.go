@@ -16,7 +16,7 @@ import (
 // version that removed it.
 func TestItemAndPublish(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	edit := func(i *plan.Item) error { i.Summary = new("edited"); return nil }
 	nothing := func(*plan.Item) error { return nil }
 	type operation func(s plan.Store, companyID, itemID string) (plan.Item, error)
@@ -114,7 +114,7 @@ func text(version any) string {
 // are live, and items to be added are not.
 func TestPublishBesideReaders(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	for at, reached := int64(1), true; reached; at++ {
 		s, key := start(t)
 		goes := create(t, s, key, map[string]any{"title": "Goes", "status": "published"})["id"]

@@ -30,7 +30,7 @@ func (i *intruder) RoundTrip(r *http.Request) (*http.Response, error) {
 // version.
 func TestPublishIsOvertaken(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	for at, reached := int64(1), true; reached; at++ {
 		s, key := start(t)
 		stays := create(t, s, key, map[string]any{"title": "Stays", "status": "published"})["id"]

@@ -19,9 +19,9 @@ const (
 // Operations returns the operations of the area.
 func Operations(t *table.Client) []api.Operation {
 	s := service{NewStore(t)}
-	boards := resource.Of(boards, s.store.Boards)
+	boards := resource.New(boards, s.store.Boards)
 	return []api.Operation{
-		boards.ShortPage("list_plan_boards", "List the roadmap boards",
+		boards.ListShort("list_plan_boards", "List the roadmap boards",
 			"Oldest first. publishedVersion is the version that visitors see, null before the first publish."),
 		boards.Get("get_plan_board", "Get a roadmap board",
 			"publishedVersion and publishedAt describe what visitors see. A preview shows what the next publish would change."),
@@ -36,7 +36,7 @@ func Operations(t *table.Client) []api.Operation {
 			Summary:     "List the items of a board",
 			Description: "The editors' copy: items of every status, with edits that are not published yet.",
 		}, s.listItems),
-		api.WhyEmpty(api.Define(api.Spec{
+		api.ExplainEmpty(api.Define(api.Spec{
 			ID: "list_plan_live_items", Method: "GET", Path: boardPath + "/live", Scope: auth.PlanRead,
 			Summary:     "List what visitors see of a board now",
 			Description: "The content of the last publish, in its order, without later edits. Empty when the board was never published. When it is published between two pages, start again without cursor.",

@@ -148,7 +148,7 @@ func (b *roadmap) publish(t *testing.T, where string) {
 // completes it.
 func TestPublishOfAnySizeDies(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	for _, size := range []int{0, 30, 1000} {
 		for _, during := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%d items, during a call: %v", size, during), func(t *testing.T) {
@@ -184,12 +184,12 @@ func TestPublishOfAnySizeDies(t *testing.T) {
 // publishes again in a process that does not.
 func (b *roadmap) publishDying(t *testing.T, calls int, during bool) (died, published bool) {
 	t.Helper()
-	m := &apitest.Mortal{}
+	m := &apitest.CrashingTransport{}
 	dying := apitest.NewOver(t, plan.Operations, m)
 	dying.CompanyID = b.CompanyID
 	b.Clock.Advance(time.Minute) // no rate limit is reached
 	dying.Clock.Advance(b.Clock.Now().Sub(dying.Clock.Now()))
-	m.Set(calls, during)
+	m.CrashAfter(calls, during)
 	r := dying.Call(t, b.key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
 	where := fmt.Sprintf("death after %d calls: %d %s", calls, r.Status, r.Body)
 	if r.Status != http.StatusOK && r.Status < http.StatusInternalServerError {
@@ -202,5 +202,5 @@ func (b *roadmap) publishDying(t *testing.T, calls int, during bool) (died, publ
 		b.Clock.Advance(time.Minute) // so that the lease of the crashed publish has expired
 		b.publish(t, where)
 	}
-	return m.Died(), published
+	return m.Crashed(), published
 }

@@ -78,7 +78,7 @@ func TestPublishIfMatch(t *testing.T) {
 // Ensure a board can have more items than a transaction, and a snapshot more than one record.
 func TestPublishSizes(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	s, key := start(t)
 	summary := make([]byte, 1900)
 	for i := range summary {
@@ -145,7 +145,7 @@ func (c *crash) RoundTrip(r *http.Request) (*http.Response, error) {
 // never a mix, and that the next publish succeeds.
 func TestPublishDies(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	published := 0
 	for calls := int64(0); published == 0; calls++ {
 		if calls > 40 {
@@ -202,7 +202,7 @@ func TestPublishDies(t *testing.T) {
 // the board then match its live version.
 func TestPublishRaces(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	s, key := start(t)
 	var itemIDs []any
 	for n := range 12 {

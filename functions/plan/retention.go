@@ -40,7 +40,7 @@ func (s Store) prune(ctx context.Context, b storedBoard, live int64) error {
 	for n, v := range old.Records {
 		keys[n] = versionKey(b.CompanyID, b.ID, v.Version)
 	}
-	if err := s.table.Delete(ctx, keys); err != nil {
+	if err := s.table.BatchDelete(ctx, keys); err != nil {
 		return fmt.Errorf("remove old versions: %w", err)
 	}
 	const afterAll = "~" // sorts after every id
@@ -59,7 +59,7 @@ func (s Store) deleteChunks(ctx context.Context, b storedBoard, version int64, s
 
 // deleteAll deletes the records of a collection.
 func (s Store) deleteAll(ctx context.Context, records table.Collection) error {
-	found, err := table.Whole[sortKey](ctx, s.table, records)
+	found, err := table.ReadAll[sortKey](ctx, s.table, records)
 	if err != nil {
 		return fmt.Errorf("drop chunks: %w", err)
 	}
@@ -67,7 +67,7 @@ func (s Store) deleteAll(ctx context.Context, records table.Collection) error {
 	for n, r := range found {
 		keys[n] = table.Key{PK: records.Partition, SK: r.SK}
 	}
-	if err := s.table.Delete(ctx, keys); err != nil {
+	if err := s.table.BatchDelete(ctx, keys); err != nil {
 		return fmt.Errorf("drop chunks: %w", err)
 	}
 	return nil

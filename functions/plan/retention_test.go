@@ -45,7 +45,7 @@ func manyVersions(t *testing.T, live int) (s *apitest.Service, key string) {
 			}{empty})
 		}
 	}
-	if err := s.Table.Put(t.Context(), records); err != nil {
+	if err := s.Table.BatchPut(t.Context(), records); err != nil {
 		t.Fatal(err)
 	}
 	edit(t, s, key)
@@ -76,7 +76,7 @@ func publish(t *testing.T, s *apitest.Service, key string) (version float64) {
 func stored(t *testing.T, s *apitest.Service) (versions, chunks []int) {
 	t.Helper()
 	for prefix, list := range map[string]*[]int{"version#brd_1#": &versions, "snapshot#brd_1#": &chunks} {
-		err := table.Each(t.Context(), s.Table, table.Collection{Partition: table.Partition(s.CompanyID, "plan"), Prefix: prefix}, func(r struct {
+		err := table.ForEach(t.Context(), s.Table, table.Collection{Partition: table.Partition(s.CompanyID, "plan"), Prefix: prefix}, func(r struct {
 			SK string `store:"sk"`
 		}) error {
 			var n int
@@ -127,7 +127,7 @@ func TestRetention(t *testing.T) {
 // leftovers.
 func TestRetentionDies(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	for calls, finished := int64(6), false; !finished; calls++ { // TestPublishDies has the first calls
 		if calls > 40 {
 			t.Fatal("the publish did not finish within 40 calls")
@@ -166,7 +166,7 @@ func TestRetentionDies(t *testing.T) {
 // or do not find it.
 func TestVersionIsRemovedMeanwhile(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	for name, use := range map[string]func(plan.Store, *apitest.Service) error{
 		"rollback": func(store plan.Store, s *apitest.Service) error {
 			_, err := store.Rollback(t.Context(), s.CompanyID, "brd_1", 1)
@@ -199,7 +199,7 @@ func removeVersion(t *testing.T, s *apitest.Service, version int) {
 	t.Helper()
 	partition := table.Partition(s.CompanyID, "plan")
 	keys := []table.Key{{PK: partition, SK: fmt.Sprintf("version#brd_1#%010d", version)}}
-	err := table.Each(t.Context(), s.Table, table.Collection{Partition: partition, Prefix: fmt.Sprintf("snapshot#brd_1#%010d#", version)}, func(r struct {
+	err := table.ForEach(t.Context(), s.Table, table.Collection{Partition: partition, Prefix: fmt.Sprintf("snapshot#brd_1#%010d#", version)}, func(r struct {
 		SK string `store:"sk"`
 	}) error {
 		keys = append(keys, table.Key{PK: partition, SK: r.SK})
@@ -208,7 +208,7 @@ func removeVersion(t *testing.T, s *apitest.Service, version int) {
 	if err != nil {
 		t.Error(err)
 	}
-	if err := s.Table.Delete(t.Context(), keys); err != nil {
+	if err := s.Table.BatchDelete(t.Context(), keys); err != nil {
 		t.Error(err)
 	}
 }
@@ -267,8 +267,8 @@ func TestItemsOfAFileClaimTheirSlug(t *testing.T) {
 	kind, items := check(t, s, "item", `{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"A"}`, `{"id":"itm_2","roadmapId":"brd_1","slug":"a","title":"A"}`,
 		`{"id":"itm_3","roadmapId":"brd_2","slug":"a","title":"A"}`, `{"id":"itm_4","roadmapId":"brd_1","slug":"b","title":"A"}`, `{"id":"itm_4","roadmapId":"brd_2","slug":"c","title":"A"}`)
 	shares := func(a, b any) bool {
-		return slices.ContainsFunc(kind.Unique(a), func(c transfer.Claim) bool {
-			return slices.ContainsFunc(kind.Unique(b), func(d transfer.Claim) bool { return c.Text == d.Text })
+		return slices.ContainsFunc(kind.UniqueTexts(a), func(c transfer.UniqueText) bool {
+			return slices.ContainsFunc(kind.UniqueTexts(b), func(d transfer.UniqueText) bool { return c.Text == d.Text })
 		})
 	}
 	for i := range items {

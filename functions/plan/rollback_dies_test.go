@@ -27,7 +27,7 @@ func twoVersions(t *testing.T) (s *apitest.Service, key string, first, second an
 // the same in snapshot, versions, board and items, and that the next publish and rollback succeed.
 func TestRollbackDies(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	for calls, finished := int64(0), false; !finished; calls++ {
 		if calls > 40 {
 			t.Fatal("the rollback did not finish within 40 calls")
@@ -82,7 +82,7 @@ func TestRollbackDies(t *testing.T) {
 // version.
 func TestRollbackIsOvertaken(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	for at, reached := int64(1), true; reached; at++ {
 		s, key, first, second := twoVersions(t)
 		third := create(t, s, key, map[string]any{"title": "Third"})["id"]

@@ -244,7 +244,7 @@ func TestVersionsAfterImport(t *testing.T) {
 // transaction.
 func TestRollbackSizes(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	s, key := start(t)
 	store := plan.NewStore(s.Table)
 	const many = 450

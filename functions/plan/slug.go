@@ -84,7 +84,7 @@ type reservation struct {
 }
 
 // InsertWithFreeSlug creates an item with the base slug, or with base-2, base-3 and so on when it
-// is taken. Returns table.ErrContended when other creates took the slug too many times.
+// is taken. Returns table.ErrTooMuchContention when other creates took the slug too many times.
 func (s itemStore) InsertWithFreeSlug(ctx context.Context, companyID string, i Item, base string) (Item, error) {
 	i.Slug = base
 	for losses := range contendedMax {
@@ -96,7 +96,7 @@ func (s itemStore) InsertWithFreeSlug(ctx context.Context, companyID string, i I
 			return Item{}, err
 		}
 	}
-	return Item{}, table.ErrContended
+	return Item{}, table.ErrTooMuchContention
 }
 
 // freeSlug returns a numbered slug that is free: the first one, or a later one at random after
@@ -108,7 +108,7 @@ func (s itemStore) freeSlug(ctx context.Context, companyID, boardID, base string
 	}
 	taken := map[string]bool{}
 	prefix := slugKey(companyID, boardID, stem).SK
-	err := table.Each(ctx, s.table, table.Collection{Partition: key(companyID).PK, Prefix: prefix, Consistent: true}, func(r sortKey) error {
+	err := table.ForEach(ctx, s.table, table.Collection{Partition: key(companyID).PK, Prefix: prefix, Consistent: true}, func(r sortKey) error {
 		taken[strings.TrimPrefix(r.SK, slugKey(companyID, boardID, "").SK)] = true
 		return nil
 	})

@@ -221,7 +221,7 @@ func (c chunk) items() (content snapshot, err error) {
 	return content, nil
 }
 
-// fractions reads items whose sortOrder may have a fraction (table.Floor).
+// fractions reads items whose sortOrder may have a fraction (table.FloorInteger).
 func fractions(text []byte) (content snapshot, err error) {
 	var items []struct {
 		SnapshotItem
@@ -231,7 +231,7 @@ func fractions(text []byte) (content snapshot, err error) {
 	err = json.Unmarshal(text, &items)
 	for _, i := range items {
 		if i.SortOrder != nil {
-			i.SnapshotItem.SortOrder = new(table.Floor(*i.SortOrder))
+			i.SnapshotItem.SortOrder = new(table.FloorInteger(*i.SortOrder))
 		}
 		content = append(content, i.SnapshotItem)
 	}

@@ -34,7 +34,7 @@ type Store struct {
 
 // NewStore returns a store over the table.
 func NewStore(t *table.Client) Store {
-	boards := boards.In(t)
+	boards := boards.Store(t)
 	return Store{boardStore{boards, t}, itemStore{boards, t}, t}
 }
 
@@ -103,7 +103,7 @@ func (i storedItem) withVersion(current *int64) Item {
 }
 
 func itemOrder(i Item) string {
-	return table.Join(table.SortNumber(i.SortOrder), table.SortTime(i.CreatedAt), i.ID)
+	return table.Join(table.NumberKey(i.SortOrder), table.TimeKey(i.CreatedAt), i.ID)
 }
 
 func keysOfItem(i storedItem) table.Keys {
@@ -143,18 +143,18 @@ func (s boardStore) Insert(ctx context.Context, companyID string, b Board) (Boar
 // exist, and fault.Conflict when it has items or shows some. Repeating an interrupted call finishes
 // the removal.
 func (s boardStore) Remove(ctx context.Context, companyID, boardID string, check func(Board) error) error {
-	return table.RemoveParent(ctx, s.table, boardKey(companyID, boardID), table.Removal[storedBoard]{
+	return table.RemoveParent(ctx, s.table, boardKey(companyID, boardID), table.ParentRemoval[storedBoard]{
 		Check: func(b storedBoard) error {
 			if err := check(b.Board); err != nil {
 				return err
 			}
 			return b.checkNothingShown()
 		},
-		Childless: func(ctx context.Context) error {
-			return table.Each(ctx, s.table, itemsOf(companyID, boardID), func(sortKey) error { return errHasItems })
+		CheckNoChildren: func(ctx context.Context) error {
+			return table.ForEach(ctx, s.table, itemsOf(companyID, boardID), func(sortKey) error { return errHasItems })
 		},
-		Also:  []table.Write{s.dropLiveVersion(companyID, boardID)},
-		Sweep: func(ctx context.Context) error { return s.sweep(ctx, companyID, boardID) },
+		ExtraWrites:    []table.Write{s.dropLiveVersion(companyID, boardID)},
+		RemoveChildren: func(ctx context.Context) error { return s.sweep(ctx, companyID, boardID) },
 	})
 }
 
@@ -170,7 +170,7 @@ func (s boardStore) sweep(ctx context.Context, companyID, boardID string) error 
 	of := func(kind string) table.Collection {
 		return table.Collection{Partition: key(companyID).PK, Prefix: table.Join(kind, boardID, ""), Consistent: true}
 	}
-	versions, err := table.Whole[storedVersion](ctx, s.table, of(versionOf))
+	versions, err := table.ReadAll[storedVersion](ctx, s.table, of(versionOf))
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (s boardStore) sweep(ctx context.Context, companyID, boardID string) error 
 			chunks = append(chunks, chunkKey(companyID, boardID, v.Version, v.SnapshotID, n))
 		}
 	}
-	if err := s.table.Delete(ctx, chunks); err != nil {
+	if err := s.table.BatchDelete(ctx, chunks); err != nil {
 		return err
 	}
 	rest := []string{chunkKind, versionOf, slugKind}
@@ -248,7 +248,7 @@ func (s itemStore) Modify(ctx context.Context, companyID, itemID string, change 
 	if err != nil {
 		return Item{}, err
 	}
-	stored, err := table.ModifyRead(ctx, s.table, itemKey(companyID, itemID), found, keysOfItem, func(i *storedItem) error {
+	stored, err := table.ModifyItem(ctx, s.table, itemKey(companyID, itemID), found, keysOfItem, func(i *storedItem) error {
 		item, err := live.withVersion(*i)
 		if err != nil {
 			return err
@@ -276,8 +276,8 @@ func (s itemStore) Modify(ctx context.Context, companyID, itemID string, change 
 func (s itemStore) Insert(ctx context.Context, companyID string, i Item) (Item, error) {
 	err := idempotency.Transact(ctx, s.table, i,
 		s.table.WriteChild(boardKey(companyID, i.RoadmapID)),
-		s.table.WriteNew(table.Keys{Key: slugKey(companyID, i.RoadmapID, i.Slug)}, reservation{i.ID}),
-		s.table.WriteNew(keysOfItem(storedItem{Item: i}), storedItem{Item: i}),
+		s.table.WriteCreate(table.Keys{Key: slugKey(companyID, i.RoadmapID, i.Slug)}, reservation{i.ID}),
+		s.table.WriteCreate(keysOfItem(storedItem{Item: i}), storedItem{Item: i}),
 	)
 	var canceled *table.CanceledError
 	if errors.As(err, &canceled) {
@@ -335,5 +335,5 @@ func (s itemStore) Remove(ctx context.Context, companyID, itemID string, check f
 			_, foreignSlug = canceled.Failed(1)
 		}
 	}
-	return table.ErrContended
+	return table.ErrTooMuchContention
 }

@@ -46,7 +46,7 @@ var (
 	// errConflict means that others edited, published or removed the board since it was read.
 	errConflict = errors.New("conflict")
 
-	errBusy = fault.Busy("the board is being edited or published by others; try again")
+	errBusy = fault.RetryableConflict("the board is being edited or published by others; try again")
 )
 
 // publishWithRetry publishes what plan returns, which is step 1 of Publish.
@@ -114,7 +114,7 @@ func (s Store) publish(ctx context.Context, p Planned, lease string) (Publicatio
 	if err != nil {
 		return Publication{}, err
 	}
-	table.RequestOf(ctx).Note(s.prune(ctx, a.board, a.version)) // the publish has succeeded, even if pruning fails
+	table.RequestOf(ctx).AddFailure(s.prune(ctx, a.board, a.version)) // the publish has succeeded, even if pruning fails
 	return a.result(a.version, at, true), nil
 }
 
@@ -190,7 +190,7 @@ func (s Store) collect(ctx context.Context, companyID, boardID string) (p Planne
 	err = parallel.Both(
 		func() (err error) { p.board, err = s.board(ctx, companyID, boardID); return err },
 		func() (err error) {
-			p.items, err = table.Whole[storedItem](ctx, s.table, itemsOf(companyID, boardID))
+			p.items, err = table.ReadAll[storedItem](ctx, s.table, itemsOf(companyID, boardID))
 			return err
 		},
 	)
@@ -238,7 +238,7 @@ func (s Store) lease(ctx context.Context, a attempt) error {
 	for n := 0; n < len(a.chunks); n += chunksAtOnce {
 		writes := []table.Write{owner}
 		for m := n; m < min(n+chunksAtOnce, len(a.chunks)); m++ {
-			writes = append(writes, s.table.WriteAny(table.Keys{Key: chunkKey(b.CompanyID, b.ID, a.version, a.lease, m)}, a.chunks[m]))
+			writes = append(writes, s.table.WritePut(table.Keys{Key: chunkKey(b.CompanyID, b.ID, a.version, a.lease, m)}, a.chunks[m]))
 		}
 		if err := conflictOf(s.table.Transact(ctx, writes...)); err != nil {
 			return err
@@ -386,7 +386,7 @@ func (s Store) leaseIsFresh(b storedBoard) bool {
 // over.
 func (s Store) waitForLease(ctx context.Context, b storedBoard) (stale string, err error) {
 	for range int(leaseTime / leasePause) {
-		if table.Pause(ctx, leasePause) != nil {
+		if table.SleepJittered(ctx, leasePause) != nil {
 			return "", errBusy
 		}
 		now, err := s.board(ctx, b.CompanyID, b.ID)
@@ -403,6 +403,6 @@ func (s Store) release(ctx context.Context, b storedBoard, lease string) {
 	err := conflictOf(s.table.Transact(ctx, s.table.WriteUpdate(boardKey(b.CompanyID, b.ID), "REMOVE claim, claimAt", ownLease, nil,
 		table.Item{":claim": table.String(lease)})))
 	if err != nil && !errors.Is(err, errConflict) {
-		table.RequestOf(ctx).Note(fmt.Errorf("release the board: %w", err))
+		table.RequestOf(ctx).AddFailure(fmt.Errorf("release the board: %w", err))
 	}
 }

@@ -22,19 +22,19 @@ const itemIDs = "itm"
 // Transfers returns the record types `board` and `item`.
 func Transfers(t *table.Client) []transfer.Type {
 	s := NewStore(t)
-	items := transfer.Keep[createItemInput](transfer.Define("item", itemIDs, checkItem, s.importItems, s.eachItem))
-	items = transfer.Unique(items, func(i Item) []transfer.Claim {
-		return []transfer.Claim{{Text: "slug " + i.Slug + " on board " + i.RoadmapID}, {Text: "item " + i.ID}}
+	items := transfer.KeepRules[createItemInput](transfer.Define("item", itemIDs, checkItem, s.importItems, s.eachItem))
+	items = transfer.WithUnique(items, func(i Item) []transfer.UniqueText {
+		return []transfer.UniqueText{{Text: "slug " + i.Slug + " on board " + i.RoadmapID}, {Text: "item " + i.ID}}
 	})
-	items = transfer.Child(items, func(i Item) (name, problem string) { return nameOf(i.RoadmapID), "record.roadmapId: " + noBoard(i) },
+	items = transfer.WithParent(items, func(i Item) (name, problem string) { return nameOf(i.RoadmapID), "record.roadmapId: " + noBoard(i) },
 		transfer.Orphans(t, func(companyID string, i Item) table.Key { return boardKey(companyID, i.RoadmapID) }))
-	moved := transfer.Keep[api.CreateBody[Board]](transfer.Define(boards.Name, boards.Prefix, checkBoard, s.importBoards, s.eachBoard))
-	moved = transfer.Named(moved, func(b movedBoard) string { return nameOf(b.ID) })
+	moved := transfer.KeepRules[api.CreateBody[Board]](transfer.Define(boards.Name, boards.Prefix, checkBoard, s.importBoards, s.eachBoard))
+	moved = transfer.WithName(moved, func(b movedBoard) string { return nameOf(b.ID) })
 	return []transfer.Type{
-		transfer.Existing(moved,
-			transfer.ByKey(t, func(companyID string, b movedBoard) table.Key { return boardKey(companyID, b.ID) }), s.addBoards),
-		transfer.Existing(transfer.Verify(items, s.verifyItems),
-			transfer.ByKey(t, func(companyID string, i Item) table.Key { return itemKey(companyID, i.ID) }), s.addItems),
+		transfer.WithExisting(moved,
+			transfer.ExistsByKey(t, func(companyID string, b movedBoard) table.Key { return boardKey(companyID, b.ID) }), s.addBoards),
+		transfer.WithExisting(transfer.WithVerify(items, s.verifyItems),
+			transfer.ExistsByKey(t, func(companyID string, i Item) table.Key { return itemKey(companyID, i.ID) }), s.addItems),
 	}
 }
 
@@ -111,7 +111,7 @@ func (s Store) importBoards(ctx context.Context, companyID string, boards []move
 			}
 			writes = append(writes, s.writeVersion(companyID, b.ID, version))
 		}
-		if err := s.table.Put(ctx, []table.Item{s.table.NewItem(keysOfBoard(stored), stored)}); err != nil {
+		if err := s.table.BatchPut(ctx, []table.Item{s.table.NewItem(keysOfBoard(stored), stored)}); err != nil {
 			return err
 		}
 		if b.PublishedVersion != nil {
@@ -132,7 +132,7 @@ var errCreatedMeanwhile = errors.New("another import created the board meanwhile
 
 // addBoards stores boards whose ids are free, each with its live version in one transaction, and
 // returns how many it skipped because another caller has created them.
-func (s Store) addBoards(ctx context.Context, companyID string, boards []movedBoard, _ transfer.File) (skipped int, err error) {
+func (s Store) addBoards(ctx context.Context, companyID string, boards []movedBoard, _ transfer.FileHasName) (skipped int, err error) {
 	for _, b := range transfer.LastWins(boards, func(b movedBoard) string { return b.ID }) {
 		err := absent(s.Boards.Remove(ctx, companyID, b.ID, func(Board) error { return errCreatedMeanwhile })) // as in importBoards
 		if errors.Is(err, errCreatedMeanwhile) {
@@ -159,7 +159,7 @@ func (s Store) addBoards(ctx context.Context, companyID string, boards []movedBo
 			}
 			writes = append(writes, s.writeLiveVersion(companyID, b.ID, *b.PublishedVersion, at))
 		}
-		err = s.table.Transact(ctx, append(writes, s.table.WriteNew(keysOfBoard(stored), stored))...)
+		err = s.table.Transact(ctx, append(writes, s.table.WriteCreate(keysOfBoard(stored), stored))...)
 		var canceled *table.CanceledError
 		if errors.As(err, &canceled) {
 			skipped++
@@ -194,11 +194,11 @@ func (s Store) importSnapshot(ctx context.Context, b *storedBoard, text []byte) 
 	return storedVersion{
 		Version: *b.PublishedVersion, PublishedAt: *b.PublishedAt, ItemCount: int64(len(content)),
 		SnapshotID: snapshotID, SnapshotChunks: count,
-	}, s.table.Put(ctx, records)
+	}, s.table.BatchPut(ctx, records)
 }
 
 func each[T any](ctx context.Context, t *table.Client, companyID, kind string, visit func(T) error) error {
-	return transfer.Each[T](t, func(companyID string) table.Collection { return collection(companyID, kind) })(ctx, companyID, visit)
+	return transfer.ExportEach[T](t, func(companyID string) table.Collection { return collection(companyID, kind) })(ctx, companyID, visit)
 }
 
 func (s Store) eachBoard(ctx context.Context, companyID string, visit func(movedBoard) error) error {
@@ -224,7 +224,7 @@ func (s Store) verifyItems(ctx context.Context, companyID string, items []Item) 
 	for _, i := range items {
 		keys[slugKey(companyID, i.RoadmapID, i.Slug)], keys[itemKey(companyID, i.ID)] = true, true
 	}
-	found, err := table.ManyItems(ctx, s.table, slices.Collect(maps.Keys(keys)))
+	found, err := table.BatchGetItems(ctx, s.table, slices.Collect(maps.Keys(keys)))
 	stored := map[table.Key]table.Item{}
 	for _, item := range found {
 		stored[table.KeyOf(item)] = item
@@ -283,13 +283,13 @@ func (s Store) itemUnit(companyID string, i Item, alone bool) (table.Key, table.
 	stored := storedItem{Item: i, liveState: liveState{LastVersion: i.PublishedVersion}}
 	stored.CompanyID, stored.PublishedVersion = companyID, nil
 	keys := keysOfItem(stored)
-	write := s.table.WriteNew(keys, stored)
+	write := s.table.WriteCreate(keys, stored)
 	if !alone {
-		write = s.table.WriteIf(keys, stored, "attribute_not_exists(pk) OR (#slug = :slug AND #board = :board)",
+		write = s.table.WritePutIf(keys, stored, "attribute_not_exists(pk) OR (#slug = :slug AND #board = :board)",
 			map[string]string{"#slug": slugKind, "#board": roadmapRef},
 			table.Item{":slug": table.String(i.Slug), ":board": table.String(i.RoadmapID)})
 	}
-	slug := s.table.WriteIf(table.Keys{Key: slugKey(companyID, i.RoadmapID, i.Slug)}, reservation{i.ID},
+	slug := s.table.WritePutIf(table.Keys{Key: slugKey(companyID, i.RoadmapID, i.Slug)}, reservation{i.ID},
 		"attribute_not_exists(pk) OR itemId = :id", nil, table.Item{":id": table.String(i.ID)})
 	return keys.Key, table.Unit{Writes: []table.Write{write, slug}, Parent: new(boardKey(companyID, i.RoadmapID))}
 }
@@ -303,7 +303,7 @@ func (s Store) importItems(ctx context.Context, companyID string, items []Item) 
 
 // addItems stores items whose ids are free, and returns how many it skipped because another caller
 // has created them. It refuses the same ones as importItems.
-func (s Store) addItems(ctx context.Context, companyID string, items []Item, _ transfer.File) (skipped int, err error) {
+func (s Store) addItems(ctx context.Context, companyID string, items []Item, _ transfer.FileHasName) (skipped int, err error) {
 	return s.storeItems(ctx, companyID, items, true)
 }
 

@@ -15,7 +15,7 @@ import (
 // as one of N.
 func TestReadUnits(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	const n, limit = 24, 5
 	few, _ := start(t)
 	many, _ := start(t)
@@ -48,7 +48,7 @@ func TestReadUnits(t *testing.T) {
 // with the snapshot.
 func TestLiveItemsUnits(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	s := apitest.New(t, plan.Operations)
 	units := func(chunks int) table.Units {
 		boardID := fmt.Sprintf("brd_%d", chunks)

@@ -190,7 +190,7 @@ func (s Store) contentOf(ctx context.Context, b storedBoard, v storedVersion) (s
 // versions reads the versions that the board has reached, oldest first.
 func (s Store) versions(ctx context.Context, b storedBoard) ([]storedVersion, error) {
 	at := versionKey(b.CompanyID, b.ID, 0)
-	all, err := table.Whole[storedVersion](ctx, s.table, table.Collection{
+	all, err := table.ReadAll[storedVersion](ctx, s.table, table.Collection{
 		Partition: at.PK, Prefix: table.Join(versionOf, b.ID, ""), Consistent: true,
 	})
 	reached := all[:0]

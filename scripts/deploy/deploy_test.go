@@ -242,12 +242,12 @@ func TestDocumentsNameNode(t *testing.T) {
 			t.Errorf("%s does not name Node.js", page)
 		}
 		for _, m := range found {
-			if string(m[1]) != engine.NodeLeast || len(m[2]) == 0 {
-				t.Errorf("%s: %s, the code asks for %s or later", page, m[0], engine.NodeLeast)
+			if string(m[1]) != engine.NodeVersionMin || len(m[2]) == 0 {
+				t.Errorf("%s: %s, the code asks for %s or later", page, m[0], engine.NodeVersionMin)
 			}
 		}
-		if page == "scripts/test" && !strings.Contains(string(text), "\nnode_least="+engine.NodeLeast+"\n") {
-			t.Errorf("%s does not check for %s", page, engine.NodeLeast)
+		if page == "scripts/test" && !strings.Contains(string(text), "\nnode_least="+engine.NodeVersionMin+"\n") {
+			t.Errorf("%s does not check for %s", page, engine.NodeVersionMin)
 		}
 	}
 }

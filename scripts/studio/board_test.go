@@ -291,7 +291,7 @@ func TestRoadmapScopes(t *testing.T) {
 // pages must not offer moves, because the neighbours of an item may be on another page.
 func TestRoadmapLarge(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	w := newWorld(t)
 	lines := []demo.Line{}
 	for n := range 130 {

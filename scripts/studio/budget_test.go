@@ -42,7 +42,7 @@ var screens = map[string]string{
 // bytes.
 func TestBudget(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	w := newWorld(t)
 	loadDemo(t, w.Service)
 	statuses := []string{"none", "needs_review", "draft", "posted", "skipped"}

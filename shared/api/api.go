@@ -19,9 +19,9 @@ type Config struct {
 	Now   func() time.Time
 	NewID id.Generator // of request ids
 	Log   *slog.Logger
-	// Memory stores the responses of requests with an Idempotency-Key. It may be zero when no
+	// IdempotencyStore stores the responses of requests with an Idempotency-Key. It may be zero when no
 	// operation accepts that header.
-	Memory idempotency.Store
+	IdempotencyStore idempotency.Store
 	// Metrics selects the metrics in the log lines.
 	Metrics Metrics
 	// BaseURL returns the scheme, host and stage that the caller used. nil: the host of the
@@ -33,15 +33,15 @@ type Config struct {
 
 // API serves operations: over HTTP, and through Call to other code in the process.
 type API struct {
-	keys    Keys
-	now     func() time.Time
-	newID   id.Generator
-	log     *slog.Logger
-	memory  idempotency.Store
-	metrics Metrics
-	baseURL func(*http.Request) string
-	timeout time.Duration
-	routes  routes
+	keys        Keys
+	now         func() time.Time
+	newID       id.Generator
+	log         *slog.Logger
+	idempotency idempotency.Store
+	metrics     Metrics
+	baseURL     func(*http.Request) string
+	timeout     time.Duration
+	routes      routes
 }
 
 // New returns an API that serves the operations. It panics when two of them have the same id or the
@@ -51,7 +51,7 @@ func New(operations []Operation, c Config) *API {
 		c.BaseURL = func(r *http.Request) string { return "http://" + r.Host }
 	}
 	a := &API{
-		keys: c.Keys, now: c.Now, newID: c.NewID, log: c.Log, memory: c.Memory, metrics: c.Metrics, baseURL: c.BaseURL,
+		keys: c.Keys, now: c.Now, newID: c.NewID, log: c.Log, idempotency: c.IdempotencyStore, metrics: c.Metrics, baseURL: c.BaseURL,
 		timeout: cmp.Or(c.Timeout, handlerTimeout),
 	}
 	known := make(map[string]bool, len(operations))

@@ -50,7 +50,7 @@ func TestInvalidDeclarationsPanic(t *testing.T) {
 		"and of nothing else":      define[empty](func(s *api.Spec) { s.Method, s.Effect = "POST", api.Create }),
 		"is no list with this input": func() {
 			op := api.Define(api.Spec{ID: "get_item", Method: "GET", Path: "/v1/items", Summary: "s"}, func(context.Context, api.Caller, empty) (empty, error) { return empty{}, nil })
-			api.WhyEmpty(op, func(context.Context, api.Caller, empty) (string, error) { return "", nil })
+			api.ExplainEmpty(op, func(context.Context, api.Caller, empty) (string, error) { return "", nil })
 		},
 		"a limit of 262144 bytes is no exception": func() {
 			define[empty](func(s *api.Spec) { s.BodyBytes = 256<<10 + 1 })()

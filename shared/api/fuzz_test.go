@@ -18,15 +18,15 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// reached is the operation that a request called, and the ids that its function got.
-type reached struct {
+// reachedOperation is the operation that a request called, and the ids that its function got.
+type reachedOperation struct {
 	operation string
 	ids       []string
 }
 
-// reach sends a GET with a path as it is on the wire. sent is false when an HTTP server would not
+// callPath sends a GET with a path as it is on the wire. sent is false when an HTTP server would not
 // accept the path.
-func reach(t *testing.T, path string) (to reached, status int, sent bool) {
+func callPath(t *testing.T, path string) (to reachedOperation, status int, sent bool) {
 	t.Helper()
 	s := start(t)
 	s.get = func(_ context.Context, c api.Caller, in getInput) (any, error) {
@@ -44,16 +44,16 @@ func reach(t *testing.T, path string) (to reached, status int, sent bool) {
 	r := s.request(http.MethodGet, "/", "")
 	r.URL = u
 	a := s.do(r)
-	to.operation = operationOf(a, to.ids)
+	to.operation = respondingOperation(a, to.ids)
 	if a.Code == http.StatusOK && to.ids != nil && to.ids[0] != s.co {
 		t.Fatalf("%s: reached the company %s", path, to.ids[0])
 	}
 	return to, a.Code, true
 }
 
-// operationOf returns the operation that sent a response. The responses of lists are equal except
+// respondingOperation returns the operation that sent a response. The responses of lists are equal except
 // for their cursor, which is valid for one operation.
-func operationOf(a httpResponse, ids []string) string {
+func respondingOperation(a httpResponse, ids []string) string {
 	switch {
 	case a.Code == http.StatusMethodNotAllowed:
 		return a.Header().Get("Allow")
@@ -79,14 +79,14 @@ func operationOf(a httpResponse, ids []string) string {
 // ids.
 func FuzzPath(f *testing.F) {
 	for _, path := range []string{
-		item, items, root + "/items/current", root + "/items/%63urrent", "/v1/companies", root + "/boards/brd_1/other", publish, root + "/items/%69tm_1", root + "/items/itm_1/", "/" + item, "//x" + item,
-		root + "/items/itm_1%2Fother", root + "/items/itm_1%23brd", root + "/items/..", root + "/items/%2e%2e", root + "/x/../items/itm_1", root + "/items/itm_1%00", root + "/items/itm_1%0a", root + "/items/%zz",
-		"/v1/companies/{companyId}%23plan/items/itm_1", "/v1/companies/%63o_1/items/itm_1", "/V1/companies", "*", "/", "", "http://other.test" + item, root + "/items/itm_1%3Fa=b", root + "/items/itm_1;a=b", root + "/boards/%252e/items", root + "/items/ïtm_1",
+		item, items, sharedRoot + "/items/current", sharedRoot + "/items/%63urrent", "/v1/companies", sharedRoot + "/boards/brd_1/other", publish, sharedRoot + "/items/%69tm_1", sharedRoot + "/items/itm_1/", "/" + item, "//x" + item,
+		sharedRoot + "/items/itm_1%2Fother", sharedRoot + "/items/itm_1%23brd", sharedRoot + "/items/..", sharedRoot + "/items/%2e%2e", sharedRoot + "/x/../items/itm_1", sharedRoot + "/items/itm_1%00", sharedRoot + "/items/itm_1%0a", sharedRoot + "/items/%zz",
+		"/v1/companies/{companyId}%23plan/items/itm_1", "/v1/companies/%63o_1/items/itm_1", "/V1/companies", "*", "/", "", "http://other.test" + item, sharedRoot + "/items/itm_1%3Fa=b", sharedRoot + "/items/itm_1;a=b", sharedRoot + "/boards/%252e/items", sharedRoot + "/items/ïtm_1",
 	} {
 		f.Add(path)
 	}
 	f.Fuzz(func(t *testing.T, path string) {
-		to, status, sent := reach(t, path)
+		to, status, sent := callPath(t, path)
 		switch {
 		case !sent || status == http.StatusNotFound:
 			return
@@ -95,14 +95,14 @@ func FuzzPath(f *testing.F) {
 		case status != http.StatusOK:
 			t.Fatalf("%q: status %d, want 200", path, status)
 		}
-		plain := map[string]string{"list_things": "/v1/companies", "get_current": root + "/items/current", "get_item": root + "/items/", "list_items": root + "/boards/", "list_other": root + "/boards/"}[to.operation]
+		plain := map[string]string{"list_things": "/v1/companies", "get_current": sharedRoot + "/items/current", "get_item": sharedRoot + "/items/", "list_items": sharedRoot + "/boards/", "list_other": sharedRoot + "/boards/"}[to.operation]
 		if to.ids != nil {
 			if !id.Valid("", to.ids[1]) || strings.ContainsAny(to.ids[1], "#/%.") {
 				t.Fatalf("%q reaches %s with the id %q", path, to.operation, to.ids[1])
 			}
 			plain += to.ids[1] + map[string]string{"list_items": "/items", "list_other": "/other"}[to.operation]
 		}
-		if again, status, _ := reach(t, plain); status != http.StatusOK || again.operation != to.operation || !slices.Equal(again.ids, to.ids) {
+		if again, status, _ := callPath(t, plain); status != http.StatusOK || again.operation != to.operation || !slices.Equal(again.ids, to.ids) {
 			t.Fatalf("%q reaches %v, %q reaches %v: %d", path, to, plain, again, status)
 		}
 		if strings.Count(path, "/")-strings.Count(path, "://")*2 != strings.Count(plain, "/") {
@@ -147,7 +147,7 @@ func FuzzQuery(f *testing.F) {
 		if a.Code != http.StatusOK || got == nil || !valid {
 			t.Fatalf("%q: %d %s, valid: %t", query, a.Code, a.Body, valid)
 		}
-		if spelled := spell(*got, want); !maps.EqualFunc(spelled, want, slices.Equal) {
+		if spelled := encodeQuery(*got, want); !maps.EqualFunc(spelled, want, slices.Equal) {
 			t.Errorf("%q is parsed as %v, net/url has %v", query, spelled, want)
 		}
 	})
@@ -178,9 +178,9 @@ func validQuery(query string) (url.Values, bool) {
 	return values, err == nil
 }
 
-// spell returns the query of an input. A parameter with its default value is included only if it
+// encodeQuery returns the query of an input. A parameter with its default value is included only if it
 // was sent.
-func spell(in listInput, sent url.Values) url.Values {
+func encodeQuery(in listInput, sent url.Values) url.Values {
 	out := url.Values{}
 	if sent.Has("limit") || in.Limit != 50 {
 		out.Set("limit", strconv.FormatInt(in.Limit, 10))

@@ -28,7 +28,7 @@ type fakeKeys struct {
 	mu       sync.Mutex
 	err      error
 	state    auth.QuotaState
-	hold     <-chan struct{} // Admit waits for it
+	block    <-chan struct{} // Admit waits for it
 	calls    []string
 	scope    auth.Scope
 	class    auth.Class
@@ -40,7 +40,7 @@ func (k *fakeKeys) Admit(ctx context.Context, _ auth.Token, scope auth.Scope, cl
 	k.mu.Lock()
 	k.calls = append(k.calls, "admit")
 	k.scope, k.class = scope, class
-	hold, state, err := k.hold, auth.Admission{Quota: k.state, APIVersion: k.version}, k.err
+	hold, state, err := k.block, auth.Admission{Quota: k.state, APIVersion: k.version}, k.err
 	k.mu.Unlock()
 	if k.panicked {
 		panic("planted in admit")
@@ -73,14 +73,14 @@ func (k *fakeKeys) Verify(_ context.Context, _ auth.Token, scope auth.Scope, _ a
 }
 
 // errMissingScope is the error of a valid key without the scope.
-var errMissingScope = auth.MissingScope(auth.PlanWrite)
+var errMissingScope = auth.MissingScopeError(auth.PlanWrite)
 
 // permit waits for the permit to write as a store does. Deleting nothing sends no request.
-func permit(ctx context.Context) error { return table.New(table.Options{}).Delete(ctx, nil) }
+func permit(ctx context.Context) error { return table.New(table.Options{}).BatchDelete(ctx, nil) }
 
-type stage string
+type stageEnum string
 
-func (stage) Values() []string { return []string{"draft", "live"} }
+func (stageEnum) Values() []string { return []string{"draft", "live"} }
 
 type record struct {
 	ID   string `json:"id"`
@@ -93,7 +93,7 @@ func (r record) ETag() string { return r.tag }
 type listInput struct {
 	BoardID string     `path:"boardId"`
 	Limit   int64      `query:"limit" default:"50" min:"1" max:"200"`
-	Stage   *stage     `query:"stage"`
+	Stage   *stageEnum `query:"stage"`
 	Since   *string    `query:"since" format:"day"`
 	Cursor  api.Cursor `query:"cursor"`
 }
@@ -166,24 +166,24 @@ func start(t *testing.T) *service {
 	return s
 }
 
-const root = "/v1/companies/{companyId}"
+const sharedRoot = "/v1/companies/{companyId}"
 
 func (s *service) operations() []api.Operation {
 	return []api.Operation{
 		api.Define(api.Spec{ID: "list_things", Method: "GET", Path: "/v1/companies", Summary: "s"}, func(context.Context, api.Caller, struct{}) (api.List[record], error) { return api.List[record]{}, nil }),
-		api.Define(api.Spec{ID: "list_items", Method: "GET", Path: root + "/boards/{boardId}/items", Scope: auth.PlanRead, Summary: "s"}, func(ctx context.Context, c api.Caller, in listInput) (api.List[record], error) {
+		api.Define(api.Spec{ID: "list_items", Method: "GET", Path: sharedRoot + "/boards/{boardId}/items", Scope: auth.PlanRead, Summary: "s"}, func(ctx context.Context, c api.Caller, in listInput) (api.List[record], error) {
 			return s.list(ctx, c, in)
 		}),
-		api.Define(api.Spec{ID: "list_other", Method: "GET", Path: root + "/boards/{boardId}/other", Scope: auth.PlanRead, Summary: "s"}, func(ctx context.Context, c api.Caller, in listInput) (api.List[record], error) {
+		api.Define(api.Spec{ID: "list_other", Method: "GET", Path: sharedRoot + "/boards/{boardId}/other", Scope: auth.PlanRead, Summary: "s"}, func(ctx context.Context, c api.Caller, in listInput) (api.List[record], error) {
 			return s.list(ctx, c, in)
 		}),
-		api.Define(api.Spec{ID: "create_item", Method: "POST", Path: root + "/boards/{boardId}/items", Scope: auth.PlanWrite, Effect: api.Create, Summary: "s"}, func(ctx context.Context, c api.Caller, in createInput) (record, error) { return s.create(ctx, c, in) }),
-		api.Define(api.Spec{ID: "get_current", Method: "GET", Path: root + "/items/current", Summary: "s"}, func(context.Context, api.Caller, struct{}) (record, error) { return record{ID: "current"}, nil }),
-		api.Define(api.Spec{ID: "get_item", Method: "GET", Path: root + "/items/{itemId}", Scope: auth.PlanRead, Summary: "s"}, func(ctx context.Context, c api.Caller, in getInput) (any, error) { return s.get(ctx, c, in) }),
-		api.Define(api.Spec{ID: "delete_item", Method: "DELETE", Path: root + "/items/{itemId}", Scope: auth.PlanWrite, Effect: api.Destructive, Summary: "s"}, func(_ context.Context, _ api.Caller, in getInput) (api.Deleted, error) {
+		api.Define(api.Spec{ID: "create_item", Method: "POST", Path: sharedRoot + "/boards/{boardId}/items", Scope: auth.PlanWrite, Effect: api.Create, Summary: "s"}, func(ctx context.Context, c api.Caller, in createInput) (record, error) { return s.create(ctx, c, in) }),
+		api.Define(api.Spec{ID: "get_current", Method: "GET", Path: sharedRoot + "/items/current", Summary: "s"}, func(context.Context, api.Caller, struct{}) (record, error) { return record{ID: "current"}, nil }),
+		api.Define(api.Spec{ID: "get_item", Method: "GET", Path: sharedRoot + "/items/{itemId}", Scope: auth.PlanRead, Summary: "s"}, func(ctx context.Context, c api.Caller, in getInput) (any, error) { return s.get(ctx, c, in) }),
+		api.Define(api.Spec{ID: "delete_item", Method: "DELETE", Path: sharedRoot + "/items/{itemId}", Scope: auth.PlanWrite, Effect: api.Destructive, Summary: "s"}, func(_ context.Context, _ api.Caller, in getInput) (api.Deleted, error) {
 			return api.Deleted{ID: in.ItemID, Deleted: true}, nil
 		}),
-		api.Define(api.Spec{ID: "publish_board", Method: "POST", Path: root + "/boards/{boardId}/publish", Scope: auth.PlanPublish, Effect: api.Destructive, Class: auth.ClassPublish, Summary: "s"}, func(context.Context, api.Caller, struct {
+		api.Define(api.Spec{ID: "publish_board", Method: "POST", Path: sharedRoot + "/boards/{boardId}/publish", Scope: auth.PlanPublish, Effect: api.Destructive, Class: auth.ClassPublish, Summary: "s"}, func(context.Context, api.Caller, struct {
 			BoardID string `path:"boardId"`
 		}) (record, error) {
 			return record{}, nil
@@ -273,7 +273,7 @@ func (s *service) expect(r *http.Request, status int, message string) httpRespon
 }
 
 const (
-	item    = root + "/items/itm_1"
-	items   = root + "/boards/brd_1/items"
-	publish = root + "/boards/brd_1/publish"
+	item    = sharedRoot + "/items/itm_1"
+	items   = sharedRoot + "/boards/brd_1/items"
+	publish = sharedRoot + "/boards/brd_1/publish"
 )

@@ -26,7 +26,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out, err := a.serveHTTP(r, requestID)
 	if err != nil {
 		allow := out.Header.Values("Allow")
-		out = a.Refuse(requestID, "", err)
+		out = a.ErrorResponse(requestID, "", err)
 		if len(allow) > 0 {
 			out.Header["Allow"] = allow
 		}
@@ -59,7 +59,7 @@ func (a *API) serveHTTP(r *http.Request, requestID string) (out Response, err er
 		out.Header.Set("Link", "<"+a.baseURL(r)+r.URL.EscapedPath()+"?"+query.Encode()+`>; rel="next"`)
 	}
 	known := r.Header.Values(ifNoneMatch)
-	if len(known) > 0 && op.Method == http.MethodGet && out.tag != "" && seen(strings.Join(known, ","), out.Header.Get("ETag")) {
+	if len(known) > 0 && op.Method == http.MethodGet && out.tag != "" && ifNoneMatchNames(strings.Join(known, ","), out.Header.Get("ETag")) {
 		out.Status, out.Body = http.StatusNotModified, nil
 	}
 	return out, nil
@@ -81,9 +81,9 @@ func (h httpArguments) bind(op *Operation) input {
 		Body: text, BodyBytes: bodyBytesMax, Unread: unread,
 	})
 	if b.TooLarge {
-		return input{err: fault.New(fault.PayloadTooLarge, "body: everything but %s must have at most %d bytes", strings.Join(op.uncut, " and "), bodyBytesMax)}
+		return input{err: fault.New(fault.PayloadTooLarge, "body: everything but %s must have at most %d bytes", strings.Join(op.rawFields, " and "), bodyBytesMax)}
 	}
-	return bound(b)
+	return finishBinding(b)
 }
 
 // preconditions returns a problem for each precondition of the request that the operation does not
@@ -140,9 +140,9 @@ func readAll(r *http.Request, limit int) ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// large reports whether the body may have more than bodyBytesMax, so that the key and its scope are
+// needsAuthFirst reports whether the body may have more than bodyBytesMax, so that the key and its scope are
 // checked before it is read.
-func (h httpArguments) large(op *Operation) bool {
+func (h httpArguments) needsAuthFirst(op *Operation) bool {
 	return op.BodyBytes > 0 && (h.request.ContentLength < 0 || h.request.ContentLength > bodyBytesMax)
 }
 

@@ -14,9 +14,9 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// at sets the path of a request to exactly this text, which httptest and clients would reject or
+// withRawURL sets the path of a request to exactly this text, which httptest and clients would reject or
 // clean.
-func at(path string) func(*http.Request) {
+func withRawURL(path string) func(*http.Request) {
 	return func(r *http.Request) {
 		decoded, err := url.PathUnescape(path)
 		if err != nil {
@@ -37,7 +37,7 @@ func TestHostilePaths(t *testing.T) {
 		own + "/items/itm_1/", own + "//items/itm_1", own + "/items/..", own + "/items/.", own + "/./items/itm_1", own + "/items/../items/itm_1", own + "/items%2Fitm_1", own + "/items/itm_1%zz/x", own + "/items;a/itm_1",
 		"v1/companies", "/v1/companies\x00", "/v1/companies ", "/v1/companies?", "/" + strings.Repeat("a", 1<<16), strings.Repeat("/a", 1<<15), "/v1/companies%00", "/v1/companies%2F" + s.co,
 	} {
-		a := s.do(s.request("GET", "/", "", at(path)))
+		a := s.do(s.request("GET", "/", "", withRawURL(path)))
 		if a.Code != 404 || a.messages[0] != "no such path" {
 			t.Errorf("%.60q: status %d, want 404 and no such path: %s", path, a.Code, a.Body)
 		}
@@ -48,26 +48,26 @@ func TestHostilePaths(t *testing.T) {
 	// A parameter may be any text. An invalid id is a record that is not found, after the key is
 	// verified.
 	for _, segment := range []string{"a%2Fb", "itm_1%23x", "%2e%2e", "..%2f..", "%00", "itm_1%00", "%25", "ITM_1", "itm_1%20", "%C3%A9", "%ff", "itm_" + strings.Repeat("a", 41), "current2", "%zz", "itm_1%", strings.Repeat("a", 1<<15)} {
-		a := s.do(s.request("GET", "/", "", at(own+"/items/"+segment)))
+		a := s.do(s.request("GET", "/", "", withRawURL(own+"/items/"+segment)))
 		if a.Code != 404 || a.messages[0] != "no such record" {
 			t.Errorf("%.60q: status %d, want 404 and no such record: %s", segment, a.Code, a.Body)
 		}
-		s.expect(s.request("GET", "/", "", at(own+"/items/"+segment), header("Authorization")), 401, "")
+		s.expect(s.request("GET", "/", "", withRawURL(own+"/items/"+segment), header("Authorization")), 401, "")
 	}
 	for _, company := range []string{"co_x%2Fy", "%00", "..%2f" + s.co, s.co + "%00", s.co + "%20", strings.ToUpper(s.co)} {
-		if a := s.do(s.request("GET", "/", "", at("/v1/companies/"+company+"/items/itm_1"))); a.Code != 404 {
+		if a := s.do(s.request("GET", "/", "", withRawURL("/v1/companies/"+company+"/items/itm_1"))); a.Code != 404 {
 			t.Errorf("company %q: status %d, want 404", company, a.Code)
 		}
 	}
 	// One escaped letter of an id is the same id, as in every URL.
-	s.expect(s.request("GET", "/", "", at(own+"/items/itm%5F1")), 200, "")
+	s.expect(s.request("GET", "/", "", withRawURL(own+"/items/itm%5F1")), 200, "")
 }
 
 // Ensure an unsupported method is a 405 without a check of the key, and Allow lists the methods,
 // HEAD with GET.
 func TestMethods(t *testing.T) {
 	s := start(t)
-	for path, allow := range map[string]string{"/v1/companies": "GET, HEAD", items: "GET, HEAD, POST", item: "DELETE, GET, HEAD", publish: "POST", root + "/items/current": "GET, HEAD"} {
+	for path, allow := range map[string]string{"/v1/companies": "GET, HEAD", items: "GET, HEAD, POST", item: "DELETE, GET, HEAD", publish: "POST", sharedRoot + "/items/current": "GET, HEAD"} {
 		working := append(strings.Split(allow, ", "), "")
 		for _, verb := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "get", "PROPFIND"} {
 			if slices.Contains(working, verb) {
@@ -84,7 +84,7 @@ func TestMethods(t *testing.T) {
 // Ensure a literal segment beats a parameter.
 func TestLiteralBeatsParameter(t *testing.T) {
 	s := start(t)
-	for path, want := range map[string]string{root + "/items/current": `{"id":"current","text":""}`, item: `{"id":"itm_1","text":"<a&b>"}`} {
+	for path, want := range map[string]string{sharedRoot + "/items/current": `{"id":"current","text":""}`, item: `{"id":"itm_1","text":"<a&b>"}`} {
 		if a := s.expect(s.request("GET", path, ""), 200, ""); a.Body.String() != want {
 			t.Errorf("%s: body %s, want %s", path, a.Body, want)
 		}
@@ -98,7 +98,7 @@ func TestHead(t *testing.T) {
 	s.list = func(context.Context, api.Caller, listInput) (api.List[record], error) {
 		return api.NewList(table.Page[record]{Records: []record{{}}, Next: "next"}), nil
 	}
-	for _, target := range []string{item, items, items + "?limit=0", root + "/items/x", "/v1/nothing", "/v1/companies/co_other/items/itm_1"} {
+	for _, target := range []string{item, items, items + "?limit=0", sharedRoot + "/items/x", "/v1/nothing", "/v1/companies/co_other/items/itm_1"} {
 		get, head := s.do(s.request("GET", target, "")), s.do(s.request("HEAD", target, ""))
 		get.Header().Del("Service-Request-Id")
 		head.Header().Del("Service-Request-Id")
@@ -127,14 +127,14 @@ func TestBodySize(t *testing.T) {
 		t.Errorf("a body of spaces: code %q, want payload_too_large", a.code)
 	}
 	broken := func(r *http.Request) {
-		r.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"title":"a"}`), failing{}))
+		r.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"title":"a"}`), failingReader{}))
 	}
 	s.expect(s.request("POST", items, "x", broken), 400, "body: could not be read completely")
 }
 
-type failing struct{}
+type failingReader struct{}
 
-func (failing) Read([]byte) (int, error) { return 0, errors.New("AKIAPLANTED: reset by peer") }
+func (failingReader) Read([]byte) (int, error) { return 0, errors.New("AKIAPLANTED: reset by peer") }
 
 // Ensure the Content-Type must be application/json, with or without parameters, also for operations
 // without a body.

@@ -12,8 +12,8 @@ import (
 type Arguments interface {
 	// bind reads the arguments of an operation.
 	bind(op *Operation) input
-	// large reports whether reading them is too expensive without a valid key.
-	large(op *Operation) bool
+	// needsAuthFirst reports whether reading them is too expensive without a valid key.
+	needsAuthFirst(op *Operation) bool
 }
 
 // input is the validated input of an operation's function.
@@ -26,8 +26,8 @@ type input struct {
 	continued bool     // the call has a cursor; set only for a tool's call
 }
 
-// bound finishes the binding of every transport.
-func bound(b *schema.Binder) input {
+// finishBinding finishes the binding of every transport.
+func finishBinding(b *schema.Binder) input {
 	in := input{value: b.Input, sent: b}
 	if c, ok := b.Input.Interface().(Checker); ok {
 		b.Problems = append(b.Problems, c.Check()...)

@@ -20,9 +20,9 @@ var (
 	notJSON   = math.NaN()
 )
 
-type explosive struct{}
+type panickingMarshaler struct{}
 
-func (explosive) MarshalJSON() ([]byte, error) { panic("AKIAPLANTED in encoding") }
+func (panickingMarshaler) MarshalJSON() ([]byte, error) { panic("AKIAPLANTED in encoding") }
 
 // Ensure the response to an internal error is `internal` without details. Its text and stack are in
 // one log line with the request id.
@@ -62,7 +62,7 @@ func TestInternalErrors(t *testing.T) {
 			}
 		},
 		"encoding": func(s *service) {
-			s.get = func(context.Context, api.Caller, getInput) (any, error) { return explosive{}, nil }
+			s.get = func(context.Context, api.Caller, getInput) (any, error) { return panickingMarshaler{}, nil }
 		},
 		"keys":          func(s *service) { s.keys.err = errSecret },
 		"panic of keys": func(s *service) { s.keys.panicked = true },
@@ -91,7 +91,7 @@ func TestInternalErrors(t *testing.T) {
 				t.Fatalf("%d lines: %s", len(lines), s.logs)
 			}
 			text, _ := line["error"].(string)
-			logged(t, "log", line, map[string]any{"requestId": a.Header().Get("Service-Request-Id"), "level": "ERROR", "Operation": "get_item", "status": 500.0})
+			checkLine(t, "log", line, map[string]any{"requestId": a.Header().Get("Service-Request-Id"), "level": "ERROR", "Operation": "get_item", "status": 500.0})
 			if text == "" {
 				t.Errorf("log without an error: %v", line)
 			}

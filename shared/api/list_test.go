@@ -95,7 +95,7 @@ func TestCursorIsBound(t *testing.T) {
 	spell := func(tail string) string { return base64.RawURLEncoding.EncodeToString(append(raw[:9:9], tail...)) }
 	for name, target := range map[string]string{
 		"another filter": items + "?stage=draft&cursor=" + cursor, "no filter": items + "?cursor=" + cursor, "one filter more": items + "?stage=live&since=2026-01-01&cursor=" + cursor,
-		"another board": root + "/boards/brd_2/items?stage=live&cursor=" + cursor, "another list": root + "/boards/brd_1/other?stage=live&cursor=" + cursor,
+		"another board": sharedRoot + "/boards/brd_2/items?stage=live&cursor=" + cursor, "another list": sharedRoot + "/boards/brd_1/other?stage=live&cursor=" + cursor,
 		"a NUL that joins two filters": items + "?stage=live%00&cursor=" + cursor,
 		"cut":                          items + "?stage=live&cursor=" + cursor[:8], "no position": items + "?stage=live&cursor=" + spell(""), "position too long": items + "?stage=live&cursor=" + spell(strings.Repeat("a", 901)),
 		"not UTF-8": items + "?stage=live&cursor=" + spell("\xff"), "padded": items + "?stage=live&cursor=" + cursor + "%3D", "line end": items + "?stage=live&cursor=" + cursor + "%0A", "line end within": items + "?stage=live&cursor=" + cursor[:4] + "%0D%0A" + cursor[4:],

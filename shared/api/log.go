@@ -11,17 +11,17 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Detail selects the metrics in the log lines. CloudWatch bills every combination of metric name
+// MetricDetail selects the metrics in the log lines. CloudWatch bills every combination of metric name
 // and operation by the hour.
-type Detail string
+type MetricDetail string
 
-// Off adds no metrics. ByService adds metrics over all operations. ByOperation also adds the
+// MetricsOff adds no metrics. MetricsByService adds metrics over all operations. MetricsByOperation also adds the
 // duration and the errors of each operation; the sample count of the duration is the number of
 // calls.
 const (
-	Off         Detail = ""
-	ByService   Detail = "service"
-	ByOperation Detail = "operations"
+	MetricsOff         MetricDetail = ""
+	MetricsByService   MetricDetail = "service"
+	MetricsByOperation MetricDetail = "operations"
 )
 
 // MetricNamespace is the default CloudWatch namespace of the metrics.
@@ -30,22 +30,22 @@ const MetricNamespace = "GrowthWorkspace"
 // Metrics selects the metrics in the log lines and their CloudWatch namespace. The zero value
 // selects none.
 type Metrics struct {
-	Detail    Detail
+	Detail    MetricDetail
 	Namespace string
 }
 
 // ParseMetrics parses a setting: operations, service or off; empty means off. It returns an error
 // for any other text.
 func ParseMetrics(detail, namespace string) (Metrics, error) {
-	m := Metrics{Detail(detail), namespace}
+	m := Metrics{MetricDetail(detail), namespace}
 	if namespace == "" {
 		m.Namespace = MetricNamespace
 	}
 	switch m.Detail {
-	case Off, ByService, ByOperation:
+	case MetricsOff, MetricsByService, MetricsByOperation:
 		return m, nil
 	case "off":
-		m.Detail = Off
+		m.Detail = MetricsOff
 		return m, nil
 	}
 	return Metrics{}, fmt.Errorf("metrics: must be operations, service or off, not %q", detail)
@@ -97,50 +97,50 @@ func (r LogLine) Write(log *slog.Logger, m Metrics) {
 	if r.Status >= http.StatusInternalServerError {
 		level = slog.LevelError
 	}
-	if m.Detail != Off {
+	if m.Detail != MetricsOff {
 		attributes = append(attributes,
-			slog.Int("Calls", 1), slog.Int("Errors", oneIf(r.Status >= http.StatusInternalServerError)),
-			slog.Int("Unauthorised", oneIf(r.Status == http.StatusUnauthorized)), slog.Int("Throttled", oneIf(r.Status == http.StatusTooManyRequests)),
-			slog.Any("_aws", embedded(r.Time, m)),
+			slog.Int("Calls", 1), slog.Int("Errors", boolToInt(r.Status >= http.StatusInternalServerError)),
+			slog.Int("Unauthorised", boolToInt(r.Status == http.StatusUnauthorized)), slog.Int("Throttled", boolToInt(r.Status == http.StatusTooManyRequests)),
+			slog.Any("_aws", newEMFMetadata(r.Time, m)),
 		)
 	}
 	log.LogAttrs(context.Background(), level, "request", attributes...)
 }
 
-func oneIf(b bool) int {
+func boolToInt(b bool) int {
 	if b {
 		return 1
 	}
 	return 0
 }
 
-type metadata struct {
+type emfMetadata struct {
 	Timestamp         int64 // milliseconds
-	CloudWatchMetrics []directive
+	CloudWatchMetrics []emfDirective
 }
 
-type directive struct {
+type emfDirective struct {
 	Namespace  string
 	Dimensions [][]string
-	Metrics    []metric
+	Metrics    []emfMetric
 }
 
-type metric struct{ Name, Unit string }
+type emfMetric struct{ Name, Unit string }
 
 var (
-	duration  = metric{"Duration", "Milliseconds"}
-	failures  = metric{"Errors", "Count"}
-	ofService = []metric{
-		{"Calls", "Count"}, duration, failures, {"Unauthorised", "Count"}, {"Throttled", "Count"},
+	durationMetric    = emfMetric{"Duration", "Milliseconds"}
+	failuresMetric    = emfMetric{"Errors", "Count"}
+	serviceDimensions = []emfMetric{
+		{"Calls", "Count"}, durationMetric, failuresMetric, {"Unauthorised", "Count"}, {"Throttled", "Count"},
 		{"ReadUnits", "Count"}, {"WriteUnits", "Count"}, {"TableCalls", "Count"},
 	}
-	ofOperation = []metric{duration, failures}
+	operationDimensions = []emfMetric{durationMetric, failuresMetric}
 )
 
-func embedded(at time.Time, m Metrics) metadata {
-	out := metadata{at.UnixMilli(), []directive{{m.Namespace, [][]string{{}}, ofService}}}
-	if m.Detail == ByOperation {
-		out.CloudWatchMetrics = append(out.CloudWatchMetrics, directive{m.Namespace, [][]string{{"Operation"}}, ofOperation})
+func newEMFMetadata(at time.Time, m Metrics) emfMetadata {
+	out := emfMetadata{at.UnixMilli(), []emfDirective{{m.Namespace, [][]string{{}}, serviceDimensions}}}
+	if m.Detail == MetricsByOperation {
+		out.CloudWatchMetrics = append(out.CloudWatchMetrics, emfDirective{m.Namespace, [][]string{{"Operation"}}, operationDimensions})
 	}
 	return out
 }

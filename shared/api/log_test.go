@@ -15,7 +15,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-var byService = api.Metrics{Detail: api.ByService, Namespace: "mine"}
+var byService = api.Metrics{Detail: api.MetricsByService, Namespace: "mine"}
 
 func line(t *testing.T, r api.LogLine, m api.Metrics) map[string]any {
 	t.Helper()
@@ -28,8 +28,8 @@ func line(t *testing.T, r api.LogLine, m api.Metrics) map[string]any {
 	return v
 }
 
-// logged compares some fields of a line; nil is none.
-func logged(t *testing.T, what string, v, want map[string]any) {
+// checkLine compares some fields of a line; nil is none.
+func checkLine(t *testing.T, what string, v, want map[string]any) {
 	t.Helper()
 	got := map[string]any{}
 	for name := range want {
@@ -48,7 +48,7 @@ func TestEmbeddedMetrics(t *testing.T) {
 		RequestID: "req_1", Operation: "get_item", CompanyID: "co_1", KeyID: "key_1", Status: 429, Time: at, Took: 1500 * time.Microsecond,
 		Used: table.Units{Calls: 2, Read: 1.5, Write: 1}, Err: errors.New("slow down"),
 	}
-	v := line(t, r, api.Metrics{Detail: api.ByOperation, Namespace: "mine"})
+	v := line(t, r, api.Metrics{Detail: api.MetricsByOperation, Namespace: "mine"})
 	raw, err := json.Marshal(v["_aws"])
 	if err != nil {
 		t.Fatal(err)
@@ -79,45 +79,45 @@ func TestEmbeddedMetrics(t *testing.T) {
 			}
 		}
 	}
-	logged(t, "the line of a refused call", v, map[string]any{
+	checkLine(t, "the line of a refused call", v, map[string]any{
 		"requestId": "req_1", "companyId": "co_1", "keyId": "key_1", "status": 429.0, "Operation": "get_item", "Duration": 1.5, "TableCalls": 2.0,
 		"ReadUnits": 1.5, "WriteUnits": 1.0, "Calls": 1.0, "Errors": 0.0, "Unauthorised": 0.0, "Throttled": 1.0, "error": "slow down", "level": "INFO",
 	})
 	if aws := line(t, r, byService)["_aws"].(map[string]any); len(aws["CloudWatchMetrics"].([]any)) != 1 {
 		t.Errorf("_aws %v, want one directive", aws)
 	}
-	logged(t, "a line without metrics", line(t, r, api.Metrics{}), map[string]any{"_aws": nil, "Calls": nil})
+	checkLine(t, "a line without metrics", line(t, r, api.Metrics{}), map[string]any{"_aws": nil, "Calls": nil})
 }
 
 // Ensure a failure that did not change the response is a warning with a note, not an error of the
 // request.
 func TestLogOfNotes(t *testing.T) {
 	r := table.NewRequest()
-	r.Note(nil)
-	if r.Notes() != nil {
+	r.AddFailure(nil)
+	if r.Failures() != nil {
 		t.Error("nothing was noted")
 	}
-	r.Note(errors.New("could not remove chunks"))
-	(*table.Request)(nil).Note(errors.New("of an operator"))
-	v := line(t, api.LogLine{Status: 200, Note: r.Notes()}, byService)
-	logged(t, "a note", v, map[string]any{"level": "WARN", "note": "could not remove chunks", "error": nil, "Errors": 0.0})
-	v = line(t, api.LogLine{Status: 500, Err: errors.New("down"), Note: r.Notes()}, byService)
-	logged(t, "an error with a note", v, map[string]any{"level": "ERROR", "error": "down"})
+	r.AddFailure(errors.New("could not remove chunks"))
+	(*table.Request)(nil).AddFailure(errors.New("of an operator"))
+	v := line(t, api.LogLine{Status: 200, Note: r.Failures()}, byService)
+	checkLine(t, "a note", v, map[string]any{"level": "WARN", "note": "could not remove chunks", "error": nil, "Errors": 0.0})
+	v = line(t, api.LogLine{Status: 500, Err: errors.New("down"), Note: r.Failures()}, byService)
+	checkLine(t, "an error with a note", v, map[string]any{"level": "ERROR", "error": "down"})
 }
 
 // Ensure internal errors are logged in full with the level ERROR, and errors of callers are
 // truncated.
 func TestLogOfErrors(t *testing.T) {
 	long := errors.New(strings.Repeat("x", 10_000))
-	logged(t, "an error of a caller", line(t, api.LogLine{Status: 400, Err: long}, api.Metrics{}),
+	checkLine(t, "an error of a caller", line(t, api.LogLine{Status: 400, Err: long}, api.Metrics{}),
 		map[string]any{"error": long.Error()[:2000], "level": "INFO", "Operation": "none"})
-	logged(t, "an internal error", line(t, api.LogLine{Status: 500, Err: long}, byService),
+	checkLine(t, "an internal error", line(t, api.LogLine{Status: 500, Err: long}, byService),
 		map[string]any{"error": long.Error(), "level": "ERROR", "Errors": 1.0})
-	logged(t, "a refused key", line(t, api.LogLine{Status: 401}, byService), map[string]any{"Unauthorised": 1.0, "error": nil})
+	checkLine(t, "a refused key", line(t, api.LogLine{Status: 401}, byService), map[string]any{"Unauthorised": 1.0, "error": nil})
 }
 
 func TestParseMetrics(t *testing.T) {
-	for text, want := range map[string]api.Detail{"": "", "off": "", "service": "service", "operations": "operations"} {
+	for text, want := range map[string]api.MetricDetail{"": "", "off": "", "service": "service", "operations": "operations"} {
 		if got, err := api.ParseMetrics(text, ""); got.Detail != want || got.Namespace != api.MetricNamespace || err != nil {
 			t.Errorf("%q: %+v, want %q in %s: %v", text, got, want, api.MetricNamespace, err)
 		}

@@ -54,16 +54,16 @@ type Spec struct {
 // Operation is a declared operation with its types and its function.
 type Operation struct {
 	Spec
-	Area           string         // as callers know it; see AreaOf
+	Area           string         // as callers know it; see AreaOfPath
 	Input          []schema.Field // location and constraints of each argument
 	IdempotencyKey *schema.Field  // of Input; nil: the operation does not accept the header
 	Output         reflect.Type
 
-	input    reflect.Type
-	uncut    []string // of Input: the properties with any JSON
-	tagged   bool
-	run      func(ctx context.Context, caller Caller, in reflect.Value) (result, error)
-	whyEmpty func(ctx context.Context, caller Caller, in reflect.Value) (string, error) // nil: see explain
+	input        reflect.Type
+	rawFields    []string // of Input: the properties with any JSON
+	hasETag      bool
+	run          func(ctx context.Context, caller Caller, in reflect.Value) (result, error)
+	explainEmpty func(ctx context.Context, caller Caller, in reflect.Value) (string, error) // nil: see explain
 }
 
 // Caller identifies the caller of an operation. It comes from the request's key, never from its
@@ -84,23 +84,23 @@ var operationID = regexp.MustCompile(`^(list|get|create|update|delete|publish|pr
 func Define[In, Out any](spec Spec, fn func(ctx context.Context, caller Caller, in In) (Out, error)) Operation {
 	op := Operation{
 		Spec:   spec,
-		Area:   AreaOf(spec.Path),
+		Area:   AreaOfPath(spec.Path),
 		Output: reflect.TypeFor[Out](),
 		input:  reflect.TypeFor[In](),
 	}
-	op.Input = named(schema.Fields(op.input), op.Path)
+	op.Input = nameSharedFields(schema.Fields(op.input), op.Path)
 	if op.Method == http.MethodPost {
 		schema.AcceptNull(op.Input)
 	}
-	op.uncut = schema.Uncut(op.Input)
+	op.rawFields = schema.RawProperties(op.Input)
 	op.IdempotencyKey = op.field(schema.InHeader, "Idempotency-Key")
-	op.tagged = op.Tagged()
+	op.hasETag = op.HasETag()
 	op.run = func(ctx context.Context, caller Caller, in reflect.Value) (result, error) {
 		out, err := fn(ctx, caller, in.Interface().(In))
 		if err != nil {
 			return result{}, err
 		}
-		return encode(out, op.tagged)
+		return encode(out, op.hasETag)
 	}
 	if op.Class == "" {
 		op.Class = auth.ClassRead
@@ -114,16 +114,16 @@ func Define[In, Out any](spec Spec, fn func(ctx context.Context, caller Caller, 
 	return op
 }
 
-// WhyEmpty adds a function to a list operation. The function explains to the caller, in a sentence
+// ExplainEmpty adds a function to a list operation. The function explains to the caller, in a sentence
 // or two, why the arguments found no record: "no metric growth.signup; did you mean
 // growth.signups?". It may read the table; an error fails the call. An empty text means that it has
 // no explanation. It is called only for the first page of a tool's call, and only when that page is
 // empty. Without it the text names the filters that the caller sent.
-func WhyEmpty[In any](op Operation, why func(ctx context.Context, caller Caller, in In) (string, error)) Operation {
+func ExplainEmpty[In any](op Operation, why func(ctx context.Context, caller Caller, in In) (string, error)) Operation {
 	if !op.IsList() || op.input != reflect.TypeFor[In]() {
 		panic(fmt.Sprintf("api: operation %s: is no list with this input", op.ID))
 	}
-	op.whyEmpty = func(ctx context.Context, caller Caller, in reflect.Value) (string, error) {
+	op.explainEmpty = func(ctx context.Context, caller Caller, in reflect.Value) (string, error) {
 		return why(ctx, caller, in.Interface().(In))
 	}
 	return op
@@ -136,9 +136,9 @@ const (
 	parentParameter = "{parentId}"
 )
 
-// named renames shared fields after the parameters of the path. The record gets the last one. The
+// nameSharedFields renames shared fields after the parameters of the path. The record gets the last one. The
 // parent gets the one before it, or the last one if the input has no record.
-func named(fields []schema.Field, path string) []schema.Field {
+func nameSharedFields(fields []schema.Field, path string) []schema.Field {
 	var names []string
 	for _, s := range PathSegments(path) {
 		if name, is := PathParameter(s); is && name != companyParameter {
@@ -197,7 +197,7 @@ func (op Operation) check() error {
 }
 
 // IsList reports whether the operation returns a List.
-func (op Operation) IsList() bool { return op.Output.Implements(reflect.TypeFor[lister]()) }
+func (op Operation) IsList() bool { return op.Output.Implements(reflect.TypeFor[listResult]()) }
 
 // IsPartial reports whether the operation returns a Partial.
 func (op Operation) IsPartial() bool { return op.Output.Implements(reflect.TypeFor[Partial]()) }
@@ -221,18 +221,18 @@ func (op Operation) Company() bool { return strings.Contains(op.Path, "{"+compan
 // CompanyArea is the area of paths that name no other. Its function also serves the keys.
 const CompanyArea = "company"
 
-// AreaOf returns the area of a path or of its pattern: the segment after the company's id, or
+// AreaOfPath returns the area of a path or of its pattern: the segment after the company's id, or
 // CompanyArea if there is none.
-func AreaOf(path string) string {
+func AreaOfPath(path string) string {
 	if segments := PathSegments(path); len(segments) > 3 && segments[0] == "v1" && segments[1] == "companies" {
 		return segments[3]
 	}
 	return CompanyArea
 }
 
-// memory returns the area in which the responses to an Idempotency-Key are stored. Operations on
+// idempotencyArea returns the area in which the responses to an Idempotency-Key are stored. Operations on
 // keys use the company's area, because only authentication may access the partition of the keys.
-func (op Operation) memory() string {
+func (op Operation) idempotencyArea() string {
 	if op.Area == table.KeysArea {
 		return CompanyArea
 	}
@@ -265,10 +265,10 @@ const companyParameter = "companyId"
 // was passed to NewList, or empty.
 type Cursor = schema.Cursor
 
-// Tagged reports whether the responses have an entity tag: responses with one record do, and types
-// that implement Tagged.
-func (op Operation) Tagged() bool {
-	if op.Output.Implements(reflect.TypeFor[Tagged]()) {
+// HasETag reports whether the responses have an entity tag: responses with one record do, and types
+// that implement ETagger.
+func (op Operation) HasETag() bool {
+	if op.Output.Implements(reflect.TypeFor[ETagger]()) {
 		return true
 	}
 	if op.Output == reflect.TypeFor[Deleted]() || op.Output.Kind() != reflect.Struct {

@@ -29,7 +29,7 @@ func TestOrderOfChecks(t *testing.T) {
 	}
 	noKey, badVersion := header("Authorization"), header("Service-Version", "1999-01-01")
 	foreign := "/v1/companies/co_other/boards/brd_1/items"
-	exceeded := auth.QuotaExceeded(auth.ClassWrite)
+	exceeded := auth.QuotaExceededError(auth.ClassWrite)
 	for _, tt := range []spoiled{
 		{"route before verb", "PUT", "/v1/nothing", "", nil, nil, nil, 404, "no such path"},
 		{"verb before key", "PUT", items, "", nil, []func(*http.Request){noKey}, nil, 405, "GET, HEAD, POST"},
@@ -45,12 +45,12 @@ func TestOrderOfChecks(t *testing.T) {
 		{"quota before size", "POST", items, long, exceeded, nil, nil, 429, "write"},
 		{"quota before body", "POST", items, `{}`, exceeded, nil, nil, 429, "write"},
 		{"quota before query", "POST", items + "?x=1", `{"title":"a"}`, exceeded, nil, nil, 429, "write"},
-		{"quota before record", "POST", root + "/boards/x/items", `{"title":"a"}`, exceeded, nil, nil, 429, "write"},
+		{"quota before record", "POST", sharedRoot + "/boards/x/items", `{"title":"a"}`, exceeded, nil, nil, 429, "write"},
 		{"size before body and query", "POST", items + "?x=1", long, nil, nil, nil, 413, "262144 bytes"},
-		{"body before record", "POST", root + "/boards/x%2Fy/items", `{}`, nil, nil, nil, 400, "body.title: is required"},
-		{"query before record", "POST", root + "/boards/x/items?x=1", `{"title":"a"}`, nil, nil, nil, 400, "query.x: unknown parameter"},
+		{"body before record", "POST", sharedRoot + "/boards/x%2Fy/items", `{}`, nil, nil, nil, 400, "body.title: is required"},
+		{"query before record", "POST", sharedRoot + "/boards/x/items?x=1", `{"title":"a"}`, nil, nil, nil, 400, "query.x: unknown parameter"},
 		{"body before state", "POST", items, `{}`, nil, nil, fault.New(fault.Conflict, "state"), 400, "body.title"},
-		{"record before state", "POST", root + "/boards/x/items", `{"title":"a"}`, nil, nil, fault.New(fault.Conflict, "state"), 404, "no such record"},
+		{"record before state", "POST", sharedRoot + "/boards/x/items", `{"title":"a"}`, nil, nil, fault.New(fault.Conflict, "state"), 404, "no such record"},
 		{"state", "POST", items, `{"title":"a"}`, nil, nil, fault.New(fault.Conflict, "state"), 409, "state"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestAllProblemsInOneResponse(t *testing.T) {
 func TestQuotaHeaders(t *testing.T) {
 	s := start(t)
 	for _, r := range []*http.Request{
-		s.request("GET", item, ""), s.request("HEAD", item, ""), s.request("GET", item+"?x=1", ""), s.request("GET", root+"/items/x", ""),
+		s.request("GET", item, ""), s.request("HEAD", item, ""), s.request("GET", item+"?x=1", ""), s.request("GET", sharedRoot+"/items/x", ""),
 		s.request("GET", "/v1/companies/co_other/items/itm_1", ""), s.request("GET", item, "", header("Service-Version", "x")),
 	} {
 		h := s.do(r).Header()
@@ -93,7 +93,7 @@ func TestQuotaHeaders(t *testing.T) {
 		})
 	}
 	for after, want := range map[int64]string{0: "1", 1: "1", 17: "17"} {
-		s.keys.err, s.keys.state = auth.QuotaExceeded(auth.ClassPublish), auth.QuotaState{Quota: 10, Reset: 60, RetryAfter: after}
+		s.keys.err, s.keys.state = auth.QuotaExceededError(auth.ClassPublish), auth.QuotaState{Quota: 10, Reset: 60, RetryAfter: after}
 		a := s.expect(s.request("POST", publish, ""), 429, "publish")
 		headers(t, "a used up quota", a.Header(), map[string]string{"Retry-After": want, "RateLimit-Limit": "10", "RateLimit-Remaining": "0"})
 		if a.code != "rate_limited" {

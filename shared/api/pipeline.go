@@ -37,13 +37,13 @@ type Call struct {
 func (a *API) Call(ctx context.Context, c Call) Response {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
-	t := &trace{requestID: c.RequestID, operation: c.Operation.ID, started: a.now(), request: table.NewRequest()}
+	t := &callState{requestID: c.RequestID, operation: c.Operation.ID, started: a.now(), request: table.NewRequest()}
 	r, err := a.serve(table.WithRequest(ctx, t.request), c, t)
 	return a.respond(t, r, err)
 }
 
 // serve runs the steps of a call. The error of an earlier step takes precedence.
-func (a *API) serve(ctx context.Context, c Call, t *trace) (r result, err error) {
+func (a *API) serve(ctx context.Context, c Call, t *callState) (r result, err error) {
 	defer parallel.Recover(&err)
 	if t.token, err = auth.ParseHeader(c.Authorization); err != nil {
 		return r, err
@@ -55,13 +55,13 @@ func (a *API) serve(ctx context.Context, c Call, t *trace) (r result, err error)
 	if err != nil { // not counted in the quota, but reported only to a valid key
 		return r, a.verify(ctx, c, t, "", err)
 	}
-	if c.Arguments.large(c.Operation) {
+	if c.Arguments.needsAuthFirst(c.Operation) {
 		if err := a.verify(ctx, c, t, c.Operation.Scope, nil); err != nil {
 			return r, err
 		}
 	}
 	t.input = c.Arguments.bind(c.Operation)
-	attempt, err := a.attempt(c, t)
+	attempt, err := a.idempotencyAttempt(c, t)
 	if err != nil {
 		return r, err
 	}
@@ -74,7 +74,7 @@ func (a *API) serve(ctx context.Context, c Call, t *trace) (r result, err error)
 	case attempt == nil:
 		return out.result, out.failure
 	}
-	earlier, err := attempt.End(ctx, kept(out.result, out.failure))
+	earlier, err := attempt.Finish(ctx, storableResponse(out.result, out.failure))
 	switch {
 	case err != nil && out.failure != nil: // it goes to the log
 		return result{}, fmt.Errorf("%w; the request itself: %v", err, out.failure)
@@ -88,13 +88,13 @@ func (a *API) serve(ctx context.Context, c Call, t *trace) (r result, err error)
 
 // verify returns refusal when the key is valid and has the scope (none if empty). Otherwise it
 // returns the error of the key.
-func (a *API) verify(ctx context.Context, c Call, t *trace, scope auth.Scope, refusal error) (err error) {
+func (a *API) verify(ctx context.Context, c Call, t *callState, scope auth.Scope, refusal error) (err error) {
 	t.admission.Quota, err = a.keys.Verify(ctx, t.token, scope, c.Operation.Class)
 	return cmp.Or(err, refusal)
 }
 
-// outcome is the result of an admitted call.
-type outcome struct {
+// callOutcome is the result of an admitted call.
+type callOutcome struct {
 	result  result
 	failure error                 // of the operation's function, or of its input
 	earlier *idempotency.Response // of an earlier request with the same Idempotency-Key; it replaces the others
@@ -104,49 +104,49 @@ type outcome struct {
 // attempt. It admits the key while they run. So the function's reads add no latency, and its writes
 // wait for the decision. The error is the first of the key's error, the lookup's error and a panic
 // of the function. The function has ended when run returns.
-func (a *API) run(ctx context.Context, c Call, t *trace, attempt *idempotency.Attempt) (*outcome, error) {
+func (a *API) run(ctx context.Context, c Call, t *callState, attempt *idempotency.Attempt) (*callOutcome, error) {
 	work, stop := context.WithCancel(ctx)
 	defer stop()
-	function := begin(func() (*outcome, error) { return c.perform(work, t), nil })
-	var lookup *step[*idempotency.Response]
+	function := startAsync(func() (*callOutcome, error) { return c.runFunction(work, t), nil })
+	var lookup *asyncCall[*idempotency.Response]
 	if attempt != nil {
-		lookup = begin(func() (*idempotency.Response, error) { return attempt.Recall(ctx) })
+		lookup = startAsync(func() (*idempotency.Response, error) { return attempt.Lookup(ctx) })
 	}
 	refusal := a.admit(ctx, c, t)
 	var earlier *idempotency.Response
 	if lookup != nil {
-		found, err := lookup.end()
+		found, err := lookup.wait()
 		earlier, refusal = found, cmp.Or(refusal, err)
 	}
 	if refusal == nil && earlier != nil {
-		refusal = idempotency.ErrAnswered
+		refusal = idempotency.ErrAlreadyServed
 	}
-	t.request.Decide(refusal)
+	t.request.SettlePermit(refusal)
 	if refusal != nil {
 		stop()
 	}
-	out, panicked := function.end()
-	if errors.Is(refusal, idempotency.ErrAnswered) {
-		return &outcome{earlier: earlier}, nil
+	out, panicked := function.wait()
+	if errors.Is(refusal, idempotency.ErrAlreadyServed) {
+		return &callOutcome{earlier: earlier}, nil
 	}
 	return out, cmp.Or(refusal, panicked)
 }
 
-// perform calls the operation's function, if its input is valid.
-func (c Call) perform(ctx context.Context, t *trace) *outcome {
+// runFunction calls the operation's function, if its input is valid.
+func (c Call) runFunction(ctx context.Context, t *callState) *callOutcome {
 	if t.input.err != nil {
-		return &outcome{failure: t.input.err}
+		return &callOutcome{failure: t.input.err}
 	}
-	out, caller := &outcome{}, Caller{t.token.CompanyID, t.token.KeyID}
+	out, caller := &callOutcome{}, Caller{t.token.CompanyID, t.token.KeyID}
 	out.result, out.failure = c.Operation.run(ctx, caller, t.input.value)
 	if out.failure == nil && out.result.empty && c.Explain {
-		out.result.whyEmpty, out.failure = c.Operation.explain(ctx, caller, t.input)
+		out.result.whyEmpty, out.failure = c.Operation.explainNoMatches(ctx, caller, t.input)
 	}
 	return out
 }
 
 // admit admits the key. Without the header Service-Version, the version of the key counts.
-func (a *API) admit(ctx context.Context, c Call, t *trace) (err error) {
+func (a *API) admit(ctx context.Context, c Call, t *callState) (err error) {
 	defer parallel.Recover(&err)
 	t.admission, err = a.keys.Admit(ctx, t.token, c.Operation.Scope, c.Operation.Class)
 	if err == nil && len(c.Version) == 0 {
@@ -155,16 +155,16 @@ func (a *API) admit(ctx context.Context, c Call, t *trace) (err error) {
 	return err
 }
 
-// step is a part of a call that runs on a goroutine of its own.
-type step[T any] struct {
+// asyncCall is a part of a call that runs on a goroutine of its own.
+type asyncCall[T any] struct {
 	done   chan struct{}
 	result T
 	err    error
 }
 
-// begin starts a step.
-func begin[T any](do func() (T, error)) *step[T] {
-	s := &step[T]{done: make(chan struct{})}
+// startAsync starts a step.
+func startAsync[T any](do func() (T, error)) *asyncCall[T] {
+	s := &asyncCall[T]{done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
 		defer parallel.Recover(&s.err)
@@ -173,14 +173,14 @@ func begin[T any](do func() (T, error)) *step[T] {
 	return s
 }
 
-// end waits for the step and returns its result. It returns a panic as an error.
-func (s *step[T]) end() (T, error) {
+// wait waits for the step and returns its result. It returns a panic as an error.
+func (s *asyncCall[T]) wait() (T, error) {
 	<-s.done
 	return s.result, s.err
 }
 
-// attempt returns the attempt of a call with an Idempotency-Key, nil for a call without one.
-func (a *API) attempt(c Call, t *trace) (*idempotency.Attempt, error) {
+// idempotencyAttempt returns the attempt of a call with an Idempotency-Key, nil for a call without one.
+func (a *API) idempotencyAttempt(c Call, t *callState) (*idempotency.Attempt, error) {
 	f := c.Operation.IdempotencyKey
 	if f == nil || t.input.err != nil {
 		return nil, nil
@@ -193,24 +193,24 @@ func (a *API) attempt(c Call, t *trace) (*idempotency.Attempt, error) {
 	if err != nil {
 		return nil, err
 	}
-	seal, err := auth.Derive(c.Authorization, "answer of "+c.Operation.ID+" "+*key)
+	seal, err := auth.DeriveSecret(c.Authorization, "answer of "+c.Operation.ID+" "+*key)
 	if err != nil {
 		return nil, err
 	}
-	attempt := a.memory.Begin(idempotency.Identity{
-		CompanyID: t.token.CompanyID, KeyID: t.token.KeyID, Area: c.Operation.memory(), Operation: c.Operation.ID, Key: *key,
-		Request: request, Seal: seal,
+	attempt := a.idempotency.Begin(idempotency.Identity{
+		CompanyID: t.token.CompanyID, KeyID: t.token.KeyID, Area: c.Operation.idempotencyArea(), Operation: c.Operation.ID, Key: *key,
+		Request: request, EncryptionKey: seal,
 	}, func(response any) ([]byte, string, error) {
-		r, err := encode(response, c.Operation.tagged)
+		r, err := encode(response, c.Operation.hasETag)
 		return r.body, r.tag, err
 	})
 	t.request.Attempt = attempt
 	return attempt, nil
 }
 
-// kept returns the response to store under the Idempotency-Key. It is nil for an internal error and
+// storableResponse returns the response to store under the Idempotency-Key. It is nil for an internal error and
 // for a lost race: a retry executes the request again.
-func kept(r result, failure error) *idempotency.Response {
+func storableResponse(r result, failure error) *idempotency.Response {
 	if failure == nil {
 		return &idempotency.Response{Status: http.StatusOK, Body: r.body, Tag: r.tag}
 	}

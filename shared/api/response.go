@@ -23,7 +23,7 @@ type Response struct {
 	More   *bool       // whether there is more than the response has; nil: neither a list nor a Partial
 	Next   string      // cursor of the next page of a list; empty at its end
 
-	// WhyEmpty says why an empty list is empty, when Call.Explain is set and its arguments are the
+	// ExplainEmpty says why an empty list is empty, when Call.Explain is set and its arguments are the
 	// reason.
 	WhyEmpty string
 
@@ -52,7 +52,7 @@ func (r Response) Write(w http.ResponseWriter, request *http.Request, requestID 
 
 // respond ends a request: it builds the response and writes the log line. No other code in this
 // package does either.
-func (a *API) respond(t *trace, r result, err error) Response {
+func (a *API) respond(t *callState, r result, err error) Response {
 	out := Response{Status: http.StatusOK, Body: r.body, Header: quotaHeader(t.admission.Quota), More: r.more, WhyEmpty: r.whyEmpty, tag: r.tag}
 	out.Authenticated, out.Scopes = t.admission.Quota != (auth.QuotaState{}), t.admission.Scopes
 	if r.tag != "" {
@@ -77,16 +77,16 @@ func (a *API) respond(t *trace, r result, err error) Response {
 		Status: out.Status, Time: t.started, Took: a.now().Sub(t.started), Err: err,
 	}
 	if t.request != nil {
-		line.Used, line.Note = t.request.Units(), t.request.Notes()
+		line.Used, line.Note = t.request.Units(), t.request.Failures()
 	}
 	line.Write(a.log, a.metrics)
 	return out
 }
 
-// Refuse returns the response to a request that calls no operation, such as one with an unknown
+// ErrorResponse returns the response to a request that calls no operation, such as one with an unknown
 // path, and logs it. operation is the name in the log; it may be empty.
-func (a *API) Refuse(requestID, operation string, err error) Response {
-	return a.respond(&trace{requestID: requestID, operation: operation, started: a.now()}, result{}, err)
+func (a *API) ErrorResponse(requestID, operation string, err error) Response {
+	return a.respond(&callState{requestID: requestID, operation: operation, started: a.now()}, result{}, err)
 }
 
 func quotaHeader(q auth.QuotaState) http.Header {
@@ -101,8 +101,8 @@ func quotaHeader(q auth.QuotaState) http.Header {
 	}
 }
 
-// trace collects what the response and the log line of a request need.
-type trace struct {
+// callState collects what the response and the log line of a request need.
+type callState struct {
 	requestID string
 	operation string
 	started   time.Time
@@ -115,7 +115,7 @@ type trace struct {
 
 // replay returns the stored response of an earlier request with the same Idempotency-Key as the
 // result of this one.
-func (t *trace) replay(earlier *idempotency.Response) (result, error) {
+func (t *callState) replay(earlier *idempotency.Response) (result, error) {
 	t.replayed = true
 	if earlier.Status == http.StatusOK {
 		return result{body: earlier.Body, tag: earlier.Tag}, nil

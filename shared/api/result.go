@@ -13,29 +13,29 @@ import (
 type List[T any] struct {
 	Items []T `json:"items"`
 
-	texts    []json.RawMessage // replaces Items
-	next     string
-	behind   func(n int) string
-	backward bool
+	jsonRecords  []json.RawMessage // replaces Items
+	next         string
+	trimmedStart func(n int) string
+	backward     bool
 }
 
 // NewList returns a page of records. A response has at most table.PageBytes of JSON: the records of
 // the page that do not fit are left for the next one. A page without the function Behind is
 // returned whole.
 func NewList[T any](page table.Page[T]) List[T] {
-	return List[T]{Items: page.Records, next: page.Next, behind: page.Behind, backward: page.Backward}
+	return List[T]{Items: page.Records, next: page.Next, trimmedStart: page.Behind, backward: page.Backward}
 }
 
-// NewTextList is NewList for records that are encoded as JSON already.
-func NewTextList[T any](page table.Page[json.RawMessage]) List[T] {
-	return List[T]{texts: page.Records, next: page.Next, behind: page.Behind, backward: page.Backward}
+// NewJSONList is NewList for records that are encoded as JSON already.
+func NewJSONList[T any](page table.Page[json.RawMessage]) List[T] {
+	return List[T]{jsonRecords: page.Records, next: page.Next, trimmedStart: page.Behind, backward: page.Backward}
 }
 
 // Partial is implemented by a response, other than a list, that may cover only part of the work,
 // such as a large delete. HasMore reports whether work remains; repeating the call continues it.
 type Partial interface{ HasMore() bool }
 
-type lister interface {
+type listResult interface {
 	Page() (body []byte, next string, err error)
 	empty() bool
 }
@@ -48,8 +48,8 @@ func (l List[T]) MarshalJSON() ([]byte, error) {
 
 // Page returns the list as JSON, and the position of the next page, empty at the end.
 func (l List[T]) Page() (body []byte, next string, err error) {
-	if len(l.texts) > 0 {
-		body, next = l.fitting(l.texts)
+	if len(l.jsonRecords) > 0 {
+		body, next = l.fitPage(l.jsonRecords)
 		return body, next, nil
 	}
 	items := l.Items
@@ -57,7 +57,7 @@ func (l List[T]) Page() (body []byte, next string, err error) {
 		items = []T{} // encoding/json would write null
 	}
 	body, err = schema.Encode(map[string][]T{"items": items})
-	if err != nil || len(body) <= table.PageBytes || l.behind == nil {
+	if err != nil || len(body) <= table.PageBytes || l.trimmedStart == nil {
 		return body, l.next, err
 	}
 	texts := make([]json.RawMessage, len(items))
@@ -66,20 +66,20 @@ func (l List[T]) Page() (body []byte, next string, err error) {
 			return nil, "", err
 		}
 	}
-	body, next = l.fitting(texts)
+	body, next = l.fitPage(texts)
 	return body, next, nil
 }
 
-// fitting returns the list of the records that fit into one page, at least one, and the position of
+// fitPage returns the list of the records that fit into one page, at least one, and the position of
 // the next page. Records are copied: encoding/json would validate each of their bytes again.
-func (l List[T]) fitting(texts []json.RawMessage) (body []byte, next string) {
+func (l List[T]) fitPage(texts []json.RawMessage) (body []byte, next string) {
 	size, n := len(`{"items":`+"]}"), 0
 	for n < len(texts) {
 		text := texts[n]
 		if l.backward {
 			text = texts[len(texts)-1-n]
 		}
-		if n > 0 && size+len(text)+len(",") > table.PageBytes && l.behind != nil {
+		if n > 0 && size+len(text)+len(",") > table.PageBytes && l.trimmedStart != nil {
 			break
 		}
 		size, n = size+len(text)+len(","), n+1
@@ -87,9 +87,9 @@ func (l List[T]) fitting(texts []json.RawMessage) (body []byte, next string) {
 	switch next = l.next; {
 	case n == len(texts):
 	case l.backward:
-		texts, next = texts[len(texts)-n:], l.behind(len(texts)-n)
+		texts, next = texts[len(texts)-n:], l.trimmedStart(len(texts)-n)
 	default:
-		texts, next = texts[:n], l.behind(n-1)
+		texts, next = texts[:n], l.trimmedStart(n-1)
 	}
 	body = append(make([]byte, 0, size), `{"items":`...)
 	separator := byte('[')
@@ -100,7 +100,7 @@ func (l List[T]) fitting(texts []json.RawMessage) (body []byte, next string) {
 	return append(body, "]}"...), next
 }
 
-func (l List[T]) empty() bool { return len(l.Items) == 0 && len(l.texts) == 0 }
+func (l List[T]) empty() bool { return len(l.Items) == 0 && len(l.jsonRecords) == 0 }
 
 // result is the result of a step of the pipeline: the JSON of a record or a list.
 type result struct {
@@ -118,7 +118,7 @@ type result struct {
 func encode(value any, tagged bool) (result, error) {
 	r := result{}
 	var err error
-	if list, ok := value.(lister); ok {
+	if list, ok := value.(listResult); ok {
 		r.body, r.next, err = list.Page()
 		r.more, r.empty = new(r.next != ""), list.empty()
 	} else {
@@ -130,8 +130,8 @@ func encode(value any, tagged bool) (result, error) {
 	if err != nil {
 		return result{}, fmt.Errorf("encode the response: %w", err)
 	}
-	if _, own := value.(Tagged); own || tagged {
-		r.tag = tagOf(value, r.body)
+	if _, own := value.(ETagger); own || tagged {
+		r.tag = etagOf(value, r.body)
 	}
 	return r, nil
 }

@@ -25,7 +25,7 @@ type route struct {
 func (rs *routes) add(op *Operation) error {
 	added := route{op, PathSegments(op.Path)}
 	for _, other := range *rs {
-		if other.Method == op.Method && ambiguous(other.segments, added.segments) {
+		if other.Method == op.Method && isAmbiguous(other.segments, added.segments) {
 			return fmt.Errorf("%s and %s are the same path", other.Path, op.Path)
 		}
 	}
@@ -98,8 +98,8 @@ func (e route) matches(segments []string) (parameters map[string]string, literal
 	return parameters, literals, true
 }
 
-// ambiguous reports whether one path can match both patterns and neither has more literal segments.
-func ambiguous(a, b []string) bool {
+// isAmbiguous reports whether one path can match both patterns and neither has more literal segments.
+func isAmbiguous(a, b []string) bool {
 	literals := 0
 	return slices.EqualFunc(a, b, func(x, y string) bool {
 		_, p := PathParameter(x)

@@ -21,21 +21,21 @@ type Operations func(t *table.Client) []Operation
 // Handler returns the HTTP handler of the operations over a table. Lambda functions, the local
 // server and the tests share it, so that they cannot differ.
 func Handler(t *table.Client, operations []Operation, log *slog.Logger) *API {
-	c := ConfigFor(t, log)
+	c := NewConfig(t, log)
 	c.BaseURL = gateway.BaseURL
 	return New(operations, c)
 }
 
-// ConfigFor returns the configuration for serving operations over a table, over HTTP or as tools.
+// NewConfig returns the configuration for serving operations over a table, over HTTP or as tools.
 // The environment variables METRICS and METRICS_NAMESPACE, which the stack sets, select the metrics
 // in the log lines; without them there are none. It panics if they are invalid.
-func ConfigFor(t *table.Client, log *slog.Logger) Config {
+func NewConfig(t *table.Client, log *slog.Logger) Config {
 	metrics, err := ParseMetrics(os.Getenv("METRICS"), os.Getenv("METRICS_NAMESPACE"))
 	if err != nil {
 		panic("api: METRICS: " + err.Error())
 	}
 	return Config{
-		Keys: keys.NewStore(t, t.Clock()), Now: t.Clock(), NewID: t.NewID, Log: log, Memory: idempotency.NewStore(t), Metrics: metrics,
+		Keys: keys.NewStore(t, t.Clock()), Now: t.Clock(), NewID: t.NewID, Log: log, IdempotencyStore: idempotency.NewStore(t), Metrics: metrics,
 	}
 }
 

@@ -13,31 +13,31 @@ import (
 // An entity tag identifies one revision of a record, so that a request can be conditional on it
 // (RFC 9110, section 13).
 
-// Tagged is a record with an entity tag of its own: the opaque text between the quotes of the ETag
+// ETagger is a record with an entity tag of its own: the opaque text between the quotes of the ETag
 // header.
-type Tagged interface{ ETag() string }
+type ETagger interface{ ETag() string }
 
-// tagOf returns the entity tag of a record: its own, or a digest of its JSON.
-func tagOf(record any, body []byte) string {
-	if tagged, ok := record.(Tagged); ok {
+// etagOf returns the entity tag of a record: its own, or a digest of its JSON.
+func etagOf(record any, body []byte) string {
+	if tagged, ok := record.(ETagger); ok {
 		return tagged.ETag()
 	}
-	return digest(body)
+	return hashText(body)
 }
 
-func digest(text []byte) string {
+func hashText(text []byte) string {
 	sum := sha256.Sum256(text)
 	return base64.RawURLEncoding.EncodeToString(sum[:18])
 }
 
-// Digest returns an entity tag for a record with content outside its JSON, which version
+// ETagDigest returns an entity tag for a record with content outside its JSON, which version
 // identifies. ETag methods call it. It panics if the record has no JSON.
-func Digest(record any, version string) string {
+func ETagDigest(record any, version string) string {
 	body, err := schema.Encode(record)
 	if err != nil {
 		panic(fmt.Sprintf("api: the entity tag of a %T: %v", record, err))
 	}
-	return digest(append(append(body, '\n'), version...))
+	return hashText(append(append(body, '\n'), version...))
 }
 
 // The headers of preconditions. An operation that writes and has no field for ifMatch refuses it.
@@ -62,7 +62,7 @@ func (c Condition) Check(record any) error {
 	if err != nil {
 		return err
 	}
-	if Matches(*c.IfMatch, tagOf(record, body)) {
+	if IfMatchNames(*c.IfMatch, etagOf(record, body)) {
 		return nil
 	}
 	return fault.New(fault.PreconditionFailed, "header.If-Match: the record has changed since; read it again")
@@ -77,15 +77,15 @@ func (c Condition) Absent() error {
 	return fault.New(fault.PreconditionFailed, "header.If-Match: the record does not exist yet")
 }
 
-// Matches reports whether an If-Match header names the entity tag. A weak tag never matches (RFC
+// IfMatchNames reports whether an If-Match header names the entity tag. A weak tag never matches (RFC
 // 9110, section 13.1.1).
-func Matches(header, tag string) bool { return names(header, `"`+tag+`"`, "") }
+func IfMatchNames(header, tag string) bool { return headerNames(header, `"`+tag+`"`, "") }
 
-// seen reports whether an If-None-Match header names the value of an ETag header. Weak tags match
+// ifNoneMatchNames reports whether an If-None-Match header names the value of an ETag header. Weak tags match
 // (section 13.1.2).
-func seen(header, quoted string) bool { return names(header, quoted, "W/") }
+func ifNoneMatchNames(header, quoted string) bool { return headerNames(header, quoted, "W/") }
 
-func names(header, quoted, ignored string) bool {
+func headerNames(header, quoted, ignored string) bool {
 	for value := range strings.SplitSeq(header, ",") {
 		value = strings.TrimPrefix(strings.TrimSpace(value), ignored)
 		if value == "*" || value == quoted {

@@ -19,7 +19,7 @@ func TestComparison(t *testing.T) {
 		`"a"`: {true, true}, `W/"a"`: {false, true}, `*`: {true, true}, `"b", "a"`: {true, true}, `"b",W/"a"`: {false, true},
 		`a`: {false, false}, `"A"`: {false, false}, ``: {false, false}, `"b"`: {false, false}, `"a`: {false, false},
 	} {
-		if got := [2]bool{Matches(header, "a"), seen(header, `"a"`)}; got != want {
+		if got := [2]bool{IfMatchNames(header, "a"), ifNoneMatchNames(header, `"a"`)}; got != want {
 			t.Errorf("%s: %v, want %v", header, got, want)
 		}
 	}
@@ -31,7 +31,7 @@ func TestCondition(t *testing.T) {
 	if err != nil || string(body) != `{"id":"a<b"}` {
 		t.Fatalf("body %s, want the id a<b: %v", body, err)
 	}
-	known := `"` + tagOf(thing{"a<b"}, body) + `"`
+	known := `"` + etagOf(thing{"a<b"}, body) + `"`
 	if err := (Condition{}).Check(thing{"c"}); err != nil {
 		t.Errorf("no condition: %v", err)
 	}

@@ -43,17 +43,17 @@ func ToolArguments(text []byte) (arguments Arguments, companyID string) {
 	return toolArguments{text: text, object: o, problems: problems}, companyID
 }
 
-func (t toolArguments) large(*Operation) bool { return false }
+func (t toolArguments) needsAuthFirst(*Operation) bool { return false }
 
 func (t toolArguments) bind(op *Operation) input {
 	if t.tooLarge {
 		return input{err: fault.New(fault.PayloadTooLarge, ArgumentsRoot+": must have at most %d bytes", bodyBytesMax)}
 	}
-	if t.object != nil && len(op.uncut) > 0 {
-		t.object, t.problems, _ = schema.ParseLarge(t.text, ArgumentsRoot, op.uncut, bodyBytesMax) // never too large, because the whole text is not
+	if t.object != nil && len(op.rawFields) > 0 {
+		t.object, t.problems, _ = schema.ParseLarge(t.text, ArgumentsRoot, op.rawFields, bodyBytesMax) // never too large, because the whole text is not
 	}
-	in := bound(schema.BindFlat(op.input, op.Input, schema.Flat{
-		Operation: op.ID, Arguments: t.object, Problems: t.problems, Also: []string{companyParameter},
+	in := finishBinding(schema.BindFlat(op.input, op.Input, schema.Flat{
+		Operation: op.ID, Arguments: t.object, Problems: t.problems, ExtraNames: []string{companyParameter},
 	}))
 	for _, f := range op.Input {
 		if value, sent := t.object.Get(f.Argument()); f.In != schema.InQuery || !sent || value == nil || f.Name == "limit" {
@@ -68,14 +68,14 @@ func (t toolArguments) bind(op *Operation) input {
 	return in
 }
 
-// explain returns why the arguments of a list found no record. It is empty for a list without a
+// explainNoMatches returns why the arguments of a list found no record. It is empty for a list without a
 // filter, which has no record at all.
-func (op Operation) explain(ctx context.Context, caller Caller, in input) (string, error) {
+func (op Operation) explainNoMatches(ctx context.Context, caller Caller, in input) (string, error) {
 	if in.continued {
 		return "There are no more records after this cursor.", nil
 	}
-	if op.whyEmpty != nil {
-		if text, err := op.whyEmpty(ctx, caller, in.value); text != "" || err != nil {
+	if op.explainEmpty != nil {
+		if text, err := op.explainEmpty(ctx, caller, in.value); text != "" || err != nil {
 			return text, err
 		}
 	}

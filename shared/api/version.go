@@ -7,14 +7,14 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-var served = fault.Versions()
+var servedVersions = fault.Versions()
 
 // checkKeyVersion checks the version for which a key was issued, for a request without the header
 // Service-Version. Empty means the current version. The error is bad_request when that version is
 // no longer served.
 func checkKeyVersion(date string) error {
-	if date == "" || slices.Contains(served, date) {
+	if date == "" || slices.Contains(servedVersions, date) {
 		return nil
 	}
-	return fault.Invalid("header.Service-Version", "is required, because the key's version %s is no longer served; must be one of %s", date, strings.Join(served, ", "))
+	return fault.Invalid("header.Service-Version", "is required, because the key's version %s is no longer served; must be one of %s", date, strings.Join(servedVersions, ", "))
 }

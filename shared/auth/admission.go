@@ -28,27 +28,27 @@ var ErrPublishable = fault.New(fault.Unauthorised, "publishable keys are not acc
 // ErrSuspended is the error for a key that the operator has suspended, alone or with its company.
 var ErrSuspended = fault.New(fault.Forbidden, "the company or the key is suspended by the operator")
 
-// MissingScope returns the error for a valid key that lacks the scope of the operation.
-func MissingScope(s Scope) *fault.Error {
+// MissingScopeError returns the error for a valid key that lacks the scope of the operation.
+func MissingScopeError(s Scope) *fault.Error {
 	return fault.New(fault.Unauthorised, "the key lacks the scope %s", s)
 }
 
-// Frozen returns the error for a request of a class whose quota is zero.
-func Frozen(c Class) *fault.Error {
+// FrozenError returns the error for a request of a class whose quota is zero.
+func FrozenError(c Class) *fault.Error {
 	return fault.New(fault.Forbidden, "the operator has frozen the %s requests of this key; requests of other classes go on", c)
 }
 
-// QuotaExceeded returns the error for a request whose bucket is empty. Admission.Quota contains the
+// QuotaExceededError returns the error for a request whose bucket is empty. Admission.Quota contains the
 // time to wait.
-func QuotaExceeded(c Class) *fault.Error {
+func QuotaExceededError(c Class) *fault.Error {
 	return fault.New(fault.RateLimited, "too many %s requests; retry after the seconds in Retry-After", c)
 }
 
-// Derive derives a secret for one purpose from the key. The secret cannot be derived from the hash
+// DeriveSecret derives a secret for one purpose from the key. The secret cannot be derived from the hash
 // of the key, which is all that the table stores. The error wraps ErrUnauthorised when the header
 // contains no key.
-func Derive(authorization []string, purpose string) ([32]byte, error) {
-	secret, err := bearer(authorization)
+func DeriveSecret(authorization []string, purpose string) ([32]byte, error) {
+	secret, err := bearerToken(authorization)
 	if err != nil {
 		return [32]byte{}, fmt.Errorf("derive: %w", err)
 	}

@@ -25,16 +25,16 @@ const (
 // QuotaWindow is the time in which an empty bucket becomes full.
 const QuotaWindow = 60 * time.Second
 
-// trust is how far in the future a TAT may be. A bucket never sets its TAT more than QuotaWindow
+// maxFutureTAT is how far in the future a TAT may be. A bucket never sets its TAT more than QuotaWindow
 // ahead of its function's clock, and no function's clock is off by a minute. A later TAT is
 // corrupt, and a key must not wait for it.
-const trust = 2 * QuotaWindow
+const maxFutureTAT = 2 * QuotaWindow
 
 // A bucket with more than swift requests a minute has a lag: it counts as full only when its TAT is
 // at least lag in the past.
 const (
-	swift    = 600
-	swiftLag = 250 * time.Millisecond
+	fastQuota    = 600
+	fastQuotaLag = 250 * time.Millisecond
 )
 
 // Quota is the size of a bucket, which is also how many requests it admits per QuotaWindow. Zero
@@ -70,8 +70,8 @@ func (q Quota) Interval() time.Duration {
 // other calls are in flight, and each call would guess wrong whether the bucket is full. The lag
 // costs a burst up to lag/Interval requests: 0.4 % of the quota.
 func (q Quota) lag() time.Duration {
-	if q > swift {
-		return swiftLag
+	if q > fastQuota {
+		return fastQuotaLag
 	}
 	return 0
 }
@@ -87,7 +87,7 @@ type Charge struct {
 	Above, UpTo int64
 	Start, Step int64
 
-	latest, corrupt int64 // the bucket is empty while latest < TAT <= corrupt
+	newestTAT, impossibleTAT int64 // the bucket is empty while latest < TAT <= corrupt
 }
 
 // Charge returns the charge for a bucket whose TAT was tat when it was last seen. If the bucket has
@@ -98,14 +98,14 @@ func (q Quota) Charge(tat int64, now time.Time) (c Charge, ok bool) {
 		return Charge{}, false
 	}
 	interval, full := int64(q.Interval()), now.UnixNano()-int64(q.lag())
-	c.latest, c.corrupt = full+int64(q-1)*interval, now.UnixNano()+int64(trust)
+	c.newestTAT, c.impossibleTAT = full+int64(q-1)*interval, now.UnixNano()+int64(maxFutureTAT)
 	switch {
 	case tat <= full:
 		c.Above, c.UpTo, c.Start = math.MinInt64, full, now.UnixNano()+interval
-	case tat > c.corrupt:
-		c.Above, c.UpTo, c.Start = c.corrupt, math.MaxInt64, c.latest+interval // the last request of an empty bucket
+	case tat > c.impossibleTAT:
+		c.Above, c.UpTo, c.Start = c.impossibleTAT, math.MaxInt64, c.newestTAT+interval // the last request of an empty bucket
 	default:
-		c.Above, c.UpTo, c.Step = full, c.latest, interval
+		c.Above, c.UpTo, c.Step = full, c.newestTAT, interval
 	}
 	return c, !c.Empty(tat)
 }
@@ -113,7 +113,7 @@ func (q Quota) Charge(tat int64, now time.Time) (c Charge, ok bool) {
 // Empty reports whether a bucket with the TAT tat has no request left for this charge. A charge
 // that fails and finds such a TAT is refused, because the bucket was empty at the time of the
 // write.
-func (c Charge) Empty(tat int64) bool { return c.latest < tat && tat <= c.corrupt }
+func (c Charge) Empty(tat int64) bool { return c.newestTAT < tat && tat <= c.impossibleTAT }
 
 // QuotaState is the state of a bucket, as the RateLimit headers report it. The zero value means
 // that the state is unknown.
@@ -132,12 +132,12 @@ func (q Quota) At(tat int64, now time.Time) QuotaState {
 	case q <= 0:
 		return QuotaState{Frozen: true}
 	case !room:
-		return QuotaState{Quota: q, Reset: ceilSeconds(tat - full), RetryAfter: ceilSeconds(tat - c.latest)}
+		return QuotaState{Quota: q, Reset: ceilSeconds(tat - full), RetryAfter: ceilSeconds(tat - c.newestTAT)}
 	case tat <= full:
-		return QuotaState{Quota: q, Remaining: (c.latest-now.UnixNano())/int64(q.Interval()) + 1}
+		return QuotaState{Quota: q, Remaining: (c.newestTAT-now.UnixNano())/int64(q.Interval()) + 1}
 	default:
-		tat = min(tat, c.latest) // a corrupt TAT counts as one that leaves a single request
-		return QuotaState{Quota: q, Remaining: min(int64(q), (c.latest-tat)/int64(q.Interval())+1), Reset: ceilSeconds(tat - full)}
+		tat = min(tat, c.newestTAT) // a corrupt TAT counts as one that leaves a single request
+		return QuotaState{Quota: q, Remaining: min(int64(q), (c.newestTAT-tat)/int64(q.Interval())+1), Reset: ceilSeconds(tat - full)}
 	}
 }
 

@@ -138,9 +138,9 @@ func TestOnlySwiftQuotasLag(t *testing.T) {
 // Ensure the refusals have the codes of the documentation and name what is lacking.
 func TestRefusals(t *testing.T) {
 	for got, want := range map[error]string{
-		auth.MissingScope(auth.PlanWrite):   "unauthorised: the key lacks the scope plan:write",
-		auth.Frozen(auth.ClassWrite):        "forbidden: the operator has frozen the write requests of this key; requests of other classes go on",
-		auth.QuotaExceeded(auth.ClassWrite): "rate_limited: too many write requests; retry after the seconds in Retry-After",
+		auth.MissingScopeError(auth.PlanWrite):   "unauthorised: the key lacks the scope plan:write",
+		auth.FrozenError(auth.ClassWrite):        "forbidden: the operator has frozen the write requests of this key; requests of other classes go on",
+		auth.QuotaExceededError(auth.ClassWrite): "rate_limited: too many write requests; retry after the seconds in Retry-After",
 	} {
 		if got.Error() != want {
 			t.Errorf("%v, want %s", got, want)

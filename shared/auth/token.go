@@ -40,15 +40,15 @@ type Token struct {
 // ParseHeader parses the values of the Authorization header. It detects a missing header, a
 // different scheme and a key with a typo. The error wraps ErrUnauthorised, or is ErrPublishable.
 func ParseHeader(values []string) (Token, error) {
-	secret, err := bearer(values)
+	secret, err := bearerToken(values)
 	if err != nil {
 		return Token{}, err
 	}
 	return Parse(secret)
 }
 
-// bearer returns the key in the header. The scheme may be in any letter case.
-func bearer(values []string) (string, error) {
+// bearerToken returns the key in the header. The scheme may be in any letter case.
+func bearerToken(values []string) (string, error) {
 	if len(values) == 0 {
 		return "", fmt.Errorf("no Authorization header: %w", ErrUnauthorised)
 	}
@@ -71,15 +71,15 @@ func Parse(secret string) (Token, error) {
 		return Token{}, fmt.Errorf("not the form of a secret key: %w", ErrUnauthorised)
 	}
 	body, check := secret[:tokenChars-checkChars], secret[tokenChars-checkChars:]
-	if checksum(body) != check {
+	if keyChecksum(body) != check {
 		return Token{}, fmt.Errorf("wrong checksum: %w", ErrUnauthorised)
 	}
 	var locator [32]byte
-	if !decode(body[len(SecretPrefix):][:locatorChars], locator[:]) {
+	if !decodeBase62(body[len(SecretPrefix):][:locatorChars], locator[:]) {
 		return Token{}, fmt.Errorf("wrong locator: %w", ErrUnauthorised)
 	}
 	var bits [secretBytes]byte
-	if !decode(body[len(SecretPrefix)+locatorChars:], bits[:]) { // Mint never creates such a key
+	if !decodeBase62(body[len(SecretPrefix)+locatorChars:], bits[:]) { // Mint never creates such a key
 		return Token{}, fmt.Errorf("wrong secret: %w", ErrUnauthorised)
 	}
 	return Token{
@@ -102,8 +102,8 @@ func Mint(companyID, keyID string, random io.Reader) (string, error) {
 	if _, err := io.ReadFull(random, secret); err != nil {
 		return "", fmt.Errorf("mint a key: %w", err)
 	}
-	body := SecretPrefix + encode(append(key[:], company[:]...), locatorChars) + encode(secret, secretChars)
-	return body + checksum(body), nil
+	body := SecretPrefix + encodeBase62(append(key[:], company[:]...), locatorChars) + encodeBase62(secret, secretChars)
+	return body + keyChecksum(body), nil
 }
 
 // VisiblePrefix returns the start of a secret key, which may be shown and stored to identify the
@@ -115,24 +115,24 @@ func VisiblePrefix(secret string) string {
 	return secret[:prefixChars]
 }
 
-// keys matches secret keys in a text, even if truncated or URL-escaped.
-var keys = regexp.MustCompile(`(?i)sk(_|%5f)live(_|%5f)[0-9a-z]+`)
+// secretKeyPattern matches secret keys in a text, even if truncated or URL-escaped.
+var secretKeyPattern = regexp.MustCompile(`(?i)sk(_|%5f)live(_|%5f)[0-9a-z]+`)
 
 // Redact returns text with each secret key cut to its visible part. Callers send keys by mistake in
 // place of a name or value, and error messages repeat these.
 func Redact(text string) string {
-	return keys.ReplaceAllStringFunc(text, func(key string) string {
+	return secretKeyPattern.ReplaceAllStringFunc(text, func(key string) string {
 		return key[:min(len(key), prefixChars)] + "…"
 	})
 }
 
-func checksum(body string) string {
+func keyChecksum(body string) string {
 	sum := crc32.ChecksumIEEE([]byte(body))
-	return encode([]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)}, checkChars)
+	return encodeBase62([]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)}, checkChars)
 }
 
-// encode returns big-endian bytes as exactly width base62 digits.
-func encode(b []byte, width int) string {
+// encodeBase62 returns big-endian bytes as exactly width base62 digits.
+func encodeBase62(b []byte, width int) string {
 	out := make([]byte, width)
 	n, digit, base := new(big.Int).SetBytes(b), new(big.Int), big.NewInt(62)
 	for i := width - 1; i >= 0; i-- {
@@ -142,9 +142,9 @@ func encode(b []byte, width int) string {
 	return string(out)
 }
 
-// decode is the inverse of encode. It returns false for characters outside the alphabet and for
+// decodeBase62 is the inverse of encode. It returns false for characters outside the alphabet and for
 // values longer than len(into) bytes.
-func decode(s string, into []byte) bool {
+func decodeBase62(s string, into []byte) bool {
 	n, base := new(big.Int), big.NewInt(62)
 	for i := range len(s) {
 		d := strings.IndexByte(base62, s[i])

@@ -19,8 +19,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// prefix is the prefix of the ids of claims.
-const prefix = "clm"
+// idPrefix is the prefix of the ids of claims.
+const idPrefix = "clm"
 
 // Claim is the claim that locks a record, or the last one that did. Stored records embed it. An
 // export omits it, and an import removes it.
@@ -30,15 +30,15 @@ type Claim struct {
 }
 
 // New returns a new claim.
-func New(t *table.Client) Claim { return Claim{new(t.NewID(prefix)), new(t.Now())} }
+func New(t *table.Client) Claim { return Claim{new(t.NewID(idPrefix)), new(t.Now())} }
 
-func (c Claim) last() Claim { return c }
+func (c Claim) lastClaim() Claim { return c }
 
-// heldBy reports whether the record's last claim has this id. The empty id matches a record without
+// isHeldBy reports whether the record's last claim has this id. The empty id matches a record without
 // a claim. An import leaves such a record if it replaces a claimed one.
-func (c Claim) heldBy(claimID string) bool { return text(c.ClaimID) == claimID }
+func (c Claim) isHeldBy(claimID string) bool { return valueOrEmpty(c.ClaimID) == claimID }
 
-func text(s *string) string {
+func valueOrEmpty(s *string) string {
 	if s == nil {
 		return ""
 	}
@@ -46,7 +46,7 @@ func text(s *string) string {
 }
 
 // Kind describes a record type that workers claim.
-type Kind[T interface{ last() Claim }] struct {
+type Kind[T interface{ lastClaim() Claim }] struct {
 	Name   string // in errors, such as post
 	Prefix string // of the ids of these records
 	Busy   string // the status of a claimed record
@@ -59,17 +59,17 @@ type Kind[T interface{ last() Claim }] struct {
 	Partitions func(companyID string) []string // of that index
 }
 
-// Has reports whether a claim locks a record. If so, a retry of the claim after a lost response
+// IsHeldBy reports whether a claim locks a record. If so, a retry of the claim after a lost response
 // succeeds.
-func (k Kind[T]) Has(record T, c Claim) bool {
-	return k.Status(record) == k.Busy && record.last().heldBy(*c.ClaimID)
+func (k Kind[T]) IsHeldBy(record T, c Claim) bool {
+	return k.Status(record) == k.Busy && record.lastClaim().isHeldBy(*c.ClaimID)
 }
 
-// Report checks a worker's report, which moves a record to another status. repeated is true if the
+// CheckReport checks a worker's report, which moves a record to another status. repeated is true if the
 // same claim has already reported that status; it is always false for a record without a claim.
 // Report returns conflict if the claim does not lock the record.
-func (k Kind[T]) Report(record T, claimID, to string) (repeated bool, err error) {
-	status, held := k.Status(record), record.last().heldBy(claimID)
+func (k Kind[T]) CheckReport(record T, claimID, to string) (repeated bool, err error) {
+	status, held := k.Status(record), record.lastClaim().isHeldBy(claimID)
 	switch {
 	case claimID != "" && status == to && held:
 		return true, nil
@@ -81,9 +81,9 @@ func (k Kind[T]) Report(record T, claimID, to string) (repeated bool, err error)
 	return false, nil
 }
 
-// Change changes a record and its claim by compare-and-set, so every rule of change is a condition
+// Modify changes a record and its claim by compare-and-set, so every rule of change is a condition
 // on the write. It returns fault.ErrNotFound if the record does not exist.
-func (k Kind[T]) Change(ctx context.Context, t *table.Client, companyID, recordID string, change func(*T) error) (T, error) {
+func (k Kind[T]) Modify(ctx context.Context, t *table.Client, companyID, recordID string, change func(*T) error) (T, error) {
 	if !id.Valid(k.Prefix, recordID) { // an invalid id from a command line must not become another key
 		var none T
 		return none, fault.ErrNotFound
@@ -91,33 +91,35 @@ func (k Kind[T]) Change(ctx context.Context, t *table.Client, companyID, recordI
 	return table.Modify(ctx, t, k.Key(companyID, recordID), k.KeysOf, change)
 }
 
-// Stuck returns the company's claimed records whose claim was created at claimedBefore (a timestamp
+// Stale returns the company's claimed records whose claim was created at claimedBefore (a timestamp
 // in the format of records) or earlier, and those with the status but no claim. Records without a
 // claim come first, because nobody works on them, then the oldest claims.
-func (k Kind[T]) Stuck(ctx context.Context, t *table.Client, companyID, claimedBefore string) ([]T, error) {
+func (k Kind[T]) Stale(ctx context.Context, t *table.Client, companyID, claimedBefore string) ([]T, error) {
 	partitions := k.Partitions(companyID)
 	found := make([][]T, len(partitions))
 	err := parallel.Do(len(partitions), len(partitions), func(n int) (err error) {
-		found[n], err = table.Whole[T](ctx, t, table.Collection{Index: k.Index, Partition: partitions[n]})
+		found[n], err = table.ReadAll[T](ctx, t, table.Collection{Index: k.Index, Partition: partitions[n]})
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	stuck := slices.DeleteFunc(slices.Concat(found...), func(record T) bool { return text(record.last().ClaimedAt) > claimedBefore })
-	order := func(record T) string { return table.Join(text(record.last().ClaimedAt), k.KeysOf(record).SK) }
+	stuck := slices.DeleteFunc(slices.Concat(found...), func(record T) bool { return valueOrEmpty(record.lastClaim().ClaimedAt) > claimedBefore })
+	order := func(record T) string {
+		return table.Join(valueOrEmpty(record.lastClaim().ClaimedAt), k.KeysOf(record).SK)
+	}
 	slices.SortFunc(stuck, func(a, b T) int { return strings.Compare(order(a), order(b)) })
 	return stuck, nil
 }
 
-// Ready returns the first limit records of a query that are ready to be claimed, and the position
+// ListReady returns the first limit records of a query that are ready to be claimed, and the position
 // of the next page, which is empty at the end. judge reports whether a record is ready, and whether
 // any after it may be.
 //
 // The query reads an index, which is milliseconds behind the writes. If a listed record has since
 // been claimed or changed, claiming it fails. A query cannot list across companies, because every
 // index key starts with the company.
-func Ready[T any](ctx context.Context, t *table.Client, q table.Query, limit int, positionOf func(T) string, judge func(T) (ready, more bool)) (found []T, next string, err error) {
+func ListReady[T any](ctx context.Context, t *table.Client, q table.Query, limit int, positionOf func(T) string, judge func(T) (ready, more bool)) (found []T, next string, err error) {
 	q.Limit = limit + 1
 	found = []T{}
 	for {

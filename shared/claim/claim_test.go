@@ -8,31 +8,31 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-type job struct {
+type testJob struct {
 	claim.Claim
 
 	status string
 }
 
-var jobs = claim.Kind[job]{Name: "job", Busy: "running", Status: func(j job) string { return j.status }}
+var testJobs = claim.Kind[testJob]{Name: "job", Busy: "running", Status: func(j testJob) string { return j.status }}
 
-func held(status, claimID string) job {
+func claimedJob(status, claimID string) testJob {
 	if claimID == "" {
-		return job{status: status}
+		return testJob{status: status}
 	}
-	return job{claim.Claim{ClaimID: &claimID}, status}
+	return testJob{claim.Claim{ClaimID: &claimID}, status}
 }
 
 // Ensure a claim locks a record exactly while it is the record's last claim and the record is busy.
 func TestHas(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		record job
+		record testJob
 		want   bool
 	}{
-		{held("running", "clm_1"), true}, {held("running", "clm_2"), false}, {held("running", ""), false}, {held("ready", "clm_1"), false}, {held("done", "clm_1"), false},
+		{claimedJob("running", "clm_1"), true}, {claimedJob("running", "clm_2"), false}, {claimedJob("running", ""), false}, {claimedJob("ready", "clm_1"), false}, {claimedJob("done", "clm_1"), false},
 	} {
-		if got := jobs.Has(c.record, claim.Claim{ClaimID: new("clm_1")}); got != c.want {
+		if got := testJobs.IsHeldBy(c.record, claim.Claim{ClaimID: new("clm_1")}); got != c.want {
 			t.Errorf("%+v has the claim: %t, want %t", c.record, got, c.want)
 		}
 	}
@@ -43,22 +43,22 @@ func TestHas(t *testing.T) {
 func TestReport(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		record   job
+		record   testJob
 		claimID  string
 		repeated bool
 		want     string
 	}{
-		{held("running", "clm_1"), "clm_1", false, ""},
-		{held("running", ""), "", false, ""}, // as an import leaves it
-		{held("done", "clm_1"), "clm_1", true, ""},
-		{held("done", ""), "", false, "conflict: the job is done; the claim no longer locks it"},
-		{held("done", "clm_2"), "clm_1", false, "conflict: the job is done; the claim no longer locks it"},
-		{held("failed", "clm_1"), "clm_1", false, "conflict: the job is failed; the claim no longer locks it"},
-		{held("running", "clm_2"), "clm_1", false, "conflict: another claim locks the job"},
-		{held("running", "clm_2"), "", false, "conflict: another claim locks the job"},
-		{held("running", ""), "clm_1", false, "conflict: another claim locks the job"},
+		{claimedJob("running", "clm_1"), "clm_1", false, ""},
+		{claimedJob("running", ""), "", false, ""}, // as an import leaves it
+		{claimedJob("done", "clm_1"), "clm_1", true, ""},
+		{claimedJob("done", ""), "", false, "conflict: the job is done; the claim no longer locks it"},
+		{claimedJob("done", "clm_2"), "clm_1", false, "conflict: the job is done; the claim no longer locks it"},
+		{claimedJob("failed", "clm_1"), "clm_1", false, "conflict: the job is failed; the claim no longer locks it"},
+		{claimedJob("running", "clm_2"), "clm_1", false, "conflict: another claim locks the job"},
+		{claimedJob("running", "clm_2"), "", false, "conflict: another claim locks the job"},
+		{claimedJob("running", ""), "clm_1", false, "conflict: another claim locks the job"},
 	} {
-		repeated, err := jobs.Report(c.record, c.claimID, "done")
+		repeated, err := testJobs.CheckReport(c.record, c.claimID, "done")
 		got := ""
 		if err != nil {
 			got = err.Error()

@@ -72,14 +72,14 @@ func (c *Client) Do(ctx context.Context, r Request, options ...CallOption) (Resp
 	if r.TakesKey && o.header.Get("Idempotency-Key") == "" {
 		o.header.Set("Idempotency-Key", c.newKey())
 	}
-	var p progress
-	if err := c.queue(ctx, r.Quota, &p); err != nil {
+	var p callProgress
+	if err := c.waitForTurn(ctx, r.Quota, &p); err != nil {
 		return Response{}, err
 	}
 	for {
 		response, err := c.send(ctx, r, address, o.header)
-		if err == nil && o.into != nil {
-			*o.into = *response
+		if err == nil && o.responseInto != nil {
+			*o.responseInto = *response
 		}
 		switch {
 		case err == nil && response.Status == http.StatusNotModified:
@@ -89,12 +89,12 @@ func (c *Client) Do(ctx context.Context, r Request, options ...CallOption) (Resp
 		case err != nil && ctx.Err() != nil:
 			return Response{}, err
 		}
-		p.failed(response, err)
-		wait, again := c.again(r, response, err, &p)
+		p.recordFailure(response, err)
+		wait, again := c.retryDelay(r, response, err, &p)
 		if !again {
 			return Response{}, p.err
 		}
-		if err := c.wait(ctx, wait, &p); err != nil {
+		if err := c.sleepFor(ctx, wait, &p); err != nil {
 			return Response{}, err
 		}
 	}

@@ -26,7 +26,7 @@ type Client struct {
 	backoff   func(attempt int) time.Duration
 	sleep     func(ctx context.Context, d time.Duration) error
 	random    func() float64 // in [0, 1), for the time that is added to Retry-After
-	paces     paces
+	paces     paceByQuota
 	newKey    func() string
 
 	mu      sync.Mutex

@@ -84,15 +84,15 @@ func serve(t *testing.T, responses ...fakeResponse) *service {
 	return s
 }
 
-// waits records the waits of a client.
-type waits struct{ all []time.Duration }
+// sleepRecorder records the waits of a client.
+type sleepRecorder struct{ all []time.Duration }
 
-func (w *waits) sleep(ctx context.Context, d time.Duration) error {
+func (w *sleepRecorder) sleep(ctx context.Context, d time.Duration) error {
 	w.all = append(w.all, d)
 	return ctx.Err()
 }
 
-func (s *service) client(t *testing.T, w *waits, options ...client.Option) *client.Client {
+func (s *service) client(t *testing.T, w *sleepRecorder, options ...client.Option) *client.Client {
 	t.Helper()
 	names := 0
 	options = append([]client.Option{
@@ -115,11 +115,11 @@ func envelope(code string, messages ...string) string {
 }
 
 var (
-	busy   = fakeResponse{status: 429, body: envelope("rate_limited", "too many"), header: []string{"Retry-After", "7"}}
-	broken = fakeResponse{status: 500, body: envelope("internal", "fault")}
-	lost   = fakeResponse{cut: true}
-	board  = fakeResponse{body: `{"id":"brd_1","companyId":"co_1","name":"Roadmap","unheardOf":{"a":1}}`}
-	item   = fakeResponse{body: `{"id":"itm_1","title":"Dark mode"}`}
+	rateLimitedResponse = fakeResponse{status: 429, body: envelope("rate_limited", "too many"), header: []string{"Retry-After", "7"}}
+	cutResponse         = fakeResponse{status: 500, body: envelope("internal", "fault")}
+	lostResponse        = fakeResponse{cut: true}
+	board               = fakeResponse{body: `{"id":"brd_1","companyId":"co_1","name":"Roadmap","unheardOf":{"a":1}}`}
+	item                = fakeResponse{body: `{"id":"itm_1","title":"Dark mode"}`}
 )
 
 func getBoard(ctx context.Context, c *client.Client) error {
@@ -156,21 +156,21 @@ func TestRetries(t *testing.T) {
 		waits     []time.Duration
 		code      string // of the error; "-": another error; empty: no error
 	}{
-		{"429", getBoard, []fakeResponse{busy, busy, board}, []time.Duration{7 * time.Second, 7 * time.Second}, ""},
-		{"500", getBoard, []fakeResponse{broken, broken, board}, []time.Duration{1 * time.Second, 2 * time.Second}, ""},
-		{"a lost response", getBoard, []fakeResponse{lost, board}, []time.Duration{time.Second}, ""},
-		{"a POST with a key", createItem, []fakeResponse{lost, broken, busy, item}, []time.Duration{1 * time.Second, 2 * time.Second, 7 * time.Second}, ""},
-		{"a delete", deleteItem, []fakeResponse{broken, {body: `{"id":"itm_1","deleted":true}`}}, []time.Duration{time.Second}, ""},
-		{"a POST without a key", bare, []fakeResponse{broken}, nil, "internal"},
-		{"a lost response without a key", bare, []fakeResponse{lost}, nil, "-"},
-		{"429 without a key", bare, []fakeResponse{busy, item}, []time.Duration{7 * time.Second}, ""},
+		{"429", getBoard, []fakeResponse{rateLimitedResponse, rateLimitedResponse, board}, []time.Duration{7 * time.Second, 7 * time.Second}, ""},
+		{"500", getBoard, []fakeResponse{cutResponse, cutResponse, board}, []time.Duration{1 * time.Second, 2 * time.Second}, ""},
+		{"a lost response", getBoard, []fakeResponse{lostResponse, board}, []time.Duration{time.Second}, ""},
+		{"a POST with a key", createItem, []fakeResponse{lostResponse, cutResponse, rateLimitedResponse, item}, []time.Duration{1 * time.Second, 2 * time.Second, 7 * time.Second}, ""},
+		{"a delete", deleteItem, []fakeResponse{cutResponse, {body: `{"id":"itm_1","deleted":true}`}}, []time.Duration{time.Second}, ""},
+		{"a POST without a key", bare, []fakeResponse{cutResponse}, nil, "internal"},
+		{"a lost response without a key", bare, []fakeResponse{lostResponse}, nil, "-"},
+		{"429 without a key", bare, []fakeResponse{rateLimitedResponse, item}, []time.Duration{7 * time.Second}, ""},
 		{"still running", createItem, []fakeResponse{{status: 409, body: envelope("conflict", "running"), header: []string{"Retry-After", "1"}}, item}, []time.Duration{time.Second}, ""},
-		{"429 more often than attempts", getBoard, []fakeResponse{busy, busy, busy, busy, broken, busy, board}, []time.Duration{7 * time.Second, 7 * time.Second, 7 * time.Second, 7 * time.Second, time.Second, 7 * time.Second}, ""},
+		{"429 more often than attempts", getBoard, []fakeResponse{rateLimitedResponse, rateLimitedResponse, rateLimitedResponse, rateLimitedResponse, cutResponse, rateLimitedResponse, board}, []time.Duration{7 * time.Second, 7 * time.Second, 7 * time.Second, 7 * time.Second, time.Second, 7 * time.Second}, ""},
 		{"429 until the longest wait", getBoard, []fakeResponse{{status: 429, body: envelope("rate_limited", "x"), header: []string{"Retry-After", "50"}}}, []time.Duration{50 * time.Second, 50 * time.Second}, "rate_limited"},
 		{"429 without Retry-After", getBoard, []fakeResponse{{status: 429, body: envelope("rate_limited", "x")}}, []time.Duration{1 * time.Second, 2 * time.Second, 3 * time.Second}, "rate_limited"},
 		{"a conflict", createItem, []fakeResponse{{status: 409, body: envelope("conflict", "taken")}}, nil, "conflict"},
 		{"bad request", getBoard, []fakeResponse{{status: 400, body: envelope("bad_request", "body.title: is required")}}, nil, "bad_request"},
-		{"500 until the last attempt", getBoard, []fakeResponse{broken}, []time.Duration{1 * time.Second, 2 * time.Second, 3 * time.Second}, "internal"},
+		{"500 until the last attempt", getBoard, []fakeResponse{cutResponse}, []time.Duration{1 * time.Second, 2 * time.Second, 3 * time.Second}, "internal"},
 		{"Retry-After above the limit", getBoard, []fakeResponse{{status: 429, body: envelope("rate_limited", "x"), header: []string{"Retry-After", "121"}}}, nil, "rate_limited"},
 		{"Retry-After with a date", getBoard, []fakeResponse{{status: 429, body: envelope("rate_limited", "x"), header: []string{
 			"Date", "Tue, 11 Aug 2026 09:30:00 GMT", "Retry-After", "Tue, 11 Aug 2026 09:30:09 GMT",
@@ -178,7 +178,7 @@ func TestRetries(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s, w := serve(t, c.responses...), &waits{}
+			s, w := serve(t, c.responses...), &sleepRecorder{}
 			err := c.call(t.Context(), s.client(t, w))
 			var refused *client.Error
 			code := ""
@@ -205,9 +205,9 @@ func TestRetries(t *testing.T) {
 // Ensure the wait ends with the context, and the error also wraps the last error response.
 func TestContextEnds(t *testing.T) {
 	t.Parallel()
-	s := serve(t, busy)
+	s := serve(t, rateLimitedResponse)
 	ctx, cancel := context.WithCancel(t.Context())
-	c := s.client(t, &waits{}, client.WithSleep(func(ctx context.Context, _ time.Duration) error { cancel(); return ctx.Err() }))
+	c := s.client(t, &sleepRecorder{}, client.WithSleep(func(ctx context.Context, _ time.Duration) error { cancel(); return ctx.Err() }))
 	err := getBoard(ctx, c)
 	var refused *client.Error
 	if !errors.Is(err, context.Canceled) || !errors.As(err, &refused) {
@@ -240,7 +240,7 @@ func TestBackoff(t *testing.T) {
 // Ensure the request has the values of all options.
 func TestOptions(t *testing.T) {
 	t.Parallel()
-	s, w := serve(t, item), &waits{}
+	s, w := serve(t, item), &sleepRecorder{}
 	c := s.client(t, w, client.WithVersion("2026-08-11"), client.WithUserAgent("robot/1"), client.WithHTTPClient(s.Client()))
 	var response client.Response
 	_, err := c.CreatePlanItem(t.Context(), client.CreatePlanItemInput{BoardID: "a/b", Title: "x", CategoryIDs: client.Value([]string{}), SortOrder: client.Value(0)},
@@ -272,7 +272,7 @@ func TestOptions(t *testing.T) {
 func TestNotModified(t *testing.T) {
 	t.Parallel()
 	s := serve(t, fakeResponse{status: 304, header: []string{"ETag", `"t"`}})
-	_, err := s.client(t, &waits{}).GetPlanItem(t.Context(), client.GetPlanItemInput{ItemID: "itm_1"}, client.IfNoneMatch(`"t"`))
+	_, err := s.client(t, &sleepRecorder{}).GetPlanItem(t.Context(), client.GetPlanItemInput{ItemID: "itm_1"}, client.IfNoneMatch(`"t"`))
 	if !errors.Is(err, client.ErrNotModified) || s.requests()[0].Header.Get("If-None-Match") != `"t"` {
 		t.Errorf("error %v, want %v; If-None-Match %q", err, client.ErrNotModified, s.requests()[0].Header.Get("If-None-Match"))
 	}
@@ -282,7 +282,7 @@ func TestNotModified(t *testing.T) {
 func TestError(t *testing.T) {
 	t.Parallel()
 	s := serve(t, fakeResponse{status: 400, body: envelope("bad_request", "body.title: is required", "body.slug: is long")}, fakeResponse{status: 404, body: "<html>secret page</html>"})
-	c := s.client(t, &waits{})
+	c := s.client(t, &sleepRecorder{})
 	for _, want := range []struct {
 		refused client.Error
 		text    string
@@ -306,26 +306,26 @@ func TestError(t *testing.T) {
 	}
 	s = serve(t, fakeResponse{status: 404, body: `{"errors":[]}`})
 	var e *client.Error
-	if err := getBoard(t.Context(), s.client(t, &waits{})); !errors.As(err, &e) || e.Code != "" || !strings.Contains(err.Error(), "not from the service") {
+	if err := getBoard(t.Context(), s.client(t, &sleepRecorder{})); !errors.As(err, &e) || e.Code != "" || !strings.Contains(err.Error(), "not from the service") {
 		t.Errorf("an envelope without errors: %v, want that it is not from the service", err)
 	}
 }
 
-// endless is a transport whose responses are a record and spaces without end.
-type endless struct{}
+// endlessTransport is a transport whose responses are a record and spaces without end.
+type endlessTransport struct{}
 
-func (endless) RoundTrip(r *http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: 200, Request: r, Header: http.Header{}, Body: io.NopCloser(io.MultiReader(strings.NewReader(board.body), endless{}))}, nil
+func (endlessTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: 200, Request: r, Header: http.Header{}, Body: io.NopCloser(io.MultiReader(strings.NewReader(board.body), endlessTransport{}))}, nil
 }
 
-func (endless) Read(p []byte) (int, error) {
+func (endlessTransport) Read(p []byte) (int, error) {
 	return copy(p, bytes.Repeat([]byte(" "), len(p))), nil
 }
 
 // Ensure a response larger than any that the service sends is an error, and is not read to its end.
 func TestResponseTooLarge(t *testing.T) {
 	t.Parallel()
-	c, err := client.New("https://api.example", key, client.WithCompany("co_1"), client.WithAttempts(1), client.WithHTTPClient(&http.Client{Transport: endless{}}))
+	c, err := client.New("https://api.example", key, client.WithCompany("co_1"), client.WithAttempts(1), client.WithHTTPClient(&http.Client{Transport: endlessTransport{}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -341,7 +341,7 @@ func TestKeyStays(t *testing.T) {
 	other := serve(t, fakeResponse{body: `{"items":[]}`})
 	s := serve(t, fakeResponse{status: 307, header: []string{"Location", other.URL}},
 		fakeResponse{body: `{"items":[{"id":"brd_1"}]}`, header: []string{"Service-Has-More", "true", "Link", "<" + other.URL + `/x?cursor=next>; rel="next"`}}, fakeResponse{body: `{"items":[]}`})
-	c := s.client(t, &waits{})
+	c := s.client(t, &sleepRecorder{})
 	if err := getBoard(t.Context(), c); err == nil {
 		t.Error("a redirect was followed")
 	}
@@ -379,7 +379,7 @@ func TestPagesEnd(t *testing.T) {
 		s := serve(t, first, second)
 		var failed error
 		n := 0
-		for _, err := range s.client(t, &waits{}).AllPlanBoards(t.Context(), client.ListPlanBoardsInput{}) {
+		for _, err := range s.client(t, &sleepRecorder{}).AllPlanBoards(t.Context(), client.ListPlanBoardsInput{}) {
 			n++
 			if err != nil {
 				failed = err
@@ -393,7 +393,7 @@ func TestPagesEnd(t *testing.T) {
 		}
 	}
 	s := serve(t, first)
-	for range s.client(t, &waits{}).AllPlanBoards(t.Context(), client.ListPlanBoardsInput{}) {
+	for range s.client(t, &sleepRecorder{}).AllPlanBoards(t.Context(), client.ListPlanBoardsInput{}) {
 		break
 	}
 	if len(s.requests()) != 1 {
@@ -470,7 +470,7 @@ func TestDims(t *testing.T) {
 func TestCompany(t *testing.T) {
 	t.Parallel()
 	s := serve(t, fakeResponse{body: `{"items":[{"id":"co_7"}]}`}, board)
-	c := s.client(t, &waits{}, client.WithCompany(""))
+	c := s.client(t, &sleepRecorder{}, client.WithCompany(""))
 	for range 2 {
 		if err := getBoard(t.Context(), c); err != nil {
 			t.Fatal(err)
@@ -482,7 +482,7 @@ func TestCompany(t *testing.T) {
 		t.Errorf("path %s, want that of the company co_7", sent[2].URL.Path)
 	}
 	s = serve(t, fakeResponse{body: `{"items":[]}`})
-	if err := getBoard(t.Context(), s.client(t, &waits{}, client.WithCompany(""))); err == nil {
+	if err := getBoard(t.Context(), s.client(t, &sleepRecorder{}, client.WithCompany(""))); err == nil {
 		t.Error("no company and no error")
 	}
 }

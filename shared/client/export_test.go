@@ -10,4 +10,4 @@ var CompanyOf = companyOf
 func WithRandom(random func() float64) Option { return func(c *Client) { c.random = random } }
 
 // Refill returns the time in which a response's quota refills by one request.
-var Refill = refill
+var Refill = refillInterval

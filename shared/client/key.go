@@ -25,11 +25,11 @@ func companyOf(key string) string {
 	if len(key) != keyChars || !strings.HasPrefix(key, keyPrefix) {
 		return ""
 	}
-	sum, ok := digits(key[keyBodyChars:])
+	sum, ok := parseBase62(key[keyBodyChars:])
 	if !ok || !sum.IsUint64() || sum.Uint64() != uint64(crc32.ChecksumIEEE([]byte(key[:keyBodyChars]))) {
 		return ""
 	}
-	ids, ok := digits(key[len(keyPrefix):][:43])
+	ids, ok := parseBase62(key[len(keyPrefix):][:43])
 	if !ok || ids.BitLen() > 256 {
 		return ""
 	}
@@ -45,8 +45,8 @@ func companyOf(key string) string {
 	return "co_" + string(id[:])
 }
 
-// digits returns the number of base62 digits.
-func digits(text string) (n *big.Int, ok bool) {
+// parseBase62 returns the number of base62 digits.
+func parseBase62(text string) (n *big.Int, ok bool) {
 	n = new(big.Int)
 	for i := range len(text) {
 		d := strings.IndexByte(base62, text[i])

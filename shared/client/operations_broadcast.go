@@ -22,12 +22,12 @@ var listBroadcastPlans = operation{method: "GET", path: "/v1/companies/{companyI
 //
 // It sends GET /v1/companies/{companyId}/broadcast/plans and needs the scope broadcast:read.
 func (c *Client) ListBroadcastPlans(ctx context.Context, in ListBroadcastPlansInput, options ...CallOption) (Page[Plan], error) {
-	return page[Plan](ctx, c, listBroadcastPlans, in, options)
+	return onePage[Plan](ctx, c, listBroadcastPlans, in, options)
 }
 
 // AllBroadcastPlans calls ListBroadcastPlans for every page of the list. It stops at the first error.
 func (c *Client) AllBroadcastPlans(ctx context.Context, in ListBroadcastPlansInput, options ...CallOption) iter.Seq2[Plan, error] {
-	return all[Plan](ctx, c, listBroadcastPlans, in, options)
+	return allPages[Plan](ctx, c, listBroadcastPlans, in, options)
 }
 
 // GetBroadcastPlanInput is the input of GetBroadcastPlan.
@@ -131,12 +131,12 @@ var listBroadcastIdeas = operation{method: "GET", path: "/v1/companies/{companyI
 //
 // It sends GET /v1/companies/{companyId}/broadcast/ideas and needs the scope broadcast:read.
 func (c *Client) ListBroadcastIdeas(ctx context.Context, in ListBroadcastIdeasInput, options ...CallOption) (Page[Idea], error) {
-	return page[Idea](ctx, c, listBroadcastIdeas, in, options)
+	return onePage[Idea](ctx, c, listBroadcastIdeas, in, options)
 }
 
 // AllBroadcastIdeas calls ListBroadcastIdeas for every page of the list. It stops at the first error.
 func (c *Client) AllBroadcastIdeas(ctx context.Context, in ListBroadcastIdeasInput, options ...CallOption) iter.Seq2[Idea, error] {
-	return all[Idea](ctx, c, listBroadcastIdeas, in, options)
+	return allPages[Idea](ctx, c, listBroadcastIdeas, in, options)
 }
 
 // GetBroadcastIdeaInput is the input of GetBroadcastIdea.
@@ -242,12 +242,12 @@ var listBroadcastPosts = operation{method: "GET", path: "/v1/companies/{companyI
 //
 // It sends GET /v1/companies/{companyId}/broadcast/posts and needs the scope broadcast:read.
 func (c *Client) ListBroadcastPosts(ctx context.Context, in ListBroadcastPostsInput, options ...CallOption) (Page[Post], error) {
-	return page[Post](ctx, c, listBroadcastPosts, in, options)
+	return onePage[Post](ctx, c, listBroadcastPosts, in, options)
 }
 
 // AllBroadcastPosts calls ListBroadcastPosts for every page of the list. It stops at the first error.
 func (c *Client) AllBroadcastPosts(ctx context.Context, in ListBroadcastPostsInput, options ...CallOption) iter.Seq2[Post, error] {
-	return all[Post](ctx, c, listBroadcastPosts, in, options)
+	return allPages[Post](ctx, c, listBroadcastPosts, in, options)
 }
 
 // CreateBroadcastPostInput is the input of CreateBroadcastPost.
@@ -344,10 +344,10 @@ var listBroadcastChannels = operation{method: "GET", path: "/v1/companies/{compa
 //
 // It sends GET /v1/companies/{companyId}/broadcast/channels and needs the scope broadcast:read.
 func (c *Client) ListBroadcastChannels(ctx context.Context, in ListBroadcastChannelsInput, options ...CallOption) (Page[Channel], error) {
-	return page[Channel](ctx, c, listBroadcastChannels, in, options)
+	return onePage[Channel](ctx, c, listBroadcastChannels, in, options)
 }
 
 // AllBroadcastChannels calls ListBroadcastChannels for every page of the list. It stops at the first error.
 func (c *Client) AllBroadcastChannels(ctx context.Context, in ListBroadcastChannelsInput, options ...CallOption) iter.Seq2[Channel, error] {
-	return all[Channel](ctx, c, listBroadcastChannels, in, options)
+	return allPages[Channel](ctx, c, listBroadcastChannels, in, options)
 }

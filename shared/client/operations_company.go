@@ -16,12 +16,12 @@ var listCompanies = operation{method: "GET", path: "/v1/companies", repeatable: 
 //
 // It sends GET /v1/companies and needs the scope company:read.
 func (c *Client) ListCompanies(ctx context.Context, options ...CallOption) (Page[Company], error) {
-	return page[Company](ctx, c, listCompanies, struct{}{}, options)
+	return onePage[Company](ctx, c, listCompanies, struct{}{}, options)
 }
 
 // AllCompanies calls ListCompanies for every page of the list. It stops at the first error.
 func (c *Client) AllCompanies(ctx context.Context, options ...CallOption) iter.Seq2[Company, error] {
-	return all[Company](ctx, c, listCompanies, struct{}{}, options)
+	return allPages[Company](ctx, c, listCompanies, struct{}{}, options)
 }
 
 var getCompany = operation{method: "GET", path: "/v1/companies/{companyId}", repeatable: true, quota: "read"}
@@ -73,12 +73,12 @@ var listKeys = operation{method: "GET", path: "/v1/companies/{companyId}/keys", 
 //
 // It sends GET /v1/companies/{companyId}/keys and needs the scope keys:read.
 func (c *Client) ListKeys(ctx context.Context, in ListKeysInput, options ...CallOption) (Page[Key], error) {
-	return page[Key](ctx, c, listKeys, in, options)
+	return onePage[Key](ctx, c, listKeys, in, options)
 }
 
 // AllKeys calls ListKeys for every page of the list. It stops at the first error.
 func (c *Client) AllKeys(ctx context.Context, in ListKeysInput, options ...CallOption) iter.Seq2[Key, error] {
-	return all[Key](ctx, c, listKeys, in, options)
+	return allPages[Key](ctx, c, listKeys, in, options)
 }
 
 var getCurrentKey = operation{method: "GET", path: "/v1/companies/{companyId}/keys/current", repeatable: true, quota: "read"}

@@ -56,12 +56,12 @@ var listContextContentTypes = operation{method: "GET", path: "/v1/companies/{com
 //
 // It sends GET /v1/companies/{companyId}/context/content-types and needs the scope context:read.
 func (c *Client) ListContextContentTypes(ctx context.Context, in ListContextContentTypesInput, options ...CallOption) (Page[ContentType], error) {
-	return page[ContentType](ctx, c, listContextContentTypes, in, options)
+	return onePage[ContentType](ctx, c, listContextContentTypes, in, options)
 }
 
 // AllContextContentTypes calls ListContextContentTypes for every page of the list. It stops at the first error.
 func (c *Client) AllContextContentTypes(ctx context.Context, in ListContextContentTypesInput, options ...CallOption) iter.Seq2[ContentType, error] {
-	return all[ContentType](ctx, c, listContextContentTypes, in, options)
+	return allPages[ContentType](ctx, c, listContextContentTypes, in, options)
 }
 
 // GetContextContentTypeInput is the input of GetContextContentType.
@@ -153,12 +153,12 @@ var listContextGoals = operation{method: "GET", path: "/v1/companies/{companyId}
 //
 // It sends GET /v1/companies/{companyId}/context/goals and needs the scope context:read.
 func (c *Client) ListContextGoals(ctx context.Context, in ListContextGoalsInput, options ...CallOption) (Page[Goal], error) {
-	return page[Goal](ctx, c, listContextGoals, in, options)
+	return onePage[Goal](ctx, c, listContextGoals, in, options)
 }
 
 // AllContextGoals calls ListContextGoals for every page of the list. It stops at the first error.
 func (c *Client) AllContextGoals(ctx context.Context, in ListContextGoalsInput, options ...CallOption) iter.Seq2[Goal, error] {
-	return all[Goal](ctx, c, listContextGoals, in, options)
+	return allPages[Goal](ctx, c, listContextGoals, in, options)
 }
 
 // GetContextGoalInput is the input of GetContextGoal.

@@ -29,12 +29,12 @@ var listFeedback = operation{method: "GET", path: "/v1/companies/{companyId}/fee
 //
 // It sends GET /v1/companies/{companyId}/feedback and needs the scope feedback:read.
 func (c *Client) ListFeedback(ctx context.Context, in ListFeedbackInput, options ...CallOption) (Page[Feedback], error) {
-	return page[Feedback](ctx, c, listFeedback, in, options)
+	return onePage[Feedback](ctx, c, listFeedback, in, options)
 }
 
 // AllFeedback calls ListFeedback for every page of the list. It stops at the first error.
 func (c *Client) AllFeedback(ctx context.Context, in ListFeedbackInput, options ...CallOption) iter.Seq2[Feedback, error] {
-	return all[Feedback](ctx, c, listFeedback, in, options)
+	return allPages[Feedback](ctx, c, listFeedback, in, options)
 }
 
 // GetFeedbackInput is the input of GetFeedback.

@@ -22,12 +22,12 @@ var listMetricDefinitions = operation{method: "GET", path: "/v1/companies/{compa
 //
 // It sends GET /v1/companies/{companyId}/metrics/definitions and needs the scope metrics:read.
 func (c *Client) ListMetricDefinitions(ctx context.Context, in ListMetricDefinitionsInput, options ...CallOption) (Page[Definition], error) {
-	return page[Definition](ctx, c, listMetricDefinitions, in, options)
+	return onePage[Definition](ctx, c, listMetricDefinitions, in, options)
 }
 
 // AllMetricDefinitions calls ListMetricDefinitions for every page of the list. It stops at the first error.
 func (c *Client) AllMetricDefinitions(ctx context.Context, in ListMetricDefinitionsInput, options ...CallOption) iter.Seq2[Definition, error] {
-	return all[Definition](ctx, c, listMetricDefinitions, in, options)
+	return allPages[Definition](ctx, c, listMetricDefinitions, in, options)
 }
 
 // GetMetricDefinitionInput is the input of GetMetricDefinition.
@@ -136,12 +136,12 @@ var listMetricPoints = operation{method: "GET", path: "/v1/companies/{companyId}
 //
 // It sends GET /v1/companies/{companyId}/metrics/points and needs the scope metrics:read.
 func (c *Client) ListMetricPoints(ctx context.Context, in ListMetricPointsInput, options ...CallOption) (Page[Point], error) {
-	return page[Point](ctx, c, listMetricPoints, in, options)
+	return onePage[Point](ctx, c, listMetricPoints, in, options)
 }
 
 // AllMetricPoints calls ListMetricPoints for every page of the list. It stops at the first error.
 func (c *Client) AllMetricPoints(ctx context.Context, in ListMetricPointsInput, options ...CallOption) iter.Seq2[Point, error] {
-	return all[Point](ctx, c, listMetricPoints, in, options)
+	return allPages[Point](ctx, c, listMetricPoints, in, options)
 }
 
 // PushMetricPointsPoint is an element of Points of PushMetricPointsInput.

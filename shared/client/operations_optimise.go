@@ -22,12 +22,12 @@ var listOptimiseSites = operation{method: "GET", path: "/v1/companies/{companyId
 //
 // It sends GET /v1/companies/{companyId}/optimise/sites and needs the scope optimise:read.
 func (c *Client) ListOptimiseSites(ctx context.Context, in ListOptimiseSitesInput, options ...CallOption) (Page[Site], error) {
-	return page[Site](ctx, c, listOptimiseSites, in, options)
+	return onePage[Site](ctx, c, listOptimiseSites, in, options)
 }
 
 // AllOptimiseSites calls ListOptimiseSites for every page of the list. It stops at the first error.
 func (c *Client) AllOptimiseSites(ctx context.Context, in ListOptimiseSitesInput, options ...CallOption) iter.Seq2[Site, error] {
-	return all[Site](ctx, c, listOptimiseSites, in, options)
+	return allPages[Site](ctx, c, listOptimiseSites, in, options)
 }
 
 // GetOptimiseSiteInput is the input of GetOptimiseSite.
@@ -115,12 +115,12 @@ var listOptimiseGoals = operation{method: "GET", path: "/v1/companies/{companyId
 //
 // It sends GET /v1/companies/{companyId}/optimise/sites/{siteId}/goals and needs the scope optimise:read.
 func (c *Client) ListOptimiseGoals(ctx context.Context, in ListOptimiseGoalsInput, options ...CallOption) (Page[SiteGoal], error) {
-	return page[SiteGoal](ctx, c, listOptimiseGoals, in, options)
+	return onePage[SiteGoal](ctx, c, listOptimiseGoals, in, options)
 }
 
 // AllOptimiseGoals calls ListOptimiseGoals for every page of the list. It stops at the first error.
 func (c *Client) AllOptimiseGoals(ctx context.Context, in ListOptimiseGoalsInput, options ...CallOption) iter.Seq2[SiteGoal, error] {
-	return all[SiteGoal](ctx, c, listOptimiseGoals, in, options)
+	return allPages[SiteGoal](ctx, c, listOptimiseGoals, in, options)
 }
 
 // GetOptimiseGoalInput is the input of GetOptimiseGoal.
@@ -221,12 +221,12 @@ var listOptimiseAudits = operation{method: "GET", path: "/v1/companies/{companyI
 //
 // It sends GET /v1/companies/{companyId}/optimise/audits and needs the scope optimise:read.
 func (c *Client) ListOptimiseAudits(ctx context.Context, in ListOptimiseAuditsInput, options ...CallOption) (Page[AuditSummary], error) {
-	return page[AuditSummary](ctx, c, listOptimiseAudits, in, options)
+	return onePage[AuditSummary](ctx, c, listOptimiseAudits, in, options)
 }
 
 // AllOptimiseAudits calls ListOptimiseAudits for every page of the list. It stops at the first error.
 func (c *Client) AllOptimiseAudits(ctx context.Context, in ListOptimiseAuditsInput, options ...CallOption) iter.Seq2[AuditSummary, error] {
-	return all[AuditSummary](ctx, c, listOptimiseAudits, in, options)
+	return allPages[AuditSummary](ctx, c, listOptimiseAudits, in, options)
 }
 
 // GetOptimiseAuditInput is the input of GetOptimiseAudit.

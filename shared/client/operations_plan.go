@@ -21,12 +21,12 @@ var listPlanBoards = operation{method: "GET", path: "/v1/companies/{companyId}/p
 //
 // It sends GET /v1/companies/{companyId}/plan/boards and needs the scope plan:read.
 func (c *Client) ListPlanBoards(ctx context.Context, in ListPlanBoardsInput, options ...CallOption) (Page[Board], error) {
-	return page[Board](ctx, c, listPlanBoards, in, options)
+	return onePage[Board](ctx, c, listPlanBoards, in, options)
 }
 
 // AllPlanBoards calls ListPlanBoards for every page of the list. It stops at the first error.
 func (c *Client) AllPlanBoards(ctx context.Context, in ListPlanBoardsInput, options ...CallOption) iter.Seq2[Board, error] {
-	return all[Board](ctx, c, listPlanBoards, in, options)
+	return allPages[Board](ctx, c, listPlanBoards, in, options)
 }
 
 // GetPlanBoardInput is the input of GetPlanBoard.
@@ -116,12 +116,12 @@ var listPlanItems = operation{method: "GET", path: "/v1/companies/{companyId}/pl
 //
 // It sends GET /v1/companies/{companyId}/plan/boards/{boardId}/items and needs the scope plan:read.
 func (c *Client) ListPlanItems(ctx context.Context, in ListPlanItemsInput, options ...CallOption) (Page[Item], error) {
-	return page[Item](ctx, c, listPlanItems, in, options)
+	return onePage[Item](ctx, c, listPlanItems, in, options)
 }
 
 // AllPlanItems calls ListPlanItems for every page of the list. It stops at the first error.
 func (c *Client) AllPlanItems(ctx context.Context, in ListPlanItemsInput, options ...CallOption) iter.Seq2[Item, error] {
-	return all[Item](ctx, c, listPlanItems, in, options)
+	return allPages[Item](ctx, c, listPlanItems, in, options)
 }
 
 // ListPlanLiveItemsInput is the input of ListPlanLiveItems.
@@ -140,12 +140,12 @@ var listPlanLiveItems = operation{method: "GET", path: "/v1/companies/{companyId
 //
 // It sends GET /v1/companies/{companyId}/plan/boards/{boardId}/live and needs the scope plan:read.
 func (c *Client) ListPlanLiveItems(ctx context.Context, in ListPlanLiveItemsInput, options ...CallOption) (Page[LiveItem], error) {
-	return page[LiveItem](ctx, c, listPlanLiveItems, in, options)
+	return onePage[LiveItem](ctx, c, listPlanLiveItems, in, options)
 }
 
 // AllPlanLiveItems calls ListPlanLiveItems for every page of the list. It stops at the first error.
 func (c *Client) AllPlanLiveItems(ctx context.Context, in ListPlanLiveItemsInput, options ...CallOption) iter.Seq2[LiveItem, error] {
-	return all[LiveItem](ctx, c, listPlanLiveItems, in, options)
+	return allPages[LiveItem](ctx, c, listPlanLiveItems, in, options)
 }
 
 // CreatePlanItemInput is the input of CreatePlanItem.

@@ -54,8 +54,8 @@ func WithIdempotencyKeys(next func() string) Option { return func(c *Client) { c
 type CallOption func(*callOptions)
 
 type callOptions struct {
-	header http.Header
-	into   *Response
+	header       http.Header
+	responseInto *Response
 }
 
 // IdempotencyKey sets the Idempotency-Key of a call. A later call with the same key and input gets
@@ -73,7 +73,7 @@ func IfNoneMatch(tag string) CallOption { return Header("If-None-Match", tag) }
 // Into stores the response, for its entity tag and other headers. For an iterator it is the
 // response of the last page.
 func Into(response *Response) CallOption {
-	return func(o *callOptions) { o.into = response }
+	return func(o *callOptions) { o.responseInto = response }
 }
 
 // Header sets any other header. The client's own headers cannot be replaced.

@@ -60,7 +60,7 @@ func (o Optional[T]) String() string { return fmt.Sprint(o) }
 // Format implements fmt.Formatter, so that a printed record shows values.
 func (o Optional[T]) Format(f fmt.State, verb rune) {
 	if o.state == present {
-		_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), o.shown(f, verb)) // a Formatter returns no error
+		_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), o.formatValue(f, verb)) // a Formatter returns no error
 		return
 	}
 	text := "null"
@@ -77,9 +77,9 @@ func (o Optional[T]) Format(f fmt.State, verb rune) {
 	_, _ = fmt.Fprintf(f, format+"s", text)
 }
 
-// shown returns the value as it is printed: JSON as text instead of a list of bytes, and a time as
+// formatValue returns the value as it is printed: JSON as text instead of a list of bytes, and a time as
 // the API has it.
-func (o Optional[T]) shown(f fmt.State, verb rune) any {
+func (o Optional[T]) formatValue(f fmt.State, verb rune) any {
 	switch value := any(o.value).(type) {
 	case json.RawMessage:
 		return string(value)
@@ -120,5 +120,5 @@ func Day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 // parameter returns the field as the value of a query parameter. ok is false when it is not sent.
 func (o Optional[T]) parameter() (text string, ok bool) {
-	return fmt.Sprint(o.shown(nil, 's')), o.state == present
+	return fmt.Sprint(o.formatValue(nil, 's')), o.state == present
 }

@@ -24,7 +24,7 @@ func TestOptionalInput(t *testing.T) {
 	in := client.UpdateCompanyInput{
 		Name: client.Value("Acme"), Summary: client.Value(""), Stage: client.Null[client.CompanyStage](), WebsiteURL: client.Value("https://example.com"),
 	}
-	if _, err := s.client(t, &waits{}).UpdateCompany(t.Context(), in); err != nil {
+	if _, err := s.client(t, &sleepRecorder{}).UpdateCompany(t.Context(), in); err != nil {
 		t.Fatal(err)
 	}
 	want := `{"name":"Acme","summary":"","websiteUrl":"https://example.com","stage":null}`
@@ -42,7 +42,7 @@ func TestOptionalInput(t *testing.T) {
 func TestOptionalQuery(t *testing.T) {
 	t.Parallel()
 	s := serve(t, fakeResponse{body: `{"items":[]}`})
-	c := s.client(t, &waits{})
+	c := s.client(t, &sleepRecorder{})
 	for in, want := range map[client.ListMetricDefinitionsInput]string{
 		{}: "", {Limit: client.Null[int](), NeedsReview: client.Null[bool]()}: "",
 		{Limit: client.Value(7), NeedsReview: client.Value(false), Cursor: client.Value("")}: "cursor=&limit=7&needsReview=false",

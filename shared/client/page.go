@@ -16,16 +16,16 @@ type Page[T any] struct {
 	Next string `json:"-"`
 }
 
-// page reads one page.
-func page[T any](ctx context.Context, c *Client, op operation, in any, options []CallOption) (Page[T], error) {
+// onePage reads one page.
+func onePage[T any](ctx context.Context, c *Client, op operation, in any, options []CallOption) (Page[T], error) {
 	request, err := op.request(in)
 	if err != nil {
 		return Page[T]{}, err
 	}
-	return read[T](ctx, c, request, options)
+	return readPage[T](ctx, c, request, options)
 }
 
-func read[T any](ctx context.Context, c *Client, request Request, options []CallOption) (Page[T], error) {
+func readPage[T any](ctx context.Context, c *Client, request Request, options []CallOption) (Page[T], error) {
 	var out Page[T]
 	response, err := c.Do(ctx, request, options...)
 	if err != nil {
@@ -38,9 +38,9 @@ func read[T any](ctx context.Context, c *Client, request Request, options []Call
 	return out, err
 }
 
-// all iterates over the records of all pages. It ends after the last record, or with the first
+// allPages iterates over the records of all pages. It ends after the last record, or with the first
 // error.
-func all[T any](ctx context.Context, c *Client, op operation, in any, options []CallOption) iter.Seq2[T, error] {
+func allPages[T any](ctx context.Context, c *Client, op operation, in any, options []CallOption) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
 		request, err := op.request(in)
@@ -49,7 +49,7 @@ func all[T any](ctx context.Context, c *Client, op operation, in any, options []
 			return
 		}
 		for {
-			got, err := read[T](ctx, c, request, options)
+			got, err := readPage[T](ctx, c, request, options)
 			if err != nil {
 				yield(none, err)
 				return

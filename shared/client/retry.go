@@ -45,16 +45,16 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 func randomKey() string { return rand.Text() }
 
-// progress is what a call has done so far.
-type progress struct {
+// callProgress is what a call has done so far.
+type callProgress struct {
 	attempts int
 	faults   int // the attempts that were not refused by a quota
 	waited   time.Duration
 	err      error // of the last attempt
 }
 
-// failed notes an attempt that did not succeed.
-func (p *progress) failed(r *Response, err error) {
+// recordFailure notes an attempt that did not succeed.
+func (p *callProgress) recordFailure(r *Response, err error) {
 	p.attempts++
 	if p.err = err; err == nil {
 		refused := errorOf(r)
@@ -63,19 +63,19 @@ func (p *progress) failed(r *Response, err error) {
 	}
 }
 
-// queue waits for the turn of a new call. A call that would wait too long is sent at once: only the
+// waitForTurn waits for the turn of a new call. A call that would wait too long is sent at once: only the
 // service can refuse it.
-func (c *Client) queue(ctx context.Context, quota string, p *progress) error {
-	if wait, ok := c.turn(quota, time.Now(), p); ok {
-		return c.wait(ctx, wait, p)
+func (c *Client) waitForTurn(ctx context.Context, quota string, p *callProgress) error {
+	if wait, ok := c.reserveTurn(quota, time.Now(), p); ok {
+		return c.sleepFor(ctx, wait, p)
 	}
 	return nil
 }
 
-// turn returns how long a call has to wait because the calls of its quota are sent one after
+// reserveTurn returns how long a call has to wait because the calls of its quota are sent one after
 // another after a 429. It returns false when that is longer than the call may wait.
-func (c *Client) turn(quota string, now time.Time, p *progress) (wait time.Duration, ok bool) {
-	wait, spread, ok := c.paces.turn(quota, now, c.waitMax-p.waited)
+func (c *Client) reserveTurn(quota string, now time.Time, p *callProgress) (wait time.Duration, ok bool) {
+	wait, spread, ok := c.paces.reserve(quota, now, c.waitMax-p.waited)
 	return wait + c.jitter(spread), ok
 }
 
@@ -83,7 +83,7 @@ func (c *Client) jitter(spread time.Duration) time.Duration {
 	return time.Duration(c.random() * float64(spread))
 }
 
-func (c *Client) wait(ctx context.Context, d time.Duration, p *progress) error {
+func (c *Client) sleepFor(ctx context.Context, d time.Duration, p *callProgress) error {
 	if d == 0 {
 		return nil
 	}
@@ -98,32 +98,32 @@ func (c *Client) wait(ctx context.Context, d time.Duration, p *progress) error {
 	return fmt.Errorf("%w; stopped waiting for a retry: %w", p.err, ended)
 }
 
-// again reports whether a call may be retried, and after how long. A repeatable call may be retried
+// retryDelay reports whether a call may be retried, and after how long. A repeatable call may be retried
 // after a lost response or a 5xx. Any call may be retried after a 429 or a 409 with Retry-After,
 // because it was not executed. A 429 with Retry-After does not count as a fault, and makes the
 // other calls of its quota wait, too.
-func (c *Client) again(r Request, response *Response, failed error, p *progress) (wait time.Duration, ok bool) {
+func (c *Client) retryDelay(r Request, response *Response, failed error, p *callProgress) (wait time.Duration, ok bool) {
 	after := time.Duration(0)
 	if response != nil {
 		after = retryAfter(response.Header)
 	}
 	if after > 0 && response.Status == http.StatusTooManyRequests && c.attempts > 1 {
 		now := time.Now()
-		c.paces.refused(r.Quota, now, after, response.Header)
-		return c.turn(r.Quota, now, p)
+		c.paces.recordRefusal(r.Quota, now, after, response.Header)
+		return c.reserveTurn(r.Quota, now, p)
 	}
-	if p.faults++; p.faults >= c.attempts || !repeats(r, response, failed, after) {
+	if p.faults++; p.faults >= c.attempts || !mayRepeat(r, response, failed, after) {
 		return 0, false
 	}
 	if after > 0 {
-		return after + c.jitter(spreadLeast), after <= c.waitMax-p.waited
+		return after + c.jitter(minSpread), after <= c.waitMax-p.waited
 	}
 	wait = c.backoff(p.faults)
 	return wait, wait <= c.waitMax-p.waited
 }
 
-// repeats reports whether a call may be executed again.
-func repeats(r Request, response *Response, failed error, after time.Duration) bool {
+// mayRepeat reports whether a call may be executed again.
+func mayRepeat(r Request, response *Response, failed error, after time.Duration) bool {
 	repeatable := r.Repeatable || r.TakesKey
 	if failed != nil {
 		var certificate *tls.CertificateVerificationError

@@ -17,9 +17,9 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// stub has the few operations that the examples call. functions/client_test.go calls every
+// stubService has the few operations that the examples call. functions/client_test.go calls every
 // operation of the real service.
-type stub struct {
+type stubService struct {
 	items     []map[string]any
 	revisions map[string]int            // of the items
 	created   map[string]map[string]any // by Idempotency-Key
@@ -29,7 +29,7 @@ type stub struct {
 // serveExamples starts a service for one example, sets the environment of a program that uses it,
 // and returns a client.
 func serveExamples() (context.Context, *client.Client) {
-	s := &stub{revisions: map[string]int{}, created: map[string]map[string]any{}, calls: map[string]int{}}
+	s := &stubService{revisions: map[string]int{}, created: map[string]map[string]any{}, calls: map[string]int{}}
 	for i, title := range []string{"Offline mode", "Shared notebooks", "Tags"} {
 		item := map[string]any{
 			"id": fmt.Sprintf("itm_%d", i+1), "title": title, "slug": strings.ReplaceAll(strings.ToLower(title), " ", "-"), "status": "published",
@@ -80,7 +80,7 @@ func list(records ...map[string]any) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { respond(w, 200, map[string]any{"items": records}) }
 }
 
-func (s *stub) list(w http.ResponseWriter, r *http.Request) {
+func (s *stubService) list(w http.ResponseWriter, r *http.Request) {
 	limit, start := 50, 0
 	for name, target := range map[string]*int{"limit": &limit, "cursor": &start} {
 		if text := r.URL.Query().Get(name); text != "" {
@@ -100,7 +100,7 @@ func (s *stub) list(w http.ResponseWriter, r *http.Request) {
 	list(s.items[start:end]...)(w, r)
 }
 
-func (s *stub) create(w http.ResponseWriter, r *http.Request) {
+func (s *stubService) create(w http.ResponseWriter, r *http.Request) {
 	name := r.Header.Get("Idempotency-Key")
 	if s.created[name] == nil {
 		item := map[string]any{}
@@ -113,7 +113,7 @@ func (s *stub) create(w http.ResponseWriter, r *http.Request) {
 	respond(w, 200, s.created[name])
 }
 
-func (s *stub) item(w http.ResponseWriter, r *http.Request) {
+func (s *stubService) item(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	i := slices.IndexFunc(s.items, func(item map[string]any) bool { return item["id"] == id })
 	if i < 0 {
@@ -144,7 +144,7 @@ func (s *stub) item(w http.ResponseWriter, r *http.Request) {
 }
 
 // definitions refuses the first request.
-func (s *stub) definitions(w http.ResponseWriter, r *http.Request) {
+func (s *stubService) definitions(w http.ResponseWriter, r *http.Request) {
 	if s.calls[r.URL.Path]++; s.calls[r.URL.Path] == 1 {
 		w.Header().Set("Retry-After", "2")
 		refuse(w, 429, "rate_limited", "too many requests; wait 2 s")
@@ -154,7 +154,7 @@ func (s *stub) definitions(w http.ResponseWriter, r *http.Request) {
 }
 
 // deletePoints deletes 1,300 points in two calls.
-func (s *stub) deletePoints(w http.ResponseWriter, r *http.Request) {
+func (s *stubService) deletePoints(w http.ResponseWriter, r *http.Request) {
 	if s.calls[r.URL.RawQuery]++; s.calls[r.URL.RawQuery] == 1 {
 		w.Header().Set("Service-Has-More", "true")
 		respond(w, 200, map[string]any{"deletedCount": 1000})

@@ -18,10 +18,10 @@ func Public(err error) *Error {
 }
 
 type envelope struct {
-	Errors []entry `json:"errors"`
+	Errors []errorEntry `json:"errors"`
 }
 
-type entry struct {
+type errorEntry struct {
 	Code    Code   `json:"code"`
 	Message string `json:"message"`
 }
@@ -29,9 +29,9 @@ type entry struct {
 // Envelope returns the JSON body of an error response: {"errors":[{"code","message"}]}, one entry
 // for each message.
 func Envelope(err *Error) []byte {
-	e := envelope{make([]entry, len(err.Messages))}
+	e := envelope{make([]errorEntry, len(err.Messages))}
 	for i, message := range err.Messages {
-		e.Errors[i] = entry{err.Code, message}
+		e.Errors[i] = errorEntry{err.Code, message}
 	}
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)

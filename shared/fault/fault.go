@@ -75,8 +75,8 @@ func Invalid(field, format string, args ...any) *Error {
 	return New(BadRequest, "%s: %s", field, fmt.Sprintf(format, args...))
 }
 
-// Busy returns a conflict that a retry resolves.
-func Busy(format string, args ...any) *Error {
+// RetryableConflict returns a conflict that a retry resolves.
+func RetryableConflict(format string, args ...any) *Error {
 	e := New(Conflict, format, args...)
 	e.Transient = true
 	return e

@@ -28,7 +28,7 @@ func SetHeader(h http.Header, requestID string, bytes int) {
 	}
 	if bytes > 0 {
 		h.Set("Content-Type", "application/json")
-		unlessSet(h, "Content-Length", strconv.Itoa(bytes))
+		setDefault(h, "Content-Length", strconv.Itoa(bytes))
 	}
 }
 
@@ -38,11 +38,11 @@ func (e *Error) SetHeader(h http.Header) {
 	case e.Code == Unauthorised:
 		h.Set("WWW-Authenticate", "Bearer")
 	case e.Code.Status() >= http.StatusInternalServerError:
-		unlessSet(h, "Retry-After", strconv.Itoa(RetryAfterSeconds))
+		setDefault(h, "Retry-After", strconv.Itoa(RetryAfterSeconds))
 	}
 }
 
-func unlessSet(h http.Header, name, value string) {
+func setDefault(h http.Header, name, value string) {
 	if _, set := h[name]; !set {
 		h.Set(name, value)
 	}

@@ -21,20 +21,20 @@ import (
 )
 
 // This file uses aws-lambda-go-api-proxy as an oracle: this package converts events and responses
-// as that adapter does, except for the edges of edge_test.go. It is a drop-in replacement, and the
+// as that adapter does, except for the edges of known_differences_test.go. It is a drop-in replacement, and the
 // edges are why the functions do not use the adapter.
 
 // exchange is an event, and what the handler does with its request.
 type exchange struct {
 	event  events.APIGatewayProxyRequest
-	answer script
+	answer handlerScript
 }
 
-// script is what a handler does, in order.
-type script []step
+// handlerScript is what a handler does, in order.
+type handlerScript []scriptStep
 
-// step is one call of a handler to its http.ResponseWriter.
-type step struct {
+// scriptStep is one call of a handler to its http.ResponseWriter.
+type scriptStep struct {
 	do     string // header, status, write, flush or panic
 	name   string
 	values []string
@@ -42,7 +42,7 @@ type step struct {
 	text   string
 }
 
-func (s script) run(w http.ResponseWriter) {
+func (s handlerScript) run(w http.ResponseWriter) {
 	for _, step := range s {
 		switch step.do {
 		case "header":
@@ -60,19 +60,19 @@ func (s script) run(w http.ResponseWriter) {
 }
 
 // first returns the index of the first step of one of the kinds, or -1.
-func (s script) first(kinds ...string) int {
-	return slices.IndexFunc(s, func(step step) bool { return slices.Contains(kinds, step.do) })
+func (s handlerScript) first(kinds ...string) int {
+	return slices.IndexFunc(s, func(step scriptStep) bool { return slices.Contains(kinds, step.do) })
 }
 
 // begin returns the index of the step after which a server changes neither status nor headers, or
 // -1.
-func (s script) begin() int {
-	return slices.IndexFunc(s, func(step step) bool {
+func (s handlerScript) begin() int {
+	return slices.IndexFunc(s, func(step scriptStep) bool {
 		return step.do == "write" || step.do == "flush" || step.do == "status" && step.status >= 200
 	})
 }
 
-func (s script) body() string {
+func (s handlerScript) body() string {
 	var b strings.Builder
 	for _, step := range s {
 		if step.do == "write" {
@@ -82,7 +82,7 @@ func (s script) body() string {
 	return b.String()
 }
 
-func (s script) header() http.Header {
+func (s handlerScript) header() http.Header {
 	header := http.Header{}
 	for _, step := range s {
 		if step.do == "header" {
@@ -150,39 +150,39 @@ func requestBody(e events.APIGatewayProxyRequest) []byte {
 	return []byte(e.Body)
 }
 
-// aspect is a part of a request that a handler sees, or a part of a response that a gateway sees.
-type aspect string
+// comparedAspect is a part of a request that a handler sees, or a part of a response that a gateway sees.
+type comparedAspect string
 
 const (
-	outcome aspect = "outcome" // a response, an error or a panic
+	outcome comparedAspect = "outcome" // a response, an error or a panic
 
-	method        aspect = "method"
-	origin        aspect = "scheme and host of the URL"
-	path          aspect = "path"
-	query         aspect = "query"
-	queryOrder    aspect = "order of the query"
-	protocol      aspect = "protocol"
-	host          aspect = "host"
-	header        aspect = "headers of the request"
-	remoteAddr    aspect = "remote address"
-	body          aspect = "body of the request"
-	contentLength aspect = "ContentLength"
+	method        comparedAspect = "method"
+	origin        comparedAspect = "scheme and host of the URL"
+	path          comparedAspect = "path"
+	query         comparedAspect = "query"
+	queryOrder    comparedAspect = "order of the query"
+	protocol      comparedAspect = "protocol"
+	host          comparedAspect = "host"
+	header        comparedAspect = "headers of the request"
+	remoteAddr    comparedAspect = "remote address"
+	body          comparedAspect = "body of the request"
+	contentLength comparedAspect = "ContentLength"
 
-	status         aspect = "status"
-	responseHeader aspect = "headers of the response"
-	responseBody   aspect = "body of the response"
-	encoding       aspect = "isBase64Encoded"
+	status         comparedAspect = "status"
+	responseHeader comparedAspect = "headers of the response"
+	responseBody   comparedAspect = "body of the response"
+	encoding       comparedAspect = "isBase64Encoded"
 )
 
-type view map[aspect]string
+type exchangeView map[comparedAspect]string
 
-// proxy is the signature of a Lambda function behind a REST API.
-type proxy = func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error)
+// proxyFunction is the signature of a Lambda function behind a REST API.
+type proxyFunction = func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error)
 
-// observe returns what newProxy's function makes of x.
-func observe(t *testing.T, newProxy func(http.Handler) proxy, x exchange) view {
+// observeProxy returns what newProxy's function makes of x.
+func observeProxy(t *testing.T, newProxy func(http.Handler) proxyFunction, x exchange) exchangeView {
 	t.Helper()
-	v := view{outcome: "response"}
+	v := exchangeView{outcome: "response"}
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v.addRequest(t, r)
 		x.answer.run(w)
@@ -205,7 +205,7 @@ func observe(t *testing.T, newProxy func(http.Handler) proxy, x exchange) view {
 	return v
 }
 
-func (v view) addRequest(t *testing.T, r *http.Request) {
+func (v exchangeView) addRequest(t *testing.T, r *http.Request) {
 	t.Helper()
 	text, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -226,7 +226,7 @@ func (v view) addRequest(t *testing.T, r *http.Request) {
 	v[body], v[contentLength] = string(text), fmt.Sprint(r.ContentLength, r.Body == http.NoBody)
 }
 
-func (v view) addResponse(t *testing.T, resp events.APIGatewayProxyResponse) {
+func (v exchangeView) addResponse(t *testing.T, resp events.APIGatewayProxyResponse) {
 	t.Helper()
 	text := resp.Body
 	if resp.IsBase64Encoded {
@@ -243,14 +243,14 @@ func (v view) addResponse(t *testing.T, resp events.APIGatewayProxyResponse) {
 
 // differences returns where the adapter and this package differ. If one of them has no response,
 // only that counts.
-func differences(t *testing.T, x exchange) []aspect {
+func differences(t *testing.T, x exchange) []comparedAspect {
 	t.Helper()
-	adapter := observe(t, func(h http.Handler) proxy { return httpadapter.New(h).ProxyWithContext }, x)
-	ours := observe(t, func(h http.Handler) proxy { return gateway.Proxy(h) }, x)
+	adapter := observeProxy(t, func(h http.Handler) proxyFunction { return httpadapter.New(h).ProxyWithContext }, x)
+	ours := observeProxy(t, func(h http.Handler) proxyFunction { return gateway.Proxy(h) }, x)
 	if adapter[outcome] != ours[outcome] {
-		return []aspect{outcome}
+		return []comparedAspect{outcome}
 	}
-	var found []aspect
+	var found []comparedAspect
 	for a := range ours {
 		if adapter[a] != ours[a] {
 			found = append(found, a)
@@ -260,9 +260,9 @@ func differences(t *testing.T, x exchange) []aspect {
 	return found
 }
 
-// ours returns the request that the handler gets from this package, and the response that leaves
+// ownProxy returns the request that the handler gets from this package, and the response that leaves
 // it.
-func (x exchange) ours(t *testing.T) (seen *http.Request, resp events.APIGatewayProxyResponse) {
+func (x exchange) ownProxy(t *testing.T) (seen *http.Request, resp events.APIGatewayProxyResponse) {
 	t.Helper()
 	resp, err := gateway.Proxy(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen = r
@@ -274,16 +274,16 @@ func (x exchange) ours(t *testing.T) (seen *http.Request, resp events.APIGateway
 	return seen, resp
 }
 
-// requireDropIn requires that the two treat x alike except for the edges that x has. It returns the
+// requireSameBehavior requires that the two treat x alike except for the edges that x has. It returns the
 // number of these edges.
-func requireDropIn(t *testing.T, x exchange) int {
+func requireSameBehavior(t *testing.T, x exchange) int {
 	t.Helper()
-	var allowed []aspect
+	var allowed []comparedAspect
 	n := 0
-	for _, e := range edges {
-		if e.when(x) {
+	for _, e := range knownDifferences {
+		if e.matches(x) {
 			n++
-			allowed = append(allowed, e.differ...)
+			allowed = append(allowed, e.aspects...)
 		}
 	}
 	if slices.Contains(allowed, outcome) {
@@ -304,14 +304,14 @@ func TestAdapter(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	ordinary := 0
 	for range 1000 {
-		x := draw(r)
+		x := drawExchange(r)
 		if r.IntN(3) == 0 {
-			edges[r.IntN(len(edges))].plant(&x)
+			knownDifferences[r.IntN(len(knownDifferences))].provoke(&x)
 		}
 		if len(x.answer.body()) > 1<<16 {
 			continue // TestProxyEdges has the large ones
 		}
-		if n := requireDropIn(t, x); n <= 1 {
+		if n := requireSameBehavior(t, x); n <= 1 {
 			ordinary++
 		}
 	}
@@ -325,7 +325,7 @@ func TestAdapter(t *testing.T) {
 func FuzzAdapter(f *testing.F) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 20 {
-		x := draw(r)
+		x := drawExchange(r)
 		event, err := json.Marshal(x.event)
 		if err != nil {
 			f.Fatal(err)
@@ -334,19 +334,19 @@ func FuzzAdapter(f *testing.F) {
 	}
 	f.Add([]byte(`{"path":"/a%2Fb c","httpMethod":"get","headers":{"a":"1","A":"2"}}`), 304, "a b", "\n", []byte("x"))
 	f.Fuzz(func(t *testing.T, event []byte, status int, name, value string, text []byte) {
-		x := exchange{answer: script{{do: "header", name: name, values: []string{value}}, {do: "status", status: status}}}
+		x := exchange{answer: handlerScript{{do: "header", name: name, values: []string{value}}, {do: "status", status: status}}}
 		if json.Unmarshal(event, &x.event) != nil {
 			return // the runtime rejects it
 		}
 		if len(text) > 0 {
-			x.answer = append(x.answer, step{do: "write", text: string(text)})
+			x.answer = append(x.answer, scriptStep{do: "write", text: string(text)})
 		}
-		requireDropIn(t, x)
+		requireSameBehavior(t, x)
 	})
 }
 
-// draw returns a random exchange as API Gateway, and this service, have them.
-func draw(r *rand.Rand) exchange {
+// drawExchange returns a random exchange as API Gateway, and this service, have them.
+func drawExchange(r *rand.Rand) exchange {
 	x := exchange{answer: drawScript(r)}
 	e := &x.event
 	*e = events.APIGatewayProxyRequest{
@@ -378,26 +378,26 @@ func draw(r *rand.Rand) exchange {
 	return x
 }
 
-func drawScript(r *rand.Rand) script {
-	var s script
+func drawScript(r *rand.Rand) handlerScript {
+	var s handlerScript
 	for range r.IntN(4) {
 		values := []string{strings.TrimSpace(drawText(r))}
 		for r.IntN(3) == 0 {
 			values = append(values, fmt.Sprint(r.IntN(100)))
 		}
-		s = append(s, step{do: "header", name: pick(r, "Etag", "Link", "Set-Cookie", "X-A"), values: values})
+		s = append(s, scriptStep{do: "header", name: pick(r, "Etag", "Link", "Set-Cookie", "X-A"), values: values})
 	}
 	if r.IntN(2) == 0 {
-		s = append(s, step{do: "header", name: "Content-Type", values: []string{pick(r, "application/json", "image/png")}})
+		s = append(s, scriptStep{do: "header", name: "Content-Type", values: []string{pick(r, "application/json", "image/png")}})
 	}
 	code := pick(r, 200, 201, 202, 204, 301, 304, 400, 401, 404, 409, 422, 429, 500, 503, 599)
 	text := pick(r, "", `{"data":`+drawText(r)+`}`, "<html>"+drawText(r), "plain", drawBytes(r))
 	if code == 200 && text != "" && r.IntN(2) == 0 {
-		return append(s, step{do: "write", text: text}) // the status follows from the write
+		return append(s, scriptStep{do: "write", text: text}) // the status follows from the write
 	}
-	s = append(s, step{do: "status", status: code})
+	s = append(s, scriptStep{do: "status", status: code})
 	if text != "" && code != http.StatusNoContent && code != http.StatusNotModified {
-		s = append(s, step{do: "write", text: text})
+		s = append(s, scriptStep{do: "write", text: text})
 	}
 	return s
 }

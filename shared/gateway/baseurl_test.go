@@ -52,7 +52,7 @@ func TestBaseURL(t *testing.T) {
 			if tt.proto != "" {
 				e.MultiValueHeaders["X-Forwarded-Proto"] = []string{tt.proto}
 			}
-			r, _ := received(t, t.Context(), e)
+			r, _ := requestOf(t, t.Context(), e)
 			if got := gateway.BaseURL(r); got != tt.want {
 				t.Errorf("BaseURL = %q, want %q", got, tt.want)
 			}

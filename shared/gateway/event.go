@@ -20,8 +20,8 @@ const requestBytesMax = 10 << 20
 // proxyResource is the resource of every path.
 const proxyResource = "/{proxy+}"
 
-// localStage is the stage of the events that Event builds. No path contains it.
-const localStage = "local"
+// eventStage is the stage of the events that Event builds. No path contains it.
+const eventStage = "local"
 
 // errBodyTooLarge reports a body over requestBytesMax.
 var errBodyTooLarge = errors.New("body over API Gateway's 10 MB")
@@ -67,8 +67,8 @@ func Event(r *http.Request, requestID string) (events.APIGatewayProxyRequest, er
 		PathParameters:                  map[string]string{"proxy": validText(strings.TrimPrefix(r.URL.Path, "/"))},
 		Body:                            string(body),
 		RequestContext: events.APIGatewayProxyRequestContext{
-			APIID:        localStage,
-			Stage:        localStage,
+			APIID:        eventStage,
+			Stage:        eventStage,
 			DomainName:   host,
 			RequestID:    requestID,
 			Protocol:     r.Proto,

@@ -90,7 +90,7 @@ func TestEventQuery(t *testing.T) {
 			if diff := cmp.Diff(tt.want, e.MultiValueQueryStringParameters); diff != "" {
 				t.Errorf("query (-want +got):\n%s", diff)
 			}
-			r, _ := received(t, t.Context(), e)
+			r, _ := requestOf(t, t.Context(), e)
 			got, err := url.ParseQuery(r.URL.RawQuery)
 			if err != nil {
 				t.Fatalf("RawQuery: %v", err)
@@ -116,7 +116,7 @@ func TestEventBody(t *testing.T) {
 		{name: "Text", body: strings.NewReader("é"), want: "é"},
 		{name: "Binary", body: strings.NewReader("\xff\x00"), want: "/wA=", base64: true},
 		{name: "ErrRead", body: iotest.ErrReader(io.ErrUnexpectedEOF), wantErr: "read body: unexpected EOF"},
-		{name: "ErrTooLarge", body: endless{}, length: -1, wantErr: "read body: body over API Gateway's 10 MB"},
+		{name: "ErrTooLarge", body: endlessReader{}, length: -1, wantErr: "read body: body over API Gateway's 10 MB"},
 		// Rejected by its length, before a byte is read.
 		{name: "ErrDeclaredTooLarge", body: iotest.ErrReader(io.EOF), length: 10<<20 + 1, wantErr: "read body: body over API Gateway's 10 MB"},
 	}
@@ -138,10 +138,10 @@ func TestEventBody(t *testing.T) {
 	}
 }
 
-// endless is a body that never ends.
-type endless struct{}
+// endlessReader is a body that never ends.
+type endlessReader struct{}
 
-func (endless) Read(p []byte) (int, error) { return len(p), nil }
+func (endlessReader) Read(p []byte) (int, error) { return len(p), nil }
 
 // FuzzEvent checks that the handler gets the request that was sent, also when the
 // event is encoded as JSON, and that a body is returned unchanged.

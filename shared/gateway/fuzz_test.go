@@ -22,14 +22,14 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// open accepts every key.
-type open struct{}
+// allowAllKeys accepts every key.
+type allowAllKeys struct{}
 
-func (open) Admit(context.Context, auth.Token, auth.Scope, auth.Class) (auth.Admission, error) {
+func (allowAllKeys) Admit(context.Context, auth.Token, auth.Scope, auth.Class) (auth.Admission, error) {
 	return auth.Admission{Quota: auth.QuotaState{Quota: 600, Remaining: 599, Reset: 1}}, nil
 }
 
-func (open) Verify(context.Context, auth.Token, auth.Scope, auth.Class) (auth.QuotaState, error) {
+func (allowAllKeys) Verify(context.Context, auth.Token, auth.Scope, auth.Class) (auth.QuotaState, error) {
 	return auth.QuotaState{Quota: 600, Remaining: 599, Reset: 1}, nil
 }
 
@@ -42,18 +42,18 @@ type noteInput struct {
 	Text string `json:"text" max:"100000"`
 }
 
-// zeros is an endless reader of zeros.
-type zeros struct{}
+// zeroReader is an endless reader of zeros.
+type zeroReader struct{}
 
-func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+func (zeroReader) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// notes returns an API of two operations, and a company and a key that it accepts.
-func notes(t testing.TB) (h http.Handler, company, key string) {
+// newNotesAPI returns an API of two operations, and a company and a key that it accepts.
+func newNotesAPI(t testing.TB) (h http.Handler, company, key string) {
 	t.Helper()
 	clock := func() time.Time { return time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC) }
-	next := id.NewGenerator(clock, zeros{})
+	next := id.NewGenerator(clock, zeroReader{})
 	company = next(id.Company)
-	key, err := auth.Mint(company, next(id.Key), zeros{})
+	key, err := auth.Mint(company, next(id.Key), zeroReader{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,13 +71,13 @@ func notes(t testing.TB) (h http.Handler, company, key string) {
 			return note{"n", in.Text}, nil
 		}),
 	}
-	return api.New(operations, api.Config{Keys: open{}, Now: clock, NewID: next, Log: slog.New(slog.DiscardHandler), BaseURL: gateway.BaseURL}), company, key
+	return api.New(operations, api.Config{Keys: allowAllKeys{}, Now: clock, NewID: next, Log: slog.New(slog.DiscardHandler), BaseURL: gateway.BaseURL}), company, key
 }
 
 // FuzzResponse sends any event. API Gateway must accept the response. It has the version, a request
 // id and JSON, and every error has the envelope.
 func FuzzResponse(f *testing.F) {
-	h, company, key := notes(f)
+	h, company, key := newNotesAPI(f)
 	for _, e := range []string{
 		`{"httpMethod":"GET","path":"PATH","multiValueHeaders":{"Authorization":["Bearer KEY"]},"requestContext":{"requestId":"r","stage":"prod","path":"/prodPATH"}}`,
 		`{"httpMethod":"HEAD","path":"PATH","headers":{"authorization":"Bearer KEY","Host":"a.test"},"queryStringParameters":{"cursor":"AAAA"}}`,

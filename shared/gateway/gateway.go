@@ -11,7 +11,7 @@
 //
 // The request is built like one of net/http's server (request.go), and the
 // response is recorded by the rules of that server (response.go). It replaces the
-// adapter aws-lambda-go-api-proxy, which differs in the edges of edge_test.go.
+// adapter aws-lambda-go-api-proxy, which differs in the edges of known_differences_test.go.
 //
 // A REST API changes a request before the function receives it:
 //

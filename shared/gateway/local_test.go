@@ -131,7 +131,7 @@ func TestLocalRefusals(t *testing.T) {
 	}{
 		{"OKAtLimit", bytes.NewReader(make([]byte, 10<<20)), 200, ""},
 		{"ErrTooLarge", bytes.NewReader(make([]byte, 10<<20+1)), 413, tooLarge},
-		{"ErrEndless", endless{}, 413, tooLarge},
+		{"ErrEndless", endlessReader{}, 413, tooLarge},
 		{"ErrUnreadable", iotest.ErrReader(io.ErrUnexpectedEOF), 400, `{"errors":[{"code":"bad_request","message":"body: could not be read"}]}`},
 	}
 	for _, tt := range tests {
@@ -157,7 +157,7 @@ func TestLocalTooLargeOverNetwork(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(local(http.NotFoundHandler()))
 	t.Cleanup(server.Close)
-	r, err := http.NewRequestWithContext(t.Context(), "POST", server.URL, io.LimitReader(endless{}, 10<<20+1))
+	r, err := http.NewRequestWithContext(t.Context(), "POST", server.URL, io.LimitReader(endlessReader{}, 10<<20+1))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// received returns the request that a handler gets for e, and its body.
-func received(t *testing.T, ctx context.Context, e events.APIGatewayProxyRequest) (*http.Request, string) {
+// requestOf returns the request that a handler gets for e, and its body.
+func requestOf(t *testing.T, ctx context.Context, e events.APIGatewayProxyRequest) (*http.Request, string) {
 	t.Helper()
 	var got *http.Request
 	var body []byte
@@ -77,7 +77,7 @@ func TestProxyPath(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r, _ := received(t, t.Context(), events.APIGatewayProxyRequest{HTTPMethod: "GET", Path: tt.path})
+			r, _ := requestOf(t, t.Context(), events.APIGatewayProxyRequest{HTTPMethod: "GET", Path: tt.path})
 			if got := r.URL.EscapedPath(); got != tt.want {
 				t.Errorf("EscapedPath = %q, want %q", got, tt.want)
 			}
@@ -112,7 +112,7 @@ func TestProxyQuery(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r, _ := received(t, t.Context(), events.APIGatewayProxyRequest{
+			r, _ := requestOf(t, t.Context(), events.APIGatewayProxyRequest{
 				HTTPMethod: "GET", Path: "/v1",
 				MultiValueQueryStringParameters: tt.multi, QueryStringParameters: tt.single,
 			})
@@ -131,7 +131,7 @@ func TestProxyQuery(t *testing.T) {
 func TestProxyMethod(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"GET", "PATCH", "PROPFIND", "get", "G T", "", "GET\r\n"} {
-		r, _ := received(t, t.Context(), events.APIGatewayProxyRequest{HTTPMethod: method, Path: "/"})
+		r, _ := requestOf(t, t.Context(), events.APIGatewayProxyRequest{HTTPMethod: method, Path: "/"})
 		if r.Method != method {
 			t.Errorf("Method = %q, want %q", r.Method, method)
 		}
@@ -140,7 +140,7 @@ func TestProxyMethod(t *testing.T) {
 
 func TestProxyHeaders(t *testing.T) {
 	t.Parallel()
-	r, _ := received(t, t.Context(), events.APIGatewayProxyRequest{
+	r, _ := requestOf(t, t.Context(), events.APIGatewayProxyRequest{
 		HTTPMethod: "POST", Path: "/", Body: "{}",
 		MultiValueHeaders: map[string][]string{
 			"accept":            {"application/json, text/event-stream"},
@@ -178,7 +178,7 @@ func TestProxyProtocol(t *testing.T) {
 	for sent, want := range map[string]string{"HTTP/1.1": "HTTP/1.1 1 1", "HTTP/1.0": "HTTP/1.0 1 0", "HTTP/2.0": "HTTP/2.0 2 0", "": "HTTP/1.1 1 1", "h2": "HTTP/1.1 1 1"} {
 		e := events.APIGatewayProxyRequest{HTTPMethod: "GET", Path: "/"}
 		e.RequestContext.Protocol = sent
-		r, _ := received(t, t.Context(), e)
+		r, _ := requestOf(t, t.Context(), e)
 		if got := fmt.Sprint(r.Proto, " ", r.ProtoMajor, " ", r.ProtoMinor); got != want {
 			t.Errorf("%q: %s, want %s", sent, got, want)
 		}
@@ -191,7 +191,7 @@ func TestProxyAddresses(t *testing.T) {
 		e := events.APIGatewayProxyRequest{HTTPMethod: "GET", Path: "/"}
 		e.RequestContext.Identity.SourceIP = ip
 		e.RequestContext.DomainName = "id.execute-api.example.com"
-		r, _ := received(t, t.Context(), e)
+		r, _ := requestOf(t, t.Context(), e)
 		if host, _, err := net.SplitHostPort(r.RemoteAddr); err != nil || host != ip {
 			t.Errorf("RemoteAddr = %q, want the host %q", r.RemoteAddr, ip)
 		}
@@ -199,7 +199,7 @@ func TestProxyAddresses(t *testing.T) {
 			t.Errorf("Host = %q, want the domain when no header names it", r.Host)
 		}
 	}
-	if r, _ := received(t, t.Context(), events.APIGatewayProxyRequest{HTTPMethod: "GET", Path: "/"}); r.RemoteAddr != "" {
+	if r, _ := requestOf(t, t.Context(), events.APIGatewayProxyRequest{HTTPMethod: "GET", Path: "/"}); r.RemoteAddr != "" {
 		t.Errorf("RemoteAddr = %q, but the event has no address", r.RemoteAddr)
 	}
 }
@@ -220,7 +220,7 @@ func TestProxyBody(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r, got := received(t, t.Context(), events.APIGatewayProxyRequest{
+			r, got := requestOf(t, t.Context(), events.APIGatewayProxyRequest{
 				HTTPMethod: "POST", Path: "/", Body: tt.body, IsBase64Encoded: tt.base64,
 			})
 			if got != tt.want || r.ContentLength != int64(len(tt.want)) {

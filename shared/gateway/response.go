@@ -32,11 +32,11 @@ var errUnsendable = fault.New(fault.Internal, "the request was carried out, but 
 // have no body; a handler that writes nothing sends a 200. Unlike that server, it
 // drops 1xx statuses and panics on 101.
 type recorder struct {
-	header http.Header
-	frozen http.Header // copy of header when the status was written; nil before
-	status int
-	body   bytes.Buffer
-	head   bool
+	header     http.Header
+	sentHeader http.Header // copy of header when the status was written; nil before
+	status     int
+	body       bytes.Buffer
+	head       bool
 }
 
 var (
@@ -58,10 +58,10 @@ func (rec *recorder) WriteHeader(status int) {
 	if status < 100 || status == http.StatusSwitchingProtocols || status > 599 {
 		panic(fmt.Sprintf("gateway: invalid status %d", status))
 	}
-	if rec.frozen != nil || status < 200 {
+	if rec.sentHeader != nil || status < 200 {
 		return
 	}
-	rec.status, rec.frozen = status, rec.header.Clone()
+	rec.status, rec.sentHeader = status, rec.header.Clone()
 }
 
 // Write adds to the body, with status 200 if none is set.
@@ -84,8 +84,8 @@ func (rec *recorder) bodyAllowed() bool {
 
 // event returns the recorded response as an event. The status must be set.
 func (rec *recorder) event() events.APIGatewayProxyResponse {
-	header, body := cleanHeader(rec.frozen), rec.body.Bytes()
-	_, typed := rec.frozen["Content-Type"] // present and nil: the handler wants no Content-Type
+	header, body := cleanHeader(rec.sentHeader), rec.body.Bytes()
+	_, typed := rec.sentHeader["Content-Type"] // present and nil: the handler wants no Content-Type
 	if !typed && len(body) > 0 && header.Get("Content-Encoding") == "" {
 		header.Set("Content-Type", http.DetectContentType(body))
 	}
@@ -160,7 +160,7 @@ func isToken(name string) bool {
 // JSON. Text is counted at an upper bound: JSON encodes one byte in at most six.
 func (rec *recorder) eventBytes() int {
 	size := 0
-	for name, values := range rec.frozen {
+	for name, values := range rec.sentHeader {
 		for _, value := range values {
 			size += len(name) + 6*len(value)
 		}

@@ -33,9 +33,9 @@ var internalResponse = events.APIGatewayProxyResponse{
 	Body: `{"errors":[{"code":"internal","message":"internal error; safe to retry"}]}`,
 }
 
-// unsendable is the response of Proxy to a request that was carried out, when its response is too
+// unsendableResponse is the response of Proxy to a request that was carried out, when its response is too
 // large: nothing in it invites a retry.
-var unsendable = events.APIGatewayProxyResponse{
+var unsendableResponse = events.APIGatewayProxyResponse{
 	StatusCode: 500,
 	MultiValueHeaders: map[string][]string{
 		"Content-Type":       {"application/json"},
@@ -207,13 +207,13 @@ func TestProxyResponse(t *testing.T) {
 			h: func(w http.ResponseWriter, _ *http.Request) {
 				_, _ = w.Write(bytes.Repeat([]byte(`"`), responseBytesMax/4*3+1))
 			},
-			want: unsendable,
+			want: unsendableResponse,
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			e := get
+			e := getEvent
 			if tt.method != "" {
 				e.HTTPMethod = tt.method
 			}
@@ -240,7 +240,7 @@ func TestProxyLargeResponse(t *testing.T) {
 				resp, _ := gateway.Proxy(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 					w.Header()["Content-Type"] = nil // so that no header counts
 					_, _ = io.WriteString(w, body)
-				}))(t.Context(), get)
+				}))(t.Context(), getEvent)
 				if resp.StatusCode != want {
 					t.Errorf("%d bytes: %d, want %d", size, resp.StatusCode, want)
 				}
@@ -260,7 +260,7 @@ func TestProxyLargeHeader(t *testing.T) {
 			w.Header()["Content-Type"] = nil
 			w.Header().Set("Link", strings.Repeat("x", size))
 			_, _ = io.WriteString(w, strings.Repeat("x", 1_000_000))
-		}))(t.Context(), get)
+		}))(t.Context(), getEvent)
 		if resp.StatusCode != want {
 			t.Errorf("a header of %d bytes: %d, want %d", size, resp.StatusCode, want)
 		}

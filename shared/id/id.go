@@ -104,15 +104,15 @@ func Valid(prefix, s string) bool {
 	if !found || head == "" || (prefix != "" && head != prefix) || body == "" || len(body) > bodyLenMax {
 		return false
 	}
-	return all(head, func(c byte) bool { return 'a' <= c && c <= 'z' }) &&
-		all(body, func(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' })
+	return allBytes(head, func(c byte) bool { return 'a' <= c && c <= 'z' }) &&
+		allBytes(body, func(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' })
 }
 
 // Expression returns the regular expression for ids with a prefix, for descriptions. It matches
 // exactly the ids that Valid accepts.
 func Expression(prefix string) string { return fmt.Sprintf("^%s_[0-9a-z]{1,%d}$", prefix, bodyLenMax) }
 
-func all(s string, ok func(byte) bool) bool {
+func allBytes(s string, ok func(byte) bool) bool {
 	for i := range len(s) {
 		if !ok(s[i]) {
 			return false

@@ -7,7 +7,7 @@
 // and passes the response that it is about to return. Without an Idempotency-Key, Transact and
 // Insert behave as in package table. A change that needs several transactions calls Reserve before
 // its first write; see reserve.go. The pipeline stores every other response at the end of the
-// request (Attempt.End): the response of a reserved change, an error, or a publish that changes
+// request (Attempt.Finish): the response of a reserved change, an error, or a publish that changes
 // nothing.
 //
 // A response may contain the secret of a new key, which must not be stored in plain text. So
@@ -40,7 +40,7 @@ type Identity struct {
 	Operation        string
 	Key              string            // the Idempotency-Key
 	Request          [sha256.Size]byte // digest of the arguments that were sent
-	Seal             [32]byte          // the secret that the response is encrypted with
+	EncryptionKey    [32]byte          // the secret that the response is encrypted with
 }
 
 // Response is the response to a request.
@@ -50,23 +50,23 @@ type Response struct {
 	Tag    string // entity tag; empty: none
 }
 
-// ErrAnswered means that a write was not made because another request with the same Idempotency-Key
+// ErrAlreadyServed means that a write was not made because another request with the same Idempotency-Key
 // was faster. Both requests return the faster one's response.
-var ErrAnswered = errors.New("another request with the same Idempotency-Key was faster")
+var ErrAlreadyServed = errors.New("another request with the same Idempotency-Key was faster")
 
 // Errors that callers see.
 var (
-	errOther      = fault.Invalid("header.Idempotency-Key", "was sent before with another request; use a new one")
+	errKeyReused  = fault.Invalid("header.Idempotency-Key", "was sent before with another request; use a new one")
 	errUnreadable = fault.New(fault.Conflict, "header.Idempotency-Key: the response to an earlier request with it cannot be read, "+
 		"because another version of the service stored it; check whether that request made its change, then use a new one")
-	errRunning = fault.New(fault.Unavailable, "header.Idempotency-Key: an earlier request with it is still running or was cut off; "+
+	errInProgress = fault.New(fault.Unavailable, "header.Idempotency-Key: an earlier request with it is still running or was cut off; "+
 		"send this one again after the seconds in Retry-After")
 )
 
-// formNow is the format version of this package's records. A record of another version, stored by
+// recordVersion is the format version of this package's records. A record of another version, stored by
 // an older or newer build, is not compared with a request, because its digest may cover other data.
 // In version 2, Identity.Request is the digest of the properties that were sent.
-const formNow = 2
+const recordVersion = 2
 
 // partBytes is the largest part of a response in one record; DynamoDB accepts 400 KB.
 const partBytes = 350 << 10
@@ -93,18 +93,18 @@ type Attempt struct {
 	encode func(response any) (body []byte, tag string, err error)
 
 	mu          sync.Mutex
-	state       state
+	state       attemptState
 	reservation string // its token; empty: this attempt has no reservation
 }
 
-// state is the state of an attempt.
-type state int
+// attemptState is the state of an attempt.
+type attemptState int
 
 const (
-	open       state = iota
-	reserved         // the key belongs to this attempt
-	remembered       // the response is stored
-	lost             // another request with the same identity was faster
+	attemptPending  attemptState = iota
+	attemptReserved              // the key belongs to this attempt
+	attemptStored                // the response is stored
+	attemptBeaten                // another request with the same identity was faster
 )
 
 // Begin returns the attempt of a request. The caller stores it in table.Request.Attempt. encode
@@ -114,8 +114,8 @@ func (s Store) Begin(i Identity, encode func(response any) (body []byte, tag str
 	return &Attempt{Identity: i, store: s, encode: encode}
 }
 
-// stored is the record of a response, of one of its parts, or of a reservation.
-type stored struct {
+// storedRecord is the record of a response, of one of its parts, or of a reservation.
+type storedRecord struct {
 	SK      string  `store:"sk"`
 	Form    int64   `store:"form"`
 	Request []byte  `store:"request"`
@@ -145,17 +145,17 @@ func (i Identity) partKey(attempt string, n int) table.Key {
 	return table.Key{PK: i.partition(), SK: i.prefix() + table.Join("part", attempt, fmt.Sprintf("%06d", n))}
 }
 
-// Recall returns the stored response of an earlier request with the same identity. It returns nil
+// Lookup returns the stored response of an earlier request with the same identity. It returns nil
 // if there is none, bad_request if the earlier request had different arguments, and conflict if the
 // response cannot be read.
-func (a *Attempt) Recall(ctx context.Context) (*Response, error) {
-	found, err := a.find(ctx)
+func (a *Attempt) Lookup(ctx context.Context) (*Response, error) {
+	found, err := a.findEarlier(ctx)
 	return found.response, err
 }
 
-// earlier describes what an earlier request with the same identity has stored: nothing, a
+// earlierRequest describes what an earlier request with the same identity has stored: nothing, a
 // reservation or a response.
-type earlier struct {
+type earlierRequest struct {
 	response      *Response
 	isReservation bool
 	reservedAt    int64 // in milliseconds of Unix time
@@ -166,46 +166,46 @@ func (i Identity) collection() table.Collection {
 	return table.Collection{Partition: i.partition(), Prefix: i.prefix(), Consistent: true}
 }
 
-// find reads what an earlier request has stored. It returns the same errors as Recall.
-func (a *Attempt) find(ctx context.Context) (earlier, error) {
-	records, err := table.Whole[stored](ctx, a.store.table, a.collection())
+// findEarlier reads what an earlier request has stored. It returns the same errors as Recall.
+func (a *Attempt) findEarlier(ctx context.Context) (earlierRequest, error) {
+	records, err := table.ReadAll[storedRecord](ctx, a.store.table, a.collection())
 	if errors.Is(err, table.ErrUnreadable) {
-		return earlier{}, a.unlessExpired(ctx, unreadable(err))
+		return earlierRequest{}, a.ignoreIfExpired(ctx, unreadableError(err))
 	}
 	if err != nil {
-		return earlier{}, fmt.Errorf("read a stored response: %w", err)
+		return earlierRequest{}, fmt.Errorf("read a stored response: %w", err)
 	}
-	at := slices.IndexFunc(records, func(r stored) bool { return r.SK == a.responseKey().SK })
+	at := slices.IndexFunc(records, func(r storedRecord) bool { return r.SK == a.responseKey().SK })
 	if at < 0 || records[at].TTL <= a.now().Unix() {
-		return earlier{}, nil
+		return earlierRequest{}, nil
 	}
 	r := records[at]
 	switch {
-	case r.Form != formNow || len(r.Request) != sha256.Size:
-		return earlier{}, unreadable(fmt.Errorf("its form is %d", r.Form))
+	case r.Form != recordVersion || len(r.Request) != sha256.Size:
+		return earlierRequest{}, unreadableError(fmt.Errorf("its form is %d", r.Form))
 	case [sha256.Size]byte(r.Request) != a.Request:
-		return earlier{}, errOther
+		return earlierRequest{}, errKeyReused
 	case r.ReservedAt != nil:
-		return earlier{isReservation: true, reservedAt: *r.ReservedAt}, nil
+		return earlierRequest{isReservation: true, reservedAt: *r.ReservedAt}, nil
 	}
-	response, err := a.read(r, records)
+	response, err := a.assembleResponse(r, records)
 	if err != nil {
-		return earlier{}, unreadable(err)
+		return earlierRequest{}, unreadableError(err)
 	}
-	return earlier{response: response}, nil
+	return earlierRequest{response: response}, nil
 }
 
-// unreadable returns the error of a stored response that cannot be read. Its change was made or
+// unreadableError returns the error of a stored response that cannot be read. Its change was made or
 // refused, so the change must neither be repeated nor reported as failed until the record expires.
-func unreadable(why error) error { return fmt.Errorf("%w (%w)", errUnreadable, why) }
+func unreadableError(why error) error { return fmt.Errorf("%w (%w)", errUnreadable, why) }
 
-// unlessExpired returns the error of an unreadable record, or nil if the record has expired.
-func (a *Attempt) unlessExpired(ctx context.Context, unreadable error) error {
+// ignoreIfExpired returns the error of an unreadable record, or nil if the record has expired.
+func (a *Attempt) ignoreIfExpired(ctx context.Context, unreadable error) error {
 	type expiring struct {
 		SK  string `store:"sk"`
 		TTL int64  `store:"ttl"`
 	}
-	records, err := table.Whole[expiring](ctx, a.store.table, a.collection())
+	records, err := table.ReadAll[expiring](ctx, a.store.table, a.collection())
 	if err != nil && !errors.Is(err, table.ErrUnreadable) {
 		return fmt.Errorf("read a stored response: %w", err)
 	}
@@ -217,17 +217,17 @@ func (a *Attempt) unlessExpired(ctx context.Context, unreadable error) error {
 	return unreadable
 }
 
-// read assembles a response from its record and its parts, which are among records.
-func (a *Attempt) read(r stored, records []stored) (*Response, error) {
+// assembleResponse assembles a response from its record and its parts, which are among records.
+func (a *Attempt) assembleResponse(r storedRecord, records []storedRecord) (*Response, error) {
 	sealed := slices.Clone(r.Body)
 	for n := range int(r.Parts) {
-		at := slices.IndexFunc(records, func(p stored) bool { return p.SK == a.partKey(r.Attempt, n).SK })
+		at := slices.IndexFunc(records, func(p storedRecord) bool { return p.SK == a.partKey(r.Attempt, n).SK })
 		if at < 0 {
 			return nil, errors.New("a part is missing")
 		}
 		sealed = append(sealed, records[at].Body...)
 	}
-	body, err := a.unseal(sealed)
+	body, err := a.decrypt(sealed)
 	if err != nil {
 		return nil, err
 	}
@@ -243,25 +243,25 @@ func (a *Attempt) read(r stored, records []stored) (*Response, error) {
 	return out, nil
 }
 
-// End stores the response, unless it was stored in the transaction of the change. If the response
+// Finish stores the response, unless it was stored in the transaction of the change. If the response
 // is nil, End stores nothing and releases this attempt's reservation, if any. If another request
 // with the same identity was faster, End returns that request's response, which the caller must
 // send instead. If that request only has a reservation, End waits for its response as Reserve does.
-func (a *Attempt) End(ctx context.Context, r *Response) (earlier *Response, err error) {
-	switch state := a.reached(); {
-	case state == remembered || state == open && r == nil:
+func (a *Attempt) Finish(ctx context.Context, r *Response) (earlier *Response, err error) {
+	switch state := a.currentState(); {
+	case state == attemptStored || state == attemptPending && r == nil:
 		return nil, nil
-	case state == reserved && r == nil:
-		return nil, a.release(ctx)
-	case state != lost:
-		if err := a.transact(ctx, a.store.table, *r); !errors.Is(err, ErrAnswered) {
+	case state == attemptReserved && r == nil:
+		return nil, a.removeReservation(ctx)
+	case state != attemptBeaten:
+		if err := a.transact(ctx, a.store.table, *r); !errors.Is(err, ErrAlreadyServed) {
 			return nil, err
 		}
 	}
-	found, err := a.await(ctx)
+	found, err := a.waitForOthers(ctx)
 	switch {
 	case err == nil && found.isReservation:
-		err = errRunning
+		err = errInProgress
 	case err == nil && found.response == nil:
 		err = errors.New("store a response: the earlier one has been deleted")
 	}
@@ -280,7 +280,7 @@ func attemptOf(ctx context.Context) *Attempt {
 
 // Transact is table.Client.Transact for the change of an operation. With an Idempotency-Key it
 // stores the response in the same transaction. If another request with the key was faster, it
-// returns ErrAnswered and writes nothing.
+// returns ErrAlreadyServed and writes nothing.
 func Transact(ctx context.Context, t *table.Client, response any, writes ...table.Write) error {
 	a := attemptOf(ctx)
 	if a == nil {
@@ -298,7 +298,7 @@ func Insert(ctx context.Context, t *table.Client, response any, keys table.Keys,
 	if attemptOf(ctx) == nil {
 		return t.Insert(ctx, keys, record)
 	}
-	err := Transact(ctx, t, response, t.WriteNew(keys, record))
+	err := Transact(ctx, t, response, t.WriteCreate(keys, record))
 	var canceled *table.CanceledError
 	if errors.As(err, &canceled) {
 		return table.ErrExists
@@ -308,13 +308,13 @@ func Insert(ctx context.Context, t *table.Client, response any, keys table.Keys,
 
 func (a *Attempt) now() time.Time { return a.store.table.Clock()() }
 
-func (a *Attempt) reached() state {
+func (a *Attempt) currentState() attemptState {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.state
 }
 
-func (a *Attempt) reach(s state) {
+func (a *Attempt) setState(s attemptState) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.state = s
@@ -322,39 +322,39 @@ func (a *Attempt) reach(s state) {
 
 // transact makes the writes and stores the response in one transaction.
 func (a *Attempt) transact(ctx context.Context, t *table.Client, r Response, writes ...table.Write) error {
-	record, err := a.prepare(ctx, r)
+	record, err := a.encodeResponse(ctx, r)
 	if err != nil {
 		return fmt.Errorf("store a response: %w", err)
 	}
-	condition, names, values := a.free()
-	all := append(slices.Clone(writes), t.WriteIf(table.Keys{Key: a.responseKey()}, record, condition, names, values))
+	condition, names, values := a.keyFreeCondition()
+	all := append(slices.Clone(writes), t.WritePutIf(table.Keys{Key: a.responseKey()}, record, condition, names, values))
 	err = t.Transact(ctx, all...)
 	var canceled *table.CanceledError
 	if errors.As(err, &canceled) {
 		if _, earlier := canceled.Failed(len(writes)); earlier {
-			a.reach(lost)
-			return ErrAnswered
+			a.setState(attemptBeaten)
+			return ErrAlreadyServed
 		}
 	}
 	if err == nil {
-		a.reach(remembered)
+		a.setState(attemptStored)
 	}
 	return err
 }
 
-// record returns the fields that the records of a response and of a reservation share.
-func (a *Attempt) record() stored {
-	return stored{SK: a.responseKey().SK, Form: formNow, Request: a.Request[:], TTL: a.now().Add(KeepFor).Unix()}
+// baseRecord returns the fields that the records of a response and of a reservation share.
+func (a *Attempt) baseRecord() storedRecord {
+	return storedRecord{SK: a.responseKey().SK, Form: recordVersion, Request: a.Request[:], TTL: a.now().Add(ResponseTTL).Unix()}
 }
 
-// prepare encrypts a response and writes the parts that do not fit into its record. Parts that are
+// encodeResponse encrypts a response and writes the parts that do not fit into its record. Parts that are
 // not named by a record expire.
-func (a *Attempt) prepare(ctx context.Context, r Response) (stored, error) {
-	sealed, err := a.seal(r.Body)
+func (a *Attempt) encodeResponse(ctx context.Context, r Response) (storedRecord, error) {
+	sealed, err := a.encrypt(r.Body)
 	if err != nil {
-		return stored{}, err
+		return storedRecord{}, err
 	}
-	record := a.record()
+	record := a.baseRecord()
 	record.Status, record.Attempt = int64(r.Status), a.store.table.NewID("try")
 	if r.Tag != "" {
 		record.Tag = &r.Tag
@@ -364,40 +364,40 @@ func (a *Attempt) prepare(ctx context.Context, r Response) (stored, error) {
 	var parts []table.Item
 	for n, chunk := range chunks[1:] {
 		key := a.partKey(record.Attempt, n)
-		parts = append(parts, a.store.table.NewItem(table.Keys{Key: key}, stored{SK: key.SK, Body: chunk, TTL: record.TTL}))
+		parts = append(parts, a.store.table.NewItem(table.Keys{Key: key}, storedRecord{SK: key.SK, Body: chunk, TTL: record.TTL}))
 	}
 	if len(parts) > 0 {
-		err = a.store.table.Put(ctx, parts)
+		err = a.store.table.BatchPut(ctx, parts)
 	}
 	return record, err
 }
 
-// seal encrypts a body with the secret of the caller's key, with its storage location as
+// encrypt encrypts a body with the secret of the caller's key, with its storage location as
 // authenticated data.
-func (a *Attempt) seal(body []byte) ([]byte, error) {
+func (a *Attempt) encrypt(body []byte) ([]byte, error) {
 	gcm, err := a.cipher()
 	if err != nil {
 		return nil, err
 	}
-	return gcm.Seal(nil, nil, body, a.location()), nil
+	return gcm.Seal(nil, nil, body, a.storageLocation()), nil
 }
 
-func (a *Attempt) unseal(sealed []byte) ([]byte, error) {
+func (a *Attempt) decrypt(sealed []byte) ([]byte, error) {
 	gcm, err := a.cipher()
 	if err != nil {
 		return nil, err
 	}
-	return gcm.Open(nil, nil, sealed, a.location())
+	return gcm.Open(nil, nil, sealed, a.storageLocation())
 }
 
 func (a *Attempt) cipher() (cipher.AEAD, error) {
-	block, err := aes.NewCipher(a.Seal[:])
+	block, err := aes.NewCipher(a.EncryptionKey[:])
 	if err != nil {
 		return nil, err
 	}
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-func (a *Attempt) location() []byte {
+func (a *Attempt) storageLocation() []byte {
 	return bytes.Join([][]byte{[]byte(a.partition()), []byte(strings.TrimSuffix(a.prefix(), "#"))}, []byte("#"))
 }

@@ -47,25 +47,25 @@ func startOver(t *testing.T, transport http.RoundTripper) fixture {
 	}
 	c := table.New(apitest.Options(t, clock.Now, transport)).Operator()
 	a := idempotency.Identity{CompanyID: c.NewID(id.Company), KeyID: "key_1", Area: "notes", Operation: "create_note", Key: "k", Request: sha256.Sum256([]byte("r"))}
-	if _, err := rand.Read(a.Seal[:]); err != nil {
+	if _, err := rand.Read(a.EncryptionKey[:]); err != nil {
 		t.Fatal(err)
 	}
 	return fixture{t, c, clock, idempotency.NewStore(c), a}
 }
 
-// begin returns an attempt that encodes responses like the API.
-func (f fixture) begin(i idempotency.Identity) *idempotency.Attempt {
+// beginAttempt returns an attempt that encodes responses like the API.
+func (f fixture) beginAttempt(i idempotency.Identity) *idempotency.Attempt {
 	return f.store.Begin(i, func(response any) ([]byte, string, error) {
 		body, err := json.Marshal(response)
 		return body, "tag", err
 	})
 }
 
-// attach returns the context of a permitted request with an attempt.
-func (f fixture) attach(i idempotency.Identity) context.Context {
+// contextWith returns the context of a permitted request with an attempt.
+func (f fixture) contextWith(i idempotency.Identity) context.Context {
 	f.t.Helper()
 	ctx, r := apitest.Request(f.t)
-	r.Attempt = f.begin(i)
+	r.Attempt = f.beginAttempt(i)
 	return ctx
 }
 
@@ -91,9 +91,9 @@ func (f fixture) exists(noteID string) bool {
 	return err == nil
 }
 
-func (f fixture) recall(a idempotency.Identity) *idempotency.Response {
+func (f fixture) lookup(a idempotency.Identity) *idempotency.Response {
 	f.t.Helper()
-	kept, err := f.begin(a).Recall(f.t.Context())
+	kept, err := f.beginAttempt(a).Lookup(f.t.Context())
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -104,28 +104,28 @@ func (f fixture) recall(a idempotency.Identity) *idempotency.Response {
 func TestOneChange(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	if f.recall(f.identity) != nil {
+	if f.lookup(f.identity) != nil {
 		t.Fatal("a response is stored before the request")
 	}
-	ctx := f.attach(f.identity)
+	ctx := f.contextWith(f.identity)
 	if err := f.create(ctx, note{"a", "first"}); err != nil {
 		t.Fatal(err)
 	}
-	kept := f.recall(f.identity)
+	kept := f.lookup(f.identity)
 	if kept == nil {
 		t.Fatal("no response is stored")
 	}
 	if kept.Status != 200 || string(kept.Body) != `{"id":"a","text":"first"}` || kept.Tag == "" {
 		t.Fatalf("stored response %d %s with the entity tag %q, want 200, the note and a tag", kept.Status, kept.Body, kept.Tag)
 	}
-	if other, err := attemptOf(ctx).End(ctx, &idempotency.Response{Status: 409, Body: []byte(`{}`)}); other != nil || err != nil {
+	if other, err := attemptOf(ctx).Finish(ctx, &idempotency.Response{Status: 409, Body: []byte(`{}`)}); other != nil || err != nil {
 		t.Errorf("a stored response was replaced: %v, %v", other, err)
 	}
-	twin := f.attach(f.identity)
-	if err := f.create(twin, note{"b", "second"}); !errors.Is(err, idempotency.ErrAnswered) || f.exists("b") {
+	twin := f.contextWith(f.identity)
+	if err := f.create(twin, note{"b", "second"}); !errors.Is(err, idempotency.ErrAlreadyServed) || f.exists("b") {
 		t.Errorf("a second change: %v", err)
 	}
-	if other, err := attemptOf(twin).End(twin, &idempotency.Response{Status: 409, Body: []byte(`{}`)}); err != nil || other == nil || other.Status != 200 {
+	if other, err := attemptOf(twin).Finish(twin, &idempotency.Response{Status: 409, Body: []byte(`{}`)}); err != nil || other == nil || other.Status != 200 {
 		t.Errorf("want the earlier response: %+v, %v", other, err)
 	}
 }
@@ -139,17 +139,17 @@ func TestRefusedChange(t *testing.T) {
 	if err := f.create(t.Context(), note{"a", "first"}); err != nil {
 		t.Fatal(err)
 	}
-	ctx := f.attach(f.identity)
-	if err := f.create(ctx, note{"a", "second"}); !errors.Is(err, table.ErrExists) || f.recall(f.identity) != nil {
-		t.Errorf("error %v, want %v; stored response %+v, want none", err, table.ErrExists, f.recall(f.identity))
+	ctx := f.contextWith(f.identity)
+	if err := f.create(ctx, note{"a", "second"}); !errors.Is(err, table.ErrExists) || f.lookup(f.identity) != nil {
+		t.Errorf("error %v, want %v; stored response %+v, want none", err, table.ErrExists, f.lookup(f.identity))
 	}
 	if err := f.create(t.Context(), note{"a", "second"}); !errors.Is(err, table.ErrExists) {
 		t.Errorf("without a key: error %v, want %v", err, table.ErrExists)
 	}
-	if other, err := attemptOf(ctx).End(ctx, &idempotency.Response{Status: 409, Body: refusal}); other != nil || err != nil {
+	if other, err := attemptOf(ctx).Finish(ctx, &idempotency.Response{Status: 409, Body: refusal}); other != nil || err != nil {
 		t.Fatalf("store the refusal: %+v, %v", other, err)
 	}
-	if diff := cmp.Diff(&idempotency.Response{Status: 409, Body: refusal}, f.recall(f.identity)); diff != "" {
+	if diff := cmp.Diff(&idempotency.Response{Status: 409, Body: refusal}, f.lookup(f.identity)); diff != "" {
 		t.Errorf("stored response (-want +got):\n%s", diff)
 	}
 }
@@ -159,21 +159,21 @@ func TestRefusedChange(t *testing.T) {
 func TestExpiry(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	if err := f.create(f.attach(f.identity), note{"a", "first"}); err != nil {
+	if err := f.create(f.contextWith(f.identity), note{"a", "first"}); err != nil {
 		t.Fatal(err)
 	}
 	f.clock.Advance(24*time.Hour - time.Second)
-	if f.recall(f.identity) == nil {
+	if f.lookup(f.identity) == nil {
 		t.Error("expired too early")
 	}
 	f.clock.Advance(time.Second)
-	if f.recall(f.identity) != nil {
+	if f.lookup(f.identity) != nil {
 		t.Error("did not expire")
 	}
-	if err := f.create(f.attach(f.identity), note{"b", "second"}); err != nil || !f.exists("b") {
+	if err := f.create(f.contextWith(f.identity), note{"b", "second"}); err != nil || !f.exists("b") {
 		t.Errorf("the expired key cannot be used: %v", err)
 	}
-	if kept := f.recall(f.identity); kept == nil || string(kept.Body) != `{"id":"b","text":"second"}` {
+	if kept := f.lookup(f.identity); kept == nil || string(kept.Body) != `{"id":"b","text":"second"}` {
 		t.Errorf("stored response %+v, want the second note", kept)
 	}
 }
@@ -187,18 +187,18 @@ func TestLargeResponses(t *testing.T) {
 	if _, err := rand.Read(large); err != nil {
 		t.Fatal(err)
 	}
-	ctx := f.attach(f.identity)
-	twin := f.attach(f.identity)
-	if _, err := attemptOf(ctx).End(ctx, &idempotency.Response{Status: 200, Body: large}); err != nil {
+	ctx := f.contextWith(f.identity)
+	twin := f.contextWith(f.identity)
+	if _, err := attemptOf(ctx).Finish(ctx, &idempotency.Response{Status: 200, Body: large}); err != nil {
 		t.Fatal(err)
 	}
-	if other, err := attemptOf(twin).End(twin, &idempotency.Response{Status: 200, Body: large[1:]}); err != nil || other == nil || !bytes.Equal(other.Body, large) {
+	if other, err := attemptOf(twin).Finish(twin, &idempotency.Response{Status: 200, Body: large[1:]}); err != nil || other == nil || !bytes.Equal(other.Body, large) {
 		t.Errorf("the twin's response is missing: %t, or has another body: %v", other == nil, err)
 	}
-	if kept := f.recall(f.identity); kept == nil || !bytes.Equal(kept.Body, large) {
+	if kept := f.lookup(f.identity); kept == nil || !bytes.Equal(kept.Body, large) {
 		t.Error("the stored response differs")
 	}
-	stored, err := table.Whole[struct {
+	stored, err := table.ReadAll[struct {
 		SK string `store:"sk"`
 	}](t.Context(), f.table, table.Collection{Partition: f.key("").PK, Prefix: "idempotency#", Consistent: true})
 	if err != nil {
@@ -217,7 +217,7 @@ func TestLargeResponses(t *testing.T) {
 func TestApart(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	if err := f.create(f.attach(f.identity), note{"a", "a planted secret"}); err != nil {
+	if err := f.create(f.contextWith(f.identity), note{"a", "a planted secret"}); err != nil {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*idempotency.Identity){
@@ -228,19 +228,19 @@ func TestApart(t *testing.T) {
 	} {
 		other := f.identity
 		change(&other)
-		if kept := f.recall(other); kept != nil {
+		if kept := f.lookup(other); kept != nil {
 			t.Errorf("another %s: %+v", name, kept)
 		}
 	}
 	stranger := f.identity
-	stranger.Seal[0]++
-	if r, err := f.begin(stranger).Recall(t.Context()); r != nil || fault.Public(err).Code != fault.Conflict {
+	stranger.EncryptionKey[0]++
+	if r, err := f.beginAttempt(stranger).Lookup(t.Context()); r != nil || fault.Public(err).Code != fault.Conflict {
 		t.Errorf("decrypted without the caller's key: %v, %v", r, err)
 	}
 	type row struct {
 		Body []byte `store:"body"`
 	}
-	rows, err := table.Whole[row](t.Context(), f.table, table.Collection{Partition: table.Partition(f.identity.CompanyID, "notes"), Prefix: "idempotency"})
+	rows, err := table.ReadAll[row](t.Context(), f.table, table.Collection{Partition: table.Partition(f.identity.CompanyID, "notes"), Prefix: "idempotency"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,20 +278,20 @@ func TestUnreadableResponses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := start(t)
-			if err := f.create(f.attach(f.identity), note{"a", "first"}); err != nil {
+			if err := f.create(f.contextWith(f.identity), note{"a", "first"}); err != nil {
 				t.Fatal(err)
 			}
-			rows, err := table.Whole[row](t.Context(), f.table, table.Collection{Partition: table.Partition(f.identity.CompanyID, "notes"), Prefix: "idempotency"})
+			rows, err := table.ReadAll[row](t.Context(), f.table, table.Collection{Partition: table.Partition(f.identity.CompanyID, "notes"), Prefix: "idempotency"})
 			if err != nil || len(rows) != 1 {
 				t.Fatalf("%d rows, want 1: %v", len(rows), err)
 			}
 			change(&rows[0])
-			if err := f.table.Put(t.Context(), []table.Item{f.table.NewItem(table.Keys{Key: table.Key{PK: rows[0].PK, SK: rows[0].SK}}, rows[0])}); err != nil {
+			if err := f.table.BatchPut(t.Context(), []table.Item{f.table.NewItem(table.Keys{Key: table.Key{PK: rows[0].PK, SK: rows[0].SK}}, rows[0])}); err != nil {
 				t.Fatal(err)
 			}
-			ctx := f.attach(f.identity)
+			ctx := f.contextWith(f.identity)
 			for range 2 {
-				r, err := attemptOf(ctx).Recall(ctx)
+				r, err := attemptOf(ctx).Lookup(ctx)
 				public := fault.Public(err)
 				if r != nil || public.Code != fault.Conflict || public.Transient {
 					t.Errorf("response %+v, error %v, transient %t; want only a lasting conflict", r, err, public.Transient)
@@ -300,25 +300,25 @@ func TestUnreadableResponses(t *testing.T) {
 					t.Errorf("message %q, want that a new key is needed", public.Messages[0])
 				}
 			}
-			if err := f.create(ctx, note{"b", "second"}); !errors.Is(err, idempotency.ErrAnswered) || f.exists("b") {
+			if err := f.create(ctx, note{"b", "second"}); !errors.Is(err, idempotency.ErrAlreadyServed) || f.exists("b") {
 				t.Errorf("a change beside it: %v", err)
 			}
-			if r, err := attemptOf(ctx).End(ctx, nil); r != nil || fault.Public(err).Code != fault.Conflict {
+			if r, err := attemptOf(ctx).Finish(ctx, nil); r != nil || fault.Public(err).Code != fault.Conflict {
 				t.Errorf("end: response %+v and error %v, want only a conflict", r, err)
 			}
 			f.clock.Advance(24 * time.Hour)
-			if kept := f.recall(f.identity); kept != nil {
+			if kept := f.lookup(f.identity); kept != nil {
 				t.Errorf("after a day: %+v", kept)
 			}
 		})
 	}
 }
 
-// stale serves reads that are not strongly consistent as if nothing had been written for a while.
-type stale struct{}
+// staleReadsTransport serves reads that are not strongly consistent as if nothing had been written for a while.
+type staleReadsTransport struct{}
 
 // RoundTrip implements http.RoundTripper.
-func (stale) RoundTrip(r *http.Request) (*http.Response, error) {
+func (staleReadsTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
@@ -338,11 +338,11 @@ func (stale) RoundTrip(r *http.Request) (*http.Response, error) {
 // not.
 func TestRecallIsConsistent(t *testing.T) {
 	t.Parallel()
-	f := startOver(t, stale{})
-	if err := f.create(f.attach(f.identity), note{"a", "first"}); err != nil {
+	f := startOver(t, staleReadsTransport{})
+	if err := f.create(f.contextWith(f.identity), note{"a", "first"}); err != nil {
 		t.Fatal(err)
 	}
-	if f.recall(f.identity) == nil {
+	if f.lookup(f.identity) == nil {
 		t.Error("the stored response was not found")
 	}
 }
@@ -351,17 +351,17 @@ func TestRecallIsConsistent(t *testing.T) {
 func TestNothingToStore(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	ctx := f.attach(f.identity)
-	if r, err := attemptOf(ctx).End(ctx, nil); r != nil || err != nil {
+	ctx := f.contextWith(f.identity)
+	if r, err := attemptOf(ctx).Finish(ctx, nil); r != nil || err != nil {
 		t.Errorf("response %+v and error %v, want neither", r, err)
 	}
-	if f.recall(f.identity) != nil {
+	if f.lookup(f.identity) != nil {
 		t.Error("a response is stored")
 	}
-	if err := idempotency.Transact(t.Context(), f.table, note{}, f.table.WriteNew(table.Keys{Key: f.key("a")}, note{ID: "a"})); err != nil || !f.exists("a") {
+	if err := idempotency.Transact(t.Context(), f.table, note{}, f.table.WriteCreate(table.Keys{Key: f.key("a")}, note{ID: "a"})); err != nil || !f.exists("a") {
 		t.Errorf("without an Idempotency-Key: %v", err)
 	}
-	if err := f.create(f.attach(f.identity), note{"b", ""}); err != nil {
+	if err := f.create(f.contextWith(f.identity), note{"b", ""}); err != nil {
 		t.Error(err)
 	}
 }

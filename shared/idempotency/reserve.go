@@ -35,18 +35,18 @@ const (
 // respond.
 const reservationMargin = 1500 * time.Millisecond
 
-// Keyed reports whether the request has an Idempotency-Key.
-func Keyed(ctx context.Context) bool { return attemptOf(ctx) != nil }
+// HasKey reports whether the request has an Idempotency-Key.
+func HasKey(ctx context.Context) bool { return attemptOf(ctx) != nil }
 
-// KeepFor is how long a response is stored.
-const KeepFor = 24 * time.Hour
+// ResponseTTL is how long a response is stored.
+const ResponseTTL = 24 * time.Hour
 
-// Origin identifies the request across its attempts: a digest of its caller, its Idempotency-Key
+// Fingerprint identifies the request across its attempts: a digest of its caller, its Idempotency-Key
 // and its arguments. It is empty without an Idempotency-Key. A change that needs several
 // transactions stores it with what it creates, so that an attempt that takes over a reservation
-// knows what the earlier one created. After KeepFor the key can be used again, so older records
+// knows what the earlier one created. After ResponseTTL the key can be used again, so older records
 // belong to another push.
-func Origin(ctx context.Context) string {
+func Fingerprint(ctx context.Context) string {
 	a := attemptOf(ctx)
 	if a == nil {
 		return ""
@@ -59,45 +59,45 @@ func Origin(ctx context.Context) string {
 // The change must give the same result if it is made twice. Reserve does nothing without an
 // Idempotency-Key, or if the request already has the reservation.
 //
-// While another request has the reservation, Reserve waits. It returns ErrAnswered once that
+// While another request has the reservation, Reserve waits. It returns ErrAlreadyServed once that
 // request has a response, bad_request if its arguments differ, and unavailable if it has no
 // response near the deadline of ctx.
 func Reserve(ctx context.Context, t *table.Client) error {
 	a := attemptOf(ctx)
-	if a == nil || a.reached() == reserved {
+	if a == nil || a.currentState() == attemptReserved {
 		return nil
 	}
 	for {
-		free, err := a.take(ctx, t)
+		free, err := a.tryReserve(ctx, t)
 		if err != nil || free {
 			return err
 		}
-		found, err := a.await(ctx)
+		found, err := a.waitForOthers(ctx)
 		switch {
 		case err != nil:
 			return err
 		case found.response != nil:
-			a.reach(lost)
-			return ErrAnswered
+			a.setState(attemptBeaten)
+			return ErrAlreadyServed
 		}
 	}
 }
 
-// take writes the reservation of this attempt if the key is free.
-func (a *Attempt) take(ctx context.Context, t *table.Client) (free bool, err error) {
+// tryReserve writes the reservation of this attempt if the key is free.
+func (a *Attempt) tryReserve(ctx context.Context, t *table.Client) (free bool, err error) {
 	token := t.NewID("reservation")
 	free, err = a.putReservation(ctx, t, token, a.now())
 	if free {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		a.state, a.reservation = reserved, token
+		a.state, a.reservation = attemptReserved, token
 	}
 	return free, err
 }
 
-// release removes this attempt's reservation without a response, so that the next request need not
+// removeReservation removes this attempt's reservation without a response, so that the next request need not
 // wait until it expires. It does nothing if another request has taken the reservation over.
-func (a *Attempt) release(ctx context.Context) error {
+func (a *Attempt) removeReservation(ctx context.Context) error {
 	_, err := a.putReservation(ctx, a.store.table, a.reservation, time.UnixMilli(0))
 	if err != nil {
 		return fmt.Errorf("release an Idempotency-Key: %w", err)
@@ -108,10 +108,10 @@ func (a *Attempt) release(ctx context.Context) error {
 // putReservation writes a reservation if the key is free for this attempt. It uses a transaction,
 // because DynamoDB recognises a retried transaction after a lost response.
 func (a *Attempt) putReservation(ctx context.Context, t *table.Client, token string, at time.Time) (free bool, err error) {
-	record := a.record()
+	record := a.baseRecord()
 	record.Reservation, record.ReservedAt = &token, new(at.UnixMilli())
-	condition, names, values := a.free()
-	err = t.Transact(ctx, t.WriteIf(table.Keys{Key: a.responseKey()}, record, condition, names, values))
+	condition, names, values := a.keyFreeCondition()
+	err = t.Transact(ctx, t.WritePutIf(table.Keys{Key: a.responseKey()}, record, condition, names, values))
 	var canceled *table.CanceledError
 	if errors.As(err, &canceled) {
 		return false, nil
@@ -119,10 +119,10 @@ func (a *Attempt) putReservation(ctx context.Context, t *table.Client, token str
 	return err == nil, err
 }
 
-// free returns the condition under which this attempt may write the record of its identity: the
+// keyFreeCondition returns the condition under which this attempt may write the record of its identity: the
 // attempt has the reservation, no record exists, the record has expired (see table.TTL), or the
 // record is an expired reservation of the same request.
-func (a *Attempt) free() (condition string, names map[string]string, values table.Item) {
+func (a *Attempt) keyFreeCondition() (condition string, names map[string]string, values table.Item) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.reservation != "" {
@@ -133,23 +133,23 @@ func (a *Attempt) free() (condition string, names map[string]string, values tabl
 		map[string]string{"#ttl": table.TTL, "#claimedAt": "claimedAt", "#request": "request"},
 		table.Item{
 			":now": table.Number(now.Unix()), ":old": table.Number(now.Add(-reservationTime).UnixMilli()),
-			":request": table.Encode(a.record())["request"],
+			":request": table.Encode(a.baseRecord())["request"],
 		}
 }
 
-// await waits until no other request has an unexpired reservation, and returns what is then stored.
+// waitForOthers waits until no other request has an unexpired reservation, and returns what is then stored.
 // It returns unavailable near the deadline of ctx, and otherwise the same errors as Recall.
-func (a *Attempt) await(ctx context.Context) (earlier, error) {
+func (a *Attempt) waitForOthers(ctx context.Context) (earlierRequest, error) {
 	for pause := reservationPause; ; pause = min(2*pause, reservationPauseMax) {
-		found, err := a.find(ctx)
+		found, err := a.findEarlier(ctx)
 		if err != nil || !found.isReservation || found.reservedAt <= a.now().Add(-reservationTime).UnixMilli() {
 			return found, err
 		}
 		if end, limited := ctx.Deadline(); limited && time.Until(end) < pause+reservationMargin {
-			return earlier{}, errRunning
+			return earlierRequest{}, errInProgress
 		}
-		if err := table.Pause(ctx, pause); err != nil {
-			return earlier{}, err
+		if err := table.SleepJittered(ctx, pause); err != nil {
+			return earlierRequest{}, err
 		}
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// other returns an identity with the same Idempotency-Key and other arguments.
-func (f fixture) other(n int) idempotency.Identity {
+// identityWithOtherArguments returns an identity with the same Idempotency-Key and other arguments.
+func (f fixture) identityWithOtherArguments(n int) idempotency.Identity {
 	out := f.identity
 	out.Request = sha256.Sum256(fmt.Append(nil, "other ", n))
 	return out
@@ -28,9 +28,9 @@ func (f fixture) other(n int) idempotency.Identity {
 // reserve reserves the key of a context's attempt.
 func (f fixture) reserve(ctx context.Context) error { return idempotency.Reserve(ctx, f.table) }
 
-// end stores a response with a text, as the pipeline does after a reserved change.
-func (f fixture) end(ctx context.Context, text string) (*idempotency.Response, error) {
-	return attemptOf(ctx).End(ctx, &idempotency.Response{Status: 200, Body: []byte(text)})
+// finish stores a response with a text, as the pipeline does after a reserved change.
+func (f fixture) finish(ctx context.Context, text string) (*idempotency.Response, error) {
+	return attemptOf(ctx).Finish(ctx, &idempotency.Response{Status: 200, Body: []byte(text)})
 }
 
 // onFakeClock calls test with a fixture whose requests wait on the clock of a bubble.
@@ -44,18 +44,18 @@ func onFakeClock(t *testing.T, test func(t *testing.T, f fixture)) {
 	})
 }
 
-// impatient returns the context of a request that has little time left: enough for one read of a
+// contextNearDeadline returns the context of a request that has little time left: enough for one read of a
 // reservation, but not for a pause.
-func (f fixture) impatient(i idempotency.Identity) context.Context {
+func (f fixture) contextNearDeadline(i idempotency.Identity) context.Context {
 	f.t.Helper()
-	ctx, cancel := context.WithTimeout(f.attach(i), 1500*time.Millisecond)
+	ctx, cancel := context.WithTimeout(f.contextWith(i), 1500*time.Millisecond)
 	f.t.Cleanup(cancel)
 	return ctx
 }
 
-func isRunning(err error) bool { return fault.Public(err).Code == fault.Unavailable }
+func isInProgress(err error) bool { return fault.Public(err).Code == fault.Unavailable }
 
-func isOther(err error) bool { return fault.Public(err).Code == fault.BadRequest }
+func isKeyReused(err error) bool { return fault.Public(err).Code == fault.BadRequest }
 
 // Ensure that of requests with one key and other arguments exactly one gets the key, whether they
 // reserve it or store their response with their change, and that the others write nothing.
@@ -67,7 +67,7 @@ func TestReservationRace(t *testing.T) {
 	var wait sync.WaitGroup
 	for n := range requests {
 		wait.Go(func() {
-			ctx := f.attach(f.other(n))
+			ctx := f.contextWith(f.identityWithOtherArguments(n))
 			if n%2 == 0 {
 				if errs[n] = f.reserve(ctx); errs[n] == nil {
 					errs[n] = f.table.Insert(ctx, table.Keys{Key: f.key(fmt.Sprint(n))}, note{ID: fmt.Sprint(n)})
@@ -75,8 +75,8 @@ func TestReservationRace(t *testing.T) {
 			} else {
 				errs[n] = f.create(ctx, note{ID: fmt.Sprint(n)})
 			}
-			if errs[n] == nil || errors.Is(errs[n], idempotency.ErrAnswered) {
-				_, errs[n] = f.end(ctx, "{}")
+			if errs[n] == nil || errors.Is(errs[n], idempotency.ErrAlreadyServed) {
+				_, errs[n] = f.finish(ctx, "{}")
 			}
 		})
 	}
@@ -86,7 +86,7 @@ func TestReservationRace(t *testing.T) {
 		if err == nil {
 			won++
 		}
-		if (err == nil) != f.exists(fmt.Sprint(n)) || err != nil && !isOther(err) {
+		if (err == nil) != f.exists(fmt.Sprint(n)) || err != nil && !isKeyReused(err) {
 			t.Errorf("request %d: %v, and its record is stored: %v", n, err, f.exists(fmt.Sprint(n)))
 		}
 	}
@@ -103,39 +103,39 @@ func TestReserved(t *testing.T) {
 }
 
 func testReserved(t *testing.T, f fixture) {
-	first := f.attach(f.identity)
+	first := f.contextWith(f.identity)
 	if err := errors.Join(f.reserve(first), f.reserve(first)); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := f.begin(f.identity).Recall(t.Context()); r != nil || err != nil {
+	if r, err := f.beginAttempt(f.identity).Lookup(t.Context()); r != nil || err != nil {
 		t.Errorf("a reservation is no response: %+v, %v", r, err)
 	}
-	if _, err := f.begin(f.other(1)).Recall(t.Context()); !isOther(err) {
+	if _, err := f.beginAttempt(f.identityWithOtherArguments(1)).Lookup(t.Context()); !isKeyReused(err) {
 		t.Errorf("other arguments: %v", err)
 	}
-	if err := f.reserve(f.attach(f.other(1))); !isOther(err) {
+	if err := f.reserve(f.contextWith(f.identityWithOtherArguments(1))); !isKeyReused(err) {
 		t.Errorf("other arguments: %v", err)
 	}
-	if err := f.reserve(f.impatient(f.identity)); !isRunning(err) {
+	if err := f.reserve(f.contextNearDeadline(f.identity)); !isInProgress(err) {
 		t.Errorf("near the deadline: %v", err)
 	}
-	small := f.impatient(f.identity)
-	if err := f.create(small, note{"small", ""}); !errors.Is(err, idempotency.ErrAnswered) || f.exists("small") {
+	small := f.contextNearDeadline(f.identity)
+	if err := f.create(small, note{"small", ""}); !errors.Is(err, idempotency.ErrAlreadyServed) || f.exists("small") {
 		t.Errorf("a change with its response beside a reservation: %v", err)
 	}
-	if r, err := attemptOf(small).End(small, nil); r != nil || !isRunning(err) {
+	if r, err := attemptOf(small).Finish(small, nil); r != nil || !isInProgress(err) {
 		t.Errorf("end of a change beside a reservation: response %+v and error %v, want only that another request runs", r, err)
 	}
-	waiting := f.attach(f.identity)
+	waiting := f.contextWith(f.identity)
 	done := make(chan error, 1)
 	go func() { done <- f.reserve(waiting) }()
-	if r, err := f.end(first, "the response"); r != nil || err != nil {
+	if r, err := f.finish(first, "the response"); r != nil || err != nil {
 		t.Errorf("end of the first: response %+v and error %v, want neither", r, err)
 	}
-	if err := <-done; !errors.Is(err, idempotency.ErrAnswered) {
+	if err := <-done; !errors.Is(err, idempotency.ErrAlreadyServed) {
 		t.Errorf("the waiting request: %v", err)
 	}
-	if r, err := attemptOf(waiting).End(waiting, nil); err != nil || r == nil || string(r.Body) != "the response" {
+	if r, err := attemptOf(waiting).Finish(waiting, nil); err != nil || r == nil || string(r.Body) != "the response" {
 		t.Errorf("end of the waiting request: response %+v and error %v, want that of the first", r, err)
 	}
 }
@@ -149,19 +149,19 @@ func TestDeadReservation(t *testing.T) {
 }
 
 func testDeadReservation(t *testing.T, f fixture) {
-	dead := f.attach(f.identity)
+	dead := f.contextWith(f.identity)
 	if err := f.reserve(dead); err != nil {
 		t.Fatal(err)
 	}
 	f.clock.Advance(15*time.Second - time.Millisecond)
-	if err := f.reserve(f.impatient(f.identity)); !isRunning(err) {
+	if err := f.reserve(f.contextNearDeadline(f.identity)); !isInProgress(err) {
 		t.Errorf("too early: %v", err)
 	}
 	f.clock.Advance(time.Millisecond)
-	if err := f.reserve(f.attach(f.other(1))); !isOther(err) {
+	if err := f.reserve(f.contextWith(f.identityWithOtherArguments(1))); !isKeyReused(err) {
 		t.Errorf("other arguments: %v", err)
 	}
-	if err := f.create(f.attach(f.other(1)), note{"other", ""}); !errors.Is(err, idempotency.ErrAnswered) || f.exists("other") {
+	if err := f.create(f.contextWith(f.identityWithOtherArguments(1)), note{"other", ""}); !errors.Is(err, idempotency.ErrAlreadyServed) || f.exists("other") {
 		t.Errorf("a change with other arguments: %v", err)
 	}
 	const heirs = 6
@@ -169,7 +169,7 @@ func testDeadReservation(t *testing.T, f fixture) {
 	var errs [heirs]error
 	var wait sync.WaitGroup
 	for n := range heirs {
-		contexts[n] = f.impatient(f.identity)
+		contexts[n] = f.contextNearDeadline(f.identity)
 		wait.Go(func() { errs[n] = f.reserve(contexts[n]) })
 	}
 	wait.Wait()
@@ -178,31 +178,31 @@ func testDeadReservation(t *testing.T, f fixture) {
 		switch {
 		case err == nil && heir < 0:
 			heir = n
-		case !isRunning(err):
+		case !isInProgress(err):
 			t.Errorf("heir %d: %v", n, err)
 		}
 	}
 	if heir < 0 {
 		t.Fatal("nobody took the reservation over")
 	}
-	if r, err := f.end(contexts[heir], "of the heir"); r != nil || err != nil {
+	if r, err := f.finish(contexts[heir], "of the heir"); r != nil || err != nil {
 		t.Errorf("end of the heir: response %+v and error %v, want neither", r, err)
 	}
-	if r, err := f.end(dead, "of the dead"); err != nil || r == nil || string(r.Body) != "of the heir" {
+	if r, err := f.finish(dead, "of the dead"); err != nil || r == nil || string(r.Body) != "of the heir" {
 		t.Errorf("end of the dead: response %+v and error %v, want that of the heir", r, err)
 	}
-	if kept := f.recall(f.identity); kept == nil || string(kept.Body) != "of the heir" {
+	if kept := f.lookup(f.identity); kept == nil || string(kept.Body) != "of the heir" {
 		t.Errorf("stored response %+v, want that of the heir", kept)
 	}
 }
 
-// onQuery is a transport that calls do before the n-th query, and late if there are twenty more.
-type onQuery struct {
+// beforeQueryTransport is a transport that calls do before the n-th query, and late if there are twenty more.
+type beforeQueryTransport struct {
 	n        atomic.Int64
 	do, late func()
 }
 
-func (q *onQuery) RoundTrip(r *http.Request) (*http.Response, error) {
+func (q *beforeQueryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".Query") {
 		switch q.n.Add(-1) {
 		case 0:
@@ -217,20 +217,20 @@ func (q *onQuery) RoundTrip(r *http.Request) (*http.Response, error) {
 // Ensure a request that waits for a reservation takes it over once it expires.
 func TestReservationExpiresWhileAnotherWaits(t *testing.T) {
 	t.Parallel()
-	q := &onQuery{}
+	q := &beforeQueryTransport{}
 	f := startOver(t, q)
-	if err := f.reserve(f.attach(f.identity)); err != nil {
+	if err := f.reserve(f.contextWith(f.identity)); err != nil {
 		t.Fatal(err)
 	}
 	q.do = func() { f.clock.Advance(15 * time.Second) }
-	q.n.Store(2)                                                // the first look finds a young reservation
-	waiting, cancel := context.WithCancel(f.attach(f.identity)) // without a deadline
+	q.n.Store(2)                                                     // the first look finds a young reservation
+	waiting, cancel := context.WithCancel(f.contextWith(f.identity)) // without a deadline
 	defer cancel()
 	q.late = cancel
 	if err := f.reserve(waiting); err != nil || q.n.Load() > 0 {
 		t.Fatalf("%v, %d looks are left", err, q.n.Load())
 	}
-	if r, err := f.end(waiting, "of the heir"); r != nil || err != nil {
+	if r, err := f.finish(waiting, "of the heir"); r != nil || err != nil {
 		t.Errorf("end of the heir: response %+v and error %v, want neither", r, err)
 	}
 }
@@ -239,14 +239,14 @@ func TestReservationExpiresWhileAnotherWaits(t *testing.T) {
 func TestDeadReservationOfALargerChange(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	if err := f.reserve(f.attach(f.identity)); err != nil {
+	if err := f.reserve(f.contextWith(f.identity)); err != nil {
 		t.Fatal(err)
 	}
 	f.clock.Advance(15 * time.Second)
-	if err := f.create(f.attach(f.identity), note{"a", "first"}); err != nil || !f.exists("a") {
+	if err := f.create(f.contextWith(f.identity), note{"a", "first"}); err != nil || !f.exists("a") {
 		t.Errorf("the note exists: %t, want true; error %v", f.exists("a"), err)
 	}
-	if kept := f.recall(f.identity); kept == nil || kept.Status != 200 {
+	if kept := f.lookup(f.identity); kept == nil || kept.Status != 200 {
 		t.Errorf("stored response %+v, want one with the status 200", kept)
 	}
 }
@@ -258,31 +258,31 @@ func TestReleasedReservation(t *testing.T) {
 }
 
 func testReleasedReservation(t *testing.T, f fixture) {
-	failed := f.attach(f.identity)
+	failed := f.contextWith(f.identity)
 	if err := f.reserve(failed); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := attemptOf(failed).End(failed, nil); r != nil || err != nil {
+	if r, err := attemptOf(failed).Finish(failed, nil); r != nil || err != nil {
 		t.Fatalf("end of the failed: response %+v and error %v, want neither", r, err)
 	}
-	if err := f.reserve(f.attach(f.other(1))); !isOther(err) {
+	if err := f.reserve(f.contextWith(f.identityWithOtherArguments(1))); !isKeyReused(err) {
 		t.Errorf("other arguments: %v", err)
 	}
-	next := f.impatient(f.identity)
+	next := f.contextNearDeadline(f.identity)
 	if err := f.reserve(next); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := attemptOf(failed).End(failed, nil); r != nil || err != nil {
+	if r, err := attemptOf(failed).Finish(failed, nil); r != nil || err != nil {
 		t.Errorf("second end of the failed: response %+v and error %v, want neither", r, err)
 	}
-	if err := f.reserve(f.impatient(f.identity)); !isRunning(err) {
+	if err := f.reserve(f.contextNearDeadline(f.identity)); !isInProgress(err) {
 		t.Errorf("the key was given back by a request that no longer had it: %v", err)
 	}
 	// A refusal replaces the reservation like any response.
-	if _, err := attemptOf(next).End(next, &idempotency.Response{Status: 409, Body: fault.Envelope(fault.New(fault.Conflict, "no"))}); err != nil {
+	if _, err := attemptOf(next).Finish(next, &idempotency.Response{Status: 409, Body: fault.Envelope(fault.New(fault.Conflict, "no"))}); err != nil {
 		t.Error(err)
 	}
-	if kept := f.recall(f.identity); kept == nil || kept.Status != 409 {
+	if kept := f.lookup(f.identity); kept == nil || kept.Status != 409 {
 		t.Errorf("stored response %+v, want the refusal", kept)
 	}
 }
@@ -291,7 +291,7 @@ func testReleasedReservation(t *testing.T, f fixture) {
 func TestNothingToReserve(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	if err := f.reserve(t.Context()); err != nil || idempotency.Keyed(t.Context()) || !idempotency.Keyed(f.attach(f.identity)) {
-		t.Errorf("error %v; has a key without one: %t, with one: %t", err, idempotency.Keyed(t.Context()), idempotency.Keyed(f.attach(f.identity)))
+	if err := f.reserve(t.Context()); err != nil || idempotency.HasKey(t.Context()) || !idempotency.HasKey(f.contextWith(f.identity)) {
+		t.Errorf("error %v; has a key without one: %t, with one: %t", err, idempotency.HasKey(t.Context()), idempotency.HasKey(f.contextWith(f.identity)))
 	}
 }

@@ -20,16 +20,16 @@ import (
 
 // Store verifies and stores keys. Safe for concurrent use.
 type Store struct {
-	table   *table.Client
-	records records
-	now     func() time.Time
-	memory  memory
-	reads   reads
+	table     *table.Client
+	records   keyTable
+	now       func() time.Time
+	cache     bucketCache
+	readGroup readGroup
 }
 
-// records is the store of key records that Admit and Verify use: the table, or a model of it in a
+// keyTable is the store of key records that Admit and Verify use: the table, or a model of it in a
 // test that chooses the order of calls.
-type records interface {
+type keyTable interface {
 	NewID(prefix string) string
 	GetItem(context.Context, *dynamodb.GetItemInput) (*dynamodb.GetItemOutput, error)
 	UpdateKey(context.Context, *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error)
@@ -37,7 +37,7 @@ type records interface {
 
 // NewStore returns a store.
 func NewStore(t *table.Client, now func() time.Time) *Store {
-	return &Store{table: t, records: t, now: now, memory: memory{buckets: map[slot]bucket{}}, reads: reads{turns: map[[32]byte]*turns{}}}
+	return &Store{table: t, records: t, now: now, cache: bucketCache{buckets: map[bucketKey]cachedBucket{}}, readGroup: readGroup{byHash: map[[32]byte]*keyReads{}}}
 }
 
 // attemptsMax bounds the wrong guesses about a bucket, and the races for a new key. One wrong guess
@@ -54,13 +54,13 @@ const admissionID = "a"
 // If the bucket was empty when it was last seen, Admit first reads the key, which may have been
 // revoked or given another quota since.
 //
-// Admit returns auth.ErrUnauthorised, auth.ErrSuspended, auth.MissingScope, auth.Frozen or
-// auth.QuotaExceeded, or a failure of the table. With MissingScope, Frozen and QuotaExceeded, the
+// Admit returns auth.ErrUnauthorised, auth.ErrSuspended, auth.MissingScopeError, auth.FrozenError or
+// auth.QuotaExceededError, or a failure of the table. With MissingScope, Frozen and QuotaExceeded, the
 // admission contains the state of the bucket. Admit returns fault.ErrUnavailable if other callers
 // changed the bucket during every attempt.
 func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, class auth.Class) (auth.Admission, error) {
-	at := slot{token.Hash, class}
-	known := s.memory.recall(at)
+	at := bucketKey{token.Hash, class}
+	known := s.cache.get(at)
 	for range attemptsMax {
 		now := s.now()
 		charge, room := known.quota.Charge(known.tat, now)
@@ -70,78 +70,78 @@ func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, c
 				return auth.Admission{}, err
 			}
 			now = s.now()
-			known = s.memory.learn(at, key)
-			if err := key.refusal(scope, class, now); err != nil {
+			known = s.cache.store(at, key)
+			if err := key.admissionError(scope, class, now); err != nil {
 				return auth.Admission{Quota: known.quota.At(known.tat, now)}, err
 			}
 			charge, _ = known.quota.Charge(known.tat, now)
 		}
-		if charge.Start != 0 && known.owner != nil {
+		if charge.Start != 0 && known.info != nil {
 			// Other requests in this process build on this charge instead of all finding the bucket
 			// full.
-			s.memory.advance(at, bucket{known.quota, charge.Start, known.owner})
+			s.cache.setIfNewer(at, cachedBucket{known.quota, charge.Start, known.info})
 		}
 		writeToken := s.records.NewID(admissionID)
-		out, err := s.records.UpdateKey(ctx, admission(token, scope, class, known, charge, now, writeToken))
+		out, err := s.records.UpdateKey(ctx, chargeUpdate(token, scope, class, known, charge, now, writeToken))
 		var failed *types.ConditionalCheckFailedException
 		switch {
 		case err == nil:
-			return s.admitted(at, known, out.Attributes, now)
+			return s.admissionAfter(at, known, out.Attributes, now)
 		case !errors.As(err, &failed):
 			return auth.Admission{}, fmt.Errorf("admit: %w", err)
 		}
-		key, err := verified(token, failed.Item, now)
+		key, err := decodeValidKey(token, failed.Item, now)
 		if err != nil {
 			return auth.Admission{}, err
 		}
-		known = s.memory.learn(at, key)
+		known = s.cache.store(at, key)
 		if key.Admission == writeToken { // the SDK retried after a lost response
 			return known.admission(now), nil
 		}
-		if err := key.refusal(scope, class, now); err != nil {
+		if err := key.admissionError(scope, class, now); err != nil {
 			return auth.Admission{Quota: known.quota.At(known.tat, now)}, err
 		}
 	}
 	return auth.Admission{}, fmt.Errorf("admit: other callers changed the bucket during each of %d attempts: %w", attemptsMax, fault.ErrUnavailable)
 }
 
-// admitted returns the admission after a successful write, from the attributes that the write
+// admissionAfter returns the admission after a successful write, from the attributes that the write
 // returned. The write's condition has verified the key.
-func (s *Store) admitted(at slot, known bucket, attributes table.Item, now time.Time) (auth.Admission, error) {
+func (s *Store) admissionAfter(at bucketKey, known cachedBucket, attributes table.Item, now time.Time) (auth.Admission, error) {
 	var key storedKey
 	if err := table.Decode(attributes, &key); err != nil {
 		return auth.Admission{}, fmt.Errorf("admit: %w", err)
 	}
 	_, known.tat = key.bucket(at.class)
-	if known.owner == nil {
-		known.owner = ownerOf(key)
+	if known.info == nil {
+		known.info = keyInfoOf(key)
 	}
-	s.memory.advance(at, known)
+	s.cache.setIfNewer(at, known)
 	return known.admission(now), nil
 }
 
-// refusal returns why a valid key does not admit a request now: auth.MissingScope, auth.Frozen or
-// auth.QuotaExceeded. It returns nil if the key admits the request.
-func (k storedKey) refusal(scope auth.Scope, class auth.Class, now time.Time) error {
+// admissionError returns why a valid key does not admit a request now: auth.MissingScopeError, auth.FrozenError or
+// auth.QuotaExceededError. It returns nil if the key admits the request.
+func (k storedKey) admissionError(scope auth.Scope, class auth.Class, now time.Time) error {
 	quota, tat := k.bucket(class)
 	_, room := quota.Charge(tat, now)
 	switch {
-	case !k.has(scope):
-		return auth.MissingScope(scope)
+	case !k.hasScope(scope):
+		return auth.MissingScopeError(scope)
 	case quota <= 0:
-		return auth.Frozen(class)
+		return auth.FrozenError(class)
 	case !room:
-		return auth.QuotaExceeded(class)
+		return auth.QuotaExceededError(class)
 	}
 	return nil
 }
 
-// has reports whether the key has the scope. Every key has the empty scope.
-func (k storedKey) has(scope auth.Scope) bool {
+// hasScope reports whether the key has the scope. Every key has the empty scope.
+func (k storedKey) hasScope(scope auth.Scope) bool {
 	return scope == "" || slices.Contains(k.Scopes, string(scope))
 }
 
-func (k storedKey) scopes() []auth.Scope {
+func (k storedKey) scopeList() []auth.Scope {
 	out := make([]auth.Scope, len(k.Scopes))
 	for i, scope := range k.Scopes {
 		out[i] = auth.Scope(scope)
@@ -149,15 +149,15 @@ func (k storedKey) scopes() []auth.Scope {
 	return out
 }
 
-// admission returns the conditional write of a charge.
+// chargeUpdate returns the conditional write of a charge.
 //
 // The write token makes a retry after a lost response fail, so a request takes one token from the
 // bucket even if it is sent twice. Admit recognises its own token.
 //
 // It runs for every request, so it uses placeholders only for reserved words and values, and
 // returns the whole record only to a process that has not seen it.
-func admission(token auth.Token, scope auth.Scope, class auth.Class, known bucket, charge auth.Charge, now time.Time, writeToken string) *dynamodb.UpdateItemInput {
-	tat, quota := attributesOf[class].tat, attributesOf[class].quota
+func chargeUpdate(token auth.Token, scope auth.Scope, class auth.Class, known cachedBucket, charge auth.Charge, now time.Time, writeToken string) *dynamodb.UpdateItemInput {
+	tat, quota := bucketAttributes[class].tat, bucketAttributes[class].quota
 	values := table.Item{
 		":hash": table.String(hex.EncodeToString(token.Hash[:])), ":at": table.String(timestamp.Format(now)), ":mark": table.String(writeToken),
 		":quota": table.Number(int64(known.quota)),
@@ -190,42 +190,42 @@ func admission(token auth.Token, scope auth.Scope, class auth.Class, known bucke
 		condition += " AND " + tat + " > :above AND " + tat + " <= :upTo"
 	}
 	returned := types.ReturnValueUpdatedNew
-	if known.owner == nil {
+	if known.info == nil {
 		returned = types.ReturnValueAllNew
 	}
 	return &dynamodb.UpdateItemInput{
-		Key:              keyItem(token.CompanyID, token.KeyID),
+		Key:              keyItemOf(token.CompanyID, token.KeyID),
 		UpdateExpression: &set, ConditionExpression: &condition,
-		ExpressionAttributeNames: hashName, ExpressionAttributeValues: values,
+		ExpressionAttributeNames: hashPlaceholder, ExpressionAttributeValues: values,
 		ReturnValues:                        returned,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
 }
 
-// hashName maps the placeholder of the only attribute whose name is a reserved word.
-var hashName = map[string]string{"#hash": "hash"}
+// hashPlaceholder maps the placeholder of the only attribute whose name is a reserved word.
+var hashPlaceholder = map[string]string{"#hash": "hash"}
 
 // Verify is like Admit, but takes no request from the bucket and ignores how many are left.
 func (s *Store) Verify(ctx context.Context, token auth.Token, scope auth.Scope, class auth.Class) (auth.QuotaState, error) {
 	now := s.now()
-	out, err := s.records.GetItem(ctx, &dynamodb.GetItemInput{Key: keyItem(token.CompanyID, token.KeyID)})
+	out, err := s.records.GetItem(ctx, &dynamodb.GetItemInput{Key: keyItemOf(token.CompanyID, token.KeyID)})
 	if err != nil {
 		return auth.QuotaState{}, fmt.Errorf("verify: %w", err)
 	}
-	key, err := verified(token, out.Item, now)
+	key, err := decodeValidKey(token, out.Item, now)
 	if err != nil {
 		return auth.QuotaState{}, err
 	}
 	quota, tat := key.bucket(class)
-	if !key.has(scope) {
-		err = auth.MissingScope(scope)
+	if !key.hasScope(scope) {
+		err = auth.MissingScopeError(scope)
 	}
 	return quota.At(tat, now), err
 }
 
-// verified decodes a key's record and checks whether the key is valid. Unknown, wrong, revoked and
+// decodeValidKey decodes a key's record and checks whether the key is valid. Unknown, wrong, revoked and
 // expired keys get the same error; only the log shows the reason.
-func verified(token auth.Token, item table.Item, now time.Time) (storedKey, error) {
+func decodeValidKey(token auth.Token, item table.Item, now time.Time) (storedKey, error) {
 	var key storedKey
 	if err := table.Decode(item, &key); err != nil {
 		return key, err
@@ -243,7 +243,7 @@ func verified(token auth.Token, item table.Item, now time.Time) (storedKey, erro
 	return key, nil
 }
 
-func keyItem(companyID, keyID string) table.Item {
-	key := keyKey(companyID, keyID)
+func keyItemOf(companyID, keyID string) table.Item {
+	key := recordKey(companyID, keyID)
 	return table.Item{table.Base.PK(): table.String(key.PK), table.Base.SK(): table.String(key.SK)}
 }

@@ -42,8 +42,8 @@ func TestAdmitRefuses(t *testing.T) {
 		"wrong secret": {sister, auth.PlanRead, "unknown: " + auth.ErrUnauthorised.Error()},
 		"revoked":      {revokedSecret, auth.PlanRead, "revoked: " + auth.ErrUnauthorised.Error()},
 		"expired":      {expired, auth.PlanRead, "expired: " + auth.ErrUnauthorised.Error()},
-		"no scope":     {f.secret, auth.KeysWrite, auth.MissingScope(auth.KeysWrite).Error()},
-		"part of one":  {f.secret, "plan", auth.MissingScope("plan").Error()},
+		"no scope":     {f.secret, auth.KeysWrite, auth.MissingScopeError(auth.KeysWrite).Error()},
+		"part of one":  {f.secret, "plan", auth.MissingScopeError("plan").Error()},
 		// The validity of a key is checked before its scopes.
 		"wrong secret, no scope": {sister, auth.KeysWrite, "unknown: " + auth.ErrUnauthorised.Error()},
 		"revoked, no scope":      {revokedSecret, auth.KeysWrite, "revoked: " + auth.ErrUnauthorised.Error()},
@@ -76,7 +76,7 @@ func TestWrongSecretLearnsNothing(t *testing.T) {
 		}
 	}
 	_, err := f.admit(f.Keys, auth.ClassRead)
-	before := refused(t, err)
+	before := requireQuotaExceeded(t, err)
 	sister, err := auth.Mint(f.CompanyID, f.key.ID, rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -86,8 +86,8 @@ func TestWrongSecretLearnsNothing(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	}
-	_, err = f.admit(f.another(), auth.ClassRead)
-	if after := refused(t, err); after != before {
+	_, err = f.admit(f.otherProcess(), auth.ClassRead)
+	if after := requireQuotaExceeded(t, err); after != before {
 		t.Errorf("%+v, before %+v", after, before)
 	}
 }
@@ -130,7 +130,7 @@ func TestExpiryIsExact(t *testing.T) {
 	if _, err := f.Keys.Verify(t.Context(), parse(t, secret), "", auth.ClassRead); !errors.Is(err, auth.ErrUnauthorised) {
 		t.Errorf("Verify at the moment: %v", err)
 	}
-	if used := value(f.list(t)[key.ID].LastUsedAt); used != at(f.Clock.Now().Add(-time.Millisecond)) {
+	if used := valueOrEmpty(f.list(t)[key.ID].LastUsedAt); used != formatTime(f.Clock.Now().Add(-time.Millisecond)) {
 		t.Errorf("used at %s, after it had expired", used)
 	}
 }
@@ -139,7 +139,7 @@ func TestExpiryIsExact(t *testing.T) {
 func TestRevokedAtOnceEverywhere(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	processes := []*keys.Store{f.Keys, f.another(), f.another()}
+	processes := []*keys.Store{f.Keys, f.otherProcess(), f.otherProcess()}
 	all := func(want error) {
 		t.Helper()
 		for n, s := range processes {
@@ -187,13 +187,13 @@ func TestCallsPerAdmission(t *testing.T) {
 	}
 	expect("a fresh bucket", 1, admit(f.Keys))
 	expect("a bucket in use", 1, admit(f.Keys))
-	expect("in another process", 2, admit(f.another()))
+	expect("in another process", 2, admit(f.otherProcess()))
 	expect("beside another process", 1, admit(f.Keys))
 	f.Clock.Advance(time.Hour)
 	expect("an idle bucket", 1, admit(f.Keys))
-	expect("an idle bucket in another process", 2, admit(f.another()))
+	expect("an idle bucket in another process", 2, admit(f.otherProcess()))
 	f.Clock.Advance(time.Hour)
-	expect("an idle bucket in a new process", 1, admit(f.another()))
+	expect("an idle bucket in a new process", 1, admit(f.otherProcess()))
 	f.setQuota(t, auth.ClassRead, 30)
 	expect("a new quota", 2, admit(f.Keys))
 	expect("the new quota", 1, admit(f.Keys))
@@ -216,8 +216,8 @@ func TestLastUsedAt(t *testing.T) {
 		if _, err := f.admit(f.Keys, class); err != nil {
 			t.Fatal(err)
 		}
-		if got := value(f.list(t)[f.key.ID].LastUsedAt); got != at(f.Clock.Now()) {
-			t.Errorf("after a %s: %s, want %s", class, got, at(f.Clock.Now()))
+		if got := valueOrEmpty(f.list(t)[f.key.ID].LastUsedAt); got != formatTime(f.Clock.Now()) {
+			t.Errorf("after a %s: %s, want %s", class, got, formatTime(f.Clock.Now()))
 		}
 	}
 	used := f.Clock.Now()
@@ -225,7 +225,7 @@ func TestLastUsedAt(t *testing.T) {
 	if _, err := f.Keys.Verify(t.Context(), f.token, "", auth.ClassRead); err != nil {
 		t.Fatal(err)
 	}
-	if got := value(f.list(t)[f.key.ID].LastUsedAt); got != at(used) {
+	if got := valueOrEmpty(f.list(t)[f.key.ID].LastUsedAt); got != formatTime(used) {
 		t.Errorf("Verify is a use: %s", got)
 	}
 }

@@ -19,13 +19,13 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// counter counts the calls to the table.
-type counter struct {
+// callCounter counts the calls to the table.
+type callCounter struct {
 	calls atomic.Int64
 	names sync.Map // number of calls by name
 }
 
-func (c *counter) RoundTrip(r *http.Request) (*http.Response, error) {
+func (c *callCounter) RoundTrip(r *http.Request) (*http.Response, error) {
 	c.calls.Add(1)
 	_, name, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	n, _ := c.names.LoadOrStore(name, new(atomic.Int64))
@@ -34,14 +34,14 @@ func (c *counter) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // during returns how many calls f makes.
-func (c *counter) during(f func()) int {
+func (c *callCounter) during(f func()) int {
 	before := c.calls.Load()
 	f()
 	return int(c.calls.Load() - before)
 }
 
 // of returns how many calls of a name, such as GetItem, were made so far.
-func (c *counter) of(name string) int64 {
+func (c *callCounter) of(name string) int64 {
 	n, ok := c.names.Load(name)
 	if !ok {
 		return 0
@@ -52,7 +52,7 @@ func (c *counter) of(name string) int64 {
 type fixture struct {
 	*apitest.Service
 
-	counter *counter
+	counter *callCounter
 	key     keys.Key
 	secret  string
 	token   auth.Token
@@ -61,7 +61,7 @@ type fixture struct {
 // start issues a key with two scopes in a company of its own.
 func start(t *testing.T) *fixture {
 	t.Helper()
-	c := &counter{}
+	c := &callCounter{}
 	f := startOver(t, c)
 	f.counter = c
 	return f
@@ -94,8 +94,8 @@ func parse(t *testing.T, secret string) auth.Token {
 	return token
 }
 
-// another returns the store of another process, with its own memory.
-func (f *fixture) another() *keys.Store { return keys.NewStore(f.Table, f.Clock.Now) }
+// otherProcess returns the store of another process, with its own memory.
+func (f *fixture) otherProcess() *keys.Store { return keys.NewStore(f.Table, f.Clock.Now) }
 
 func (f *fixture) admit(s *keys.Store, class auth.Class) (auth.QuotaState, error) {
 	admission, err := s.Admit(context.Background(), f.token, auth.PlanRead, class)
@@ -114,8 +114,8 @@ type exceeded struct {
 
 func isExceeded(err error) bool { return err != nil && fault.Public(err).Code == fault.RateLimited }
 
-// refused returns the state that a used-up quota reports, and fails on any other outcome.
-func refused(t *testing.T, err error) auth.QuotaState {
+// requireQuotaExceeded returns the state that a used-up quota reports, and fails on any other outcome.
+func requireQuotaExceeded(t *testing.T, err error) auth.QuotaState {
 	t.Helper()
 	var e exceeded
 	if !errors.As(err, &e) {
@@ -148,9 +148,9 @@ func (f *fixture) list(t *testing.T) map[string]keys.Key {
 	return out
 }
 
-func at(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-func value(s *string) string {
+func valueOrEmpty(s *string) string {
 	if s == nil {
 		return "null"
 	}

@@ -32,11 +32,11 @@ type Key struct {
 	ReplacedBy *string  `json:"replacedBy" doc:"the id of the key that replaced it in a rotation"`
 }
 
-// ETag implements api.Tagged. It changes with the key's name, scopes, expiry, revocation and
+// ETag implements api.ETagger. It changes with the key's name, scopes, expiry, revocation and
 // replacement, but not when the key is used.
 func (k Key) ETag() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{
-		k.ID, value(k.Name), strings.Join(k.Scopes, " "), value(k.ExpiresAt), value(k.RevokedAt), value(k.ReplacedBy),
+		k.ID, valueOrEmpty(k.Name), strings.Join(k.Scopes, " "), valueOrEmpty(k.ExpiresAt), valueOrEmpty(k.RevokedAt), valueOrEmpty(k.ReplacedBy),
 	}))
 	return hex.EncodeToString(sum[:16])
 }
@@ -71,8 +71,8 @@ type quotas struct {
 	PushQuota  *float64 `store:"quotaPush"`
 }
 
-// attributesOf maps a class to the attributes of its bucket in a storedKey.
-var attributesOf = map[auth.Class]struct{ tat, quota string }{
+// bucketAttributes maps a class to the attributes of its bucket in a storedKey.
+var bucketAttributes = map[auth.Class]struct{ tat, quota string }{
 	auth.ClassRead: {"tatRead", "quotaRead"}, auth.ClassWrite: {"tatWrite", "quotaWrite"},
 	auth.ClassPublish: {"tatPublish", "quotaPublish"}, auth.ClassPush: {"tatPush", "quotaPush"},
 }
@@ -93,11 +93,11 @@ func (k storedKey) bucket(c auth.Class) (quota auth.Quota, tat int64) {
 	return auth.DefaultQuota(c), tat
 }
 
-// keyKey returns the key of a key's record:
+// recordKey returns the key of a key's record:
 //
 //	access                     key
 //	verify, use, revoke, read  <company>#keys / key#<keyId>
 //	list                       <company>#keys, read whole (bounded)
-func keyKey(companyID, keyID string) table.Key {
+func recordKey(companyID, keyID string) table.Key {
 	return table.Key{PK: table.Partition(companyID, table.KeysArea), SK: table.Join("key", keyID)}
 }

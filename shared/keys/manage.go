@@ -17,9 +17,9 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// kindSecret is the only kind of key that this service issues. Publishable keys belong to the
+// secretKind is the only kind of key that this service issues. Publishable keys belong to the
 // delivery API.
-const kindSecret = "secret"
+const secretKind = "secret"
 
 // Grant is what a new key may do.
 type Grant struct {
@@ -27,7 +27,7 @@ type Grant struct {
 	Scopes     []auth.Scope
 	APIVersion string
 	ExpiresAt  time.Time // zero: never
-	By         string    // the id of the granting key; empty: the operator, who may grant everything
+	GrantedBy  string    // the id of the granting key; empty: the operator, who may grant everything
 }
 
 // Issue creates a key and returns its record and its secret, which is not stored and never returned
@@ -37,17 +37,17 @@ type Grant struct {
 // that it grants. It returns auth.ErrUnauthorised if the granting key is revoked at any time before
 // the new key is stored.
 func (s *Store) Issue(ctx context.Context, companyID string, g Grant, random io.Reader) (Key, string, error) {
-	issued, err := s.add(ctx, companyID, func() (fresh storedKey, secret string, others []table.Write, err error) {
-		grantor, err := s.grantor(ctx, companyID, g.By)
+	issued, err := s.insertKey(ctx, companyID, func() (fresh storedKey, secret string, others []table.Write, err error) {
+		grantor, err := s.readGranter(ctx, companyID, g.GrantedBy)
 		if err != nil {
 			return fresh, "", nil, err
 		}
-		if err := grantor.holds(g.Scopes); err != nil {
+		if err := grantor.checkScopes(g.Scopes); err != nil {
 			return fresh, "", nil, err
 		}
 		fresh, secret, err = s.newKey(companyID, g, random)
-		grantor.bound(&fresh)
-		return fresh, secret, grantor.alive(s), err
+		grantor.limitGrant(&fresh)
+		return fresh, secret, grantor.stillValidWrites(s), err
 	})
 	if err != nil {
 		return Key{}, "", fmt.Errorf("issue a key: %w", err)
@@ -72,21 +72,21 @@ func (s *Store) newKey(companyID string, g Grant, random io.Reader) (storedKey, 
 	}
 	key := storedKey{Hash: hex.EncodeToString(token.Hash[:])}
 	key.ID, key.CompanyID = keyID, companyID
-	key.Name, key.Kind, key.Prefix = text(g.Name), text(kindSecret), text(auth.VisiblePrefix(secret))
+	key.Name, key.Kind, key.Prefix = nilIfEmpty(g.Name), nilIfEmpty(secretKind), nilIfEmpty(auth.VisiblePrefix(secret))
 	key.Scopes = make([]string, len(g.Scopes))
 	for i, scope := range g.Scopes {
 		key.Scopes[i] = string(scope)
 	}
-	key.APIVersion, key.CreatedAt = text(g.APIVersion), text(timestamp.Format(s.now()))
+	key.APIVersion, key.CreatedAt = nilIfEmpty(g.APIVersion), nilIfEmpty(timestamp.Format(s.now()))
 	if !g.ExpiresAt.IsZero() {
-		key.ExpiresAt = text(timestamp.Format(g.ExpiresAt))
+		key.ExpiresAt = nilIfEmpty(timestamp.Format(g.ExpiresAt))
 	}
 	return key, secret, nil
 }
 
 // List returns the company's keys, oldest first.
 func (s *Store) List(ctx context.Context, companyID string) ([]Key, error) {
-	stored, err := s.all(ctx, companyID)
+	stored, err := s.listStored(ctx, companyID)
 	if err != nil {
 		return nil, err
 	}
@@ -97,8 +97,8 @@ func (s *Store) List(ctx context.Context, companyID string) ([]Key, error) {
 	return keys, nil
 }
 
-func (s *Store) all(ctx context.Context, companyID string) ([]storedKey, error) {
-	return table.Whole[storedKey](ctx, s.table, table.Collection{
+func (s *Store) listStored(ctx context.Context, companyID string) ([]storedKey, error) {
+	return table.ReadAll[storedKey](ctx, s.table, table.Collection{
 		Partition: table.Partition(companyID, table.KeysArea), Prefix: table.Join("key", ""), Consistent: true,
 	})
 }
@@ -119,21 +119,21 @@ func (s *Store) RevokeIf(ctx context.Context, companyID, keyID string, allow fun
 		if err := allow(k.Key); err != nil {
 			return err
 		}
-		k.RevokedAt = text(timestamp.Format(s.now()))
+		k.RevokedAt = nilIfEmpty(timestamp.Format(s.now()))
 		return nil
 	})
 }
 
 // Get returns one key, or fault.ErrNotFound if the company has no such key.
 func (s *Store) Get(ctx context.Context, companyID, keyID string) (Key, error) {
-	stored, err := table.Get[storedKey](ctx, s.table, keyKey(companyID, keyID))
+	stored, err := table.Get[storedKey](ctx, s.table, recordKey(companyID, keyID))
 	return stored.Key, err
 }
 
-// Holder returns the key whose secret the token is, even if the key is revoked, expired or
+// KeyOfToken returns the key whose secret the token is, even if the key is revoked, expired or
 // suspended. It returns auth.ErrUnauthorised if no such key exists.
-func (s *Store) Holder(ctx context.Context, token auth.Token) (Key, error) {
-	stored, err := table.Get[storedKey](ctx, s.table, keyKey(token.CompanyID, token.KeyID))
+func (s *Store) KeyOfToken(ctx context.Context, token auth.Token) (Key, error) {
+	stored, err := table.Get[storedKey](ctx, s.table, recordKey(token.CompanyID, token.KeyID))
 	if errors.Is(err, fault.ErrNotFound) || err == nil && stored.Hash != hex.EncodeToString(token.Hash[:]) {
 		return Key{}, fmt.Errorf("unknown: %w", auth.ErrUnauthorised)
 	}
@@ -153,29 +153,29 @@ func (s *Store) Rotate(ctx context.Context, companyID, keyID string, overlap tim
 // returns fault.Conflict if the key was already rotated. One of two concurrent rotations wins; the
 // other starts again with the new record.
 func (s *Store) RotateBy(ctx context.Context, companyID, by, keyID string, overlap time.Duration, random io.Reader) (Key, string, error) {
-	issued, err := s.add(ctx, companyID, func() (fresh storedKey, secret string, others []table.Write, err error) {
+	issued, err := s.insertKey(ctx, companyID, func() (fresh storedKey, secret string, others []table.Write, err error) {
 		var old storedKey
-		var rotator grantor
+		var rotator granter
 		err = parallel.Both(
 			func() (err error) {
-				old, err = table.Get[storedKey](ctx, s.table, keyKey(companyID, keyID))
+				old, err = table.Get[storedKey](ctx, s.table, recordKey(companyID, keyID))
 				return err
 			},
-			func() (err error) { rotator, err = s.grantor(ctx, companyID, by); return err },
+			func() (err error) { rotator, err = s.readGranter(ctx, companyID, by); return err },
 		)
 		if err != nil {
 			return fresh, "", nil, err
 		}
-		if fresh, secret, err = s.replacement(old, random); err != nil {
+		if fresh, secret, err = s.newReplacement(old, random); err != nil {
 			return fresh, "", nil, err
 		}
-		if err := rotator.holds(old.scopes()); err != nil {
+		if err := rotator.checkScopes(old.scopeList()); err != nil {
 			return fresh, "", nil, err
 		}
-		rotator.boundExpiry(&fresh)
-		others = []table.Write{s.supersede(old, fresh.ID, overlap)}
+		rotator.limitExpiry(&fresh)
+		others = []table.Write{s.writeExpiry(old, fresh.ID, overlap)}
 		if by != keyID { // otherwise the condition of supersede includes it
-			others = append(others, rotator.alive(s)...)
+			others = append(others, rotator.stillValidWrites(s)...)
 		}
 		return fresh, secret, others, nil
 	})
@@ -185,27 +185,27 @@ func (s *Store) RotateBy(ctx context.Context, companyID, by, keyID string, overl
 	return issued.Key, issued.Secret, nil
 }
 
-// supersede returns the write that makes a key expire after overlap, or at its own expiry if that
+// writeExpiry returns the write that makes a key expire after overlap, or at its own expiry if that
 // is earlier. Its condition is that the key has not changed since it was read.
-func (s *Store) supersede(old storedKey, by string, overlap time.Duration) table.Write {
+func (s *Store) writeExpiry(old storedKey, by string, overlap time.Duration) table.Write {
 	ends := timestamp.Format(s.now().Add(overlap))
 	if old.ExpiresAt != nil {
 		ends = min(ends, *old.ExpiresAt)
 	}
-	return s.table.WriteUpdate(keyKey(old.CompanyID, old.ID), "SET replacedBy = :by, expiresAt = :ends ADD rev :one", "rev = :rev", nil, table.Item{
+	return s.table.WriteUpdate(recordKey(old.CompanyID, old.ID), "SET replacedBy = :by, expiresAt = :ends ADD rev :one", "rev = :rev", nil, table.Item{
 		":by": table.String(by), ":ends": table.String(ends), ":one": table.Number(1), ":rev": table.Number(old.Rev),
 	})
 }
 
-// replacement returns the key that replaces old, or an error if old cannot be rotated.
-func (s *Store) replacement(old storedKey, random io.Reader) (storedKey, string, error) {
+// newReplacement returns the key that replaces old, or an error if old cannot be rotated.
+func (s *Store) newReplacement(old storedKey, random io.Reader) (storedKey, string, error) {
 	switch {
 	case old.RevokedAt != nil || old.ExpiresAt != nil && *old.ExpiresAt <= timestamp.Format(s.now()):
 		return storedKey{}, "", fault.ErrNotFound
 	case old.ReplacedBy != nil:
 		return storedKey{}, "", fault.New(fault.Conflict, "the key has been rotated: %s replaces it", *old.ReplacedBy)
 	}
-	grant := Grant{Name: value(old.Name), APIVersion: value(old.APIVersion), Scopes: old.scopes()}
+	grant := Grant{Name: valueOrEmpty(old.Name), APIVersion: valueOrEmpty(old.APIVersion), Scopes: old.scopeList()}
 	fresh, secret, err := s.newKey(old.CompanyID, grant, random)
 	fresh.quotas = old.quotas
 	fresh.ExpiresAt = old.ExpiresAt // a rotation never extends the life of a key
@@ -236,20 +236,20 @@ func (s *Store) SetQuota(ctx context.Context, companyID, keyID string, class aut
 }
 
 func (s *Store) modify(ctx context.Context, companyID, keyID string, change func(*storedKey) error) (Key, error) {
-	key, err := table.Modify(ctx, s.table, keyKey(companyID, keyID), keysOf, change)
+	key, err := table.Modify(ctx, s.table, recordKey(companyID, keyID), keysOf, change)
 	return key.Key, err
 }
 
-func keysOf(k storedKey) table.Keys { return table.Keys{Key: keyKey(k.CompanyID, k.ID)} }
+func keysOf(k storedKey) table.Keys { return table.Keys{Key: recordKey(k.CompanyID, k.ID)} }
 
-func text(s string) *string {
+func nilIfEmpty(s string) *string {
 	if strings.TrimSpace(s) == "" {
 		return nil
 	}
 	return &s
 }
 
-func value(s *string) string {
+func valueOrEmpty(s *string) string {
 	if s == nil {
 		return ""
 	}

@@ -30,13 +30,13 @@ func TestIssue(t *testing.T) {
 	listed := f.list(t)
 	for _, k := range []keys.Key{key, listed[key.ID]} {
 		want := keys.Key{
-			ID: key.ID, CompanyID: f.CompanyID, Kind: new("secret"), Prefix: k.Prefix, Scopes: []string{}, CreatedAt: new(at(f.Clock.Now())), ExpiresAt: new(at(expires)),
+			ID: key.ID, CompanyID: f.CompanyID, Kind: new("secret"), Prefix: k.Prefix, Scopes: []string{}, CreatedAt: new(formatTime(f.Clock.Now())), ExpiresAt: new(formatTime(expires)),
 		}
 		if diff := cmp.Diff(want, k); diff != "" {
 			t.Errorf("key (-want +got):\n%s", diff)
 		}
-		if !strings.HasPrefix(secret, value(k.Prefix)) {
-			t.Errorf("prefix %s of another secret", value(k.Prefix))
+		if !strings.HasPrefix(secret, valueOrEmpty(k.Prefix)) {
+			t.Errorf("prefix %s of another secret", valueOrEmpty(k.Prefix))
 		}
 	}
 	first := listed[f.key.ID]
@@ -67,8 +67,8 @@ func TestRevoke(t *testing.T) {
 	}
 	f.Clock.Advance(time.Minute)
 	key, err := f.Keys.Revoke(t.Context(), f.CompanyID, f.key.ID)
-	if err != nil || value(key.RevokedAt) != at(f.Clock.Now()) || value(f.list(t)[key.ID].RevokedAt) != value(key.RevokedAt) {
-		t.Errorf("revoked at %s, in the list at %s, want %s: %v", value(key.RevokedAt), value(f.list(t)[key.ID].RevokedAt), at(f.Clock.Now()), err)
+	if err != nil || valueOrEmpty(key.RevokedAt) != formatTime(f.Clock.Now()) || valueOrEmpty(f.list(t)[key.ID].RevokedAt) != valueOrEmpty(key.RevokedAt) {
+		t.Errorf("revoked at %s, in the list at %s, want %s: %v", valueOrEmpty(key.RevokedAt), valueOrEmpty(f.list(t)[key.ID].RevokedAt), formatTime(f.Clock.Now()), err)
 	}
 	if _, err := f.Keys.Revoke(t.Context(), f.CompanyID, f.key.ID); !errors.Is(err, fault.ErrNotFound) {
 		t.Errorf("twice: %v", err)
@@ -99,7 +99,7 @@ func TestRevokeWhileInUse(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	wait.Wait()
-	if value(f.list(t)[f.key.ID].RevokedAt) == "null" {
+	if valueOrEmpty(f.list(t)[f.key.ID].RevokedAt) == "null" {
 		t.Error("no longer revoked")
 	}
 }

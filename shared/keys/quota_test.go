@@ -44,15 +44,15 @@ func TestQuotaIsExact(t *testing.T) {
 			}
 			drain(test.want)
 			_, err := f.admit(f.Keys, test.class)
-			state := refused(t, err)
+			state := requireQuotaExceeded(t, err)
 			if state.Remaining != 0 || state.RetryAfter < 1 || state.RetryAfter > 60 {
 				t.Errorf("%d remaining, retry after %d; want 0 and 1 to 60", state.Remaining, state.RetryAfter)
 			}
 			if state.Reset < 59 || state.Reset > 61 {
 				t.Errorf("reset %d, want 59 to 61", state.Reset)
 			}
-			other, err := f.admit(f.another(), test.class)
-			if refused(t, err) != state { // a process that remembers nothing reports the same
+			other, err := f.admit(f.otherProcess(), test.class)
+			if requireQuotaExceeded(t, err) != state { // a process that remembers nothing reports the same
 				t.Errorf("%+v and %v, want %+v", other, err, state)
 			}
 
@@ -64,7 +64,7 @@ func TestQuotaIsExact(t *testing.T) {
 			f.Clock.Advance(time.Nanosecond)
 			drain(1)
 			_, err = f.admit(f.Keys, test.class)
-			f.Clock.Advance(time.Duration(refused(t, err).RetryAfter) * time.Second)
+			f.Clock.Advance(time.Duration(requireQuotaExceeded(t, err).RetryAfter) * time.Second)
 			if _, err := f.admit(f.Keys, test.class); err != nil {
 				t.Errorf("after Retry-After: %v", err)
 			}
@@ -97,15 +97,15 @@ func TestRememberedRefusal(t *testing.T) {
 		for range 50 {
 			f.Clock.Advance(100 * time.Millisecond)
 			_, err := f.admit(f.Keys, auth.ClassRead)
-			refused(t, err)
+			requireQuotaExceeded(t, err)
 		}
 	})
 	if calls != 50 || f.counter.of("GetItem")-reads != 50 {
 		t.Errorf("%d calls", calls)
 	}
 	_, err := f.admit(f.Keys, auth.ClassRead)
-	_, err2 := f.admit(f.another(), auth.ClassRead)
-	if got, want := refused(t, err), refused(t, err2); got != want {
+	_, err2 := f.admit(f.otherProcess(), auth.ClassRead)
+	if got, want := requireQuotaExceeded(t, err), requireQuotaExceeded(t, err2); got != want {
 		t.Errorf("remembered %+v, stored %+v", got, want)
 	}
 }
@@ -119,7 +119,7 @@ func TestQuotaUnderConcurrency(t *testing.T) {
 			t.Parallel()
 			f := start(t)
 			f.setQuota(t, auth.ClassRead, quota)
-			processes := []*keys.Store{f.Keys, f.another(), f.another(), f.another()}
+			processes := []*keys.Store{f.Keys, f.otherProcess(), f.otherProcess(), f.otherProcess()}
 			flood := func() int64 {
 				var admitted atomic.Int64
 				var wait sync.WaitGroup
@@ -150,13 +150,13 @@ func TestQuotaUnderConcurrency(t *testing.T) {
 	}
 }
 
-// bucket is a simple model of a token bucket.
-type bucket struct {
+// modelBucket is a simple model of a token bucket.
+type modelBucket struct {
 	quota auth.Quota
 	tat   time.Time
 }
 
-func (b *bucket) admit(now time.Time) bool {
+func (b *modelBucket) admit(now time.Time) bool {
 	if b.quota <= 0 {
 		return false
 	}
@@ -175,16 +175,16 @@ func (b *bucket) admit(now time.Time) bool {
 // pause, and the quota that Verify reports before is correct.
 func TestQuotaAgainstModel(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	f := start(t)
 	rapid.Check(t, func(r *rapid.T) {
-		model := bucket{quota: auth.Quota(rapid.IntRange(1, 8).Draw(r, "quota"))}
+		model := modelBucket{quota: auth.Quota(rapid.IntRange(1, 8).Draw(r, "quota"))}
 		key, secret := f.issue(t, keys.Grant{Scopes: []auth.Scope{auth.PlanRead}})
 		token := parse(t, secret)
 		if _, err := f.Keys.SetQuota(t.Context(), f.CompanyID, key.ID, auth.ClassRead, model.quota); err != nil {
 			r.Fatal(err)
 		}
-		processes := []*keys.Store{f.Keys, f.another(), f.another()}
+		processes := []*keys.Store{f.Keys, f.otherProcess(), f.otherProcess()}
 		for range rapid.IntRange(1, 15).Draw(r, "steps") {
 			f.Clock.Advance(rapid.OneOf(rapid.Just(time.Duration(0)), rapid.Map(rapid.Int64Range(0, 20e9), func(n int64) time.Duration { return time.Duration(n) })).Draw(r, "pause"))
 			s := rapid.SampledFrom(processes).Draw(r, "process")
@@ -205,7 +205,7 @@ func TestQuotaAgainstModel(t *testing.T) {
 func TestFrozen(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	other := f.another()
+	other := f.otherProcess()
 	for range 2 {
 		for _, s := range []*keys.Store{f.Keys, other} {
 			if _, err := f.admit(s, auth.ClassWrite); err != nil {
@@ -215,7 +215,7 @@ func TestFrozen(t *testing.T) {
 		f.setQuota(t, auth.ClassWrite, 0)
 		for _, s := range []*keys.Store{f.Keys, other, f.Keys} {
 			state, err := f.admit(s, auth.ClassWrite)
-			if err == nil || err.Error() != auth.Frozen(auth.ClassWrite).Error() || state != (auth.QuotaState{Frozen: true}) {
+			if err == nil || err.Error() != auth.FrozenError(auth.ClassWrite).Error() || state != (auth.QuotaState{Frozen: true}) {
 				t.Errorf("state %+v and error %v, want a frozen class", state, err)
 			}
 			if _, err := f.admit(s, auth.ClassRead); err != nil {
@@ -246,12 +246,12 @@ func TestQuotaChangesWhileRemembered(t *testing.T) {
 		}
 	}
 	_, err := f.admit(f.Keys, auth.ClassPublish)
-	if state := refused(t, err); state.Quota != 2 || state.RetryAfter != 6 {
+	if state := requireQuotaExceeded(t, err); state.Quota != 2 || state.RetryAfter != 6 {
 		t.Errorf("lowered: %+v", state)
 	}
 
 	f.setQuota(t, auth.ClassPublish, 1_000_000)
-	if _, err := f.admit(f.another(), auth.ClassPublish); err != nil {
+	if _, err := f.admit(f.otherProcess(), auth.ClassPublish); err != nil {
 		t.Errorf("raised, in a process that remembers nothing: %v", err)
 	}
 	for range 20 {

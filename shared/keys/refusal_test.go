@@ -38,8 +38,8 @@ func (f *fixture) record(t *testing.T, keyID string) table.Item {
 	return item
 }
 
-// set changes an attribute of a key's record.
-func (f *fixture) set(t *testing.T, keyID, attribute string, value table.Item) {
+// setAttribute changes an attribute of a key's record.
+func (f *fixture) setAttribute(t *testing.T, keyID, attribute string, value table.Item) {
 	t.Helper()
 	key := f.recordKey(keyID)
 	_, err := f.Table.Operator().UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
@@ -51,8 +51,8 @@ func (f *fixture) set(t *testing.T, keyID, attribute string, value table.Item) {
 	}
 }
 
-// useUp takes every request of a class from a key's bucket, which has a quota of one.
-func (f *fixture) useUp(t *testing.T, s *keys.Store, keyID string, token auth.Token, class auth.Class) {
+// exhaustQuota takes every request of a class from a key's bucket, which has a quota of one.
+func (f *fixture) exhaustQuota(t *testing.T, s *keys.Store, keyID string, token auth.Token, class auth.Class) {
 	t.Helper()
 	if _, err := f.Keys.SetQuota(t.Context(), f.CompanyID, keyID, class, 1); err != nil {
 		t.Fatal(err)
@@ -96,34 +96,34 @@ func TestRefusalsSpendNothing(t *testing.T) {
 			must(t, err)
 		}, want: auth.ErrUnauthorised},
 		"expired": {spoil: func(t *testing.T, keyID string) {
-			f.set(t, keyID, "expiresAt", table.Item{":value": table.String(at(f.Clock.Now().Add(-time.Second)))})
+			f.setAttribute(t, keyID, "expiresAt", table.Item{":value": table.String(formatTime(f.Clock.Now().Add(-time.Second)))})
 		}, want: auth.ErrUnauthorised},
 		"suspended": {spoil: func(t *testing.T, keyID string) {
-			f.set(t, keyID, "suspendedAt", table.Item{":value": table.String(at(f.Clock.Now()))})
+			f.setAttribute(t, keyID, "suspendedAt", table.Item{":value": table.String(formatTime(f.Clock.Now()))})
 		}, want: auth.ErrSuspended},
 		"revoked and suspended": {spoil: func(t *testing.T, keyID string) {
-			f.set(t, keyID, "suspendedAt", table.Item{":value": table.String(at(f.Clock.Now()))})
+			f.setAttribute(t, keyID, "suspendedAt", table.Item{":value": table.String(formatTime(f.Clock.Now()))})
 			_, err := f.Keys.Revoke(t.Context(), f.CompanyID, keyID)
 			must(t, err)
 		}, want: auth.ErrUnauthorised},
-		"no scope": {scope: auth.KeysWrite, want: auth.MissingScope(auth.KeysWrite)},
+		"no scope": {scope: auth.KeysWrite, want: auth.MissingScopeError(auth.KeysWrite)},
 		"frozen, no scope": {spoil: func(t *testing.T, keyID string) {
 			_, err := f.Keys.SetQuota(t.Context(), f.CompanyID, keyID, auth.ClassRead, 0)
 			must(t, err)
-		}, scope: auth.KeysWrite, want: auth.MissingScope(auth.KeysWrite)},
+		}, scope: auth.KeysWrite, want: auth.MissingScopeError(auth.KeysWrite)},
 		"frozen": {spoil: func(t *testing.T, keyID string) {
 			_, err := f.Keys.SetQuota(t.Context(), f.CompanyID, keyID, auth.ClassRead, 0)
 			must(t, err)
-		}, want: auth.Frozen(auth.ClassRead)},
+		}, want: auth.FrozenError(auth.ClassRead)},
 		"undecodable": {spoil: func(t *testing.T, keyID string) {
-			f.set(t, keyID, "quotaPush", table.Item{":value": table.String("many")})
-			f.set(t, keyID, "suspendedAt", table.Item{":value": table.String(at(f.Clock.Now()))}) // so that the write fails
+			f.setAttribute(t, keyID, "quotaPush", table.Item{":value": table.String("many")})
+			f.setAttribute(t, keyID, "suspendedAt", table.Item{":value": table.String(formatTime(f.Clock.Now()))}) // so that the write fails
 		}, want: fault.ErrInternal},
 	}
 	for name, r := range refusals {
 		for _, usedUp := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, used up %v", name, usedUp), func(t *testing.T) {
-				warm, cold := f.another(), f.another()
+				warm, cold := f.otherProcess(), f.otherProcess()
 				key, secret := f.issue(t, keys.Grant{Scopes: []auth.Scope{auth.PlanRead, auth.PlanWrite}})
 				token := parse(t, secret)
 				if _, err := warm.Admit(t.Context(), token, "", auth.ClassRead); err != nil {
@@ -131,7 +131,7 @@ func TestRefusalsSpendNothing(t *testing.T) {
 				}
 				if usedUp {
 					f.Clock.Advance(time.Minute)
-					f.useUp(t, warm, key.ID, token, auth.ClassRead)
+					f.exhaustQuota(t, warm, key.ID, token, auth.ClassRead)
 				}
 				if r.spoil != nil {
 					r.spoil(t, key.ID)
@@ -159,9 +159,9 @@ func TestRefusalsSpendNothing(t *testing.T) {
 func TestUndecodableKey(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	f.set(t, f.key.ID, "quotaPush", table.Item{":value": table.String("many")})
+	f.setAttribute(t, f.key.ID, "quotaPush", table.Item{":value": table.String("many")})
 	for range 2 {
-		if _, err := f.admit(f.another(), auth.ClassRead); err == nil || fault.Public(err) != fault.ErrInternal {
+		if _, err := f.admit(f.otherProcess(), auth.ClassRead); err == nil || fault.Public(err) != fault.ErrInternal {
 			t.Errorf("Admit: %v", err)
 		}
 		if _, err := f.Keys.Verify(t.Context(), f.token, "", auth.ClassRead); err == nil || fault.Public(err) != fault.ErrInternal {
@@ -176,8 +176,8 @@ func TestCorruptArrivalTime(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	for _, ahead := range []time.Duration{3 * time.Minute, 24 * 365 * time.Hour} {
-		f.set(t, f.key.ID, "tatRead", table.Item{":value": table.Number(f.Clock.Now().Add(ahead).UnixNano())})
-		for n, s := range []*keys.Store{f.Keys, f.another(), f.Keys} {
+		f.setAttribute(t, f.key.ID, "tatRead", table.Item{":value": table.Number(f.Clock.Now().Add(ahead).UnixNano())})
+		for n, s := range []*keys.Store{f.Keys, f.otherProcess(), f.Keys} {
 			state, err := f.admit(s, auth.ClassRead)
 			if (err == nil) != (n == 0) {
 				t.Errorf("%s ahead, request %d: error %v, want the first one admitted", ahead, n, err)
@@ -193,20 +193,20 @@ func TestCorruptArrivalTime(t *testing.T) {
 	}
 	// The longest wait for a time that a clock may explain is a window more.
 	f.Clock.Advance(time.Hour)
-	f.set(t, f.key.ID, "tatRead", table.Item{":value": table.Number(f.Clock.Now().Add(2 * auth.QuotaWindow).UnixNano())})
+	f.setAttribute(t, f.key.ID, "tatRead", table.Item{":value": table.Number(f.Clock.Now().Add(2 * auth.QuotaWindow).UnixNano())})
 	_, err := f.admit(f.Keys, auth.ClassRead)
-	if state := refused(t, err); state.RetryAfter > 61 {
+	if state := requireQuotaExceeded(t, err); state.RetryAfter > 61 {
 		t.Errorf("retry after %d, want 61 at most", state.RetryAfter)
 	}
 }
 
-// lying replaces a text in the responses to the next updates.
-type lying struct {
+// tamperingTransport replaces a text in the responses to the next updates.
+type tamperingTransport struct {
 	old, new string
 	left     atomic.Int64
 }
 
-func (l *lying) RoundTrip(r *http.Request) (*http.Response, error) {
+func (l *tamperingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	out, err := apitest.Transport.RoundTrip(r)
 	if err != nil || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem") || l.left.Add(-1) < 0 {
 		return out, err
@@ -223,7 +223,7 @@ func (l *lying) RoundTrip(r *http.Request) (*http.Response, error) {
 // Ensure a process that received a wrong arrival time admits the next request.
 func TestCorruptResponse(t *testing.T) {
 	t.Parallel()
-	l := &lying{old: `"tatRead":{"N":"1`}
+	l := &tamperingTransport{old: `"tatRead":{"N":"1`}
 	f := startOver(t, l)
 	for _, wrong := range []string{`"tatRead":{"N":"5`, `"tatRead":{"N":"2`, `"tatRead":{"N":"`} {
 		l.new = wrong
@@ -242,8 +242,8 @@ func TestCorruptResponse(t *testing.T) {
 	}
 }
 
-// gated holds back the next read of a record, once armed, until release is closed.
-type gated struct {
+// gatedTransport holds back the next read of a record, once armed, until release is closed.
+type gatedTransport struct {
 	next http.RoundTripper
 
 	armed   atomic.Bool
@@ -251,7 +251,7 @@ type gated struct {
 	release chan struct{}
 }
 
-func (g *gated) RoundTrip(r *http.Request) (*http.Response, error) {
+func (g *gatedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".GetItem") && g.armed.CompareAndSwap(true, false) {
 		close(g.held)
 		<-g.release
@@ -264,19 +264,19 @@ func (g *gated) RoundTrip(r *http.Request) (*http.Response, error) {
 // a revocation.
 func TestRefusalsShareReads(t *testing.T) {
 	t.Parallel()
-	calls := &counter{}
+	calls := &callCounter{}
 	trips := &apitest.RoundTripCounter{Transport: calls}
-	g := &gated{next: trips}
+	g := &gatedTransport{next: trips}
 	f := startOver(t, g)
-	s := f.another()
+	s := f.otherProcess()
 	f.setQuota(t, auth.ClassRead, 1)
 	if _, err := f.admit(s, auth.ClassRead); err != nil {
 		t.Fatal(err)
 	}
-	trips.Count(t, func(t *testing.T) { refusalsShareReads(t, f, s, g, calls) })
+	trips.Count(t, func(t *testing.T) { checkRefusalsShareReads(t, f, s, g, calls) })
 }
 
-func refusalsShareReads(t *testing.T, f *fixture, s *keys.Store, g *gated, calls *counter) {
+func checkRefusalsShareReads(t *testing.T, f *fixture, s *keys.Store, g *gatedTransport, calls *callCounter) {
 	g.held, g.release = make(chan struct{}), make(chan struct{})
 	g.armed.Store(true)
 	gone, leave := context.WithCancel(t.Context())
@@ -310,10 +310,10 @@ func refusalsShareReads(t *testing.T, f *fixture, s *keys.Store, g *gated, calls
 	}
 }
 
-// failing fails the n-th call from now with an error that is not retried.
-type failing struct{ left atomic.Int64 }
+// failingTransport fails the n-th call from now with an error that is not retried.
+type failingTransport struct{ left atomic.Int64 }
 
-func (f *failing) RoundTrip(r *http.Request) (*http.Response, error) {
+func (f *failingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if f.left.Add(-1) != 0 {
 		return apitest.Transport.RoundTrip(r)
 	}
@@ -328,14 +328,14 @@ func (f *failing) RoundTrip(r *http.Request) (*http.Response, error) {
 // Ensure no method swallows the failure of any of its calls to the table.
 func TestFailuresAreReported(t *testing.T) {
 	t.Parallel()
-	l := &failing{}
+	l := &failingTransport{}
 	f := startOver(t, l)
 	ctx := t.Context()
 	once := map[string]bool{"Rotate": true, "RotateBy": true, "Revoke": true} // each key only once
 	grant := keys.Grant{Scopes: []auth.Scope{auth.PlanRead}}
 	for name, call := range map[string]func(keyID string, token auth.Token) error{
 		"Admit": func(_ string, token auth.Token) error {
-			_, err := f.another().Admit(ctx, token, "", auth.ClassRead)
+			_, err := f.otherProcess().Admit(ctx, token, "", auth.ClassRead)
 			return err
 		},
 		"Verify": func(_ string, token auth.Token) error {
@@ -347,7 +347,7 @@ func TestFailuresAreReported(t *testing.T) {
 			return err
 		},
 		"Issue by": func(by string, _ auth.Token) error {
-			_, _, err := f.Keys.Issue(ctx, f.CompanyID, keys.Grant{Scopes: grant.Scopes, By: by}, rand.Reader)
+			_, _, err := f.Keys.Issue(ctx, f.CompanyID, keys.Grant{Scopes: grant.Scopes, GrantedBy: by}, rand.Reader)
 			return err
 		},
 		"Rotate": func(keyID string, _ auth.Token) error {
@@ -360,7 +360,7 @@ func TestFailuresAreReported(t *testing.T) {
 		},
 		"Revoke": func(keyID string, _ auth.Token) error { _, err := f.Keys.Revoke(ctx, f.CompanyID, keyID); return err },
 		"Get":    func(keyID string, _ auth.Token) error { _, err := f.Keys.Get(ctx, f.CompanyID, keyID); return err },
-		"Holder": func(_ string, token auth.Token) error { _, err := f.Keys.Holder(ctx, token); return err },
+		"Holder": func(_ string, token auth.Token) error { _, err := f.Keys.KeyOfToken(ctx, token); return err },
 		"List":   func(string, auth.Token) error { _, err := f.Keys.List(ctx, f.CompanyID); return err },
 		"SetQuota": func(keyID string, _ auth.Token) error {
 			_, err := f.Keys.SetQuota(ctx, f.CompanyID, keyID, auth.ClassRead, 7)
@@ -399,9 +399,9 @@ func TestFailuresAreReported(t *testing.T) {
 // Ensure an admission that every attempt loses to others is unavailable, with few writes.
 func TestAdmitGivesUp(t *testing.T) {
 	t.Parallel()
-	m := &moving{}
+	m := &contendedTransport{}
 	f := startOver(t, m)
-	f.Keys = f.another()
+	f.Keys = f.otherProcess()
 	m.on.Store(true)
 	_, err := f.admit(f.Keys, auth.ClassRead)
 	if !errors.Is(err, fault.ErrUnavailable) || m.writes.Load() > 12 {
@@ -413,14 +413,14 @@ func TestAdmitGivesUp(t *testing.T) {
 	}
 }
 
-// moving adds a condition that never holds to the writes of admissions, as if others were always
+// contendedTransport adds a condition that never holds to the writes of admissions, as if others were always
 // faster.
-type moving struct {
+type contendedTransport struct {
 	on     atomic.Bool
 	writes atomic.Int64
 }
 
-func (m *moving) RoundTrip(r *http.Request) (*http.Response, error) {
+func (m *contendedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !m.on.Load() || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem") {
 		return apitest.Transport.RoundTrip(r)
 	}

@@ -25,8 +25,8 @@ func TestRotate(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := f.list(t)[f.key.ID]
-	if value(old.ReplacedBy) != fresh.ID || value(old.ExpiresAt) != at(f.Clock.Now().Add(time.Hour)) {
-		t.Errorf("replaced by %s, expires at %s; want %s in an hour", value(old.ReplacedBy), value(old.ExpiresAt), fresh.ID)
+	if valueOrEmpty(old.ReplacedBy) != fresh.ID || valueOrEmpty(old.ExpiresAt) != formatTime(f.Clock.Now().Add(time.Hour)) {
+		t.Errorf("replaced by %s, expires at %s; want %s in an hour", valueOrEmpty(old.ReplacedBy), valueOrEmpty(old.ExpiresAt), fresh.ID)
 	}
 	want := keys.Key{Name: new("ci"), Scopes: old.Scopes, APIVersion: old.APIVersion}
 	got := keys.Key{Name: fresh.Name, Scopes: fresh.Scopes, APIVersion: fresh.APIVersion, ExpiresAt: fresh.ExpiresAt, ReplacedBy: fresh.ReplacedBy}
@@ -72,7 +72,7 @@ func TestRotateOverlap(t *testing.T) {
 	if _, _, err := f.Keys.Rotate(t.Context(), f.CompanyID, key.ID, time.Hour, rand.Reader); err != nil {
 		t.Fatal(err)
 	}
-	if got := value(f.list(t)[key.ID].ExpiresAt); got != at(soon) {
+	if got := valueOrEmpty(f.list(t)[key.ID].ExpiresAt); got != formatTime(soon) {
 		t.Errorf("expires at %s", got)
 	}
 	if _, _, err := f.Keys.Rotate(t.Context(), f.CompanyID, f.key.ID, 0, rand.Reader); err != nil {
@@ -109,10 +109,10 @@ func TestRotateConcurrently(t *testing.T) {
 	}
 }
 
-// between calls do once while Rotate draws the new secret, after it has read the old key.
-type between struct{ do func() }
+// onReadRandom calls do once while Rotate draws the new secret, after it has read the old key.
+type onReadRandom struct{ do func() }
 
-func (b *between) Read(p []byte) (int, error) {
+func (b *onReadRandom) Read(p []byte) (int, error) {
 	if b.do != nil {
 		b.do()
 		b.do = nil
@@ -125,7 +125,7 @@ func (b *between) Read(p []byte) (int, error) {
 func TestRotateWhileTheKeyChanges(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	_, secret, err := f.Keys.Rotate(t.Context(), f.CompanyID, f.key.ID, time.Hour, &between{func() { f.setQuota(t, auth.ClassRead, 0) }})
+	_, secret, err := f.Keys.Rotate(t.Context(), f.CompanyID, f.key.ID, time.Hour, &onReadRandom{func() { f.setQuota(t, auth.ClassRead, 0) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestRotateWhileTheKeyChanges(t *testing.T) {
 	}
 
 	key, _ := f.issue(t, keys.Grant{})
-	_, _, err = f.Keys.Rotate(t.Context(), f.CompanyID, key.ID, time.Hour, &between{func() {
+	_, _, err = f.Keys.Rotate(t.Context(), f.CompanyID, key.ID, time.Hour, &onReadRandom{func() {
 		if _, err := f.Keys.Revoke(t.Context(), f.CompanyID, key.ID); err != nil {
 			t.Error(err)
 		}
@@ -164,8 +164,8 @@ func TestRotateBoundByExpiry(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.want == nil && fresh.ExpiresAt != nil || c.want != nil && value(fresh.ExpiresAt) != at(*c.want) {
-			t.Errorf("a key that ends %v, rotated by %q, ends %q", c.own, c.by, value(fresh.ExpiresAt))
+		if c.want == nil && fresh.ExpiresAt != nil || c.want != nil && valueOrEmpty(fresh.ExpiresAt) != formatTime(*c.want) {
+			t.Errorf("a key that ends %v, rotated by %q, ends %q", c.own, c.by, valueOrEmpty(fresh.ExpiresAt))
 		}
 	}
 }

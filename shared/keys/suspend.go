@@ -29,7 +29,7 @@ func (s *Store) SuspendedAt(ctx context.Context, companyID string) (*string, err
 	if errors.Is(err, fault.ErrNotFound) {
 		return nil, nil
 	}
-	return text(stored.SuspendedAt), err
+	return nilIfEmpty(stored.SuspendedAt), err
 }
 
 // Suspend makes the service refuse all of the company's keys with 403 until Resume, including keys
@@ -42,9 +42,9 @@ func (s *Store) Suspend(ctx context.Context, companyID string) (int, error) {
 	if err != nil && !errors.Is(err, table.ErrExists) {
 		return 0, fmt.Errorf("suspend company %s: %w", companyID, err)
 	}
-	return s.each(ctx, companyID, func(k *storedKey) error {
+	return s.modifyAll(ctx, companyID, func(k *storedKey) error {
 		if k.SuspendedAt == nil {
-			k.SuspendedAt = text(record.SuspendedAt)
+			k.SuspendedAt = nilIfEmpty(record.SuspendedAt)
 		}
 		return nil
 	})
@@ -52,17 +52,17 @@ func (s *Store) Suspend(ctx context.Context, companyID string) (int, error) {
 
 // Resume ends a suspension. It returns how many keys the company has.
 func (s *Store) Resume(ctx context.Context, companyID string) (int, error) {
-	if err := s.table.Delete(ctx, []table.Key{suspensionKey(companyID)}); err != nil {
+	if err := s.table.BatchDelete(ctx, []table.Key{suspensionKey(companyID)}); err != nil {
 		return 0, fmt.Errorf("resume company %s: %w", companyID, err)
 	}
-	return s.each(ctx, companyID, func(k *storedKey) error {
+	return s.modifyAll(ctx, companyID, func(k *storedKey) error {
 		k.SuspendedAt = nil
 		return nil
 	})
 }
 
-func (s *Store) each(ctx context.Context, companyID string, change func(*storedKey) error) (int, error) {
-	keys, err := s.all(ctx, companyID)
+func (s *Store) modifyAll(ctx context.Context, companyID string, change func(*storedKey) error) (int, error) {
+	keys, err := s.listStored(ctx, companyID)
 	if err != nil {
 		return 0, err
 	}
@@ -74,10 +74,10 @@ func (s *Store) each(ctx context.Context, companyID string, change func(*storedK
 	return len(keys), nil
 }
 
-// add writes the key that prepare returns, together with the other writes. The key is suspended if
+// insertKey writes the key that prepare returns, together with the other writes. The key is suspended if
 // the company is suspended at the time of the write. prepare runs in parallel with that check. If a
 // condition fails because of a concurrent change, both run again.
-func (s *Store) add(ctx context.Context, companyID string, prepare func() (fresh storedKey, secret string, others []table.Write, err error)) (IssuedKey, error) {
+func (s *Store) insertKey(ctx context.Context, companyID string, prepare func() (fresh storedKey, secret string, others []table.Write, err error)) (IssuedKey, error) {
 	key := suspensionKey(companyID)
 	for range attemptsMax {
 		var at *string
@@ -97,11 +97,11 @@ func (s *Store) add(ctx context.Context, companyID string, prepare func() (fresh
 			guard = s.table.CheckExists(key)
 		}
 		issued := IssuedKey{fresh.Key, secret}
-		err = idempotency.Transact(ctx, s.table, issued, append([]table.Write{guard, s.table.WriteNew(keysOf(fresh), fresh)}, others...)...)
+		err = idempotency.Transact(ctx, s.table, issued, append([]table.Write{guard, s.table.WriteCreate(keysOf(fresh), fresh)}, others...)...)
 		var canceled *table.CanceledError
 		if !errors.As(err, &canceled) {
 			return issued, err
 		}
 	}
-	return IssuedKey{}, table.ErrContended
+	return IssuedKey{}, table.ErrTooMuchContention
 }

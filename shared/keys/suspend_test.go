@@ -13,8 +13,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// everyone checks that each secret is admitted, or refused with the error want.
-func (f *fixture) everyone(t *testing.T, want error, secrets ...string) {
+// checkAdmitAll checks that each secret is admitted, or refused with the error want.
+func (f *fixture) checkAdmitAll(t *testing.T, want error, secrets ...string) {
 	t.Helper()
 	for n, secret := range secrets {
 		if _, err := f.admitAs(t, secret, auth.PlanRead); !errors.Is(err, want) {
@@ -34,7 +34,7 @@ func TestSuspendCoversLaterKeys(t *testing.T) {
 	}
 
 	// A key whose issue starts before the suspension and ends after it.
-	_, crossing, err := f.Keys.Issue(t.Context(), f.CompanyID, plan, &between{func() {
+	_, crossing, err := f.Keys.Issue(t.Context(), f.CompanyID, plan, &onReadRandom{func() {
 		if n, err := f.Keys.Suspend(t.Context(), f.CompanyID); n != 1 || err != nil {
 			t.Errorf("%d keys were suspended, want 1: %v", n, err)
 		}
@@ -49,29 +49,29 @@ func TestSuspendCoversLaterKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.everyone(t, auth.ErrSuspended, f.secret, crossing, later, rotated)
+	f.checkAdmitAll(t, auth.ErrSuspended, f.secret, crossing, later, rotated)
 	for range 2 {
 		if n, err := f.Keys.Suspend(t.Context(), f.CompanyID); n != 4 || err != nil {
 			t.Errorf("again: %d, %v", n, err)
 		}
-		if got, err := f.Keys.SuspendedAt(t.Context(), f.CompanyID); value(got) != at(since) || err != nil {
-			t.Errorf("suspended at %s, %v", value(got), err)
+		if got, err := f.Keys.SuspendedAt(t.Context(), f.CompanyID); valueOrEmpty(got) != formatTime(since) || err != nil {
+			t.Errorf("suspended at %s, %v", valueOrEmpty(got), err)
 		}
 	}
-	f.everyone(t, auth.ErrSuspended, f.secret, crossing, later, rotated)
+	f.checkAdmitAll(t, auth.ErrSuspended, f.secret, crossing, later, rotated)
 	for range 2 {
 		if n, err := f.Keys.Resume(t.Context(), f.CompanyID); n != 4 || err != nil {
 			t.Errorf("%d keys were resumed, want 4: %v", n, err)
 		}
 	}
 	_, fresh := f.issue(t, plan)
-	f.everyone(t, nil, f.secret, crossing, later, rotated, fresh)
+	f.checkAdmitAll(t, nil, f.secret, crossing, later, rotated, fresh)
 }
 
-// seam is a transport that calls do once, just before the next transaction is sent.
-type seam struct{ do func() }
+// beforeTransactionTransport is a transport that calls do once, just before the next transaction is sent.
+type beforeTransactionTransport struct{ do func() }
 
-func (s *seam) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *beforeTransactionTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if do := s.do; do != nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") {
 		s.do = nil
 		do()
@@ -83,7 +83,7 @@ func (s *seam) RoundTrip(r *http.Request) (*http.Response, error) {
 // would resume it.
 func TestResumeWhileIssuing(t *testing.T) {
 	t.Parallel()
-	s := &seam{}
+	s := &beforeTransactionTransport{}
 	f := startOver(t, s)
 	if _, err := f.Keys.Suspend(t.Context(), f.CompanyID); err != nil {
 		t.Fatal(err)
@@ -97,5 +97,5 @@ func TestResumeWhileIssuing(t *testing.T) {
 	if s.do != nil {
 		t.Fatal("not resumed in between")
 	}
-	f.everyone(t, nil, f.secret, secret)
+	f.checkAdmitAll(t, nil, f.secret, secret)
 }

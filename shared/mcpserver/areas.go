@@ -51,18 +51,18 @@ func (s *Server) areas(r *http.Request) ([]string, error) {
 	return areas, nil
 }
 
-// offer is the set of tools that one request can use, limited to the areas in its query.
-type offer struct {
+// toolSet is the set of tools that one request can use, limited to the areas in its query.
+type toolSet struct {
 	server *Server
 	areas  []string // nil: all
 }
 
-func (o offer) has(op *api.Operation) bool {
+func (o toolSet) has(op *api.Operation) bool {
 	return o.areas == nil || slices.Contains(o.areas, op.Area)
 }
 
-// named returns the operation of the tool with a name, or nil when the request does not offer it.
-func (o offer) named(name string) *api.Operation {
+// byName returns the operation of the tool with a name, or nil when the request does not offer it.
+func (o toolSet) byName(name string) *api.Operation {
 	i := slices.IndexFunc(o.server.operations, func(op api.Operation) bool { return Name(op) == name && o.has(&op) })
 	if i < 0 {
 		return nil
@@ -70,8 +70,8 @@ func (o offer) named(name string) *api.Operation {
 	return &o.server.operations[i]
 }
 
-// visible returns the tools that a key with these scopes may call.
-func (o offer) visible(scopes []auth.Scope) []*Tool {
+// forScopes returns the tools that a key with these scopes may call.
+func (o toolSet) forScopes(scopes []auth.Scope) []*Tool {
 	out := []*Tool{} // a list, also when it is empty
 	for i, t := range o.server.tools() {
 		op := &o.server.operations[i]

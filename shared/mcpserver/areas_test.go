@@ -38,9 +38,9 @@ func TestAreas(t *testing.T) {
 			t.Errorf("%s: %s, want %s", query, got, want)
 		}
 		for tool, arguments := range map[string]string{"get_item": `{"itemId":"itm_1"}`, "get_self": `{}`} {
-			s.keys.taken()
+			s.keys.takeCalls()
 			got := s.at(query, call(tool, arguments))
-			calls := s.keys.taken()
+			calls := s.keys.takeCalls()
 			if slices.Contains(names, "service_"+tool) {
 				if r := got.decode(t); r.Error != nil || r.Result.IsError {
 					t.Errorf("%s: the call of %s fails: %s", query, tool, got.body)
@@ -51,7 +51,7 @@ func TestAreas(t *testing.T) {
 			if strings.ReplaceAll(unknown.body, "xxx_", "get_") != got.body || unknown.status != got.status || !strings.Contains(got.body, "unknown tool") {
 				t.Errorf("%s: %s: %d %s, an unknown name: %d %s", query, tool, got.status, got.body, unknown.status, unknown.body)
 			}
-			if others := s.keys.taken(); calls != others {
+			if others := s.keys.takeCalls(); calls != others {
 				t.Errorf("%s: %s: calls %q, of an unknown name %q", query, tool, calls, others)
 			}
 		}
@@ -80,7 +80,7 @@ func TestErrAreas(t *testing.T) {
 			if m := messages(got.body); got.status != http.StatusBadRequest || code(got.body) != "bad_request" || !slices.Equal(m, []string{want}) {
 				t.Errorf("%s, %s: %d %s, want %s", query, body, got.status, got.body, want)
 			}
-			if calls := s.keys.taken(); calls != "admit read " {
+			if calls := s.keys.takeCalls(); calls != "admit read " {
 				t.Errorf("%s, %s: the key: %q", query, body, calls)
 			}
 			r := s.request(body)
@@ -102,7 +102,7 @@ func TestClientWithAreas(t *testing.T) {
 	connect := func(query string) (*mcp.ClientSession, error) {
 		client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 		return client.Connect(t.Context(), &mcp.StreamableClientTransport{
-			Endpoint: server.URL + "/mcp?" + query, HTTPClient: &http.Client{Transport: bearer(s.key)},
+			Endpoint: server.URL + "/mcp?" + query, HTTPClient: &http.Client{Transport: bearerTransport(s.key)},
 		}, nil)
 	}
 	session, err := connect("areas=company")

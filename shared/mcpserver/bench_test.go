@@ -12,15 +12,15 @@ import (
 	"growthworkspace/shared/mcpserver"
 )
 
-// open accepts every key, at no cost.
-type open struct{}
+// allowAllKeys accepts every key, at no cost.
+type allowAllKeys struct{}
 
-func (open) Admit(context.Context, auth.Token, auth.Scope, auth.Class) (auth.Admission, error) {
-	return auth.Admission{Quota: plenty, Scopes: auth.Scopes()}, nil
+func (allowAllKeys) Admit(context.Context, auth.Token, auth.Scope, auth.Class) (auth.Admission, error) {
+	return auth.Admission{Quota: fullQuota, Scopes: auth.Scopes()}, nil
 }
 
-func (open) Verify(context.Context, auth.Token, auth.Scope, auth.Class) (auth.QuotaState, error) {
-	return plenty, nil
+func (allowAllKeys) Verify(context.Context, auth.Token, auth.Scope, auth.Class) (auth.QuotaState, error) {
+	return fullQuota, nil
 }
 
 func newID(prefix string) string { return prefix + "_1" }
@@ -33,7 +33,7 @@ func BenchmarkHTTP(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	h := api.New(operations(), api.Config{Keys: open{}, Now: time.Now, NewID: newID, Log: slog.New(slog.DiscardHandler)})
+	h := api.New(operations(), api.Config{Keys: allowAllKeys{}, Now: time.Now, NewID: newID, Log: slog.New(slog.DiscardHandler)})
 	b.ReportAllocs()
 	for b.Loop() {
 		r := httptest.NewRequestWithContext(b.Context(), "GET", "http://api.test/v1/companies/"+token.CompanyID+"/items/itm_1", nil)
@@ -57,7 +57,7 @@ func BenchmarkList(b *testing.B) {
 
 func benchmark(b *testing.B, text string) {
 	s := start(b)
-	s.http = mcpserver.New(operations(), api.Config{Keys: open{}, Now: time.Now, NewID: newID, Log: slog.New(slog.DiscardHandler)})
+	s.http = mcpserver.New(operations(), api.Config{Keys: allowAllKeys{}, Now: time.Now, NewID: newID, Log: slog.New(slog.DiscardHandler)})
 	b.ReportAllocs()
 	for b.Loop() {
 		if a := s.post(text); a.status != 200 {
@@ -70,6 +70,6 @@ func benchmark(b *testing.B, text string) {
 func BenchmarkNew(b *testing.B) {
 	operations := operations()
 	for b.Loop() {
-		mcpserver.New(operations, api.Config{Keys: open{}, Now: time.Now, NewID: newID, Log: slog.New(slog.DiscardHandler)})
+		mcpserver.New(operations, api.Config{Keys: allowAllKeys{}, Now: time.Now, NewID: newID, Log: slog.New(slog.DiscardHandler)})
 	}
 }

@@ -9,26 +9,26 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// explained returns the error response of a call in terms of the tool: its messages name arguments
+// explainError returns the error response of a call in terms of the tool: its messages name arguments
 // (`scheduledFor: …`) instead of fields of an HTTP request (`body.scheduledFor: …`), and "no such
 // record" says which tool lists the ids.
-func (s *Server) explained(response api.Response, call api.Call) api.Response {
+func (s *Server) explainError(response api.Response, call api.Call) api.Response {
 	refused := *response.Err
 	refused.Messages = slices.Clone(refused.Messages)
 	for i, message := range refused.Messages {
 		if message == fault.ErrNotFound.Messages[0] {
-			refused.Messages[i] = message + s.whereIDsAre(call)
+			refused.Messages[i] = message + s.listToolHint(call)
 		} else {
-			refused.Messages[i] = ofArgument(call.Operation, message)
+			refused.Messages[i] = toArgumentPath(call.Operation, message)
 		}
 	}
 	response.Err, response.Body = &refused, fault.Envelope(&refused)
 	return response
 }
 
-// ofArgument replaces the path at the start of a message with the name of its argument. Other
+// toArgumentPath replaces the path at the start of a message with the name of its argument. Other
 // messages stay as they are.
-func ofArgument(op *api.Operation, message string) string {
+func toArgumentPath(op *api.Operation, message string) string {
 	place, rest, found := strings.Cut(message, ".")
 	switch schema.Place(place) {
 	case schema.InHeader:
@@ -45,12 +45,12 @@ func ofArgument(op *api.Operation, message string) string {
 	return message
 }
 
-// whereIDsAre returns the end of the message "no such record": the tool that lists the records of
+// listToolHint returns the end of the message "no such record": the tool that lists the records of
 // the last id in the operation's path, empty when there is none. It depends only on what was sent,
 // so it does not reveal whether a record exists.
-func (s *Server) whereIDsAre(call api.Call) string {
+func (s *Server) listToolHint(call api.Call) string {
 	out := ""
-	if lists := s.lists(call.Operation); lists != "" {
+	if lists := s.listTool(call.Operation); lists != "" {
 		out = "; " + lists + " lists the ids"
 	}
 	if call.CompanyID != "" {
@@ -59,8 +59,8 @@ func (s *Server) whereIDsAre(call api.Call) string {
 	return out
 }
 
-// lists returns the tool that lists the records of the last id in an operation's path.
-func (s *Server) lists(op *api.Operation) string {
+// listTool returns the tool that lists the records of the last id in an operation's path.
+func (s *Server) listTool(op *api.Operation) string {
 	for _, segment := range slices.Backward(api.PathSegments(op.Path)) {
 		if id, isID := api.PathParameter(segment); isID {
 			return listOf(id, *op, s.operations)

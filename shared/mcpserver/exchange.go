@@ -17,14 +17,14 @@ import (
 	"growthworkspace/shared/parallel"
 )
 
-// exchange is the state of one message while the SDK handles it. The SDK does so on a goroutine of
+// messageExchange is the state of one message while the SDK handles it. The SDK does so on a goroutine of
 // its own, which gets only the values of the context. That goroutine has ended when the SDK's
 // ServeHTTP returns.
-type exchange struct {
+type messageExchange struct {
 	ctx      context.Context // of the HTTP request: it is cancelled when the caller disconnects, unlike the SDK's
 	call     api.Call
 	message  message
-	tools    offer
+	tools    toolSet
 	response api.Response // of the pipeline; Status is 0 before the pipeline was called
 	panicked error
 
@@ -33,50 +33,50 @@ type exchange struct {
 	resultType string     // of its result
 }
 
-type exchangeKey struct{}
+type messageExchangeKey struct{}
 
-// exchange serves one message. The pipeline verifies the key: in Server.receive, or here when the
+// serveMessage serves one message. The pipeline verifies the key: in Server.sdkMiddleware, or here when the
 // SDK did not call receive. A response with more bytes than room is replaced.
-func (s *Server) exchange(r *http.Request, call api.Call, m message, room int) api.Response {
+func (s *Server) serveMessage(r *http.Request, call api.Call, m message, room int) api.Response {
 	areas, err := s.areas(r)
 	if err != nil {
 		return s.admit(r.Context(), call, "", err)
 	}
-	x := &exchange{ctx: r.Context(), call: call, message: m, tools: offer{s, areas}}
+	x := &messageExchange{ctx: r.Context(), call: call, message: m, tools: toolSet{s, areas}}
 	var out api.Response
 	if m.err == nil && m.IsCall() {
-		out = s.speak(x, r, m)
+		out = s.callSDK(x, r, m)
 	}
 	if x.response.Status == 0 {
 		x.response = s.admit(x.ctx, call, "", nil)
 	}
 	switch {
 	case x.panicked != nil:
-		return s.api.Refuse(call.RequestID, logName, x.panicked)
-	case x.response.Err != nil && (!x.isTool || badKey(x.response)):
+		return s.api.ErrorResponse(call.RequestID, logOperation, x.panicked)
+	case x.response.Err != nil && (!x.isTool || isKeyRejected(x.response)):
 		return x.response
 	case m.err != nil:
-		out = api.Response{Status: status(m.err, r.Header.Get(versionHeader)), Body: encoded(&jsonrpc.Response{ID: m.ID, Error: m.err})}
+		out = api.Response{Status: httpStatus(m.err, r.Header.Get(versionHeader)), Body: encodeMessage(&jsonrpc.Response{ID: m.ID, Error: m.err})}
 	case !m.IsCall():
 		out = api.Response{Status: http.StatusAccepted}
 	}
 	if len(out.Body) > room {
 		out.Body = x.tooLarge(len(out.Body), room < responseBytesMax)
 	}
-	out.Body = m.restored(out.Body)
-	out.Header = quota(x.response.Header)
+	out.Body = m.restoreID(out.Body)
+	out.Header = rateLimitHeaders(x.response.Header)
 	return out
 }
 
-// badKey reports whether the key itself was rejected. It is false for a missing scope: the key is
+// isKeyRejected reports whether the key itself was rejected. It is false for a missing scope: the key is
 // valid, and the model reads the error.
-func badKey(r api.Response) bool {
+func isKeyRejected(r api.Response) bool {
 	return !r.Authenticated && (r.Err.Code == fault.Unauthorised || r.Err.Code == fault.Forbidden)
 }
 
-// quota returns the rate limit headers. The entity tag of a record does not apply to a JSON-RPC
+// rateLimitHeaders returns the rate limit headers. The entity tag of a record does not apply to a JSON-RPC
 // response.
-func quota(h http.Header) http.Header {
+func rateLimitHeaders(h http.Header) http.Header {
 	out := http.Header{}
 	for name, values := range h {
 		if strings.HasPrefix(name, "Ratelimit-") || name == "Retry-After" {
@@ -86,8 +86,8 @@ func quota(h http.Header) http.Header {
 	return out
 }
 
-// admission is the operation for messages that call no operation: a read without a scope.
-var admission = api.Define(api.Spec{
+// admissionOperation is the operation for messages that call no operation: a read without a scope.
+var admissionOperation = api.Define(api.Spec{
 	ID: "get_message", Method: http.MethodPost, Path: Path, Effect: api.Read, Summary: "A message of the protocol that calls no operation",
 }, func(ctx context.Context, _ api.Caller, _ struct{}) (struct{}, error) {
 	problem, _ := ctx.Value(problemKey{}).(error)
@@ -100,16 +100,16 @@ type problemKey struct{}
 // counts a read and returns problem as the error, if it is not nil. method is for the log; it may
 // be empty.
 func (s *Server) admit(ctx context.Context, call api.Call, method string, problem error) api.Response {
-	op := admission
-	op.ID = strings.TrimSpace(logName + " " + method)
+	op := admissionOperation
+	op.ID = strings.TrimSpace(logOperation + " " + method)
 	call.Operation = &op
 	call.Arguments, _ = api.ToolArguments(nil)
 	return s.api.Call(context.WithValue(ctx, problemKey{}, problem), call)
 }
 
-// connect returns the SDK's handler, without tools; receive serves those. The SDK would parse each
+// newSDKHandler returns the SDK's handler, without tools; receive serves those. The SDK would parse each
 // schema twice, which would be most of the server's start-up time, and it does not support scopes.
-func (s *Server) connect() http.Handler {
+func (s *Server) newSDKHandler() http.Handler {
 	server := mcp.NewServer(&mcp.Implementation{Name: "growthworkspace", Title: "Company Growth Workspace", Version: fault.Version}, &mcp.ServerOptions{
 		Instructions: instructions,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
@@ -118,21 +118,21 @@ func (s *Server) connect() http.Handler {
 			c.TTLMs = listTTL
 		},
 	})
-	server.AddReceivingMiddleware(s.receive)
+	server.AddReceivingMiddleware(s.sdkMiddleware)
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true,
 		MaxRequestBodyBytes: -1, DisableLocalhostProtection: true, // Server.serve checks both
 	})
 }
 
-// receive is the SDK's middleware: it calls the pipeline for every request. It recovers a panic,
+// sdkMiddleware is the SDK's middleware: it calls the pipeline for every request. It recovers a panic,
 // which would end the process on the SDK's goroutine.
-func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
+func (s *Server) sdkMiddleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (result mcp.Result, err error) {
-		x, _ := ctx.Value(exchangeKey{}).(*exchange)
+		x, _ := ctx.Value(messageExchangeKey{}).(*messageExchange)
 		defer parallel.Recover(&x.panicked)
 		if call, ok := request.(*mcp.CallToolRequest); ok {
-			if op := x.tools.named(call.Params.Name); op != nil {
+			if op := x.tools.byName(call.Params.Name); op != nil {
 				return s.callTool(x, op, call), nil
 			}
 		}
@@ -142,16 +142,16 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		result, err = next(ctx, method, request)
 		if list, ok := result.(*mcp.ListToolsResult); ok && err == nil {
-			result = toolList{list, x.tools.visible(x.response.Scopes)}
+			result = toolList{list, x.tools.forScopes(x.response.Scopes)}
 		}
 		return result, err
 	}
 }
 
-// speak passes a request to the SDK and returns the response.
-func (s *Server) speak(x *exchange, r *http.Request, m message) api.Response {
-	r = r.Clone(context.WithValue(x.ctx, exchangeKey{}, x))
-	r.Body = io.NopCloser(bytes.NewReader(encoded(&m.Request))) // the checked request, so that the SDK cannot parse it differently
+// callSDK passes a request to the SDK and returns the response.
+func (s *Server) callSDK(x *messageExchange, r *http.Request, m message) api.Response {
+	r = r.Clone(context.WithValue(x.ctx, messageExchangeKey{}, x))
+	r.Body = io.NopCloser(bytes.NewReader(encodeMessage(&m.Request))) // the checked request, so that the SDK cannot parse it differently
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	r.Header.Del("Last-Event-ID") // of a stream, which this server never opens
 	w := &recorder{header: http.Header{}}
@@ -159,9 +159,9 @@ func (s *Server) speak(x *exchange, r *http.Request, m message) api.Response {
 	body := bytes.TrimSpace(w.body.Bytes())
 	switch {
 	case len(body) == 0 || w.status >= http.StatusInternalServerError: // no response in time, or one that cannot be encoded
-		return s.api.Refuse(x.call.RequestID, logName, fmt.Errorf("the SDK's response to %s is %d %s: %v", m.Method, w.status, body, context.Cause(x.ctx)))
+		return s.api.ErrorResponse(x.call.RequestID, logOperation, fmt.Errorf("the SDK's response to %s is %d %s: %v", m.Method, w.status, body, context.Cause(x.ctx)))
 	case w.header.Get("Content-Type") != "application/json":
-		body = encoded(&jsonrpc.Response{ID: m.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: string(body)}})
+		body = encodeMessage(&jsonrpc.Response{ID: m.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: string(body)}})
 	}
 	return api.Response{Status: w.status, Body: body}
 }

@@ -34,7 +34,7 @@ type fakeKeys struct {
 	limitedAfter int // err is returned only after this many admissions
 }
 
-var plenty = auth.QuotaState{Quota: 600, Remaining: 599, Reset: 1}
+var fullQuota = auth.QuotaState{Quota: 600, Remaining: 599, Reset: 1}
 
 func (k *fakeKeys) Admit(_ context.Context, _ auth.Token, scope auth.Scope, class auth.Class) (auth.Admission, error) {
 	k.mu.Lock()
@@ -49,9 +49,9 @@ func (k *fakeKeys) Admit(_ context.Context, _ auth.Token, scope auth.Scope, clas
 		}
 	}
 	if scope != "" {
-		return auth.Admission{Quota: plenty}, auth.MissingScope(scope)
+		return auth.Admission{Quota: fullQuota}, auth.MissingScopeError(scope)
 	}
-	return auth.Admission{Quota: plenty, Scopes: k.scopes}, nil
+	return auth.Admission{Quota: fullQuota, Scopes: k.scopes}, nil
 }
 
 func (k *fakeKeys) Verify(context.Context, auth.Token, auth.Scope, auth.Class) (auth.QuotaState, error) {
@@ -59,16 +59,16 @@ func (k *fakeKeys) Verify(context.Context, auth.Token, auth.Scope, auth.Class) (
 	defer k.mu.Unlock()
 	k.calls = append(k.calls, "verify")
 	if k.err != nil && fault.Public(k.err).Code == fault.RateLimited {
-		return plenty, nil
+		return fullQuota, nil
 	}
 	if k.err != nil {
 		return auth.QuotaState{}, k.err
 	}
-	return plenty, nil
+	return fullQuota, nil
 }
 
-// taken returns the calls since the last taken.
-func (k *fakeKeys) taken() string {
+// takeCalls returns the calls since the last taken.
+func (k *fakeKeys) takeCalls() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	out := strings.Join(k.calls, ", ")
@@ -96,35 +96,35 @@ type listInput struct {
 }
 
 type createInput struct {
-	Text     string  `json:"text" max:"1000000"`
-	IfMatch  *string `header:"If-Match"`
-	Count    *int64  `json:"count"`
-	Active   *bool   `json:"active"`
-	Reviewed *yesNo  `json:"reviewed"`
-	Parts    []part  `json:"parts" items:"3"`
+	Text     string     `json:"text" max:"1000000"`
+	IfMatch  *string    `header:"If-Match"`
+	Count    *int64     `json:"count"`
+	Active   *bool      `json:"active"`
+	Reviewed *yesNoEnum `json:"reviewed"`
+	Parts    []part     `json:"parts" items:"3"`
 }
 
 type part struct {
 	Size float64 `json:"size"`
 }
 
-type yesNo string
+type yesNoEnum string
 
-func (yesNo) Values() []string { return []string{"true", "false"} }
+func (yesNoEnum) Values() []string { return []string{"true", "false"} }
 
-// hard has every character that JSON encoders write in more than one way.
-const hard = "<b>&amp; \"quoted\" \\u003c \u2028 é 🙂 \t </b>"
+// awkwardText has every character that JSON encoders write in more than one way.
+const awkwardText = "<b>&amp; \"quoted\" \\u003c \u2028 é 🙂 \t </b>"
 
 func operations() []api.Operation {
 	const path = "/v1/companies/{companyId}/items"
 	return []api.Operation{
-		api.WhyEmpty(api.Define(api.Spec{ID: "list_items", Method: "GET", Path: path, Scope: auth.PlanRead, Summary: "List items"},
+		api.ExplainEmpty(api.Define(api.Spec{ID: "list_items", Method: "GET", Path: path, Scope: auth.PlanRead, Summary: "List items"},
 			func(_ context.Context, _ api.Caller, in listInput) (api.List[record], error) {
 				if in.Kind != nil {
 					return api.List[record]{}, nil
 				}
 				if in.Cursor == "" {
-					return api.NewList(table.Page[record]{Records: []record{{ID: "itm_1", Text: hard}}, Next: "itm_1"}), nil
+					return api.NewList(table.Page[record]{Records: []record{{ID: "itm_1", Text: awkwardText}}, Next: "itm_1"}), nil
 				}
 				if in.State != nil && *in.State == "gone" { // deleted since the first page
 					return api.List[record]{}, nil
@@ -156,7 +156,7 @@ func operations() []api.Operation {
 				case "itm_gone":
 					return record{}, fault.ErrNotFound
 				}
-				return record{in.ItemID, hard, "v1"}, nil
+				return record{in.ItemID, awkwardText, "v1"}, nil
 			}),
 		api.Define(api.Spec{ID: "create_item", Method: "POST", Path: path, Scope: auth.PlanWrite, Effect: api.Create, Summary: "Create an item", Description: "It is new"},
 			func(ctx context.Context, _ api.Caller, in createInput) (record, error) {
@@ -166,11 +166,11 @@ func operations() []api.Operation {
 				if in.Count != nil {
 					in.Text = fmt.Sprintln(*in.Count, *in.Active, *in.Reviewed, in.Parts[0].Size)
 				}
-				return record{ID: "itm_3", Text: in.Text}, table.New(table.Options{}).Delete(ctx, nil)
+				return record{ID: "itm_3", Text: in.Text}, table.New(table.Options{}).BatchDelete(ctx, nil)
 			}),
 		api.Define(api.Spec{ID: "delete_item", Method: "DELETE", Path: path + "/{itemId}", Scope: auth.PlanWrite, Effect: api.Destructive, Summary: "Delete an item"},
 			func(ctx context.Context, _ api.Caller, in getInput) (api.Deleted, error) {
-				return api.Deleted{ID: in.ItemID, Deleted: true}, table.New(table.Options{}).Delete(ctx, nil)
+				return api.Deleted{ID: in.ItemID, Deleted: true}, table.New(table.Options{}).BatchDelete(ctx, nil)
 			}),
 		api.Define(api.Spec{ID: "get_self", Method: "GET", Path: "/v1/self", Summary: "Get without a scope"},
 			func(context.Context, api.Caller, struct{}) (record, error) { return record{ID: "self"}, nil }),

@@ -63,13 +63,13 @@ func TestRefusals(t *testing.T) {
 			r.Body = http.NoBody
 			r.Body = readCloser{strings.NewReader(strings.Repeat(" ", 1<<20+1))}
 		}},
-		"cut off": {400, "bad_request", "admit read ", func(r *http.Request) { r.Body = broken{} }},
+		"cut off": {400, "bad_request", "admit read ", func(r *http.Request) { r.Body = failingBody{} }},
 	} {
 		s := start(t)
 		r := s.request(ping)
 		c.change(r)
 		a := s.do(r)
-		if a.status != c.status || code(a.body) != c.code || s.keys.taken() != c.calls {
+		if a.status != c.status || code(a.body) != c.code || s.keys.takeCalls() != c.calls {
 			t.Errorf("%s: %d %s, want %d %s", name, a.status, a.body, c.status, c.code)
 		}
 		a.checkHeader(t, name)
@@ -88,10 +88,10 @@ type readCloser struct{ *strings.Reader }
 
 func (readCloser) Close() error { return nil }
 
-type broken struct{}
+type failingBody struct{}
 
-func (broken) Read([]byte) (int, error) { return 0, errors.New("cut off") }
-func (broken) Close() error             { return nil }
+func (failingBody) Read([]byte) (int, error) { return 0, errors.New("cut off") }
+func (failingBody) Close() error             { return nil }
 
 func (a httpResponse) checkHeader(t *testing.T, name string) {
 	t.Helper()
@@ -178,7 +178,7 @@ func TestBadKey(t *testing.T) {
 			if a.status != c.status || code(a.body) != c.code || (a.header.Get("WWW-Authenticate") != "") != (c.status == 401) {
 				t.Errorf("%s: status %d, want %d %s: %s %v", text, a.status, c.status, c.code, a.body, a.header)
 			}
-			if got := s.keys.taken(); got != calls {
+			if got := s.keys.takeCalls(); got != calls {
 				t.Errorf("%s: calls %q, want %q", text, got, calls)
 			}
 		}
@@ -189,7 +189,7 @@ func TestBadKey(t *testing.T) {
 func TestUsedUpQuota(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	s.keys.err, s.keys.quota = auth.QuotaExceeded(auth.ClassRead), auth.QuotaState{Quota: 600, Reset: 60, RetryAfter: 7}
+	s.keys.err, s.keys.quota = auth.QuotaExceededError(auth.ClassRead), auth.QuotaState{Quota: 600, Reset: 60, RetryAfter: 7}
 	for _, text := range []string{ping, frame("tools/list", ""), call("nope", "{}"), "{"} {
 		a := s.post(text)
 		if a.status != 429 || code(a.body) != "rate_limited" || a.header.Get("Retry-After") != "7" {

@@ -8,7 +8,7 @@
 //   - tool.go: the tool of an operation, and the result of a call.
 //
 // The official SDK implements the protocol: revisions, initialization, headers, results. Its
-// middleware (Server.receive) calls the pipeline. There are three kinds of errors:
+// middleware (Server.sdkMiddleware) calls the pipeline. There are three kinds of errors:
 //
 //   - An HTTP error has the service's error envelope: a bad key, a used-up quota, a body that is too large, a foreign origin.
 //   - A protocol error is a JSON-RPC error.
@@ -39,15 +39,15 @@ const Path = "/mcp"
 // pipeline rejects larger arguments, as over HTTP.
 const bodyBytesMax = 1 << 20
 
-// requestTimeout bounds one request: above the 9 s of a call, below the function's 10 s. beyondCall
+// requestTimeout bounds one request: above the 9 s of a call, below the function's 10 s. timeoutMargin
 // is how much longer it is.
 const (
 	requestTimeout = 9500 * time.Millisecond
-	beyondCall     = 500 * time.Millisecond
+	timeoutMargin  = 500 * time.Millisecond
 )
 
-// logName is the operation in the log line of a message that calls none.
-const logName = "mcp"
+// logOperation is the operation in the log line of a message that calls none.
+const logOperation = "mcp"
 
 // Server serves operations as tools at Path. It is stateless and safe for concurrent use.
 type Server struct {
@@ -62,13 +62,13 @@ type Server struct {
 // New returns a server of the operations. It panics when two of them have the same id or the same
 // path.
 func New(operations []api.Operation, c api.Config) *Server {
-	operations = offered(operations)
+	operations = toolOperations(operations)
 	s := &Server{api: api.New(operations, c), operations: operations, newID: c.NewID, timeout: requestTimeout}
 	if c.Timeout > 0 {
-		s.timeout = c.Timeout + beyondCall
+		s.timeout = c.Timeout + timeoutMargin
 	}
 	s.tools = sync.OnceValue(func() []*Tool { return Tools(operations) })
-	s.sdk = s.connect()
+	s.sdk = s.newSDKHandler()
 	return s
 }
 
@@ -84,28 +84,28 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) serve(r *http.Request, requestID string) api.Response {
 	switch {
 	case r.URL.EscapedPath() != Path:
-		return s.api.Refuse(requestID, logName, fault.New(fault.NotFound, "no such path"))
+		return s.api.ErrorResponse(requestID, logOperation, fault.New(fault.NotFound, "no such path"))
 	case r.Method != http.MethodPost:
-		out := s.api.Refuse(requestID, logName, fault.New(fault.MethodNotAllowed, "this path accepts POST"))
+		out := s.api.ErrorResponse(requestID, logOperation, fault.New(fault.MethodNotAllowed, "this path accepts POST"))
 		out.Header.Set("Allow", http.MethodPost)
 		return out
-	case foreign(r):
-		return s.api.Refuse(requestID, logName, fault.New(fault.Forbidden, "header.Origin: requests from pages of other hosts are not allowed"))
+	case isForeignOrigin(r):
+		return s.api.ErrorResponse(requestID, logOperation, fault.New(fault.Forbidden, "header.Origin: requests from pages of other hosts are not allowed"))
 	}
 	call := api.Call{RequestID: requestID, Authorization: r.Header.Values("Authorization"), Version: r.Header.Values("Service-Version")}
 	_, badKey := auth.ParseHeader(call.Authorization)
 	if badKey != nil || fault.CheckVersion(call.Version) != nil {
 		return s.admit(r.Context(), call, "", nil) // the pipeline reports the error
 	}
-	text, err := body(r)
+	text, err := readBody(r)
 	if err != nil {
 		return s.admit(r.Context(), call, "", err)
 	}
 	return s.serveBody(r, call, text)
 }
 
-// body reads the body of a request. The Accept header is ignored: there is one form of response.
-func body(r *http.Request) ([]byte, error) {
+// readBody reads the body of a request. The Accept header is ignored: there is one form of response.
+func readBody(r *http.Request) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r.Body, bodyBytesMax+1))
 	switch mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); {
 	case err != nil:

@@ -19,15 +19,15 @@ import (
 )
 
 const (
-	callTool   = "tools/call"
-	initialize = "initialize"
-	batchMax   = 20 // largest number of messages in a batch; they are served one after the other
-	idBytesMax = 1000
+	methodCallTool   = "tools/call"
+	methodInitialize = "initialize"
+	batchMax         = 20 // largest number of messages in a batch; they are served one after the other
+	idBytesMax       = 1000
 
-	// lastBatching is the last revision with batches. firstStateless is the first without
+	// lastBatchRevision is the last revision with batches. firstStatelessRevision is the first without
 	// initialization; it gives results a resultType and JSON-RPC errors an HTTP status.
-	lastBatching   = "2025-03-26"
-	firstStateless = "2026-07-28"
+	lastBatchRevision      = "2025-03-26"
+	firstStatelessRevision = "2026-07-28"
 
 	versionHeader = "Mcp-Protocol-Version"
 )
@@ -36,7 +36,7 @@ const (
 // more methods, including one that keeps the connection open.
 func paramsOf(method string) any {
 	switch method {
-	case initialize:
+	case methodInitialize:
 		return new(mcp.InitializeParams)
 	case "ping":
 		return new(mcp.PingParams)
@@ -44,7 +44,7 @@ func paramsOf(method string) any {
 		return new(mcp.DiscoverParams)
 	case "tools/list":
 		return new(mcp.ListToolsParams)
-	case callTool:
+	case methodCallTool:
 		return new(mcp.CallToolParamsRaw)
 	}
 	return nil
@@ -65,11 +65,11 @@ type message struct {
 	arguments json.RawMessage
 }
 
-// substitute is the id that the SDK gets in place of one that it would change.
-const substitute = "-"
+// placeholderID is the id that the SDK gets in place of one that it would change.
+const placeholderID = "-"
 
-// wrong returns the message with an error.
-func (m message) wrong(code int64, text string) message {
+// withError returns the message with an error.
+func (m message) withError(code int64, text string) message {
 	m.err = &jsonrpc.Error{Code: code, Message: text}
 	return m
 }
@@ -80,17 +80,17 @@ func (s *Server) serveBody(r *http.Request, call api.Call, text []byte) api.Resp
 	var batch []json.RawMessage
 	switch {
 	case !utf8.Valid(text) || !json.Valid(text):
-		return s.exchange(r, call, message{}.wrong(jsonrpc.CodeParseError, "the body is not valid JSON in UTF-8, or is nested more than 10,000 levels deep"), responseBytesMax)
+		return s.serveMessage(r, call, message{}.withError(jsonrpc.CodeParseError, "the body is not valid JSON in UTF-8, or is nested more than 10,000 levels deep"), responseBytesMax)
 	case revision != "" && !slices.Contains(mcp.SupportedProtocolVersions(), revision):
-		m := parse(text).wrong(mcp.CodeUnsupportedProtocolVersion, "unsupported protocol version")
-		m.err.Data = encode(mcp.UnsupportedProtocolVersionData{Supported: mcp.SupportedProtocolVersions(), Requested: revision})
-		return s.exchange(r, call, m, responseBytesMax)
+		m := parseMessage(text).withError(mcp.CodeUnsupportedProtocolVersion, "unsupported protocol version")
+		m.err.Data = mustEncode(mcp.UnsupportedProtocolVersionData{Supported: mcp.SupportedProtocolVersions(), Requested: revision})
+		return s.serveMessage(r, call, m, responseBytesMax)
 	case bytes.TrimSpace(text)[0] != '[':
-		return s.exchange(r, call, parse(text), responseBytesMax)
-	case revision > lastBatching:
-		return s.exchange(r, call, message{}.wrong(jsonrpc.CodeInvalidRequest, "a batch is not supported after revision "+lastBatching), responseBytesMax)
+		return s.serveMessage(r, call, parseMessage(text), responseBytesMax)
+	case revision > lastBatchRevision:
+		return s.serveMessage(r, call, message{}.withError(jsonrpc.CodeInvalidRequest, "a batch is not supported after revision "+lastBatchRevision), responseBytesMax)
 	case json.Unmarshal(text, &batch) != nil || len(batch) == 0 || len(batch) > batchMax:
-		return s.exchange(r, call, message{}.wrong(jsonrpc.CodeInvalidRequest, "a batch has 1 to "+strconv.Itoa(batchMax)+" messages"), responseBytesMax)
+		return s.serveMessage(r, call, message{}.withError(jsonrpc.CodeInvalidRequest, "a batch has 1 to "+strconv.Itoa(batchMax)+" messages"), responseBytesMax)
 	}
 	return s.serveBatch(r, call, batch)
 }
@@ -103,16 +103,16 @@ func (s *Server) serveBatch(r *http.Request, call api.Call, batch []json.RawMess
 	var responses []json.RawMessage
 	room := responseBytesMax - len(batch)*responseReserve // for what the responses have beyond their reserves
 	for i, text := range batch {
-		m := parse(text)
-		if m.Method == initialize && m.err == nil {
-			m = m.wrong(jsonrpc.CodeInvalidRequest, "initialize cannot be in a batch")
+		m := parseMessage(text)
+		if m.Method == methodInitialize && m.err == nil {
+			m = m.withError(jsonrpc.CodeInvalidRequest, "initialize cannot be in a batch")
 		}
-		one := s.exchange(r, call, m, room+responseReserve)
+		one := s.serveMessage(r, call, m, room+responseReserve)
 		if one.Err != nil && i == 0 {
 			return one
 		}
 		if one.Err != nil {
-			one.Body = m.restored(encoded(&jsonrpc.Response{ID: m.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "refused", Data: one.Body}}))
+			one.Body = m.restoreID(encodeMessage(&jsonrpc.Response{ID: m.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "refused", Data: one.Body}}))
 		}
 		out.Header = one.Header
 		if m.IsCall() || m.err != nil {
@@ -122,38 +122,38 @@ func (s *Server) serveBatch(r *http.Request, call api.Call, batch []json.RawMess
 		}
 	}
 	if len(responses) > 0 {
-		out.Body = encode(responses)
+		out.Body = mustEncode(responses)
 	}
 	return out
 }
 
-// parse parses one message. A message with repeated members is refused: a filter in front of the
+// parseMessage parses one message. A message with repeated members is refused: a filter in front of the
 // server may read another one of them.
-func parse(text json.RawMessage) message {
+func parseMessage(text json.RawMessage) message {
 	var version string
 	var m message
-	fields, repeated := members(text)
+	fields, repeated := decodeMembers(text)
 	if json.Unmarshal(fields["jsonrpc"], &version) != nil || version != "2.0" {
-		return message{}.wrong(jsonrpc.CodeInvalidRequest, "not a message of JSON-RPC 2.0")
+		return message{}.withError(jsonrpc.CodeInvalidRequest, "not a message of JSON-RPC 2.0")
 	}
 	if raw, present := fields["id"]; present && repeated != "id" {
 		if m.ID, m.sent = parseID(raw); !m.IsCall() {
-			return message{}.wrong(jsonrpc.CodeInvalidRequest, fmt.Sprintf("id: must be a string or a whole number, of at most %d bytes", idBytesMax))
+			return message{}.withError(jsonrpc.CodeInvalidRequest, fmt.Sprintf("id: must be a string or a whole number, of at most %d bytes", idBytesMax))
 		}
 	}
 	if repeated != "" {
-		return m.wrong(jsonrpc.CodeInvalidRequest, fmt.Sprintf("the member %.100q is repeated", repeated))
+		return m.withError(jsonrpc.CodeInvalidRequest, fmt.Sprintf("the member %.100q is repeated", repeated))
 	}
 	raw, hasMethod := fields["method"]
 	if !hasMethod && m.IsCall() && (fields["result"] != nil || fields["error"] != nil) {
 		return message{} // the response to a request that this server never sends
 	}
 	if json.Unmarshal(raw, &m.Method) != nil || m.Method == "" {
-		return m.wrong(jsonrpc.CodeInvalidRequest, "method: must be a string")
+		return m.withError(jsonrpc.CodeInvalidRequest, "method: must be a string")
 	}
 	isNotification := strings.HasPrefix(m.Method, "notifications/")
 	if isNotification == m.IsCall() {
-		return m.wrong(jsonrpc.CodeInvalidRequest, "id: a request needs one, a notification has none")
+		return m.withError(jsonrpc.CodeInvalidRequest, "id: a request needs one, a notification has none")
 	}
 	if string(fields["params"]) != "null" {
 		m.Params, repeated = m.withoutArguments(fields["params"])
@@ -161,24 +161,24 @@ func parse(text json.RawMessage) message {
 	switch params := paramsOf(m.Method); {
 	case isNotification:
 	case repeated != "":
-		return m.wrong(jsonrpc.CodeInvalidParams, fmt.Sprintf("params: the member %.100q is repeated", repeated))
+		return m.withError(jsonrpc.CodeInvalidParams, fmt.Sprintf("params: the member %.100q is repeated", repeated))
 	case schema.TooDeep(m.Params):
-		return m.wrong(jsonrpc.CodeInvalidParams, fmt.Sprintf("params: must be nested at most %d levels deep", schema.LevelsMax))
+		return m.withError(jsonrpc.CodeInvalidParams, fmt.Sprintf("params: must be nested at most %d levels deep", schema.NestingMax))
 	case params == nil:
-		return m.wrong(jsonrpc.CodeMethodNotFound, "method not found; this server has initialize, ping, server/discover, tools/list, tools/call")
+		return m.withError(jsonrpc.CodeMethodNotFound, "method not found; this server has initialize, ping, server/discover, tools/list, tools/call")
 	case m.Params != nil && json.Unmarshal(m.Params, params) != nil:
 		// The SDK's error would quote the params, which may contain a secret, and name Go types.
-		return m.wrong(jsonrpc.CodeInvalidParams, "params: must be valid for "+m.Method)
+		return m.withError(jsonrpc.CodeInvalidParams, "params: must be valid for "+m.Method)
 	}
 	return m
 }
 
-// wholeNumber is the syntax of a number without fraction and exponent.
-var wholeNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+// integerPattern is the syntax of a number without fraction and exponent.
+var integerPattern = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 
-// members returns the members of an object, nil for any other value, and the name of one that is
+// decodeMembers returns the members of an object, nil for any other value, and the name of one that is
 // repeated.
-func members(text json.RawMessage) (fields map[string]json.RawMessage, repeated string) {
+func decodeMembers(text json.RawMessage) (fields map[string]json.RawMessage, repeated string) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if token, err := d.Token(); err != nil || token != json.Delim('{') {
 		return nil, ""
@@ -202,13 +202,13 @@ func members(text json.RawMessage) (fields map[string]json.RawMessage, repeated 
 // withoutArguments moves the arguments of a tools/call from its params to the message. It returns
 // the name of a repeated member.
 func (m *message) withoutArguments(params json.RawMessage) (rest json.RawMessage, repeated string) {
-	fields, repeated := members(params)
-	if m.Method != callTool || fields["arguments"] == nil {
+	fields, repeated := decodeMembers(params)
+	if m.Method != methodCallTool || fields["arguments"] == nil {
 		return params, repeated
 	}
 	m.arguments = fields["arguments"]
 	delete(fields, "arguments")
-	return encode(fields), repeated
+	return mustEncode(fields), repeated
 }
 
 // parseID parses an id. It returns an empty id for one that is neither a string nor a whole number,
@@ -219,13 +219,13 @@ func parseID(raw json.RawMessage) (id jsonrpc.ID, sent json.RawMessage) {
 	if len(raw) > idBytesMax || json.Unmarshal(raw, &value) != nil {
 		return jsonrpc.ID{}, nil
 	}
-	if _, isText := value.(string); !isText && !wholeNumber.Match(raw) {
+	if _, isText := value.(string); !isText && !integerPattern.Match(raw) {
 		return jsonrpc.ID{}, nil
 	}
 	id, err := jsonrpc.MakeID(value)
 	if err != nil || fmt.Sprint(id.Raw()) != string(raw) && `"`+fmt.Sprint(id.Raw())+`"` != string(raw) {
 		sent = raw
-		id, err = jsonrpc.MakeID(substitute)
+		id, err = jsonrpc.MakeID(placeholderID)
 	}
 	if err != nil {
 		return jsonrpc.ID{}, nil
@@ -233,25 +233,25 @@ func parseID(raw json.RawMessage) (id jsonrpc.ID, sent json.RawMessage) {
 	return id, sent
 }
 
-// restored returns a response to the message with the id as it was sent.
-func (m message) restored(response []byte) []byte {
+// restoreID returns a response to the message with the id as it was sent.
+func (m message) restoreID(response []byte) []byte {
 	if m.sent == nil {
 		return response
 	}
 	const before = `{"jsonrpc":"2.0","id":`
-	rest, found := bytes.CutPrefix(response, []byte(before+`"`+substitute+`"`))
+	rest, found := bytes.CutPrefix(response, []byte(before+`"`+placeholderID+`"`))
 	if !found {
 		return response
 	}
 	return slices.Concat([]byte(before), m.sent, rest)
 }
 
-// status returns the HTTP status of a JSON-RPC error.
-func status(err *jsonrpc.Error, revision string) int {
+// httpStatus returns the HTTP status of a JSON-RPC error.
+func httpStatus(err *jsonrpc.Error, revision string) int {
 	switch {
 	case err.Code != jsonrpc.CodeMethodNotFound && err.Code != jsonrpc.CodeInvalidParams:
 		return http.StatusBadRequest
-	case revision < firstStateless:
+	case revision < firstStatelessRevision:
 		return http.StatusOK // clients of these revisions read an error only with this status
 	case err.Code == jsonrpc.CodeMethodNotFound:
 		return http.StatusNotFound
@@ -259,8 +259,8 @@ func status(err *jsonrpc.Error, revision string) int {
 	return http.StatusBadRequest
 }
 
-// encoded returns a JSON-RPC message as JSON.
-func encoded(m jsonrpc.Message) []byte {
+// encodeMessage returns a JSON-RPC message as JSON.
+func encodeMessage(m jsonrpc.Message) []byte {
 	text, err := jsonrpc.EncodeMessage(m)
 	if err != nil {
 		panic("mcpserver: " + err.Error()) // cannot fail: its parts are JSON already
@@ -268,8 +268,8 @@ func encoded(m jsonrpc.Message) []byte {
 	return text
 }
 
-// encode returns v as JSON. It panics when v cannot be encoded.
-func encode(v any) []byte {
+// mustEncode returns v as JSON. It panics when v cannot be encoded.
+func mustEncode(v any) []byte {
 	text, err := schema.Encode(v)
 	if err != nil {
 		panic("mcpserver: " + err.Error())

@@ -97,7 +97,7 @@ func TestBadFrames(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v: %s", c.name, got, want, a.body)
 		}
 		a.checkHeader(t, c.name)
-		if got := s.keys.taken(); got != "admit read " {
+		if got := s.keys.takeCalls(); got != "admit read " {
 			t.Errorf("%s: calls %q, want one read", c.name, got)
 		}
 	}
@@ -161,7 +161,7 @@ func TestRejectedCallsCallNoOperation(t *testing.T) {
 		if r := a.decode(t); a.status != 400 || r.Error == nil || r.Error.Code != headerMismatch {
 			t.Errorf("%v: status %d, want 400 and the code %d: %s", header, a.status, headerMismatch, a.body)
 		}
-		if got := s.keys.taken(); got != "admit read " {
+		if got := s.keys.takeCalls(); got != "admit read " {
 			t.Errorf("%v: calls %q", header, got)
 		}
 	}
@@ -190,7 +190,7 @@ func TestNotifications(t *testing.T) {
 		if a.header.Get("RateLimit-Remaining") != "599" || a.header.Get("Content-Type") != "" {
 			t.Errorf("%s: headers %v, want 599 remaining and no Content-Type", text, a.header)
 		}
-		if got := s.keys.taken(); got != "admit read " {
+		if got := s.keys.takeCalls(); got != "admit read " {
 			t.Errorf("%s: calls %q", text, got)
 		}
 	}
@@ -218,7 +218,7 @@ func TestBatch(t *testing.T) {
 		if out[1].Result.IsError || !out[2].Result.IsError || string(out[6].ID) != `"b"` {
 			t.Errorf("errors %t and %t and the id %s, want false, true and \"b\": %s", out[1].Result.IsError, out[2].Result.IsError, out[6].ID, a.body)
 		}
-		if got := s.keys.taken(); strings.Count(got, "admit") != 8 || !strings.Contains(got, "admit write plan:write") {
+		if got := s.keys.takeCalls(); strings.Count(got, "admit") != 8 || !strings.Contains(got, "admit write plan:write") {
 			t.Errorf("calls %q", got)
 		}
 	}
@@ -245,7 +245,7 @@ func TestRepeatedNames(t *testing.T) {
 			if r := (httpResponse{body: one}).decode(t); r.Error == nil || string(r.ID) != c.id || !strings.Contains(one, `"message":"`+c.message+`"`) {
 				t.Errorf("%s: status %d, want an error with the id %s and %s: %s", text, a.status, c.id, c.message, a.body)
 			}
-			if got := s.keys.taken(); got != "admit read " {
+			if got := s.keys.takeCalls(); got != "admit read " {
 				t.Errorf("%s: calls %q", text, got)
 			}
 		}
@@ -294,7 +294,7 @@ func TestLargeBatch(t *testing.T) {
 			t.Errorf("message %d: %.300s", i, result.Content[0].Text)
 		}
 	}
-	if got := s.keys.taken(); strings.Count(got, "admit write") != 3 {
+	if got := s.keys.takeCalls(); strings.Count(got, "admit write") != 3 {
 		t.Errorf("calls %q", got)
 	}
 	for _, text := range []string{call("get_item", `{"itemId":"itm_toolarge"}`), `[` + call("get_item", `{"itemId":"itm_toolarge"}`) + `]`} {

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// foreign reports whether a web page of another host sent the request. Browsers send the page's
+// isForeignOrigin reports whether a web page of another host sent the request. Browsers send the page's
 // host in Origin; other clients send no Origin. A server on the loopback interface also rejects a
 // Host that is not loopback: an attacker can point a name at 127.0.0.1 (DNS rebinding), so that the
 // browser treats the attacker's page as one of the same host.
-func foreign(r *http.Request) bool {
+func isForeignOrigin(r *http.Request) bool {
 	for _, origin := range r.Header.Values("Origin") {
 		u, err := url.Parse(origin)
 		if err != nil || u.Host == "" || !strings.EqualFold(u.Host, r.Host) {
@@ -20,10 +20,10 @@ func foreign(r *http.Request) bool {
 		}
 	}
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	return ok && loopback(local.String()) && !loopback(r.Host)
+	return ok && isLoopback(local.String()) && !isLoopback(r.Host)
 }
 
-func loopback(address string) bool {
+func isLoopback(address string) bool {
 	host := address
 	if name, _, err := net.SplitHostPort(address); err == nil {
 		host = name

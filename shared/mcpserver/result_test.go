@@ -24,7 +24,7 @@ func TestDeepRecords(t *testing.T) {
 	} {
 		body := deep(c.levels, c.size)
 		out := resultOf(api.Response{Body: body})
-		if text := string(encode(out.Content[0])); (out.StructuredContent != nil) != c.structured || out.IsError || !strings.Contains(text, c.text) {
+		if text := string(mustEncode(out.Content[0])); (out.StructuredContent != nil) != c.structured || out.IsError || !strings.Contains(text, c.text) {
 			t.Errorf("%d levels, %d bytes: structured %t, %.200s", c.levels, len(body), out.StructuredContent != nil, text)
 		}
 	}

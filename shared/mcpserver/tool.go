@@ -19,8 +19,8 @@ import (
 // Name returns the name of an operation's tool.
 func Name(op api.Operation) string { return "service_" + op.ID }
 
-// offered returns the operations that are tools.
-func offered(operations []api.Operation) []api.Operation {
+// toolOperations returns the operations that are tools.
+func toolOperations(operations []api.Operation) []api.Operation {
 	return slices.DeleteFunc(slices.Clone(operations), func(op api.Operation) bool { return op.NotTool })
 }
 
@@ -58,11 +58,11 @@ type annotations struct {
 
 // Tools returns the tools of the operations that are tools, in their order.
 func Tools(operations []api.Operation) []*Tool {
-	operations = offered(operations)
+	operations = toolOperations(operations)
 	out := make([]*Tool, len(operations))
 	for i, op := range operations {
 		out[i] = &Tool{
-			Name: Name(op), Description: op.Summary, InputSchema: encode(jsonschema.Arguments(withLists(op, operations), op.Company())),
+			Name: Name(op), Description: op.Summary, InputSchema: mustEncode(jsonschema.Arguments(inputWithListHints(op, operations), op.Company())),
 			Annotations: annotations{ReadOnly: op.Effect == api.Read},
 		}
 		if op.Description != "" {
@@ -76,9 +76,9 @@ func Tools(operations []api.Operation) []*Tool {
 	return out
 }
 
-// withLists returns the input of an operation, where the description of each id ends with the tool
+// inputWithListHints returns the input of an operation, where the description of each id ends with the tool
 // that lists it.
-func withLists(op api.Operation, operations []api.Operation) []schema.Field {
+func inputWithListHints(op api.Operation, operations []api.Operation) []schema.Field {
 	fields := slices.Clone(op.Input)
 	for i, f := range fields {
 		list := listOf(f.Name, op, operations)
@@ -108,7 +108,7 @@ func listOf(argument string, op api.Operation, operations []api.Operation) strin
 	found := ""
 	for _, list := range operations {
 		switch {
-		case !list.IsList() || !identifies(name, list, operations):
+		case !list.IsList() || !listsIDsNamed(name, list, operations):
 		case list.Area == op.Area:
 			return Name(list)
 		case found == "" && hasIDs(list, op):
@@ -125,9 +125,9 @@ func hasIDs(list, op api.Operation) bool {
 	})
 }
 
-// identifies reports whether the records of a list have ids of this name: an operation has it as an
+// listsIDsNamed reports whether the records of a list have ids of this name: an operation has it as an
 // id right below the list's noun.
-func identifies(name string, list api.Operation, operations []api.Operation) bool {
+func listsIDsNamed(name string, list api.Operation, operations []api.Operation) bool {
 	noun := list.Path[strings.LastIndex(list.Path, "/"):]
 	return slices.ContainsFunc(operations, func(op api.Operation) bool {
 		return op.Area == list.Area && strings.Contains(op.Path+"/", noun+"/{"+name+"}/")
@@ -150,17 +150,17 @@ type toolResult struct {
 	IsError           bool            `json:"isError,omitempty"`
 }
 
-// callTool calls the operation of a tool.
-func (s *Server) callTool(x *exchange, op *api.Operation, request *mcp.CallToolRequest) *toolResult {
+// methodCallTool calls the operation of a tool.
+func (s *Server) callTool(x *messageExchange, op *api.Operation, request *mcp.CallToolRequest) *toolResult {
 	call := x.call
 	call.Operation, call.Explain = op, true
 	call.Arguments, call.CompanyID = api.ToolArguments(x.message.arguments)
 	x.response, x.isTool, x.effect = s.api.Call(x.ctx, call), true, op.Effect
 	if x.response.Err != nil {
-		x.response = s.explained(x.response, call)
+		x.response = s.explainError(x.response, call)
 	}
 	out := resultOf(x.response)
-	if request.ProtocolVersion() >= firstStateless {
+	if request.ProtocolVersion() >= firstStatelessRevision {
 		x.resultType = "complete"
 	}
 	out.ResultType = x.resultType
@@ -173,9 +173,9 @@ func (s *Server) callTool(x *exchange, op *api.Operation, request *mcp.CallToolR
 func resultOf(response api.Response) *toolResult {
 	out := &toolResult{IsError: response.Err != nil}
 	if response.Err != nil {
-		out.say("%s", response.Body)
+		out.addText("%s", response.Body)
 		if wait := response.Header.Get("Retry-After"); wait != "" {
-			out.say("Retry after %s seconds.", wait)
+			out.addText("Retry after %s seconds.", wait)
 		}
 		return out
 	}
@@ -186,14 +186,14 @@ func resultOf(response api.Response) *toolResult {
 	}
 	switch {
 	case len(response.Body) <= textBytesMax:
-		out.say("%s", response.Body)
+		out.addText("%s", response.Body)
 	case deep:
-		out.say("The response has %d bytes and is nested more than %d levels deep, which is too much for a tool; read it over HTTP.", len(response.Body), schema.LevelsMax)
+		out.addText("The response has %d bytes and is nested more than %d levels deep, which is too much for a tool; read it over HTTP.", len(response.Body), schema.NestingMax)
 	default:
-		out.say("The response has %d bytes, which is too long for this text; read structuredContent.", len(response.Body))
+		out.addText("The response has %d bytes, which is too long for this text; read structuredContent.", len(response.Body))
 	}
 	if response.WhyEmpty != "" {
-		out.say("%s", response.WhyEmpty)
+		out.addText("%s", response.WhyEmpty)
 	}
 	if response.Header.Get("Idempotent-Replayed") != "" {
 		out.Meta["idempotentReplayed"] = true
@@ -203,13 +203,13 @@ func resultOf(response api.Response) *toolResult {
 	}
 	if response.Next != "" {
 		out.Meta["nextCursor"] = response.Next
-		out.say("There are more records: call again with the same arguments and cursor %q.", response.Next)
+		out.addText("There are more records: call again with the same arguments and cursor %q.", response.Next)
 	} else if response.More != nil && *response.More {
-		out.say("It is not all done yet: call again with the same arguments.")
+		out.addText("It is not all done yet: call again with the same arguments.")
 	}
 	if tag := response.Header.Get("ETag"); tag != "" {
 		out.Meta["etag"] = tag
-		out.say("ETag: %s", tag)
+		out.addText("ETag: %s", tag)
 	}
 	return out
 }
@@ -224,7 +224,7 @@ const (
 
 // tooLarge returns the response to a message whose own response does not fit. It says that a call
 // was done, so that no caller repeats a write.
-func (x *exchange) tooLarge(bytes int, inBatch bool) []byte {
+func (x *messageExchange) tooLarge(bytes int, inBatch bool) []byte {
 	advice := "read the record over HTTP"
 	if inBatch {
 		advice = "send this call alone"
@@ -234,13 +234,13 @@ func (x *exchange) tooLarge(bytes int, inBatch bool) []byte {
 	}
 	refused := fault.New(fault.PayloadTooLarge, "result: %d bytes do not fit into the response; %s", bytes, advice)
 	if !x.isTool {
-		return encoded(&jsonrpc.Response{ID: x.message.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: refused.Messages[0]}})
+		return encodeMessage(&jsonrpc.Response{ID: x.message.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: refused.Messages[0]}})
 	}
 	out := &toolResult{IsError: true, ResultType: x.resultType}
-	out.say("%s", fault.Envelope(refused))
-	return encoded(&jsonrpc.Response{ID: x.message.ID, Result: encode(out)})
+	out.addText("%s", fault.Envelope(refused))
+	return encodeMessage(&jsonrpc.Response{ID: x.message.ID, Result: mustEncode(out)})
 }
 
-func (t *toolResult) say(format string, args ...any) {
+func (t *toolResult) addText(format string, args ...any) {
 	t.Content = append(t.Content, &mcp.TextContent{Text: fmt.Sprintf(format, args...)})
 }

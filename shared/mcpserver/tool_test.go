@@ -62,12 +62,12 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// left is the response of a delete that may not finish.
-type left struct {
+// partialDelete is the response of a delete that may not finish.
+type partialDelete struct {
 	Count float64 `json:"count"`
 }
 
-func (l left) HasMore() bool { return l.Count > 0 }
+func (l partialDelete) HasMore() bool { return l.Count > 0 }
 
 // Ensure a partial result says so in _meta and as text, a complete one has no text about it, and
 // over HTTP the header says the same.
@@ -76,7 +76,7 @@ func TestPartial(t *testing.T) {
 	s := start(t)
 	var remain float64
 	operations := []api.Operation{api.Define(api.Spec{ID: "delete_items", Method: "DELETE", Path: "/v1/items", Effect: api.Destructive, Summary: "Delete"},
-		func(context.Context, api.Caller, struct{}) (left, error) { return left{remain}, nil })}
+		func(context.Context, api.Caller, struct{}) (partialDelete, error) { return partialDelete{remain}, nil })}
 	config := api.Config{Keys: s.keys, Now: time.Now, NewID: func(string) string { return "req_1" }, Log: slog.New(slog.DiscardHandler)}
 	s.http = mcpserver.New(operations, config)
 	for _, remain = range []float64{0, 1} {
@@ -232,16 +232,16 @@ func TestPlainTexts(t *testing.T) {
 	}
 }
 
-// panicOnce is a log handler that panics once.
-type panicOnce struct {
+// panicOnceLogHandler is a log handler that panics once.
+type panicOnceLogHandler struct {
 	slog.Handler
 
 	once *sync.Once
 }
 
-func (panicOnce) Enabled(context.Context, slog.Level) bool { return true }
+func (panicOnceLogHandler) Enabled(context.Context, slog.Level) bool { return true }
 
-func (p panicOnce) Handle(context.Context, slog.Record) error {
+func (p panicOnceLogHandler) Handle(context.Context, slog.Record) error {
 	p.once.Do(func() { panic("planted") })
 	return nil
 }
@@ -252,7 +252,7 @@ func TestPanicInTheSDK(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{ping, frame("tools/list", ""), call("get_item", `{"itemId":"itm_1"}`)} {
 		s := start(t)
-		s.http = mcpserver.New(operations(), api.Config{Keys: s.keys, Now: time.Now, NewID: newID, Log: slog.New(panicOnce{slog.DiscardHandler, new(sync.Once)})})
+		s.http = mcpserver.New(operations(), api.Config{Keys: s.keys, Now: time.Now, NewID: newID, Log: slog.New(panicOnceLogHandler{slog.DiscardHandler, new(sync.Once)})})
 		if a := s.post(text); a.status != 500 || code(a.body) != "internal" || strings.Contains(a.body, "planted") {
 			t.Errorf("%s: status %d, want 500 internal without the reason: %s", text, a.status, a.body)
 		}
@@ -309,9 +309,9 @@ func TestToolsOfAKey(t *testing.T) {
 	}
 }
 
-type bearer string
+type bearerTransport string
 
-func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b bearerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+string(b))
 	return http.DefaultTransport.RoundTrip(r)
@@ -324,7 +324,7 @@ func TestClient(t *testing.T) {
 	server := httptest.NewServer(s.http)
 	defer server.Close()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: server.URL + "/mcp", HTTPClient: &http.Client{Transport: bearer(s.key)}}, nil)
+	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: server.URL + "/mcp", HTTPClient: &http.Client{Transport: bearerTransport(s.key)}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

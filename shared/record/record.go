@@ -69,8 +69,8 @@ type Store[T any] struct {
 	table *table.Client
 }
 
-// In returns the store of a kind. It panics when T lacks a field that every record has.
-func (k Kind[T]) In(t *table.Client) Store[T] {
+// Store returns the store of a kind. It panics when T lacks a field that every record has.
+func (k Kind[T]) Store(t *table.Client) Store[T] {
 	record, text := reflect.TypeFor[T](), reflect.TypeFor[string]()
 	for _, required := range []struct {
 		name string
@@ -86,7 +86,7 @@ func (k Kind[T]) In(t *table.Client) Store[T] {
 // Page returns a page of a company's records, sorted by Order. It reads all of them, so the kind
 // must be bounded.
 func (s Store[T]) Page(ctx context.Context, companyID, after string, limit int) (table.Page[T], error) {
-	all, err := table.Whole[T](ctx, s.table, s.Collection(companyID))
+	all, err := table.ReadAll[T](ctx, s.table, s.Collection(companyID))
 	return table.PageOf(all, s.position, after, limit), err
 }
 
@@ -106,17 +106,17 @@ func (s Store[T]) Get(ctx context.Context, companyID, id string) (T, error) {
 // fault.Conflict when the company has Limit records.
 func (s Store[T]) Insert(ctx context.Context, companyID string, r T) (T, error) {
 	if s.Limit > 0 {
-		if err := table.Room(ctx, s.table, s.Collection(companyID), s.Limit, s.Plural); err != nil {
+		if err := table.CheckLimit(ctx, s.table, s.Collection(companyID), s.Limit, s.Plural); err != nil {
 			var none T
 			return none, err
 		}
 	}
-	s.Identify(companyID, &r)
+	s.SetIdentity(companyID, &r)
 	return r, idempotency.Insert(ctx, s.table, r, s.Keys(r), r)
 }
 
-// Identify gives a new record its id, its company and its times.
-func (s Store[T]) Identify(companyID string, r *T) {
+// SetIdentity gives a new record its id, its company and its times.
+func (s Store[T]) SetIdentity(companyID string, r *T) {
 	now, v := s.table.Now(), reflect.ValueOf(r).Elem()
 	v.FieldByName("ID").SetString(s.table.NewID(s.Prefix))
 	v.FieldByName("CompanyID").SetString(companyID)
@@ -142,20 +142,20 @@ func (s Store[T]) Transfer() transfer.Type {
 	owner := func(r *T) *string {
 		return reflect.ValueOf(r).Elem().FieldByName("CompanyID").Addr().Interface().(*string)
 	}
-	stored := transfer.Stored(s.Name, s.Prefix, check[T], s.table, s.Keys, owner, transfer.Each[T](s.table, s.Collection))
-	return transfer.Keep[created[T]](stored)
+	stored := transfer.DefineStored(s.Name, s.Prefix, fieldProblems[T], s.table, s.Keys, owner, transfer.ExportEach[T](s.table, s.Collection))
+	return transfer.KeepRules[createBody[T]](stored)
 }
 
-// created is the body of a create.
-type created[T any] struct {
+// createBody is the body of a create.
+type createBody[T any] struct {
 	schema.Body[T] `body:"create"`
 }
 
 // Check returns the problems of the rules that concern several fields.
-func (c created[T]) Check() []string { return c.Problems(c.Record) }
+func (c createBody[T]) Check() []string { return c.Problems(c.Record) }
 
-// check returns the problems of single fields of an imported record.
-func check[T any](r *T) (problems []string) {
+// fieldProblems returns the problems of single fields of an imported record.
+func fieldProblems[T any](r *T) (problems []string) {
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
 		value, ok := reflect.ValueOf(r).Elem().FieldByIndex(f.Index).Interface().(*string)
 		format := f.Tag.Get("format")

@@ -27,7 +27,7 @@ type lamp struct {
 	UpdatedAt *string `json:"updatedAt" format:"date-time"`
 }
 
-// Problems implements schema.Ruled.
+// Problems implements schema.RecordValidator.
 func (l lamp) Problems(sent func(string) bool) []string {
 	if l.Off != nil && *l.Off && l.Colour != nil && sent("colour") {
 		return []string{"body.colour: must be left out while it is off"}
@@ -52,7 +52,7 @@ func start(t *testing.T) *apitest.Service {
 func TestStore(t *testing.T) {
 	t.Parallel()
 	s, ctx := start(t), t.Context()
-	store, other := lamps.In(s.Table), start(t).CompanyID
+	store, other := lamps.Store(s.Table), start(t).CompanyID
 	l, err := store.Insert(ctx, s.CompanyID, lamp{Name: new("b")})
 	if err != nil || !strings.HasPrefix(l.ID, "lmp_") || l.CompanyID != s.CompanyID || l.CreatedAt == nil || *l.CreatedAt != *l.UpdatedAt {
 		t.Fatalf("%+v %v", l, err)
@@ -82,7 +82,7 @@ func TestStore(t *testing.T) {
 	if err != nil || *changed.Name != "c" || *changed.CreatedAt != *l.CreatedAt {
 		t.Errorf("%+v %v", changed, err)
 	}
-	indexed, err := table.Whole[lamp](ctx, s.Table, table.Collection{Index: table.GSI1, Partition: table.Partition(s.CompanyID, "context", "lamps")})
+	indexed, err := table.ReadAll[lamp](ctx, s.Table, table.Collection{Index: table.GSI1, Partition: table.Partition(s.CompanyID, "context", "lamps")})
 	if err != nil || len(indexed) != 1 || *indexed[0].Name != "c" {
 		t.Errorf("the index has %+v %v", indexed, err)
 	}
@@ -103,7 +103,7 @@ func TestStore(t *testing.T) {
 func TestPage(t *testing.T) {
 	t.Parallel()
 	s, ctx := start(t), t.Context()
-	store := lamps.In(s.Table)
+	store := lamps.Store(s.Table)
 	var ids []string
 	for _, name := range []string{"c", "a", "b"} {
 		l, err := store.Insert(ctx, s.CompanyID, lamp{Name: &name})
@@ -132,7 +132,7 @@ func TestPage(t *testing.T) {
 	}
 	byID := lamps
 	byID.Order = nil
-	page, err := byID.In(s.Table).Page(ctx, s.CompanyID, "", 9)
+	page, err := byID.Store(s.Table).Page(ctx, s.CompanyID, "", 9)
 	if err != nil || len(page.Records) != 3 || page.Records[0].ID != slices.Min(ids) {
 		t.Errorf("%+v %v", page, err)
 	}
@@ -143,7 +143,7 @@ func TestPage(t *testing.T) {
 func TestTransfer(t *testing.T) {
 	t.Parallel()
 	s, ctx := start(t), t.Context()
-	kind := lamps.In(s.Table).Transfer()
+	kind := lamps.Store(s.Table).Transfer()
 	for text, want := range map[string]string{
 		`{"id":"lmp_1","name":"a","page":"https://example.com"}`: "",
 		`{"id":"lmp_1"}`:                                                    "",
@@ -179,7 +179,7 @@ func TestTransfer(t *testing.T) {
 	if want := len(records); err != nil || len(exported) != want || exported[0] != "lmp_0 "+s.CompanyID {
 		t.Errorf("%q %v", exported, err)
 	}
-	if fresh, _, err := kind.New(ctx, s.CompanyID, records); err != nil || len(fresh) != 0 {
+	if fresh, _, err := kind.FilterNew(ctx, s.CompanyID, records); err != nil || len(fresh) != 0 {
 		t.Errorf("%d records are new, %v", len(fresh), err)
 	}
 }
@@ -196,5 +196,5 @@ func TestNoRecord(t *testing.T) {
 		ID, CompanyID string
 		CreatedAt     *string
 		UpdatedAt     string
-	}]{}.In(nil)
+	}]{}.Store(nil)
 }

@@ -34,41 +34,41 @@ type Store[T any] interface {
 // Operations declares the operations of a kind. Paths, methods, scopes, effects and errors follow
 // from it.
 type Operations[T any] struct {
-	kind record.Kind[T]
-	of   func(parentID string) Store[T]
+	kind    record.Kind[T]
+	storeOf func(parentID string) Store[T]
 }
 
-// Of returns the operations of a kind whose records belong to the company.
-func Of[T any](kind record.Kind[T], s Store[T]) Operations[T] {
+// New returns the operations of a kind whose records belong to the company.
+func New[T any](kind record.Kind[T], s Store[T]) Operations[T] {
 	return Operations[T]{kind, func(string) Store[T] { return s }}
 }
 
-// Under returns the operations of a kind whose records belong to another record, its parent. of
+// NewNested returns the operations of a kind whose records belong to another record, its parent. of
 // returns the records of a parent. The store must return fault.ErrNotFound if the parent does not
 // exist or a record does not belong to it.
-func Under[T any](kind record.Kind[T], of func(parentID string) Store[T]) Operations[T] {
+func NewNested[T any](kind record.Kind[T], of func(parentID string) Store[T]) Operations[T] {
 	return Operations[T]{kind, of}
 }
 
 // The arguments of the paths, which package api names. An operation without a parent has no
 // ParentID.
 type (
-	ofParent struct {
+	parentParam struct {
 		ParentID string `path:"{parentId}"`
 	}
-	one struct {
-		ofParent
+	recordParam struct {
+		parentParam
 		ID string `path:"{id}"`
 	}
 )
 
-// page is the input of a list with a limit.
-type page interface {
+// pageBounds is the input of a list with a limit.
+type pageBounds interface {
 	bounds() (parentID, after string, limit int)
 }
 
 type pageInput struct {
-	ofParent
+	parentParam
 	Limit  int64      `query:"limit" default:"50" min:"1" max:"200"`
 	Cursor api.Cursor `query:"cursor"`
 }
@@ -78,7 +78,7 @@ func (in pageInput) bounds() (parentID, after string, limit int) {
 }
 
 type shortPageInput struct {
-	ofParent
+	parentParam
 	Limit  int64      `query:"limit" default:"25" min:"1" max:"100"`
 	Cursor api.Cursor `query:"cursor"`
 }
@@ -87,35 +87,35 @@ func (in shortPageInput) bounds() (parentID, after string, limit int) {
 	return in.ParentID, string(in.Cursor), int(in.Limit)
 }
 
-type wholeInput struct {
-	ofParent
+type unpagedInput struct {
+	parentParam
 	Cursor api.Cursor `query:"cursor"`
 }
 
-func (in wholeInput) bounds() (parentID, after string, limit int) {
+func (in unpagedInput) bounds() (parentID, after string, limit int) {
 	return in.ParentID, string(in.Cursor), math.MaxInt
 }
 
-// Page lists the records, 50 to a page unless the caller wants up to 200.
-func (o Operations[T]) Page(id, summary, description string) api.Operation {
-	return list[pageInput](o, id, summary, description)
+// List lists the records, 50 to a page unless the caller wants up to 200.
+func (o Operations[T]) List(id, summary, description string) api.Operation {
+	return listOperation[pageInput](o, id, summary, description)
 }
 
-// ShortPage lists the records, 25 to a page unless the caller wants up to 100. It is for large
+// ListShort lists the records, 25 to a page unless the caller wants up to 100. It is for large
 // records.
-func (o Operations[T]) ShortPage(id, summary, description string) api.Operation {
-	return list[shortPageInput](o, id, summary, description)
+func (o Operations[T]) ListShort(id, summary, description string) api.Operation {
+	return listOperation[shortPageInput](o, id, summary, description)
 }
 
-// Whole lists all records on one page, if they fit into a response.
-func (o Operations[T]) Whole(id, summary, description string) api.Operation {
-	return list[wholeInput](o, id, summary, description)
+// ListAll lists all records on one page, if they fit into a response.
+func (o Operations[T]) ListAll(id, summary, description string) api.Operation {
+	return listOperation[unpagedInput](o, id, summary, description)
 }
 
-func list[In page, T any](o Operations[T], id, summary, description string) api.Operation {
-	return api.Define(o.read(o.path(), id, summary, description), func(ctx context.Context, caller api.Caller, in In) (api.List[T], error) {
+func listOperation[In pageBounds, T any](o Operations[T], id, summary, description string) api.Operation {
+	return api.Define(o.readSpec(o.collectionPath(), id, summary, description), func(ctx context.Context, caller api.Caller, in In) (api.List[T], error) {
 		parentID, after, limit := in.bounds()
-		records, err := o.of(parentID).Page(ctx, caller.CompanyID, after, limit)
+		records, err := o.storeOf(parentID).Page(ctx, caller.CompanyID, after, limit)
 		if err != nil {
 			return api.List[T]{}, err
 		}
@@ -125,8 +125,8 @@ func list[In page, T any](o Operations[T], id, summary, description string) api.
 
 // Get returns a record.
 func (o Operations[T]) Get(id, summary, description string) api.Operation {
-	return api.Define(o.read(o.onePath(), id, summary, description), func(ctx context.Context, caller api.Caller, in one) (T, error) {
-		return o.of(in.ParentID).Get(ctx, caller.CompanyID, in.ID)
+	return api.Define(o.readSpec(o.recordPath(), id, summary, description), func(ctx context.Context, caller api.Caller, in recordParam) (T, error) {
+		return o.storeOf(in.ParentID).Get(ctx, caller.CompanyID, in.ID)
 	})
 }
 
@@ -134,14 +134,14 @@ func (o Operations[T]) Get(id, summary, description string) api.Operation {
 func (o Operations[T]) Create(id, summary, description string) api.Operation {
 	type input struct {
 		api.CreateBody[T]
-		ofParent
+		parentParam
 	}
-	spec := o.write(http.MethodPost, o.path(), api.Create, id, summary, description)
+	spec := o.writeSpec(http.MethodPost, o.collectionPath(), api.Create, id, summary, description)
 	if o.kind.Limit > 0 {
 		spec.Errors = []fault.Code{fault.Conflict}
 	}
 	return api.Define(spec, func(ctx context.Context, caller api.Caller, in input) (T, error) {
-		return o.of(in.ParentID).Insert(ctx, caller.CompanyID, in.Record)
+		return o.storeOf(in.ParentID).Insert(ctx, caller.CompanyID, in.Record)
 	})
 }
 
@@ -149,11 +149,11 @@ func (o Operations[T]) Create(id, summary, description string) api.Operation {
 func (o Operations[T]) Update(id, summary, description string) api.Operation {
 	type input struct {
 		api.UpdateBody[T]
-		one
+		recordParam
 	}
-	spec := o.write(http.MethodPatch, o.onePath(), api.Write, id, summary, description)
+	spec := o.writeSpec(http.MethodPatch, o.recordPath(), api.Write, id, summary, description)
 	return api.Define(spec, func(ctx context.Context, caller api.Caller, in input) (T, error) {
-		return o.of(in.ParentID).Modify(ctx, caller.CompanyID, in.ID, in.Change)
+		return o.storeOf(in.ParentID).Modify(ctx, caller.CompanyID, in.ID, in.Change)
 	})
 }
 
@@ -161,27 +161,27 @@ func (o Operations[T]) Update(id, summary, description string) api.Operation {
 func (o Operations[T]) Delete(id, summary, description string, errors ...fault.Code) api.Operation {
 	type input struct {
 		api.Condition
-		one
+		recordParam
 	}
-	spec := o.write(http.MethodDelete, o.onePath(), api.Destructive, id, summary, description)
+	spec := o.writeSpec(http.MethodDelete, o.recordPath(), api.Destructive, id, summary, description)
 	spec.Errors = errors
 	return api.Define(spec, func(ctx context.Context, caller api.Caller, in input) (api.Deleted, error) {
-		err := o.of(in.ParentID).Remove(ctx, caller.CompanyID, in.ID, func(r T) error { return in.Condition.Check(r) })
+		err := o.storeOf(in.ParentID).Remove(ctx, caller.CompanyID, in.ID, func(r T) error { return in.Condition.Check(r) })
 		return api.Deleted{ID: in.ID, Deleted: true}, err
 	})
 }
 
-func (o Operations[T]) path() string { return "/v1/companies/{companyId}/" + o.kind.Path }
+func (o Operations[T]) collectionPath() string { return "/v1/companies/{companyId}/" + o.kind.Path }
 
-func (o Operations[T]) onePath() string { return o.path() + "/{" + o.kind.Parameter + "}" }
+func (o Operations[T]) recordPath() string { return o.collectionPath() + "/{" + o.kind.Parameter + "}" }
 
-func (o Operations[T]) read(path, id, summary, description string) api.Spec {
+func (o Operations[T]) readSpec(path, id, summary, description string) api.Spec {
 	return api.Spec{
 		ID: id, Method: http.MethodGet, Path: path, Scope: auth.Scope(o.kind.Area() + ":read"), Summary: summary, Description: description,
 	}
 }
 
-func (o Operations[T]) write(method, path string, effect api.Effect, id, summary, description string) api.Spec {
+func (o Operations[T]) writeSpec(method, path string, effect api.Effect, id, summary, description string) api.Spec {
 	return api.Spec{
 		ID: id, Method: method, Path: path, Scope: auth.Scope(o.kind.Area() + ":write"), Effect: effect, Summary: summary, Description: description,
 	}

@@ -26,7 +26,7 @@ type room struct {
 	UpdatedAt *string `json:"updatedAt" format:"date-time"`
 }
 
-// Problems implements schema.Ruled: a closed room has a note.
+// Problems implements schema.RecordValidator: a closed room has a note.
 func (r room) Problems(sent func(string) bool) []string {
 	if r.Open != nil && !*r.Open && r.Note == nil && (sent("open") || sent("note")) {
 		return []string{"body.note: is required for a closed room"}
@@ -64,7 +64,7 @@ type deskStore struct {
 func (s deskStore) kind() record.Store[desk] {
 	k := desks
 	k.SortPrefix = table.Join(desks.SortPrefix, s.roomID)
-	return k.In(s.table)
+	return k.Store(s.table)
 }
 
 func (s deskStore) Page(ctx context.Context, companyID, after string, limit int) (table.Page[desk], error) {
@@ -95,13 +95,13 @@ func (s deskStore) Remove(ctx context.Context, companyID, id string, check func(
 }
 
 func operations(t *table.Client) []api.Operation {
-	store := rooms.In(t)
-	rooms := resource.Of(rooms, store)
-	desks := resource.Under(desks, func(roomID string) resource.Store[desk] { return deskStore{roomID, store, t} })
+	store := rooms.Store(t)
+	rooms := resource.New(rooms, store)
+	desks := resource.NewNested(desks, func(roomID string) resource.Store[desk] { return deskStore{roomID, store, t} })
 	return []api.Operation{
-		rooms.Page("list_rooms", "List", ""), rooms.Get("get_room", "Get", ""), rooms.Create("create_room", "Create", ""),
+		rooms.List("list_rooms", "List", ""), rooms.Get("get_room", "Get", ""), rooms.Create("create_room", "Create", ""),
 		rooms.Update("update_room", "Update", ""), rooms.Delete("delete_room", "Delete", "", fault.Conflict),
-		desks.Whole("list_desks", "List", ""), desks.Get("get_desk", "Get", ""), desks.Create("create_desk", "Create", ""),
+		desks.ListAll("list_desks", "List", ""), desks.Get("get_desk", "Get", ""), desks.Create("create_desk", "Create", ""),
 		desks.Update("update_desk", "Update", ""), desks.Delete("delete_desk", "Delete", ""),
 	}
 }
@@ -138,7 +138,7 @@ func TestDeclarations(t *testing.T) {
 	if page := operations(nil)[0].Input[0]; page.Default != "50" || *page.Max != 200 {
 		t.Errorf("%+v", page)
 	}
-	if page := resource.Of[room](rooms, rooms.In(nil)).ShortPage("list_rooms", "List", "").Input[0]; page.Default != "25" || *page.Max != 100 {
+	if page := resource.New[room](rooms, rooms.Store(nil)).ListShort("list_rooms", "List", "").Input[0]; page.Default != "25" || *page.Max != 100 {
 		t.Errorf("%+v", page)
 	}
 }
@@ -228,8 +228,8 @@ func TestInvalidKinds(t *testing.T) {
 	unknown := rooms
 	unknown.Path = "contxt/rooms"
 	for name, declare := range map[string]func(){
-		"no such area":        func() { resource.Of[room](unknown, unknown.In(nil)).Get("get_room", "Get", "") },
-		"an id of no pattern": func() { resource.Of[room](rooms, rooms.In(nil)).Get("room", "Get", "") },
+		"no such area":        func() { resource.New[room](unknown, unknown.Store(nil)).Get("get_room", "Get", "") },
+		"an id of no pattern": func() { resource.New[room](rooms, rooms.Store(nil)).Get("room", "Get", "") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -37,17 +37,17 @@ func (a argument) filterText() string {
 	return fmt.Sprint(a.json)
 }
 
-// numberForm is the syntax of a JSON number, also for numbers in a query. wholeForm is the syntax
+// numberPattern is the syntax of a JSON number, also for numbers in a query. integerPattern is the syntax
 // of a whole number in a query.
 var (
-	numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
-	wholeForm  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+	numberPattern  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+	integerPattern = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 )
 
 // asInteger accepts what JSON Schema calls an integer: 5, and in a body also 5.0 and 5e0.
 func (a argument) asInteger() (int64, bool) {
 	text := a.text
-	if a.raw && !wholeForm.MatchString(text) {
+	if a.raw && !integerPattern.MatchString(text) {
 		return 0, false
 	}
 	if !a.raw {
@@ -55,16 +55,16 @@ func (a argument) asInteger() (int64, bool) {
 		if !ok {
 			return 0, false
 		}
-		text = plain(string(number))
+		text = plainInteger(string(number))
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	return n, err == nil && -SafeInteger <= n && n <= SafeInteger
 }
 
-// plain returns a whole number without fraction and exponent. It returns "" for a number that is
+// plainInteger returns a whole number without fraction and exponent. It returns "" for a number that is
 // not whole or has more digits than an int64. It never expands a large exponent, as in
 // 1e-999999999.
-func plain(number string) string {
+func plainInteger(number string) string {
 	number, negative := strings.CutPrefix(number, "-")
 	digits, exponentText := number, "0"
 	if i := strings.IndexAny(number, "eE"); i >= 0 {
@@ -99,12 +99,12 @@ func (a argument) asNumber() (n float64, problem string, ok bool) {
 		}
 		text = string(number)
 	}
-	if !numberForm.MatchString(text) { // nan, 0x1p4 and +1 are not JSON
+	if !numberPattern.MatchString(text) { // nan, 0x1p4 and +1 are not JSON
 		return 0, "", false
 	}
 	n, err := strconv.ParseFloat(text, 64)
 	abs := math.Abs(n)
-	if err != nil || abs > numberMost || abs < numberLeast && !isZero(text) {
+	if err != nil || abs > numberMax || abs < numberMin && !isZero(text) {
 		problem = "must be 0 or between 1e-129 and 1e125, positive or negative"
 	}
 	return n + 0, problem, true // -0 + 0 is 0
@@ -118,8 +118,8 @@ func isZero(number string) bool {
 
 // DynamoDB stores 0 and numbers whose absolute value is between these two.
 const (
-	numberLeast = 1e-129
-	numberMost  = 1e125
+	numberMin = 1e-129
+	numberMax = 1e125
 )
 
 func (a argument) asBool() (value, ok bool) {

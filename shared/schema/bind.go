@@ -32,25 +32,25 @@ func newBinder(t reflect.Type) *Binder { return &Binder{Input: reflect.New(t).El
 
 // Problem records a problem of the field at path.
 func (b *Binder) Problem(path, format string, args ...any) {
-	b.Problems = note(b.Problems, path, fmt.Sprintf(format, args...))
+	b.Problems = appendProblem(b.Problems, path, fmt.Sprintf(format, args...))
 }
 
 // Names from the request are truncated and the list of problems is limited, so that no response is
 // much larger than its request. A full batch of 500 points with every field invalid stays below the
 // limit.
 const (
-	problemsMax = 5000
-	pathBytes   = 200
+	problemsMax  = 5000
+	pathBytesMax = 200
 )
 
-func note(problems []string, path, text string) []string {
-	if len(path) > pathBytes {
-		path = strings.ToValidUTF8(path[:pathBytes], "") + "…"
+func appendProblem(problems []string, path, text string) []string {
+	if len(path) > pathBytesMax {
+		path = strings.ToValidUTF8(path[:pathBytesMax], "") + "…"
 	}
-	return add(problems, strings.ReplaceAll(path, "\x00", `\u0000`)+": "+text)
+	return appendLimited(problems, strings.ReplaceAll(path, "\x00", `\u0000`)+": "+text)
 }
 
-func add(problems []string, problem string) []string {
+func appendLimited(problems []string, problem string) []string {
 	switch {
 	case len(problems) < problemsMax:
 		return append(problems, problem)
@@ -74,8 +74,8 @@ func (b *Binder) json(f *Field, from Object) {
 // set binds one field to its argument, or to its default when there is none.
 func (b *Binder) set(f *Field, a argument, present bool) {
 	path := string(f.In) + "." + f.Name
-	if present && !f.absent(a) {
-		b.keep(f, a)
+	if present && !f.isAbsentNull(a) {
+		b.recordSent(f, a)
 	}
 	a, present = b.orDefault(f, path, a, present)
 	if !present {
@@ -91,14 +91,14 @@ func (b *Binder) set(f *Field, a argument, present bool) {
 	b.assign(f, path, f.Of(b.Input), a)
 }
 
-// absent reports whether an argument is a null that is the same as leaving it out.
-func (f *Field) absent(a argument) bool { return a.isNull() && f.Null == NullAbsent }
+// isAbsentNull reports whether an argument is a null that is the same as leaving it out.
+func (f *Field) isAbsentNull(a argument) bool { return a.isNull() && f.Null == NullAbsent }
 
 // orDefault returns the value to assign: the argument, or the default when it is left out. ok is
 // false when there is neither.
 func (b *Binder) orDefault(f *Field, path string, a argument, present bool) (value argument, ok bool) {
 	switch {
-	case present && !f.absent(a):
+	case present && !f.isAbsentNull(a):
 		return a, true
 	case f.Required:
 		b.Problem(path, "is required")
@@ -108,7 +108,7 @@ func (b *Binder) orDefault(f *Field, path string, a argument, present bool) (val
 
 func (b *Binder) assign(f *Field, path string, target reflect.Value, a argument) {
 	if f.Null == NullClears && f.record == nil {
-		target = clearing(target)
+		target = markSent(target)
 	}
 	if a.isNull() {
 		if f.Null != NullClears {
@@ -127,7 +127,7 @@ func (b *Binder) assign(f *Field, path string, target reflect.Value, a argument)
 	case String:
 		if s, ok := a.asText(); ok {
 			if a.raw && strings.ContainsRune(s, 0) { // ParseObject checks the texts of JSON
-				b.Problem(path, "%s", hasNUL)
+				b.Problem(path, "%s", nulProblem)
 				return
 			}
 			b.checkText(f, path, s)
@@ -182,7 +182,7 @@ func (b *Binder) assign(f *Field, path string, target reflect.Value, a argument)
 			return
 		}
 	}
-	b.Problem(path, "must be %s %s", article(f.Kind), f.Kind)
+	b.Problem(path, "must be %s %s", withArticle(f.Kind), f.Kind)
 }
 
 func (b *Binder) assignList(f *Field, path string, target reflect.Value, list []any) {
@@ -264,7 +264,7 @@ func (b *Binder) unknown(fields []Field, in Place, path string, o Object) {
 		if slices.ContainsFunc(fields, func(f Field) bool { return f.In == in && f.Name == m.name }) {
 			continue
 		}
-		b.Problem(path+"."+m.name, "unknown property%s", b.meant(m.name, names))
+		b.Problem(path+"."+m.name, "unknown property%s", b.didYouMean(m.name, names))
 	}
 }
 
@@ -338,7 +338,7 @@ func clearHint(f *Field) string {
 	return "; leave it out"
 }
 
-func article(k Kind) string {
+func withArticle(k Kind) string {
 	if strings.ContainsRune("aeiou", rune(k[0])) {
 		return "an"
 	}

@@ -28,19 +28,19 @@ type Body[T any] struct {
 	sent []*Field
 }
 
-// Ruled is a record with rules that concern several fields. Problems returns a message for each
+// RecordValidator is a record with rules that concern several fields. Problems returns a message for each
 // problem, which begins with the path of a property in the request (`body.endsAt: …`). For a create
 // it is called with the fields of the request, valid or not, so it must not repeat the problems of
 // single fields. For an update it is called with the changed record. sent reports whether the
 // request has a property: a stored record may break a rule, because of an earlier import, and then
 // its other properties can still be changed.
-type Ruled interface {
+type RecordValidator interface {
 	Problems(sent func(property string) bool) []string
 }
 
-// Narrowed is the type of a text that may have more values in a record than requests may send.
+// RequestEnum is the type of a text that may have more values in a record than requests may send.
 // Accepts returns the zero value of the closed list of requests.
-type Narrowed interface{ Accepts() Enum }
+type RequestEnum interface{ Accepts() Enum }
 
 // Sent reports whether the request has a property. A null that is the same as leaving it out does
 // not count.
@@ -59,15 +59,15 @@ func (b *Body[T]) Apply(to *T) {
 	}
 }
 
-// Problems returns the problems of a record by its own rules, if it is Ruled.
+// Problems returns the problems of a record by its own rules, if it is RecordValidator.
 func (b *Body[T]) Problems(record T) []string {
-	if ruled, ok := any(record).(Ruled); ok {
+	if ruled, ok := any(record).(RecordValidator); ok {
 		return ruled.Problems(b.Sent)
 	}
 	return nil
 }
 
-func (b *Body[T]) receive(f *Field) { b.sent = append(b.sent, f) }
+func (b *Body[T]) markReceived(f *Field) { b.sent = append(b.sent, f) }
 
 func (Body[T]) types() (body, record reflect.Type) {
 	return reflect.TypeFor[Body[T]](), reflect.TypeFor[T]()
@@ -85,47 +85,47 @@ func recordOf(t reflect.Type) (record reflect.Type, ok bool) {
 	return record, body == t // otherwise t embeds a Body
 }
 
-// received records in the Body of an input that a property was sent.
-func (b *Binder) received(f *Field) {
+// markReceived records in the Body of an input that a property was sent.
+func (b *Binder) markReceived(f *Field) {
 	body := b.Input.FieldByIndex(f.index[:len(f.index)-len(f.record)-1])
-	body.Addr().Interface().(interface{ receive(*Field) }).receive(f)
+	body.Addr().Interface().(interface{ markReceived(*Field) }).markReceived(f)
 }
 
 // The values of the tag body.
 const (
-	ofCreate = "create"
-	ofUpdate = "update"
+	bodyOfCreate = "create"
+	bodyOfUpdate = "update"
 )
 
-// replaces is the end of the description of a list in an update. For a tool that has said with its
+// replacesListText is the end of the description of a list in an update. For a tool that has said with its
 // create what the list is, it is all of it, unless the field has the tag tool.
-const replaces = "replaces the list"
+const replacesListText = "replaces the list"
 
 // bodyFields returns the fields of a record that a create or an update may set. at is the index of
 // the Body in the input. It panics on an invalid record.
 func bodyFields(record reflect.Type, operation string, at []int) []Field {
-	if operation != ofCreate && operation != ofUpdate {
+	if operation != bodyOfCreate && operation != bodyOfUpdate {
 		panic(fmt.Sprintf("schema: the body of %s is neither of a create nor of an update", record))
 	}
 	out, firsts := make([]Field, 0, record.NumField()), 0
 	eachField(record, nil, func(s reflect.StructField) {
 		set := settingOf(record, s)
-		if set.by != "" && set.by != operation || !set.settable() {
+		if set.setBy != "" && set.setBy != operation || !set.settable() {
 			return
 		}
 		f := Field{In: InBody, index: slices.Concat(at, []int{0}, s.Index), record: s.Index, Doc: s.Tag.Get("doc"), ToolDoc: s.Tag.Get("tool")}
 		f.Name, _, _ = strings.Cut(s.Tag.Get("json"), ",")
 		f.describe(s)
-		f.narrow(s)
-		f.Required = operation == ofCreate && set.how == "required"
-		if operation == ofUpdate {
+		f.restrictToRequestValues(s)
+		f.Required = operation == bodyOfCreate && set.mode == "required"
+		if operation == bodyOfUpdate {
 			f.Default = ""
-			if set.how == "optional" {
+			if set.mode == "optional" {
 				f.Null = NullClears
 			}
 			if f.Kind == Array {
-				f.ToolDoc = strings.TrimPrefix(f.ToolDoc+"; "+replaces, "; ")
-				f.Doc += "; " + replaces
+				f.ToolDoc = strings.TrimPrefix(f.ToolDoc+"; "+replacesListText, "; ")
+				f.Doc += "; " + replacesListText
 			}
 		}
 		if !set.first {
@@ -153,20 +153,20 @@ func eachField(t reflect.Type, at []int, visit func(reflect.StructField)) {
 }
 
 // CreateFields returns the fields of a record that a create sets, as in a Body.
-func CreateFields(record reflect.Type) []Field { return bodyFields(record, ofCreate, nil) }
+func CreateFields(record reflect.Type) []Field { return bodyFields(record, bodyOfCreate, nil) }
 
-// setting is what the tags set and default of a field say.
-type setting struct {
-	how       string // required, optional, filled or empty
-	by        string // ofCreate or ofUpdate; empty: both
+// fieldSetting is what the tags set and default of a field say.
+type fieldSetting struct {
+	mode      string // required, optional, filled or empty
+	setBy     string // bodyOfCreate or bodyOfUpdate; empty: both
 	first     bool
 	defaulted bool
 }
 
-func (s setting) settable() bool { return s.how != "" || s.defaulted }
+func (s fieldSetting) settable() bool { return s.mode != "" || s.defaulted }
 
 // settingOf returns the setting of a field. It panics on unknown or conflicting options.
-func settingOf(record reflect.Type, s reflect.StructField) (out setting) {
+func settingOf(record reflect.Type, s reflect.StructField) (out fieldSetting) {
 	refuse := func(why string) { panic(fmt.Sprintf("schema: %s.%s: %s", record, s.Name, why)) }
 	out.defaulted = s.Tag.Get("default") != ""
 	tag, tagged := s.Tag.Lookup("set")
@@ -174,11 +174,11 @@ func settingOf(record reflect.Type, s reflect.StructField) (out setting) {
 		return out
 	}
 	for option := range strings.SplitSeq(tag, ",") {
-		field := &out.how
+		field := &out.mode
 		switch option {
 		case "required", "optional", "filled":
-		case ofCreate, ofUpdate:
-			field = &out.by
+		case bodyOfCreate, bodyOfUpdate:
+			field = &out.setBy
 		case "first":
 			out.first = true
 			continue
@@ -193,17 +193,17 @@ func settingOf(record reflect.Type, s reflect.StructField) (out setting) {
 	switch {
 	case !out.settable():
 		refuse("set says neither how the field is set, nor is there a default")
-	case out.defaulted && out.how != "":
-		refuse("a field with a default is not " + out.how)
-	case out.how == "optional" && s.Type.Kind() != reflect.Pointer && s.Type.Kind() != reflect.Slice:
+	case out.defaulted && out.mode != "":
+		refuse("a field with a default is not " + out.mode)
+	case out.mode == "optional" && s.Type.Kind() != reflect.Pointer && s.Type.Kind() != reflect.Slice:
 		refuse("a field that null clears is a pointer or a slice")
 	}
 	return out
 }
 
-// narrow replaces the values of a record by those that requests may send.
-func (f *Field) narrow(s reflect.StructField) {
-	if n, ok := reflect.Zero(f.Type).Interface().(Narrowed); ok {
+// restrictToRequestValues replaces the values of a record by those that requests may send.
+func (f *Field) restrictToRequestValues(s reflect.StructField) {
+	if n, ok := reflect.Zero(f.Type).Interface().(RequestEnum); ok {
 		list := n.Accepts()
 		f.Type, f.Enum = reflect.TypeOf(list), list.Values()
 	}

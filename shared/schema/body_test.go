@@ -31,7 +31,7 @@ type lamp struct {
 	SeenAt  *string  `json:"seenAt" format:"date-time"`
 }
 
-// Problems implements schema.Ruled.
+// Problems implements schema.RecordValidator.
 func (l lamp) Problems(sent func(string) bool) []string {
 	if l.From == nil || l.Until == nil || *l.From <= *l.Until || !sent("from") && !sent("until") {
 		return nil

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// positionBytes bounds a position, which is a sort key or the end of one. DynamoDB accepts at most
+// positionBytesMax bounds a position, which is a sort key or the end of one. DynamoDB accepts at most
 // 1,024 bytes, and its error for a longer key would become an internal error.
-const positionBytes = 900
+const positionBytesMax = 900
 
 // CursorScope is the list for which a cursor is valid: the operation and the values of its filters
 // and path parameters. It does not contain the company: the partition comes from the key, so a
@@ -20,14 +20,14 @@ type CursorScope struct {
 	Filters   []string
 }
 
-// digestBytes is the length of the digest with which a cursor begins.
-const digestBytes = 9
+// cursorDigestBytes is the length of the digest with which a cursor begins.
+const cursorDigestBytes = 9
 
 // digest includes the position, so that a truncated or mistyped cursor is detected.
 func (c CursorScope) digest(position string) []byte {
 	slices.Sort(c.Filters)
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", c.Operation, c.Filters, position))
-	return sum[:digestBytes]
+	return sum[:cursorDigestBytes]
 }
 
 // Encode returns the opaque cursor of a position.
@@ -39,10 +39,10 @@ func (c CursorScope) Encode(position string) string {
 // filters, and for any other text.
 func (c CursorScope) decode(cursor string) (position string, ok bool) {
 	text, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil || len(text) <= digestBytes || len(text) > digestBytes+positionBytes || !utf8.Valid(text[digestBytes:]) {
+	if err != nil || len(text) <= cursorDigestBytes || len(text) > cursorDigestBytes+positionBytesMax || !utf8.Valid(text[cursorDigestBytes:]) {
 		return "", false
 	}
-	position = string(text[digestBytes:])
+	position = string(text[cursorDigestBytes:])
 	return position, c.Encode(position) == cursor // so each position has one valid cursor
 }
 

@@ -9,7 +9,7 @@ import (
 // cursor.
 func TestCursorBounds(t *testing.T) {
 	scope := CursorScope{"list_items", []string{"b=2", "a=1"}}
-	cursor := scope.Encode(strings.Repeat("\xf0\x9f\x98\x80", positionBytes/4))
+	cursor := scope.Encode(strings.Repeat("\xf0\x9f\x98\x80", positionBytesMax/4))
 	if _, ok := scope.decode(cursor); !ok || len(cursor) > CursorChars {
 		t.Errorf("%d characters, %v", len(cursor), ok)
 	}

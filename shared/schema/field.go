@@ -122,8 +122,8 @@ func Fields(t reflect.Type) []Field {
 	return out
 }
 
-// places has the tags that name a field, with their locations.
-var places = []struct {
+// placesByTag has the tags that name a field, with their locations.
+var placesByTag = []struct {
 	in  Place
 	tag string
 }{{InPath, "path"}, {InQuery, "query"}, {InHeader, "header"}, {InBody, "json"}}
@@ -142,7 +142,7 @@ func appendFields(out []Field, t reflect.Type, at []int) []Field {
 			continue
 		}
 		field := Field{index: index, Doc: f.Tag.Get("doc"), ToolDoc: f.Tag.Get("tool")}
-		for _, p := range places {
+		for _, p := range placesByTag {
 			if name, _, _ := strings.Cut(f.Tag.Get(p.tag), ","); name != "" {
 				if field.Name != "" {
 					panic(fmt.Sprintf("schema: %s.%s has two locations", t, f.Name))
@@ -160,7 +160,7 @@ func appendFields(out []Field, t reflect.Type, at []int) []Field {
 }
 
 func (f *Field) describe(s reflect.StructField) {
-	t, clears := valueOf(s.Type)
+	t, clears := fieldValueType(s.Type)
 	f.Default = s.Tag.Get("default")
 	f.Required = f.In == InPath || (f.In != InHeader && t.Kind() != reflect.Pointer && t.Kind() != reflect.Slice && t.Kind() != reflect.Map && f.Default == "")
 	if s.Tag.Get("required") == "true" {
@@ -262,8 +262,8 @@ func (f *Field) integer() {
 
 var anyJSON = reflect.TypeFor[json.RawMessage]()
 
-// Uncut returns the names of the properties of kind Any; see ParseLarge.
-func Uncut(fields []Field) (names []string) {
+// RawProperties returns the names of the properties of kind Any; see ParseLarge.
+func RawProperties(fields []Field) (names []string) {
 	for _, f := range fields {
 		if f.Kind == Any {
 			names = append(names, f.Name)

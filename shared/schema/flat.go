@@ -21,10 +21,10 @@ func (f Field) Argument() string {
 // Flat has the arguments of a tool: one object with everything that an HTTP request has in its
 // path, query, headers and body.
 type Flat struct {
-	Operation string   // for which a cursor is valid
-	Arguments Object   // nil with a problem: the text as a whole is invalid, and no field is bound
-	Problems  []string // of reading the text
-	Also      []string // names of arguments that no field has and that are allowed
+	Operation  string   // for which a cursor is valid
+	Arguments  Object   // nil with a problem: the text as a whole is invalid, and no field is bound
+	Problems   []string // of reading the text
+	ExtraNames []string // names of arguments that no field has and that are allowed
 }
 
 // BindFlat binds an input of type t with these fields to the arguments of a tool, and adds a
@@ -34,14 +34,14 @@ func BindFlat(t reflect.Type, fields []Field, from Flat) *Binder {
 	b := newBinder(t)
 	b.plainText, b.Problems = true, slices.Clone(from.Problems)
 	if from.Arguments != nil || len(from.Problems) == 0 {
-		b.flat(fields, from)
+		b.bindFlat(fields, from)
 	}
 	b.bindCursor(fields, from.Operation)
 	return b
 }
 
-func (b *Binder) flat(fields []Field, from Flat) {
-	names := slices.Clone(from.Also)
+func (b *Binder) bindFlat(fields []Field, from Flat) {
+	names := slices.Clone(from.ExtraNames)
 	for i := range fields {
 		f := &fields[i]
 		names = append(names, f.Argument())
@@ -60,7 +60,7 @@ func (b *Binder) flat(fields []Field, from Flat) {
 		if slices.Contains(names, m.name) {
 			continue
 		}
-		hint := b.meant(m.name, names)
+		hint := b.didYouMean(m.name, names)
 		if hint == "" && len(names) > 0 && len(b.Problems) < suggestionsMax {
 			hint = "; the arguments are " + strings.Join(names, ", ")
 		}

@@ -26,8 +26,8 @@ var formats = map[string]format{
 	"day":       {checkDay, "", `^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt].+)?$`}, // no format: it is a date or a date-time
 	"timezone":  {checkTimezone, "", `^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$`},
 	"language":  {checkLanguage, "", `^[a-z]{2}$`},
-	"host":      {checkHost, "", hostForm.String()},
-	"origin":    {checkOrigin, "", originForm.String()},
+	"host":      {checkHost, "", hostPattern.String()},
+	"origin":    {checkOrigin, "", originPattern.String()},
 }
 
 // FormatPattern returns the regular expression that is published for a name of the format tag, ""
@@ -73,9 +73,9 @@ func checkWeb(s string) string {
 	return ""
 }
 
-// webHostForm matches the names of hosts. Web sites may have a _ in theirs, and a full stop at the
+// webHostPattern matches the names of hosts. Web sites may have a _ in theirs, and a full stop at the
 // end.
-var webHostForm = regexp.MustCompile(`^([A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?(\.|$))+$`)
+var webHostPattern = regexp.MustCompile(`^([A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?(\.|$))+$`)
 
 const hostChars = 253
 
@@ -85,7 +85,7 @@ func isWebHost(u *url.URL) bool {
 		address, err := netip.ParseAddr(host)
 		return err == nil && address.Is6()
 	}
-	return len(strings.TrimSuffix(host, ".")) <= hostChars && webHostForm.MatchString(host)
+	return len(strings.TrimSuffix(host, ".")) <= hostChars && webHostPattern.MatchString(host)
 }
 
 // checkTimezone accepts the names of the IANA time zone database. time.LoadLocation would also
@@ -111,23 +111,23 @@ func checkLanguage(s string) string {
 	return ""
 }
 
-// hostForm matches host names (RFC 1123).
-var hostForm = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$`)
+// hostPattern matches host names (RFC 1123).
+var hostPattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$`)
 
 func checkHost(s string) string {
-	if !hostForm.MatchString(s) {
+	if !hostPattern.MatchString(s) {
 		return "must be a host name without scheme, port or path, for example shop.example.com"
 	}
 	return ""
 }
 
-// originForm matches the origins of web pages as browsers send them, with a host name or an IPv4
+// originPattern matches the origins of web pages as browsers send them, with a host name or an IPv4
 // address.
-var originForm = regexp.MustCompile(`^https?://[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*` +
+var originPattern = regexp.MustCompile(`^https?://[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*` +
 	`(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?$`)
 
 func checkOrigin(s string) string {
-	if !originForm.MatchString(s) {
+	if !originPattern.MatchString(s) {
 		return "must be an origin without path or wildcard, its host in small letters, for example https://example.com or http://localhost:3000"
 	}
 	return ""

@@ -35,18 +35,18 @@ func FuzzBind(f *testing.F) {
 	} {
 		f.Add(body)
 	}
-	referee := judge(f, shapeFields)
+	referee := compileReference(f, shapeFields)
 	f.Fuzz(func(t *testing.T, body string) {
 		got, problems := bindShapes(body)
 		for _, p := range problems {
-			if !begins(p, "body") || !utf8.ValidString(p) {
+			if !beginsWithPath(p, "body") || !utf8.ValidString(p) {
 				t.Fatalf("%q: no path: %q", body, p)
 			}
 		}
-		if astronomic.MatchString(body) {
+		if hugeExponent.MatchString(body) {
 			return // the referee would expand the number
 		}
-		value, wrong := strictly(body)
+		value, wrong := parseStrictly(body)
 		if wrong == nil {
 			wrong = referee.Validate(value)
 		}
@@ -55,7 +55,7 @@ func FuzzBind(f *testing.F) {
 			t.Fatalf("accepted %q: %v", body, wrong)
 		case wrong == nil && len(problems) > 0:
 			for _, p := range problems {
-				if !excused(value, p) {
+				if !isExpectedDifference(value, p) {
 					t.Fatalf("refused %q: %s", body, p)
 				}
 			}
@@ -74,41 +74,41 @@ func FuzzBind(f *testing.F) {
 	})
 }
 
-// begins reports whether a problem begins with a path whose first part is one of the roots.
-func begins(problem string, roots ...string) bool {
+// beginsWithPath reports whether a problem begins with a path whose first part is one of the roots.
+func beginsWithPath(problem string, roots ...string) bool {
 	return slices.ContainsFunc(append(roots, "request"), func(root string) bool {
 		rest, ok := strings.CutPrefix(problem, root)
 		return ok && strings.Contains(rest, ": ") && strings.ContainsAny(rest[:1], ":.[")
 	})
 }
 
-// astronomic matches a number with a huge exponent.
-var astronomic = regexp.MustCompile(`[eE][+-]?[0-9]{4,}`)
+// hugeExponent matches a number with a huge exponent.
+var hugeExponent = regexp.MustCompile(`[eE][+-]?[0-9]{4,}`)
 
-// strictly parses a JSON value with encoding/json, and rejects what encoding/json accepts: invalid
+// parseStrictly parses a JSON value with encoding/json, and rejects what encoding/json accepts: invalid
 // UTF-8, halves of surrogate pairs and repeated names.
-func strictly(body string) (any, error) {
+func parseStrictly(body string) (any, error) {
 	if !utf8.ValidString(body) || !json.Valid([]byte(body)) {
 		return nil, errors.New("not JSON")
 	}
 	d := json.NewDecoder(strings.NewReader(body))
-	if err := repeated(d); err != nil {
+	if err := checkRepeatedNames(d); err != nil {
 		return nil, err
 	}
-	if escapes := halves.FindAllString(pairs.ReplaceAllString(backslashes.ReplaceAllString(body, ""), ""), -1); escapes != nil {
+	if escapes := loneSurrogates.FindAllString(pairs.ReplaceAllString(backslashes.ReplaceAllString(body, ""), ""), -1); escapes != nil {
 		return nil, errors.New("half of a surrogate pair")
 	}
 	return jsonschema.UnmarshalJSON(strings.NewReader(body))
 }
 
 var (
-	backslashes = regexp.MustCompile(`\\\\`)
-	pairs       = regexp.MustCompile(`(?i)\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}`)
-	halves      = regexp.MustCompile(`(?i)\\ud[89a-f][0-9a-f]{2}`)
+	backslashes    = regexp.MustCompile(`\\\\`)
+	pairs          = regexp.MustCompile(`(?i)\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}`)
+	loneSurrogates = regexp.MustCompile(`(?i)\\ud[89a-f][0-9a-f]{2}`)
 )
 
-// repeated reads one value and returns an error when an object in it has a repeated name.
-func repeated(d *json.Decoder) error {
+// checkRepeatedNames reads one value and returns an error when an object in it has a repeated name.
+func checkRepeatedNames(d *json.Decoder) error {
 	token, err := d.Token()
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func repeated(d *json.Decoder) error {
 			}
 			names[name.(string)] = true
 		}
-		if err := repeated(d); err != nil {
+		if err := checkRepeatedNames(d); err != nil {
 			return err
 		}
 	}
@@ -144,13 +144,13 @@ var notOfRFC3986 = regexp.MustCompile(`[^!#-;=?-Z\[\]_a-z~]|%([^0-9A-Fa-f]|.[^0-
 // plainHost matches a host with a small port at most.
 var plainHost = regexp.MustCompile(`^([a-z0-9]{1,9}(\.[a-z0-9]{1,9}){0,9}|\[[:0-9a-f]+\])(:[1-9][0-9]{0,3})?$`)
 
-// excused reports whether a JSON Schema cannot describe a problem: a URI that is invalid by RFC
+// isExpectedDifference reports whether a JSON Schema cannot describe a problem: a URI that is invalid by RFC
 // 3986 or has nothing after its scheme, an http address without a host or with one that is not
 // plain, or with a user, a time outside the years 1 to 9999 in UTC, and a number that is not a
 // float64 or that DynamoDB cannot store.
-func excused(value any, problem string) bool {
+func isExpectedDifference(value any, problem string) bool {
 	place, _, _ := strings.Cut(problem, ": ")
-	text := at(value, strings.Split(strings.TrimPrefix(place, "body."), "."))
+	text := valueAt(value, strings.Split(strings.TrimPrefix(place, "body."), "."))
 	switch spelled, _ := text.(string); {
 	case place == "body.site":
 		u, err := url.Parse(spelled)
@@ -170,8 +170,8 @@ func excused(value any, problem string) bool {
 	return err != nil || math.Abs(f) > 1e125 || math.Abs(f) < 1e-129 && strings.Trim(mantissa, "-0.") != ""
 }
 
-// at returns the value at a path, such as points[1], value.
-func at(value any, steps []string) any {
+// valueAt returns the value at a path, such as points[1], value.
+func valueAt(value any, steps []string) any {
 	for _, step := range steps {
 		name, index, isList := strings.Cut(step, "[")
 		object, _ := value.(map[string]any)

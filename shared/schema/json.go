@@ -56,18 +56,18 @@ func ParseObject(text []byte, root string) (Object, []string) {
 // than most bytes outside these values is too large, and the rest of it is not read.
 func ParseLarge(text []byte, root string, uncut []string, most int) (o Object, problems []string, tooLarge bool) {
 	if TooDeep(text) {
-		return nil, []string{fmt.Sprintf("%s: is nested more than %d levels deep", root, LevelsMax)}, false
+		return nil, []string{fmt.Sprintf("%s: is nested more than %d levels deep", root, NestingMax)}, false
 	}
 	p := parser{
 		decoder: jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true)),
-		root:    root, uncut: uncut, most: int64(most), nul: bytes.Contains(text, []byte(`\u0000`)),
+		root:    root, rawNames: uncut, rawBytesMax: int64(most), nul: bytes.Contains(text, []byte(`\u0000`)),
 	}
 	value, err := p.value()
 	if err == nil {
 		err = p.end()
 	}
 	switch o, isObject := value.(Object); {
-	case errors.Is(err, errTooLarge), err == nil && int64(len(text))-p.cut > p.most:
+	case errors.Is(err, errTooLarge), err == nil && int64(len(text))-p.truncated > p.rawBytesMax:
 		return nil, nil, true
 	case err != nil:
 		return nil, []string{root + ": " + syntaxProblem(text, err)}, false
@@ -78,14 +78,14 @@ func ParseLarge(text []byte, root string, uncut []string, most int) (o Object, p
 	}
 }
 
-// LevelsMax is how deep objects and arrays may be nested in a body or in the arguments of a tool.
+// NestingMax is how deep objects and arrays may be nested in a body or in the arguments of a tool.
 // Clients and the SDK of the Model Context Protocol read about 1,000 levels, and the result of a
 // tool adds some.
-const LevelsMax = 500
+const NestingMax = 500
 
-// TooDeep reports whether a JSON text is nested deeper than LevelsMax.
+// TooDeep reports whether a JSON text is nested deeper than NestingMax.
 func TooDeep(text []byte) bool {
-	if bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) <= LevelsMax {
+	if bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) <= NestingMax {
 		return false
 	}
 	level, quoted := 0, false
@@ -101,7 +101,7 @@ func TooDeep(text []byte) bool {
 		case c == '}' || c == ']':
 			level--
 		}
-		if level > LevelsMax {
+		if level > NestingMax {
 			return true
 		}
 	}
@@ -124,24 +124,24 @@ func syntaxProblem(text []byte, err error) string {
 	return "is not valid JSON: " + strings.TrimPrefix(err.Error(), "jsontext: ")
 }
 
-// hasNUL is the problem of a text with the character NUL, which ends a text in many programs.
-const hasNUL = "must not have the character U+0000"
+// nulProblem is the problem of a text with the character NUL, which ends a text in many programs.
+const nulProblem = "must not have the character U+0000"
 
-// smallObject is the largest number of members that is searched without a set of names.
-const smallObject = 16
+// linearSearchMax is the largest number of members that is searched without a set of names.
+const linearSearchMax = 16
 
 // parser reads a tree. It builds the path of a member only for a problem, because a deep object has
 // many long paths.
 type parser struct {
-	decoder  *jsontext.Decoder
-	root     string
-	uncut    []string
-	most     int64
-	cut      int64    // bytes of the values that are not in the tree
-	path     []string // to the current value: names, and "" for the element of an array
-	indexes  []int    // of the array elements in path
-	problems []string
-	nul      bool // a text may have the character NUL, which JSON can only express as \u0000
+	decoder     *jsontext.Decoder
+	root        string
+	rawNames    []string
+	rawBytesMax int64
+	truncated   int64    // bytes of the values that are not in the tree
+	path        []string // to the current value: names, and "" for the element of an array
+	indexes     []int    // of the array elements in path
+	problems    []string
+	nul         bool // a text may have the character NUL, which JSON can only express as \u0000
 }
 
 // end requires the end of the text.
@@ -161,7 +161,7 @@ func (p *parser) value() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.decoder.InputOffset()-p.cut > p.most {
+	if p.decoder.InputOffset()-p.truncated > p.rawBytesMax {
 		return nil, errTooLarge
 	}
 	switch token.Kind() {
@@ -209,10 +209,10 @@ func (p *parser) object() (Object, error) {
 		}
 		name, twice := token.String(), false
 		switch {
-		case len(o) < smallObject:
+		case len(o) < linearSearchMax:
 			_, twice = o.Get(name)
 		case names == nil:
-			names = make(map[string]bool, 4*smallObject)
+			names = make(map[string]bool, 4*linearSearchMax)
 			for _, m := range o {
 				names[m.name] = true
 			}
@@ -225,7 +225,7 @@ func (p *parser) object() (Object, error) {
 		if twice {
 			p.problem("is repeated")
 		}
-		value, err := p.member(outermost && !twice && slices.Contains(p.uncut, name))
+		value, err := p.member(outermost && !twice && slices.Contains(p.rawNames, name))
 		if err != nil {
 			return nil, err
 		}
@@ -252,10 +252,10 @@ func (p *parser) raw() (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.cut += int64(len(text))
+	p.truncated += int64(len(text))
 	value := slices.Clone(text)
 	if p.nul && hasNULText(value) {
-		p.problem(hasNUL)
+		p.problem(nulProblem)
 	}
 	err = jsontext.NewDecoder(bytes.NewBuffer(value)).SkipValue()
 	if at, ok := errors.AsType[*jsontext.SyntacticError](err); ok && errors.Is(err, jsontext.ErrDuplicateName) {
@@ -280,11 +280,11 @@ func hasNULText(value []byte) bool {
 
 func (p *parser) checkNUL(s string) {
 	if p.nul && strings.ContainsRune(s, 0) {
-		p.problem(hasNUL)
+		p.problem(nulProblem)
 	}
 }
 
-func (p *parser) problem(text string) { p.problems = note(p.problems, p.location(), text) }
+func (p *parser) problem(text string) { p.problems = appendProblem(p.problems, p.location(), text) }
 
 // location returns the path of the current value, at most slightly longer than messages show it.
 func (p *parser) location() string {
@@ -292,13 +292,13 @@ func (p *parser) location() string {
 	out.WriteString(p.root)
 	indexes := p.indexes
 	for _, step := range p.path {
-		if out.Len() > pathBytes {
+		if out.Len() > pathBytesMax {
 			break
 		}
 		if step == "" {
 			step, indexes = "["+strconv.Itoa(indexes[0])+"]", indexes[1:]
 		}
-		out.WriteString(step[:min(len(step), pathBytes+1)])
+		out.WriteString(step[:min(len(step), pathBytesMax+1)])
 	}
 	return out.String()
 }

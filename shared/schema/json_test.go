@@ -169,13 +169,13 @@ func FuzzParseObject(f *testing.F) {
 		if valid && o == nil && utf8.ValidString(text) && !strings.HasPrefix(problems[0], ": is not valid Unicode") && problems[0] != ": is nested more than 500 levels deep" {
 			t.Fatalf("rejected %q: %v", text, problems)
 		}
-		if valid && len(problems) == 0 && !same(o, decoded) {
+		if valid && len(problems) == 0 && !sameValue(o, decoded) {
 			t.Fatalf("%q: %v, encoding/json has %v", text, o, decoded)
 		}
 	})
 }
 
-func same(ours, theirs any) bool {
+func sameValue(ours, theirs any) bool {
 	switch v := theirs.(type) {
 	case map[string]any:
 		o, ok := ours.(schema.Object)
@@ -183,7 +183,7 @@ func same(ours, theirs any) bool {
 			return false
 		}
 		for name, value := range v {
-			if mine, present := o.Get(name); !present || !same(mine, value) {
+			if mine, present := o.Get(name); !present || !sameValue(mine, value) {
 				return false
 			}
 		}
@@ -194,7 +194,7 @@ func same(ours, theirs any) bool {
 			return false
 		}
 		for i := range v {
-			if !same(list[i], v[i]) {
+			if !sameValue(list[i], v[i]) {
 				return false
 			}
 		}

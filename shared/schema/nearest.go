@@ -6,10 +6,10 @@ import "strings"
 // hyphens and underscores do not count. Otherwise at most a third of the letters may differ, or
 // sent is the beginning or the end of the name. It returns the first of equally near names.
 func Nearest(sent string, names []string) string {
-	sent = folded(sent)
+	sent = normalizeName(sent)
 	best, most := "", len(sent)/3
 	for _, name := range names {
-		other := folded(name)
+		other := normalizeName(name)
 		if len(other) > len(sent)+most || len(other) < len(sent)-most {
 			continue // saves the work for long names, which grows with the square of their length
 		}
@@ -17,23 +17,23 @@ func Nearest(sent string, names []string) string {
 			best, most = name, d-1
 		}
 	}
-	if best != "" || len(sent) < partChars {
+	if best != "" || len(sent) < minPartChars {
 		return best
 	}
 	for _, name := range names {
-		if other := folded(name); strings.HasPrefix(other, sent) || strings.HasSuffix(other, sent) {
+		if other := normalizeName(name); strings.HasPrefix(other, sent) || strings.HasSuffix(other, sent) {
 			return name
 		}
 	}
 	return ""
 }
 
-// partChars is the length from which a text counts as a part of a name.
-const partChars = 4
+// minPartChars is the length from which a text counts as a part of a name.
+const minPartChars = 4
 
-var joined = strings.NewReplacer("-", "", "_", "")
+var wordJoiners = strings.NewReplacer("-", "", "_", "")
 
-func folded(name string) string { return joined.Replace(strings.ToLower(name)) }
+func normalizeName(name string) string { return wordJoiners.Replace(strings.ToLower(name)) }
 
 // distance returns how many letters must be inserted, removed, replaced or swapped with the next to
 // turn a into b (Damerau and Levenshtein, without edits of swapped letters).
@@ -63,8 +63,8 @@ func distance(a, b string) int {
 // may have thousands.
 const suggestionsMax = 20
 
-// meant returns the end of a message about an unknown name.
-func (b *Binder) meant(sent string, names []string) string {
+// didYouMean returns the end of a message about an unknown name.
+func (b *Binder) didYouMean(sent string, names []string) string {
 	if len(b.Problems) >= suggestionsMax {
 		return ""
 	}

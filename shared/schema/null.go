@@ -37,8 +37,8 @@ func (Clearable[T]) clearable() {}
 // clearable is implemented by Clearable only.
 type clearable interface{ clearable() }
 
-// valueOf returns the type of the values of a struct field, and whether null clears them.
-func valueOf(t reflect.Type) (value reflect.Type, clears bool) {
+// fieldValueType returns the type of the values of a struct field, and whether null clears them.
+func fieldValueType(t reflect.Type) (value reflect.Type, clears bool) {
 	if !t.Implements(reflect.TypeFor[clearable]()) {
 		return t, false
 	}
@@ -50,8 +50,8 @@ func valueOf(t reflect.Type) (value reflect.Type, clears bool) {
 	panic("schema: null cannot clear a " + field.Type.String())
 }
 
-// clearing marks a Clearable as sent and returns its value, to be set unless it is null.
-func clearing(target reflect.Value) reflect.Value {
+// markSent marks a Clearable as sent and returns its value, to be set unless it is null.
+func markSent(target reflect.Value) reflect.Value {
 	target.FieldByName("Sent").SetBool(true)
 	return target.FieldByName("Value")
 }

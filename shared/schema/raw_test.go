@@ -21,7 +21,7 @@ type report struct {
 func TestAnyJSON(t *testing.T) {
 	t.Parallel()
 	fields := schema.Fields(reflect.TypeFor[report]())
-	if got := schema.Uncut(fields); !reflect.DeepEqual(got, []string{"findings", "old"}) {
+	if got := schema.RawProperties(fields); !reflect.DeepEqual(got, []string{"findings", "old"}) {
 		t.Fatalf("uncut %q, want findings and old", got)
 	}
 	const half = "body: is not valid Unicode: it has half of a surrogate pair"

@@ -37,7 +37,7 @@ func DecodeRecord(text []byte, record any, rules ...Rules) (problems []string) {
 		}
 		known[name] = true
 		value, present := o.Get(name)
-		if value != nil && breaks(rules, inputs, name, value) {
+		if value != nil && breaksRules(rules, inputs, name, value) {
 			continue
 		}
 		before := len(problems)
@@ -46,7 +46,7 @@ func DecodeRecord(text []byte, record any, rules ...Rules) (problems []string) {
 	}
 	for _, m := range o {
 		if !known[m.name] {
-			problems = note(problems, "record."+m.name, "unknown property")
+			problems = appendProblem(problems, "record."+m.name, "unknown property")
 		}
 	}
 	for _, b := range inputs {
@@ -95,14 +95,14 @@ func NewRules(record, input reflect.Type, except ...string) Rules {
 	return r
 }
 
-// breaks binds a value of a record to the inputs, and reports whether it breaks a rule of one of
+// breaksRules binds a value of a record to the inputs, and reports whether it breaks a rule of one of
 // them.
-func breaks(rules []Rules, inputs []*Binder, name string, value any) (broken bool) {
+func breaksRules(rules []Rules, inputs []*Binder, name string, value any) (broken bool) {
 	for i, r := range rules {
 		if f, b := r.fields[name], inputs[i]; f != nil {
 			before := len(b.Problems)
 			if f.record != nil {
-				b.received(f)
+				b.markReceived(f)
 			}
 			b.assign(f, "record."+name, f.Of(b.Input), argument{json: value})
 			broken = broken || len(b.Problems) > before
@@ -128,7 +128,7 @@ func decodeField(problems []string, f reflect.StructField, path string, target r
 	kind := f.Type.Kind()
 	if !present || value == nil {
 		if kind != reflect.Pointer && kind != reflect.Slice {
-			return note(problems, path, "is required")
+			return appendProblem(problems, path, "is required")
 		}
 		return problems
 	}
@@ -140,20 +140,20 @@ func decodeField(problems []string, f reflect.StructField, path string, target r
 		target.Set(reflect.MakeSlice(f.Type, len(list), len(list)))
 		for i, v := range list {
 			if wrong := decodeScalar(f, target.Index(i), v); wrong != "" {
-				problems = note(problems, fmt.Sprintf("%s[%d]", path, i), wrong)
+				problems = appendProblem(problems, fmt.Sprintf("%s[%d]", path, i), wrong)
 			}
 		}
 		return problems
 	}
 	if kind == reflect.Slice {
-		return note(problems, path, "must be an array")
+		return appendProblem(problems, path, "must be an array")
 	}
 	if kind == reflect.Pointer {
 		target.Set(reflect.New(f.Type.Elem()))
 		target = target.Elem()
 	}
 	if wrong := decodeScalar(f, target, value); wrong != "" {
-		problems = note(problems, path, wrong)
+		problems = appendProblem(problems, path, wrong)
 	}
 	return problems
 }

@@ -32,14 +32,14 @@ func Bind(t reflect.Type, fields []Field, s Source) *Binder {
 	case s.Unread != "":
 		b.Problems, body = append(b.Problems, s.Unread), nil
 	case s.Body != nil:
-		body, b.Problems, b.TooLarge = ParseLarge(s.Body, string(InBody), Uncut(fields), s.BodyBytes)
+		body, b.Problems, b.TooLarge = ParseLarge(s.Body, string(InBody), RawProperties(fields), s.BodyBytes)
 	}
 	if b.TooLarge {
 		return b
 	}
 	query := b.query(fields, s.Query)
 	for _, problem := range s.Refused {
-		b.Problems = add(b.Problems, problem)
+		b.Problems = appendLimited(b.Problems, problem)
 	}
 	for i := range fields {
 		switch f := &fields[i]; f.In {

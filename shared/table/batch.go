@@ -22,14 +22,14 @@ const batchBytesMax = 1 << 20
 // batchTries bounds how often the unprocessed items of a batch are retried.
 const batchTries = 12
 
-// batchPause is the pause before the first retry. It doubles with every retry, up to 64 times this.
-const batchPause = 25 * time.Millisecond
+// batchDelay is the pause before the first retry. It doubles with every retry, up to 64 times this.
+const batchDelay = 25 * time.Millisecond
 
-// Put writes items unconditionally and replaces records with the same keys. It is for imports. The
+// BatchPut writes items unconditionally and replaces records with the same keys. It is for imports. The
 // items of one call must have distinct keys. Put sends batches of at most BatchMax items, one after
 // another.
-func (c *Client) Put(ctx context.Context, items []Item) error {
-	if err := c.permit(ctx); err != nil {
+func (c *Client) BatchPut(ctx context.Context, items []Item) error {
+	if err := c.waitForPermit(ctx); err != nil {
 		return err
 	}
 	for len(items) > 0 {
@@ -42,7 +42,7 @@ func (c *Client) Put(ctx context.Context, items []Item) error {
 		for i := range requests {
 			requests[i].PutRequest = &types.PutRequest{Item: items[i]}
 		}
-		if err := c.batch(ctx, requests); err != nil {
+		if err := c.batchWrite(ctx, requests); err != nil {
 			return err
 		}
 		items = items[n:]
@@ -50,9 +50,9 @@ func (c *Client) Put(ctx context.Context, items []Item) error {
 	return nil
 }
 
-// Delete deletes the records with the keys. It ignores keys without a record.
-func (c *Client) Delete(ctx context.Context, keys []Key) error {
-	if err := c.permit(ctx); err != nil {
+// BatchDelete deletes the records with the keys. It ignores keys without a record.
+func (c *Client) BatchDelete(ctx context.Context, keys []Key) error {
+	if err := c.waitForPermit(ctx); err != nil {
 		return err
 	}
 	for len(keys) > 0 {
@@ -61,7 +61,7 @@ func (c *Client) Delete(ctx context.Context, keys []Key) error {
 		for i := range requests {
 			requests[i].DeleteRequest = &types.DeleteRequest{Key: keys[i].item()}
 		}
-		if err := c.batch(ctx, requests); err != nil {
+		if err := c.batchWrite(ctx, requests); err != nil {
 			return err
 		}
 		keys = keys[n:]
@@ -72,7 +72,7 @@ func (c *Client) Delete(ctx context.Context, keys []Key) error {
 // errThrottled means that DynamoDB left items unprocessed on every attempt.
 var errThrottled = errors.New("DynamoDB throttles the table")
 
-func (c *Client) batch(ctx context.Context, requests []types.WriteRequest) error {
+func (c *Client) batchWrite(ctx context.Context, requests []types.WriteRequest) error {
 	for try := range batchTries {
 		// This loop retries throttled batches itself, so the SDK makes fewer attempts.
 		out, err := c.db.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
@@ -80,30 +80,30 @@ func (c *Client) batch(ctx context.Context, requests []types.WriteRequest) error
 			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 		}, func(o *dynamodb.Options) { o.Retryer = retry.AddWithMaxAttempts(o.Retryer, attemptsMax) })
 		switch {
-		case throttles.IsErrorThrottle(err) == aws.TrueTernary: // the whole batch was throttled; unprocessed items are not an error
+		case isThrottled.IsErrorThrottle(err) == aws.TrueTernary: // the whole batch was throttled; unprocessed items are not an error
 			countFailed(ctx)
 		case err != nil:
 			countFailed(ctx)
-			return failure("batch write", err)
+			return callError("batch write", err)
 		default:
 			var units float64
 			for _, consumed := range out.ConsumedCapacity {
-				units += capacity(&consumed)
+				units += capacityUnits(&consumed)
 			}
-			count(ctx, 0, units)
+			addUnits(ctx, 0, units)
 			if requests = out.UnprocessedItems[c.name]; len(requests) == 0 {
 				return nil
 			}
 		}
-		pause := batchPause << min(try, 6)
-		if end, limited := ctx.Deadline(); limited && time.Until(end) < 2*pause+callLongest {
+		pause := batchDelay << min(try, 6)
+		if end, limited := ctx.Deadline(); limited && time.Until(end) < 2*pause+throttledCallMax {
 			break // report the failure before the caller's deadline
 		}
-		if err := Pause(ctx, pause); err != nil {
+		if err := SleepJittered(ctx, pause); err != nil {
 			return err
 		}
 	}
-	return unavailable("batch write", errThrottled)
+	return unavailableError("batch write", errThrottled)
 }
 
 // itemBytes returns the size of an item in a JSON request.

@@ -34,7 +34,7 @@ func TestPutAndDeleteManyBatches(t *testing.T) {
 	company := c.NewID("co")
 	items, keys := notes(c, company, 2*table.BatchMax+1, 10, "x")
 	ctx, m := apitest.Request(t)
-	if err := c.Put(ctx, items); err != nil {
+	if err := c.BatchPut(ctx, items); err != nil {
 		t.Fatal(err)
 	}
 	if got := size(t, c, company); got != len(items) || p.count("BatchWriteItem") != 3 {
@@ -43,20 +43,20 @@ func TestPutAndDeleteManyBatches(t *testing.T) {
 	if total := m.Units(); total.Calls != 3 || total.Write < float64(len(items)) {
 		t.Errorf("metered %+v", total)
 	}
-	if err := c.Delete(ctx, append(keys, table.Key{PK: company, SK: "nothing here"})); err != nil {
+	if err := c.BatchDelete(ctx, append(keys, table.Key{PK: company, SK: "nothing here"})); err != nil {
 		t.Fatal(err)
 	}
 	if got := size(t, c, company); got != 0 || p.count("BatchWriteItem") != 6 {
 		t.Errorf("%d left after %d calls", got, p.count("BatchWriteItem"))
 	}
-	if err := c.Put(ctx, nil); err != nil || c.Delete(ctx, nil) != nil || p.count("BatchWriteItem") != 6 {
+	if err := c.BatchPut(ctx, nil); err != nil || c.BatchDelete(ctx, nil) != nil || p.count("BatchWriteItem") != 6 {
 		t.Error("an empty batch cost a call")
 	}
 }
 
 func size(t *testing.T, c *table.Client, company string) int {
 	t.Helper()
-	all, err := table.Whole[note](t.Context(), c, table.Collection{Partition: noteKey(company, "").PK, Consistent: true})
+	all, err := table.ReadAll[note](t.Context(), c, table.Collection{Partition: noteKey(company, "").PK, Consistent: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func size(t *testing.T, c *table.Client, company string) int {
 // records arrive.
 func TestPutLargeItems(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	for _, letter := range []string{"x", "\x01"} {
 		var mu sync.Mutex
 		largest, batches := int64(0), 0
@@ -86,7 +86,7 @@ func TestPutLargeItems(t *testing.T) {
 			delete(item, "gsi1pk")
 			delete(item, "gsi1sk")
 		}
-		if err := c.Put(t.Context(), items); err != nil {
+		if err := c.BatchPut(t.Context(), items); err != nil {
 			t.Fatal(err)
 		}
 		if got := size(t, c, company); got != 12 || largest > 4<<20 || batches < 2 {
@@ -95,9 +95,9 @@ func TestPutLargeItems(t *testing.T) {
 	}
 }
 
-// partly processes at most n requests of each of the first batches, and leaves the rest
+// leavesUnprocessed processes at most n requests of each of the first batches, and leaves the rest
 // unprocessed. n = -1 throttles these batches as a whole.
-func partly(t *testing.T, n, times int, taken map[string]int) *proxy {
+func leavesUnprocessed(t *testing.T, n, times int, taken map[string]int) *proxy {
 	t.Helper()
 	var mu sync.Mutex
 	return &proxy{respond: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
@@ -112,7 +112,7 @@ func partly(t *testing.T, n, times int, taken map[string]int) *proxy {
 		take := len(requests)
 		if times--; times >= 0 {
 			if n < 0 {
-				return reply(http.StatusBadRequest, map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"}), nil
+				return jsonResponse(http.StatusBadRequest, map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"}), nil
 			}
 			take = min(n, take)
 		}
@@ -127,7 +127,7 @@ func partly(t *testing.T, n, times int, taken map[string]int) *proxy {
 		if take < len(requests) {
 			out["UnprocessedItems"] = map[string]any{"none": requests[take:]}
 		}
-		return reply(http.StatusOK, out), nil
+		return jsonResponse(http.StatusOK, out), nil
 	}}
 }
 
@@ -150,10 +150,10 @@ func TestPutUnprocessed(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				taken := map[string]int{}
-				p := partly(t, test.take, test.times, taken)
+				p := leavesUnprocessed(t, test.take, test.times, taken)
 				c := offline(p)
 				items, _ := notes(c, "co", 51, 10, "x")
-				err := c.Put(t.Context(), items)
+				err := c.BatchPut(t.Context(), items)
 				if (err == nil) != test.ok || p.count("") != test.calls {
 					t.Errorf("%v after %d calls", err, p.count(""))
 				}
@@ -178,11 +178,11 @@ func TestPutStopsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		p := partly(t, 0, 1<<30, map[string]int{})
+		p := leavesUnprocessed(t, 0, 1<<30, map[string]int{})
 		c := offline(p)
 		items, _ := notes(c, "co", 1, 10, "x")
 		done := make(chan error, 1)
-		go func() { done <- c.Put(ctx, items) }()
+		go func() { done <- c.BatchPut(ctx, items) }()
 		synctest.Wait() // until Put pauses
 		cancel()
 		if err := <-done; err == nil || p.count("") != 1 {
@@ -194,11 +194,11 @@ func TestPutStopsWithItsContext(t *testing.T) {
 // Ensure a batch that is throttled as a whole counts as a call, too.
 func TestThrottledBatchCounts(t *testing.T) {
 	t.Parallel()
-	p := refuses("BatchWriteItem", "ProvisionedThroughputExceededException", http.StatusBadRequest, 4)
+	p := rejectsCalls("BatchWriteItem", "ProvisionedThroughputExceededException", http.StatusBadRequest, 4)
 	c, _ := client(t, p)
 	ctx, m := apitest.Request(t)
 	n := newNote(c)
-	if err := c.Put(ctx, []table.Item{c.NewItem(keysOf(n), n)}); err != nil {
+	if err := c.BatchPut(ctx, []table.Item{c.NewItem(keysOf(n), n)}); err != nil {
 		t.Fatal(err)
 	}
 	if units := m.Units(); p.count("BatchWriteItem") != 5 || units.Calls < 2 || units.Write == 0 {

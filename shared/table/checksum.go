@@ -9,11 +9,11 @@ import (
 	"strconv"
 )
 
-// checked is a transport that verifies the checksum of every response that has one. All responses
+// checksumTransport is a transport that verifies the checksum of every response that has one. All responses
 // of DynamoDB do. A mismatch ends the body with errCorrupt, and the call is retried. The SDK's own
 // check comes too late: it compares the checksums after the response was used, and only logs a
 // mismatch.
-type checked struct{ next http.RoundTripper }
+type checksumTransport struct{ next http.RoundTripper }
 
 const checksumHeader = "X-Amz-Crc32"
 
@@ -21,7 +21,7 @@ const checksumHeader = "X-Amz-Crc32"
 var errCorrupt = errors.New("the response does not match its checksum")
 
 // RoundTrip implements http.RoundTripper.
-func (c checked) RoundTrip(r *http.Request) (*http.Response, error) {
+func (c checksumTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	out, err := c.next.RoundTrip(r)
 	if err != nil {
 		return nil, err
@@ -34,19 +34,19 @@ func (c checked) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%w, which is %q", errCorrupt, text), out.Body.Close())
 	}
-	out.Body = &checkedBody{ReadCloser: out.Body, want: uint32(sum)}
+	out.Body = &checksumBody{ReadCloser: out.Body, want: uint32(sum)}
 	return out, nil
 }
 
-// checkedBody is a body that ends with an error if its bytes do not match the checksum.
-type checkedBody struct {
+// checksumBody is a body that ends with an error if its bytes do not match the checksum.
+type checksumBody struct {
 	io.ReadCloser
 
 	want, sum uint32
 }
 
 // Read implements io.Reader.
-func (b *checkedBody) Read(p []byte) (int, error) {
+func (b *checksumBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.sum = crc32.Update(b.sum, crc32.IEEETable, p[:n])
 	if errors.Is(err, io.EOF) && b.sum != b.want {

@@ -15,9 +15,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// flips changes one byte of the first n responses, after giving each response its checksum as
+// corruptsByte changes one byte of the first n responses, after giving each response its checksum as
 // DynamoDB does. at is the place of the byte from the end; 0 changes the checksum instead.
-func flips(n int, at int, sum string) *proxy {
+func corruptsByte(n int, at int, sum string) *proxy {
 	return &proxy{respond: func(_ string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		out, err := pass()
 		if err != nil {
@@ -42,7 +42,7 @@ func flips(n int, at int, sum string) *proxy {
 // response is wrong. It holds for records, lists, writes and failed conditions.
 func TestChecksums(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	calls := map[string]func(ctx context.Context, c *table.Client, n note) error{
 		"read": func(ctx context.Context, c *table.Client, n note) error {
 			got, err := table.Get[note](ctx, c, noteKey(n.Company, n.ID))
@@ -77,11 +77,11 @@ func TestChecksums(t *testing.T) {
 				n := newNote(good)
 				n.Text = ptr("a text that tells")
 				insert(t, good, n)
-				if err := call(t.Context(), wired(t, flips(2, at, "1")), n); err != nil {
+				if err := call(t.Context(), clientOver(t, corruptsByte(2, at, "1")), n); err != nil {
 					t.Errorf("flipped twice: %v", err)
 				}
-				p := flips(1<<30, at, "x")
-				if err := call(t.Context(), wired(t, p), n); name != "failed condition" && (err == nil || p.count("") != 3) {
+				p := corruptsByte(1<<30, at, "x")
+				if err := call(t.Context(), clientOver(t, p), n); name != "failed condition" && (err == nil || p.count("") != 3) {
 					t.Errorf("flipped always: %v after %d calls", err, p.count(""))
 				}
 			})
@@ -89,8 +89,8 @@ func TestChecksums(t *testing.T) {
 	}
 }
 
-// wired returns a client of the test's table over a transport.
-func wired(t *testing.T, p *proxy) *table.Client {
+// clientOver returns a client of the test's table over a transport.
+func clientOver(t *testing.T, p *proxy) *table.Client {
 	t.Helper()
 	c, _ := client(t, p)
 	return c

@@ -64,7 +64,7 @@ func New(o Options) *Client {
 	db := dynamodb.New(dynamodb.Options{
 		Region:      o.Region,
 		Credentials: o.Credentials,
-		HTTPClient:  &http.Client{Transport: checked{o.Transport}, Timeout: o.Timeout},
+		HTTPClient:  &http.Client{Transport: checksumTransport{o.Transport}, Timeout: o.Timeout},
 		Retryer:     newRetryer(),
 		// checked verifies it.
 		DisableValidateResponseChecksum: true,
@@ -73,7 +73,7 @@ func New(o Options) *Client {
 			d.BaseEndpoint = &o.Endpoint
 		}
 		if o.CallsAtOnce > 0 {
-			d.APIOptions = append(d.APIOptions, queue(make(chan struct{}, o.CallsAtOnce)))
+			d.APIOptions = append(d.APIOptions, limitConcurrency(make(chan struct{}, o.CallsAtOnce)))
 		}
 	})
 	return &Client{db: db, name: o.Name, now: o.Now, newID: o.NewID, random: o.Random}
@@ -177,7 +177,7 @@ func (c *Client) GetItem(ctx context.Context, in *dynamodb.GetItemInput) (*dynam
 	out, err := c.db.GetItem(ctx, in)
 	if err != nil {
 		countFailed(ctx)
-		return nil, failure("get item", err)
+		return nil, callError("get item", err)
 	}
 	countRead(ctx, out.ConsumedCapacity)
 	return out, nil
@@ -202,9 +202,9 @@ func (c *Client) Query(ctx context.Context, in *dynamodb.QueryInput, options ...
 	out, err := c.db.Query(ctx, in, options...)
 	if err != nil {
 		countFailed(ctx)
-		return nil, failure("query", err)
+		return nil, callError("query", err)
 	}
-	count(ctx, max(capacity(out.ConsumedCapacity), queryUnitsMin), 0)
+	addUnits(ctx, max(capacityUnits(out.ConsumedCapacity), queryUnitsMin), 0)
 	return out, nil
 }
 
@@ -218,7 +218,7 @@ func (c *Client) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.Sc
 	out, err := c.db.Scan(ctx, in)
 	if err != nil {
 		countFailed(ctx)
-		return nil, failure("scan", err)
+		return nil, callError("scan", err)
 	}
 	countRead(ctx, out.ConsumedCapacity)
 	return out, nil
@@ -226,7 +226,7 @@ func (c *Client) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.Sc
 
 // UpdateItem changes one item.
 func (c *Client) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error) {
-	if err := c.permit(ctx); err != nil {
+	if err := c.waitForPermit(ctx); err != nil {
 		return nil, err
 	}
 	return c.updateItem(ctx, in)
@@ -246,7 +246,7 @@ func (c *Client) updateItem(ctx context.Context, in *dynamodb.UpdateItemInput) (
 	out, err := c.db.UpdateItem(ctx, in)
 	if err != nil {
 		countFailed(ctx)
-		return nil, failure("update item", err)
+		return nil, callError("update item", err)
 	}
 	countWrite(ctx, out.ConsumedCapacity)
 	return out, nil
@@ -254,14 +254,14 @@ func (c *Client) updateItem(ctx context.Context, in *dynamodb.UpdateItemInput) (
 
 // PutItem replaces one item.
 func (c *Client) PutItem(ctx context.Context, in *dynamodb.PutItemInput) error {
-	if err := c.permit(ctx); err != nil {
+	if err := c.waitForPermit(ctx); err != nil {
 		return err
 	}
 	in.TableName, in.ReturnConsumedCapacity = &c.name, types.ReturnConsumedCapacityTotal
 	out, err := c.db.PutItem(ctx, in)
 	if err != nil {
 		countFailed(ctx)
-		return failure("put item", err)
+		return callError("put item", err)
 	}
 	countWrite(ctx, out.ConsumedCapacity)
 	return nil
@@ -276,7 +276,7 @@ func (c *Client) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput) e
 // deleteItem also returns how many times the request was sent. If more than once, a response may
 // have been lost.
 func (c *Client) deleteItem(ctx context.Context, in *dynamodb.DeleteItemInput) (sent int, err error) {
-	if err := c.permit(ctx); err != nil {
+	if err := c.waitForPermit(ctx); err != nil {
 		return 0, err
 	}
 	in.TableName, in.ReturnConsumedCapacity = &c.name, types.ReturnConsumedCapacityTotal
@@ -291,30 +291,30 @@ func (c *Client) deleteItem(ctx context.Context, in *dynamodb.DeleteItemInput) (
 	})
 	if err != nil {
 		countFailed(ctx)
-		return sent, failure("delete item", err)
+		return sent, callError("delete item", err)
 	}
 	countWrite(ctx, out.ConsumedCapacity)
 	return sent, nil
 }
 
 func countRead(ctx context.Context, units *types.ConsumedCapacity) {
-	count(ctx, capacity(units), 0)
+	addUnits(ctx, capacityUnits(units), 0)
 }
 
 func countWrite(ctx context.Context, units *types.ConsumedCapacity) {
-	count(ctx, 0, capacity(units))
+	addUnits(ctx, 0, capacityUnits(units))
 }
 
 // countFailed counts a call without units: DynamoDB reports units only for a call that succeeds.
-func countFailed(ctx context.Context) { count(ctx, 0, 0) }
+func countFailed(ctx context.Context) { addUnits(ctx, 0, 0) }
 
-func capacity(units *types.ConsumedCapacity) float64 {
+func capacityUnits(units *types.ConsumedCapacity) float64 {
 	if units == nil || units.CapacityUnits == nil {
 		return 0
 	}
 	return *units.CapacityUnits
 }
 
-// permit waits until writes are permitted. It returns the refusal, the context's error or
+// waitForPermit waits until writes are permitted. It returns the refusal, the context's error or
 // ErrNoPermit.
-func (c *Client) permit(ctx context.Context) error { return permit(ctx, c.operator) }
+func (c *Client) waitForPermit(ctx context.Context) error { return waitForPermit(ctx, c.operator) }

@@ -38,11 +38,11 @@ func TestCreateFailsWithoutAnIndex(t *testing.T) {
 	p := &proxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		switch call {
 		case "CreateTable":
-			return reply(http.StatusBadRequest, map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#ResourceInUseException"}), nil
+			return jsonResponse(http.StatusBadRequest, map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#ResourceInUseException"}), nil
 		case "DescribeTable":
-			return reply(http.StatusOK, map[string]any{"Table": map[string]any{"TableStatus": "ACTIVE", "GlobalSecondaryIndexes": []any{}}}), nil
+			return jsonResponse(http.StatusOK, map[string]any{"Table": map[string]any{"TableStatus": "ACTIVE", "GlobalSecondaryIndexes": []any{}}}), nil
 		case "UpdateTable":
-			return reply(http.StatusBadRequest, map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#LimitExceededException"}), nil
+			return jsonResponse(http.StatusBadRequest, map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#LimitExceededException"}), nil
 		}
 		return pass()
 	}}
@@ -79,7 +79,7 @@ func TestQueryProjection(t *testing.T) {
 		SK   string `store:"sk"`
 		Name string `json:"name"`
 	}
-	_, err := table.Whole[sorted](ctx, c, table.Collection{Partition: table.Partition(c.NewID("co"), "notes"), Prefix: "note#"})
+	_, err := table.ReadAll[sorted](ctx, c, table.Collection{Partition: table.Partition(c.NewID("co"), "notes"), Prefix: "note#"})
 	if err != nil || !slices.Equal(slices.Sorted(slices.Values(asked)), []string{"name", "sk"}) {
 		t.Errorf("attributes %q, want name and sk: %v", asked, err)
 	}

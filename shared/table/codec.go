@@ -30,8 +30,8 @@ var (
 	binary  = reflect.TypeFor[[]byte]()
 )
 
-// plan describes a record type.
-type plan struct {
+// recordType describes a record type.
+type recordType struct {
 	fields       []field
 	byName       map[string]int    // index of the field by attribute name
 	projection   string            // the attributes, for a ProjectionExpression
@@ -40,25 +40,25 @@ type plan struct {
 
 // field is a field of a record.
 type field struct {
-	name  string // of its attribute
-	index []int
-	shown bool // clients see it
+	name   string // of its attribute
+	index  []int
+	inJSON bool // clients see it
 }
 
-var plans sync.Map // reflect.Type → *plan
+var recordTypes sync.Map // reflect.Type → *plan
 
-// planOf returns the plan of a record type. It panics on a type that is not a record: such a struct
+// recordTypeOf returns the plan of a record type. It panics on a type that is not a record: such a struct
 // is declared wrongly, and every test that uses it fails.
-func planOf(t reflect.Type) *plan {
-	found, ok := plans.Load(t)
+func recordTypeOf(t reflect.Type) *recordType {
+	found, ok := recordTypes.Load(t)
 	if !ok {
-		found, _ = plans.LoadOrStore(t, newPlan(t))
+		found, _ = recordTypes.LoadOrStore(t, newRecordType(t))
 	}
-	return found.(*plan)
+	return found.(*recordType)
 }
 
-func newPlan(t reflect.Type) *plan {
-	p := &plan{byName: map[string]int{}, placeholders: map[string]string{}}
+func newRecordType(t reflect.Type) *recordType {
+	p := &recordType{byName: map[string]int{}, placeholders: map[string]string{}}
 	p.add(t, nil)
 	placeholders := make([]string, len(p.fields))
 	for i, f := range p.fields {
@@ -73,7 +73,7 @@ func newPlan(t reflect.Type) *plan {
 	return p
 }
 
-func (p *plan) add(t reflect.Type, at []int) {
+func (p *recordType) add(t reflect.Type, at []int) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		index := append(append([]int(nil), at...), i)
@@ -87,7 +87,7 @@ func (p *plan) add(t reflect.Type, at []int) {
 			p.add(f.Type, index)
 		case name == "-" || name == "":
 			continue
-		case !storable(f.Type):
+		case !isStorable(f.Type):
 			panic(fmt.Sprintf("table: %s.%s: a record cannot hold a %s", t, f.Name, f.Type))
 		default:
 			p.fields = append(p.fields, field{name, index, shown != "" && shown != "-"})
@@ -95,14 +95,14 @@ func (p *plan) add(t reflect.Type, at []int) {
 	}
 }
 
-func storable(t reflect.Type) bool {
+func isStorable(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.String, reflect.Int64, reflect.Float64, reflect.Bool:
 		return true
 	case reflect.Slice:
 		return t == rawJSON || t == binary || t.Elem().Kind() == reflect.String
 	case reflect.Pointer:
-		return t.Elem().Kind() != reflect.Pointer && t.Elem().Kind() != reflect.Slice && storable(t.Elem())
+		return t.Elem().Kind() != reflect.Pointer && t.Elem().Kind() != reflect.Slice && isStorable(t.Elem())
 	}
 	return false
 }
@@ -110,7 +110,7 @@ func storable(t reflect.Type) bool {
 // project limits a query to the attributes of a record and the sort key, if any. The index keys, up
 // to eight per record, are two fifths of a response. They cost no units, but they take time to send
 // and parse.
-func (p *plan) project(in *dynamodb.QueryInput, sortKey string) {
+func (p *recordType) project(in *dynamodb.QueryInput, sortKey string) {
 	expression := p.projection
 	maps.Copy(in.ExpressionAttributeNames, p.placeholders)
 	if _, isField := p.byName[sortKey]; sortKey != "" && !isField {
@@ -122,11 +122,11 @@ func (p *plan) project(in *dynamodb.QueryInput, sortKey string) {
 
 // sizes returns the minimum size of each item's JSON in bytes: the total length of the strings that
 // clients see.
-func (p *plan) sizes(items []Item) []int {
+func (p *recordType) sizes(items []Item) []int {
 	sizes := make([]int, len(items))
 	for i, item := range items {
 		for _, f := range p.fields {
-			if f.shown {
+			if f.inJSON {
 				sizes[i] += textBytes(item[f.name])
 			}
 		}
@@ -150,7 +150,7 @@ func textBytes(a types.AttributeValue) (bytes int) {
 // record.
 func Encode(record any) Item {
 	v := reflect.Indirect(reflect.ValueOf(record))
-	p := planOf(v.Type())
+	p := recordTypeOf(v.Type())
 	out := make(Item, len(p.fields)+10)
 	for _, f := range p.fields {
 		if a := encode(v.FieldByIndex(f.index)); a != nil {
@@ -165,7 +165,7 @@ func Encode(record any) Item {
 // it.
 func Decode(item Item, record any) error {
 	v := reflect.ValueOf(record).Elem()
-	for _, f := range planOf(v.Type()).fields {
+	for _, f := range recordTypeOf(v.Type()).fields {
 		if a, ok := item[f.name]; ok && !decode(a, v.FieldByIndex(f.index)) {
 			return fmt.Errorf("%w: decode %s: attribute %s has an unexpected type", ErrUnreadable, v.Type(), f.name)
 		}
@@ -234,7 +234,7 @@ func decode(a types.AttributeValue, v reflect.Value) (ok bool) {
 		}
 	case *types.AttributeValueMemberN:
 		if v.Kind() == reflect.Int64 {
-			n, ok := parseWhole(a.Value)
+			n, ok := parseInteger(a.Value)
 			v.SetInt(n)
 			return ok
 		}
@@ -272,24 +272,24 @@ func decodeList(list []types.AttributeValue, v reflect.Value) (ok bool) {
 	return true
 }
 
-// parseWhole parses a whole number. It returns the Floor of any other number.
-func parseWhole(text string) (n int64, ok bool) {
+// parseInteger parses a whole number. It returns the FloorInteger of any other number.
+func parseInteger(text string) (n int64, ok bool) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err == nil {
 		return n, true
 	}
 	f, err := strconv.ParseFloat(text, 64)
-	return Floor(f), err == nil
+	return FloorInteger(f), err == nil
 }
 
-// wholeMost is the largest whole number that a record may contain. JSON readers represent it
+// integerMax is the largest whole number that a record may contain. JSON readers represent it
 // exactly.
-const wholeMost = 1<<53 - 1
+const integerMax = 1<<53 - 1
 
-// Floor returns the greatest whole number that is not above f, limited to the range of record
+// FloorInteger returns the greatest whole number that is not above f, limited to the range of record
 // fields. A whole-number field may be stored with a fraction, because imports of earlier builds
 // accepted one. It must stay readable, and the order of records must not change.
-func Floor(f float64) int64 { return int64(min(max(math.Floor(f), -wholeMost), wholeMost)) }
+func FloorInteger(f float64) int64 { return int64(min(max(math.Floor(f), -integerMax), integerMax)) }
 
 // String returns a string attribute.
 func String(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }

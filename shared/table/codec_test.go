@@ -14,14 +14,14 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// hidden is embedded. Its field is never shown to clients.
-type hidden struct {
+// hiddenFields is embedded. Its field is never shown to clients.
+type hiddenFields struct {
 	Secret *status `store:"secret"`
 }
 
-// everything has a field of each type that a record may have.
-type everything struct {
-	hidden
+// allTypes has a field of each type that a record may have.
+type allTypes struct {
+	hiddenFields
 
 	Text    string          `json:"text"`
 	TextP   *string         `json:"textP,omitempty"`
@@ -41,30 +41,30 @@ type everything struct {
 }
 
 // stored writes a record to the engine and reads it back.
-func stored(t testing.TB, c *table.Client, key table.Key, record everything) (out everything) {
+func stored(t testing.TB, c *table.Client, key table.Key, record allTypes) (out allTypes) {
 	t.Helper()
-	if err := c.Put(t.Context(), []table.Item{c.NewItem(table.Keys{Key: key}, record)}); err != nil {
+	if err := c.BatchPut(t.Context(), []table.Item{c.NewItem(table.Keys{Key: key}, record)}); err != nil {
 		t.Fatal(err)
 	}
-	out, err := table.Get[everything](t.Context(), c, key)
+	out, err := table.Get[allTypes](t.Context(), c, key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return out
 }
 
-var sameRecord = cmp.AllowUnexported(everything{})
+var sameRecord = cmp.AllowUnexported(allTypes{})
 
 // Ensure a record reads as it was written: null differs from empty, and numbers are unchanged.
 func TestCodecRoundTrip(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
 	deep := strings.Repeat("[", 5000) + strings.Repeat("]", 5000)
-	for name, record := range map[string]everything{
+	for name, record := range map[string]allTypes{
 		"zero":        {},
 		"empty lists": {List: []string{}, Names: []status{}, Bytes: []byte{}, TextP: ptr(""), NamedP: ptr(status(""))},
 		"null beside": {List: nil, Names: []status{"", "a"}, Any: json.RawMessage("null")},
-		"pointers":    {hidden: hidden{ptr(status("s"))}, TextP: ptr("\x00\u2028 \"<&>\\ 🎉"), NamedP: ptr(status("draft")), IntP: ptr(int64(0)), FloatP: ptr(0.0), BoolP: ptr(false)},
+		"pointers":    {hiddenFields: hiddenFields{ptr(status("s"))}, TextP: ptr("\x00\u2028 \"<&>\\ 🎉"), NamedP: ptr(status("draft")), IntP: ptr(int64(0)), FloatP: ptr(0.0), BoolP: ptr(false)},
 		"integers":    {Int: math.MaxInt64, IntP: ptr(int64(math.MinInt64))},
 		"thousands":   {Int: 1_000_000_000_000_000_000, IntP: ptr(int64(-100))},
 		"any":         {Any: json.RawMessage(`{"n":123456789012345678901234567890123456789,"e":1e999, "s":"\ud800"}`)},
@@ -78,7 +78,7 @@ func TestCodecRoundTrip(t *testing.T) {
 			}
 		})
 	}
-	item := table.Encode(everything{Skipped: "never"})
+	item := table.Encode(allTypes{Skipped: "never"})
 	for _, absent := range []string{"textP", "list", "any", "bytes", "secret", "Skipped", "-"} {
 		if item[absent] != nil {
 			t.Errorf("null %s is stored", absent)
@@ -97,13 +97,13 @@ func TestFloatRoundTrip(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
 	for _, f := range floats {
-		got := stored(t, c, table.Key{PK: c.NewID("co"), SK: "x"}, everything{Float: f, FloatP: &f})
+		got := stored(t, c, table.Key{PK: c.NewID("co"), SK: "x"}, allTypes{Float: f, FloatP: &f})
 		if got.Float != f || got.FloatP == nil || *got.FloatP != f {
 			t.Errorf("%g reads as %g", f, got.Float)
 		}
 	}
 	negative := math.Copysign(0, -1)
-	if got := stored(t, c, table.Key{PK: c.NewID("co"), SK: "x"}, everything{Float: negative}); got.Float != 0 {
+	if got := stored(t, c, table.Key{PK: c.NewID("co"), SK: "x"}, allTypes{Float: negative}); got.Float != 0 {
 		t.Errorf("-0 reads as %g", got.Float)
 	}
 	a, ok := table.Float(negative).(*types.AttributeValueMemberN)
@@ -120,13 +120,13 @@ func floatGen() *rapid.Generator[float64] {
 
 func pointerGen[T any](g *rapid.Generator[T]) *rapid.Generator[*T] { return rapid.Ptr(g, true) }
 
-func everythingGen() *rapid.Generator[everything] {
-	return rapid.Custom(func(t *rapid.T) everything {
+func allTypesGen() *rapid.Generator[allTypes] {
+	return rapid.Custom(func(t *rapid.T) allTypes {
 		texts := rapid.StringN(0, 40, 200)
 		named := rapid.Map(texts, func(s string) status { return status(s) })
-		e := everything{
-			hidden: hidden{pointerGen(named).Draw(t, "secret")},
-			Text:   texts.Draw(t, "text"), TextP: pointerGen(texts).Draw(t, "textP"), Named: named.Draw(t, "named"), NamedP: pointerGen(named).Draw(t, "namedP"),
+		e := allTypes{
+			hiddenFields: hiddenFields{pointerGen(named).Draw(t, "secret")},
+			Text:         texts.Draw(t, "text"), TextP: pointerGen(texts).Draw(t, "textP"), Named: named.Draw(t, "named"), NamedP: pointerGen(named).Draw(t, "namedP"),
 			Int: rapid.Int64().Draw(t, "int"), IntP: pointerGen(rapid.Int64()).Draw(t, "intP"),
 			Float: floatGen().Draw(t, "float") + 0, FloatP: pointerGen(rapid.Map(floatGen(), func(f float64) float64 { return f + 0 })).Draw(t, "floatP"),
 			Bool: rapid.Bool().Draw(t, "bool"), BoolP: pointerGen(rapid.Bool()).Draw(t, "boolP"),
@@ -146,8 +146,8 @@ func TestCodecProperty(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
 	rapid.Check(t, func(r *rapid.T) {
-		record := everythingGen().Draw(r, "record")
-		var direct everything
+		record := allTypesGen().Draw(r, "record")
+		var direct allTypes
 		if err := table.Decode(table.Encode(&record), &direct); err != nil {
 			r.Fatal(err)
 		}
@@ -166,13 +166,13 @@ func TestCodecProperty(t *testing.T) {
 func TestFractionOfAWholeNumber(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int64{"1.5": 1, "-1.5": -2, "-0.25": -1, "3.0": 3, "1E+3": 1000, "1e300": 1<<53 - 1, "-1e300": -(1<<53 - 1)} {
-		var record everything
+		var record allTypes
 		err := table.Decode(table.Item{"int": &types.AttributeValueMemberN{Value: text}, "intP": &types.AttributeValueMemberN{Value: text}}, &record)
 		if err != nil || record.Int != want || *record.IntP != want {
 			t.Errorf("%s reads as %d, want %d: %v", text, record.Int, want, err)
 		}
 	}
-	if err := table.Decode(table.Item{"int": &types.AttributeValueMemberN{Value: "x"}}, &everything{}); err == nil {
+	if err := table.Decode(table.Item{"int": &types.AttributeValueMemberN{Value: "x"}}, &allTypes{}); err == nil {
 		t.Error("x reads as a number")
 	}
 }
@@ -193,7 +193,7 @@ func TestDecodeOfAnotherType(t *testing.T) {
 	}
 	for field, fit := range fits {
 		for kind, a := range attributes {
-			var record everything
+			var record allTypes
 			err := table.Decode(table.Item{field: a, "unknown": table.Number(1)}, &record)
 			if (err == nil) != (kind == fit) || err != nil && !strings.Contains(err.Error(), field) {
 				t.Errorf("%s of %s: %v", field, kind, err)
@@ -255,7 +255,7 @@ func TestForeignRecordInAList(t *testing.T) {
 	if _, _, err := listTexts[listed](t.Context(), c, q); err == nil {
 		t.Error("ListTexts of the page before: no error")
 	}
-	if _, err := table.Whole[note](t.Context(), c, table.Collection{Partition: q.Partitions[0]}); err == nil {
+	if _, err := table.ReadAll[note](t.Context(), c, table.Collection{Partition: q.Partitions[0]}); err == nil {
 		t.Error("Whole: no error")
 	}
 	if _, err := table.Get[note](t.Context(), c, noteKey(n.Company, "x")); err == nil {

@@ -11,9 +11,9 @@ import (
 // EnvironmentCredentials are the credentials in the environment of a Lambda function. They are
 // valid as long as the process runs, so they are never refreshed. Package config of the SDK does
 // the same more slowly.
-var EnvironmentCredentials aws.CredentialsProviderFunc = environment
+var EnvironmentCredentials aws.CredentialsProviderFunc = environmentCredentials
 
-func environment(context.Context) (aws.Credentials, error) {
+func environmentCredentials(context.Context) (aws.Credentials, error) {
 	c := aws.Credentials{
 		AccessKeyID: os.Getenv("AWS_ACCESS_KEY_ID"), SecretAccessKey: os.Getenv("AWS_SECRET_ACCESS_KEY"),
 		SessionToken: os.Getenv("AWS_SESSION_TOKEN"), Source: "environment",

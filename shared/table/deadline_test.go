@@ -17,42 +17,42 @@ import (
 // These tests run with the clock of package synctest, so they measure the timeouts of a function
 // exactly.
 
-// hangs never responds.
-func hangs() *proxy {
+// neverResponds never responds.
+func neverResponds() *proxy {
 	return &proxy{respond: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
 	}}
 }
 
-// drips starts a response and never finishes it.
-func drips() *proxy {
+// neverFinishes starts a response and never finishes it.
+func neverFinishes() *proxy {
 	return &proxy{respond: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
-		out := reply(http.StatusOK, map[string]any{})
-		out.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"Item":`), waiting{r.Context()}))
+		out := jsonResponse(http.StatusOK, map[string]any{})
+		out.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"Item":`), blockingReader{r.Context()}))
 		out.ContentLength = -1
 		return out, nil
 	}}
 }
 
-type waiting struct{ ctx context.Context }
+type blockingReader struct{ ctx context.Context }
 
-func (w waiting) Read([]byte) (int, error) { <-w.ctx.Done(); return 0, w.ctx.Err() }
+func (w blockingReader) Read([]byte) (int, error) { <-w.ctx.Done(); return 0, w.ctx.Err() }
 
-// cuts breaks off every response in the middle.
-func cuts() *proxy {
+// truncatesBodies breaks off every response in the middle.
+func truncatesBodies() *proxy {
 	return &proxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
-		out := reply(http.StatusOK, map[string]any{})
-		out.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"Item":`), failing{io.ErrUnexpectedEOF}))
+		out := jsonResponse(http.StatusOK, map[string]any{})
+		out.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"Item":`), failingReader{io.ErrUnexpectedEOF}))
 		return out, nil
 	}}
 }
 
-type failing struct{ err error }
+type failingReader struct{ err error }
 
-func (f failing) Read([]byte) (int, error) { return 0, f.err }
+func (f failingReader) Read([]byte) (int, error) { return 0, f.err }
 
-func resets() *proxy {
+func resetsConnections() *proxy {
 	return &proxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
 		return nil, errors.New("read: connection reset by peer")
 	}}
@@ -70,19 +70,19 @@ func TestAttempts(t *testing.T) {
 		attempts  int
 		longest   time.Duration
 	}{
-		{"hangs", hangs, 3, 3400 * time.Millisecond},
-		{"drips", drips, 3, 3400 * time.Millisecond},
-		{"cut off", cuts, 3, 400 * time.Millisecond},
-		{"reset", resets, 3, 400 * time.Millisecond},
-		{"500", func() *proxy { return refuses("", "InternalServerError", 500, always) }, 3, 400 * time.Millisecond},
-		{"503", func() *proxy { return refuses("", "ServiceUnavailable", 503, always) }, 3, 400 * time.Millisecond},
-		{"throughput", func() *proxy { return refuses("", "ProvisionedThroughputExceededException", 400, always) }, 8, 1300 * time.Millisecond},
-		{"throttling", func() *proxy { return refuses("", "ThrottlingException", 400, always) }, 8, 1300 * time.Millisecond},
-		{"limit", func() *proxy { return refuses("", "RequestLimitExceeded", 400, always) }, 8, 1300 * time.Millisecond},
-		{"conflict", func() *proxy { return refuses("", "TransactionConflictException", 400, always) }, 8, 1300 * time.Millisecond},
-		{"invalid", func() *proxy { return refuses("", "ValidationException", 400, always) }, 1, 0},
-		{"no table", func() *proxy { return refuses("", "ResourceNotFoundException", 400, always) }, 1, 0},
-		{"denied", func() *proxy { return refuses("", "AccessDeniedException", 400, always) }, 1, 0},
+		{"hangs", neverResponds, 3, 3400 * time.Millisecond},
+		{"drips", neverFinishes, 3, 3400 * time.Millisecond},
+		{"cut off", truncatesBodies, 3, 400 * time.Millisecond},
+		{"reset", resetsConnections, 3, 400 * time.Millisecond},
+		{"500", func() *proxy { return rejectsCalls("", "InternalServerError", 500, always) }, 3, 400 * time.Millisecond},
+		{"503", func() *proxy { return rejectsCalls("", "ServiceUnavailable", 503, always) }, 3, 400 * time.Millisecond},
+		{"throughput", func() *proxy { return rejectsCalls("", "ProvisionedThroughputExceededException", 400, always) }, 8, 1300 * time.Millisecond},
+		{"throttling", func() *proxy { return rejectsCalls("", "ThrottlingException", 400, always) }, 8, 1300 * time.Millisecond},
+		{"limit", func() *proxy { return rejectsCalls("", "RequestLimitExceeded", 400, always) }, 8, 1300 * time.Millisecond},
+		{"conflict", func() *proxy { return rejectsCalls("", "TransactionConflictException", 400, always) }, 8, 1300 * time.Millisecond},
+		{"invalid", func() *proxy { return rejectsCalls("", "ValidationException", 400, always) }, 1, 0},
+		{"no table", func() *proxy { return rejectsCalls("", "ResourceNotFoundException", 400, always) }, 1, 0},
+		{"denied", func() *proxy { return rejectsCalls("", "AccessDeniedException", 400, always) }, 1, 0},
 	} {
 		for name, call := range map[string]func(context.Context, *table.Client) error{
 			"read": func(ctx context.Context, c *table.Client) error {
@@ -122,13 +122,13 @@ func TestPassingFaults(t *testing.T) {
 		if code == "InternalServerError" {
 			status = http.StatusInternalServerError
 		}
-		p := refuses("", code, status, 2)
+		p := rejectsCalls("", code, status, 2)
 		c, _ := client(t, p)
 		n := insert(t, c, newNote(c))
 		if p.count("") != 3 {
 			t.Errorf("%s: %d calls", code, p.count(""))
 		}
-		expect(t, c, n)
+		requireStored(t, c, n)
 	}
 }
 
@@ -138,8 +138,8 @@ func TestContextEndsACall(t *testing.T) {
 	for name, transport := range map[string]*proxy{"hangs": nil, "throttled": nil} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				if transport = hangs(); name == "throttled" {
-					transport = canceled(1<<30, "TransactionConflict")
+				if transport = neverResponds(); name == "throttled" {
+					transport = cancelsTransactions(1<<30, "TransactionConflict")
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), 15*time.Millisecond)
 				defer cancel()
@@ -160,9 +160,9 @@ func TestRetriesAfterAnOutage(t *testing.T) {
 		down, calls := true, 0
 		p := &proxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
 			if calls++; down {
-				return reply(http.StatusInternalServerError, map[string]any{"__type": "InternalServerError"}), nil
+				return jsonResponse(http.StatusInternalServerError, map[string]any{"__type": "InternalServerError"}), nil
 			}
-			return reply(http.StatusOK, map[string]any{}), nil
+			return jsonResponse(http.StatusOK, map[string]any{}), nil
 		}}
 		c := offline(p)
 		get := func() (int, error) {

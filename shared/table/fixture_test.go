@@ -57,11 +57,11 @@ func (p *proxy) count(call string) (n int) {
 	return n
 }
 
-// loses passes on the first n calls of a name and loses their responses.
-func loses(name string, n int) *proxy { return losesFrom(name, 1, n) }
+// losesResponses passes on the first n calls of a name and loses their responses.
+func losesResponses(name string, n int) *proxy { return losesResponsesFrom(name, 1, n) }
 
-// losesFrom is loses for n calls of a name, starting with the call numbered first.
-func losesFrom(name string, first, n int) *proxy {
+// losesResponsesFrom is loses for n calls of a name, starting with the call numbered first.
+func losesResponsesFrom(name string, first, n int) *proxy {
 	var mu sync.Mutex
 	calls := 0
 	return &proxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
@@ -80,9 +80,9 @@ func losesFrom(name string, first, n int) *proxy {
 	}}
 }
 
-// refuses responds to the first n calls of a name with an error of this code. An empty name means
+// rejectsCalls responds to the first n calls of a name with an error of this code. An empty name means
 // all calls.
-func refuses(name, code string, status, n int) *proxy {
+func rejectsCalls(name, code string, status, n int) *proxy {
 	var mu sync.Mutex
 	return &proxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		mu.Lock()
@@ -92,13 +92,13 @@ func refuses(name, code string, status, n int) *proxy {
 		}
 		mu.Unlock()
 		if refuse {
-			return reply(status, map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#" + code, "message": "made up"}), nil
+			return jsonResponse(status, map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#" + code, "message": "made up"}), nil
 		}
 		return pass()
 	}}
 }
 
-func reply(status int, body any) *http.Response {
+func jsonResponse(status int, body any) *http.Response {
 	text, err := json.Marshal(body)
 	if err != nil {
 		panic(err)
@@ -176,7 +176,7 @@ func noteKey(company, id string) table.Key {
 	return table.Key{PK: table.Partition(company, "notes"), SK: table.Join("note", id)}
 }
 
-func noteOrder(n note) string { return table.Join(table.SortNumber(n.N), n.ID) }
+func noteOrder(n note) string { return table.Join(table.NumberKey(n.N), n.ID) }
 
 func keysOf(n note) table.Keys {
 	k := table.Keys{Key: noteKey(n.Company, n.ID)}

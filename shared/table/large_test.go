@@ -23,7 +23,7 @@ func TestLargePages(t *testing.T) {
 		for _, descending := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, descending %t", name, descending), func(t *testing.T) {
 				t.Parallel()
-				seen := &readings{next: apitest.Transport}
+				seen := &readCountingTransport{next: apitest.Transport}
 				c, _ := client(t, seen)
 				company := c.NewID("co")
 				q := table.Query{Index: table.GSI2, Limit: count, Descending: descending}
@@ -38,14 +38,14 @@ func TestLargePages(t *testing.T) {
 					record := note{ID: fmt.Sprintf("itm_%03d", n), Company: company, Status: spread[n%len(spread)], N: ptr(float64(n)), Text: ptr(strings.Repeat("x", size))}
 					items, want = append(items, c.NewItem(keysOf(record), record)), append(want, record.ID)
 				}
-				if err := c.Put(t.Context(), items); err != nil {
+				if err := c.BatchPut(t.Context(), items); err != nil {
 					t.Fatal(err)
 				}
 				if descending {
 					slices.Reverse(want)
 				}
 				texts := func(q table.Query) (table.Page[json.RawMessage], error) {
-					return table.ListTexts[listed](t.Context(), c, q)
+					return table.ListJSON[listed](t.Context(), c, q)
 				}
 				records := func(q table.Query) (table.Page[listed], error) { return table.List[listed](t.Context(), c, q) }
 				beyond := 2*table.PageBytes/size + len(q.Partitions)*(1<<20/size+1)
@@ -64,7 +64,7 @@ func TestLargePages(t *testing.T) {
 
 // checkLarge reads a list whose pages are cut where they have table.PageBytes of records. No page
 // may read more than most records.
-func checkLarge[R any](t *testing.T, name string, want []string, seen *readings, most int, q table.Query, read func(table.Query) (table.Page[R], error), id func(R) string) {
+func checkLarge[R any](t *testing.T, name string, want []string, seen *readCountingTransport, most int, q table.Query, read func(table.Query) (table.Page[R], error), id func(R) string) {
 	t.Helper()
 	var got []string
 	for {

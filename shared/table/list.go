@@ -13,9 +13,9 @@ import (
 // of the characters.
 const PageBytes = 4 << 20
 
-// partBytes is how much JSON one wave reads from each of several partitions. One call returns as
+// partitionReadBytes is how much JSON one wave reads from each of several partitions. One call returns as
 // much.
-const partBytes = 1 << 20
+const partitionReadBytes = 1 << 20
 
 // Page is one page of a list.
 type Page[R any] struct {
@@ -39,8 +39,8 @@ func List[T any](ctx context.Context, c *Client, q Query) (Page[T], error) {
 	return list(ctx, q, recordsOf[T](c, q.Index.SK()))
 }
 
-func list[R any](ctx context.Context, q Query, read fetch[R]) (Page[R], error) {
-	found, err := merged(ctx, q, q.Limit+1, read) // the extra record shows whether there is a next page
+func list[R any](ctx context.Context, q Query, read fetchFunc[R]) (Page[R], error) {
+	found, err := mergePartitions(ctx, q, q.Limit+1, read) // the extra record shows whether there is a next page
 	if err != nil {
 		return Page[R]{}, err
 	}
@@ -51,69 +51,69 @@ func list[R any](ctx context.Context, q Query, read fetch[R]) (Page[R], error) {
 	return out, nil
 }
 
-// firstShare is the part of a page, in percent, that the first wave of a merge requests from each
+// firstWavePercent is the part of a page, in percent, that the first wave of a merge requests from each
 // partition. It is more than half, so that at most one partition can be short after it. It is not
 // 100, because a merge of seven partitions would then read seven pages.
-const firstShare = 60
+const firstWavePercent = 60
 
-// firstLeast is the minimum that the first wave requests. So few records cost next to nothing.
-const firstLeast = 10
+// firstWaveMin is the minimum that the first wave requests. So few records cost next to nothing.
+const firstWaveMin = 10
 
-// part contains the records that were read from one partition.
-type part[R any] struct {
+// partitionRead contains the records that were read from one partition.
+type partitionRead[R any] struct {
 	rows[R]
 	partition string
 }
 
-// place identifies a record of a part.
-type place struct {
+// recordRef identifies a record of a part.
+type recordRef struct {
 	part, n int
 	key     string
 	size    int
 }
 
-// merged returns the first want records of the query's partitions in their common order, or fewer
+// mergePartitions returns the first want records of the query's partitions in their common order, or fewer
 // if there are no more.
 //
-// One partition takes one round trip. For several, a first wave requests firstShare of a page from
+// One partition takes one round trip. For several, a first wave requests firstWavePercent of a page from
 // each, in parallel. If the page needs more than that from a partition, a second wave requests the
-// rest of it. A third is never needed. So a merge of n partitions reads at most firstShare × n +
-// (100 % − firstShare) of a page for any distribution of the records.
+// rest of it. A third is never needed. So a merge of n partitions reads at most firstWavePercent × n +
+// (100 % − firstWavePercent) of a page for any distribution of the records.
 //
-// Large records end a wave earlier, at partBytes of each partition, and take more waves. The result
+// Large records end a wave earlier, at partitionReadBytes of each partition, and take more waves. The result
 // then has at least PageBytes of JSON rather than want records.
-func merged[R any](ctx context.Context, q Query, want int, read fetch[R]) (rows[R], error) {
+func mergePartitions[R any](ctx context.Context, q Query, want int, read fetchFunc[R]) (rows[R], error) {
 	if len(q.Partitions) == 1 {
-		return page(ctx, q, q.Partitions[0], want, PageBytes, read)
+		return readPartition(ctx, q, q.Partitions[0], want, PageBytes, read)
 	}
 	ask := make([]int, len(q.Partitions))
-	parts := make([]part[R], len(q.Partitions))
+	parts := make([]partitionRead[R], len(q.Partitions))
 	for i, partition := range q.Partitions {
-		ask[i], parts[i] = min(want, max(firstLeast, (want*firstShare+99)/100)), part[R]{rows[R]{more: true}, partition}
+		ask[i], parts[i] = min(want, max(firstWaveMin, (want*firstWavePercent+99)/100)), partitionRead[R]{rows[R]{more: true}, partition}
 	}
 	for {
-		if err := extend(ctx, q, parts, ask, read); err != nil {
+		if err := readMore(ctx, q, parts, ask, read); err != nil {
 			return rows[R]{}, err
 		}
-		places := inOrder(q, parts)
+		places := mergeOrder(q, parts)
 		short, complete := false, len(places) // every record that sorts before the complete ones is known
 		for i, p := range parts {
-			known := p.known(q, places)
+			known := p.finalCount(q, places)
 			if ask[i] = 0; p.more {
-				ask[i] = missing(places[:known], want)
+				ask[i] = missingRecords(places[:known], want)
 			}
 			short, complete = short || ask[i] > 0, min(complete, known)
 		}
 		if !short {
-			found := gather(parts, places[:min(want, complete)])
-			found.more = slices.ContainsFunc(parts, func(p part[R]) bool { return p.more })
+			found := collectRows(parts, places[:min(want, complete)])
+			found.more = slices.ContainsFunc(parts, func(p partitionRead[R]) bool { return p.more })
 			return found, nil
 		}
 	}
 }
 
-// extend reads ask[i] more records of part i, for all parts in parallel.
-func extend[R any](ctx context.Context, q Query, parts []part[R], ask []int, read fetch[R]) error {
+// readMore reads ask[i] more records of part i, for all parts in parallel.
+func readMore[R any](ctx context.Context, q Query, parts []partitionRead[R], ask []int, read fetchFunc[R]) error {
 	return parallel.Do(len(parts), len(parts), func(i int) error {
 		if ask[i] == 0 {
 			return nil
@@ -122,16 +122,16 @@ func extend[R any](ctx context.Context, q Query, parts []part[R], ask []int, rea
 		if len(p.keys) > 0 {
 			after.After = q.position(p.keys[len(p.keys)-1])
 		}
-		found, err := page(ctx, after, p.partition, ask[i], partBytes, read)
+		found, err := readPartition(ctx, after, p.partition, ask[i], partitionReadBytes, read)
 		p.add(found)
 		p.more = found.more
 		return err
 	})
 }
 
-// known returns how many of the first places are final. Every record that sorts up to the last one
+// finalCount returns how many of the first places are final. Every record that sorts up to the last one
 // read of a part is known, even if the part has more records.
-func (p part[R]) known(q Query, places []place) int {
+func (p partitionRead[R]) finalCount(q Query, places []recordRef) int {
 	if !p.more {
 		return len(places)
 	}
@@ -139,8 +139,8 @@ func (p part[R]) known(q Query, places []place) int {
 	return sort.Search(len(places), func(i int) bool { return q.compare(places[i].key, last) > 0 })
 }
 
-// missing returns how many records a page still lacks after the known ones.
-func missing(known []place, want int) int {
+// missingRecords returns how many records a page still lacks after the known ones.
+func missingRecords(known []recordRef, want int) int {
 	size := 0
 	for _, at := range known[:min(want, len(known))] {
 		size += at.size
@@ -151,19 +151,19 @@ func missing(known []place, want int) int {
 	return max(0, want-len(known))
 }
 
-// inOrder returns the records of all parts in their common order.
-func inOrder[R any](q Query, parts []part[R]) []place {
-	var places []place
+// mergeOrder returns the records of all parts in their common order.
+func mergeOrder[R any](q Query, parts []partitionRead[R]) []recordRef {
+	var places []recordRef
 	for i, p := range parts {
 		for n, key := range p.keys {
-			places = append(places, place{i, n, key, p.sizes[n]})
+			places = append(places, recordRef{i, n, key, p.sizes[n]})
 		}
 	}
-	slices.SortStableFunc(places, func(a, b place) int { return q.compare(a.key, b.key) })
+	slices.SortStableFunc(places, func(a, b recordRef) int { return q.compare(a.key, b.key) })
 	return places
 }
 
-func gather[R any](parts []part[R], places []place) rows[R] {
+func collectRows[R any](parts []partitionRead[R], places []recordRef) rows[R] {
 	out := rows[R]{records: make([]R, 0, len(places)), keys: make([]string, 0, len(places))}
 	for _, at := range places {
 		out.records, out.keys = append(out.records, parts[at.part].records[at.n]), append(out.keys, at.key)

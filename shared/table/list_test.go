@@ -22,7 +22,7 @@ func list[T any](ctx context.Context, c *table.Client, q table.Query) ([]T, stri
 }
 
 func listTexts[T any](ctx context.Context, c *table.Client, q table.Query) ([]json.RawMessage, string, error) {
-	page, err := table.ListTexts[T](ctx, c, q)
+	page, err := table.ListJSON[T](ctx, c, q)
 	return page.Records, page.Next, err
 }
 
@@ -52,7 +52,7 @@ func pages(t testing.TB, c *table.Client, q table.Query, between func()) (all []
 	}
 }
 
-// sameAsTexts checks that ListTexts returns the records of List as JSON.
+// sameAsTexts checks that ListJSON returns the records of List as JSON.
 func sameAsTexts(t testing.TB, c *table.Client, q table.Query, next string) {
 	t.Helper()
 	texts, textsNext, err := listTexts[listed](t.Context(), c, q)
@@ -78,13 +78,13 @@ func ids(notes []note) []string {
 	return out
 }
 
-// model computes in memory what a list must return.
-type model struct {
+// listModel computes in memory what a list must return.
+type listModel struct {
 	notes    map[string]note
 	statuses []status
 }
 
-func (m model) list(q table.Query, filtered bool) []string {
+func (m listModel) list(q table.Query, filtered bool) []string {
 	var kept []note
 	for _, n := range m.notes {
 		within := noteOrder(n) >= q.From && (q.Until == "" || noteOrder(n) <= q.Until)
@@ -142,8 +142,8 @@ func queryGen(company string) *rapid.Generator[table.Query] {
 	})
 }
 
-func modelOf(q table.Query, notes map[string]note) model {
-	m := model{notes: notes}
+func modelOf(q table.Query, notes map[string]note) listModel {
+	m := listModel{notes: notes}
 	if q.Index == table.GSI2 {
 		for _, p := range q.Partitions {
 			m.statuses = append(m.statuses, status(p[strings.LastIndex(p, "#")+1:]))
@@ -160,7 +160,7 @@ func fill(t testing.TB, r *rapid.T, c *table.Client, company string, longest int
 		notes[n.ID] = n
 		items = append(items, c.NewItem(keysOf(n), n))
 	}
-	if err := c.Put(t.Context(), items); err != nil {
+	if err := c.BatchPut(t.Context(), items); err != nil {
 		t.Fatal(err)
 	}
 	return notes
@@ -198,7 +198,7 @@ func TestListWhileRecordsComeAndGo(t *testing.T) {
 		all := pages(t, c, q, func() {
 			n := noteGen(company).Draw(r, "change")
 			if old, there := known[n.ID]; there { // this may delete the record that a position names
-				if err := c.Delete(t.Context(), []table.Key{noteKey(company, old.ID)}); err != nil {
+				if err := c.BatchDelete(t.Context(), []table.Key{noteKey(company, old.ID)}); err != nil {
 					t.Fatal(err)
 				}
 				delete(stays, n.ID)

@@ -15,15 +15,15 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// readings is a transport that counts queries and the records that they read.
-type readings struct {
+// readCountingTransport is a transport that counts queries and the records that they read.
+type readCountingTransport struct {
 	next  http.RoundTripper
 	mu    sync.Mutex
 	calls int
 	read  int
 }
 
-func (r *readings) RoundTrip(request *http.Request) (*http.Response, error) {
+func (r *readCountingTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	out, err := r.next.RoundTrip(request)
 	if err != nil || request.Header.Get("X-Amz-Target") != "DynamoDB_20120810.Query" {
 		return out, err
@@ -63,7 +63,7 @@ func TestMergeCalls(t *testing.T) {
 		for _, descending := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, descending %t", name, descending), func(t *testing.T) {
 				t.Parallel()
-				seen := &readings{next: apitest.Transport}
+				seen := &readCountingTransport{next: apitest.Transport}
 				c, _ := client(t, seen)
 				company := c.NewID("co")
 				q := table.Query{Index: table.GSI2, Limit: limit, Descending: descending}
@@ -82,7 +82,7 @@ func TestMergeCalls(t *testing.T) {
 					}
 					expected = append(expected, fmt.Sprintf("itm_%03d", n))
 				}
-				if err := c.Put(t.Context(), items); err != nil {
+				if err := c.BatchPut(t.Context(), items); err != nil {
 					t.Fatal(err)
 				}
 				seen.calls, seen.read = 0, 0

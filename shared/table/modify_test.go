@@ -46,7 +46,7 @@ func TestModifyWithoutChange(t *testing.T) {
 	if diff := cmp.Diff(n, got); diff != "" {
 		t.Errorf("record of the same values (-want +got):\n%s", diff)
 	}
-	expect(t, c, n)
+	requireStored(t, c, n)
 }
 
 // Ensure each kind of change is written and returned, and null differs from empty.
@@ -76,7 +76,7 @@ func TestModifyWritesTheDifference(t *testing.T) {
 		if diff := cmp.Diff(n, got); diff != "" {
 			t.Errorf("change %d (-want +got):\n%s", i, diff)
 		}
-		expect(t, c, n)
+		requireStored(t, c, n)
 	}
 }
 
@@ -150,7 +150,7 @@ func TestModifyMovesIndexKeys(t *testing.T) {
 			if part == "all" {
 				index = table.GSI1
 			}
-			list, err := table.Whole[note](t.Context(), c, table.Collection{Index: index, Partition: table.Partition(n.Company, "notes", part)})
+			list, err := table.ReadAll[note](t.Context(), c, table.Collection{Index: index, Partition: table.Partition(n.Company, "notes", part)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -190,7 +190,7 @@ func TestModifyLeavesUnknownAttributes(t *testing.T) {
 	n := newNote(c)
 	item := c.NewItem(keysOf(n), n)
 	item["theirs"] = table.String("kept")
-	if err := c.Put(t.Context(), []table.Item{item}); err != nil {
+	if err := c.BatchPut(t.Context(), []table.Item{item}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := modify(t, c, n, func(n *note) error { n.Text = nil; return nil }); err != nil {
@@ -228,13 +228,13 @@ func TestModifyConcurrently(t *testing.T) {
 // Ensure a change is applied once, although its response was lost.
 func TestModifyAfterALostResponse(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, loses("UpdateItem", 2))
+	c, _ := client(t, losesResponses("UpdateItem", 2))
 	n := insert(t, c, newNote(c))
 	got, err := modify(t, c, n, func(n *note) error { n.Count++; return nil })
 	if err != nil || got.Count != 1 {
 		t.Fatalf("count %d, want 1: %v", got.Count, err)
 	}
-	expect(t, c, got)
+	requireStored(t, c, got)
 }
 
 // Ensure the change of a record that is deleted between read and write is not found, and does not
@@ -244,7 +244,7 @@ func TestModifyOfADeletedRecord(t *testing.T) {
 	c, _ := client(t, nil)
 	n := insert(t, c, newNote(c))
 	remove := func(key table.Key) {
-		if err := c.Delete(t.Context(), []table.Key{key}); err != nil {
+		if err := c.BatchDelete(t.Context(), []table.Key{key}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -269,7 +269,7 @@ func TestModifyOfAReplacedRecord(t *testing.T) {
 	imported := n
 	imported.Text = ptr("imported")
 	replace := func() {
-		if err := c.Put(t.Context(), []table.Item{c.NewItem(keysOf(imported), imported)}); err != nil {
+		if err := c.BatchPut(t.Context(), []table.Item{c.NewItem(keysOf(imported), imported)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -349,7 +349,7 @@ func TestModifyRefused(t *testing.T) {
 	if p.count("UpdateItem")+p.count("DeleteItem") != 0 {
 		t.Error("written")
 	}
-	expect(t, c, n)
+	requireStored(t, c, n)
 }
 
 // Ensure Reindex gives a record the keys that it lacks, corrects and removes wrong ones, changes
@@ -478,12 +478,12 @@ func TestCreateAddsIndexes(t *testing.T) {
 		}
 	}
 	for index, partition := range map[table.Index]string{table.GSI4: "b", table.GSI5: "c"} {
-		found, err := table.Whole[note](t.Context(), c, table.Collection{Index: index, Partition: partition})
+		found, err := table.ReadAll[note](t.Context(), c, table.Collection{Index: index, Partition: partition})
 		for tries := 0; err != nil && tries < 20; tries++ { // DynamoDB Local fails for a moment after it has added an index
-			if err := table.Pause(t.Context(), 100*time.Millisecond); err != nil {
+			if err := table.SleepJittered(t.Context(), 100*time.Millisecond); err != nil {
 				t.Fatal(err)
 			}
-			found, err = table.Whole[note](t.Context(), c, table.Collection{Index: index, Partition: partition})
+			found, err = table.ReadAll[note](t.Context(), c, table.Collection{Index: index, Partition: partition})
 		}
 		if err != nil || len(found) != 1 || found[0].ID != "n" {
 			t.Errorf("%s: %v, want the record n: %v", index.Name(), found, err)

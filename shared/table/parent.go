@@ -14,12 +14,12 @@ import (
 // parent is deleted first. After that nobody finds it or creates anything under it, and a marker
 // records that the deletion must be finished.
 
-// childrenAttr is how many children were created under a parent. It only grows, so a creation is
+// childCountAttr is how many children were created under a parent. It only grows, so a creation is
 // visible even if children were deleted too.
-const childrenAttr = "children"
+const childCountAttr = "children"
 
-// removedKind is the first part of the sort key of a marker. The key of the parent follows.
-const removedKind = "removed"
+// removedParentKind is the first part of the sort key of a marker. The key of the parent follows.
+const removedParentKind = "removed"
 
 // WriteChild counts a child on its parent's record. It belongs in the transaction that creates the
 // child. Its condition is that the parent exists. It does not change the revision of the parent, so
@@ -30,22 +30,22 @@ func (c *Client) WriteChild(parent Key) Write { return c.WriteChildren(parent, 1
 // child is counted again, which is harmless, because only a change of the count matters.
 func (c *Client) WriteChildren(parent Key, n int) Write {
 	return c.WriteUpdate(parent, "ADD #children :n", "attribute_exists(pk)",
-		map[string]string{"#children": childrenAttr}, Item{":n": Number(int64(n))})
+		map[string]string{"#children": childCountAttr}, Item{":n": Number(int64(n))})
 }
 
-// Removal describes how a parent is removed. T is the type of its record.
-type Removal[T any] struct {
+// ParentRemoval describes how a parent is removed. T is the type of its record.
+type ParentRemoval[T any] struct {
 	// Check may reject the removal with an error, under the same condition as in Modify.
 	Check func(T) error
-	// Childless returns an error if the parent has children that must be deleted first. It reads
+	// CheckNoChildren returns an error if the parent has children that must be deleted first. It reads
 	// with strong consistency. If a child is created after the call, the removal starts again. nil:
 	// the children are deleted with the parent.
-	Childless func(ctx context.Context) error
-	// Also contains further writes for the transaction that removes the parent.
-	Also []Write
-	// Sweep deletes what belongs to the parent. It is called after the parent is gone, perhaps more
+	CheckNoChildren func(ctx context.Context) error
+	// ExtraWrites contains further writes for the transaction that removes the parent.
+	ExtraWrites []Write
+	// RemoveChildren deletes what belongs to the parent. It is called after the parent is gone, perhaps more
 	// than once. nil: there is nothing more to delete than the record and Also.
-	Sweep func(ctx context.Context) error
+	RemoveChildren func(ctx context.Context) error
 }
 
 // RemoveParent deletes a record and everything that belongs to it. First one transaction replaces
@@ -53,22 +53,22 @@ type Removal[T any] struct {
 // the marker is deleted. A call for a record that is gone finishes an interrupted removal and
 // succeeds. Exactly one of several concurrent calls succeeds: the one that deletes the marker,
 // which need not be the one that stored it. The others return fault.ErrNotFound, as does a call
-// that finds neither record nor marker. RemoveParent returns ErrContended after very many lost
+// that finds neither record nor marker. RemoveParent returns ErrTooMuchContention after very many lost
 // races. Without a Sweep, one transaction does everything and stores no marker.
-func RemoveParent[T any](ctx context.Context, c *Client, key Key, r Removal[T]) error {
-	if r.Sweep == nil {
-		return bury(ctx, c, key, r)
+func RemoveParent[T any](ctx context.Context, c *Client, key Key, r ParentRemoval[T]) error {
+	if r.RemoveChildren == nil {
+		return removeParentRecord(ctx, c, key, r)
 	}
-	marker := Key{key.PK, Join(removedKind, key.SK)}
-	r.Also = append(slices.Clone(r.Also), c.WriteAny(Keys{Key: marker}, struct{}{}))
-	if err := bury(ctx, c, key, r); errors.Is(err, fault.ErrNotFound) {
+	marker := Key{key.PK, Join(removedParentKind, key.SK)}
+	r.ExtraWrites = append(slices.Clone(r.ExtraWrites), c.WritePut(Keys{Key: marker}, struct{}{}))
+	if err := removeParentRecord(ctx, c, key, r); errors.Is(err, fault.ErrNotFound) {
 		if _, err := c.get(ctx, marker); err != nil {
 			return err
 		}
 	} else if err != nil {
 		return err
 	}
-	if err := r.Sweep(ctx); err != nil {
+	if err := r.RemoveChildren(ctx); err != nil {
 		return fmt.Errorf("finish a removal: %w", err)
 	}
 	err := c.Transact(ctx, c.WriteDelete(marker, "attribute_exists(pk)", nil, nil)) // a transaction: a retry recognises its own delete
@@ -79,22 +79,22 @@ func RemoveParent[T any](ctx context.Context, c *Client, key Key, r Removal[T]) 
 	return err
 }
 
-// bury deletes the record and makes the writes in r.Also.
-func bury[T any](ctx context.Context, c *Client, key Key, r Removal[T]) error {
-	return RemoveWith(ctx, c, key, func(record T) ([]Write, error) {
-		if err := r.Check(record); err != nil || r.Childless == nil {
-			return r.Also, err
+// removeParentRecord deletes the record and makes the writes in r.Also.
+func removeParentRecord[T any](ctx context.Context, c *Client, key Key, r ParentRemoval[T]) error {
+	return RemoveAndWrite(ctx, c, key, func(record T) ([]Write, error) {
+		if err := r.Check(record); err != nil || r.CheckNoChildren == nil {
+			return r.ExtraWrites, err
 		}
-		return r.Also, r.Childless(ctx)
+		return r.ExtraWrites, r.CheckNoChildren(ctx)
 	})
 }
 
-// RemoveWith deletes one record and makes other writes in the same transaction, by compare-and-set.
+// RemoveAndWrite deletes one record and makes other writes in the same transaction, by compare-and-set.
 // others returns these writes for the record, or an error that rejects the deletion under the same
 // condition as in Modify. It is called again when the record has changed, when a child was created
 // under it, or when the condition of one of its writes failed. It returns fault.ErrNotFound if the
-// record does not exist, and ErrContended after very many lost races.
-func RemoveWith[T any](ctx context.Context, c *Client, key Key, others func(T) ([]Write, error)) error {
+// record does not exist, and ErrTooMuchContention after very many lost races.
+func RemoveAndWrite[T any](ctx context.Context, c *Client, key Key, others func(T) ([]Write, error)) error {
 	for range contendedMax {
 		stored, err := c.get(ctx, key)
 		if err != nil {
@@ -108,21 +108,21 @@ func RemoveWith[T any](ctx context.Context, c *Client, key Key, others func(T) (
 		if err != nil {
 			return err
 		}
-		e := newExpression()
-		condition := *e.unchanged(stored) + " AND " + e.sameChildren(stored)
+		e := newUpdateExpression()
+		condition := *e.unchangedCondition(stored) + " AND " + e.sameChildrenCondition(stored)
 		err = c.Transact(ctx, append([]Write{c.WriteDelete(key, condition, e.names, e.values)}, also...)...)
 		var canceled *CanceledError
 		if !errors.As(err, &canceled) {
 			return err
 		}
 	}
-	return ErrContended
+	return ErrTooMuchContention
 }
 
-// sameChildren returns the condition that no child has been created since stored was read.
-func (e *expression) sameChildren(stored Item) string {
-	e.names["#children"] = childrenAttr
-	count := stored[childrenAttr]
+// sameChildrenCondition returns the condition that no child has been created since stored was read.
+func (e *updateExpression) sameChildrenCondition(stored Item) string {
+	e.names["#children"] = childCountAttr
+	count := stored[childCountAttr]
 	if count == nil {
 		return "attribute_not_exists(#children)"
 	}
@@ -130,14 +130,14 @@ func (e *expression) sameChildren(stored Item) string {
 	return "#children = :children"
 }
 
-// Room returns an error if a bounded collection already has limit records or more. The error is a
+// CheckLimit returns an error if a bounded collection already has limit records or more. The error is a
 // conflict that names the limit and the records (what, in the plural). Room reads the collection in
 // parallel with the check of the caller's key. Concurrent creates can exceed the limit by a few
 // records.
-func Room(ctx context.Context, c *Client, of Collection, limit int, what string) error {
+func CheckLimit(ctx context.Context, c *Client, of Collection, limit int, what string) error {
 	full := fault.New(fault.Conflict, "there are %d %s already, which is the limit; delete one first", limit, what)
 	n := 0
-	err := Each(ctx, c, of, func(struct {
+	err := ForEach(ctx, c, of, func(struct {
 		SK string `store:"sk"`
 	}) error {
 		if n++; n >= limit {

@@ -19,37 +19,37 @@ func childKey(n note, id string) table.Key {
 
 func createChild(ctx context.Context, c *table.Client, n note, id string) error {
 	k := childKey(n, id)
-	return c.Transact(ctx, c.WriteChild(noteKey(n.Company, n.ID)), c.WriteNew(table.Keys{Key: k}, note{ID: id}))
+	return c.Transact(ctx, c.WriteChild(noteKey(n.Company, n.ID)), c.WriteCreate(table.Keys{Key: k}, note{ID: id}))
 }
 
 func children(ctx context.Context, c *table.Client, n note) ([]note, error) {
-	return table.Whole[note](ctx, c, table.Collection{
+	return table.ReadAll[note](ctx, c, table.Collection{
 		Partition: table.Partition(n.Company, "notes"), Prefix: table.Join("child", n.ID, ""), Consistent: true,
 	})
 }
 
 var errHasChildren = errors.New("has children")
 
-// removal returns the removal of a note without children.
-func removal(c *table.Client, n note) table.Removal[note] {
-	return table.Removal[note]{
+// removalWithoutChildren returns the removal of a note without children.
+func removalWithoutChildren(c *table.Client, n note) table.ParentRemoval[note] {
+	return table.ParentRemoval[note]{
 		Check: func(note) error { return nil },
-		Childless: func(ctx context.Context) error {
+		CheckNoChildren: func(ctx context.Context) error {
 			found, err := children(ctx, c, n)
 			if err == nil && len(found) > 0 {
 				err = errHasChildren
 			}
 			return err
 		},
-		Sweep: func(context.Context) error { return nil },
+		RemoveChildren: func(context.Context) error { return nil },
 	}
 }
 
-// sweeping returns the removal of a note with its children.
-func sweeping(c *table.Client, n note) table.Removal[note] {
-	r := removal(c, n)
-	r.Childless = nil
-	r.Sweep = func(ctx context.Context) error {
+// removalWithChildren returns the removal of a note with its children.
+func removalWithChildren(c *table.Client, n note) table.ParentRemoval[note] {
+	r := removalWithoutChildren(c, n)
+	r.CheckNoChildren = nil
+	r.RemoveChildren = func(ctx context.Context) error {
 		found, err := children(ctx, c, n)
 		if err != nil {
 			return err
@@ -58,12 +58,12 @@ func sweeping(c *table.Client, n note) table.Removal[note] {
 		for _, child := range found {
 			keys = append(keys, childKey(n, child.ID))
 		}
-		return c.Delete(ctx, keys)
+		return c.BatchDelete(ctx, keys)
 	}
 	return r
 }
 
-func remove(t *testing.T, c *table.Client, n note, r table.Removal[note]) error {
+func remove(t *testing.T, c *table.Client, n note, r table.ParentRemoval[note]) error {
 	t.Helper()
 	return table.RemoveParent(t.Context(), c, noteKey(n.Company, n.ID), r)
 }
@@ -71,7 +71,7 @@ func remove(t *testing.T, c *table.Client, n note, r table.Removal[note]) error 
 // records returns how many records the partition of a note has.
 func records(t *testing.T, c *table.Client, n note) int {
 	t.Helper()
-	all, err := table.Whole[struct {
+	all, err := table.ReadAll[struct {
 		SK string `store:"sk"`
 	}](t.Context(), c, table.Collection{Partition: table.Partition(n.Company, "notes"), Consistent: true})
 	if err != nil {
@@ -89,18 +89,18 @@ func TestRemoveParent(t *testing.T) {
 	if err := createChild(t.Context(), c, n, "a"); err != nil {
 		t.Fatal(err)
 	}
-	if err := remove(t, c, n, removal(c, n)); !errors.Is(err, errHasChildren) || records(t, c, n) != 2 {
+	if err := remove(t, c, n, removalWithoutChildren(c, n)); !errors.Is(err, errHasChildren) || records(t, c, n) != 2 {
 		t.Errorf("with a child: %v", err)
 	}
-	reject := sweeping(c, n)
+	reject := removalWithChildren(c, n)
 	reject.Check = func(got note) error { return fmt.Errorf("reject %s", got.ID) }
 	if err := remove(t, c, n, reject); err == nil || err.Error() != "reject "+n.ID || records(t, c, n) != 2 {
 		t.Errorf("rejected: %v", err)
 	}
-	if err := remove(t, c, n, sweeping(c, n)); err != nil || records(t, c, n) != 0 {
+	if err := remove(t, c, n, removalWithChildren(c, n)); err != nil || records(t, c, n) != 0 {
 		t.Errorf("%v, %d records are left", err, records(t, c, n))
 	}
-	if err := remove(t, c, n, sweeping(c, n)); !errors.Is(err, fault.ErrNotFound) {
+	if err := remove(t, c, n, removalWithChildren(c, n)); !errors.Is(err, fault.ErrNotFound) {
 		t.Errorf("again: %v", err)
 	}
 	var canceled *table.CanceledError
@@ -114,8 +114,8 @@ func TestRemoveParentAlso(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
 	n, other := insert(t, c, newNote(c)), insert(t, c, newNote(c))
-	r := sweeping(c, n)
-	r.Also = []table.Write{c.WriteDelete(noteKey(other.Company, other.ID), "attribute_exists(pk)", nil, nil)}
+	r := removalWithChildren(c, n)
+	r.ExtraWrites = []table.Write{c.WriteDelete(noteKey(other.Company, other.ID), "attribute_exists(pk)", nil, nil)}
 	if err := remove(t, c, n, r); err != nil || records(t, c, other) != 0 {
 		t.Errorf("%d records of the other are left, want none: %v", records(t, c, other), err)
 	}
@@ -128,15 +128,15 @@ func TestRemoveParentWithoutSweep(t *testing.T) {
 	p := &proxy{}
 	c, _ := client(t, p)
 	n, other := insert(t, c, newNote(c)), insert(t, c, newNote(c))
-	r := removal(c, n)
-	r.Sweep, r.Also = nil, []table.Write{c.WriteDelete(noteKey(other.Company, other.ID), "", nil, nil)}
+	r := removalWithoutChildren(c, n)
+	r.RemoveChildren, r.ExtraWrites = nil, []table.Write{c.WriteDelete(noteKey(other.Company, other.ID), "", nil, nil)}
 	if err := createChild(t.Context(), c, n, "a"); err != nil {
 		t.Fatal(err)
 	}
 	if err := remove(t, c, n, r); !errors.Is(err, errHasChildren) || records(t, c, n) != 2 {
 		t.Errorf("with a child: %v", err)
 	}
-	if err := c.Delete(t.Context(), []table.Key{childKey(n, "a")}); err != nil {
+	if err := c.BatchDelete(t.Context(), []table.Key{childKey(n, "a")}); err != nil {
 		t.Fatal(err)
 	}
 	before := p.count("")
@@ -175,13 +175,13 @@ func TestRemovalDies(t *testing.T) {
 			}
 			return pass()
 		}
-		died := table.RemoveParent(ctx, c, noteKey(n.Company, n.ID), sweeping(c, n))
+		died := table.RemoveParent(ctx, c, noteKey(n.Company, n.ID), removalWithChildren(c, n))
 		stop()
 		p.respond = nil
 		if _, err := table.Get[note](t.Context(), c, noteKey(n.Company, n.ID)); err != nil && !errors.Is(err, fault.ErrNotFound) {
 			t.Fatalf("error %v, want none or %v", err, fault.ErrNotFound)
 		}
-		again := remove(t, c, n, sweeping(c, n))
+		again := remove(t, c, n, removalWithChildren(c, n))
 		if died == nil {
 			if !errors.Is(again, fault.ErrNotFound) {
 				t.Errorf("after a whole removal: %v", again)
@@ -209,9 +209,9 @@ func TestRemovalRaces(t *testing.T) {
 		}
 		for range rounds {
 			n := insert(t, c, newNote(c))
-			r := removal(c, n)
+			r := removalWithoutChildren(c, n)
 			if takesAlong {
-				r = sweeping(c, n)
+				r = removalWithChildren(c, n)
 			}
 			var wait sync.WaitGroup
 			var removed error
@@ -254,7 +254,7 @@ func TestRemovalsAtOnce(t *testing.T) {
 		var wait sync.WaitGroup
 		var removed [8]error
 		for i := range removed {
-			wait.Go(func() { removed[i] = remove(t, c, n, sweeping(c, n)) })
+			wait.Go(func() { removed[i] = remove(t, c, n, removalWithChildren(c, n)) })
 		}
 		wait.Wait()
 		successes := 0
@@ -278,13 +278,13 @@ func TestChildDuringRemoval(t *testing.T) {
 	for _, earlier := range []int{0, 1} { // children that were created and deleted before
 		n := insert(t, c, newNote(c))
 		for range earlier {
-			if err := errors.Join(createChild(t.Context(), c, n, "z"), c.Delete(t.Context(), []table.Key{childKey(n, "z")})); err != nil {
+			if err := errors.Join(createChild(t.Context(), c, n, "z"), c.BatchDelete(t.Context(), []table.Key{childKey(n, "z")})); err != nil {
 				t.Fatal(err)
 			}
 		}
-		r := removal(c, n)
-		look, looks := r.Childless, 0
-		r.Childless = func(ctx context.Context) error {
+		r := removalWithoutChildren(c, n)
+		look, looks := r.CheckNoChildren, 0
+		r.CheckNoChildren = func(ctx context.Context) error {
 			err := look(ctx)
 			if looks++; looks == 1 {
 				err = errors.Join(err, createChild(ctx, c, n, "a"))
@@ -301,9 +301,9 @@ func TestChildDuringRemoval(t *testing.T) {
 func TestRemovalLost(t *testing.T) {
 	t.Parallel()
 	for first := range 2 {
-		c, _ := client(t, losesFrom("TransactWriteItems", first+1, 1))
+		c, _ := client(t, losesResponsesFrom("TransactWriteItems", first+1, 1))
 		n := insert(t, c, newNote(c))
-		if err := remove(t, c, n, sweeping(c, n)); err != nil || records(t, c, n) != 0 {
+		if err := remove(t, c, n, removalWithChildren(c, n)); err != nil || records(t, c, n) != 0 {
 			t.Errorf("%v, %d records are left", err, records(t, c, n))
 		}
 	}
@@ -327,14 +327,14 @@ func TestChildKeepsRevision(t *testing.T) {
 	}
 }
 
-// Ensure Room refuses at the limit and above, and not below.
+// Ensure CheckLimit refuses at the limit and above, and not below.
 func TestRoom(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
 	n := insert(t, c, newNote(c))
 	of := table.Collection{Partition: table.Partition(n.Company, "notes"), Prefix: table.Join("note", "")}
 	for limit, want := range map[int]string{2: "", 1: "there are 1 notes already, which is the limit; delete one first"} {
-		err := table.Room(t.Context(), c, of, limit, "notes")
+		err := table.CheckLimit(t.Context(), c, of, limit, "notes")
 		if want == "" && err == nil {
 			continue
 		}

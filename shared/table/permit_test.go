@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// writes returns every kind of write, on a record that exists and on others that do not.
-func writes(c *table.Client, n note) map[string]func(context.Context) error {
+// everyWrite returns every kind of write, on a record that exists and on others that do not.
+func everyWrite(c *table.Client, n note) map[string]func(context.Context) error {
 	key := noteKey(n.Company, n.ID)
 	at := table.Item{"pk": table.String(key.PK), "sk": table.String(key.SK)}
 	return map[string]func(context.Context) error{
@@ -34,10 +34,10 @@ func writes(c *table.Client, n note) map[string]func(context.Context) error {
 			_, err := table.Remove(ctx, c, key, func(note) error { return nil })
 			return err
 		},
-		"Put":    func(ctx context.Context) error { return c.Put(ctx, []table.Item{c.NewItem(keysOf(n), n)}) },
-		"Delete": func(ctx context.Context) error { return c.Delete(ctx, []table.Key{key}) },
+		"Put":    func(ctx context.Context) error { return c.BatchPut(ctx, []table.Item{c.NewItem(keysOf(n), n)}) },
+		"Delete": func(ctx context.Context) error { return c.BatchDelete(ctx, []table.Key{key}) },
 		"Transact": func(ctx context.Context) error {
-			return c.Transact(ctx, c.CheckExists(key), c.WriteNew(keysOf(note{ID: "x", Company: n.Company}), n))
+			return c.Transact(ctx, c.CheckExists(key), c.WriteCreate(keysOf(note{ID: "x", Company: n.Company}), n))
 		},
 	}
 }
@@ -46,7 +46,7 @@ func writes(c *table.Client, n note) map[string]func(context.Context) error {
 func TestWritesWaitForThePermit(t *testing.T) {
 	t.Parallel()
 	isWrite := func(p *proxy) int { return p.count("") - p.count("GetItem") }
-	for name := range writes(nil, note{}) {
+	for name := range everyWrite(nil, note{}) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := &proxy{}
@@ -55,13 +55,13 @@ func TestWritesWaitForThePermit(t *testing.T) {
 			before := isWrite(p)
 			run := func(request *table.Request) chan error {
 				done := make(chan error, 1)
-				go func() { done <- writes(c, n)[name](table.WithRequest(t.Context(), request)) }()
+				go func() { done <- everyWrite(c, n)[name](table.WithRequest(t.Context(), request)) }()
 				return done
 			}
 
 			request := table.NewRequest()
 			done := run(request)
-			expect(t, c, n) // gives a write that does not wait time to happen; a read does not wait
+			requireStored(t, c, n) // gives a write that does not wait time to happen; a read does not wait
 			if _, err := table.Get[note](table.WithRequest(t.Context(), request), c, noteKey(n.Company, n.ID)); err != nil {
 				t.Error(err)
 			}
@@ -70,14 +70,14 @@ func TestWritesWaitForThePermit(t *testing.T) {
 				t.Fatalf("did not wait: %v", err)
 			default:
 			}
-			request.Decide(auth.ErrSuspended)
+			request.SettlePermit(auth.ErrSuspended)
 			if err := <-done; !errors.Is(err, auth.ErrSuspended) || isWrite(p) != before {
 				t.Errorf("%v, %d writes", err, isWrite(p)-before)
 			}
 
 			request = table.NewRequest()
 			done = run(request)
-			request.Decide(nil)
+			request.SettlePermit(nil)
 			if err := <-done; err != nil || isWrite(p) != before+1 {
 				t.Errorf("%v, %d writes", err, isWrite(p)-before)
 			}
@@ -98,7 +98,7 @@ func TestReadsDoNotWait(t *testing.T) {
 	if list, _, err := list[note](ctx, c, table.Query{Partitions: []string{key.PK}, Limit: 1}); err != nil || len(list) != 1 {
 		t.Errorf("%d records, want 1: %v", len(list), err)
 	}
-	if _, err := table.Whole[note](ctx, c, table.Collection{Partition: key.PK}); err != nil {
+	if _, err := table.ReadAll[note](ctx, c, table.Collection{Partition: key.PK}); err != nil {
 		t.Error(err)
 	}
 	if _, err := c.Scan(ctx, &dynamodb.ScanInput{Limit: aws.Int32(1)}); err != nil {
@@ -115,9 +115,9 @@ func TestUnits(t *testing.T) {
 	} {
 		n := insert(t, c, newNote(c))
 		m := table.NewRequest()
-		m.Decide(nil)
+		m.SettlePermit(nil)
 		ctx := table.WithRequest(t.Context(), m)
-		if err := writes(c, n)[name](ctx); err != nil {
+		if err := everyWrite(c, n)[name](ctx); err != nil {
 			t.Fatal(err)
 		}
 		if total := m.Units(); total.Calls != calls || total.Write < 1 || (calls == 2) != (total.Read > 0) {
@@ -139,13 +139,13 @@ func TestUnits(t *testing.T) {
 			return err
 		},
 		"Get": func(ctx context.Context) error { _, err := table.Get[note](ctx, c, table.Key{}); return err },
-		"Put": func(ctx context.Context) error { return c.Put(ctx, []table.Item{{}}) },
+		"Put": func(ctx context.Context) error { return c.BatchPut(ctx, []table.Item{{}}) },
 		"invalid transaction": func(ctx context.Context) error {
 			return c.Transact(ctx, c.WriteCheck(key, "=", nil, nil))
 		},
 	} {
 		m := table.NewRequest()
-		m.Decide(nil)
+		m.SettlePermit(nil)
 		ctx := table.WithRequest(t.Context(), m)
 		if err := call(ctx); err == nil || m.Units() != (table.Units{Calls: 1}) {
 			t.Errorf("a failed %s: %+v, %v", name, m.Units(), err)

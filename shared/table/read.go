@@ -93,14 +93,14 @@ func (r *rows[R]) size() (bytes int) {
 	return bytes
 }
 
-// fetch calls Query once. last is where the next call starts; it is empty at the end of the
+// fetchFunc calls Query once. last is where the next call starts; it is empty at the end of the
 // partition.
-type fetch[R any] func(ctx context.Context, in *dynamodb.QueryInput) (found rows[R], last Item, err error)
+type fetchFunc[R any] func(ctx context.Context, in *dynamodb.QueryInput) (found rows[R], last Item, err error)
 
 // recordsOf returns a fetch of records of type T.
-func recordsOf[T any](c *Client, sortKey string) fetch[T] {
+func recordsOf[T any](c *Client, sortKey string) fetchFunc[T] {
 	return func(ctx context.Context, in *dynamodb.QueryInput) (rows[T], Item, error) {
-		form := planOf(reflect.TypeFor[T]())
+		form := recordTypeOf(reflect.TypeFor[T]())
 		form.project(in, sortKey)
 		out, err := c.Query(ctx, in)
 		if err != nil {
@@ -125,29 +125,29 @@ func sortKeys(items []Item, attribute string) []string {
 	return keys
 }
 
-// filteredLeast is the minimum number of records that a call with a filter reads, once the first
+// filteredReadMin is the minimum number of records that a call with a filter reads, once the first
 // call has found that few match. They are about a megabyte, at which DynamoDB ends a call. So a few
 // calls skip many records that do not match, even if the page is small.
-const filteredLeast = 500
+const filteredReadMin = 500
 
-// page reads up to want records of one partition, and stops when their JSON reaches most bytes.
+// readPartition reads up to want records of one partition, and stops when their JSON reaches most bytes.
 // more reports whether the partition may have further records.
-func page[R any](ctx context.Context, q Query, partition string, want, most int, read fetch[R]) (found rows[R], err error) {
+func readPartition[R any](ctx context.Context, q Query, partition string, want, most int, read fetchFunc[R]) (found rows[R], err error) {
 	in := q.request(partition)
 	found.records = []R{}
-	if low, high := q.bounds(); high != "" && low > high { // DynamoDB rejects such bounds
+	if low, high := q.sortKeyBounds(); high != "" && low > high { // DynamoDB rejects such bounds
 		return found, nil
 	}
 	least := 0 // the minimum number of records that a call with a filter reads
 	again := 0 // how many records of the previous page may be read again
-	if q.bounded() && q.After != "" {
+	if q.hasOwnBounds() && q.After != "" {
 		again = 1
 	}
 	for {
 		in.Limit = aws.Int32(int32(want + again - len(found.records)))
 		if len(q.Filter) > 0 {
 			in.Limit = aws.Int32(int32(max(2*want, least))) // a filter drops some of the records that are read; see Filter
-			least = filteredLeast
+			least = filteredReadMin
 		}
 		more, last, err := read(ctx, in)
 		if err != nil {
@@ -178,9 +178,9 @@ func (q Query) request(partition string) *dynamodb.QueryInput {
 	if q.Index != Base {
 		in.IndexName = aws.String(q.Index.Name())
 	}
-	low, high := q.bounds()
+	low, high := q.sortKeyBounds()
 	switch {
-	case q.bounded():
+	case q.hasOwnBounds():
 		if low != "" && high != "" {
 			condition += " AND #sk BETWEEN :low AND :high"
 		} else if low != "" {
@@ -208,13 +208,13 @@ func (q Query) request(partition string) *dynamodb.QueryInput {
 	return in
 }
 
-// bounded reports whether the list has bounds of its own. A key condition then combines them with
+// hasOwnBounds reports whether the list has bounds of its own. A key condition then combines them with
 // the position.
-func (q Query) bounded() bool { return q.From != "" || q.Until != "" }
+func (q Query) hasOwnBounds() bool { return q.From != "" || q.Until != "" }
 
-// bounds returns the least and the greatest sort key of a page, empty if there is none. They come
+// sortKeyBounds returns the least and the greatest sort key of a page, empty if there is none. They come
 // from the list's bounds or from the position of the previous page.
-func (q Query) bounds() (low, high string) {
+func (q Query) sortKeyBounds() (low, high string) {
 	low, high = max(q.From, q.Prefix), q.Until
 	switch {
 	case q.After == "" || q.Prefix != "":
@@ -250,19 +250,19 @@ type Collection struct {
 	Consistent bool // read with strong consistency; base table only
 }
 
-// Whole returns all records of a collection.
-func Whole[T any](ctx context.Context, c *Client, from Collection) ([]T, error) {
+// ReadAll returns all records of a collection.
+func ReadAll[T any](ctx context.Context, c *Client, from Collection) ([]T, error) {
 	records := []T{}
-	err := Each(ctx, c, from, func(record T) error {
+	err := ForEach(ctx, c, from, func(record T) error {
 		records = append(records, record)
 		return nil
 	})
 	return records, err
 }
 
-// Each calls visit with every record of a collection until visit returns an error. It reads pages
+// ForEach calls visit with every record of a collection until visit returns an error. It reads pages
 // of at most 1 MB, so memory use stays flat.
-func Each[T any](ctx context.Context, c *Client, from Collection, visit func(T) error) error {
+func ForEach[T any](ctx context.Context, c *Client, from Collection, visit func(T) error) error {
 	in := Query{Index: from.Index, Prefix: from.Prefix, Until: from.Until, Filter: from.Filter}.request(from.Partition)
 	in.ConsistentRead = aws.Bool(from.Consistent)
 	read := recordsOf[T](c, "")

@@ -31,10 +31,10 @@ func TestListAfterADeletedPosition(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Delete(t.Context(), []table.Key{noteKey(company, page[2].ID)}); err != nil {
+		if err := c.BatchDelete(t.Context(), []table.Key{noteKey(company, page[2].ID)}); err != nil {
 			t.Fatal(err)
 		}
-		rest, err := table.Whole[note](t.Context(), c, table.Collection{Partition: noteKey(company, "").PK, Consistent: true})
+		rest, err := table.ReadAll[note](t.Context(), c, table.Collection{Partition: noteKey(company, "").PK, Consistent: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +59,7 @@ func TestFilterBehindManyOthers(t *testing.T) {
 		}
 		items = append(items, c.NewItem(keysOf(n), n))
 	}
-	if err := c.Put(t.Context(), items); err != nil {
+	if err := c.BatchPut(t.Context(), items); err != nil {
 		t.Fatal(err)
 	}
 	q := table.Query{Partitions: []string{noteKey(company, "").PK}, Prefix: "note#", Limit: 2, Filter: table.Filter{"count": table.Number(1)}}
@@ -77,7 +77,7 @@ func TestForgedPositions(t *testing.T) {
 	n := insert(t, c, note{ID: "itm_5", Company: company})
 	for _, sk := range []string{"a", "note", "note$", "notes", "zebra", "~"} {
 		other := c.NewItem(table.Keys{Key: table.Key{PK: partition, SK: sk}}, note{ID: "other"})
-		if err := c.Put(t.Context(), []table.Item{other}); err != nil {
+		if err := c.BatchPut(t.Context(), []table.Item{other}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -116,7 +116,7 @@ func TestForgedPositions(t *testing.T) {
 // Ensure a bounded collection that is sorted in memory has the same pages as an index.
 func TestPageAgainstList(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	c, _ := client(t, nil)
 	rapid.Check(t, func(r *rapid.T) {
 		company := c.NewID("co")
@@ -125,7 +125,7 @@ func TestPageAgainstList(t *testing.T) {
 		q := table.Query{Index: table.GSI1, Partitions: []string{table.Partition(company, "notes", "all")}, Limit: limit}
 		after := ""
 		for {
-			all, err := table.Whole[note](t.Context(), c, table.Collection{Partition: noteKey(company, "").PK, Prefix: "note#"})
+			all, err := table.ReadAll[note](t.Context(), c, table.Collection{Partition: noteKey(company, "").PK, Prefix: "note#"})
 			if err != nil {
 				r.Fatal(err)
 			}
@@ -151,7 +151,7 @@ func TestPageAgainstList(t *testing.T) {
 // Ensure a collection of more than DynamoDB's 1 MB per page is read to its end.
 func TestWholeBeyondOnePage(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	counter := &apitest.RoundTripCounter{}
 	c, _ := client(t, counter)
 	company := c.NewID("co")
@@ -160,7 +160,7 @@ func TestWholeBeyondOnePage(t *testing.T) {
 		n := note{ID: fmt.Sprintf("itm_%02d", i), Company: company, Text: ptr(strings.Repeat("x", 150<<10)), Status: "draft"}
 		items = append(items, c.NewItem(keysOf(n), n))
 	}
-	if err := c.Put(t.Context(), items); err != nil {
+	if err := c.BatchPut(t.Context(), items); err != nil {
 		t.Fatal(err)
 	}
 	for _, from := range []table.Collection{
@@ -171,9 +171,9 @@ func TestWholeBeyondOnePage(t *testing.T) {
 		var seen int
 		var err error
 		pages, _ := counter.Count(t, func(t *testing.T) {
-			err = table.Each(t.Context(), c, from, func(note) error { seen++; return nil })
+			err = table.ForEach(t.Context(), c, from, func(note) error { seen++; return nil })
 		})
-		whole, err2 := table.Whole[note](t.Context(), c, from)
+		whole, err2 := table.ReadAll[note](t.Context(), c, from)
 		if err := errors.Join(err, err2); err != nil {
 			t.Fatal(err)
 		}
@@ -191,7 +191,7 @@ func TestWholeBeyondOnePage(t *testing.T) {
 	}
 	sameAsTexts(t, c, q, "itm_13")
 	stop := errors.New("stop")
-	if err := table.Each(t.Context(), c, table.Collection{Partition: noteKey(company, "").PK}, func(note) error { return stop }); !errors.Is(err, stop) {
+	if err := table.ForEach(t.Context(), c, table.Collection{Partition: noteKey(company, "").PK}, func(note) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("the visitor's error: %v", err)
 	}
 }
@@ -215,7 +215,7 @@ func TestNothingThere(t *testing.T) {
 	if texts == nil || len(texts) != 0 || next != "" {
 		t.Errorf("ListTexts: %#v, next %q; want an empty list and no next", texts, next)
 	}
-	whole, err := table.Whole[note](t.Context(), c, table.Collection{Partition: partition})
+	whole, err := table.ReadAll[note](t.Context(), c, table.Collection{Partition: partition})
 	if whole == nil || len(whole) != 0 || err != nil {
 		t.Errorf("Whole: %v, %v", whole, err)
 	}
@@ -231,7 +231,7 @@ func TestNothingThere(t *testing.T) {
 // with bounds none outside them.
 func TestListReadsWhatItReturns(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	c, _ := client(t, nil)
 	at := func(n int) string { return noteOrder(note{ID: fmt.Sprintf("itm_%04d", n), N: ptr(float64(n))}) }
 	units := func(size int, q table.Query) float64 {
@@ -241,7 +241,7 @@ func TestListReadsWhatItReturns(t *testing.T) {
 			n := note{ID: fmt.Sprintf("itm_%04d", i), Company: company, N: ptr(float64(i)), Text: ptr(strings.Repeat("x", 1000))}
 			items = append(items, c.NewItem(keysOf(n), n))
 		}
-		if err := c.Put(t.Context(), items); err != nil {
+		if err := c.BatchPut(t.Context(), items); err != nil {
 			t.Fatal(err)
 		}
 		ctx, m := apitest.Request(t)

@@ -18,12 +18,12 @@ type Request struct {
 	Attempt any
 
 	once    sync.Once
-	decided chan struct{}
+	settled chan struct{}
 	refusal error // set when decided is closed
 
-	mu    sync.Mutex
-	units Units
-	notes []error
+	mu       sync.Mutex
+	units    Units
+	failures []error
 }
 
 // Units are the number of calls that a request made, and the DynamoDB read and write capacity units
@@ -35,12 +35,12 @@ type Units struct {
 }
 
 // NewRequest returns a request whose writes wait for Decide.
-func NewRequest() *Request { return &Request{decided: make(chan struct{})} }
+func NewRequest() *Request { return &Request{settled: make(chan struct{})} }
 
-// Decide permits the request's writes if refusal is nil; otherwise they fail with it. Only the
+// SettlePermit permits the request's writes if refusal is nil; otherwise they fail with it. Only the
 // first call counts.
-func (r *Request) Decide(refusal error) {
-	r.once.Do(func() { r.refusal = refusal; close(r.decided) })
+func (r *Request) SettlePermit(refusal error) {
+	r.once.Do(func() { r.refusal = refusal; close(r.settled) })
 }
 
 // Units returns what the request has used so far.
@@ -50,22 +50,22 @@ func (r *Request) Units() Units {
 	return r.units
 }
 
-// Note adds a failure that does not change the result of the request, such as a failed clean-up. It
+// AddFailure adds a failure that does not change the result of the request, such as a failed clean-up. It
 // is for the log. It does nothing on a nil request, as operators have none.
-func (r *Request) Note(failure error) {
+func (r *Request) AddFailure(failure error) {
 	if r == nil || failure == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.notes = append(r.notes, failure)
+	r.failures = append(r.failures, failure)
 }
 
-// Notes returns the noted failures, or nil if there are none.
-func (r *Request) Notes() error {
+// Failures returns the noted failures, or nil if there are none.
+func (r *Request) Failures() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return errors.Join(r.notes...)
+	return errors.Join(r.failures...)
 }
 
 type requestKey struct{}
@@ -85,9 +85,9 @@ func RequestOf(ctx context.Context) *Request {
 // operator's. It is always a bug: nobody's key was checked for the write.
 var ErrNoPermit = errors.New("no permit to write: the context carries no request")
 
-// permit waits until the request may write. It returns the refusal, the context's error or
+// waitForPermit waits until the request may write. It returns the refusal, the context's error or
 // ErrNoPermit.
-func permit(ctx context.Context, operator bool) error {
+func waitForPermit(ctx context.Context, operator bool) error {
 	r := RequestOf(ctx)
 	switch {
 	case r == nil && operator:
@@ -96,15 +96,15 @@ func permit(ctx context.Context, operator bool) error {
 		return ErrNoPermit
 	}
 	select {
-	case <-r.decided:
+	case <-r.settled:
 		return r.refusal
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// count adds one call and its units to the context's request, if there is one.
-func count(ctx context.Context, read, write float64) {
+// addUnits adds one call and its units to the context's request, if there is one.
+func addUnits(ctx context.Context, read, write float64) {
 	r := RequestOf(ctx)
 	if r == nil {
 		return

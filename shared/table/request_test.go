@@ -17,14 +17,14 @@ func TestDecide(t *testing.T) {
 	c, _ := client(t, nil)
 	refused := table.NewRequest()
 	planted := errors.New("planted")
-	refused.Decide(planted)
-	refused.Decide(nil)
-	if err := c.Delete(table.WithRequest(t.Context(), refused), nil); !errors.Is(err, planted) {
+	refused.SettlePermit(planted)
+	refused.SettlePermit(nil)
+	if err := c.BatchDelete(table.WithRequest(t.Context(), refused), nil); !errors.Is(err, planted) {
 		t.Errorf("only the first decision counts: %v", err)
 	}
 	waiting, cancel := context.WithCancel(table.WithRequest(t.Context(), table.NewRequest()))
 	cancel()
-	if err := c.Delete(waiting, nil); !errors.Is(err, context.Canceled) {
+	if err := c.BatchDelete(waiting, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -37,7 +37,7 @@ func TestNoRequestNoWrite(t *testing.T) {
 	n := insert(t, operator, newNote(operator))
 	serving := table.New(options(t, p))
 	before := p.count("")
-	for name, write := range writes(serving, n) {
+	for name, write := range everyWrite(serving, n) {
 		if err := write(context.Background()); !errors.Is(err, table.ErrNoPermit) {
 			t.Errorf("%s: error %v, want %v", name, err, table.ErrNoPermit)
 		}
@@ -45,7 +45,7 @@ func TestNoRequestNoWrite(t *testing.T) {
 	if reads := p.count("GetItem"); p.count("") != before+reads {
 		t.Errorf("%d calls beside reads", p.count("")-before-reads)
 	}
-	expect(t, operator, n)
+	requireStored(t, operator, n)
 }
 
 // Ensure UpdateKey, which needs no permit, can only update the record of a key.
@@ -58,16 +58,16 @@ func TestUpdateKeyReachesKeysOnly(t *testing.T) {
 	if _, err := table.New(options(t, p)).UpdateKey(t.Context(), updateOf(n)); err == nil || p.count("") != before {
 		t.Errorf("%v after %d calls", err, p.count("")-before)
 	}
-	expect(t, operator, n)
+	requireStored(t, operator, n)
 }
 
 // Ensure a call that DynamoDB refuses counts as a call without units.
 func TestRefusedCallsCount(t *testing.T) {
 	t.Parallel()
-	p := refuses("", "AccessDeniedException", http.StatusBadRequest, 1<<30)
+	p := rejectsCalls("", "AccessDeniedException", http.StatusBadRequest, 1<<30)
 	c, _ := client(t, p)
 	n := newNote(c)
-	for name, write := range writes(c, n) {
+	for name, write := range everyWrite(c, n) {
 		ctx, m := apitest.Request(t)
 		before := p.count("")
 		if err := write(ctx); err == nil {

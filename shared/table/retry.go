@@ -26,46 +26,46 @@ const (
 	backoffMax     = 200 * time.Millisecond
 )
 
-// callLongest is the longest time that a call takes if every attempt is throttled.
-const callLongest = (refusalsMax - 1) * backoffMax
+// throttledCallMax is the longest time that a call takes if every attempt is throttled.
+const throttledCallMax = (refusalsMax - 1) * backoffMax
 
 // backoff returns the pause after the attempt-th attempt, counted from 1, or an error if the call
 // must not be retried. The SDK's backoff has no jitter below a second.
 func backoff(attempt int, err error) (time.Duration, error) {
-	if attempt >= attemptsMax && !refused(err) {
+	if attempt >= attemptsMax && !isThrottledOrConflict(err) {
 		return 0, &retry.MaxAttemptsError{Attempt: attempt, Err: err}
 	}
 	longest := backoffMax >> max(0, attemptsMax-1-attempt)
 	return longest/2 + rand.N(longest/2), nil
 }
 
-// throttles recognises the error of a throttled call.
-var throttles = retry.ThrottleErrorCode{Codes: retry.DefaultThrottleErrorCodes}
+// isThrottled recognises the error of a throttled call.
+var isThrottled = retry.ThrottleErrorCode{Codes: retry.DefaultThrottleErrorCodes}
 
-// conflicts recognises a write that conflicted with a transaction.
-var conflicts = retry.RetryableErrorCode{Codes: map[string]struct{}{
+// isConflict recognises a write that conflicted with a transaction.
+var isConflict = retry.RetryableErrorCode{Codes: map[string]struct{}{
 	(*types.TransactionConflictException)(nil).ErrorCode(): {},
 }}
 
-// refused reports whether DynamoDB throttled a call, or rejected it because of a running
+// isThrottledOrConflict reports whether DynamoDB throttled a call, or rejected it because of a running
 // transaction.
-func refused(err error) bool {
-	return throttles.IsErrorThrottle(err) == aws.TrueTernary || conflicts.IsErrorRetryable(err) == aws.TrueTernary
+func isThrottledOrConflict(err error) bool {
+	return isThrottled.IsErrorThrottle(err) == aws.TrueTernary || isConflict.IsErrorRetryable(err) == aws.TrueTernary
 }
 
-// failure returns the error of a failed call. The caller gets fault.ErrUnavailable if the call was
+// callError returns the error of a failed call. The caller gets fault.ErrUnavailable if the call was
 // never sent because too many were in flight, or if DynamoDB refused it temporarily. Otherwise the
 // outcome of the call is unknown, and the caller gets fault.ErrInternal.
-func failure(call string, err error) error {
+func callError(call string, err error) error {
 	var response interface{ HTTPStatusCode() int }
-	if errors.Is(err, errQueued) || refused(err) || errors.As(err, &response) && response.HTTPStatusCode() == http.StatusServiceUnavailable {
-		return unavailable(call, err)
+	if errors.Is(err, errNoSlot) || isThrottledOrConflict(err) || errors.As(err, &response) && response.HTTPStatusCode() == http.StatusServiceUnavailable {
+		return unavailableError(call, err)
 	}
 	return fmt.Errorf("%s: %w", call, err)
 }
 
-// unavailable returns the error of a call that DynamoDB refused at every attempt.
-func unavailable(call string, err error) error {
+// unavailableError returns the error of a call that DynamoDB refused at every attempt.
+func unavailableError(call string, err error) error {
 	return fmt.Errorf("%s: %w: %w", call, fault.ErrUnavailable, err)
 }
 
@@ -81,25 +81,25 @@ func newRetryer() retryer {
 	return retryer{retry.NewStandard(func(s *retry.StandardOptions) {
 		s.MaxAttempts, s.RetryCost = refusalsMax, retryCost
 		s.Backoff = retry.BackoffDelayerFunc(backoff)
-		s.Retryables = append(s.Retryables, conflicts, retry.IsErrorRetryableFunc(cutOff))
+		s.Retryables = append(s.Retryables, isConflict, retry.IsErrorRetryableFunc(isTruncated))
 	})}
 }
 
 // GetAttemptToken implements aws.RetryerV2.
 func (r retryer) GetAttemptToken(ctx context.Context) (func(error) error, error) {
 	release, err := r.Standard.GetAttemptToken(ctx)
-	return passing(release), err
+	return releaseAsSuccess(release), err
 }
 
 // GetRetryToken implements aws.Retryer.
 func (r retryer) GetRetryToken(ctx context.Context, failure error) (func(error) error, error) {
 	release, err := r.Standard.GetRetryToken(ctx, failure)
-	return passing(release), err
+	return releaseAsSuccess(release), err
 }
 
-// passing counts a failed condition as a success in the retry budget: DynamoDB responded, so it is
+// releaseAsSuccess counts a failed condition as a success in the retry budget: DynamoDB responded, so it is
 // healthy.
-func passing(release func(error) error) func(error) error {
+func releaseAsSuccess(release func(error) error) func(error) error {
 	return func(err error) error {
 		var failed *types.ConditionalCheckFailedException
 		if errors.As(err, &failed) {
@@ -109,9 +109,9 @@ func passing(release func(error) error) func(error) error {
 	}
 }
 
-// cutOff recognises a response that was truncated or corrupted in transit. Every call can be
+// isTruncated recognises a response that was truncated or corrupted in transit. Every call can be
 // repeated safely, because writes carry a write token.
-func cutOff(err error) aws.Ternary {
+func isTruncated(err error) aws.Ternary {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errCorrupt) {
 		return aws.TrueTernary
 	}

@@ -24,11 +24,11 @@ import (
 // uses. A server that neither set verifies is rejected.
 
 //go:embed amazon.pem
-var amazon []byte
+var amazonRootsPEM []byte
 
 func amazonRoots() *x509.CertPool {
 	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(amazon) // a test checks that all of them parse
+	pool.AppendCertsFromPEM(amazonRootsPEM) // a test checks that all of them parse
 	return pool
 }
 

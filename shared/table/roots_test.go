@@ -20,7 +20,7 @@ import (
 // Ensure the embedded roots are the ones that Amazon publishes. The test fails a year before one
 // expires, as a reminder to refresh them.
 func TestAmazonRoots(t *testing.T) {
-	if err := CheckRoots(amazon, time.Now()); err != nil {
+	if err := CheckRoots(amazonRootsPEM, time.Now()); err != nil {
 		t.Error(err)
 	}
 	if amazonRoots().Equal(x509.NewCertPool()) {
@@ -31,18 +31,18 @@ func TestAmazonRoots(t *testing.T) {
 // Ensure CheckRoots rejects a wrong file of roots.
 func TestCheckRoots(t *testing.T) {
 	now := time.Date(2026, 8, 11, 0, 0, 0, 0, time.UTC)
-	second := bytes.Index(amazon[1:], []byte("# ")) + 1
+	second := bytes.Index(amazonRootsPEM[1:], []byte("# ")) + 1
 	for name, c := range map[string]struct {
 		text []byte
 		now  time.Time
 		want string
 	}{
-		"whole":           {amazon, now, ""},
-		"one is missing":  {amazon[second:], now, "there are 4 roots"},
-		"another order":   {append(bytes.Clone(amazon[second:]), amazon[:second]...), now, "root 1 is Amazon Root CA 2"},
+		"whole":           {amazonRootsPEM, now, ""},
+		"one is missing":  {amazonRootsPEM[second:], now, "there are 4 roots"},
+		"another order":   {append(bytes.Clone(amazonRootsPEM[second:]), amazonRootsPEM[:second]...), now, "root 1 is Amazon Root CA 2"},
 		"nothing":         {nil, now, "there are 0 roots"},
-		"expires soon":    {amazon, time.Date(2037, 2, 1, 0, 0, 0, 0, time.UTC), "refresh it"},
-		"not yet valid":   {amazon, time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), "valid from"},
+		"expires soon":    {amazonRootsPEM, time.Date(2037, 2, 1, 0, 0, 0, 0, time.UTC), "refresh it"},
+		"not yet valid":   {amazonRootsPEM, time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), "valid from"},
 		"no certificates": {[]byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"), now, "root 1"},
 	} {
 		err := CheckRoots(c.text, c.now)

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// last sorts after every string that SortNumber, SortTime and Newest return: null comes last in
+// lastSortKey sorts after every string that NumberKey, TimeKey and DescendingTimeKey return: null comes last in
 // every list.
-const last = "~"
+const lastSortKey = "~"
 
-// SortNumber returns a string that sorts like the number; null sorts last. A whole number gets the
+// NumberKey returns a string that sorts like the number; null sorts last. A whole number gets the
 // same string as the equal float64.
-func SortNumber[N int64 | float64](n *N) string {
+func NumberKey[N int64 | float64](n *N) string {
 	if n == nil {
-		return last
+		return lastSortKey
 	}
 	bits := math.Float64bits(float64(*n) + 0) // + 0 turns -0 into 0, which is the same number in JSON
 	if bits>>63 == 1 {
@@ -25,28 +25,28 @@ func SortNumber[N int64 | float64](n *N) string {
 	return fmt.Sprintf("%016x", bits)
 }
 
-// SortTime returns a string that sorts like the timestamp; null sorts last.
-func SortTime(timestamp *string) string {
+// TimeKey returns a string that sorts like the timestamp; null sorts last.
+func TimeKey(timestamp *string) string {
 	if timestamp == nil {
-		return last
+		return lastSortKey
 	}
 	return *timestamp
 }
 
-// Newest returns a string that sorts later timestamps first; null and invalid timestamps sort last.
-func Newest(timestamp *string) string {
+// DescendingTimeKey returns a string that sorts later timestamps first; null and invalid timestamps sort last.
+func DescendingTimeKey(timestamp *string) string {
 	if timestamp == nil {
-		return last
+		return lastSortKey
 	}
 	t, err := time.Parse(time.RFC3339Nano, *timestamp)
 	if err != nil {
-		return last
+		return lastSortKey
 	}
 	return fmt.Sprintf("%016x", uint64(-t.UnixMilli())^1<<63) // the sign bit flipped, so that negative values sort first
 }
 
-// FirstTime returns the first timestamp that is not null.
-func FirstTime(timestamps ...*string) *string {
+// FirstSetTime returns the first timestamp that is not null.
+func FirstSetTime(timestamps ...*string) *string {
 	for _, t := range timestamps {
 		if t != nil {
 			return t

@@ -18,20 +18,20 @@ func TestSortNumber(t *testing.T) {
 	g := pointerGen(floatGen())
 	rapid.Check(t, func(r *rapid.T) {
 		a, b := g.Draw(r, "a"), g.Draw(r, "b")
-		if want, got := nullLast(a, b, cmp.Compare[float64]), cmp.Compare(table.SortNumber(a), table.SortNumber(b)); got != want {
-			r.Errorf("%s and %s compare as %d, want %d", table.SortNumber(a), table.SortNumber(b), got, want)
+		if want, got := nullLast(a, b, cmp.Compare[float64]), cmp.Compare(table.NumberKey(a), table.NumberKey(b)); got != want {
+			r.Errorf("%s and %s compare as %d, want %d", table.NumberKey(a), table.NumberKey(b), got, want)
 		}
 	})
 	for _, n := range []int64{0, 1, -1, 1<<53 - 1, -(1<<53 - 1)} { // the keys of stored records stay as they are
-		if table.SortNumber(&n) != table.SortNumber(ptr(float64(n))) {
+		if table.NumberKey(&n) != table.NumberKey(ptr(float64(n))) {
 			t.Errorf("%d sorts as another number", n)
 		}
 	}
-	if table.SortNumber(ptr(math.Copysign(0, -1))) != table.SortNumber(ptr(0.0)) {
+	if table.NumberKey(ptr(math.Copysign(0, -1))) != table.NumberKey(ptr(0.0)) {
 		t.Error("-0 is not 0")
 	}
 	for n, want := range map[float64]string{0: "8000000000000000", 1: "bff0000000000000", -1: "400fffffffffffff", 1e-300: "81a56e1fc2f8f359"} { // as records have them
-		if got := table.SortNumber(&n); got != want {
+		if got := table.NumberKey(&n); got != want {
 			t.Errorf("%v is %s, want %s", n, got, want)
 		}
 	}
@@ -69,14 +69,14 @@ func TestSortTimeAndNewest(t *testing.T) {
 	}
 	rapid.Check(t, func(r *rapid.T) {
 		a, b := g.Draw(r, "a"), g.Draw(r, "b")
-		if want, got := nullLast(a, b, instants), cmp.Compare(table.SortTime(a), table.SortTime(b)); got != want {
+		if want, got := nullLast(a, b, instants), cmp.Compare(table.TimeKey(a), table.TimeKey(b)); got != want {
 			r.Errorf("SortTime: %d, want %d", got, want)
 		}
-		if want, got := nullLast(a, b, func(a, b string) int { return instants(b, a) }), cmp.Compare(table.Newest(a), table.Newest(b)); got != want {
+		if want, got := nullLast(a, b, func(a, b string) int { return instants(b, a) }), cmp.Compare(table.DescendingTimeKey(a), table.DescendingTimeKey(b)); got != want {
 			r.Errorf("Newest: %d, want %d", got, want)
 		}
 	})
-	if got := table.Newest(ptr("soon")); got != table.Newest(nil) {
+	if got := table.DescendingTimeKey(ptr("soon")); got != table.DescendingTimeKey(nil) {
 		t.Errorf("an invalid timestamp sorts as %s", got)
 	}
 }
@@ -87,11 +87,11 @@ func TestSortTextsHaveOneWidth(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		f, at := floatGen().Draw(r, "f"), timestampGen().Draw(r, "at")
-		if n := len(table.SortNumber(&f)); n != 16 {
+		if n := len(table.NumberKey(&f)); n != 16 {
 			r.Errorf("SortNumber has %d characters", n)
 		}
-		if at != nil && (len(table.SortTime(at)) != 24 || len(table.Newest(at)) != 16) {
-			r.Errorf("%q and %q", table.SortTime(at), table.Newest(at))
+		if at != nil && (len(table.TimeKey(at)) != 24 || len(table.DescendingTimeKey(at)) != 16) {
+			r.Errorf("%q and %q", table.TimeKey(at), table.DescendingTimeKey(at))
 		}
 	})
 }
@@ -99,7 +99,7 @@ func TestSortTextsHaveOneWidth(t *testing.T) {
 func TestFirstTime(t *testing.T) {
 	t.Parallel()
 	a, b := ptr("a"), ptr("b")
-	if table.FirstTime() != nil || table.FirstTime(nil, nil) != nil || table.FirstTime(nil, b, a) != b {
+	if table.FirstSetTime() != nil || table.FirstSetTime(nil, nil) != nil || table.FirstSetTime(nil, b, a) != b {
 		t.Error("want the first that is not null")
 	}
 }

@@ -103,9 +103,9 @@ var (
 	ErrExists = errors.New("the record already exists")
 	// ErrUnreadable means that an attribute does not have the type of the record's field.
 	ErrUnreadable = errors.New("unreadable record")
-	// ErrContended means that a compare-and-set lost to other writers too often. Clients see its
+	// ErrTooMuchContention means that a compare-and-set lost to other writers too often. Clients see its
 	// message.
-	ErrContended = fault.Busy("too many concurrent writes to the same record; try again")
+	ErrTooMuchContention = fault.RetryableConflict("too many concurrent writes to the same record; try again")
 )
 
 // Definition returns the request that creates the table in local engines and tests. Package infra

@@ -33,16 +33,16 @@ func (e *CanceledError) Failed(n int) (stored Item, failed bool) {
 }
 
 // conflictsMax bounds how often a transaction that conflicts with another is retried. Pauses double
-// from conflictPause.
+// from conflictDelay.
 const (
 	conflictsMax  = 8
-	conflictPause = 10 * time.Millisecond
+	conflictDelay = 10 * time.Millisecond
 )
 
 // Transact makes all writes or none. It returns a *CanceledError if a condition failed. DynamoDB
 // recognises a retry after a lost response by the token that the SDK sends.
 func (c *Client) Transact(ctx context.Context, writes ...Write) error {
-	if err := c.permit(ctx); err != nil {
+	if err := c.waitForPermit(ctx); err != nil {
 		return err
 	}
 	if len(writes) > TransactionMax {
@@ -57,13 +57,13 @@ func (c *Client) Transact(ctx context.Context, writes ...Write) error {
 		case err == nil:
 			var units float64
 			for _, consumed := range out.ConsumedCapacity {
-				units += capacity(&consumed)
+				units += capacityUnits(&consumed)
 			}
-			count(ctx, 0, units)
+			addUnits(ctx, 0, units)
 			return nil
 		case !errors.As(err, &canceled):
 			countFailed(ctx)
-			return failure("transact", err)
+			return callError("transact", err)
 		}
 		countFailed(ctx)
 		failed, retryable := map[int]Item{}, true
@@ -80,22 +80,22 @@ func (c *Client) Transact(ctx context.Context, writes ...Write) error {
 			return &CanceledError{failed}
 		}
 		if !retryable {
-			return failure("transact", err)
+			return callError("transact", err)
 		}
 		if attempt == conflictsMax {
-			return unavailable("transact", err)
+			return unavailableError("transact", err)
 		}
-		if err := Pause(ctx, conflictPause<<min(attempt, 4)); err != nil {
+		if err := SleepJittered(ctx, conflictDelay<<min(attempt, 4)); err != nil {
 			return err
 		}
 	}
 }
 
-// GetAtOnce reads the attributes of several records in one transaction, so no write comes between
+// TransactGet reads the attributes of several records in one transaction, so no write comes between
 // them. The results are in the order of the keys, with nil for a missing record. It costs twice the
-// units of GetItem. It returns ErrContended when a concurrent write of one of the records cancels
+// units of GetItem. It returns ErrTooMuchContention when a concurrent write of one of the records cancels
 // the transaction.
-func GetAtOnce(ctx context.Context, c *Client, keys ...Key) ([]Item, error) {
+func TransactGet(ctx context.Context, c *Client, keys ...Key) ([]Item, error) {
 	in := &dynamodb.TransactGetItemsInput{ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
 	for _, key := range keys {
 		in.TransactItems = append(in.TransactItems, types.TransactGetItem{Get: &types.Get{TableName: &c.name, Key: key.item()}})
@@ -115,7 +115,7 @@ func GetAtOnce(ctx context.Context, c *Client, keys ...Key) ([]Item, error) {
 		countFailed(ctx)
 		var canceled *types.TransactionCanceledException
 		if !errors.As(err, &canceled) {
-			return nil, failure("get at once", err)
+			return nil, callError("get at once", err)
 		}
 		codes := map[string]bool{}
 		for _, reason := range canceled.CancellationReasons {
@@ -123,21 +123,21 @@ func GetAtOnce(ctx context.Context, c *Client, keys ...Key) ([]Item, error) {
 		}
 		switch {
 		case codes["TransactionConflict"]:
-			return nil, ErrContended
+			return nil, ErrTooMuchContention
 		case !codes["ThrottlingError"] && !codes["ProvisionedThroughputExceeded"]:
-			return nil, failure("get at once", err)
+			return nil, callError("get at once", err)
 		case attempt == conflictsMax:
-			return nil, unavailable("get at once", err)
+			return nil, unavailableError("get at once", err)
 		}
-		if err := Pause(ctx, conflictPause<<min(attempt, 4)); err != nil {
+		if err := SleepJittered(ctx, conflictDelay<<min(attempt, 4)); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// Pause waits for a random time between 0.5 and 1.5 times d before a contended call is retried. It
+// SleepJittered waits for a random time between 0.5 and 1.5 times d before a contended call is retried. It
 // returns the context's error if the context ends first.
-func Pause(ctx context.Context, d time.Duration) error {
+func SleepJittered(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d/2 + rand.N(d)):
 		return nil
@@ -148,29 +148,29 @@ func Pause(ctx context.Context, d time.Duration) error {
 
 const returnOld = types.ReturnValuesOnConditionCheckFailureAllOld
 
-// WriteNew creates a record. Its condition is that the key is free.
-func (c *Client) WriteNew(keys Keys, record any) Write {
+// WriteCreate creates a record. Its condition is that the key is free.
+func (c *Client) WriteCreate(keys Keys, record any) Write {
 	return Write{Put: &types.Put{
 		TableName: &c.name, Item: c.NewItem(keys, record),
 		ConditionExpression: aws.String("attribute_not_exists(pk)"), ReturnValuesOnConditionCheckFailure: returnOld,
 	}}
 }
 
-// WriteAny creates a record, or replaces the one with its key.
-func (c *Client) WriteAny(keys Keys, record any) Write {
+// WritePut creates a record, or replaces the one with its key.
+func (c *Client) WritePut(keys Keys, record any) Write {
 	return Write{Put: &types.Put{TableName: &c.name, Item: c.NewItem(keys, record)}}
 }
 
-// WriteIf creates or replaces a record under a condition. The condition is DynamoDB's expression;
+// WritePutIf creates or replaces a record under a condition. The condition is DynamoDB's expression;
 // names and values are its placeholders.
-func (c *Client) WriteIf(keys Keys, record any, condition string, names map[string]string, values Item) Write {
-	w := c.WriteNew(keys, record)
+func (c *Client) WritePutIf(keys Keys, record any, condition string, names map[string]string, values Item) Write {
+	w := c.WriteCreate(keys, record)
 	w.Put.ConditionExpression, w.Put.ExpressionAttributeNames, w.Put.ExpressionAttributeValues = &condition, names, values
 	return w
 }
 
-// WriteOver replaces a record if its field still has the given value.
-func (c *Client) WriteOver(keys Keys, record any, field string, value types.AttributeValue) Write {
+// WritePutIfEqual replaces a record if its field still has the given value.
+func (c *Client) WritePutIfEqual(keys Keys, record any, field string, value types.AttributeValue) Write {
 	return Write{Put: &types.Put{
 		TableName: &c.name, Item: c.NewItem(keys, record), ConditionExpression: aws.String("#f = :v"),
 		ExpressionAttributeNames: map[string]string{"#f": field}, ExpressionAttributeValues: Item{":v": value},

@@ -24,7 +24,7 @@ func TestTransact(t *testing.T) {
 	absentKey, missingKey := table.Key{PK: there.Company, SK: "absent"}, table.Key{PK: there.Company, SK: "missing"}
 	err := c.Transact(t.Context(),
 		c.CheckExists(thereKey), c.CheckAbsent(absentKey), c.CheckExists(missingKey), c.CheckAbsent(takenKey),
-		c.WriteNew(keysOf(other), other),
+		c.WriteCreate(keysOf(other), other),
 	)
 	var canceled *table.CanceledError
 	if !errors.As(err, &canceled) {
@@ -48,15 +48,15 @@ func TestTransact(t *testing.T) {
 	changed := there
 	changed.Count = 9
 	err = c.Transact(t.Context(),
-		c.WriteNew(keysOf(other), other),
-		c.WriteOver(keysOf(changed), changed, "text", table.String("a")),
+		c.WriteCreate(keysOf(other), other),
+		c.WritePutIfEqual(keysOf(changed), changed, "text", table.String("a")),
 		c.WriteUpdate(absentKey, "SET #s = :s", "", map[string]string{"#s": "status"}, table.Item{":s": table.String("draft")}),
 	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect(t, c, other)
-	expect(t, c, changed)
+	requireStored(t, c, other)
+	requireStored(t, c, changed)
 	err = c.Transact(t.Context(),
 		c.WriteDelete(absentKey, "#s = :s", map[string]string{"#s": "status"}, table.Item{":s": table.String("draft")}),
 		c.WriteCheck(thereKey, "#c = :c", map[string]string{"#c": "count"}, table.Item{":c": table.Number(9)}),
@@ -65,11 +65,11 @@ func TestTransact(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, failing := range []table.Write{
-		c.WriteOver(keysOf(changed), changed, "text", table.String("b")),
+		c.WritePutIfEqual(keysOf(changed), changed, "text", table.String("b")),
 		c.WriteUpdate(absentKey, "SET x = :x", "attribute_exists(pk)", nil, table.Item{":x": table.Number(1)}),
 		c.WriteDelete(thereKey, "attribute_exists(nothing)", nil, nil),
 		c.WriteCheck(absentKey, "attribute_exists(pk)", nil, nil),
-		c.WriteNew(keysOf(changed), changed),
+		c.WriteCreate(keysOf(changed), changed),
 	} {
 		if err := c.Transact(t.Context(), failing); !errors.As(err, &canceled) {
 			t.Errorf("got %v", err)
@@ -80,10 +80,10 @@ func TestTransact(t *testing.T) {
 // Ensure a transaction whose response was lost is made once: DynamoDB recognises its token.
 func TestTransactAfterALostResponse(t *testing.T) {
 	t.Parallel()
-	p := loses("TransactWriteItems", 2)
+	p := losesResponses("TransactWriteItems", 2)
 	c, _ := client(t, p)
 	n, counter := newNote(c), table.Key{PK: c.NewID("co"), SK: "counter"}
-	err := c.Transact(t.Context(), c.WriteNew(keysOf(n), n), c.WriteUpdate(counter, "ADD n :one", "", nil, table.Item{":one": table.Number(1)}))
+	err := c.Transact(t.Context(), c.WriteCreate(keysOf(n), n), c.WriteUpdate(counter, "ADD n :one", "", nil, table.Item{":one": table.Number(1)}))
 	if err != nil || p.count("TransactWriteItems") != 3 {
 		t.Fatalf("%v, %d calls", err, p.count("TransactWriteItems"))
 	}
@@ -117,8 +117,8 @@ func TestTransactConcurrently(t *testing.T) {
 	}
 }
 
-// canceled responds to the first transactions with these reasons, and passes on later ones.
-func canceled(times int, codes ...string) *proxy {
+// cancelsTransactions responds to the first transactions with these reasons, and passes on later ones.
+func cancelsTransactions(times int, codes ...string) *proxy {
 	var mu sync.Mutex
 	return &proxy{respond: func(_ string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		mu.Lock()
@@ -132,7 +132,7 @@ func canceled(times int, codes ...string) *proxy {
 		for _, code := range codes {
 			reasons = append(reasons, map[string]any{"Code": code})
 		}
-		return reply(http.StatusBadRequest, map[string]any{
+		return jsonResponse(http.StatusBadRequest, map[string]any{
 			"__type": "com.amazonaws.dynamodb.v20120810#TransactionCanceledException", "CancellationReasons": reasons,
 			"message": "Transaction cancelled, please refer cancellation reasons for specific reasons [" + strings.Join(codes, ", ") + "]",
 		}), nil
@@ -158,11 +158,11 @@ func TestTransactConflicts(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			p := canceled(test.times, test.codes...)
+			p := cancelsTransactions(test.times, test.codes...)
 			c, _ := client(t, p)
 			n := newNote(c)
 			ctx, m := apitest.Request(t)
-			err := c.Transact(ctx, c.WriteNew(keysOf(n), n), c.CheckAbsent(noteKey(n.Company, "x")))
+			err := c.Transact(ctx, c.WriteCreate(keysOf(n), n), c.CheckAbsent(noteKey(n.Company, "x")))
 			if (err == nil) != test.ok || p.count("") != test.calls || m.Units().Calls != test.calls {
 				t.Errorf("%v, %d calls, %d metered", err, p.count(""), m.Units().Calls)
 			}
@@ -202,10 +202,10 @@ func TestGetAtOnce(t *testing.T) {
 	c, _ := client(t, p)
 	company := c.NewID("co")
 	items, keys := notes(c, company, 3, 10, "x")
-	if err := c.Put(t.Context(), items); err != nil {
+	if err := c.BatchPut(t.Context(), items); err != nil {
 		t.Fatal(err)
 	}
-	got, err := table.GetAtOnce(t.Context(), c, keys[2], noteKey(company, "itm_none"), keys[0], keys[1])
+	got, err := table.TransactGet(t.Context(), c, keys[2], noteKey(company, "itm_none"), keys[0], keys[1])
 	if err != nil || p.count("TransactGetItems") != 1 {
 		t.Fatalf("%v after %d calls", err, p.count("TransactGetItems"))
 	}
@@ -216,7 +216,7 @@ func TestGetAtOnce(t *testing.T) {
 	}
 }
 
-// Ensure a transactional read that conflicts with a write is ErrContended at once, a throttled one
+// Ensure a transactional read that conflicts with a write is ErrTooMuchContention at once, a throttled one
 // is retried a few times, and an invalid one is not.
 func TestGetAtOnceMeetsWrites(t *testing.T) {
 	t.Parallel()
@@ -225,7 +225,7 @@ func TestGetAtOnceMeetsWrites(t *testing.T) {
 		failures, calls int
 		want            error // nil: success; errAny: another error
 	}{
-		{"TransactionConflict", 0, 1, nil}, {"TransactionConflict", 1, 1, table.ErrContended},
+		{"TransactionConflict", 0, 1, nil}, {"TransactionConflict", 1, 1, table.ErrTooMuchContention},
 		{"ThrottlingError", 3, 4, nil}, {"ThrottlingError", 99, 9, fault.ErrUnavailable}, {"ValidationError", 1, 1, errAny},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -236,14 +236,14 @@ func TestGetAtOnceMeetsWrites(t *testing.T) {
 			left := test.failures
 			p := &proxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
 				if left--; left >= 0 {
-					return reply(http.StatusBadRequest, canceled), nil
+					return jsonResponse(http.StatusBadRequest, canceled), nil
 				}
-				return reply(http.StatusOK, map[string]any{"Responses": []map[string]any{{"Item": map[string]any{"sk": map[string]string{"S": "a"}}}, {}}}), nil
+				return jsonResponse(http.StatusOK, map[string]any{"Responses": []map[string]any{{"Item": map[string]any{"sk": map[string]string{"S": "a"}}}, {}}}), nil
 			}}
-			got, err := table.GetAtOnce(t.Context(), offline(p), table.Key{PK: "p", SK: "a"}, table.Key{PK: "p", SK: "b"})
+			got, err := table.TransactGet(t.Context(), offline(p), table.Key{PK: "p", SK: "a"}, table.Key{PK: "p", SK: "b"})
 			right := errors.Is(err, test.want)
 			if errors.Is(test.want, errAny) {
-				right = err != nil && !errors.Is(err, table.ErrContended) && !errors.Is(err, fault.ErrUnavailable)
+				right = err != nil && !errors.Is(err, table.ErrTooMuchContention) && !errors.Is(err, fault.ErrUnavailable)
 			}
 			if !right || p.count("") != test.calls || err == nil && (text(got[0]["sk"]) != "a" || got[1] != nil) {
 				t.Errorf("%d times %s: %v, %v after %d calls", test.failures, test.code, got, err, p.count(""))
@@ -252,5 +252,5 @@ func TestGetAtOnceMeetsWrites(t *testing.T) {
 	}
 }
 
-// errAny stands for any error but ErrContended and ErrUnavailable.
+// errAny stands for any error but ErrTooMuchContention and ErrUnavailable.
 var errAny = errors.New("any")

@@ -28,11 +28,11 @@ type Failure struct {
 // two for each parent.
 func (c *Client) StoreUnits(ctx context.Context, units []Unit) (failures []Failure, err error) {
 	for begin := 0; begin < len(units); {
-		t := newUnitsTransaction()
+		t := newUnitBatch()
 		for t.add(begin+len(t.units), units) {
 		}
 		begin += len(t.units)
-		failed, err := c.storeUnits(ctx, t)
+		failed, err := c.storeBatch(ctx, t)
 		if failures = append(failures, failed...); err != nil {
 			return failures, err
 		}
@@ -40,8 +40,8 @@ func (c *Client) StoreUnits(ctx context.Context, units []Unit) (failures []Failu
 	return failures, nil
 }
 
-// unitsTransaction is a run of units that fits into one transaction.
-type unitsTransaction struct {
+// unitBatch is a run of units that fits into one transaction.
+type unitBatch struct {
 	units   []Unit
 	first   int          // the index of the first unit
 	writes  int          // of the units and on their parents
@@ -50,12 +50,12 @@ type unitsTransaction struct {
 	parents map[Key]bool
 }
 
-func newUnitsTransaction() *unitsTransaction {
-	return &unitsTransaction{keys: map[Key]bool{}, parents: map[Key]bool{}}
+func newUnitBatch() *unitBatch {
+	return &unitBatch{keys: map[Key]bool{}, parents: map[Key]bool{}}
 }
 
 // add adds the n-th unit and reports whether it fits. The first unit always fits.
-func (t *unitsTransaction) add(n int, units []Unit) bool {
+func (t *unitBatch) add(n int, units []Unit) bool {
 	if n >= len(units) {
 		return false
 	}
@@ -100,8 +100,8 @@ func writtenKey(w Write) Key {
 	return KeyOf(w.ConditionCheck.Key)
 }
 
-// storeUnits makes one transaction, and repeats it without the units that fail.
-func (c *Client) storeUnits(ctx context.Context, t *unitsTransaction) (failures []Failure, err error) {
+// storeBatch makes one transaction, and repeats it without the units that fail.
+func (c *Client) storeBatch(ctx context.Context, t *unitBatch) (failures []Failure, err error) {
 	left := make([]int, len(t.units))
 	for n := range left {
 		left[n] = n
@@ -133,7 +133,7 @@ func (c *Client) storeUnits(ctx context.Context, t *unitsTransaction) (failures 
 
 // writesOf returns the writes of some of the units, the index of each unit's first write, and the
 // parents, whose counts come last.
-func (t *unitsTransaction) writesOf(c *Client, some []int) (writes []Write, begins []int, parents []Key) {
+func (t *unitBatch) writesOf(c *Client, some []int) (writes []Write, begins []int, parents []Key) {
 	children := map[Key]int{}
 	for _, at := range some {
 		begins = append(begins, len(writes))

@@ -15,10 +15,10 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// unit returns a child of a note with a text of a size.
-func unit(c *table.Client, parent note, id string, size int) table.Unit {
+// childUnit returns a child of a note with a text of a size.
+func childUnit(c *table.Client, parent note, id string, size int) table.Unit {
 	child := note{ID: id, Text: new(strings.Repeat("x", size))}
-	return table.Unit{Writes: []table.Write{c.WriteNew(table.Keys{Key: childKey(parent, id)}, child)}, Parent: new(noteKey(parent.Company, parent.ID))}
+	return table.Unit{Writes: []table.Write{c.WriteCreate(table.Keys{Key: childKey(parent, id)}, child)}, Parent: new(noteKey(parent.Company, parent.ID))}
 }
 
 // Ensure units whose condition fails are left out and named, and that all others are stored, in as
@@ -39,10 +39,10 @@ func TestStoreUnits(t *testing.T) {
 	before := p.count("TransactWriteItems")
 	var units []table.Unit
 	for n := range 120 {
-		units = append(units, unit(c, there, fmt.Sprintf("%03d", n), 1))
+		units = append(units, childUnit(c, there, fmt.Sprintf("%03d", n), 1))
 	}
-	units[50] = unit(c, gone, "050", 1)
-	units[60] = unit(c, other, "060", 1)
+	units[50] = childUnit(c, gone, "050", 1)
+	units[60] = childUnit(c, other, "060", 1)
 	failures, err := c.StoreUnits(t.Context(), units)
 	if err != nil {
 		t.Fatal(err)
@@ -77,10 +77,10 @@ func TestStoreUnitsDivides(t *testing.T) {
 	}
 	var units []table.Unit
 	for i := range 9 {
-		units = append(units, unit(c, n, fmt.Sprint(i), 300_000)) // three to a transaction
+		units = append(units, childUnit(c, n, fmt.Sprint(i), 300_000)) // three to a transaction
 	}
-	again := unit(c, n, "8", 1)
-	again.Writes[0] = c.WriteAny(table.Keys{Key: childKey(n, "8")}, note{ID: "8", Text: new("again")})
+	again := childUnit(c, n, "8", 1)
+	again.Writes[0] = c.WritePut(table.Keys{Key: childKey(n, "8")}, note{ID: "8", Text: new("again")})
 	failures, err := c.StoreUnits(t.Context(), append(units, again))
 	if err != nil || len(failures) > 0 || p.count("TransactWriteItems") != 4 {
 		t.Errorf("%+v, %v, %d transactions", failures, err, p.count("TransactWriteItems"))
@@ -100,14 +100,14 @@ func TestStoreUnitsAndARemoval(t *testing.T) {
 	if err := c.Insert(t.Context(), keysOf(n), n); err != nil {
 		t.Fatal(err)
 	}
-	r := removal(c, n)
-	empty := r.Childless
+	r := removalWithoutChildren(c, n)
+	empty := r.CheckNoChildren
 	stored := false
-	r.Childless = func(ctx context.Context) error {
+	r.CheckNoChildren = func(ctx context.Context) error {
 		err := empty(ctx)
 		if !stored {
 			stored = true
-			if failures, err := c.StoreUnits(ctx, []table.Unit{unit(c, n, "1", 1)}); len(failures) > 0 || err != nil {
+			if failures, err := c.StoreUnits(ctx, []table.Unit{childUnit(c, n, "1", 1)}); len(failures) > 0 || err != nil {
 				t.Errorf("failures %+v, want none: %v", failures, err)
 			}
 		}
@@ -116,10 +116,10 @@ func TestStoreUnitsAndARemoval(t *testing.T) {
 	if err := table.RemoveParent(t.Context(), c, noteKey(n.Company, n.ID), r); !errors.Is(err, errHasChildren) {
 		t.Errorf("error %v, want %v", err, errHasChildren)
 	}
-	if err := table.RemoveParent(t.Context(), c, noteKey(n.Company, n.ID), sweeping(c, n)); err != nil {
+	if err := table.RemoveParent(t.Context(), c, noteKey(n.Company, n.ID), removalWithChildren(c, n)); err != nil {
 		t.Fatal(err)
 	}
-	if failures, err := c.StoreUnits(t.Context(), []table.Unit{unit(c, n, "2", 1)}); len(failures) != 1 || !failures[0].Orphan || err != nil {
+	if failures, err := c.StoreUnits(t.Context(), []table.Unit{childUnit(c, n, "2", 1)}); len(failures) != 1 || !failures[0].Orphan || err != nil {
 		t.Errorf("failures %+v, want an orphan: %v", failures, err)
 	}
 }
@@ -131,7 +131,7 @@ func TestStoreUnitsEndsWithAnError(t *testing.T) {
 	p := &proxy{respond: func(call string, pass func() (*http.Response, error), r *http.Request) (*http.Response, error) {
 		if call == "TransactWriteItems" {
 			if calls++; calls > 2 {
-				return refuses("", "ResourceNotFoundException", 400, 1).respond(call, pass, r)
+				return rejectsCalls("", "ResourceNotFoundException", 400, 1).respond(call, pass, r)
 			}
 		}
 		return pass()
@@ -143,9 +143,9 @@ func TestStoreUnitsEndsWithAnError(t *testing.T) {
 	}
 	var units []table.Unit
 	for i := range 150 {
-		units = append(units, unit(c, n, fmt.Sprintf("%03d", i), 1))
+		units = append(units, childUnit(c, n, fmt.Sprintf("%03d", i), 1))
 	}
-	units[3] = unit(c, newNote(c), "orphan", 1)
+	units[3] = childUnit(c, newNote(c), "orphan", 1)
 	failures, err := c.StoreUnits(t.Context(), units)
 	if err == nil || !slices.EqualFunc(failures, []int{3}, func(f table.Failure, want int) bool { return f.Unit == want }) {
 		t.Errorf("failures %+v, want unit 3 and an error: %v", failures, err)

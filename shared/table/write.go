@@ -31,7 +31,7 @@ func (c *Client) NewItem(keys Keys, record any) Item {
 	maps.Copy(item, keys.item())
 	keys.indexes(item)
 	item[revAttr] = Number(1)
-	item[writeIDAttr] = String(c.newID(writePrefix))
+	item[writeIDAttr] = String(c.newID(writeTokenPrefix))
 	return item
 }
 
@@ -50,14 +50,14 @@ func (c *Client) Insert(ctx context.Context, keys Keys, record any) error {
 	return c.insert(ctx, c.NewItem(keys, record))
 }
 
-// addedAtOnce is how many records Add writes in parallel.
-const addedAtOnce = 8
+// insertWidth is how many records Add writes in parallel.
+const insertWidth = 8
 
-// Add creates the records whose keys are free, each in its own write, and returns how many keys
+// InsertMissing creates the records whose keys are free, each in its own write, and returns how many keys
 // were taken. It never replaces a record.
-func (c *Client) Add(ctx context.Context, items []Item) (taken int, err error) {
+func (c *Client) InsertMissing(ctx context.Context, items []Item) (taken int, err error) {
 	var found atomic.Int64
-	err = parallel.Do(len(items), addedAtOnce, func(n int) error {
+	err = parallel.Do(len(items), insertWidth, func(n int) error {
 		err := c.insert(ctx, items[n])
 		if errors.Is(err, ErrExists) {
 			found.Add(1)
@@ -76,7 +76,7 @@ func (c *Client) insert(ctx context.Context, item Item) error {
 	})
 	var failed *types.ConditionalCheckFailedException
 	if errors.As(err, &failed) {
-		if sameWrite(failed.Item, item[writeIDAttr]) || wroteBefore(failed.Item, item[writeIDAttr]) {
+		if sameWrite(failed.Item, item[writeIDAttr]) || isRecentWrite(failed.Item, item[writeIDAttr]) {
 			return nil
 		}
 		return ErrExists
@@ -96,19 +96,19 @@ func sameWrite(stored Item, writeID types.AttributeValue) bool {
 // updatedAt changes only when a value changes, and never decreases (NowAfter). If no value changes,
 // nothing is written. The changed record has exactly the index keys that keysOf returns. If change
 // returns an error, Modify returns it unwrapped and writes nothing. Modify returns
-// fault.ErrNotFound if the record does not exist, and ErrContended after very many lost races.
+// fault.ErrNotFound if the record does not exist, and ErrTooMuchContention after very many lost races.
 func Modify[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys, change func(*T) error) (T, error) {
 	stored, err := c.get(ctx, key)
 	if err != nil {
 		var none T
 		return none, err
 	}
-	return ModifyRead(ctx, c, key, stored, keysOf, change)
+	return ModifyItem(ctx, c, key, stored, keysOf, change)
 }
 
-// ModifyRead is Modify for a record that has already been read. It starts with the attributes in
+// ModifyItem is Modify for a record that has already been read. It starts with the attributes in
 // stored.
-func ModifyRead[T any](ctx context.Context, c *Client, key Key, stored Item, keysOf func(T) Keys, change func(*T) error) (T, error) {
+func ModifyItem[T any](ctx context.Context, c *Client, key Key, stored Item, keysOf func(T) Keys, change func(*T) error) (T, error) {
 	var none T
 	for range contendedMax {
 		var before, after T
@@ -118,7 +118,7 @@ func ModifyRead[T any](ctx context.Context, c *Client, key Key, stored Item, key
 		if err := change(&after); err != nil {
 			return none, err
 		}
-		current, wanted := c.difference(stored, before, after, keysOf(after))
+		current, wanted := c.diff(stored, before, after, keysOf(after))
 		if wanted == nil {
 			return before, nil
 		}
@@ -133,19 +133,19 @@ func ModifyRead[T any](ctx context.Context, c *Client, key Key, stored Item, key
 		}
 		stored = written
 	}
-	return none, ErrContended
+	return none, ErrTooMuchContention
 }
 
-// difference returns the fields and index keys of a record before and after a change. The index
+// diff returns the fields and index keys of a record before and after a change. The index
 // keys before the change are the stored ones. wanted is nil if no field has changed.
-func (c *Client) difference(stored Item, before, after any, keys Keys) (current, wanted Item) {
+func (c *Client) diff(stored Item, before, after any, keys Keys) (current, wanted Item) {
 	current, wanted = Encode(before), Encode(after)
 	if maps.EqualFunc(wanted, current, equalAttribute) {
 		return current, nil
 	}
-	copyIndexKeys(current, stored)
+	copyIndexKeysTo(current, stored)
 	keys.indexes(wanted)
-	_, isField := planOf(reflect.TypeOf(after)).byName[updatedAtAttr]
+	_, isField := recordTypeOf(reflect.TypeOf(after)).byName[updatedAtAttr]
 	if last := stored[updatedAtAttr]; isField || last != nil {
 		var text *string
 		if last, ok := last.(*types.AttributeValueMemberS); ok {
@@ -156,8 +156,8 @@ func (c *Client) difference(stored Item, before, after any, keys Keys) (current,
 	return current, wanted
 }
 
-// copyIndexKeys copies the index keys of one item to another.
-func copyIndexKeys(to, from Item) {
+// copyIndexKeysTo copies the index keys of one item to another.
+func copyIndexKeysTo(to, from Item) {
 	for _, i := range Indexes() {
 		for _, name := range [...]string{i.PK(), i.SK()} {
 			if key := from[name]; key != nil {
@@ -181,7 +181,7 @@ func Reindex[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys
 			break
 		}
 		current, wanted := Item{}, Item{}
-		copyIndexKeys(current, stored)
+		copyIndexKeysTo(current, stored)
 		keysOf(record).indexes(wanted)
 		if maps.EqualFunc(wanted, current, equalAttribute) {
 			return false, nil
@@ -194,21 +194,21 @@ func Reindex[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys
 	if errors.Is(err, fault.ErrNotFound) {
 		return false, nil
 	}
-	return false, cmp.Or(err, error(ErrContended))
+	return false, cmp.Or(err, error(ErrTooMuchContention))
 }
 
 // update writes the difference from current to wanted if the stored revision is still the one that
 // was read. If another write came first, lost is true and item is the record after that write.
 func (c *Client) update(ctx context.Context, key Key, stored, current, wanted Item) (item Item, lost bool, err error) {
-	writeID := String(c.newID(writePrefix))
-	e := newExpression()
+	writeID := String(c.newID(writeTokenPrefix))
+	e := newUpdateExpression()
 	e.set(revAttr, "#rev + :one")
 	e.names["#rev"], e.values[":one"] = revAttr, Number(1)
 	e.setValue(writeIDAttr, writeID)
-	if recent := c.recentAfter(stored); len(recent) > 0 {
-		e.setValue(recentAttr, &types.AttributeValueMemberL{Value: recent})
-	} else if stored[recentAttr] != nil {
-		e.remove(recentAttr)
+	if recent := c.nextRecentWrites(stored); len(recent) > 0 {
+		e.setValue(recentWritesAttr, &types.AttributeValueMemberL{Value: recent})
+	} else if stored[recentWritesAttr] != nil {
+		e.remove(recentWritesAttr)
 	}
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		if !equalAttribute(wanted[name], current[name]) {
@@ -220,7 +220,7 @@ func (c *Client) update(ctx context.Context, key Key, stored, current, wanted It
 			e.remove(name)
 		}
 	}
-	condition := e.unchanged(stored)
+	condition := e.unchangedCondition(stored)
 	out, err := c.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		Key: key.item(), UpdateExpression: e.update(), ConditionExpression: condition,
 		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values, ReturnValues: types.ReturnValueAllNew,
@@ -230,8 +230,8 @@ func (c *Client) update(ctx context.Context, key Key, stored, current, wanted It
 	switch {
 	case errors.As(err, &failed) && len(failed.Item) == 0:
 		return nil, false, fault.ErrNotFound
-	case errors.As(err, &failed) && wroteBefore(failed.Item, writeID): // this update succeeded, and others have written since
-		return left(stored, wanted, writeID), false, nil
+	case errors.As(err, &failed) && isRecentWrite(failed.Item, writeID): // this update succeeded, and others have written since
+		return afterUpdate(stored, wanted, writeID), false, nil
 	case errors.As(err, &failed):
 		return failed.Item, !sameWrite(failed.Item, writeID), nil
 	case err != nil:
@@ -240,8 +240,8 @@ func (c *Client) update(ctx context.Context, key Key, stored, current, wanted It
 	return out.Attributes, false, nil
 }
 
-// left returns the record after an update.
-func left(stored, wanted Item, writeID types.AttributeValue) Item {
+// afterUpdate returns the record after an update.
+func afterUpdate(stored, wanted Item, writeID types.AttributeValue) Item {
 	item := maps.Clone(wanted)
 	item[writeIDAttr] = writeID
 	if rev, ok := stored[revAttr].(*types.AttributeValueMemberN); ok {
@@ -269,8 +269,8 @@ func Remove[T any](ctx context.Context, c *Client, key Key, check func(T) error)
 		if err := check(record); err != nil {
 			return none, err
 		}
-		e := newExpression()
-		condition := e.unchanged(stored)
+		e := newUpdateExpression()
+		condition := e.unchangedCondition(stored)
 		deleted, left, err := c.DeleteIf(ctx, key, *condition, e.names, e.values)
 		switch {
 		case err != nil || deleted:
@@ -280,7 +280,7 @@ func Remove[T any](ctx context.Context, c *Client, key Key, check func(T) error)
 		}
 		stored = left
 	}
-	return none, ErrContended
+	return none, ErrTooMuchContention
 }
 
 // DeleteIf deletes a record under a condition, which a missing record must not meet. If the
@@ -302,38 +302,38 @@ func (c *Client) DeleteIf(ctx context.Context, key Key, condition string, names 
 	return err == nil, nil, err
 }
 
-// expression collects the parts of an update expression. Every name is a placeholder, so no field
+// updateExpression collects the parts of an update expression. Every name is a placeholder, so no field
 // can collide with a reserved word.
-type expression struct {
+type updateExpression struct {
 	names         map[string]string
 	values        Item
 	sets, removes []string
 }
 
-func newExpression() *expression {
-	return &expression{names: map[string]string{}, values: Item{}}
+func newUpdateExpression() *updateExpression {
+	return &updateExpression{names: map[string]string{}, values: Item{}}
 }
 
-func (e *expression) name(attribute string) string {
+func (e *updateExpression) name(attribute string) string {
 	placeholder := "#n" + strconv.Itoa(len(e.names))
 	e.names[placeholder] = attribute
 	return placeholder
 }
 
-func (e *expression) set(attribute, formula string) {
+func (e *updateExpression) set(attribute, formula string) {
 	e.sets = append(e.sets, e.name(attribute)+" = "+formula)
 }
 
-func (e *expression) setValue(attribute string, value types.AttributeValue) {
+func (e *updateExpression) setValue(attribute string, value types.AttributeValue) {
 	placeholder := fmt.Sprintf(":v%d", len(e.values))
 	e.values[placeholder] = value
 	e.set(attribute, placeholder)
 }
 
-// unchanged returns the condition that nobody has written the record since stored was read. It
+// unchangedCondition returns the condition that nobody has written the record since stored was read. It
 // checks both rev and writeId: a record that was deleted and recreated, or replaced by an import,
 // starts at the same rev, and an update in a transaction keeps the writeId.
-func (e *expression) unchanged(stored Item) *string {
+func (e *updateExpression) unchangedCondition(stored Item) *string {
 	condition := "#rev = :rev"
 	e.names["#rev"], e.values[":rev"] = revAttr, stored[revAttr]
 	if written := stored[writeIDAttr]; written != nil {
@@ -343,9 +343,9 @@ func (e *expression) unchanged(stored Item) *string {
 	return &condition
 }
 
-func (e *expression) remove(attribute string) { e.removes = append(e.removes, e.name(attribute)) }
+func (e *updateExpression) remove(attribute string) { e.removes = append(e.removes, e.name(attribute)) }
 
-func (e *expression) update() *string {
+func (e *updateExpression) update() *string {
 	text := "SET " + strings.Join(e.sets, ", ")
 	if len(e.removes) > 0 {
 		text += " REMOVE " + strings.Join(e.removes, ", ")

@@ -21,29 +21,29 @@ func TestInsertTwice(t *testing.T) {
 	if err := c.Insert(t.Context(), keysOf(other), other); !errors.Is(err, table.ErrExists) {
 		t.Errorf("got %v", err)
 	}
-	expect(t, c, n)
+	requireStored(t, c, n)
 }
 
 // Ensure a retry after a lost response recognises its own write.
 func TestInsertAfterALostResponse(t *testing.T) {
 	t.Parallel()
 	for lost := range 3 {
-		p := loses("PutItem", lost)
+		p := losesResponses("PutItem", lost)
 		c, _ := client(t, p)
 		n := insert(t, c, newNote(c))
 		if p.count("PutItem") != lost+1 {
 			t.Errorf("%d calls", p.count("PutItem"))
 		}
-		expect(t, c, n)
+		requireStored(t, c, n)
 	}
-	c, _ := client(t, loses("PutItem", 3)) // one more than there are attempts: the caller gets an error
+	c, _ := client(t, losesResponses("PutItem", 3)) // one more than there are attempts: the caller gets an error
 	n := newNote(c)
 	if err := c.Insert(t.Context(), keysOf(n), n); err == nil || errors.Is(err, table.ErrExists) {
 		t.Errorf("got %v", err)
 	}
 }
 
-func expect(t *testing.T, c *table.Client, want note) {
+func requireStored(t *testing.T, c *table.Client, want note) {
 	t.Helper()
 	got, err := table.Get[note](t.Context(), c, noteKey(want.Company, want.ID))
 	if err != nil {
@@ -77,7 +77,7 @@ func TestRemove(t *testing.T) {
 
 	n = insert(t, c, newNote(c)) // another delete comes first
 	key = noteKey(n.Company, n.ID)
-	_, err = table.Remove(t.Context(), c, key, func(note) error { return c.Delete(t.Context(), []table.Key{key}) })
+	_, err = table.Remove(t.Context(), c, key, func(note) error { return c.BatchDelete(t.Context(), []table.Key{key}) })
 	if !errors.Is(err, fault.ErrNotFound) {
 		t.Errorf("a lost race: %v", err)
 	}
@@ -86,7 +86,7 @@ func TestRemove(t *testing.T) {
 // Ensure a delete whose response was lost is a success, and not a missing record.
 func TestRemoveAfterALostResponse(t *testing.T) {
 	t.Parallel()
-	p := loses("DeleteItem", 1)
+	p := losesResponses("DeleteItem", 1)
 	c, _ := client(t, p)
 	n := insert(t, c, newNote(c))
 	removed, err := table.Remove(t.Context(), c, noteKey(n.Company, n.ID), func(note) error { return nil })

@@ -9,8 +9,8 @@ import (
 
 const layout = "2006-01-02T15:04:05.000Z"
 
-// form matches RFC 3339 more strictly than time.Parse does.
-var form = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
+// pattern matches RFC 3339 more strictly than time.Parse does.
+var pattern = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
 // Format returns a time in the format of every timestamp field: RFC 3339, UTC, milliseconds. Such
 // strings sort by time.
@@ -22,17 +22,17 @@ func Format(t time.Time) string {
 	}
 	hour, minute, second := t.Clock()
 	text := []byte(layout) // formatted by hand: a response has hundreds of times, and time.Format would parse its layout for each
-	digits(text[0:4], year)
-	digits(text[5:7], int(month))
-	digits(text[8:10], day)
-	digits(text[11:13], hour)
-	digits(text[14:16], minute)
-	digits(text[17:19], second)
-	digits(text[20:23], t.Nanosecond()/int(time.Millisecond))
+	writeDigits(text[0:4], year)
+	writeDigits(text[5:7], int(month))
+	writeDigits(text[8:10], day)
+	writeDigits(text[11:13], hour)
+	writeDigits(text[14:16], minute)
+	writeDigits(text[17:19], second)
+	writeDigits(text[20:23], t.Nanosecond()/int(time.Millisecond))
 	return string(text)
 }
 
-func digits(text []byte, n int) {
+func writeDigits(text []byte, n int) {
 	for i := len(text) - 1; i >= 0; i, n = i-1, n/10 {
 		text[i] = byte('0' + n%10)
 	}
@@ -45,7 +45,7 @@ func digits(text []byte, n int) {
 // leap second becomes the next second, as in Unix time.
 func Parse(s string) (t time.Time, ok bool) {
 	s = strings.ToUpper(s)
-	if !form.MatchString(s) {
+	if !pattern.MatchString(s) {
 		return time.Time{}, false
 	}
 	leap := time.Duration(0)
@@ -71,9 +71,9 @@ func Normalise(s string) string {
 	return Format(t)
 }
 
-// Reversed reports whether both strings are days that ParseDay accepts, and first is after last. A
+// IsReversed reports whether both strings are days that ParseDay accepts, and first is after last. A
 // nil day is never reversed.
-func Reversed(first, last *string) bool {
+func IsReversed(first, last *string) bool {
 	if first == nil || last == nil {
 		return false
 	}

@@ -101,12 +101,12 @@ func TestReversed(t *testing.T) {
 		{"2026-02-30", "2026-02-01", false},
 		{"", "2026-02-01", false},
 	} {
-		if got := timestamp.Reversed(&tt.first, &tt.last); got != tt.want {
+		if got := timestamp.IsReversed(&tt.first, &tt.last); got != tt.want {
 			t.Errorf("%s to %s: %v", tt.first, tt.last, got)
 		}
 	}
 	day := "2026-08-11"
-	if timestamp.Reversed(&day, nil) || timestamp.Reversed(nil, &day) || timestamp.Reversed(nil, nil) {
+	if timestamp.IsReversed(&day, nil) || timestamp.IsReversed(nil, &day) || timestamp.IsReversed(nil, nil) {
 		t.Error("no day is reversed")
 	}
 }

@@ -48,14 +48,14 @@ func CheckFormat(field, format string, value *string) []string {
 	return nil
 }
 
-// ByKey returns a function for Existing. A record exists if the table has one with its key.
-func ByKey[T any](t *table.Client, keyOf func(companyID string, record T) table.Key) func(ctx context.Context, companyID string, records []T) ([]bool, error) {
+// ExistsByKey returns a function for WithExisting. A record exists if the table has one with its key.
+func ExistsByKey[T any](t *table.Client, keyOf func(companyID string, record T) table.Key) func(ctx context.Context, companyID string, records []T) ([]bool, error) {
 	return func(ctx context.Context, companyID string, records []T) ([]bool, error) {
 		keys := make([]table.Key, len(records))
 		for n, r := range records {
 			keys[n] = keyOf(companyID, r)
 		}
-		items, err := table.ManyItems(ctx, t, LastWins(keys, func(k table.Key) table.Key { return k }))
+		items, err := table.BatchGetItems(ctx, t, LastWins(keys, func(k table.Key) table.Key { return k }))
 		stored := make(map[table.Key]bool, len(items))
 		for _, item := range items {
 			stored[table.KeyOf(item)] = true
@@ -71,14 +71,14 @@ func ByKey[T any](t *table.Client, keyOf func(companyID string, record T) table.
 // LastWins returns the last record of each identity, in the order of the file.
 func LastWins[T any, K comparable](records []T, identity func(T) K) []T {
 	var kept []T
-	for _, n := range Latest(records, identity) {
+	for _, n := range LastIndexes(records, identity) {
 		kept = append(kept, records[n])
 	}
 	return kept
 }
 
-// Latest returns the indexes of the records that LastWins returns.
-func Latest[T any, K comparable](records []T, identity func(T) K) (indexes []int) {
+// LastIndexes returns the indexes of the records that LastWins returns.
+func LastIndexes[T any, K comparable](records []T, identity func(T) K) (indexes []int) {
 	last := make(map[K]int, len(records))
 	for n, r := range records {
 		last[identity(r)] = n
@@ -93,7 +93,7 @@ func Latest[T any, K comparable](records []T, identity func(T) K) (indexes []int
 
 // PutUnits is a write or add function for records that are stored as units: the last one of each
 // key, under conditions. refusal returns the problem of a record that was not stored, or "" to skip
-// the record. The error is Refused if there are problems.
+// the record. The error is RefusedRecords if there are problems.
 func PutUnits[T any](ctx context.Context, t *table.Client, records []T, unitOf func(T) (table.Key, table.Unit),
 	refusal func(T, table.Failure) (problem string, err error),
 ) (skipped int, err error) {
@@ -101,7 +101,7 @@ func PutUnits[T any](ctx context.Context, t *table.Client, records []T, unitOf f
 	for n, r := range records {
 		keys[n], all[n] = unitOf(r)
 	}
-	indexes := Latest(keys, func(key table.Key) table.Key { return key })
+	indexes := LastIndexes(keys, func(key table.Key) table.Key { return key })
 	units := make([]table.Unit, len(indexes))
 	for i, n := range indexes {
 		units[i] = all[n]
@@ -110,7 +110,7 @@ func PutUnits[T any](ctx context.Context, t *table.Client, records []T, unitOf f
 	if err != nil {
 		return 0, err
 	}
-	refused := Refused{}
+	refused := RefusedRecords{}
 	for _, f := range failures {
 		n := indexes[f.Unit]
 		switch problem, err := refusal(records[n], f); {
@@ -125,10 +125,10 @@ func PutUnits[T any](ctx context.Context, t *table.Client, records []T, unitOf f
 	return skipped, refused.Err()
 }
 
-// Orphans returns a function for Child. A record is an orphan if no record exists under its
+// Orphans returns a function for WithParent. A record is an orphan if no record exists under its
 // parent's key.
 func Orphans[T any](t *table.Client, parentOf func(companyID string, record T) table.Key) func(ctx context.Context, companyID string, records []T) ([]bool, error) {
-	exist := ByKey(t, parentOf)
+	exist := ExistsByKey(t, parentOf)
 	return func(ctx context.Context, companyID string, records []T) ([]bool, error) {
 		found, err := exist(ctx, companyID, records)
 		for n := range found {
@@ -142,14 +142,14 @@ func Orphans[T any](t *table.Client, parentOf func(companyID string, record T) t
 // field with the id of the record's company.
 func Put[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string) func(ctx context.Context, companyID string, records []T) error {
 	return func(ctx context.Context, companyID string, records []T) error {
-		return t.Put(ctx, itemsOf(t, keysOf, owner, companyID, records))
+		return t.BatchPut(ctx, itemsOf(t, keysOf, owner, companyID, records))
 	}
 }
 
-// add returns an add function for Existing. It stores the records whose keys are free.
-func add[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string) func(ctx context.Context, companyID string, records []T, _ File) (int, error) {
-	return func(ctx context.Context, companyID string, records []T, _ File) (skipped int, err error) {
-		return t.Add(ctx, itemsOf(t, keysOf, owner, companyID, records))
+// addFunc returns an add function for WithExisting. It stores the records whose keys are free.
+func addFunc[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string) func(ctx context.Context, companyID string, records []T, _ FileHasName) (int, error) {
+	return func(ctx context.Context, companyID string, records []T, _ FileHasName) (skipped int, err error) {
+		return t.InsertMissing(ctx, itemsOf(t, keysOf, owner, companyID, records))
 	}
 }
 
@@ -165,28 +165,28 @@ func itemsOf[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *
 	return items
 }
 
-// Stored combines Define, Put and ByKey for records that are identified by their table key.
-func Stored[T any](name, prefix string, check func(*T) []string, t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string,
+// DefineStored combines Define, Put and ExistsByKey for records that are identified by their table key.
+func DefineStored[T any](name, prefix string, check func(*T) []string, t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string,
 	each func(ctx context.Context, companyID string, visit func(T) error) error,
 ) Type {
-	return Existing(Define(name, prefix, check, Put(t, keysOf, owner), each), ByKey(t, func(companyID string, r T) table.Key {
+	return WithExisting(Define(name, prefix, check, Put(t, keysOf, owner), each), ExistsByKey(t, func(companyID string, r T) table.Key {
 		*owner(&r) = companyID
 		return keysOf(r).Key
-	}), add(t, keysOf, owner))
+	}), addFunc(t, keysOf, owner))
 }
 
-// Each returns an each function for Define that visits a collection of the company. It reads with
+// ExportEach returns an each function for Define that visits a collection of the company. It reads with
 // strong consistency, so that an export has every earlier write.
-func Each[T any](t *table.Client, of func(companyID string) table.Collection) func(ctx context.Context, companyID string, visit func(T) error) error {
+func ExportEach[T any](t *table.Client, of func(companyID string) table.Collection) func(ctx context.Context, companyID string, visit func(T) error) error {
 	return func(ctx context.Context, companyID string, visit func(T) error) error {
 		from := of(companyID)
 		from.Consistent = true
-		return table.Each(ctx, t, from, visit)
+		return table.ForEach(ctx, t, from, visit)
 	}
 }
 
-// Only returns an each function for Define. It is for types with at most one record per company.
-func Only[T any](get func(ctx context.Context, companyID string) (T, error)) func(ctx context.Context, companyID string, visit func(T) error) error {
+// ExportOne returns an each function for Define. It is for types with at most one record per company.
+func ExportOne[T any](get func(ctx context.Context, companyID string) (T, error)) func(ctx context.Context, companyID string, visit func(T) error) error {
 	return func(ctx context.Context, companyID string, visit func(T) error) error {
 		record, err := get(ctx, companyID)
 		if errors.Is(err, fault.ErrNotFound) {

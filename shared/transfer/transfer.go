@@ -21,32 +21,32 @@ type Type struct {
 	Prefix string       // of its ids; empty: the type has no ids of its own
 	Record reflect.Type // of a line
 
-	rules   []schema.Rules
-	check   func(text json.RawMessage, rules []schema.Rules) (any, []string)
-	unique  func(record any) []Claim
-	verify  func(ctx context.Context, companyID string, records []any) ([]string, error)
-	parent  func(record any) (name, problem string)
-	orphans func(ctx context.Context, companyID string, records []any) ([]bool, error)
-	lane    func(record any) string
-	exist   func(ctx context.Context, companyID string, records []any) ([]bool, error)
-	add     func(ctx context.Context, companyID string, records []any, file File) (int, error)
-	names   func(record any) (own, rival string)
-	rivals  func(ctx context.Context, companyID string, records []any) ([]string, error)
-	file    File
-	write   func(ctx context.Context, companyID string, records []any, file File) error
-	export  func(ctx context.Context, companyID string, emit func(any) error) error
+	rules          []schema.Rules
+	check          func(text json.RawMessage, rules []schema.Rules) (any, []string)
+	unique         func(record any) []UniqueText
+	verify         func(ctx context.Context, companyID string, records []any) ([]string, error)
+	parent         func(record any) (name, problem string)
+	orphans        func(ctx context.Context, companyID string, records []any) ([]bool, error)
+	orderKey       func(record any) string
+	exist          func(ctx context.Context, companyID string, records []any) ([]bool, error)
+	add            func(ctx context.Context, companyID string, records []any, file FileHasName) (int, error)
+	aliases        func(record any) (own, rival string)
+	aliasConflicts func(ctx context.Context, companyID string, records []any) ([]string, error)
+	hasName        FileHasName
+	write          func(ctx context.Context, companyID string, records []any, file FileHasName) error
+	export         func(ctx context.Context, companyID string, emit func(any) error) error
 }
 
-// noCompany is ignored, because an import goes to the company that the operator names. noID is
-// ignored for a Derived record.
+// companyMissing is ignored, because an import goes to the company that the operator names. idMissing is
+// ignored for a IDDeriver record.
 const (
-	noCompany = "record.companyId: is required"
-	noID      = "record.id: is required"
+	companyMissing = "record.companyId: is required"
+	idMissing      = "record.id: is required"
 )
 
-// Derived is a record whose line may omit the id. DeriveID then sets the id from other fields, or
+// IDDeriver is a record whose line may omit the id. DeriveID then sets the id from other fields, or
 // returns the problem.
-type Derived interface{ DeriveID() (problem string) }
+type IDDeriver interface{ DeriveID() (problem string) }
 
 // Define declares a type of record.
 //
@@ -56,8 +56,8 @@ type Derived interface{ DeriveID() (problem string) }
 //     types, closed lists, timestamps) comes before it. nil: no further checks.
 //   - write stores records, and replaces those with the same identity. It gets at most a few hundred at once, all of this
 //     type and in the order of the file, and sets companyId. The last one of several with the same identity wins. See Put. It
-//     returns Refused for records that a rule keeps out which others have broken since the file was checked.
-//   - each visits every record of the company in a stable order, with flat memory. See Each and Only.
+//     returns RefusedRecords for records that a rule keeps out which others have broken since the file was checked.
+//   - each visits every record of the company in a stable order, with flat memory. See ExportEach and ExportOne.
 func Define[T any](name, prefix string, check func(*T) []string,
 	write func(ctx context.Context, companyID string, records []T) error,
 	each func(ctx context.Context, companyID string, visit func(T) error) error,
@@ -66,9 +66,9 @@ func Define[T any](name, prefix string, check func(*T) []string,
 		Name: name, Prefix: prefix, Record: reflect.TypeFor[T](),
 		check: func(text json.RawMessage, rules []schema.Rules) (any, []string) {
 			var record T
-			problems := slices.DeleteFunc(schema.DecodeRecord(text, &record, rules...), func(p string) bool { return p == noCompany })
-			derived, derives := any(&record).(Derived)
-			if derives && slices.Equal(problems, []string{noID}) {
+			problems := slices.DeleteFunc(schema.DecodeRecord(text, &record, rules...), func(p string) bool { return p == companyMissing })
+			derived, derives := any(&record).(IDDeriver)
+			if derives && slices.Equal(problems, []string{idMissing}) {
 				problems = nil
 				if problem := derived.DeriveID(); problem != "" {
 					problems = []string{problem}
@@ -82,8 +82,8 @@ func Define[T any](name, prefix string, check func(*T) []string,
 			}
 			return record, problems
 		},
-		write: func(ctx context.Context, companyID string, records []any, _ File) error {
-			return write(ctx, companyID, as[T](records))
+		write: func(ctx context.Context, companyID string, records []any, _ FileHasName) error {
+			return write(ctx, companyID, castAll[T](records))
 		},
 		export: func(ctx context.Context, companyID string, emit func(any) error) error {
 			return each(ctx, companyID, func(record T) error { return emit(record) })
@@ -91,78 +91,78 @@ func Define[T any](name, prefix string, check func(*T) []string,
 	}
 }
 
-// Keep adds the rules for the body of an operation with input In, except for some properties. What
+// KeepRules adds the rules for the body of an operation with input In, except for some properties. What
 // the API refuses in a body, an import then refuses in a record, with the same message. See
 // schema.Rules.
-func Keep[In any](t Type, except ...string) Type {
+func KeepRules[In any](t Type, except ...string) Type {
 	t.rules = append(slices.Clone(t.rules), schema.NewRules(t.Record, reflect.TypeFor[In](), except...))
 	return t
 }
 
-// Claim is a text that belongs to one record of a file, such as a slug on a board. A second record
+// UniqueText is a text that belongs to one record of a file, such as a slug on a board. A second record
 // that claims it is rejected, unless it has the same owner. An empty owner never matches another.
-type Claim struct{ Text, Owner string }
+type UniqueText struct{ Text, Owner string }
 
-// Unique adds the claims of records, in addition to their identity. The last of several records
+// WithUnique adds the claims of records, in addition to their identity. The last of several records
 // with the same identity wins. An import remembers the digests of all claims.
-func Unique[T any](t Type, claims func(T) []Claim) Type {
-	t.unique = func(record any) []Claim { return claims(record.(T)) }
+func WithUnique[T any](t Type, claims func(T) []UniqueText) Type {
+	t.unique = func(record any) []UniqueText { return claims(record.(T)) }
 	return t
 }
 
-// Named gives each record of a type a name, for Child. Names share one namespace across all types.
-func Named[T any](t Type, name func(T) string) Type {
-	t.names = func(record any) (string, string) { return name(record.(T)), "" }
+// WithName gives each record of a type a name, for WithParent. Names share one namespace across all types.
+func WithName[T any](t Type, name func(T) string) Type {
+	t.aliases = func(record any) (string, string) { return name(record.(T)), "" }
 	return t
 }
 
-// Child adds the rule that each record has a parent, which is stored or in the same file. parent
-// returns the parent's name (see Named), and the problem of a record without a parent. orphans gets
+// WithParent adds the rule that each record has a parent, which is stored or in the same file. parent
+// returns the parent's name (see WithName), and the problem of a record without a parent. orphans gets
 // a few hundred records at once and reports for each whether its parent is missing from the table.
 // The write functions must make the rule a condition of their writes, because other callers may
 // delete parents (table.Unit). Batches of records with the same parent are written one after
 // another, so that they do not contend for the parent's count.
-func Child[T any](t Type, parent func(T) (name, problem string), orphans func(ctx context.Context, companyID string, records []T) ([]bool, error)) Type {
+func WithParent[T any](t Type, parent func(T) (name, problem string), orphans func(ctx context.Context, companyID string, records []T) ([]bool, error)) Type {
 	t.parent = func(record any) (string, string) { return parent(record.(T)) }
-	t.lane = func(record any) string { name, _ := parent(record.(T)); return name }
+	t.orderKey = func(record any) string { name, _ := parent(record.(T)); return name }
 	t.orphans = func(ctx context.Context, companyID string, records []any) ([]bool, error) {
-		return orphans(ctx, companyID, as[T](records))
+		return orphans(ctx, companyID, castAll[T](records))
 	}
 	return t
 }
 
-// Refused is the error of a write or add that did not store some records. It maps their indexes to
+// RefusedRecords is the error of a write or add that did not store some records. It maps their indexes to
 // their problems; all other records were stored. It is for rules that held when the file was
 // checked and that another caller's write has broken since.
-type Refused map[int]string
+type RefusedRecords map[int]string
 
-func (r Refused) Error() string {
+func (r RefusedRecords) Error() string {
 	first := slices.Min(slices.Collect(maps.Keys(r)))
 	return fmt.Sprintf("%d records were not stored, such as that with the index %d: %s", len(r), first, r[first])
 }
 
 // Err returns r as an error, or nil if r is empty.
-func (r Refused) Err() error {
+func (r RefusedRecords) Err() error {
 	if len(r) == 0 {
 		return nil
 	}
 	return r
 }
 
-// aheadMax is how far a record's updatedAt may be ahead of the import's clock.
-const aheadMax = 24 * time.Hour
+// futureMax is how far a record's updatedAt may be ahead of the import's clock.
+const futureMax = 24 * time.Hour
 
-// NotAhead adds a check that a record's updatedAt, if any, is at most a day after now. updatedAt
+// NotInFuture adds a check that a record's updatedAt, if any, is at most a day after now. updatedAt
 // never decreases, so every change of a record from the far future would only add a millisecond to
 // that time.
-func NotAhead(t Type, now func() time.Time) Type {
+func NotInFuture(t Type, now func() time.Time) Type {
 	check := t.check
 	t.check = func(text json.RawMessage, rules []schema.Rules) (any, []string) {
 		record, problems := check(text, rules)
 		if len(problems) > 0 {
 			return record, problems
 		}
-		if latest := timestamp.Format(now().Add(aheadMax)); updatedAt(record) > latest {
+		if latest := timestamp.Format(now().Add(futureMax)); updatedAt(record) > latest {
 			problems = []string{"record.updatedAt: must be at most a day ahead, " + latest}
 		}
 		return record, problems
@@ -183,40 +183,40 @@ func updatedAt(record any) string {
 	return *at
 }
 
-// Verify adds a check against the stored records. verify gets a few hundred records at once and
+// WithVerify adds a check against the stored records. verify gets a few hundred records at once and
 // returns one string per record, which is empty if the record has no problem.
-func Verify[T any](t Type, verify func(ctx context.Context, companyID string, records []T) ([]string, error)) Type {
+func WithVerify[T any](t Type, verify func(ctx context.Context, companyID string, records []T) ([]string, error)) Type {
 	t.verify = func(ctx context.Context, companyID string, records []any) ([]string, error) {
-		return verify(ctx, companyID, as[T](records))
+		return verify(ctx, companyID, castAll[T](records))
 	}
 	return t
 }
 
-// Existing adds the functions for an import that skips existing records. exist gets a few hundred
-// records at once and reports for each whether one with its identity is stored. See ByKey. add
+// WithExisting adds the functions for an import that skips existing records. exist gets a few hundred
+// records at once and reports for each whether one with its identity is stored. See ExistsByKey. add
 // stores records that did not exist, and returns how many it skipped because they have been created
 // since. It must make this a condition of its writes, so that it never replaces a record.
-func Existing[T any](t Type, exist func(ctx context.Context, companyID string, records []T) ([]bool, error),
-	add func(ctx context.Context, companyID string, records []T, file File) (skipped int, err error),
+func WithExisting[T any](t Type, exist func(ctx context.Context, companyID string, records []T) ([]bool, error),
+	add func(ctx context.Context, companyID string, records []T, file FileHasName) (skipped int, err error),
 ) Type {
 	t.exist = func(ctx context.Context, companyID string, records []any) ([]bool, error) {
-		return exist(ctx, companyID, as[T](records))
+		return exist(ctx, companyID, castAll[T](records))
 	}
-	t.add = func(ctx context.Context, companyID string, records []any, file File) (int, error) {
-		return add(ctx, companyID, as[T](records), file)
+	t.add = func(ctx context.Context, companyID string, records []any, file FileHasName) (int, error) {
+		return add(ctx, companyID, castAll[T](records), file)
 	}
 	return t
 }
 
 // Add stores records that New has returned, and returns how many it skipped because another caller
-// has created them since. The error may be Refused, as for Write.
+// has created them since. The error may be RefusedRecords, as for Write.
 func (t Type) Add(ctx context.Context, companyID string, records []any) (skipped int, err error) {
-	return t.add(ctx, companyID, records, t.file)
+	return t.add(ctx, companyID, records, t.hasName)
 }
 
-// New returns the records that do not exist in the company, in their order, and their indexes. It
-// returns an error for a type without Existing.
-func (t Type) New(ctx context.Context, companyID string, records []any) (fresh []any, indexes []int, err error) {
+// FilterNew returns the records that do not exist in the company, in their order, and their indexes. It
+// returns an error for a type without WithExisting.
+func (t Type) FilterNew(ctx context.Context, companyID string, records []any) (fresh []any, indexes []int, err error) {
 	if t.exist == nil {
 		return nil, nil, fmt.Errorf("records of type %s have no identity to skip by", t.Name)
 	}
@@ -232,43 +232,43 @@ func (t Type) New(ctx context.Context, companyID string, records []any) (fresh [
 	return fresh, indexes, nil
 }
 
-// File reports whether a line of the imported file has a name. See Rivals.
-type File func(name string) bool
+// FileHasName reports whether a line of the imported file has a name. See AliasConflict.
+type FileHasName func(name string) bool
 
-// Rivals adds a rule for two names of one thing: a record is not stored if a record with its
+// AliasConflict adds a rule for two names of one thing: a record is not stored if a record with its
 // rival's name is stored, unless the file has both names. names returns a record's name and its
 // rival's name, which is empty if it has no rival. Names share one namespace across all types.
-// verify returns the problem of each record as Verify does. A problem is ignored if the file has
+// verify returns the problem of each record as WithVerify does. A problem is ignored if the file has
 // the rival's name. write replaces the write function of Define. It must make the rule a condition
 // of its writes, because there are other writers.
-func Rivals[T any](t Type, names func(T) (own, rival string), verify func(ctx context.Context, companyID string, records []T) ([]string, error),
-	write func(ctx context.Context, companyID string, records []T, file File) error,
+func AliasConflict[T any](t Type, names func(T) (own, rival string), verify func(ctx context.Context, companyID string, records []T) ([]string, error),
+	write func(ctx context.Context, companyID string, records []T, file FileHasName) error,
 ) Type {
-	t.names = func(record any) (string, string) { return names(record.(T)) }
-	t.rivals = func(ctx context.Context, companyID string, records []any) ([]string, error) {
-		return verify(ctx, companyID, as[T](records))
+	t.aliases = func(record any) (string, string) { return names(record.(T)) }
+	t.aliasConflicts = func(ctx context.Context, companyID string, records []any) ([]string, error) {
+		return verify(ctx, companyID, castAll[T](records))
 	}
-	t.write = func(ctx context.Context, companyID string, records []any, file File) error {
-		return write(ctx, companyID, as[T](records), file)
+	t.write = func(ctx context.Context, companyID string, records []any, file FileHasName) error {
+		return write(ctx, companyID, castAll[T](records), file)
 	}
 	return t
 }
 
-// Names returns a record's name and its rival's name. They are empty if the type has no such rule.
-func (t Type) Names(record any) (own, rival string) {
-	if t.names == nil {
+// Aliases returns a record's name and its rival's name. They are empty if the type has no such rule.
+func (t Type) Aliases(record any) (own, rival string) {
+	if t.aliases == nil {
 		return "", ""
 	}
-	return t.names(record)
+	return t.aliases(record)
 }
 
-// In returns the type for the import of a file.
-func (t Type) In(file File) Type {
-	t.file = file
+// ForFile returns the type for the import of a file.
+func (t Type) ForFile(file FileHasName) Type {
+	t.hasName = file
 	return t
 }
 
-func as[T any](records []any) []T {
+func castAll[T any](records []any) []T {
 	typed := make([]T, len(records))
 	for i, r := range records {
 		typed[i] = r.(T)
@@ -276,8 +276,8 @@ func as[T any](records []any) []T {
 	return typed
 }
 
-// Unique returns the claims of a record, or nil if the type has no such rule.
-func (t Type) Unique(record any) []Claim {
+// UniqueTexts returns the claims of a record, or nil if the type has no such rule.
+func (t Type) UniqueTexts(record any) []UniqueText {
 	if t.unique == nil {
 		return nil
 	}
@@ -302,11 +302,11 @@ func (t Type) Orphans(ctx context.Context, companyID string, records []any) ([]b
 	return t.orphans(ctx, companyID, records)
 }
 
-// Lane returns a string that is the same for all records that must be written in order: records
+// OrderKey returns a string that is the same for all records that must be written in order: records
 // with the same parent, metric or id. It is empty for a record without any of these.
-func (t Type) Lane(record any) string {
-	if t.lane != nil {
-		return t.lane(record)
+func (t Type) OrderKey(record any) string {
+	if t.orderKey != nil {
+		return t.orderKey(record)
 	}
 	v := reflect.ValueOf(record)
 	for _, name := range []string{"MetricKey", "Key", "ID"} {
@@ -326,13 +326,13 @@ func (t Type) Verify(ctx context.Context, companyID string, records []any) ([]st
 	return t.verify(ctx, companyID, records)
 }
 
-// VerifyRivals returns the problem of each record, which is ignored if the file has the rival's
+// VerifyAliases returns the problem of each record, which is ignored if the file has the rival's
 // name. It returns nil if the type has no such rule.
-func (t Type) VerifyRivals(ctx context.Context, companyID string, records []any) ([]string, error) {
-	if t.rivals == nil {
+func (t Type) VerifyAliases(ctx context.Context, companyID string, records []any) ([]string, error) {
+	if t.aliasConflicts == nil {
 		return nil, nil
 	}
-	return t.rivals(ctx, companyID, records)
+	return t.aliasConflicts(ctx, companyID, records)
 }
 
 // Check decodes a record strictly. problems is empty if the record can be written.
@@ -341,14 +341,14 @@ func (t Type) Check(text json.RawMessage) (record any, problems []string) {
 }
 
 // Write stores records that Check has returned. Without a file (see In), the records themselves
-// count as the file. It returns Refused if some records were not stored.
+// count as the file. It returns RefusedRecords if some records were not stored.
 func (t Type) Write(ctx context.Context, companyID string, records []any) error {
-	if t.file != nil || t.names == nil {
-		return t.write(ctx, companyID, records, t.file)
+	if t.hasName != nil || t.aliases == nil {
+		return t.write(ctx, companyID, records, t.hasName)
 	}
 	own := make(map[string]bool, len(records))
 	for _, r := range records {
-		name, _ := t.names(r)
+		name, _ := t.aliases(r)
 		own[name] = true
 	}
 	return t.write(ctx, companyID, records, func(name string) bool { return own[name] })

@@ -50,8 +50,8 @@ func define(stored *[]record) transfer.Type {
 			}
 			return nil
 		})
-	t = transfer.Unique(t, func(r record) []transfer.Claim { return []transfer.Claim{{Text: "slug " + r.Slug}} })
-	return transfer.Verify(t, func(_ context.Context, companyID string, records []record) ([]string, error) {
+	t = transfer.WithUnique(t, func(r record) []transfer.UniqueText { return []transfer.UniqueText{{Text: "slug " + r.Slug}} })
+	return transfer.WithVerify(t, func(_ context.Context, companyID string, records []record) ([]string, error) {
 		problems := make([]string, len(records))
 		for i, r := range records {
 			if r.Slug == "taken" {
@@ -94,7 +94,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Ensure a record that Check returns passes Unique, Verify and Write, and is returned by Export.
+// Ensure a record that Check returns passes WithUnique, WithVerify and Write, and is returned by Export.
 func TestRoundTrip(t *testing.T) {
 	var stored []record
 	thing := define(&stored)
@@ -106,7 +106,7 @@ func TestRoundTrip(t *testing.T) {
 		}
 		records = append(records, r)
 	}
-	if got := thing.Unique(records[0]); len(got) != 1 || got[0].Text != "slug upper" {
+	if got := thing.UniqueTexts(records[0]); len(got) != 1 || got[0].Text != "slug upper" {
 		t.Errorf("unique: %s", got)
 	}
 	problems, err := thing.Verify(t.Context(), "co_1", records)
@@ -136,7 +136,7 @@ func TestRoundTrip(t *testing.T) {
 func TestPlain(t *testing.T) {
 	plain := transfer.Define[record]("plain", "", nil, nil, nil)
 	r, problems := plain.Check(json.RawMessage(`{"id":"any thing","slug":"a"}`))
-	if len(problems) > 0 || plain.Unique(r) != nil {
+	if len(problems) > 0 || plain.UniqueTexts(r) != nil {
 		t.Errorf("problems %q, want none and nothing unique", problems)
 	}
 	if problems, err := plain.Verify(t.Context(), "co_1", []any{r}); problems != nil || err != nil {
@@ -161,11 +161,11 @@ func TestLastWins(t *testing.T) {
 func TestRecordsAreTheFile(t *testing.T) {
 	t.Parallel()
 	var names []bool
-	kind := transfer.Rivals(define(new([]record)), func(r record) (own, rival string) { return "thing " + r.Slug, "thing custom." + r.Slug },
+	kind := transfer.AliasConflict(define(new([]record)), func(r record) (own, rival string) { return "thing " + r.Slug, "thing custom." + r.Slug },
 		func(_ context.Context, _ string, records []record) ([]string, error) {
 			return make([]string, len(records)), nil
 		},
-		func(_ context.Context, _ string, records []record, file transfer.File) error {
+		func(_ context.Context, _ string, records []record, file transfer.FileHasName) error {
 			for _, r := range records {
 				names = append(names, file("thing "+r.Slug), file("thing custom."+r.Slug))
 			}
@@ -176,7 +176,7 @@ func TestRecordsAreTheFile(t *testing.T) {
 		t.Errorf("files of the names %v: %v", names, err)
 	}
 	names = nil
-	if err := kind.In(func(name string) bool { return name == "thing custom.a" }).Write(t.Context(), "co_1", two); err != nil || !slices.Equal(names, []bool{false, true, false, false}) {
+	if err := kind.ForFile(func(name string) bool { return name == "thing custom.a" }).Write(t.Context(), "co_1", two); err != nil || !slices.Equal(names, []bool{false, true, false, false}) {
 		t.Errorf("in a file: %v, %v", names, err)
 	}
 }

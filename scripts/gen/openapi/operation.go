@@ -55,7 +55,7 @@ func describe(op api.Operation) string {
 }
 
 // conditional reports whether a read can respond with 304: its record has an entity tag.
-func conditional(op api.Operation) bool { return op.Method == http.MethodGet && op.Tagged() }
+func conditional(op api.Operation) bool { return op.Method == http.MethodGet && op.HasETag() }
 
 // refusals returns the error codes of an operation, sorted by status and without duplicates.
 func refusals(op api.Operation) []fault.Code {
@@ -119,7 +119,7 @@ func (b *builder) success(op api.Operation) response {
 	if op.IsPartial() {
 		headers = append(headers, hasMoreHeader)
 	}
-	if op.Tagged() {
+	if op.HasETag() {
 		headers = append(headers, tagHeader)
 	}
 	if op.IdempotencyKey != nil {

@@ -73,7 +73,7 @@ func beServer(text string) error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	h := o.Plant.handler(functions.Handler(t, log))
 	if o.Plant == plantBare {
-		c := api.ConfigFor(t, log)
+		c := api.NewConfig(t, log)
 		c.Keys = bare{t}
 		h = gateway.Local(api.New(company.Operations(t), c), t.NewID)
 	}

@@ -53,7 +53,7 @@ func bodyOf(op api.Operation) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	o, ok := tables.Of(op.ID)
+	o, ok := tables.Lookup(op.ID)
 	if !ok {
 		return "", fmt.Errorf("%s has no line for %s", oracle.Additions, op.ID)
 	}

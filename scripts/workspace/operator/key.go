@@ -83,7 +83,7 @@ whether it still works. Use it to identify a key that leaked, and then revoke it
 			return fmt.Errorf("standard input has no valid secret key: it must begin with %s and be complete", auth.SecretPrefix)
 		}
 		return o.with(cmd, func(ctx context.Context, s *session.Session) error {
-			key, err := s.Keys().Holder(ctx, token)
+			key, err := s.Keys().KeyOfToken(ctx, token)
 			if errors.Is(err, auth.ErrUnauthorised) {
 				return errors.New("the key is not in this table: its form is valid, so it may belong to another table")
 			}

@@ -130,7 +130,7 @@ func (c *check) line(ctx context.Context, number int, text []byte) error {
 		c.report(number, t.Name, problem)
 		return nil
 	}
-	if own, _ := t.Names(record); own != "" {
+	if own, _ := t.Aliases(record); own != "" {
 		c.names[digest(own)] = true
 	}
 	if err := c.add(i, number, e.Record); err != nil {
@@ -145,7 +145,7 @@ func (c *check) line(ctx context.Context, number int, text []byte) error {
 // claim returns the problem of a record that claims a text which another record of the file has
 // claimed, or "" if there is none.
 func (c *check) claim(number int, t transfer.Type, record any) (problem string) {
-	for _, claimed := range t.Unique(record) {
+	for _, claimed := range t.UniqueTexts(record) {
 		key, owner := digest(t.Name+"\n"+claimed.Text), digest(claimed.Owner)
 		before, taken := c.claims[key]
 		if taken && (claimed.Owner == "" || before.owner != owner) {
@@ -166,7 +166,7 @@ func (c *check) verify(ctx context.Context, i int) error {
 		return nil
 	}
 	if c.options.NewOnly {
-		fresh, indexes, err := c.types[i].New(ctx, c.companyID, b.records)
+		fresh, indexes, err := c.types[i].FilterNew(ctx, c.companyID, b.records)
 		if err != nil {
 			return fmt.Errorf("look for stored records: %w", err)
 		}
@@ -176,7 +176,7 @@ func (c *check) verify(ctx context.Context, i int) error {
 	}
 	t := c.types[i]
 	problems, err := t.Verify(ctx, c.companyID, b.records)
-	rivals, err2 := t.VerifyRivals(ctx, c.companyID, b.records)
+	rivals, err2 := t.VerifyAliases(ctx, c.companyID, b.records)
 	orphans, err3 := t.Orphans(ctx, c.companyID, b.records)
 	if err := errors.Join(err, err2, err3); err != nil {
 		return fmt.Errorf("check lines %d to %d against the stored records: %w", b.lines[0], b.lines[len(b.lines)-1], err)
@@ -188,7 +188,7 @@ func (c *check) verify(ctx context.Context, i int) error {
 	}
 	for n, problem := range rivals {
 		if problem != "" {
-			_, rival := t.Names(b.records[n])
+			_, rival := t.Aliases(b.records[n])
 			c.reportUnless(rival, badLine{b.lines[n], t.Name, []string{problem}})
 		}
 	}

@@ -20,7 +20,7 @@ type Checked struct {
 	files []*os.File
 	outs  []*bufio.Writer
 	count []int
-	names map[[16]byte]bool // digests of the names of the records; see transfer.Rivals
+	names map[[16]byte]bool // digests of the names of the records; see transfer.AliasConflict
 
 	options Options
 	skipped []atomic.Int64 // by type: how many records Write has skipped
@@ -35,7 +35,7 @@ func digest(text string) [16]byte {
 	return [16]byte(sum[:])
 }
 
-// has is used as the transfer.File of the records.
+// has is used as the transfer.FileHasName of the records.
 func (c *Checked) has(name string) bool { return c.names[digest(name)] }
 
 func newChecked(types []transfer.Type, o Options) (*Checked, error) {
@@ -89,7 +89,7 @@ func (c *Checked) Refused() []string {
 }
 
 // refuse notes the records of a batch that were not stored.
-func (c *Checked) refuse(i int, b batch, refused transfer.Refused) {
+func (c *Checked) refuse(i int, b batch, refused transfer.RefusedRecords) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for n, problem := range refused {

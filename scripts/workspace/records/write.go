@@ -77,9 +77,9 @@ func (c *Checked) writeType(ctx context.Context, companyID string, i int, progre
 // writeBatch writes a batch of the i-th type, except records to skip. It notes refused records and
 // returns how many it wrote.
 func (c *Checked) writeBatch(ctx context.Context, companyID string, i int, b batch) (written int, err error) {
-	kind, all, skipped := c.types[i].In(c.has), len(b.records), 0
+	kind, all, skipped := c.types[i].ForFile(c.has), len(b.records), 0
 	if c.options.NewOnly {
-		fresh, indexes, err := kind.New(ctx, companyID, b.records)
+		fresh, indexes, err := kind.FilterNew(ctx, companyID, b.records)
 		if err != nil {
 			return 0, err
 		}
@@ -96,7 +96,7 @@ func (c *Checked) writeBatch(ctx context.Context, companyID string, i int, b bat
 // written returns how many of a batch's records that were not skipped were written, and the error
 // unless it is Refused.
 func (c *Checked) written(i int, b batch, tried int, err error) (int, error) {
-	var refused transfer.Refused
+	var refused transfer.RefusedRecords
 	if errors.As(err, &refused) {
 		c.refuse(i, b, refused)
 		return tried - len(refused), nil
@@ -129,7 +129,7 @@ func (c *Checked) deal(ctx context.Context, i int, work [lanes]chan batch) error
 		}
 		lane := 0 // one batch gains nothing from lanes, and the brand kit has no id that laneOf could use
 		if c.count[i] > batchRecordsMax {
-			lane = laneOf(c.types[i].Lane(record))
+			lane = laneOf(c.types[i].OrderKey(record))
 		}
 		if open[lane].add(record, number, len(text)) {
 			if err := send(lane); err != nil {
@@ -150,7 +150,7 @@ func (c *Checked) deal(ctx context.Context, i int, work [lanes]chan batch) error
 	return nil
 }
 
-// laneOf returns the lane for a text of transfer.Type.Lane. A record without such a text gets lane
+// laneOf returns the lane for a text of transfer.Type.OrderKey. A record without such a text gets lane
 // 0.
 func laneOf(text string) int {
 	if text == "" {

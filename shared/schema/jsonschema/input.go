@@ -33,40 +33,40 @@ func Arguments(fields []schema.Field, company bool) *Schema {
 	if company {
 		all = append(all, property{name: companyID, schema: &Schema{Type: "string", Description: "leave out"}})
 	}
-	return open(append(all, arguments(fields)...))
+	return openObject(append(all, arguments(fields)...))
 }
 
 func arguments(fields []schema.Field) []property {
 	out := make([]property, len(fields))
 	for i, f := range fields {
-		s := described(f, nil)
+		s := valueSchema(f, nil)
 		s.Description = f.ToolDescription()
 		if f.Fields != nil {
-			s.Items = open(arguments(f.Fields))
+			s.Items = openObject(arguments(f.Fields))
 		}
 		if f.Null == schema.NullClears {
 			nullable(s)
 		}
-		briefly(s, f)
+		removeUnusedLimits(s, f)
 		out[i] = property{f.Argument(), s, f.Required}
 	}
 	return out
 }
 
-// longText is a bound of texts that a model does not reach by accident.
-const longText = 100
+// longTextMin is a bound of texts that a model does not reach by accident.
+const longTextMin = 100
 
-// briefly removes from the schema of an argument what no caller acts on: that a text is not empty
+// removeUnusedLimits removes from the schema of an argument what no caller acts on: that a text is not empty
 // and a page has a record, the bounds of long texts and of lists of texts, the bounds of whole
 // numbers that only JSON has, and regular expressions, because the descriptions name the forms. The
 // pipeline checks them all. The schema does not say that null means left out, either: several
 // clients cannot read a schema with two types.
-func briefly(s *Schema, f schema.Field) {
+func removeUnusedLimits(s *Schema, f schema.Field) {
 	s.MinLength, s.Pattern = nil, ""
 	if s.Format == "uri" {
 		s.Format = "" // the description says which addresses; not every client knows the format
 	}
-	if s.MaxLength != nil && *s.MaxLength >= longText || strings.HasSuffix(f.Name, "Id") || f.In == schema.InHeader {
+	if s.MaxLength != nil && *s.MaxLength >= longTextMin || strings.HasSuffix(f.Name, "Id") || f.In == schema.InHeader {
 		s.MaxLength = nil
 	}
 	if f.Kind == schema.Array && f.Fields == nil {
@@ -94,14 +94,14 @@ func Body(fields []schema.Field, refer Refer) *Schema {
 	if len(body) == 0 {
 		return nil
 	}
-	return object(properties(body, refer))
+	return closedObject(properties(body, refer))
 }
 
 // Parameter returns the schema of one argument in an HTTP request. It can be null only in the body.
 // If a closed list can be null, its description says the default: with the keyword, the Go client
 // of OpenAPI Generator does not compile.
 func Parameter(f schema.Field, refer Refer) *Schema {
-	s := described(f, refer)
+	s := valueSchema(f, refer)
 	if f.In == schema.InBody && f.Null != schema.NullRefused {
 		nullable(s)
 		if f.Enum != nil && s.Default != nil {
@@ -127,8 +127,8 @@ func nullable(s *Schema) {
 	}
 }
 
-// described returns the schema of the values of an argument other than null.
-func described(f schema.Field, refer Refer) *Schema {
+// valueSchema returns the schema of the values of an argument other than null.
+func valueSchema(f schema.Field, refer Refer) *Schema {
 	if f.Kind == schema.String && f.Enum != nil && refer != nil {
 		return &Schema{Ref: refer(f.Type).Ref, Description: f.Description(), Default: defaultOf(f)}
 	}
@@ -139,23 +139,23 @@ func described(f schema.Field, refer Refer) *Schema {
 	switch f.Kind {
 	case schema.String:
 		s.Enum, s.Pattern, s.Format = enum(f.Enum), f.Expression(), f.JSONFormat()
-		s.MinLength, s.MaxLength = count(f.Min), count(f.Max)
+		s.MinLength, s.MaxLength = intOrNil(f.Min), intOrNil(f.Max)
 	case schema.Integer, schema.Number:
 		s.Minimum, s.Maximum = f.Min, f.Max
 	case schema.Array:
-		s.MinItems, s.MaxItems = count(f.Min), positive(f.Items)
-		s.Items = &Schema{Type: "string", Enum: enum(f.Enum), MaxLength: positive(f.Each), Pattern: f.Expression(), Format: f.JSONFormat()}
+		s.MinItems, s.MaxItems = intOrNil(f.Min), positiveOrNil(f.Items)
+		s.Items = &Schema{Type: "string", Enum: enum(f.Enum), MaxLength: positiveOrNil(f.Each), Pattern: f.Expression(), Format: f.JSONFormat()}
 		switch {
 		case refer != nil && (f.Enum != nil || f.Fields != nil):
 			s.Items = refer(f.Type)
 		case f.Fields != nil:
-			s.Items = object(properties(f.Fields, nil))
+			s.Items = closedObject(properties(f.Fields, nil))
 		}
 	case schema.Map:
-		s.MaxProperties = positive(f.Items)
-		s.AdditionalProperties = &Schema{Type: "string", MaxLength: positive(f.Each)}
+		s.MaxProperties = positiveOrNil(f.Items)
+		s.AdditionalProperties = &Schema{Type: "string", MaxLength: positiveOrNil(f.Each)}
 		if f.Each > 0 {
-			s.PropertyNames = &Schema{MaxLength: positive(f.Each)}
+			s.PropertyNames = &Schema{MaxLength: positiveOrNil(f.Each)}
 		}
 	}
 	return s
@@ -175,15 +175,15 @@ func properties(fields []schema.Field, refer Refer) []property {
 	return out
 }
 
-// object returns the schema of a closed object with its properties in order.
-func object(all []property) *Schema {
-	s := open(all)
+// closedObject returns the schema of a closed object with its properties in order.
+func closedObject(all []property) *Schema {
+	s := openObject(all)
 	s.AdditionalProperties = &Schema{Not: &Schema{}} // marshals as false
 	return s
 }
 
-// open is object, but allows other properties.
-func open(all []property) *Schema {
+// openObject is object, but allows other properties.
+func openObject(all []property) *Schema {
 	s := &Schema{Type: "object", Properties: make(map[string]*Schema, len(all))}
 	for _, p := range all {
 		s.Properties[p.name] = p.schema
@@ -214,7 +214,7 @@ func enum(values []string) []any {
 	return out
 }
 
-func count(bound *float64) *int {
+func intOrNil(bound *float64) *int {
 	if bound == nil {
 		return nil
 	}
@@ -222,7 +222,7 @@ func count(bound *float64) *int {
 	return &n
 }
 
-func positive(n int) *int {
+func positiveOrNil(n int) *int {
 	if n <= 0 {
 		return nil
 	}

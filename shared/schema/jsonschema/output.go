@@ -14,9 +14,9 @@ import (
 // in the order of the type.
 func Record(t reflect.Type, refer Refer) *Schema {
 	var all []property
-	for _, f := range fields(t) {
+	for _, f := range jsonFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		s := value(f.Type, refer)
+		s := typeSchema(f.Type, refer)
 		if f.Tag.Get("null") == "never" {
 			s.Type, s.Types = s.Types[0], nil
 		}
@@ -29,17 +29,17 @@ func Record(t reflect.Type, refer Refer) *Schema {
 		}
 		all = append(all, property{name, s, true})
 	}
-	return object(all)
+	return closedObject(all)
 }
 
-// fields returns the fields of a record as encoding/json encodes them, including the fields of
+// jsonFields returns the fields of a record as encoding/json encodes them, including the fields of
 // embedded records.
-func fields(t reflect.Type) (out []reflect.StructField) {
+func jsonFields(t reflect.Type) (out []reflect.StructField) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		switch {
 		case f.Anonymous:
-			out = append(out, fields(f.Type)...)
+			out = append(out, jsonFields(f.Type)...)
 		case f.Tag.Get("json") != "" && f.Tag.Get("json") != "-":
 			out = append(out, f)
 		case f.IsExported() && f.Tag.Get("json") == "":
@@ -51,22 +51,22 @@ func fields(t reflect.Type) (out []reflect.StructField) {
 
 var anyJSON = reflect.TypeFor[json.RawMessage]()
 
-// value returns the schema of a Go type. A pointer may be null. An array of strings may be null;
+// typeSchema returns the schema of a Go type. A pointer may be null. An array of strings may be null;
 // Record changes that for fields with the tag null:"never". An array of records is never null.
-func value(t reflect.Type, refer Refer) *Schema {
+func typeSchema(t reflect.Type, refer Refer) *Schema {
 	switch {
 	case t == anyJSON:
 		return &Schema{}
 	case t.Kind() == reflect.Pointer:
-		s := value(t.Elem(), refer)
+		s := typeSchema(t.Elem(), refer)
 		nullable(s)
 		return s
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
-		return &Schema{Type: "array", Items: nested(t.Elem(), refer)}
+		return &Schema{Type: "array", Items: nestedSchema(t.Elem(), refer)}
 	case t.Kind() == reflect.Slice:
-		return &Schema{Types: []string{"array", "null"}, Items: value(t.Elem(), refer)}
+		return &Schema{Types: []string{"array", "null"}, Items: typeSchema(t.Elem(), refer)}
 	case t.Kind() == reflect.Struct:
-		return nested(t, refer)
+		return nestedSchema(t, refer)
 	}
 	s := &Schema{}
 	switch t.Kind() {
@@ -90,8 +90,8 @@ func value(t reflect.Type, refer Refer) *Schema {
 	return s
 }
 
-// nested returns the schema of a record in another one.
-func nested(t reflect.Type, refer Refer) *Schema {
+// nestedSchema returns the schema of a record in another one.
+func nestedSchema(t reflect.Type, refer Refer) *Schema {
 	if refer != nil {
 		return refer(t)
 	}

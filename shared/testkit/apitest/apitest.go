@@ -97,7 +97,7 @@ func NewOver(t testing.TB, operations api.Operations, transport http.RoundTrippe
 // Serve returns a handler of operations that are declared over the handlers' client. Its calls may
 // take callTimeout.
 func (s *Service) Serve(operations []api.Operation) http.Handler {
-	config := api.ConfigFor(s.Serving, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	config := api.NewConfig(s.Serving, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	config.BaseURL, config.Timeout = gateway.BaseURL, callTimeout
 	return api.New(operations, config)
 }
@@ -109,53 +109,53 @@ var Transport http.RoundTripper = engine.Transport("")
 // Options returns the options of a client for the test binary's table.
 func Options(t testing.TB, now func() time.Time, transport http.RoundTripper) table.Options {
 	t.Helper()
-	shared.once.Do(shared.start)
-	if shared.err != nil {
+	sharedEngine.once.Do(sharedEngine.start)
+	if sharedEngine.err != nil {
 		if os.Getenv("CI_NO_SKIP") != "" {
-			t.Fatal(shared.err)
+			t.Fatal(sharedEngine.err)
 		}
-		t.Skip(shared.err)
+		t.Skip(sharedEngine.err)
 	}
 	if transport == nil {
 		transport = Transport
 	}
 	return table.Options{
-		Name: shared.name, Endpoint: shared.endpoint, Region: "eu-central-1", Timeout: attemptTimeout, Transport: transport,
+		Name: sharedEngine.name, Endpoint: sharedEngine.endpoint, Region: "eu-central-1", Timeout: attemptTimeout, Transport: transport,
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 		Now:         now, NewID: id.NewGenerator(now, rand.Reader),
 	}
 }
 
-// shared is the engine and the table of the test binary. The engine ends with the binary.
-var shared struct {
+// sharedEngine is the engine and the table of the test binary. The engine ends with the binary.
+var sharedEngine struct {
 	once           sync.Once
 	name, endpoint string
 	err            error
 	start          func()
 }
 
-func init() { shared.start = startShared }
+func init() { sharedEngine.start = startShared }
 
 func startShared() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	e, err := engine.Open(ctx, engine.Options{Endpoint: os.Getenv(EndpointVariable)})
 	if err != nil {
-		shared.err = fmt.Errorf("no engine for the tests: %w", err)
+		sharedEngine.err = fmt.Errorf("no engine for the tests: %w", err)
 		return
 	}
-	shared.endpoint = e.Endpoint
+	sharedEngine.endpoint = e.Endpoint
 	next := id.NewGenerator(time.Now, rand.Reader)
-	shared.name = next("test")
+	sharedEngine.name = next("test")
 	client := table.New(table.Options{
-		Name: shared.name, Endpoint: e.Endpoint, Region: "eu-central-1", Timeout: attemptTimeout,
+		Name: sharedEngine.name, Endpoint: e.Endpoint, Region: "eu-central-1", Timeout: attemptTimeout,
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""), Now: time.Now, NewID: next,
 	})
-	shared.err = client.Create(ctx)
+	sharedEngine.err = client.Create(ctx)
 }
 
-// Slow skips a test that takes seconds in `go test -short`. scripts/test runs it.
-func Slow(t *testing.T) {
+// SkipIfShort skips a test that takes seconds in `go test -short`. scripts/test runs it.
+func SkipIfShort(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("takes seconds: run without -short")
@@ -167,7 +167,7 @@ func Slow(t *testing.T) {
 func Request(t *testing.T) (context.Context, *table.Request) {
 	t.Helper()
 	r := table.NewRequest()
-	r.Decide(nil)
+	r.SettlePermit(nil)
 	return table.WithRequest(t.Context(), r), r
 }
 

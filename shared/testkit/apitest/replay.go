@@ -8,33 +8,33 @@ import (
 	"sync"
 )
 
-// Replay is a transport that sends each call to the engine once and then repeats the recorded
+// ReplayTransport is a transport that sends each call to the engine once and then repeats the recorded
 // response, so that benchmarks measure the program without the engine. Calls with the same name and
 // body share a response; the order of names in the body does not matter. All updates share one
 // response: they admit keys, and their bodies contain the time. The zero value is ready for NewOver
 // and records nothing until Begin.
-type Replay struct {
+type ReplayTransport struct {
 	mu    sync.Mutex
-	known map[alike]recorded // nil: before Begin
+	known map[callKey]recordedResponse // nil: before Begin
 }
 
-// Begin starts recording.
-func (r *Replay) Begin() {
+// StartRecording starts recording.
+func (r *ReplayTransport) StartRecording() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.known = map[alike]recorded{}
+	r.known = map[callKey]recordedResponse{}
 }
 
-// alike identifies calls that share a response.
-type alike struct {
+// callKey identifies calls that share a response.
+type callKey struct {
 	name   string
 	length int
 	sum    uint64
 }
 
-// sumOf returns a hash of a JSON text that does not depend on the order of its parts: the SDK
+// unorderedHash returns a hash of a JSON text that does not depend on the order of its parts: the SDK
 // writes maps in any order.
-func sumOf(text []byte) (sum uint64) {
+func unorderedHash(text []byte) (sum uint64) {
 	const offset, prime = 14695981039346656037, 1099511628211 // FNV-1a
 	part := uint64(offset)
 	for _, c := range text {
@@ -48,14 +48,14 @@ func sumOf(text []byte) (sum uint64) {
 	return sum
 }
 
-type recorded struct {
+type recordedResponse struct {
 	header http.Header
 	status int
 	body   []byte
 }
 
 // RoundTrip implements http.RoundTripper.
-func (r *Replay) RoundTrip(request *http.Request) (*http.Response, error) {
+func (r *ReplayTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	r.mu.Lock()
 	begun := r.known != nil
 	r.mu.Unlock()
@@ -66,16 +66,16 @@ func (r *Replay) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := alike{name: request.Header.Get("X-Amz-Target")}
+	key := callKey{name: request.Header.Get("X-Amz-Target")}
 	if key.name != "DynamoDB_20120810.UpdateItem" {
-		key.length, key.sum = len(sent), sumOf(sent)
+		key.length, key.sum = len(sent), unorderedHash(sent)
 	}
 	r.mu.Lock()
 	got, ok := r.known[key]
 	r.mu.Unlock()
 	if !ok {
 		request.Body = io.NopCloser(bytes.NewReader(sent))
-		if got, err = record(request); err != nil {
+		if got, err = recordResponse(request); err != nil {
 			return nil, err
 		}
 		r.mu.Lock()
@@ -88,14 +88,14 @@ func (r *Replay) RoundTrip(request *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-func record(request *http.Request) (recorded, error) {
+func recordResponse(request *http.Request) (recordedResponse, error) {
 	out, err := Transport.RoundTrip(request)
 	if err != nil {
-		return recorded{}, err
+		return recordedResponse{}, err
 	}
 	body, err := io.ReadAll(out.Body)
 	if err != nil {
-		return recorded{}, fmt.Errorf("record a response: %w", err)
+		return recordedResponse{}, fmt.Errorf("record a response: %w", err)
 	}
-	return recorded{out.Header, out.StatusCode, body}, out.Body.Close()
+	return recordedResponse{out.Header, out.StatusCode, body}, out.Body.Close()
 }

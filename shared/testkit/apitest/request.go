@@ -100,7 +100,7 @@ func (s *Service) Call(t *testing.T, key, operation string, arguments map[string
 			}
 			text = string(encoded)
 		}
-		switch place(op, name) {
+		switch placeOfArgument(op, name) {
 		case schema.InPath:
 			target = strings.ReplaceAll(target, "{"+name+"}", url.PathEscape(text))
 		case schema.InQuery:
@@ -136,9 +136,9 @@ func (s *Service) operation(t *testing.T, name string) api.Operation {
 	return api.Operation{}
 }
 
-// place returns the location of an argument. An unknown argument goes into the query of a GET or
+// placeOfArgument returns the location of an argument. An unknown argument goes into the query of a GET or
 // DELETE, and otherwise into the body.
-func place(op api.Operation, name string) schema.Place {
+func placeOfArgument(op api.Operation, name string) schema.Place {
 	for _, f := range op.Input {
 		if f.Name == name {
 			return f.In

@@ -35,9 +35,9 @@ type RoundTripCounter struct {
 // sync.Mutex.Lock: synctest would not see that it waits, and the test would hang.
 func (c *RoundTripCounter) Count(t *testing.T, f func(t *testing.T)) (trips, calls int) {
 	t.Helper()
-	n := &roundTrips{outside: make(chan errand)}
+	n := &roundTrips{outside: make(chan outsideCall)}
 	stop := make(chan struct{})
-	go n.runErrands(stop)
+	go n.runOutsideCalls(stop)
 	defer close(stop)
 	defer c.set(nil)
 	synctest.Test(t, func(t *testing.T) {
@@ -68,15 +68,15 @@ func (c *RoundTripCounter) RoundTrip(r *http.Request) (*http.Response, error) {
 	return n.roundTrip(transport, r)
 }
 
-// bubbleYear is the year in which the clock of each bubble starts.
-const bubbleYear = 2000
+// synctestYear is the year in which the clock of each bubble starts.
+const synctestYear = 2000
 
 // callLatency is how long a call takes on the bubble's clock.
 const callLatency = time.Millisecond
 
 // roundTrips is one count.
 type roundTrips struct {
-	outside chan errand
+	outside chan outsideCall
 
 	mu      sync.Mutex
 	calls   int
@@ -89,10 +89,10 @@ func (n *roundTrips) roundTrip(transport http.RoundTripper, r *http.Request) (*h
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
-	if err := n.issued(time.Now()); err != nil {
+	if err := n.countCall(time.Now()); err != nil {
 		return nil, err
 	}
-	response, err := n.send(transport, r)
+	response, err := n.sendOutside(transport, r)
 	select {
 	case <-time.After(callLatency):
 		return response, err
@@ -101,13 +101,13 @@ func (n *roundTrips) roundTrip(transport http.RoundTripper, r *http.Request) (*h
 	}
 }
 
-// issued counts a call. All calls take the same time, so the longest chain is found by its first
+// countCall counts a call. All calls take the same time, so the longest chain is found by its first
 // calls: a call that is issued when the first response of a round trip has arrived belongs to the
 // next one.
-func (n *roundTrips) issued(now time.Time) error {
+func (n *roundTrips) countCall(now time.Time) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if now.UTC().Year() != bubbleYear {
+	if now.UTC().Year() != synctestYear {
 		return errors.New("a call during Count by a goroutine that its function did not start")
 	}
 	if n.calls++; n.trips == 0 || !now.Before(n.arrival) {
@@ -117,15 +117,15 @@ func (n *roundTrips) issued(now time.Time) error {
 	return nil
 }
 
-// send sends a call from outside the bubble, because the connections of the transport belong to
+// sendOutside sends a call from outside the bubble, because the connections of the transport belong to
 // goroutines outside. The bubble's clock stands still until the response arrives.
-func (n *roundTrips) send(transport http.RoundTripper, r *http.Request) (response *http.Response, err error) {
-	sent, err := copied(r)
+func (n *roundTrips) sendOutside(transport http.RoundTripper, r *http.Request) (response *http.Response, err error) {
+	sent, err := copyRequest(r)
 	if err != nil {
 		return nil, err
 	}
 	e := <-n.outside
-	e.do <- func() { response, err = whole(transport.RoundTrip(sent)) }
+	e.do <- func() { response, err = bufferBody(transport.RoundTrip(sent)) }
 	<-e.done
 	if err != nil {
 		return nil, err
@@ -134,9 +134,9 @@ func (n *roundTrips) send(transport http.RoundTripper, r *http.Request) (respons
 	return response, nil
 }
 
-// copied returns a request without the context and the other channels of r, which belong to the
+// copyRequest returns a request without the context and the other channels of r, which belong to the
 // bubble.
-func copied(r *http.Request) (*http.Request, error) {
+func copyRequest(r *http.Request) (*http.Request, error) {
 	var body io.Reader
 	if r.Body != nil {
 		sent, err := io.ReadAll(r.Body)
@@ -153,8 +153,8 @@ func copied(r *http.Request) (*http.Request, error) {
 	return out, nil
 }
 
-// whole reads the body of a response.
-func whole(response *http.Response, err error) (*http.Response, error) {
+// bufferBody reads the body of a response.
+func bufferBody(response *http.Response, err error) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -166,17 +166,17 @@ func whole(response *http.Response, err error) (*http.Response, error) {
 	return response, nil
 }
 
-// errand passes a function to a goroutine outside the bubble. Its channels are made outside,
+// outsideCall passes a function to a goroutine outside the bubble. Its channels are made outside,
 // because a goroutine outside must not use a bubble's channels.
-type errand struct {
+type outsideCall struct {
 	do   chan func()
 	done chan struct{}
 }
 
-// runErrands runs errands, each on a goroutine of its own, until stop is closed.
-func (n *roundTrips) runErrands(stop <-chan struct{}) {
+// runOutsideCalls runs errands, each on a goroutine of its own, until stop is closed.
+func (n *roundTrips) runOutsideCalls(stop <-chan struct{}) {
 	for {
-		e := errand{make(chan func()), make(chan struct{})}
+		e := outsideCall{make(chan func()), make(chan struct{})}
 		select {
 		case n.outside <- e:
 			go func() {

@@ -53,8 +53,8 @@ func (a address) probe() *http.Client {
 	return &http.Client{Timeout: time.Second, Transport: t}
 }
 
-// drawLoopback returns a random loopback address. Linux and Windows have 16 million of them.
-func drawLoopback() string {
+// randomLoopback returns a random loopback address. Linux and Windows have 16 million of them.
+func randomLoopback() string {
 	var b [3]byte
 	_, _ = rand.Read(b[:]) // never returns an error
 	return net.IPv4(127, b[0], b[1], 1+b[2]%254).String()
@@ -64,11 +64,11 @@ func drawLoopback() string {
 // empty for an endpoint that the caller named.
 func (e *Engine) Access() string {
 	switch {
-	case e.given:
+	case e.endpointGiven:
 		return ""
 	case e.Socket != "":
 		return "reachable by your user only"
-	case e.Name == titles[DynamoDBLocal]:
+	case e.Name == engineTitles[DynamoDBLocal]:
 		return "reachable by everyone who reaches this machine: it listens on all addresses"
 	}
 	return "reachable by every user of this machine"

@@ -25,7 +25,7 @@ var dynoxidePackages = map[string]string{
 func findDynoxide(ctx context.Context, h *host, install bool) (*program, error) {
 	pinned, err := pinnedDynoxide(ctx, h, install)
 	if err == nil {
-		return dynoxide(pinned, titles[Dynoxide]), nil
+		return dynoxide(pinned, engineTitles[Dynoxide]), nil
 	}
 	path, lookErr := h.lookPath("dynoxide")
 	if lookErr != nil {
@@ -40,7 +40,7 @@ func findDynoxide(ctx context.Context, h *host, install bool) (*program, error) 
 
 func dynoxide(path, title string) *program {
 	return &program{
-		kind: Dynoxide, title: title, announces: "listening on",
+		kind: Dynoxide, title: title, readyMessage: "listening on",
 		argv: func(host string, port int, dir string) []string {
 			argv := []string{path, "--host", host, "--port", strconv.Itoa(port)}
 			if dir != "" {
@@ -70,19 +70,19 @@ func pinnedDynoxide(ctx context.Context, h *host, install bool) (string, error) 
 	}
 	npm, err := h.lookPath("npm")
 	if err != nil {
-		return "", fmt.Errorf("npm is not on PATH: install Node.js %s or later, which has it", NodeLeast)
+		return "", fmt.Errorf("npm is not on PATH: install Node.js %s or later, which has it", NodeVersionMin)
 	}
 	if !install {
 		return "", errNotAllowed
 	}
 	node, err := h.lookPath("node")
 	if err != nil {
-		return "", fmt.Errorf("node is not on PATH, which npm runs on: install Node.js %s or later", NodeLeast)
+		return "", fmt.Errorf("node is not on PATH, which npm runs on: install Node.js %s or later", NodeVersionMin)
 	}
 	if err := CheckNode(ctx, node); err != nil {
 		return "", err
 	}
-	h.logf("installing %s with npm, once, into %s", titles[Dynoxide], final)
+	h.logf("installing %s with npm, once, into %s", engineTitles[Dynoxide], final)
 	err = installOnce(ctx, final, binary, func(dir string) error {
 		_, err := run(ctx, dir, npm, "install", "--prefix", dir, "--no-save", "--no-package-lock", "--ignore-scripts",
 			"--no-audit", "--no-fund", "--loglevel=error", pkg+"@"+dynoxideVersion)

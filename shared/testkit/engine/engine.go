@@ -33,9 +33,9 @@ const (
 	DynamoDBLocal = "dynamodb-local"
 )
 
-// ErrNone is wrapped by the error that [Open] returns when no engine is available on this machine.
+// ErrNoEngine is wrapped by the error that [Open] returns when no engine is available on this machine.
 // The error's text says what to install.
-var ErrNone = errors.New("no engine that speaks DynamoDB's protocol can be had here")
+var ErrNoEngine = errors.New("no engine that speaks DynamoDB's protocol can be had here")
 
 // Options selects the engine that [Open] opens. The zero value opens an installed engine, in
 // memory.
@@ -77,12 +77,12 @@ type Engine struct {
 	// Shared reports whether another process had started the engine.
 	Shared bool
 
-	given   bool // the caller named Endpoint
-	stop    context.CancelFunc
-	stopped chan struct{} // closed when the engine is no longer watched, and has ended if this process started it
-	done    chan struct{}
-	err     error // why done was closed
-	endErr  error // the error of ending the engine
+	endpointGiven bool // the caller named Endpoint
+	stop          context.CancelFunc
+	stopped       chan struct{} // closed when the engine is no longer watched, and has ended if this process started it
+	done          chan struct{}
+	err           error // why done was closed
+	endErr        error // the error of ending the engine
 }
 
 // mainCalled reports whether [Main] was called.
@@ -98,16 +98,16 @@ func Main() {
 
 // Open finds and starts an engine, or joins the one that serves the data folder, and returns once
 // it responds. ctx bounds only the opening: the engine outlives it. The error says what to do. It
-// wraps [ErrNone] if there is nothing to start. A data folder requires an earlier call of [Main].
+// wraps [ErrNoEngine] if there is nothing to start. A data folder requires an earlier call of [Main].
 func Open(ctx context.Context, o Options) (*Engine, error) {
 	return open(ctx, o, newHost(o.Log))
 }
 
 func open(ctx context.Context, o Options, h *host) (*Engine, error) {
 	if o.Endpoint != "" {
-		return given(ctx, o.Endpoint)
+		return openEndpoint(ctx, o.Endpoint)
 	}
-	if o.Prefer != "" && titles[o.Prefer] == "" {
+	if o.Prefer != "" && engineTitles[o.Prefer] == "" {
 		return nil, fmt.Errorf("unknown engine %q: name %s or %s", o.Prefer, Dynoxide, DynamoDBLocal)
 	}
 	if o.Data != "" {
@@ -124,14 +124,14 @@ func open(ctx context.Context, o Options, h *host) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{Name: p.title, Endpoint: proc.at.endpoint}
-	e.watch(proc.wait, proc.end)
+	e := &Engine{Name: p.title, Endpoint: proc.address.endpoint}
+	e.watch(proc.waitExit, proc.stop)
 	return e, nil
 }
 
-// given checks an endpoint that the caller named, so that a typo is reported here instead of as a
+// openEndpoint checks an endpoint that the caller named, so that a typo is reported here instead of as a
 // failed request later. Any HTTP response is sufficient.
-func given(ctx context.Context, endpoint string) (*Engine, error) {
+func openEndpoint(ctx context.Context, endpoint string) (*Engine, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, fmt.Errorf("endpoint %q: must be a URL such as http://127.0.0.1:8000", endpoint)
@@ -147,8 +147,8 @@ func given(ctx context.Context, endpoint string) (*Engine, error) {
 		return nil, fmt.Errorf("nothing answers at the endpoint %s: start it, or name no endpoint to have an engine started: %w", endpoint, err)
 	}
 	_ = res.Body.Close()
-	e := &Engine{Name: "given endpoint", Endpoint: endpoint, Shared: true, given: true}
-	e.watch(func(ctx context.Context) error { <-ctx.Done(); return nil }, leave)
+	e := &Engine{Name: "given endpoint", Endpoint: endpoint, Shared: true, endpointGiven: true}
+	e.watch(func(ctx context.Context) error { <-ctx.Done(); return nil }, leaveRunning)
 	return e, nil
 }
 
@@ -191,5 +191,5 @@ func (e *Engine) watch(wait func(context.Context) error, end func() error) {
 	}()
 }
 
-// leave is the end function for an engine that this process did not start.
-func leave() error { return nil }
+// leaveRunning is the end function for an engine that this process did not start.
+func leaveRunning() error { return nil }

@@ -26,7 +26,7 @@ func TestGivenEndpoint(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			// An endpoint comes before everything else, a data folder included.
-			e, err := open(t.Context(), Options{Endpoint: c.endpoint, Data: t.TempDir()}, bareHost())
+			e, err := open(t.Context(), Options{Endpoint: c.endpoint, Data: t.TempDir()}, emptyHost())
 			if c.want != "" {
 				if err == nil || !strings.Contains(err.Error(), c.want) {
 					t.Fatalf("error %v, want %q", err, c.want)
@@ -48,11 +48,11 @@ func TestGivenEndpoint(t *testing.T) {
 
 func TestNothingFound(t *testing.T) {
 	t.Parallel()
-	h := bareHost()
+	h := emptyHost()
 	h.goos, h.goarch = "linux", "amd64"
 	h.cacheDir = func() (string, error) { return t.TempDir(), nil }
 	_, err := open(t.Context(), Options{Install: true}, h)
-	if !errors.Is(err, ErrNone) {
+	if !errors.Is(err, ErrNoEngine) {
 		t.Fatalf("error %v, want ErrNone", err)
 	}
 	want := `no engine that speaks DynamoDB's protocol can be had here:
@@ -80,11 +80,11 @@ func TestStartAndClose(t *testing.T) {
 	if e.Shared || e.Name != "Dynoxide 1.2.1" {
 		t.Fatalf("got %s at %s, shared %v", e.Name, e.Endpoint, e.Shared)
 	}
-	requireAnswer(t, e)
+	requireUp(t, e)
 	if err := errors.Join(e.Close(), e.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if answers(t, e) {
+	if isUp(t, e) {
 		t.Error("the engine outlived Close")
 	}
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
@@ -150,7 +150,7 @@ func TestLostPortIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	h := fakeHost("unlucky")
 	h.namespaces = false // in a namespace of its own no port is lost
-	requireAnswer(t, mustOpen(t, Options{Data: t.TempDir()}, h))
+	requireUp(t, mustOpen(t, Options{Data: t.TempDir()}, h))
 }
 
 func TestDeafEngineIsKilled(t *testing.T) {
@@ -162,7 +162,7 @@ func TestDeafEngineIsKilled(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(begin); answers(t, e) || took < h.grace {
+	if took := time.Since(begin); isUp(t, e) || took < h.grace {
 		t.Errorf("ended after %v, want after %v", took, h.grace)
 	}
 }

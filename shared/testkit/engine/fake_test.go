@@ -94,10 +94,10 @@ func fakeOpener(way, dir string) {
 
 // fakeHost is a machine whose only engine is the fake one, in place of Dynoxide.
 func fakeHost(mode string) *host {
-	h := bareHost()
+	h := emptyHost()
 	h.sources[0].find = func(context.Context, *host, bool) (*program, error) {
 		return &program{
-			kind: Dynoxide, title: titles[Dynoxide], announces: "listening on",
+			kind: Dynoxide, title: engineTitles[Dynoxide], readyMessage: "listening on",
 			argv: func(host string, port int, dir string) []string {
 				return []string{os.Args[0], "fake-engine", mode, net.JoinHostPort(host, strconv.Itoa(port)), dir}
 			},
@@ -108,14 +108,14 @@ func fakeHost(mode string) *host {
 
 // The ways to a folder's engine. Where the system refuses namespaces, the first is the second.
 const (
-	bySocket  = "Socket"
-	byAddress = "Address"
+	accessBySocket  = "Socket"
+	accessByAddress = "Address"
 )
 
 // openHost is a machine whose folders are reached in this way.
 func openHost(way string) *host {
 	h := fakeHost("well")
-	h.namespaces = h.namespaces && way == bySocket
+	h.namespaces = h.namespaces && way == accessBySocket
 	return h
 }
 
@@ -129,12 +129,12 @@ func fakeCaller(socket string) {
 	os.Exit(0)
 }
 
-// bareHost is a machine with nothing on PATH and no cache.
-func bareHost() *host {
+// emptyHost is a machine with nothing on PATH and no cache.
+func emptyHost() *host {
 	h := newHost(nil)
 	h.lookPath = func(string) (string, error) { return "", exec.ErrNotFound }
 	h.cacheDir = func() (string, error) { return "", errors.New("no home") }
-	h.startWait = patience
+	h.startWait = waitMax
 	return h
 }
 
@@ -152,29 +152,29 @@ func mustOpen(t *testing.T, o Options, h *host) *Engine {
 	return e
 }
 
-// patience ends a test that waits for another process in vain.
-const patience = 2 * time.Minute
+// waitMax ends a test that waits for another process in vain.
+const waitMax = 2 * time.Minute
 
 // eventually polls, since what it waits for is another process's doing.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !ok(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(waitMax); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("not within %s: %s", patience, what)
+			t.Fatalf("not within %s: %s", waitMax, what)
 		}
 	}
 }
 
-// answers reports whether the engine responds now. On a busy machine it may not respond in time:
-// see requireAnswer.
-func answers(t *testing.T, e *Engine) bool {
+// isUp reports whether the engine responds now. On a busy machine it may not respond in time:
+// see requireUp.
+func isUp(t *testing.T, e *Engine) bool {
 	t.Helper()
-	return recognise(t.Context(), Dynoxide, address{e.Endpoint, e.Socket})
+	return isEngine(t.Context(), Dynoxide, address{e.Endpoint, e.Socket})
 }
 
-func requireAnswer(t *testing.T, e *Engine) {
+func requireUp(t *testing.T, e *Engine) {
 	t.Helper()
-	eventually(t, "an answer of "+e.Endpoint, func() bool { return answers(t, e) })
+	eventually(t, "an answer of "+e.Endpoint, func() bool { return isUp(t, e) })
 }
 
 func pidOf(t *testing.T, dir string) int {
@@ -190,9 +190,9 @@ func pidOf(t *testing.T, dir string) int {
 	return s.PID
 }
 
-// missing skips a test that needs something this machine lacks; where a skipped
+// skipMissing skips a test that needs something this machine lacks; where a skipped
 // test would go unnoticed, it fails.
-func missing(t *testing.T, reason string) {
+func skipMissing(t *testing.T, reason string) {
 	t.Helper()
 	if os.Getenv("CI_NO_SKIP") == "1" {
 		t.Fatalf("CI_NO_SKIP=1, so this may not be missing: %s", reason)
@@ -200,10 +200,10 @@ func missing(t *testing.T, reason string) {
 	t.Skip(reason)
 }
 
-// installed skips unless the engine is in the user's cache, or may be put there.
-func installed(t *testing.T, find func(context.Context, *host, bool) (*program, error)) {
+// requireEngine skips unless the engine is in the user's cache, or may be put there.
+func requireEngine(t *testing.T, find func(context.Context, *host, bool) (*program, error)) {
 	t.Helper()
 	if _, err := find(t.Context(), newHost(t.Output()), os.Getenv("WORKSPACE_TEST_INSTALL") == "1"); err != nil {
-		missing(t, fmt.Sprintf("%v (WORKSPACE_TEST_INSTALL=1 lets the tests install it)", err))
+		skipMissing(t, fmt.Sprintf("%v (WORKSPACE_TEST_INSTALL=1 lets the tests install it)", err))
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// poll is how often a process checks whether a folder's engine has started or ended.
-const poll = 50 * time.Millisecond
+// pollInterval is how often a process checks whether a folder's engine has started or ended.
+const pollInterval = 50 * time.Millisecond
 
 // state is the content of engine.json: the kind of engine that the folder's data belongs to, and
 // where the engine runs. PID is 0 until the engine responds.
@@ -39,8 +39,8 @@ func newFolder(dir string) (*folder, error) {
 	return &folder{abs}, nil
 }
 
-// at returns the address of the folder's engine.
-func (f *folder) at(s state) address {
+// addressOf returns the address of the folder's engine.
+func (f *folder) addressOf(s state) address {
 	if s.Endpoint == socketEndpoint {
 		return address{s.Endpoint, f.path(socketFile)}
 	}
@@ -62,7 +62,7 @@ func (f *folder) read() (state, error) {
 	}
 	if s.Name == "" {
 		for _, kind := range []string{Dynoxide, DynamoDBLocal} {
-			// closeToOthers leaves an empty file if the engine does not start.
+			// restrictAccess leaves an empty file if the engine does not start.
 			if st, err := os.Stat(f.path(dataFiles[kind])); err == nil && st.Size() > 0 {
 				s.Name = kind
 			}
@@ -87,17 +87,17 @@ func (f *folder) write(s state) error {
 	return nil
 }
 
-// kind returns the engine that the folder needs: the one that wrote its data, or prefer if the
+// engineKind returns the engine that the folder needs: the one that wrote its data, or prefer if the
 // folder has no data yet.
-func (f *folder) kind(s state, prefer string) (string, error) {
+func (f *folder) engineKind(s state, prefer string) (string, error) {
 	switch {
 	case s.Name == "", s.Name == prefer:
 		return prefer, nil
-	case titles[s.Name] == "":
+	case engineTitles[s.Name] == "":
 		return "", fmt.Errorf("the data in %s was written by an engine named %q, which this version doesn't know: choose another folder", f.dir, s.Name)
 	case prefer != "":
 		return "", fmt.Errorf("the data in %s was written by %s, and %s can't read it: prefer %s, or choose another folder",
-			f.dir, titles[s.Name], titles[prefer], s.Name)
+			f.dir, engineTitles[s.Name], engineTitles[prefer], s.Name)
 	}
 	return s.Name, nil
 }
@@ -111,25 +111,25 @@ func openFolder(ctx context.Context, o Options, h *host) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{Name: titles[s.Name], Endpoint: s.Endpoint, Socket: f.at(s).socket, Shared: proc == nil}
+	e := &Engine{Name: engineTitles[s.Name], Endpoint: s.Endpoint, Socket: f.addressOf(s).socket, Shared: proc == nil}
 	if proc == nil {
-		e.watch(func(ctx context.Context) error { return f.abandoned(ctx, s) }, leave)
+		e.watch(func(ctx context.Context) error { return f.waitForOwner(ctx, s) }, leaveRunning)
 	} else {
 		e.Name = proc.program.title
-		e.watch(proc.wait, proc.end)
+		e.watch(proc.waitExit, proc.stop)
 	}
 	return e, nil
 }
 
-// look returns the state of the folder, the kind of engine that it needs, and its lock unless an
+// inspect returns the state of the folder, the kind of engine that it needs, and its lock unless an
 // engine holds the lock. The caller closes the lock.
-func (f *folder) look(prefer string) (lock *os.File, s state, kind string, err error) {
+func (f *folder) inspect(prefer string) (lock *os.File, s state, kind string, err error) {
 	lock, err = tryLock(f.path("engine.lock"))
 	if err != nil {
 		return nil, s, "", fmt.Errorf("lock the data folder: %w", err)
 	}
 	if s, err = f.read(); err == nil {
-		kind, err = f.kind(s, prefer)
+		kind, err = f.engineKind(s, prefer)
 	}
 	if err != nil && lock != nil {
 		_ = lock.Close()
@@ -146,7 +146,7 @@ func (f *folder) join(ctx context.Context, h *host, o Options) (state, *process,
 	waits := 0 // for this process
 	deadline := time.Now().Add(h.ownerWait)
 	for {
-		lock, s, kind, err := f.look(o.Prefer)
+		lock, s, kind, err := f.inspect(o.Prefer)
 		switch {
 		case err != nil:
 			return s, nil, err
@@ -155,29 +155,29 @@ func (f *folder) join(ctx context.Context, h *host, o Options) (state, *process,
 				h.logf("waiting for another command that uses %s (its engine is process %d)", f.dir, s.PID)
 			}
 			waits, deadline = s.PID, time.Now().Add(h.ownerWait)
-			if err := sleep(ctx, poll); err != nil {
+			if err := sleep(ctx, pollInterval); err != nil {
 				return s, nil, fmt.Errorf("wait for the command that uses %s: %w", f.dir, err)
 			}
-		case lock == nil && s.PID != 0 && recognise(ctx, s.Name, f.at(s)):
+		case lock == nil && s.PID != 0 && isEngine(ctx, s.Name, f.addressOf(s)):
 			return s, nil, nil
 		case lock == nil && time.Now().After(deadline):
 			return s, nil, fmt.Errorf("another process holds %s, but its engine (pid %d) doesn't answer at %q: end that process, then try again",
 				f.path("engine.lock"), s.PID, s.Endpoint)
 		case lock == nil:
-			if err := sleep(ctx, poll); err != nil {
+			if err := sleep(ctx, pollInterval); err != nil {
 				return s, nil, fmt.Errorf("wait for the engine of %s: %w", f.dir, err)
 			}
 		case p == nil || kind != "" && kind != p.kind:
 			_ = lock.Close() // an installation may take minutes
 			if p, err = h.find(ctx, kind, o.Install); err != nil {
 				if s.Name != "" {
-					err = fmt.Errorf("the data in %s was written by %s and no other engine can read it: %w", f.dir, titles[s.Name], err)
+					err = fmt.Errorf("the data in %s was written by %s and no other engine can read it: %w", f.dir, engineTitles[s.Name], err)
 				}
 				return s, nil, err
 			}
 			deadline = time.Now().Add(h.ownerWait)
 		default:
-			return f.start(ctx, h, p, s, o.Share || !guarded, lock)
+			return f.start(ctx, h, p, s, o.Share || !guardSupported, lock)
 		}
 	}
 }
@@ -192,24 +192,24 @@ func (f *folder) start(ctx context.Context, h *host, p *program, last state, sha
 			return last, nil, err
 		}
 	}
-	if err := f.closeToOthers(p.kind); err != nil {
+	if err := f.restrictAccess(p.kind); err != nil {
 		return last, nil, err
 	}
 	proc, err := h.start(ctx, p, f.dir, last.Endpoint, lock)
 	if err != nil {
 		return last, nil, err
 	}
-	s := state{PID: proc.cmd.Process.Pid, Endpoint: proc.at.endpoint, Name: p.kind, Shared: shared}
+	s := state{PID: proc.cmd.Process.Pid, Endpoint: proc.address.endpoint, Name: p.kind, Shared: shared}
 	if err := f.write(s); err != nil {
-		return s, nil, errors.Join(err, proc.end())
+		return s, nil, errors.Join(err, proc.stop())
 	}
 	return s, proc, nil
 }
 
-// closeToOthers makes the engine's files readable only by this user, even in a folder that others
+// restrictAccess makes the engine's files readable only by this user, even in a folder that others
 // may read. SQLite creates the files next to a database with the database's mode, so it is enough
 // to create the database before the engine does.
-func (f *folder) closeToOthers(kind string) error {
+func (f *folder) restrictAccess(kind string) error {
 	data := f.path(dataFiles[kind])
 	db, err := os.OpenFile(data, os.O_CREATE|os.O_RDWR, 0o600)
 	if err == nil {
@@ -226,14 +226,14 @@ func (f *folder) closeToOthers(kind string) error {
 	return nil
 }
 
-// abandoned waits until the engine that another process started has ended, and returns an error
+// waitForOwner waits until the engine that another process started has ended, and returns an error
 // that says so. It returns nil if ctx ends first.
-func (f *folder) abandoned(ctx context.Context, joined state) error {
+func (f *folder) waitForOwner(ctx context.Context, joined state) error {
 	for {
-		if sleep(ctx, poll) != nil {
+		if sleep(ctx, pollInterval) != nil {
 			return nil
 		}
-		lock, s, _, err := f.look(joined.Name)
+		lock, s, _, err := f.inspect(joined.Name)
 		if err != nil {
 			return err
 		}

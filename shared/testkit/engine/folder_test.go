@@ -20,25 +20,25 @@ func findFixed(p *program) func(context.Context, *host, bool) (*program, error) 
 	return func(context.Context, *host, bool) (*program, error) { return p, nil }
 }
 
-// other is a second process that holds the folder.
-type other struct {
+// otherProcess is a second process that holds the folder.
+type otherProcess struct {
 	cmd    *exec.Cmd
 	in     io.Closer
 	out    *bufio.Reader
 	answer string // "http://… false"
 }
 
-func openElsewhere(t *testing.T, way, dir string) *other {
+func openInProcess(t *testing.T, way, dir string) *otherProcess {
 	t.Helper()
-	o, err := tryElsewhere(t, way, dir)
+	o, err := tryOpenInProcess(t, way, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return o
 }
 
-// tryElsewhere may be called from any goroutine.
-func tryElsewhere(t *testing.T, way, dir string) (*other, error) {
+// tryOpenInProcess may be called from any goroutine.
+func tryOpenInProcess(t *testing.T, way, dir string) (*otherProcess, error) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "fake-opener", way, dir)
 	in, err := cmd.StdinPipe()
@@ -58,17 +58,17 @@ func tryElsewhere(t *testing.T, way, dir string) (*other, error) {
 	if err != nil || !strings.HasPrefix(line, "http") {
 		return nil, fmt.Errorf("the other process: %q %w", line, err)
 	}
-	return &other{cmd, in, lines, strings.TrimSpace(line)}, nil
+	return &otherProcess{cmd, in, lines, strings.TrimSpace(line)}, nil
 }
 
 func TestSecondProcessShares(t *testing.T) {
 	t.Parallel()
-	for _, way := range []string{bySocket, byAddress} {
+	for _, way := range []string{accessBySocket, accessByAddress} {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			e := mustOpen(t, Options{Data: dir, Share: true}, openHost(way))
-			o := openElsewhere(t, way, dir)
+			o := openInProcess(t, way, dir)
 			if o.answer != e.Endpoint+" true" {
 				t.Fatalf("the other process has %q, want %s shared", o.answer, e.Endpoint)
 			}
@@ -76,9 +76,9 @@ func TestSecondProcessShares(t *testing.T) {
 			if err := o.cmd.Wait(); err != nil {
 				t.Fatal(err)
 			}
-			requireAnswer(t, e) // a sharer that leaves does not take the engine with it
+			requireUp(t, e) // a sharer that leaves does not take the engine with it
 			// A machine that could start nothing can still join.
-			if s := mustOpen(t, Options{Data: dir}, bareHost()); s.Endpoint != e.Endpoint || s.Socket != e.Socket || !s.Shared {
+			if s := mustOpen(t, Options{Data: dir}, emptyHost()); s.Endpoint != e.Endpoint || s.Socket != e.Socket || !s.Shared {
 				t.Errorf("joined %s, shared %v", s.Endpoint, s.Shared)
 			}
 		})
@@ -92,12 +92,12 @@ func TestOwnerLeaves(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		way   string
-		leave func(*other)
+		leave func(*otherProcess)
 	}{
-		{"Closes", bySocket, func(o *other) { _ = o.in.Close() }},
-		{"IsKilled", bySocket, func(o *other) { _ = o.cmd.Process.Kill() }},
-		{"OfAnAddressCloses", byAddress, func(o *other) { _ = o.in.Close() }},
-		{"OfAnAddressIsKilled", byAddress, func(o *other) { _ = o.cmd.Process.Kill() }},
+		{"Closes", accessBySocket, func(o *otherProcess) { _ = o.in.Close() }},
+		{"IsKilled", accessBySocket, func(o *otherProcess) { _ = o.cmd.Process.Kill() }},
+		{"OfAnAddressCloses", accessByAddress, func(o *otherProcess) { _ = o.in.Close() }},
+		{"OfAnAddressIsKilled", accessByAddress, func(o *otherProcess) { _ = o.cmd.Process.Kill() }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -105,9 +105,9 @@ func TestOwnerLeaves(t *testing.T) {
 				return // there the engine outlives its parent and is still used
 			}
 			dir := t.TempDir()
-			owner := openElsewhere(t, c.way, dir)
+			owner := openInProcess(t, c.way, dir)
 			joined := mustOpen(t, Options{Data: dir}, openHost(c.way))
-			elsewhere := openElsewhere(t, c.way, dir)
+			elsewhere := openInProcess(t, c.way, dir)
 			c.leave(owner)
 			_ = owner.cmd.Wait()
 			<-joined.Done()
@@ -119,7 +119,7 @@ func TestOwnerLeaves(t *testing.T) {
 				t.Errorf("the other process said %q, %v, want %s", said, err, want)
 			}
 			again := mustOpen(t, Options{Data: dir}, openHost(c.way))
-			if requireAnswer(t, again); again.Shared || again.Endpoint != joined.Endpoint {
+			if requireUp(t, again); again.Shared || again.Endpoint != joined.Endpoint {
 				t.Errorf("run again: endpoint %s, shared %v; want %s, not shared", again.Endpoint, again.Shared, joined.Endpoint)
 			}
 		})
@@ -153,7 +153,7 @@ func TestOwnEngine(t *testing.T) {
 	if want := fmt.Sprintf("waiting for another command that uses %s (its engine is process %d)\n", dir, pidOf(t, dir)); err != nil || line != want {
 		t.Errorf("the second command said %q, %v, want %q", line, err, want)
 	}
-	requireAnswer(t, first) // the first command has its engine still
+	requireUp(t, first) // the first command has its engine still
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestJoinedCloses(t *testing.T) {
 	if err := joined.Close(); err != nil {
 		t.Fatal(err)
 	}
-	requireAnswer(t, e)
+	requireUp(t, e)
 	if err := joined.Err(); err != nil {
 		t.Errorf("Err is %v, want none", err)
 	}
@@ -191,21 +191,21 @@ func TestMainIsRequired(t *testing.T) {
 func TestNoOrphan(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		missing(t, "Windows has no such guard")
+		skipMissing(t, "Windows has no such guard")
 	}
-	o := openElsewhere(t, byAddress, "")
+	o := openInProcess(t, accessByAddress, "")
 	e := engineOf(t, "", o)
-	requireAnswer(t, e)
+	requireUp(t, e)
 	_ = o.cmd.Process.Kill()
 	_ = o.cmd.Wait()
-	eventually(t, "no engine", func() bool { return !answers(t, e) })
+	eventually(t, "no engine", func() bool { return !isUp(t, e) })
 }
 
 // engineOf returns the engine that the other process has opened.
-func engineOf(t *testing.T, dir string, o *other) *Engine {
+func engineOf(t *testing.T, dir string, o *otherProcess) *Engine {
 	t.Helper()
 	endpoint, _, _ := strings.Cut(o.answer, " ")
-	at := (&folder{dir}).at(state{Endpoint: endpoint})
+	at := (&folder{dir}).addressOf(state{Endpoint: endpoint})
 	return &Engine{Endpoint: at.endpoint, Socket: at.socket}
 }
 
@@ -225,7 +225,7 @@ func TestStartTogether(t *testing.T) {
 	}
 	for range 3 {
 		wg.Go(func() {
-			o, err := tryElsewhere(t, bySocket, dir)
+			o, err := tryOpenInProcess(t, accessBySocket, dir)
 			if err != nil {
 				t.Error(err)
 				return
@@ -269,7 +269,7 @@ func TestStaleState(t *testing.T) {
 				t.Fatal(err)
 			}
 			e := mustOpen(t, Options{Data: dir}, fakeHost("well"))
-			requireAnswer(t, e)
+			requireUp(t, e)
 			if e.Shared || strings.HasSuffix(e.Endpoint, l.Addr().String()) {
 				t.Errorf("got %s, shared %v", e.Endpoint, e.Shared)
 			}
@@ -304,7 +304,7 @@ func TestFolderKeepsItsEngine(t *testing.T) {
 		t.Errorf("the address moved from %s to %s", e.Endpoint, again.Endpoint)
 	}
 	for _, running := range []bool{true, false} {
-		_, err := open(t.Context(), Options{Data: dir, Prefer: DynamoDBLocal}, bareHost())
+		_, err := open(t.Context(), Options{Data: dir, Prefer: DynamoDBLocal}, emptyHost())
 		want := "was written by Dynoxide 1.2.1, and DynamoDB Local 3.1.0 can't read it: prefer dynoxide, or choose another folder"
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("running %v: error %v, want %q", running, err, want)
@@ -314,7 +314,7 @@ func TestFolderKeepsItsEngine(t *testing.T) {
 		}
 	}
 	// Without Dynoxide the other engine must not be taken instead.
-	h := bareHost()
+	h := emptyHost()
 	h.sources[1].find = findFixed(&program{kind: DynamoDBLocal})
 	_, err := open(t.Context(), Options{Data: dir}, h)
 	if err == nil || !strings.Contains(err.Error(), "was written by Dynoxide 1.2.1 and no other engine can read it: no engine") {

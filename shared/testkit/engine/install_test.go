@@ -73,7 +73,7 @@ func TestInstallOnce(t *testing.T) {
 func toolHost(t *testing.T, scripts map[string]string) *host {
 	t.Helper()
 	if runtime.GOOS == "windows" {
-		missing(t, "shell scripts stand in for the installers, and Windows runs none")
+		skipMissing(t, "shell scripts stand in for the installers, and Windows runs none")
 	}
 	bin, cache := t.TempDir(), t.TempDir()
 	for name, script := range scripts {
@@ -81,7 +81,7 @@ func toolHost(t *testing.T, scripts map[string]string) *host {
 			t.Fatal(err)
 		}
 	}
-	h := bareHost()
+	h := emptyHost()
 	h.goos, h.goarch = "linux", "amd64"
 	h.cacheDir = func() (string, error) { return cache, nil }
 	h.lookPath = func(name string) (string, error) {
@@ -136,7 +136,7 @@ chmod +x node_modules/@dynoxide/linux-x64/dynoxide; echo "$@" > args; echo chatt
 			}
 			if c.name == "OKInstalled" {
 				// The second time nothing is run.
-				h.lookPath = bareHost().lookPath
+				h.lookPath = emptyHost().lookPath
 				if _, err := findDynoxide(t.Context(), h, false); err != nil || strings.Count(log.String(), "\n") != 1 {
 					t.Errorf("again: error %v, log %q", err, log.String())
 				}

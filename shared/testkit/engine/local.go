@@ -53,7 +53,7 @@ func findLocal(ctx context.Context, h *host, install bool) (*program, error) {
 	}
 	lib := filepath.Join(final, "lib")
 	return &program{
-		kind: DynamoDBLocal, title: titles[DynamoDBLocal],
+		kind: DynamoDBLocal, title: engineTitles[DynamoDBLocal],
 		argv: func(_ string, port int, dir string) []string {
 			// It listens on every address. One developer needs a quick start more than throughput.
 			// SQLite is a native library next to the jars.
@@ -76,7 +76,7 @@ func mavenInstall(ctx context.Context, h *host, final string, install bool) erro
 	if !install {
 		return errNotAllowed
 	}
-	h.logf("installing %s with Maven, once, into %s", titles[DynamoDBLocal], final)
+	h.logf("installing %s with Maven, once, into %s", engineTitles[DynamoDBLocal], final)
 	return installOnce(ctx, final, filepath.Join("lib", localJar), func(dir string) error {
 		pom := filepath.Join(dir, "pom.xml")
 		if err := os.WriteFile(pom, []byte(localPOM), 0o644); err != nil {

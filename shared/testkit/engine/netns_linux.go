@@ -124,7 +124,7 @@ func acceptLoop(listener *net.UnixListener) {
 			return
 		}
 		if err != nil {
-			time.Sleep(poll) // temporarily out of file descriptors
+			time.Sleep(pollInterval) // temporarily out of file descriptors
 			continue
 		}
 		go func() {
@@ -177,11 +177,11 @@ func dialSocket(ctx context.Context, path string) (net.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return received(oob[:n])
+	return receivedConn(oob[:n])
 }
 
-// received returns the connection in a control message.
-func received(oob []byte) (net.Conn, error) {
+// receivedConn returns the connection in a control message.
+func receivedConn(oob []byte) (net.Conn, error) {
 	messages, err := unix.ParseSocketControlMessage(oob)
 	if err != nil || len(messages) != 1 {
 		return nil, errors.Join(errors.New("the proxy sent no connection"), err)

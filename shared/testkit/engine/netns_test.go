@@ -14,15 +14,15 @@ import (
 	"testing"
 )
 
-// nobody is a user without rights on every Linux system.
-const nobody = 65534
+// unprivilegedUser is a user without rights on every Linux system.
+const unprivilegedUser = 65534
 
-// asNobody runs the test binary as another user. It needs the rights of root.
-func asNobody(t *testing.T, args ...string) *exec.Cmd {
+// asUnprivileged runs the test binary as another user. It needs the rights of root.
+func asUnprivileged(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe", args...) // the binary's folder may be closed to others
 	cmd.Dir = "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: unprivilegedUser, Gid: unprivilegedUser}}
 	return cmd
 }
 
@@ -47,7 +47,7 @@ func TestSocket(t *testing.T) {
 	t.Parallel()
 	dir := openToAll(t)
 	e := mustOpen(t, Options{Data: dir}, fakeHost("well"))
-	requireAnswer(t, e)
+	requireUp(t, e)
 	if e.Socket == "" {
 		t.Logf("this system refuses namespaces; the engine is %s", e.Access())
 		if u, err := url.Parse(e.Endpoint); err != nil || u.Hostname() == "127.0.0.1" || !net.ParseIP(u.Hostname()).IsLoopback() {
@@ -73,7 +73,7 @@ func TestSocket(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return // only root can become another user
 	}
-	them, err := asNobody(t, "fake-caller", e.Socket).Output()
+	them, err := asUnprivileged(t, "fake-caller", e.Socket).Output()
 	if err != nil || !strings.Contains(string(them), "permission denied") {
 		t.Errorf("a process of another user: %s %v", them, err)
 	}
@@ -89,10 +89,10 @@ func TestSocketOfAPlainUser(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chown(dir, nobody, nobody); err != nil {
+	if err := os.Chown(dir, unprivilegedUser, unprivilegedUser); err != nil {
 		t.Fatal(err)
 	}
-	cmd := asNobody(t, "fake-opener", bySocket, dir)
+	cmd := asUnprivileged(t, "fake-opener", accessBySocket, dir)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +114,7 @@ func TestSocketOfALongPath(t *testing.T) {
 	short, long := t.TempDir(), filepath.Join(t.TempDir(), strings.Repeat("a folder with a long name ", 6))
 	want := mustOpen(t, Options{Data: short}, fakeHost("well"))
 	e := mustOpen(t, Options{Data: long}, fakeHost("well"))
-	if requireAnswer(t, e); (e.Socket == "") != (want.Socket == "") {
+	if requireUp(t, e); (e.Socket == "") != (want.Socket == "") {
 		t.Errorf("the socket is %q", e.Socket)
 	}
 }
@@ -141,7 +141,7 @@ func TestNoSocket(t *testing.T) {
 			h := fakeHost("well")
 			h.loopback = c.loopback
 			e := mustOpen(t, Options{Data: dir}, h)
-			if requireAnswer(t, e); e.Socket != "" || !strings.HasPrefix(e.Endpoint, c.want) {
+			if requireUp(t, e); e.Socket != "" || !strings.HasPrefix(e.Endpoint, c.want) {
 				t.Errorf("got %q, %q", e.Endpoint, e.Socket)
 			}
 			if got := e.Access(); got != "reachable by every user of this machine" {
@@ -149,7 +149,7 @@ func TestNoSocket(t *testing.T) {
 			}
 		})
 	}
-	if a, b := drawLoopback(), drawLoopback(); a == b || !net.ParseIP(a).IsLoopback() {
+	if a, b := randomLoopback(), randomLoopback(); a == b || !net.ParseIP(a).IsLoopback() {
 		t.Errorf("drew %s and %s", a, b)
 	}
 }

@@ -22,7 +22,7 @@ import (
 type process struct {
 	program *program
 	cmd     *exec.Cmd
-	at      address
+	address address
 	grace   time.Duration // how long end waits before it kills the process
 	log     *os.File      // what it printed; open until end
 	tmpLog  string        // a log that is not needed after the end
@@ -53,12 +53,12 @@ func (h *host) start(ctx context.Context, p *program, dir, last string, lock *os
 		if err != nil {
 			return nil, err
 		}
-		err = proc.ready(ctx, h.startWait)
+		err = proc.waitReady(ctx, h.startWait)
 		if err == nil {
 			return proc, nil
 		}
-		taken := proc.lostPort(ctx, free)
-		_ = proc.end()
+		taken := proc.portTaken(ctx, free)
+		_ = proc.stop()
 		if !taken || try == portTries {
 			return nil, err
 		}
@@ -76,9 +76,9 @@ func (h *host) startInNetns(ctx context.Context, p *program, dir string, lock *o
 	if err != nil {
 		return nil, err
 	}
-	if err := proc.ready(ctx, h.startWait); err != nil {
+	if err := proc.waitReady(ctx, h.startWait); err != nil {
 		refused := proc.hasExited() && proc.cmd.ProcessState.ExitCode() == exitRefused
-		_ = proc.end()
+		_ = proc.stop()
 		if refused {
 			return nil, nil
 		}
@@ -107,7 +107,7 @@ func (h *host) freePort(ctx context.Context, endpoint string) (*net.TCPAddr, err
 
 // launch runs the program, which listens on listen and is reached at at.
 func (h *host) launch(p *program, dir string, at address, listen *net.TCPAddr, lock *os.File) (*process, error) {
-	proc := &process{program: p, at: at, grace: h.grace, exited: make(chan struct{})}
+	proc := &process{program: p, address: at, grace: h.grace, exited: make(chan struct{})}
 	if err := proc.openLog(dir); err != nil {
 		return nil, fmt.Errorf("open the log of %s: %w", p.title, err)
 	}
@@ -121,17 +121,17 @@ func (h *host) launch(p *program, dir string, at address, listen *net.TCPAddr, l
 		inNetns(proc.cmd)
 	}
 	if err := proc.cmd.Start(); err != nil {
-		proc.forget()
+		proc.closeLog()
 		return nil, fmt.Errorf("start %s: %w", p.title, err)
 	}
-	release, err := guard(proc.cmd.Process.Pid)
+	release, err := killWithParent(proc.cmd.Process.Pid)
 	go func() {
 		proc.err = proc.cmd.Wait()
 		release()
 		close(proc.exited)
 	}()
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("guard %s: %w", p.title, err), proc.end())
+		return nil, errors.Join(fmt.Errorf("guard %s: %w", p.title, err), proc.stop())
 	}
 	return proc, nil
 }
@@ -149,28 +149,28 @@ func (p *process) openLog(dir string) (err error) {
 	return err
 }
 
-// forget closes the log. After that, tail returns an empty string.
-func (p *process) forget() {
+// closeLog closes the log. After that, tail returns an empty string.
+func (p *process) closeLog() {
 	_ = p.log.Close()
 	if p.tmpLog != "" {
 		_ = os.Remove(p.tmpLog)
 	}
 }
 
-// ready waits until the engine responds.
-func (p *process) ready(ctx context.Context, wait time.Duration) error {
+// waitReady waits until the engine responds.
+func (p *process) waitReady(ctx context.Context, wait time.Duration) error {
 	for begin := time.Now(); ; {
-		ok := recognise(ctx, p.program.kind, p.at)
+		ok := isEngine(ctx, p.program.kind, p.address)
 		if p.hasExited() {
-			return p.ended("ended at its start")
+			return p.exitError("ended at its start")
 		}
 		// The response may come from another process that won the port. An engine that announces
 		// itself does so only once it has the port.
-		if ok && strings.Contains(p.tail(), p.program.announces) {
+		if ok && strings.Contains(p.tail(), p.program.readyMessage) {
 			return nil
 		}
 		if time.Since(begin) > wait {
-			return fmt.Errorf("%s didn't answer at %s within %s%s", p.program.title, p.at.endpoint, wait, quote(p.tail()))
+			return fmt.Errorf("%s didn't answer at %s within %s%s", p.program.title, p.address.endpoint, wait, quote(p.tail()))
 		}
 		if err := sleep(ctx, 10*time.Millisecond); err != nil {
 			return fmt.Errorf("wait for %s: %w", p.program.title, err)
@@ -178,12 +178,12 @@ func (p *process) ready(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// wait waits until the process ends by itself, and returns an error that says so. It returns nil if
+// waitExit waits until the process ends by itself, and returns an error that says so. It returns nil if
 // ctx ends first.
-func (p *process) wait(ctx context.Context) error {
+func (p *process) waitExit(ctx context.Context) error {
 	select {
 	case <-p.exited:
-		return p.ended("ended by itself")
+		return p.exitError("ended by itself")
 	case <-ctx.Done():
 		return nil
 	}
@@ -198,8 +198,8 @@ func (p *process) hasExited() bool {
 	}
 }
 
-// lostPort reports whether the engine ended because its port was taken.
-func (p *process) lostPort(ctx context.Context, listen *net.TCPAddr) bool {
+// portTaken reports whether the engine ended because its port was taken.
+func (p *process) portTaken(ctx context.Context, listen *net.TCPAddr) bool {
 	if !p.hasExited() {
 		return false
 	}
@@ -210,9 +210,9 @@ func (p *process) lostPort(ctx context.Context, listen *net.TCPAddr) bool {
 	return err != nil || strings.Contains(strings.ToLower(p.tail()), "already in use")
 }
 
-// end ends the process and waits for it. It does nothing if the process has already ended.
-func (p *process) end() error {
-	defer p.forget()
+// stop ends the process and waits for it. It does nothing if the process has already ended.
+func (p *process) stop() error {
+	defer p.closeLog()
 	if p.hasExited() {
 		return nil
 	}
@@ -229,8 +229,8 @@ func (p *process) end() error {
 	return nil
 }
 
-// ended returns the error of a process that ended without a call of end.
-func (p *process) ended(how string) error {
+// exitError returns the error of a process that ended without a call of end.
+func (p *process) exitError(how string) error {
 	why := "with exit status 0"
 	if p.err != nil {
 		why = "with " + p.err.Error()
@@ -262,9 +262,9 @@ func quote(output string) string {
 	return "; its last output:\n  " + strings.ReplaceAll(output, "\n", "\n  ")
 }
 
-// recognise reports whether an engine of the kind responds at the address. The
+// isEngine reports whether an engine of the kind responds at the address. The
 // response to a plain GET shows the kind, so no credentials are needed.
-func recognise(ctx context.Context, kind string, at address) bool {
+func isEngine(ctx context.Context, kind string, at address) bool {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.endpoint, http.NoBody)
 	if err != nil {
 		return false

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-var titles = map[string]string{
+var engineTitles = map[string]string{
 	Dynoxide:      "Dynoxide " + dynoxideVersion,
 	DynamoDBLocal: "DynamoDB Local " + localVersion,
 }
@@ -26,10 +26,10 @@ var dataFiles = map[string]string{
 
 // program is an installed engine, ready to be started.
 type program struct {
-	kind      string
-	title     string
-	argv      func(host string, port int, dir string) []string // dir is absolute; "" means in memory
-	announces string                                           // printed once the engine has the port; "" if it prints nothing
+	kind         string
+	title        string
+	argv         func(host string, port int, dir string) []string // dir is absolute; "" means in memory
+	readyMessage string                                           // printed once the engine has the port; "" if it prints nothing
 }
 
 // source describes where an engine comes from. Its error says what is missing and what to do, and
@@ -64,7 +64,7 @@ func newHost(log io.Writer) *host {
 		sources:    []source{{Dynoxide, findDynoxide}, {DynamoDBLocal, findLocal}},
 		log:        log,
 		namespaces: namespaces,
-		loopback:   drawLoopback,
+		loopback:   randomLoopback,
 		startWait:  60 * time.Second,
 		ownerWait:  90 * time.Second,
 		grace:      5 * time.Second,
@@ -87,9 +87,9 @@ func (h *host) find(ctx context.Context, kind string, install bool) (*program, e
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("find an engine: %w", ctx.Err())
 		}
-		missing = append(missing, "  "+titles[s.kind]+": "+strings.ReplaceAll(err.Error(), "\n", "\n  "))
+		missing = append(missing, "  "+engineTitles[s.kind]+": "+strings.ReplaceAll(err.Error(), "\n", "\n  "))
 	}
-	return nil, fmt.Errorf("%w:\n%s\n  or name a running one: --endpoint URL or AWS_ENDPOINT_URL_DYNAMODB", ErrNone, strings.Join(missing, "\n"))
+	return nil, fmt.Errorf("%w:\n%s\n  or name a running one: --endpoint URL or AWS_ENDPOINT_URL_DYNAMODB", ErrNoEngine, strings.Join(missing, "\n"))
 }
 
 // cached returns the path of an installation in the user's cache.
@@ -110,7 +110,7 @@ func installOnce(ctx context.Context, final, whole string, build func(dir string
 	}
 	lock, err := tryLock(final + ".lock")
 	for lock == nil && err == nil {
-		if err = sleep(ctx, poll); err == nil {
+		if err = sleep(ctx, pollInterval); err == nil {
 			lock, err = tryLock(final + ".lock")
 		}
 	}

@@ -22,12 +22,12 @@ func detach(cmd *exec.Cmd, lock *os.File) {
 	}
 }
 
-// guarded reports whether guard ends an engine whose process was killed.
-const guarded = true
+// guardSupported reports whether guard ends an engine whose process was killed.
+const guardSupported = true
 
-// guard kills the process when this one ends, even by SIGKILL: a shell waits until the pipe from
+// killWithParent kills the process when this one ends, even by SIGKILL: a shell waits until the pipe from
 // this process closes. SQLite recovers from a killed engine.
-func guard(pid int) (release func(), err error) {
+func killWithParent(pid int) (release func(), err error) {
 	sh := exec.Command("/bin/sh", "-c", `read -r line; kill -9 "$0"`, strconv.Itoa(pid))
 	sh.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if _, err = sh.StdinPipe(); err == nil {

@@ -23,11 +23,11 @@ func detach(cmd *exec.Cmd, lock *os.File) {
 }
 
 // guarded is false: an engine can outlive a killed process, so all engines are shared.
-const guarded = false
+const guardSupported = false
 
 // guard does nothing: [Engine.Close] ends the engine, also after Ctrl-C. If this process is killed,
 // the engine keeps running, and the next [Open] of its folder joins it.
-func guard(int) (release func(), err error) { return func() {}, nil }
+func killWithParent(int) (release func(), err error) { return func() {}, nil }
 
 const errSharingViolation = syscall.Errno(32)
 

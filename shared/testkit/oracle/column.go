@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// none is the default of a cell.
-const none = "-"
+// emptyCell is the default of a cell.
+const emptyCell = "-"
 
 // column is a column of the tables. Its function reads a cell into the operation; earlier columns
 // have already been read.
@@ -21,12 +21,12 @@ type column struct {
 }
 
 var columns = []column{
-	text("id", func(o *Operation) *string { return &o.ID }, `[a-z]+(_[a-z]+)+`),
-	text("method", func(o *Operation) *string { return &o.Method }, `GET|POST|PATCH|DELETE`),
-	text("path", func(o *Operation) *string { return &o.Path }, `/companies(/[a-z-]+|/\{[A-Za-z]+\})*`),
-	text("scope", func(o *Operation) *string { return &o.Scope }, `any|[a-z]+:[a-z]+`),
-	text("query", func(o *Operation) *string { return &o.Query }, none+`|`+requestFields),
-	words("order", func(o *Operation) *[]string { return &o.Order }, `-?[A-Za-z]+(\|[A-Za-z]+)?`),
+	textColumn("id", func(o *Operation) *string { return &o.ID }, `[a-z]+(_[a-z]+)+`),
+	textColumn("method", func(o *Operation) *string { return &o.Method }, `GET|POST|PATCH|DELETE`),
+	textColumn("path", func(o *Operation) *string { return &o.Path }, `/companies(/[a-z-]+|/\{[A-Za-z]+\})*`),
+	textColumn("scope", func(o *Operation) *string { return &o.Scope }, `any|[a-z]+:[a-z]+`),
+	textColumn("query", func(o *Operation) *string { return &o.Query }, emptyCell+`|`+requestFields),
+	wordsColumn("order", func(o *Operation) *[]string { return &o.Order }, `-?[A-Za-z]+(\|[A-Za-z]+)?`),
 	{"fixture", (*Operation).parseFixture},
 	{"trips", (*Operation).parseTrips},
 	{"consistent", (*Operation).parseConsistent},
@@ -35,7 +35,7 @@ var columns = []column{
 	{"sample", (*Operation).parseSample},
 	{"other", (*Operation).parseOther},
 	{"body", (*Operation).parseBody},
-	text("response", func(o *Operation) *string { return &o.Response }, `as [a-z_]+|[A-Za-z]+:[a-z]+\??( [A-Za-z]+:[a-z]+\??)*`),
+	textColumn("response", func(o *Operation) *string { return &o.Response }, `as [a-z_]+|[A-Za-z]+:[a-z]+\??( [A-Za-z]+:[a-z]+\??)*`),
 }
 
 const (
@@ -43,25 +43,25 @@ const (
 	requestFields = requestField + `( ` + requestField + `)*`
 )
 
-// text is a column whose cells match a pattern.
-func text(name string, field func(*Operation) *string, pattern string) column {
-	form := whole(pattern)
+// textColumn is a column whose cells match a pattern.
+func textColumn(name string, field func(*Operation) *string, pattern string) column {
+	form := wholeCell(pattern)
 	return column{name, func(o *Operation, cell string) error {
 		*field(o) = cell
-		return match(form, cell)
+		return matchCell(form, cell)
 	}}
 }
 
-// words is a column whose cells have words that match a pattern.
-func words(name string, field func(*Operation) *[]string, pattern string) column {
-	form := whole(pattern)
+// wordsColumn is a column whose cells have words that match a pattern.
+func wordsColumn(name string, field func(*Operation) *[]string, pattern string) column {
+	form := wholeCell(pattern)
 	return column{name, func(o *Operation, cell string) error {
-		if cell == none {
+		if cell == emptyCell {
 			return nil
 		}
 		*field(o) = strings.Split(cell, " ")
 		for _, word := range *field(o) {
-			if err := match(form, word); err != nil {
+			if err := matchCell(form, word); err != nil {
 				return err
 			}
 		}
@@ -69,20 +69,20 @@ func words(name string, field func(*Operation) *[]string, pattern string) column
 	}}
 }
 
-func whole(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)$`) }
+func wholeCell(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)$`) }
 
-func match(form *regexp.Regexp, cell string) error {
+func matchCell(form *regexp.Regexp, cell string) error {
 	if !form.MatchString(cell) {
 		return fmt.Errorf("%q does not match %s", cell, strings.Trim(form.String(), "^$"))
 	}
 	return nil
 }
 
-var parameterForm = regexp.MustCompile(`\{([A-Za-z]+)\}`)
+var parameterPattern = regexp.MustCompile(`\{([A-Za-z]+)\}`)
 
-// given returns the names of the arguments whose values are in the column fixture.
-func (o *Operation) given() (names []string) {
-	for _, m := range parameterForm.FindAllStringSubmatch(o.Path, -1) {
+// fixtureArguments returns the names of the arguments whose values are in the column fixture.
+func (o *Operation) fixtureArguments() (names []string) {
+	for _, m := range parameterPattern.FindAllStringSubmatch(o.Path, -1) {
 		if m[1] != "companyId" {
 			names = append(names, m[1])
 		}
@@ -102,10 +102,10 @@ func required(fields string) (names []string) {
 
 func (o *Operation) parseFixture(cell string) error {
 	var values []string
-	if cell != none {
+	if cell != emptyCell {
 		values = strings.Split(cell, " ")
 	}
-	names := o.given()
+	names := o.fixtureArguments()
 	if len(values) != len(names) || slices.Contains(values, "") {
 		return fmt.Errorf("%q has %d values, want one for each of %q: those of a record of functions/testdata/company.jsonl", cell, len(values), names)
 	}
@@ -116,13 +116,13 @@ func (o *Operation) parseFixture(cell string) error {
 	return nil
 }
 
-var tripsForm = whole(`([1-9][0-9]*)?(\+[1-9][0-9]*)?`)
+var tripsPattern = wholeCell(`([1-9][0-9]*)?(\+[1-9][0-9]*)?`)
 
 func (o *Operation) parseTrips(cell string) error {
-	if cell == none {
+	if cell == emptyCell {
 		return nil
 	}
-	if cell == "" || !tripsForm.MatchString(cell) {
+	if cell == "" || !tripsPattern.MatchString(cell) {
 		return fmt.Errorf("%q must be a number of round trips, such as 3, +2 or 3+2, or -", cell)
 	}
 	trips, keyed, _ := strings.Cut(cell, "+")
@@ -131,14 +131,14 @@ func (o *Operation) parseTrips(cell string) error {
 	return nil
 }
 
-var consistentForm = whole(`(Query|BatchGetItem)(:[a-z]+)?`)
+var consistentPattern = wholeCell(`(Query|BatchGetItem)(:[a-z]+)?`)
 
 func (o *Operation) parseConsistent(cell string) error {
-	if cell == none {
+	if cell == emptyCell {
 		return nil
 	}
 	for word := range strings.SplitSeq(cell, " ") {
-		if err := match(consistentForm, word); err != nil {
+		if err := matchCell(consistentPattern, word); err != nil {
 			return err
 		}
 		o.Consistent = append(o.Consistent, strings.Replace(word, ":", " ", 1))
@@ -150,9 +150,9 @@ func (o *Operation) parseConsistent(cell string) error {
 func (o *Operation) parseReader(cell string) error {
 	verb, noun, _ := strings.Cut(o.ID, "_")
 	switch changes := verb == "update" || verb == "delete"; {
-	case cell == none && changes:
+	case cell == emptyCell && changes:
 		o.Reader = "get_" + noun
-	case cell == none, cell == "none" && changes:
+	case cell == emptyCell, cell == "none" && changes:
 	case cell == "none":
 		return errors.New("- says the same")
 	default:
@@ -163,14 +163,14 @@ func (o *Operation) parseReader(cell string) error {
 
 func (o *Operation) parseConflict(cell string) error {
 	o.Conflict = cell == "409"
-	if !o.Conflict && cell != none {
+	if !o.Conflict && cell != emptyCell {
 		return fmt.Errorf("%q must be 409 or -", cell)
 	}
 	return nil
 }
 
 func (o *Operation) parseSample(cell string) error {
-	if cell == none {
+	if cell == emptyCell {
 		return nil
 	}
 	if err := json.Unmarshal([]byte(cell), &o.Sample); err != nil {
@@ -180,7 +180,7 @@ func (o *Operation) parseSample(cell string) error {
 }
 
 func (o *Operation) parseOther(cell string) error {
-	if cell == none {
+	if cell == emptyCell {
 		return nil
 	}
 	name, text, _ := strings.Cut(cell, "=")
@@ -188,11 +188,11 @@ func (o *Operation) parseOther(cell string) error {
 	if err := json.Unmarshal([]byte(text), &value); err != nil {
 		return fmt.Errorf("%q must be the name of an argument, = and a JSON value: %w", cell, err)
 	}
-	o.Other = map[string]any{name: value}
+	o.OtherArguments = map[string]any{name: value}
 	return nil
 }
 
-var bodyForm = whole(none + `|` + requestFields)
+var bodyPattern = wholeCell(emptyCell + `|` + requestFields)
 
 func (o *Operation) parseBody(cell string) error {
 	o.Body = cell
@@ -204,5 +204,5 @@ func (o *Operation) parseBody(cell string) error {
 	if o.Clears != nil && o.Method != "PATCH" {
 		return fmt.Errorf("null clears %q only in an update", o.Clears)
 	}
-	return match(bodyForm, cell)
+	return matchCell(bodyPattern, cell)
 }

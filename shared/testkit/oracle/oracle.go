@@ -27,30 +27,30 @@ type Operation struct {
 
 	ID, Method, Path, Scope string
 
-	Order      []string          // empty: not a list, or its records cannot be imported
-	Fixture    map[string]string // by name of the argument
-	Trips      int               // 0: the number of other reads or writes
-	KeyedTrips int               // more with an Idempotency-Key
-	Consistent []string          // the action, then a space and the prefix of the sort keys if the read has one
-	Reader     string            // empty: the operation changes no record that can be read
-	Conflict   bool
-	Sample     map[string]any // the body; nil: the body of the sample event
-	Other      map[string]any // one argument; nil: a text of the body
-	Clears     []string       // the properties that null clears
+	Order          []string          // empty: not a list, or its records cannot be imported
+	Fixture        map[string]string // by name of the argument
+	Trips          int               // 0: the number of other reads or writes
+	KeyedTrips     int               // more with an Idempotency-Key
+	Consistent     []string          // the action, then a space and the prefix of the sort keys if the read has one
+	Reader         string            // empty: the operation changes no record that can be read
+	Conflict       bool
+	Sample         map[string]any // the body; nil: the body of the sample event
+	OtherArguments map[string]any // one argument; nil: a text of the body
+	Clears         []string       // the properties that null clears
 
 	Query, Body, Response string // as they are typed
 }
 
-// At returns the location of a cell, for messages.
-func (o Operation) At(column string) string {
+// CellLocation returns the location of a cell, for messages.
+func (o Operation) CellLocation(column string) string {
 	return fmt.Sprintf("%s:%d: column %s", o.File, o.Line, column)
 }
 
 // Table contains the lines of both files.
 type Table []Operation
 
-// Of returns the line of an operation.
-func (t Table) Of(id string) (Operation, bool) {
+// Lookup returns the line of an operation.
+func (t Table) Lookup(id string) (Operation, bool) {
 	i := slices.IndexFunc(t, func(o Operation) bool { return o.ID == id })
 	if i < 0 {
 		return Operation{}, false
@@ -122,7 +122,7 @@ func parse(file, text string) (out Table, problems []error) {
 		o := Operation{File: file, Line: number}
 		for _, c := range columns {
 			if err := c.parse(&o, cells[slices.Index(header, c.name)]); err != nil {
-				problems = append(problems, fmt.Errorf("%s: %w", o.At(c.name), err))
+				problems = append(problems, fmt.Errorf("%s: %w", o.CellLocation(c.name), err))
 			}
 		}
 		out = append(out, o)
@@ -159,16 +159,16 @@ func (t Table) check() (problems []error) {
 	lines := map[string]Operation{}
 	for _, o := range t {
 		if first, twice := lines[o.ID]; twice {
-			problems = append(problems, fmt.Errorf("%s: %s has a line at %s:%d already", o.At("id"), o.ID, first.File, first.Line))
+			problems = append(problems, fmt.Errorf("%s: %s has a line at %s:%d already", o.CellLocation("id"), o.ID, first.File, first.Line))
 		}
 		lines[o.ID] = o
 	}
 	for _, o := range t {
 		if _, known := lines[o.Reader]; o.Reader != "" && !known {
-			problems = append(problems, fmt.Errorf("%s: no operation %s: type the one that reads the record, or none", o.At("reader"), o.Reader))
+			problems = append(problems, fmt.Errorf("%s: no operation %s: type the one that reads the record, or none", o.CellLocation("reader"), o.Reader))
 		}
 		if same, is := strings.CutPrefix(o.Response, "as "); is && lines[same].ID == "" {
-			problems = append(problems, fmt.Errorf("%s: no operation %s", o.At("response"), same))
+			problems = append(problems, fmt.Errorf("%s: no operation %s", o.CellLocation("response"), same))
 		}
 	}
 	return problems
@@ -179,7 +179,7 @@ func Row(cells map[string]string) string {
 	var out []string
 	for _, c := range columns {
 		if cells[c.name] == "" {
-			out = append(out, none)
+			out = append(out, emptyCell)
 			continue
 		}
 		out = append(out, cells[c.name])

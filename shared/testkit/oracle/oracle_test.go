@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// cells is the line of an update, without mistakes.
-func cells() map[string]string {
+// updateCells is the line of an update, without mistakes.
+func updateCells() map[string]string {
 	return map[string]string{
 		"id": "update_shop_till", "method": "PATCH", "path": "/companies/{companyId}/shops/{shopId}/tills/{tillId}", "scope": "shop:write",
 		"query": "force:boolean! limit:integer=50(1..200)", "fixture": "shp_1 tll_1 true", "trips": "3+2", "consistent": "Query:till BatchGetItem",
@@ -31,29 +31,29 @@ func tableOf(lines ...map[string]string) string {
 	return text
 }
 
-// reader is the line that reader of cells names.
-func reader() map[string]string {
+// readerCells is the line that reader of cells names.
+func readerCells() map[string]string {
 	return map[string]string{"id": "get_shop", "method": "GET", "path": "/companies/{companyId}/shop", "scope": "any", "response": "as update_shop_till"}
 }
 
 // Ensure every column is read, and - is its default.
 func TestRead(t *testing.T) {
 	t.Parallel()
-	table, err := read(tableOf(cells()), tableOf(reader()))
+	table, err := read(tableOf(updateCells()), tableOf(readerCells()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, _ := table.Of("update_shop_till")
+	got, _ := table.Lookup("update_shop_till")
 	want := Operation{
 		File: Specification, Line: 3, ID: "update_shop_till", Method: "PATCH", Path: "/companies/{companyId}/shops/{shopId}/tills/{tillId}", Scope: "shop:write",
 		Query: "force:boolean! limit:integer=50(1..200)", Fixture: map[string]string{"shopId": "shp_1", "tillId": "tll_1", "force": "true"}, Trips: 3, KeyedTrips: 2,
 		Consistent: []string{"BatchGetItem", "Query till"}, Reader: "get_shop", Conflict: true, Sample: map[string]any{"name": "A"},
-		Other: map[string]any{"name": []any{"B"}}, Clears: []string{"floor"}, Body: "name:string! floor:a|b? rank:integer", Response: "id:string name:string?",
+		OtherArguments: map[string]any{"name": []any{"B"}}, Clears: []string{"floor"}, Body: "name:string! floor:a|b? rank:integer", Response: "id:string name:string?",
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v\nwant %+v", got, want)
 	}
-	bare, _ := table.Of("get_shop")
+	bare, _ := table.Lookup("get_shop")
 	want = Operation{
 		File: Additions, Line: 3, ID: "get_shop", Method: "GET", Path: "/companies/{companyId}/shop", Scope: "any", Query: "-", Fixture: map[string]string{},
 		Body: "-", Response: "as update_shop_till",
@@ -61,7 +61,7 @@ func TestRead(t *testing.T) {
 	if !reflect.DeepEqual(bare, want) {
 		t.Errorf("%+v\nwant %+v", bare, want)
 	}
-	if _, ok := table.Of("get_till"); ok {
+	if _, ok := table.Lookup("get_till"); ok {
 		t.Error("a line of no file")
 	}
 }
@@ -77,14 +77,14 @@ func TestMalformedCells(t *testing.T) {
 		"sample": {"{", "[]", `"a"`}, "other": {"name", "name=", "name=B"}, "body": {"name", "name:string,"}, "response": {"-", "as", "as get_till", "id"},
 	} {
 		for _, cell := range bad {
-			line := cells()
+			line := updateCells()
 			line[column] = cell
 			text := tableOf(line)
 			if cell == "" {
 				line[column] = "EMPTY"
 				text = strings.Replace(tableOf(line), "EMPTY", "", 1)
 			}
-			_, err := read(text, tableOf(reader()))
+			_, err := read(text, tableOf(readerCells()))
 			if err == nil || !strings.Contains(err.Error(), Specification+":3: column "+column+": ") {
 				t.Errorf("%s %q: %v", column, cell, err)
 			}
@@ -96,21 +96,21 @@ func TestMalformedCells(t *testing.T) {
 // has a reader by default.
 func TestCellsOfOtherOperations(t *testing.T) {
 	t.Parallel()
-	create := cells()
+	create := updateCells()
 	create["id"], create["method"], create["reader"] = "create_shop_till", "POST", "none"
-	_, err := read(tableOf(create), tableOf(reader()))
+	_, err := read(tableOf(create), tableOf(readerCells()))
 	for _, want := range []string{":3: column reader: - says the same", ":3: column body: null clears"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	update := cells()
+	update := updateCells()
 	update["reader"] = "-"
-	if _, err := read(tableOf(update), tableOf(reader())); err == nil || !strings.Contains(err.Error(), "no operation get_shop_till: type the one that reads the record, or none") {
+	if _, err := read(tableOf(update), tableOf(readerCells())); err == nil || !strings.Contains(err.Error(), "no operation get_shop_till: type the one that reads the record, or none") {
 		t.Error(err)
 	}
 	update["reader"] = "none"
-	if table, err := read(tableOf(update), tableOf(reader())); err != nil || table[0].Reader != "" {
+	if table, err := read(tableOf(update), tableOf(readerCells())); err != nil || table[0].Reader != "" {
 		t.Error(table, err)
 	}
 }
@@ -125,9 +125,9 @@ func TestMalformedFiles(t *testing.T) {
 		Specification + `:2: column "trips" is there twice`:                                     strings.Replace(tableOf(), "trips", "trips\ttrips", 1),
 		Specification + ": has no line with the names":                                          "# nothing\n",
 		Specification + ":3: update_shop_till has 2 columns":                                    tableOf() + "update_shop_till\tPATCH\n",
-		Specification + ":4: column id: update_shop_till has a line at " + Specification + ":3": tableOf(cells(), cells()),
+		Specification + ":4: column id: update_shop_till has a line at " + Specification + ":3": tableOf(updateCells(), updateCells()),
 	} {
-		if _, err := read(text, tableOf(reader())); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := read(text, tableOf(readerCells())); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -136,14 +136,14 @@ func TestMalformedFiles(t *testing.T) {
 // Ensure the columns may have any order.
 func TestOrderOfColumns(t *testing.T) {
 	t.Parallel()
-	line := cells()
+	line := updateCells()
 	names := slices.Sorted(maps.Keys(line))
 	var values []string
 	for _, name := range names {
 		values = append(values, line[name])
 	}
 	text := strings.Join(append(names, "order"), "\t") + "\n" + strings.Join(append(values, "-"), "\t") + "\n"
-	if table, err := read(text, tableOf(reader())); err != nil || table[0].Fixture["force"] != "true" {
+	if table, err := read(text, tableOf(readerCells())); err != nil || table[0].Fixture["force"] != "true" {
 		t.Error(table, err)
 	}
 }
@@ -163,9 +163,9 @@ func TestArguments(t *testing.T) {
 		{"POST", `{"rank":1}`, string(event), map[string]any{"rank": 1.0}},
 		{"PATCH", "-", `{"httpMethod":"PATCH"}`, map[string]any{}},
 	} {
-		line := cells()
+		line := updateCells()
 		line["method"], line["sample"], line["body"] = c.method, c.sample, "name:string! rank:integer"
-		table, err := read(tableOf(line), tableOf(reader()))
+		table, err := read(tableOf(line), tableOf(readerCells()))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,10 +13,10 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// losing forwards every update, and loses its response while any are left to lose.
-type losing struct{ left, lost atomic.Int64 }
+// responseLosingTransport forwards every update, and loses its response while any are left to lose.
+type responseLosingTransport struct{ left, lost atomic.Int64 }
 
-func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
+func (l *responseLosingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	out, err := apitest.Transport.RoundTrip(r)
 	if err != nil || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem") || l.left.Add(-1) < 0 {
 		return out, err
@@ -30,9 +30,9 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 // a full bucket and from one in use, with any quota.
 func TestLostResponsesCostNothing(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	for _, quota := range []auth.Quota{10, 1_000_000} {
-		l := &losing{}
+		l := &responseLosingTransport{}
 		f := startOver(t, l)
 		f.setQuota(t, auth.ClassWrite, quota)
 		before, err := f.Keys.Verify(t.Context(), f.token, "", auth.ClassWrite)
@@ -51,7 +51,7 @@ func TestLostResponsesCostNothing(t *testing.T) {
 		}
 		f.Clock.Advance(time.Minute)
 		l.left.Store(1)
-		if state, err := f.admit(f.another(), auth.ClassWrite); err != nil || state.Remaining != before.Remaining-1 {
+		if state, err := f.admit(f.otherProcess(), auth.ClassWrite); err != nil || state.Remaining != before.Remaining-1 {
 			t.Errorf("quota %d: a minute later %d are left: %v", quota, state.Remaining, err)
 		}
 	}

@@ -27,11 +27,11 @@ import (
 //
 // What it does. DynamoDB wraps every value of a response in its type. The SDK turns each record
 // into a map of attributes, Decode turns the map into a struct, and schema.Encode writes the JSON
-// that clients get. For a list that returns stored records unchanged, textScanner goes from the
+// that clients get. For a list that returns stored records unchanged, jsonScanner goes from the
 // first text to the last in one pass:
 //
 //	{"Count":1,"Items":[{"sk":{"S":"k"},"title":{"S":"Hi"},"stars":{"N":"5"}}]}   the response
-//	{"title":"Hi","stars":5}                    the record, as ListTexts returns it
+//	{"title":"Hi","stars":5}                    the record, as ListJSON returns it
 //	{"Count":1,"Items":[]}                      the rest, which the SDK still reads
 //
 // It reads only the JSON that DynamoDB usually sends. A response with anything else, such as an
@@ -42,29 +42,29 @@ import (
 // allocations instead of 2.5 MB in 19,900; a page of 50 takes 0.29 ms instead of 1.05 ms. Measured
 // with BenchmarkReads of package functions, as it is and after step 1 below.
 //
-// What it costs. The 350 lines below encodeAll, the 250 lines of texts_test.go, and a hook in the
-// SDK: textProtocol replaces Options.Protocol, and implements smithyhttp.ClientProtocol. An upgrade
+// What it costs. The 350 lines below encodeAll, the 250 lines of list_json_test.go, and a hook in the
+// SDK: jsonProtocol replaces Options.Protocol, and implements smithyhttp.ClientProtocol. An upgrade
 // of the SDK can change that interface, which the compiler reports, or the way in which a response
 // is read, which FuzzTexts and TestTextsOfSeveralResponses report.
 //
 // How to take it out. No caller changes.
 //
-//  1. In textsOf, call c.Query without p.install, and use only the branch of !p.scanned.
-//  2. Delete everything below encodeAll, and texts_test.go.
+//  1. In jsonFetcher, call c.Query without p.install, and use only the branch of !p.scanned.
+//  2. Delete everything below encodeAll, and list_json_test.go.
 //  3. In scripts/docs/explanation/table.md, delete "Lists are read as text". The CPU of a list of
 //     feedback then misses its target in scripts/prove/speed/RESULTS.md.
 
-// ListTexts is List for a list that returns stored records unchanged: it returns their JSON texts,
+// ListJSON is List for a list that returns stored records unchanged: it returns their JSON texts,
 // as schema.Encode writes a T, and uses a quarter of the CPU time.
-func ListTexts[T any](ctx context.Context, c *Client, q Query) (Page[json.RawMessage], error) {
-	return list(ctx, q, textsOf[T](c, q.Index.SK()))
+func ListJSON[T any](ctx context.Context, c *Client, q Query) (Page[json.RawMessage], error) {
+	return list(ctx, q, jsonFetcher[T](c, q.Index.SK()))
 }
 
-// textsOf returns a fetch of the JSON texts of records of type T.
-func textsOf[T any](c *Client, sortKey string) fetch[json.RawMessage] {
+// jsonFetcher returns a fetch of the JSON texts of records of type T.
+func jsonFetcher[T any](c *Client, sortKey string) fetchFunc[json.RawMessage] {
 	return func(ctx context.Context, in *dynamodb.QueryInput) (rows[json.RawMessage], Item, error) {
-		planOf(reflect.TypeFor[T]()).project(in, sortKey)
-		p := &textProtocol{scanner: newTextScanner[T](sortKey)}
+		recordTypeOf(reflect.TypeFor[T]()).project(in, sortKey)
+		p := &jsonProtocol{scanner: newJSONScanner[T](sortKey)}
 		out, err := c.Query(ctx, in, p.install)
 		if err != nil {
 			return rows[json.RawMessage]{}, nil, err
@@ -97,24 +97,24 @@ func encodeAll[T any](items []Item) ([]json.RawMessage, error) {
 	return texts, nil
 }
 
-// textProtocol is the SDK's protocol for one Query, except that the scanner reads the records.
-type textProtocol struct {
+// jsonProtocol is the SDK's protocol for one Query, except that the scanner reads the records.
+type jsonProtocol struct {
 	smithyhttp.ClientProtocol // the SDK's
 
-	scanner *textScanner
+	scanner *jsonScanner
 	scanned bool // the scanner has read the records; false: they are in the SDK's output
 }
 
 // install puts the protocol in place of the SDK's.
-func (p *textProtocol) install(o *dynamodb.Options) { p.ClientProtocol, o.Protocol = o.Protocol, p }
+func (p *jsonProtocol) install(o *dynamodb.Options) { p.ClientProtocol, o.Protocol = o.Protocol, p }
 
 // DeserializeResponse implements smithyhttp.ClientProtocol. It gives the SDK the response without
 // the records that the scanner has read.
-func (p *textProtocol) DeserializeResponse(ctx context.Context, operation *smithy.OperationSchema, registry *smithy.TypeRegistry, resp *smithyhttp.Response, out smithy.Deserializable) error {
+func (p *jsonProtocol) DeserializeResponse(ctx context.Context, operation *smithy.OperationSchema, registry *smithy.TypeRegistry, resp *smithyhttp.Response, out smithy.Deserializable) error {
 	p.scanned = false // reset after an earlier attempt
 	if resp.StatusCode == http.StatusOK {
-		buffer := bodies.Get().(*bytes.Buffer)
-		defer bodies.Put(buffer)
+		buffer := bodyBuffers.Get().(*bytes.Buffer)
+		defer bodyBuffers.Put(buffer)
 		buffer.Reset()
 		buffer.Grow(int(max(0, resp.ContentLength)) + bytes.MinRead)
 		if _, err := buffer.ReadFrom(resp.Body); err != nil {
@@ -132,14 +132,14 @@ func (p *textProtocol) DeserializeResponse(ctx context.Context, operation *smith
 	return p.ClientProtocol.DeserializeResponse(ctx, operation, registry, resp, out)
 }
 
-// bodies holds the buffers that responses are read into. A response is a third of the memory of a
+// bodyBuffers holds the buffers that responses are read into. A response is a third of the memory of a
 // list. Texts and keys are copies, so a buffer can be reused once its response is read.
-var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+var bodyBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// textScanner reads the records of a response. Its methods read the next part of body and report
+// jsonScanner reads the records of a response. Its methods read the next part of body and report
 // whether they succeeded. If one fails, the whole response is left to the SDK.
-type textScanner struct {
-	fields []textForm
+type jsonScanner struct {
+	fields []fieldEncoding
 	byName map[string]int // index of the field by attribute name
 	key    int            // the field that is the sort key
 
@@ -155,14 +155,14 @@ type textScanner struct {
 
 type span struct{ begin, end int }
 
-// newTextScanner returns a scanner for records of type T. See textFormsOf for the types that it
+// newJSONScanner returns a scanner for records of type T. See fieldEncodingsOf for the types that it
 // accepts.
-func newTextScanner[T any](sortKey string) *textScanner {
+func newJSONScanner[T any](sortKey string) *jsonScanner {
 	t := reflect.TypeFor[T]()
-	s := &textScanner{fields: textFormsOf(t), byName: maps.Clone(planOf(t).byName)}
+	s := &jsonScanner{fields: fieldEncodingsOf(t), byName: maps.Clone(recordTypeOf(t).byName)}
 	if _, isField := s.byName[sortKey]; !isField {
 		s.byName[sortKey] = len(s.fields)
-		s.fields = append(slices.Clip(s.fields), textForm{read: (*textScanner).readString})
+		s.fields = append(slices.Clip(s.fields), fieldEncoding{read: (*jsonScanner).readString})
 	}
 	s.key = s.byName[sortKey]
 	return s
@@ -170,10 +170,10 @@ func newTextScanner[T any](sortKey string) *textScanner {
 
 // scan reads the records of a response and returns the response without them. ok is false if the
 // SDK must read all of it.
-func (s *textScanner) scan(body []byte) (rest []byte, ok bool) {
+func (s *jsonScanner) scan(body []byte) (rest []byte, ok bool) {
 	const items = `"Items":`
 	begin := bytes.Index(body, []byte(items))
-	if begin < 0 || !plain(body) {
+	if begin < 0 || !needsNoEscapes(body) {
 		return nil, false
 	}
 	s.body, s.at, s.spans = body, begin+len(items), make([]span, len(s.fields))
@@ -186,14 +186,14 @@ func (s *textScanner) scan(body []byte) (rest []byte, ok bool) {
 	return rest, outermost && bytes.Count(rest, []byte(`"Items"`)) == 1 && !bytes.Contains(rest, []byte(`\`))
 }
 
-// plain reports whether encoding/json would write the characters of a response unescaped. Control
+// needsNoEscapes reports whether encoding/json would write the characters of a response unescaped. Control
 // characters need no check, because JSON strings cannot contain them.
-func plain(body []byte) bool {
+func needsNoEscapes(body []byte) bool {
 	return utf8.Valid(body) && !bytes.Contains(body, []byte("\u2028")) && !bytes.Contains(body, []byte("\u2029"))
 }
 
 // record reads one record and adds its text and its sort key to rows.
-func (s *textScanner) record() bool {
+func (s *jsonScanner) record() bool {
 	clear(s.spans)
 	s.values = s.values[:0]
 	if !s.sequence('{', '}', s.attribute) {
@@ -224,13 +224,13 @@ func (s *textScanner) record() bool {
 
 // value returns the JSON of a field of the current record. It is empty if the record lacks the
 // field.
-func (s *textScanner) value(field int) []byte {
+func (s *jsonScanner) value(field int) []byte {
 	at := s.spans[field]
 	return s.values[at.begin:at.end]
 }
 
 // attribute reads the name and the value of one attribute, and adds the value's JSON to values.
-func (s *textScanner) attribute() bool {
+func (s *jsonScanner) attribute() bool {
 	quoted, ok := s.quoted()
 	if !ok || !s.literal(":") {
 		return false
@@ -246,7 +246,7 @@ func (s *textScanner) attribute() bool {
 }
 
 // sequence reads begin, elements separated by commas, and end.
-func (s *textScanner) sequence(begin, end byte, element func() bool) bool {
+func (s *jsonScanner) sequence(begin, end byte, element func() bool) bool {
 	if !s.character(begin) {
 		return false
 	}
@@ -262,7 +262,7 @@ func (s *textScanner) sequence(begin, end byte, element func() bool) bool {
 }
 
 // character reads exactly this character.
-func (s *textScanner) character(c byte) bool {
+func (s *jsonScanner) character(c byte) bool {
 	if s.at == len(s.body) || s.body[s.at] != c {
 		return false
 	}
@@ -271,7 +271,7 @@ func (s *textScanner) character(c byte) bool {
 }
 
 // literal reads exactly this text.
-func (s *textScanner) literal(text string) bool {
+func (s *jsonScanner) literal(text string) bool {
 	if rest := s.body[s.at:]; len(rest) < len(text) || string(rest[:len(text)]) != text {
 		return false
 	}
@@ -281,7 +281,7 @@ func (s *textScanner) literal(text string) bool {
 
 // quoted reads a string and returns it with its quotes. It fails on an escape that encoding/json
 // does not write.
-func (s *textScanner) quoted() (text []byte, ok bool) {
+func (s *jsonScanner) quoted() (text []byte, ok bool) {
 	begin, quote := s.at, -1
 	if !s.character('"') {
 		return nil, false
@@ -305,9 +305,9 @@ func (s *textScanner) quoted() (text []byte, ok bool) {
 	}
 }
 
-// typed reads a value that DynamoDB sends as a JSON string, such as {"S":"text"} for the opening
+// typedString reads a value that DynamoDB sends as a JSON string, such as {"S":"text"} for the opening
 // {"S":, and returns the string.
-func (s *textScanner) typed(opening string) (text []byte, ok bool) {
+func (s *jsonScanner) typedString(opening string) (text []byte, ok bool) {
 	if !s.literal(opening) {
 		return nil, false
 	}
@@ -317,28 +317,28 @@ func (s *textScanner) typed(opening string) (text []byte, ok bool) {
 
 // The following methods each read one value and append its JSON to values.
 
-func (s *textScanner) readString() bool {
-	text, ok := s.typed(`{"S":`)
+func (s *jsonScanner) readString() bool {
+	text, ok := s.typedString(`{"S":`)
 	s.values = append(s.values, text...)
 	return ok
 }
 
-func (s *textScanner) readInt() bool {
-	text, ok := s.typed(`{"N":`)
-	n, isNumber := parseWhole(strings.Trim(string(text), `"`))
+func (s *jsonScanner) readInt() bool {
+	text, ok := s.typedString(`{"N":`)
+	n, isNumber := parseInteger(strings.Trim(string(text), `"`))
 	s.values = strconv.AppendInt(s.values, n, 10)
 	return ok && isNumber
 }
 
-func (s *textScanner) readFloat() bool {
-	text, ok := s.typed(`{"N":`)
+func (s *jsonScanner) readFloat() bool {
+	text, ok := s.typedString(`{"N":`)
 	f, err := strconv.ParseFloat(strings.Trim(string(text), `"`), 64)
 	s.values = strconv.AppendFloat(s.values, f, 'f', -1, 64)
 	abs := math.Abs(f)
 	return ok && err == nil && (abs == 0 || 1e-6 <= abs && abs < 1e21) // encoding/json writes other numbers with an exponent
 }
 
-func (s *textScanner) readBool() bool {
+func (s *jsonScanner) readBool() bool {
 	for _, value := range []string{"true", "false"} {
 		if s.literal(`{"BOOL":` + value + "}") {
 			s.values = append(s.values, value...)
@@ -348,7 +348,7 @@ func (s *textScanner) readBool() bool {
 	return false
 }
 
-func (s *textScanner) readList() bool {
+func (s *jsonScanner) readList() bool {
 	if !s.literal(`{"L":`) {
 		return false
 	}
@@ -365,8 +365,8 @@ func (s *textScanner) readList() bool {
 	return ok && s.literal("}")
 }
 
-func (s *textScanner) readJSON() bool {
-	quoted, ok := s.typed(`{"S":`)
+func (s *jsonScanner) readJSON() bool {
+	quoted, ok := s.typedString(`{"S":`)
 	var text string
 	var compact bytes.Buffer
 	if !ok || json.Unmarshal(quoted, &text) != nil || json.Compact(&compact, []byte(text)) != nil {
@@ -376,36 +376,36 @@ func (s *textScanner) readJSON() bool {
 	return true
 }
 
-// textForm is how a field is written in JSON.
-type textForm struct {
+// fieldEncoding is how a field is written in JSON.
+type fieldEncoding struct {
 	name   string                    // in quotes, with a colon; empty if clients never see the field
 	absent string                    // the JSON of an absent attribute
-	read   func(s *textScanner) bool // appends the JSON of an attribute to values; nil if only encoding/json can write it
+	read   func(s *jsonScanner) bool // appends the JSON of an attribute to values; nil if only encoding/json can write it
 }
 
-var textForms sync.Map // reflect.Type → []textForm
+var fieldEncodings sync.Map // reflect.Type → []fieldEncoding
 
-// textFormsOf returns how the fields of a record type are written, in the order of its plan. It
+// fieldEncodingsOf returns how the fields of a record type are written, in the order of its plan. It
 // panics if only encoding/json can write one of them: such a list is declared wrongly, and every
 // test that uses it fails.
-func textFormsOf(t reflect.Type) []textForm {
-	found, ok := textForms.Load(t)
+func fieldEncodingsOf(t reflect.Type) []fieldEncoding {
+	found, ok := fieldEncodings.Load(t)
 	if !ok {
-		fields := planOf(t).fields
-		forms := make([]textForm, len(fields))
+		fields := recordTypeOf(t).fields
+		forms := make([]fieldEncoding, len(fields))
 		for i, f := range fields {
-			if forms[i] = newTextForm(t.FieldByIndex(f.index)); forms[i].read == nil {
+			if forms[i] = newFieldEncoding(t.FieldByIndex(f.index)); forms[i].read == nil {
 				panic(fmt.Sprintf("table: the attribute %s of %s cannot be listed as text", f.name, t))
 			}
 		}
-		found, _ = textForms.LoadOrStore(t, forms)
+		found, _ = fieldEncodings.LoadOrStore(t, forms)
 	}
-	return found.([]textForm)
+	return found.([]fieldEncoding)
 }
 
-func newTextForm(f reflect.StructField) textForm {
+func newFieldEncoding(f reflect.StructField) fieldEncoding {
 	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-	form := textFormOf(f.Type)
+	form := fieldEncodingOf(f.Type)
 	if options != "" {
 		form.read = nil
 	}
@@ -415,33 +415,33 @@ func newTextForm(f reflect.StructField) textForm {
 	return form
 }
 
-func textFormOf(t reflect.Type) textForm {
+func fieldEncodingOf(t reflect.Type) fieldEncoding {
 	switch {
 	case t == rawJSON:
-		return textForm{absent: "null", read: (*textScanner).readJSON}
+		return fieldEncoding{absent: "null", read: (*jsonScanner).readJSON}
 	case t.Kind() == reflect.Pointer:
-		return textForm{absent: "null", read: textFormOf(t.Elem()).read}
-	case marshals(t) || t == binary:
-		return textForm{}
+		return fieldEncoding{absent: "null", read: fieldEncodingOf(t.Elem()).read}
+	case hasOwnEncoding(t) || t == binary:
+		return fieldEncoding{}
 	}
 	switch t.Kind() {
 	case reflect.String:
-		return textForm{absent: `""`, read: (*textScanner).readString}
+		return fieldEncoding{absent: `""`, read: (*jsonScanner).readString}
 	case reflect.Int64:
-		return textForm{absent: "0", read: (*textScanner).readInt}
+		return fieldEncoding{absent: "0", read: (*jsonScanner).readInt}
 	case reflect.Float64:
-		return textForm{absent: "0", read: (*textScanner).readFloat}
+		return fieldEncoding{absent: "0", read: (*jsonScanner).readFloat}
 	case reflect.Bool:
-		return textForm{absent: "false", read: (*textScanner).readBool}
+		return fieldEncoding{absent: "false", read: (*jsonScanner).readBool}
 	}
-	if marshals(t.Elem()) {
-		return textForm{}
+	if hasOwnEncoding(t.Elem()) {
+		return fieldEncoding{}
 	}
-	return textForm{absent: "null", read: (*textScanner).readList}
+	return fieldEncoding{absent: "null", read: (*jsonScanner).readList}
 }
 
-// marshals reports whether a type has its own JSON encoding.
-func marshals(t reflect.Type) bool {
+// hasOwnEncoding reports whether a type has its own JSON encoding.
+func hasOwnEncoding(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return t == reflect.TypeFor[json.Number]() || p.Implements(reflect.TypeFor[json.Marshaler]()) || p.Implements(reflect.TypeFor[interface{ MarshalText() ([]byte, error) }]())
 }

@@ -7,43 +7,43 @@ import (
 	"sync"
 )
 
-// Mortal is a transport to the engine that simulates a process that crashes after a number of
+// CrashingTransport is a transport to the engine that simulates a process that crashes after a number of
 // calls: all later calls fail. Until Set, it never crashes.
-type Mortal struct {
+type CrashingTransport struct {
 	mu     sync.Mutex
-	mortal bool
+	armed  bool
 	calls  int // left
 	during bool
 	dead   bool
 }
 
-// Set starts another simulated process, which crashes after a number of calls. With during, one
+// CrashAfter starts another simulated process, which crashes after a number of calls. With during, one
 // more call is executed but its response is lost.
-func (m *Mortal) Set(calls int, during bool) {
+func (m *CrashingTransport) CrashAfter(calls int, during bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.mortal, m.calls, m.during, m.dead = true, calls, during, false
+	m.armed, m.calls, m.during, m.dead = true, calls, during, false
 }
 
-// Heal starts a simulated process that does not crash.
-func (m *Mortal) Heal() {
+// StopCrashing starts a simulated process that does not crash.
+func (m *CrashingTransport) StopCrashing() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.mortal, m.dead = false, false
+	m.armed, m.dead = false, false
 }
 
-// Died reports whether a call has failed since Set.
-func (m *Mortal) Died() bool {
+// Crashed reports whether a call has failed since Set.
+func (m *CrashingTransport) Crashed() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.dead
 }
 
 // RoundTrip implements http.RoundTripper.
-func (m *Mortal) RoundTrip(r *http.Request) (*http.Response, error) {
+func (m *CrashingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	m.mu.Lock()
 	m.calls--
-	fails := m.mortal && m.calls < 0
+	fails := m.armed && m.calls < 0
 	sent := !fails || m.calls == -1 && m.during
 	m.dead = m.dead || fails
 	m.mu.Unlock()

@@ -16,10 +16,10 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// passing is a transport in which time passes after the first record is read.
-type passing struct{ pass atomic.Pointer[func()] }
+// clockAdvancingTransport is a transport in which time passes after the first record is read.
+type clockAdvancingTransport struct{ pass atomic.Pointer[func()] }
 
-func (p *passing) RoundTrip(r *http.Request) (*http.Response, error) {
+func (p *clockAdvancingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	out, err := apitest.Transport.RoundTrip(r)
 	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".GetItem") {
 		if pass := p.pass.Swap(nil); pass != nil {
@@ -44,7 +44,7 @@ func TestExpiredGrantor(t *testing.T) {
 		{time.Hour, false, auth.ErrUnauthorised}, {time.Hour, true, auth.ErrUnauthorised},
 	} {
 		after, want := c.after, c.want
-		p := &passing{}
+		p := &clockAdvancingTransport{}
 		f := startOver(t, p)
 		by, _ := f.issue(t, keys.Grant{Scopes: scopes, ExpiresAt: f.Clock.Now().Add(time.Minute)})
 		other, _ := f.issue(t, keys.Grant{Scopes: scopes})
@@ -57,7 +57,7 @@ func TestExpiredGrantor(t *testing.T) {
 		} else {
 			f.Clock.Advance(after)
 		}
-		_, _, issued := f.Keys.Issue(t.Context(), f.CompanyID, keys.Grant{Scopes: scopes, By: by.ID}, rand.Reader)
+		_, _, issued := f.Keys.Issue(t.Context(), f.CompanyID, keys.Grant{Scopes: scopes, GrantedBy: by.ID}, rand.Reader)
 		_, _, rotated := f.Keys.RotateBy(t.Context(), f.CompanyID, by.ID, other.ID, time.Hour, rand.Reader)
 		if !errors.Is(issued, want) || !errors.Is(rotated, want) { // nil is nil only
 			t.Errorf("after %v: issue %v, rotate %v, want %v", after, issued, rotated, want)
@@ -83,16 +83,16 @@ func TestHolder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if held, err := f.Keys.Holder(t.Context(), token); !errors.Is(err, want) || (err == nil) != (want == nil) || (held.ID == key.ID) != (want == nil) {
+		if held, err := f.Keys.KeyOfToken(t.Context(), token); !errors.Is(err, want) || (err == nil) != (want == nil) || (held.ID == key.ID) != (want == nil) {
 			t.Errorf("%s, %v, want %v", held.ID, err, want)
 		}
 	}
 }
 
-// consistent is a transport that counts the queries, and those that are consistent.
-type consistent struct{ queries, strong atomic.Int64 }
+// queryCountingTransport is a transport that counts the queries, and those that are consistent.
+type queryCountingTransport struct{ queries, strong atomic.Int64 }
 
-func (c *consistent) RoundTrip(r *http.Request) (*http.Response, error) {
+func (c *queryCountingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".Query") {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -111,7 +111,7 @@ func (c *consistent) RoundTrip(r *http.Request) (*http.Response, error) {
 // last one.
 func TestKeysAreReadConsistently(t *testing.T) {
 	t.Parallel()
-	c := &consistent{}
+	c := &queryCountingTransport{}
 	s := startOver(t, c)
 	if _, err := s.Keys.List(t.Context(), s.CompanyID); err != nil || c.queries.Load() == 0 || c.strong.Load() != c.queries.Load() {
 		t.Errorf("%v, %d of %d queries are consistent", err, c.strong.Load(), c.queries.Load())

@@ -91,7 +91,7 @@ func anyOf(values []string) (out []any) {
 	return out
 }
 
-func judge(t testing.TB, fields []schema.Field) *jsonschema.Schema {
+func compileReference(t testing.TB, fields []schema.Field) *jsonschema.Schema {
 	t.Helper()
 	text, err := json.Marshal(document(fields))
 	if err != nil {
@@ -109,8 +109,8 @@ func judge(t testing.TB, fields []schema.Field) *jsonschema.Schema {
 	return c.MustCompile("input.json")
 }
 
-// nearTexts are close to the limit of some rule.
-var nearTexts = []string{
+// boundaryTexts are close to the limit of some rule.
+var boundaryTexts = []string{
 	``, `a`, `ab`, `abcd`, `abcde`, `ääää`, `äääää`, `😀😀😀😀`, `😀😀😀😀😀`, `a-b`, `-a`, `a--b`, `A`, `a.b`, `a..b`, `a_1.2`, `1a`, `EUR`, `EU`, `eur`, `EURO`, `red`, `green`, `Red`,
 	`red\n`, `a\n`, `EUR\n`, `\u0000`, `\u0000\u0000`, `\ud83d\ude00`, `0123456789`, `0123456789a`,
 	`2026-08-11T09:30:00Z`, `2026-08-11t09:30:00z`, `2026-08-11T09:30:00.123456789123+02:00`, `2026-08-11T09:30:00,5Z`, `2026-08-11T9:30:00Z`, `2026-08-11T09:30:00`, `2026-08-11 09:30:00Z`,
@@ -119,10 +119,10 @@ var nearTexts = []string{
 	`https://example.com`, `https://example.com/a%20b?c=d#e`, `http://[::1]:80/`, `http://[::1`, `mailto:a@example.com`, `urn:a:b`, `ftp://h/`, `//example.com`, `/a`, `example.com`, `https://exa mple.com`, `https://example.com:port`, `https://user@a.b`, `https://a..b`, `https://a.b:65536`, `https://a.b:65535`, `1http://a`, `http://%zz`, `:`,
 }
 
-// wrongValues have the wrong type for most fields.
-var wrongValues = []string{`null`, `true`, `false`, `1`, `-1`, `0`, `-0`, `0.5`, `"x"`, `[]`, `{}`, `[[]]`, `[null]`, `{"a":1}`, `1e2`}
+// wrongTypeValues have the wrong type for most fields.
+var wrongTypeValues = []string{`null`, `true`, `false`, `1`, `-1`, `0`, `-0`, `0.5`, `"x"`, `[]`, `{}`, `[[]]`, `[null]`, `{"a":1}`, `1e2`}
 
-var nearNumbers = []string{
+var boundaryNumbers = []string{
 	`0`, `-0`, `-0.0`, `0e5`, `1`, `1.0`, `1e0`, `10e-1`, `15e-1`, `1.5`, `1.6`, `0.5`, `0.4999`, `-5`, `-5.0000001`, `5`, `5.1`, `2000000`, `2e6`, `2000001`, `9007199254740991`, `9007199254740992`, `9007199254740993`, `-9007199254740991`,
 	`-9007199254740992`, `9.007199254740991e15`, `1e19`, `1e125`, `-1e-129`, `1e300`, `1e-300`, `1e-9999`, `1.00000000000000000000000001`, `0.00000001e8`, `99999999999999999999`,
 }
@@ -140,14 +140,14 @@ func (g generator) object(fields []schema.Field) string {
 		}
 	}
 	if g.IntN(30) == 0 {
-		members = append(members, fmt.Sprintf("%q:%s", g.pick([]string{"nope", "NAME", "", "Key", "name ", "\u00e4"}), g.pick(wrongValues)))
+		members = append(members, fmt.Sprintf("%q:%s", g.pick([]string{"nope", "NAME", "", "Key", "name ", "\u00e4"}), g.pick(wrongTypeValues)))
 	}
 	return "{" + strings.Join(members, ",") + "}"
 }
 
 func (g generator) value(f schema.Field) string {
 	if g.IntN(30) == 0 {
-		return g.pick(wrongValues)
+		return g.pick(wrongTypeValues)
 	}
 	if g.IntN(30) == 0 {
 		return "null"
@@ -160,12 +160,12 @@ func (g generator) value(f schema.Field) string {
 		if g.IntN(8) > 0 {
 			return `"` + map[string]string{"slug": "a-b", "metricKey": "a.b", "currency": "EUR", "web": "https://a.b", "date-time": "2026-08-11T09:30:00Z", "": "ab"}[f.Pattern+f.Format] + `"`
 		}
-		return `"` + g.pick(nearTexts) + `"`
+		return `"` + g.pick(boundaryTexts) + `"`
 	case schema.Integer, schema.Number:
 		if g.IntN(8) > 0 {
 			return "1"
 		}
-		return g.pick(nearNumbers)
+		return g.pick(boundaryNumbers)
 	case schema.Boolean:
 		return g.pick([]string{"true", "false"})
 	case schema.Map:
@@ -185,19 +185,19 @@ func (g generator) value(f schema.Field) string {
 			element = g.object(f.Fields)
 		}
 		if g.IntN(20) == 0 {
-			element = g.pick(wrongValues)
+			element = g.pick(wrongTypeValues)
 		}
 		elements = append(elements, element)
 	}
 	return "[" + strings.Join(elements, ",") + "]"
 }
 
-// stricter matches bodies that a JSON Schema accepts and this service rejects: a number that
+// schemaIsLooser matches bodies that a JSON Schema accepts and this service rejects: a number that
 // DynamoDB cannot store (1e300, 1e-300 and 1e-9999), an address without a host or with a user, a
 // wrong host or a wrong port, characters that RFC 3986 forbids but the referee's url.Parse accepts,
 // a time outside the years 1 to 9999 in UTC, and the character NUL. Repeated names, lone surrogates
 // and invalid UTF-8 are not JSON.
-var stricter = regexp.MustCompile(`"site":"(https?:/?/?[/":]|https://(user@a\.b|a\.\.b|a\.b:65536)"|[^"]*[<>{}|\\^` + "`" + `])|"(at|ts)":"(0000|0001-01-01|9999-12-31)|1e-?300|1e-9999|\\u0000`)
+var schemaIsLooser = regexp.MustCompile(`"site":"(https?:/?/?[/":]|https://(user@a\.b|a\.\.b|a\.b:65536)"|[^"]*[<>{}|\\^` + "`" + `])|"(at|ts)":"(0000|0001-01-01|9999-12-31)|1e-?300|1e-9999|\\u0000`)
 
 // Ensure Binder accepts exactly the bodies that the published schema accepts.
 func TestAgreesWithJSONSchema(t *testing.T) {
@@ -217,7 +217,7 @@ func TestAgreesWithJSONSchema(t *testing.T) {
 		if input == reflect.TypeFor[created]() {
 			schema.AcceptNull(fields)
 		}
-		referee := judge(t, fields)
+		referee := compileReference(t, fields)
 		g := generator{rand.New(rand.NewPCG(20260811, 1))}
 		accepted, total := 0, 4000
 		if testing.Short() {
@@ -234,7 +234,7 @@ func TestAgreesWithJSONSchema(t *testing.T) {
 			if verdict == nil {
 				accepted++
 			}
-			if (verdict == nil) != (len(problems) == 0) && !stricter.MatchString(body) {
+			if (verdict == nil) != (len(problems) == 0) && !schemaIsLooser.MatchString(body) {
 				t.Errorf("%s\nours: %v\nreferee: %v", body, problems, verdict)
 			}
 		}
@@ -247,11 +247,11 @@ func TestAgreesWithJSONSchema(t *testing.T) {
 // Ensure the validators agree on every edge case alone, so that no other problem of a body hides
 // it.
 func TestEdgesAgreeWithJSONSchema(t *testing.T) {
-	referee := judge(t, shapeFields)
+	referee := compileReference(t, shapeFields)
 	checked := 0
 	for _, f := range shapeFields {
-		values := append(append([]string{}, wrongValues...), nearNumbers...)
-		for _, text := range nearTexts {
+		values := append(append([]string{}, wrongTypeValues...), boundaryNumbers...)
+		for _, text := range boundaryTexts {
 			values = append(values, `"`+text+`"`)
 		}
 		for _, value := range values {
@@ -263,7 +263,7 @@ func TestEdgesAgreeWithJSONSchema(t *testing.T) {
 				verdict := referee.Validate(v)
 				_, problems := bindBody(reflect.TypeFor[shapes](), shapeFields, body)
 				checked++
-				if (verdict == nil) != (len(problems) == 0) && !stricter.MatchString(body) {
+				if (verdict == nil) != (len(problems) == 0) && !schemaIsLooser.MatchString(body) {
 					t.Errorf("%s\nours: %v\nreferee: %v", body, problems, verdict)
 				}
 			}

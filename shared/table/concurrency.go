@@ -7,20 +7,20 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// queuedMost is how much of a request's time must be left for a call to begin: the time of one
+// minTimeLeft is how much of a request's time must be left for a call to begin: the time of one
 // attempt. A later call would be cut off, and the outcome of a write would be unknown.
-const queuedMost = attemptTimeout
+const minTimeLeft = attemptTimeout
 
-// errQueued is the error of a call that waited too long for other calls. It was never sent, so it
+// errNoSlot is the error of a call that waited too long for other calls. It was never sent, so it
 // had no effect.
-var errQueued = errors.New("too many calls at a time")
+var errNoSlot = errors.New("too many calls at a time")
 
-// queue lets a call begin when a slot is free. The call keeps the slot until its last attempt has
+// limitConcurrency lets a call begin when a slot is free. The call keeps the slot until its last attempt has
 // ended. It is for an engine on the same machine: if the engine gets more calls than it has
 // processors for, none gets a response within an attempt.
-func queue(places chan struct{}) func(*middleware.Stack) error {
+func limitConcurrency(places chan struct{}) func(*middleware.Stack) error {
 	call := func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (out middleware.FinalizeOutput, m middleware.Metadata, err error) {
-		if err := enter(ctx, places); err != nil {
+		if err := acquireSlot(ctx, places); err != nil {
 			return out, m, err
 		}
 		defer func() { <-places }()
@@ -31,12 +31,12 @@ func queue(places chan struct{}) func(*middleware.Stack) error {
 	}
 }
 
-// enter waits for a slot. It returns errQueued if none is free in time, and the context's error if
+// acquireSlot waits for a slot. It returns errNoSlot if none is free in time, and the context's error if
 // the context is cancelled.
-func enter(ctx context.Context, places chan struct{}) error {
+func acquireSlot(ctx context.Context, places chan struct{}) error {
 	waiting, stop := ctx, context.CancelFunc(func() {})
 	if deadline, ok := ctx.Deadline(); ok {
-		waiting, stop = context.WithDeadline(ctx, deadline.Add(-queuedMost))
+		waiting, stop = context.WithDeadline(ctx, deadline.Add(-minTimeLeft))
 	}
 	defer stop()
 	select {
@@ -52,5 +52,5 @@ func enter(ctx context.Context, places chan struct{}) error {
 	if errors.Is(ctx.Err(), context.Canceled) { // the client disconnected, or the key was refused
 		return ctx.Err()
 	}
-	return errQueued
+	return errNoSlot
 }

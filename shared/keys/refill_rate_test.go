@@ -18,13 +18,13 @@ import (
 // the bucket switches between full and in use while their calls are in flight.
 func TestAdmitAtThePaceOfTheRefill(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	counter := &apitest.RoundTripCounter{}
 	options := apitest.Options(t, time.Now, counter) // the clock of synctest, because a bucket refills with time
-	counter.Count(t, func(t *testing.T) { admitAtThePaceOfTheRefill(t, table.New(options).Operator()) })
+	counter.Count(t, func(t *testing.T) { admitAtRefillRate(t, table.New(options).Operator()) })
 }
 
-func admitAtThePaceOfTheRefill(t *testing.T, client *table.Client) {
+func admitAtRefillRate(t *testing.T, client *table.Client) {
 	s := keys.NewStore(client, time.Now)
 	company := client.NewID(id.Company)
 	for _, quota := range []auth.Quota{20_000, 100_000} {

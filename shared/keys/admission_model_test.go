@@ -24,11 +24,11 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// model is a table with the record of one key. A call waits twice: before it takes effect, and
+// modelTable is a table with the record of one key. A call waits twice: before it takes effect, and
 // before its response arrives. So a test chooses the order in which the calls of many callers
 // begin, take effect and return. The other tests of this package show that an engine treats the
 // condition of an admission as apply does.
-type model struct {
+type modelTable struct {
 	wait func()
 	now  func() time.Time
 
@@ -39,9 +39,9 @@ type model struct {
 	admitted []time.Time // when the writes that were applied began
 }
 
-const modelTat = "tatRead"
+const modelTATAttribute = "tatRead"
 
-func newModel(t *testing.T, quota auth.Quota, tat int64) (*model, auth.Token) {
+func newModel(t *testing.T, quota auth.Quota, tat int64) (*modelTable, auth.Token) {
 	t.Helper()
 	ids := id.NewGenerator(time.Now, rand.Reader)
 	secret, err := auth.Mint(ids(id.Company), ids(id.Key), rand.Reader)
@@ -52,21 +52,21 @@ func newModel(t *testing.T, quota auth.Quota, tat int64) (*model, auth.Token) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &model{item: table.Item{"hash": table.String(hex.EncodeToString(token.Hash[:])), "quotaRead": table.Number(int64(quota))}}
+	m := &modelTable{item: table.Item{"hash": table.String(hex.EncodeToString(token.Hash[:])), "quotaRead": table.Number(int64(quota))}}
 	if tat != 0 {
-		m.item[modelTat] = table.Number(tat)
+		m.item[modelTATAttribute] = table.Number(tat)
 	}
 	return m, token
 }
 
-func (m *model) NewID(prefix string) string {
+func (m *modelTable) NewID(prefix string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ids++
 	return prefix + "_" + strconv.Itoa(m.ids)
 }
 
-func (m *model) GetItem(context.Context, *dynamodb.GetItemInput) (*dynamodb.GetItemOutput, error) {
+func (m *modelTable) GetItem(context.Context, *dynamodb.GetItemInput) (*dynamodb.GetItemOutput, error) {
 	m.wait()
 	m.mu.Lock()
 	item := maps.Clone(m.item)
@@ -75,7 +75,7 @@ func (m *model) GetItem(context.Context, *dynamodb.GetItemInput) (*dynamodb.GetI
 	return &dynamodb.GetItemOutput{Item: item}, nil
 }
 
-func (m *model) UpdateKey(_ context.Context, in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error) {
+func (m *modelTable) UpdateKey(_ context.Context, in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error) {
 	begun := m.now()
 	m.wait()
 	item, applied := m.apply(in.ExpressionAttributeValues, begun)
@@ -87,29 +87,29 @@ func (m *model) UpdateKey(_ context.Context, in *dynamodb.UpdateItemInput) (*dyn
 }
 
 // apply makes the write of a charge if its condition holds, and returns the record after it.
-func (m *model) apply(v table.Item, begun time.Time) (item table.Item, applied bool) {
+func (m *modelTable) apply(v table.Item, begun time.Time) (item table.Item, applied bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.writes++
-	tat, above := number(m.item[modelTat]), int64(-1)
+	tat, above := numberOf(m.item[modelTATAttribute]), int64(-1)
 	if v[":above"] != nil {
-		above = number(v[":above"])
+		above = numberOf(v[":above"])
 	}
-	if m.item["quotaRead"].(*types.AttributeValueMemberN).Value != v[":quota"].(*types.AttributeValueMemberN).Value || tat <= above || tat > number(v[":upTo"]) {
+	if m.item["quotaRead"].(*types.AttributeValueMemberN).Value != v[":quota"].(*types.AttributeValueMemberN).Value || tat <= above || tat > numberOf(v[":upTo"]) {
 		return maps.Clone(m.item), false
 	}
 	if v[":tat"] != nil {
-		m.item[modelTat] = v[":tat"]
+		m.item[modelTATAttribute] = v[":tat"]
 	} else {
-		m.item[modelTat] = table.Number(tat + number(v[":step"]))
+		m.item[modelTATAttribute] = table.Number(tat + numberOf(v[":step"]))
 	}
 	m.item["admission"] = v[":mark"]
 	m.admitted = append(m.admitted, begun)
 	return maps.Clone(m.item), true
 }
 
-// number returns the value of a number attribute, 0 if it is absent.
-func number(a types.AttributeValue) int64 {
+// numberOf returns the value of a number attribute, 0 if it is absent.
+func numberOf(a types.AttributeValue) int64 {
 	n, ok := a.(*types.AttributeValueMemberN)
 	if !ok {
 		return 0
@@ -121,9 +121,9 @@ func number(a types.AttributeValue) int64 {
 	return i
 }
 
-// over returns by how many requests the busiest window of time exceeds what the quota allows in it:
+// quotaExcess returns by how many requests the busiest window of time exceeds what the quota allows in it:
 // its size, and one request per interval. It is zero or less for a correct bucket.
-func (m *model) over(quota auth.Quota) int64 {
+func (m *modelTable) quotaExcess(quota auth.Quota) int64 {
 	slices.SortFunc(m.admitted, time.Time.Compare)
 	if len(m.admitted) == 0 {
 		return 0
@@ -139,49 +139,49 @@ func (m *model) over(quota auth.Quota) int64 {
 	return most/interval + 1 - int64(quota)
 }
 
-// admitter is Store.Admit, or a wrong one that a test plants.
-type admitter func(s *Store, token auth.Token) error
+// admitFunc is Store.Admit, or a wrong one that a test plants.
+type admitFunc func(s *Store, token auth.Token) error
 
 func admitRead(s *Store, token auth.Token) error {
 	_, err := s.Admit(context.Background(), token, "", auth.ClassRead)
 	return err
 }
 
-func (m *model) process() *Store {
+func (m *modelTable) newProcess() *Store {
 	s := NewStore(nil, m.now)
 	s.records = m
 	return s
 }
 
-// crowd are callers in several processes that call without a pause for a while.
-type crowd struct {
-	quota   auth.Quota
-	callers int
-	latency time.Duration // of a call to the table, on average
-	full    bool          // the bucket starts full; otherwise empty
-	pause   time.Duration // of a caller after each request, on average
-	lasts   time.Duration
-	seed    uint64
+// loadTest are callers in several processes that call without a pause for a while.
+type loadTest struct {
+	quota      auth.Quota
+	callers    int
+	latency    time.Duration // of a call to the table, on average
+	startsFull bool          // the bucket starts full; otherwise empty
+	pause      time.Duration // of a caller after each request, on average
+	length     time.Duration
+	seed       uint64
 }
 
-func (c crowd) String() string {
-	return fmt.Sprintf("%d a minute, %d callers, calls of %s, pauses of %s, full %v, seed %d", c.quota, c.callers, c.latency, c.pause, c.full, c.seed)
+func (c loadTest) String() string {
+	return fmt.Sprintf("%d a minute, %d callers, calls of %s, pauses of %s, full %v, seed %d", c.quota, c.callers, c.latency, c.pause, c.startsFull, c.seed)
 }
 
-// result is what a crowd saw.
-type result struct {
+// loadResult is what a crowd saw.
+type loadResult struct {
 	allowed, admitted, over int64
 	writes                  int
 	errs                    []error // other than a refusal
 }
 
 // run lets the crowd call, in virtual time: the calls of three processes take random times.
-func (c crowd) run(t *testing.T, admit admitter) (r result) {
+func (c loadTest) run(t *testing.T, admit admitFunc) (r loadResult) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		tat := int64(0)
-		if !c.full {
+		if !c.startsFull {
 			charge, _ := c.quota.Charge(begin.UnixNano()+1, begin) // of a bucket in use
 			tat = charge.UpTo + charge.Step
 		}
@@ -200,11 +200,11 @@ func (c crowd) run(t *testing.T, admit admitter) (r result) {
 			mu.Unlock()
 			time.Sleep(d)
 		}
-		processes := []*Store{m.process(), m.process(), m.process()}
+		processes := []*Store{m.newProcess(), m.newProcess(), m.newProcess()}
 		var wait sync.WaitGroup
 		for n := range c.callers {
 			wait.Go(func() {
-				for time.Since(begin) < c.lasts {
+				for time.Since(begin) < c.length {
 					err := admit(processes[n%len(processes)], token)
 					if err != nil && fault.Public(err).Code != fault.RateLimited {
 						mu.Lock()
@@ -217,11 +217,11 @@ func (c crowd) run(t *testing.T, admit admitter) (r result) {
 			})
 		}
 		wait.Wait()
-		r.allowed = int64(c.lasts / c.quota.Interval())
-		if c.full {
+		r.allowed = int64(c.length / c.quota.Interval())
+		if c.startsFull {
 			r.allowed += int64(c.quota)
 		}
-		r.admitted, r.over, r.writes = int64(len(m.admitted)), m.over(c.quota), m.writes
+		r.admitted, r.over, r.writes = int64(len(m.admitted)), m.quotaExcess(c.quota), m.writes
 	})
 	return r
 }
@@ -238,9 +238,9 @@ func TestEveryQuotaIsLive(t *testing.T) {
 		for _, latency := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond} {
 			for _, callers := range []int{64, 192} {
 				lasts := time.Duration(requests) * latency / time.Duration(callers)
-				c := crowd{quota, callers, latency, int64(lasts/quota.Interval()) < 100, 0, lasts, 1}
+				c := loadTest{quota, callers, latency, int64(lasts/quota.Interval()) < 100, 0, lasts, 1}
 				r := c.run(t, admitRead)
-				possible := min(r.allowed, int64(callers)*int64(c.lasts/(2*latency)))
+				possible := min(r.allowed, int64(callers)*int64(c.length/(2*latency)))
 				if float64(r.admitted+1) < 0.98*float64(possible) || len(r.errs) > 0 || r.over > 0 {
 					t.Errorf("%s: %d of %d admitted by %d writes, %d over, %d errors such as %v", c, r.admitted, possible, r.writes, r.over, len(r.errs), errors.Join(r.errs...))
 				}
@@ -259,7 +259,7 @@ func TestCallersAtThePaceOfTheRefill(t *testing.T) {
 	}
 	for _, quota := range []auth.Quota{60, 600, 601, 6000, 60_000} {
 		for _, latency := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond} {
-			c := atPace(quota, latency, requests)
+			c := loadAtRefillRate(quota, latency, requests)
 			if r := c.run(t, admitRead); len(r.errs) > 0 || r.over > 0 || quota > 600 && r.writes > int(r.admitted)*11/10+128 { // 128: the first of each caller
 				t.Errorf("%s: %d admitted by %d writes, %d over, %d errors such as %v", c, r.admitted, r.writes, r.over, len(r.errs), errors.Join(r.errs...))
 			}
@@ -267,11 +267,11 @@ func TestCallersAtThePaceOfTheRefill(t *testing.T) {
 	}
 }
 
-// atPace returns a crowd that is as fast as the refill, starting with a full bucket.
-func atPace(quota auth.Quota, latency time.Duration, requests int) crowd {
+// loadAtRefillRate returns a crowd that is as fast as the refill, starting with a full bucket.
+func loadAtRefillRate(quota auth.Quota, latency time.Duration, requests int) loadTest {
 	callers := 64
 	pause := time.Duration(callers)*quota.Interval() - latency
-	return crowd{quota, callers, latency, true, max(0, pause), time.Duration(requests) * quota.Interval(), 1}
+	return loadTest{quota, callers, latency, true, max(0, pause), time.Duration(requests) * quota.Interval(), 1}
 }
 
 // Ensure the simulation finds the errors that it is for: without a lag, callers at the pace of the
@@ -279,17 +279,17 @@ func atPace(quota auth.Quota, latency time.Duration, requests int) crowd {
 // each token; and a write without its limit admits too much.
 func TestCrowdFindsPlantedFaults(t *testing.T) {
 	t.Parallel()
-	failed := func(r result) bool { return len(r.errs) > 0 }
+	failed := func(r loadResult) bool { return len(r.errs) > 0 }
 	for name, test := range map[string]struct {
-		crowd
-		admit admitter
-		found func(r result) bool
+		loadTest
+		admit admitFunc
+		found func(r loadResult) bool
 	}{
-		"no lag":      {atPace(60_000, 10*time.Millisecond, 1000), func(s *Store, token auth.Token) error { return naive(s, token, true) }, failed},
-		"no refusals": {crowd{6000, 64, 5 * time.Millisecond, false, 0, 500 * time.Millisecond, 1}, func(s *Store, token auth.Token) error { return naive(s, token, false) }, failed},
-		"no limit": {crowd{600, 64, 5 * time.Millisecond, false, 0, 100 * time.Millisecond, 1}, func(s *Store, token auth.Token) error {
-			return naive(&Store{records: unbounded{s.records.(*model)}, now: s.now, memory: memory{buckets: map[slot]bucket{}}}, token, false)
-		}, func(r result) bool { return r.over > 0 }},
+		"no lag":      {loadAtRefillRate(60_000, 10*time.Millisecond, 1000), func(s *Store, token auth.Token) error { return naiveAdmit(s, token, true) }, failed},
+		"no refusals": {loadTest{6000, 64, 5 * time.Millisecond, false, 0, 500 * time.Millisecond, 1}, func(s *Store, token auth.Token) error { return naiveAdmit(s, token, false) }, failed},
+		"no limit": {loadTest{600, 64, 5 * time.Millisecond, false, 0, 100 * time.Millisecond, 1}, func(s *Store, token auth.Token) error {
+			return naiveAdmit(&Store{records: ignoresUpperLimit{s.records.(*modelTable)}, now: s.now, cache: bucketCache{buckets: map[bucketKey]cachedBucket{}}}, token, false)
+		}, func(r loadResult) bool { return r.over > 0 }},
 	} {
 		if r := test.run(t, test.admit); !test.found(r) {
 			t.Errorf("%s: not found: %d of %d admitted, %d over, %d errors", name, r.admitted, r.allowed, r.over, len(r.errs))
@@ -297,21 +297,21 @@ func TestCrowdFindsPlantedFaults(t *testing.T) {
 	}
 }
 
-// unbounded is a table that ignores the upper limit of a TAT.
-type unbounded struct{ *model }
+// ignoresUpperLimit is a table that ignores the upper limit of a TAT.
+type ignoresUpperLimit struct{ *modelTable }
 
-func (u unbounded) UpdateKey(ctx context.Context, in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error) {
+func (u ignoresUpperLimit) UpdateKey(ctx context.Context, in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error) {
 	if in.ExpressionAttributeValues[":above"] != nil {
 		in.ExpressionAttributeValues[":upTo"] = table.Number(1 << 62)
 	}
-	return u.model.UpdateKey(ctx, in)
+	return u.modelTable.UpdateKey(ctx, in)
 }
 
-// naive admits as Store.Admit did without a lag: a bucket is full when its TAT has passed, and a
+// naiveAdmit admits as Store.Admit did without a lag: a bucket is full when its TAT has passed, and a
 // wrong guess is repeated. If refuse is false, it also repeats a charge that found an empty bucket.
-func naive(s *Store, token auth.Token, refuse bool) error {
-	at := slot{token.Hash, auth.ClassRead}
-	known := s.memory.recall(at)
+func naiveAdmit(s *Store, token auth.Token, refuse bool) error {
+	at := bucketKey{token.Hash, auth.ClassRead}
+	known := s.cache.get(at)
 	for range attemptsMax {
 		now := s.now().UnixNano()
 		interval := int64(known.quota.Interval())
@@ -330,31 +330,31 @@ func naive(s *Store, token auth.Token, refuse bool) error {
 		out, err := s.records.UpdateKey(context.Background(), &dynamodb.UpdateItemInput{ExpressionAttributeValues: values})
 		var failed *types.ConditionalCheckFailedException
 		if err == nil {
-			known.tat = number(out.Attributes[modelTat])
-			s.memory.advance(at, known)
+			known.tat = numberOf(out.Attributes[modelTATAttribute])
+			s.cache.setIfNewer(at, known)
 			return nil
 		}
 		if !errors.As(err, &failed) {
 			return err
 		}
-		known.quota, known.tat = auth.Quota(number(failed.Item["quotaRead"])), number(failed.Item[modelTat])
-		s.memory.advance(at, known)
+		known.quota, known.tat = auth.Quota(numberOf(failed.Item["quotaRead"])), numberOf(failed.Item[modelTATAttribute])
+		s.cache.setIfNewer(at, known)
 		if refuse && known.tat > latest {
-			return auth.QuotaExceeded(auth.ClassRead)
+			return auth.QuotaExceededError(auth.ClassRead)
 		}
 	}
 	return errors.New("the bucket moved at every attempt")
 }
 
-// explorer runs callers one step at a time: in each step it lets one waiting call proceed, or moves
+// stepScheduler runs callers one step at a time: in each step it lets one waiting call proceed, or moves
 // the clock.
-type explorer struct {
+type stepScheduler struct {
 	mu      sync.Mutex
 	waiting []chan struct{} // in the order in which they began to wait
 	now     time.Time
 }
 
-func (e *explorer) wait() {
+func (e *stepScheduler) wait() {
 	c := make(chan struct{})
 	e.mu.Lock()
 	e.waiting = append(e.waiting, c)
@@ -362,15 +362,15 @@ func (e *explorer) wait() {
 	<-c
 }
 
-func (e *explorer) clock() time.Time {
+func (e *stepScheduler) clock() time.Time {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.now
 }
 
-// bucketCase is a bucket that a few callers of two processes use at once. The clock moves once, by
+// contentionCase is a bucket that a few callers of two processes use at once. The clock moves once, by
 // step, at any moment.
-type bucketCase struct {
+type contentionCase struct {
 	name  string
 	quota auth.Quota
 	used  time.Duration // how far its TAT is ahead of the clock; an hour before is full
@@ -378,31 +378,31 @@ type bucketCase struct {
 	room  func(callers int) (least, most int)
 }
 
-func exactly(n int) func(int) (int, int) { return func(int) (int, int) { return n, n } }
+func exactCount(n int) func(int) (int, int) { return func(int) (int, int) { return n, n } }
 
-func all(callers int) (int, int) { return callers, callers }
+func atMostAll(callers int) (int, int) { return callers, callers }
 
-var bucketCases = []bucketCase{
-	{"full", 600, -time.Hour, 0, all},
-	{"full of two", 2, -time.Hour, 0, exactly(2)},
-	{"full of one", 1, -time.Hour, 0, exactly(1)},
-	{"becomes full", 600, 1, time.Second, all},
+var contentionCases = []contentionCase{
+	{"full", 600, -time.Hour, 0, atMostAll},
+	{"full of two", 2, -time.Hour, 0, exactCount(2)},
+	{"full of one", 1, -time.Hour, 0, exactCount(1)},
+	{"becomes full", 600, 1, time.Second, atMostAll},
 	{"one left, then two", 2, 30 * time.Second, 30 * time.Second, func(int) (int, int) { return 1, 2 }},
 	{"empty, then one", 2, 60 * time.Second, 30 * time.Second, func(int) (int, int) { return 0, 1 }},
-	{"full, with a lag", 1200, -time.Hour, 0, all},
-	{"becomes full, with a lag", 1200, 0, time.Second, all},
-	{"one left, with a lag", 1200, 60*time.Second - 300*time.Millisecond, 0, exactly(1)},
-	{"corrupt", 600, 24 * time.Hour, 0, exactly(1)},
-	{"another quota", 120, -time.Hour, 0, all},
+	{"full, with a lag", 1200, -time.Hour, 0, atMostAll},
+	{"becomes full, with a lag", 1200, 0, time.Second, atMostAll},
+	{"one left, with a lag", 1200, 60*time.Second - 300*time.Millisecond, 0, exactCount(1)},
+	{"corrupt", 600, 24 * time.Hour, 0, exactCount(1)},
+	{"another quota", 120, -time.Hour, 0, atMostAll},
 }
 
 // run lets each caller call once, in the order that choose decides: it returns a number below n.
-func (b bucketCase) run(t *testing.T, callers int, choose func(n int) int) {
+func (b contentionCase) run(t *testing.T, callers int, choose func(n int) int) {
 	t.Helper()
-	e := &explorer{now: time.Unix(1_786_440_600, 0)}
+	e := &stepScheduler{now: time.Unix(1_786_440_600, 0)}
 	m, token := newModel(t, b.quota, e.now.Add(b.used).UnixNano())
 	m.now, m.wait = e.clock, e.wait
-	processes, done := []*Store{m.process(), m.process()}, make(chan error, callers)
+	processes, done := []*Store{m.newProcess(), m.newProcess()}, make(chan error, callers)
 	for n := range callers {
 		go func() { done <- admitRead(processes[n%2], token) }()
 		synctest.Wait()
@@ -426,8 +426,8 @@ func (b bucketCase) run(t *testing.T, callers int, choose func(n int) int) {
 		}
 	}
 	least, most := b.room(callers)
-	if n := len(m.admitted); n < min(least, callers) || n > most || m.over(b.quota) > 0 {
-		t.Errorf("%d of %d admitted, want %d to %d; %d over", n, callers, least, most, m.over(b.quota))
+	if n := len(m.admitted); n < min(least, callers) || n > most || m.quotaExcess(b.quota) > 0 {
+		t.Errorf("%d of %d admitted, want %d to %d; %d over", n, callers, least, most, m.quotaExcess(b.quota))
 	}
 }
 
@@ -435,7 +435,7 @@ func (b bucketCase) run(t *testing.T, callers int, choose func(n int) int) {
 // in many orders of six, callers are admitted while the bucket has room, and none beyond it.
 func TestEveryOrder(t *testing.T) {
 	t.Parallel()
-	for _, b := range bucketCases {
+	for _, b := range contentionCases {
 		synctest.Test(t, func(t *testing.T) {
 			var path, options []int
 			for orders := 1; !t.Failed(); orders++ {

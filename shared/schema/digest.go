@@ -7,10 +7,10 @@ import (
 	"strconv"
 )
 
-// keep remembers an argument for Digest, and for the Body of the input.
-func (b *Binder) keep(f *Field, a argument) {
+// recordSent remembers an argument for Digest, and for the Body of the input.
+func (b *Binder) recordSent(f *Field, a argument) {
 	if f.record != nil {
-		b.received(f)
+		b.markReceived(f)
 	}
 	if b.sent == nil {
 		b.sent = map[string]any{}
@@ -29,7 +29,7 @@ func (b *Binder) keep(f *Field, a argument) {
 func (b *Binder) Digest(except ...string) (digest [sha256.Size]byte, err error) {
 	members := make(map[string]any, len(b.sent))
 	for name, value := range b.sent {
-		members[name] = canonical(value)
+		members[name] = canonicalValue(value)
 	}
 	for _, name := range except {
 		delete(members, name)
@@ -41,19 +41,19 @@ func (b *Binder) Digest(except ...string) (digest [sha256.Size]byte, err error) 
 	return sha256.Sum256(text), nil
 }
 
-// canonical returns a value of a parsed JSON text with objects as maps and numbers in one form.
-func canonical(value any) any {
+// canonicalValue returns a value of a parsed JSON text with objects as maps and numbers in one form.
+func canonicalValue(value any) any {
 	switch value := value.(type) {
 	case Object:
 		members := make(map[string]any, len(value))
 		for _, m := range value {
-			members[m.name] = canonical(m.value)
+			members[m.name] = canonicalValue(m.value)
 		}
 		return members
 	case []any:
 		list := make([]any, len(value))
 		for i, v := range value {
-			list[i] = canonical(v)
+			list[i] = canonicalValue(v)
 		}
 		return list
 	case json.RawMessage: // large, so its order of properties and its forms of numbers count

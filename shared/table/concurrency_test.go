@@ -15,17 +15,17 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// busy is an engine that takes a while for each call, and counts how many it has at a time.
-type busy struct {
-	takes time.Duration
+// slowEngine is an engine that takes a while for each call, and counts how many it has at a time.
+type slowEngine struct {
+	latency time.Duration
 
-	mu              sync.Mutex
-	calls, now, top int
+	mu               sync.Mutex
+	calls, now, peak int
 }
 
-func (b *busy) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b *slowEngine) RoundTrip(r *http.Request) (*http.Response, error) {
 	b.mu.Lock()
-	b.calls, b.now, b.top = b.calls+1, b.now+1, max(b.top, b.now+1)
+	b.calls, b.now, b.peak = b.calls+1, b.now+1, max(b.peak, b.now+1)
 	b.mu.Unlock()
 	defer func() {
 		b.mu.Lock()
@@ -33,8 +33,8 @@ func (b *busy) RoundTrip(r *http.Request) (*http.Response, error) {
 		b.mu.Unlock()
 	}()
 	select {
-	case <-time.After(b.takes):
-		return reply(http.StatusOK, map[string]any{}), nil
+	case <-time.After(b.latency):
+		return jsonResponse(http.StatusOK, map[string]any{}), nil
 	case <-r.Context().Done():
 		return nil, r.Context().Err()
 	}
@@ -46,10 +46,10 @@ func (b *busy) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestCallsWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := &busy{takes: 200 * time.Millisecond}
+		b := &slowEngine{latency: 200 * time.Millisecond}
 		ended := insertAll(t, b, 100, 9*time.Second)
-		if b.calls != 100 || b.top != 4 {
-			t.Errorf("%d calls, %d at a time", b.calls, b.top)
+		if b.calls != 100 || b.peak != 4 {
+			t.Errorf("%d calls, %d at a time", b.calls, b.peak)
 		}
 		for _, err := range ended {
 			if err != nil {
@@ -65,7 +65,7 @@ func TestCallsWait(t *testing.T) {
 func TestCallsThatWaitTooLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := &busy{takes: 900 * time.Millisecond}
+		b := &slowEngine{latency: 900 * time.Millisecond}
 		done, refused := 0, 0
 		for _, err := range insertAll(t, b, 100, 9*time.Second) {
 			switch {
@@ -87,7 +87,7 @@ func TestCallsThatWaitTooLong(t *testing.T) {
 func TestCallOfAnEndedRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := few(&busy{takes: time.Hour}, 1)
+		c := clientWithSlots(&slowEngine{latency: time.Hour}, 1)
 		first, end := context.WithCancel(t.Context())
 		go func() { _ = c.Insert(first, keysOf(note{}), note{}) }()
 		synctest.Wait()
@@ -102,9 +102,9 @@ func TestCallOfAnEndedRequest(t *testing.T) {
 
 // insertAll inserts n records in n requests of the same duration at once, four calls at a time, and
 // returns their errors.
-func insertAll(t *testing.T, b *busy, n int, each time.Duration) []error {
+func insertAll(t *testing.T, b *slowEngine, n int, each time.Duration) []error {
 	t.Helper()
-	c := few(b, 4)
+	c := clientWithSlots(b, 4)
 	ended := make([]error, n)
 	var wait sync.WaitGroup
 	for i := range n {
@@ -118,7 +118,7 @@ func insertAll(t *testing.T, b *busy, n int, each time.Duration) []error {
 	return ended
 }
 
-func few(transport http.RoundTripper, calls int) *table.Client {
+func clientWithSlots(transport http.RoundTripper, calls int) *table.Client {
 	return table.New(table.Options{
 		Name: "none", Endpoint: "http://engine.invalid", Region: "eu-central-1", Transport: transport, Now: time.Now, CallsAtOnce: calls,
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""), NewID: func(prefix string) string { return prefix },

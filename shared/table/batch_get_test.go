@@ -20,12 +20,12 @@ func TestMany(t *testing.T) {
 	p := &proxy{}
 	c, _ := client(t, p)
 	company := c.NewID("co")
-	items, keys := notes(c, company, 2*table.ManyMax+1, 10, "x")
-	if err := c.Put(t.Context(), items); err != nil {
+	items, keys := notes(c, company, 2*table.BatchGetMax+1, 10, "x")
+	if err := c.BatchPut(t.Context(), items); err != nil {
 		t.Fatal(err)
 	}
 	ctx, m := apitest.Request(t)
-	found, err := table.Many[note](ctx, c, append(keys, noteKey(company, "itm_none")))
+	found, err := table.BatchGet[note](ctx, c, append(keys, noteKey(company, "itm_none")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestMany(t *testing.T) {
 	if total := m.Units(); total.Calls != 3 || total.Read < float64(len(items)) || total.Write != 0 {
 		t.Errorf("metered %+v", total)
 	}
-	if none, err := table.Many[note](ctx, c, nil); err != nil || len(none) != 0 || p.count("BatchGetItem") != 3 {
+	if none, err := table.BatchGet[note](ctx, c, nil); err != nil || len(none) != 0 || p.count("BatchGetItem") != 3 {
 		t.Errorf("nothing to read: %v, %v", none, err)
 	}
 }
@@ -61,9 +61,9 @@ func TestManyUnprocessed(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				p := reads(t, test.take, test.times)
+				p := leavesUnread(t, test.take, test.times)
 				_, keys := notes(offline(p), "co", 40, 10, "x")
-				found, err := table.Many[note](t.Context(), offline(p), keys)
+				found, err := table.BatchGet[note](t.Context(), offline(p), keys)
 				if (err == nil) != test.ok || p.count("") != test.calls {
 					t.Errorf("%v after %d calls", err, p.count(""))
 				}
@@ -75,8 +75,8 @@ func TestManyUnprocessed(t *testing.T) {
 	}
 }
 
-// reads returns at most n keys of each of the first batches, and leaves the rest unprocessed.
-func reads(t *testing.T, n, times int) *proxy {
+// leavesUnread returns at most n keys of each of the first batches, and leaves the rest unprocessed.
+func leavesUnread(t *testing.T, n, times int) *proxy {
 	t.Helper()
 	var mu sync.Mutex
 	return &proxy{respond: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
@@ -98,15 +98,15 @@ func reads(t *testing.T, n, times int) *proxy {
 		if take < len(keys) {
 			out["UnprocessedKeys"] = map[string]any{"none": map[string]any{"Keys": slices.Clone(keys[take:])}}
 		}
-		return reply(http.StatusOK, out), nil
+		return jsonResponse(http.StatusOK, out), nil
 	}}
 }
 
 // Ensure a refused call is an error and not a list without the records.
 func TestManyRefused(t *testing.T) {
 	t.Parallel()
-	p := refuses("BatchGetItem", "AccessDeniedException", http.StatusBadRequest, 1)
-	found, err := table.Many[note](t.Context(), offline(p), []table.Key{noteKey("co", "itm_1")})
+	p := rejectsCalls("BatchGetItem", "AccessDeniedException", http.StatusBadRequest, 1)
+	found, err := table.BatchGet[note](t.Context(), offline(p), []table.Key{noteKey("co", "itm_1")})
 	if err == nil || p.count("") != 1 {
 		t.Errorf("%v, %v after %d calls", found, err, p.count(""))
 	}

@@ -12,25 +12,25 @@ import (
 	"growthworkspace/shared/table"
 )
 
-type text struct {
+type textRecord struct {
 	Text string `json:"text"`
 }
 
-// pageOf returns a page of records whose JSON has these sizes, as records or as texts. The position
+// listOfSizes returns a page of records whose JSON has these sizes, as records or as texts. The position
 // after the n-th record is its number.
-func pageOf(asTexts, backward bool, next string, sizes ...int) (list interface {
+func listOfSizes(asTexts, backward bool, next string, sizes ...int) (list interface {
 	Page() (body []byte, next string, err error)
 }) {
-	records, texts := make([]text, len(sizes)), make([]json.RawMessage, len(sizes))
+	records, texts := make([]textRecord, len(sizes)), make([]json.RawMessage, len(sizes))
 	for n, size := range sizes {
 		records[n].Text = strings.Repeat("x", size-len(`{"text":""}`))
 		texts[n] = json.RawMessage(`{"text":"` + records[n].Text + `"}`)
 	}
 	behind := func(n int) string { return fmt.Sprint(n) }
 	if asTexts {
-		return api.NewTextList[text](table.Page[json.RawMessage]{Records: texts, Next: next, Behind: behind, Backward: backward})
+		return api.NewJSONList[textRecord](table.Page[json.RawMessage]{Records: texts, Next: next, Behind: behind, Backward: backward})
 	}
-	return api.NewList(table.Page[text]{Records: records, Next: next, Behind: behind, Backward: backward})
+	return api.NewList(table.Page[textRecord]{Records: records, Next: next, Behind: behind, Backward: backward})
 }
 
 // Ensure a page has as many records as fit into table.PageBytes, at least one, and that its
@@ -55,7 +55,7 @@ func TestPagesEndAtBytes(t *testing.T) {
 	} {
 		for _, asTexts := range []bool{false, true} {
 			for _, backward := range []bool{false, true} {
-				body, next, err := pageOf(asTexts, backward, "end", tt.sizes...).Page()
+				body, next, err := listOfSizes(asTexts, backward, "end", tt.sizes...).Page()
 				var got struct{ Items []json.RawMessage }
 				if err != nil || json.Unmarshal(body, &got) != nil {
 					t.Fatalf("%s: page %.200s: %v", name, body, err)

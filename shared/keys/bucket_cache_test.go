@@ -13,8 +13,8 @@ import (
 // state does not persist.
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
-	m := &NewStore(nil, nil).memory
-	at := func(n int) (s slot) {
+	m := &NewStore(nil, nil).cache
+	at := func(n int) (s bucketKey) {
 		binary.BigEndian.PutUint64(s.hash[:], uint64(n))
 		s.class = auth.ClassRead
 		return s
@@ -22,28 +22,28 @@ func TestMemoryIsBounded(t *testing.T) {
 	var wait sync.WaitGroup
 	for part := range 4 {
 		wait.Go(func() {
-			for n := range memoryMax {
-				m.advance(at(part*memoryMax+n), bucket{quota: 600, tat: int64(n + 1)})
+			for n := range bucketCacheMax {
+				m.setIfNewer(at(part*bucketCacheMax+n), cachedBucket{quota: 600, tat: int64(n + 1)})
 			}
 		})
 	}
 	wait.Wait()
 	last := at(-1)
-	m.advance(last, bucket{quota: 600, tat: 5})
-	if n := len(m.buckets); n > memoryMax || m.recall(last).tat != 5 {
-		t.Errorf("%d buckets, the last at %d", n, m.recall(last).tat)
+	m.setIfNewer(last, cachedBucket{quota: 600, tat: 5})
+	if n := len(m.buckets); n > bucketCacheMax || m.get(last).tat != 5 {
+		t.Errorf("%d buckets, the last at %d", n, m.get(last).tat)
 	}
-	m.advance(last, bucket{quota: 600, tat: 4})
-	if got := m.recall(last).tat; got != 5 {
+	m.setIfNewer(last, cachedBucket{quota: 600, tat: 4})
+	if got := m.get(last).tat; got != 5 {
 		t.Errorf("went back to %d", got)
 	}
-	m.advance(last, bucket{quota: 7, tat: 4})
-	if got := m.recall(last); got.quota != 7 || got.tat != 4 {
+	m.setIfNewer(last, cachedBucket{quota: 7, tat: 4})
+	if got := m.get(last); got.quota != 7 || got.tat != 4 {
 		t.Errorf("kept the old quota: %+v", got)
 	}
 	seven := 7.0
-	m.learn(last, storedKey{ReadTat: 3, quotas: quotas{ReadQuota: &seven}})
-	if got := m.recall(last); got.tat != 3 || got.quota != 7 {
+	m.store(last, storedKey{ReadTat: 3, quotas: quotas{ReadQuota: &seven}})
+	if got := m.get(last); got.tat != 3 || got.quota != 7 {
 		t.Errorf("did not learn the stored state: %+v", got)
 	}
 }

@@ -52,7 +52,7 @@ func TestRealEngines(t *testing.T) {
 			if testing.Short() && s.kind == DynamoDBLocal {
 				t.Skip("takes seconds: run without -short")
 			}
-			installed(t, s.find)
+			requireEngine(t, s.find)
 			dir := t.TempDir()
 			if err := os.Chmod(dir, 0o755); err != nil {
 				t.Fatal(err)
@@ -66,7 +66,7 @@ func TestRealEngines(t *testing.T) {
 				t.Fatal(err)
 			}
 			call(t, e, "CreateTable", newTable)
-			secret(t, dir) // while the engine has its files next to the database
+			requirePrivateFiles(t, dir) // while the engine has its files next to the database
 			if err := e.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -86,8 +86,8 @@ func TestRealEngines(t *testing.T) {
 	}
 }
 
-// secret requires that only the user can read the files of a folder that everyone can list.
-func secret(t *testing.T, dir string) {
+// requirePrivateFiles requires that only the user can read the files of a folder that everyone can list.
+func requirePrivateFiles(t *testing.T, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) < 4 {
@@ -105,7 +105,7 @@ func secret(t *testing.T, dir string) {
 func TestRealInstallRace(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("WORKSPACE_TEST_INSTALL") != "1" {
-		missing(t, "WORKSPACE_TEST_INSTALL=1 lets the tests run npm")
+		skipMissing(t, "WORKSPACE_TEST_INSTALL=1 lets the tests run npm")
 	}
 	cache := t.TempDir()
 	var wg sync.WaitGroup

@@ -14,9 +14,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// meanwhile forwards the first call of a name, loses its response, and calls others before the
+// runsOthersBeforeRetry forwards the first call of a name, loses its response, and calls others before the
 // client retries.
-func meanwhile(name string, others func()) *proxy {
+func runsOthersBeforeRetry(name string, others func()) *proxy {
 	var once sync.Once
 	return &proxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		out, err := pass()
@@ -34,7 +34,7 @@ func meanwhile(name string, others func()) *proxy {
 	}}
 }
 
-func tag(name string) func(*note) error {
+func setTag(name string) func(*note) error {
 	return func(n *note) error { n.Tags, n.Count = append(n.Tags, name), n.Count+1; return nil }
 }
 
@@ -49,14 +49,14 @@ func TestModifyAfterALostResponseAndOtherWrites(t *testing.T) {
 	for _, others := range counts {
 		other, _ := client(t, nil)
 		n := insert(t, other, newNote(other))
-		c, _ := client(t, meanwhile("UpdateItem", func() {
+		c, _ := client(t, runsOthersBeforeRetry("UpdateItem", func() {
 			for m := range others {
-				if _, err := table.Modify(t.Context(), other, noteKey(n.Company, n.ID), keysOf, tag(fmt.Sprint(m))); err != nil {
+				if _, err := table.Modify(t.Context(), other, noteKey(n.Company, n.ID), keysOf, setTag(fmt.Sprint(m))); err != nil {
 					t.Error(err)
 				}
 			}
 		}))
-		mine, err := table.Modify(t.Context(), c, noteKey(n.Company, n.ID), keysOf, tag("mine"))
+		mine, err := table.Modify(t.Context(), c, noteKey(n.Company, n.ID), keysOf, setTag("mine"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,8 +79,8 @@ func TestInsertAfterALostResponseAndOtherWrites(t *testing.T) {
 	t.Parallel()
 	other, _ := client(t, nil)
 	n := newNote(other)
-	c, _ := client(t, meanwhile("PutItem", func() {
-		if _, err := table.Modify(t.Context(), other, noteKey(n.Company, n.ID), keysOf, tag("other")); err != nil {
+	c, _ := client(t, runsOthersBeforeRetry("PutItem", func() {
+		if _, err := table.Modify(t.Context(), other, noteKey(n.Company, n.ID), keysOf, setTag("other")); err != nil {
 			t.Error(err)
 		}
 	}))
@@ -96,14 +96,14 @@ func TestInsertAfterALostResponseAndOtherWrites(t *testing.T) {
 // them.
 func TestRecentWritesAreForgotten(t *testing.T) {
 	t.Parallel()
-	apitest.Slow(t)
+	apitest.SkipIfShort(t)
 	clock := &apitest.Clock{}
 	clock.Advance(apitest.Epoch.Sub(clock.Now()))
 	c := table.New(apitest.Options(t, clock.Now, nil)).Operator()
 	n := insert(t, c, newNote(c))
 	remembered := func() int {
 		t.Helper()
-		if _, err := table.Modify(t.Context(), c, noteKey(n.Company, n.ID), keysOf, tag("x")); err != nil {
+		if _, err := table.Modify(t.Context(), c, noteKey(n.Company, n.ID), keysOf, setTag("x")); err != nil {
 			t.Fatal(err)
 		}
 		item, err := table.GetItem(t.Context(), c, noteKey(n.Company, n.ID))

@@ -21,7 +21,7 @@ func TestWriteWaitsForTheKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := start(t)
 			hold, reading, ended := make(chan struct{}), make(chan struct{}), false
-			s.keys.hold, s.keys.err = hold, refusal
+			s.keys.block, s.keys.err = hold, refusal
 			wrote := false
 			var awaited error
 			s.create = func(ctx context.Context, _ api.Caller, _ createInput) (record, error) {
@@ -75,7 +75,7 @@ func TestNoFunctionWithoutArguments(t *testing.T) {
 		return record{}, nil
 	}
 	s.expect(s.request("POST", items, `{}`), 400, "")
-	s.expect(s.request("POST", root+"/boards/x/items", `{"title":"a"}`), 404, "")
+	s.expect(s.request("POST", sharedRoot+"/boards/x/items", `{"title":"a"}`), 404, "")
 	s.expect(s.request("POST", "/v1/companies/co_other/boards/brd_1/items", `{"title":"a"}`), 404, "")
 	s.expect(s.request("POST", items, `{"title":"a"}`, header("Service-Version", "x")), 400, "")
 	s.expect(s.request("POST", items, `{"title":"a"}`, header("Authorization")), 401, "")
@@ -105,7 +105,7 @@ func testDeadline(t *testing.T) {
 	past, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
 	defer cancel()
 	s.expect(s.request("GET", item, "", func(r *http.Request) { *r = *r.WithContext(past) }), 500, "safe to retry")
-	s.keys.hold = make(chan struct{}) // the key's verification hangs
+	s.keys.block = make(chan struct{}) // the key's verification hangs
 	s.expect(s.request("GET", item, "", func(r *http.Request) { *r = *r.WithContext(past) }), 500, "safe to retry")
 }
 

@@ -20,26 +20,26 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-type word string
+type textEnum string
 
-type inner struct {
-	Hidden *word `json:"-" store:"h"`
+type innerRecord struct {
+	Hidden *textEnum `json:"-" store:"h"`
 }
 
-// shown has a field of each type that can be listed as text. The names have one letter, so that a
+// listableTypes has a field of each type that can be listed as text. The names have one letter, so that a
 // fuzzer finds them.
-type shown struct {
-	inner
+type listableTypes struct {
+	innerRecord
 
 	Text   string          `json:"s"`
-	TextP  *word           `json:"t"`
+	TextP  *textEnum       `json:"t"`
 	Int    int64           `json:"i"`
 	IntP   *int64          `json:"j"`
 	Float  float64         `json:"f"`
 	FloatP *float64        `json:"g"`
 	Bool   bool            `json:"b"`
 	BoolP  *bool           `json:"c"`
-	List   []word          `json:"l"`
+	List   []textEnum      `json:"l"`
 	JSON   json.RawMessage `json:"r" store:"x"`
 }
 
@@ -59,21 +59,21 @@ func deserialize(t *testing.T, p smithyhttp.ClientProtocol, body string) (out dy
 	return out, err
 }
 
-const full = `"sk":{"S":"k"},"s":{"S":"a"},"t":{"S":"b"},"i":{"N":"1"},"j":{"N":"-2"},"f":{"N":"1.5"},"g":{"N":"1000"},"b":{"BOOL":true},"c":{"BOOL":false},"l":{"L":[{"S":"x"},{"S":"y"}]},"x":{"S":"[1]"},"h":{"S":"z"}`
+const fullResponse = `"sk":{"S":"k"},"s":{"S":"a"},"t":{"S":"b"},"i":{"N":"1"},"j":{"N":"-2"},"f":{"N":"1.5"},"g":{"N":"1000"},"b":{"BOOL":true},"c":{"BOOL":false},"l":{"L":[{"S":"x"},{"S":"y"}]},"x":{"S":"[1]"},"h":{"S":"z"}`
 
 func items(items ...string) string {
 	return `{"Count":1,"Items":[{` + strings.Join(items, `},{`) + `}],"ScannedCount":1}`
 }
 
-// fast are responses that are read in one pass; slow are those that are left to the SDK.
-var fast = map[string]string{
-	"every kind":           items(full),
-	"several records":      items(full, `"sk":{"S":"l"}`, full),
+// onePassResponses are responses that are read in one pass; slow are those that are left to the SDK.
+var onePassResponses = map[string]string{
+	"every kind":           items(fullResponse),
+	"several records":      items(fullResponse, `"sk":{"S":"l"}`, fullResponse),
 	"no field":             items(`"sk":{"S":"k"}`),
 	"a fraction":           items(`"sk":{"S":"k"},"i":{"N":"1.0"},"j":{"N":"-1.5"}`),
 	"a very large number":  items(`"sk":{"S":"k"},"i":{"N":"9223372036854775808"}`),
 	"no records":           `{"Items":[],"Count":0,"ScannedCount":3}`,
-	"more follow":          `{"ConsumedCapacity":{"CapacityUnits":1.5,"TableName":"t"},"Count":1,"Items":[{` + full + `}],"LastEvaluatedKey":{"pk":{"S":"a"},"n":{"N":"1"}},"ScannedCount":1}`,
+	"more follow":          `{"ConsumedCapacity":{"CapacityUnits":1.5,"TableName":"t"},"Count":1,"Items":[{` + fullResponse + `}],"LastEvaluatedKey":{"pk":{"S":"a"},"n":{"N":"1"}},"ScannedCount":1}`,
 	"plain escapes":        items(`"sk":{"S":"k"},"s":{"S":"\"\\\b\f\n\r\t"},"l":{"L":[{"S":"\\\\\""}]}`),
 	"other scripts":        items(`"sk":{"S":"日本"},"s":{"S":"ção é 日本語 😀 <&>` + "\x7f" + `"}`),
 	"empty texts":          items(`"sk":{"S":""},"s":{"S":""},"t":{"S":""},"l":{"L":[]}`),
@@ -83,7 +83,7 @@ var fast = map[string]string{
 	"a text full of quote": items(`"sk":{"S":"k"},"s":{"S":"` + strings.Repeat(`\"`, 500) + `"}`),
 }
 
-var slow = map[string]string{
+var sdkResponses = map[string]string{
 	"no list":                           `{"Count":0,"ScannedCount":3}`,
 	"null for a list":                   `{"Items":null}`,
 	"a text in a number's field":        items(`"sk":{"S":"k"},"f":{"S":"1"}`),
@@ -112,7 +112,7 @@ var slow = map[string]string{
 	"a number as sort key":              items(`"sk":{"N":"1"}`),
 	"an escape in the sort key":         items(`"sk":{"S":"\n"}`),
 	"an escape in a name":               items(`"sk":{"S":"k"},"\u0073":{"S":"a"}`),
-	"a foreign record after a good one": items(full, `"sk":{"S":"k"},"s":{"N":"1"}`),
+	"a foreign record after a good one": items(fullResponse, `"sk":{"S":"k"},"s":{"N":"1"}`),
 	"space between values":              `{"Items":[{"sk": {"S":"k"}}]}`,
 	"space before the list":             `{"Items" : [{"sk":{"S":"k"}}]}`,
 	"two lists":                         `{"Items":[{"sk":{"S":"k"}}],"Items":[]}`,
@@ -123,14 +123,14 @@ var slow = map[string]string{
 // Ensure the texts that are read in one pass match the SDK, Decode and schema.Encode. The scanner
 // may leave a response to the SDK, but its result must not differ.
 func FuzzTexts(f *testing.F) {
-	for name, body := range fast {
-		if _, ok := newTextScanner[shown]("sk").scan([]byte(body)); !ok {
+	for name, body := range onePassResponses {
+		if _, ok := newJSONScanner[listableTypes]("sk").scan([]byte(body)); !ok {
 			f.Errorf("%s is left to the SDK: %s", name, body)
 		}
 		f.Add(body)
 	}
-	for name, body := range slow {
-		if _, ok := newTextScanner[shown]("sk").scan([]byte(body)); ok {
+	for name, body := range sdkResponses {
+		if _, ok := newJSONScanner[listableTypes]("sk").scan([]byte(body)); ok {
 			f.Errorf("%s is not left to the SDK: %s", name, body)
 		}
 		f.Add(body)
@@ -140,8 +140,8 @@ func FuzzTexts(f *testing.F) {
 		if !json.Valid([]byte(body)) {
 			return // a control character makes JSON invalid; see plain
 		}
-		scanner := newTextScanner[shown]("sk")
-		p := &textProtocol{ClientProtocol: sdk, scanner: scanner}
+		scanner := newJSONScanner[listableTypes]("sk")
+		p := &jsonProtocol{ClientProtocol: sdk, scanner: scanner}
 		got, err := deserialize(t, p, body)
 		want, wantErr := deserialize(t, sdk, body)
 		if (err == nil) != (wantErr == nil) {
@@ -150,7 +150,7 @@ func FuzzTexts(f *testing.F) {
 		if err != nil || !p.scanned {
 			return
 		}
-		texts, err := encodeAll[shown](want.Items)
+		texts, err := encodeAll[listableTypes](want.Items)
 		if err != nil {
 			t.Fatalf("%s is read as %s; the slow way: %v", body, scanner.rows.records, err)
 		}
@@ -168,27 +168,27 @@ func FuzzTexts(f *testing.F) {
 func TestTextOfAnyType(t *testing.T) {
 	for name, list := range map[string]func(){
 		"y": func() {
-			newTextScanner[struct {
+			newJSONScanner[struct {
 				Bytes []byte `json:"y"`
 			}]("sk")
 		},
 		"n": func() {
-			newTextScanner[struct {
+			newJSONScanner[struct {
 				Number json.Number `json:"n"`
 			}]("sk")
 		},
 		"o": func() {
-			newTextScanner[struct {
-				Own spelling `json:"o"`
+			newJSONScanner[struct {
+				Own selfEncoded `json:"o"`
 			}]("sk")
 		},
 		"l": func() {
-			newTextScanner[struct {
-				Own []spelling `json:"l"`
+			newJSONScanner[struct {
+				Own []selfEncoded `json:"l"`
 			}]("sk")
 		},
 		"e": func() {
-			newTextScanner[struct {
+			newJSONScanner[struct {
 				Empty string `json:"e,omitempty"`
 			}]("sk")
 		},
@@ -204,10 +204,10 @@ func TestTextOfAnyType(t *testing.T) {
 	}
 }
 
-// spelling is a string type with its own JSON encoding.
-type spelling string
+// selfEncoded is a string type with its own JSON encoding.
+type selfEncoded string
 
-func (s spelling) MarshalText() ([]byte, error) { return []byte("own " + s), nil }
+func (s selfEncoded) MarshalText() ([]byte, error) { return []byte("own " + s), nil }
 
 // responses are the bodies of successive responses. One that ends in "…" breaks off.
 type responses []string
@@ -226,7 +226,7 @@ func (r *responses) RoundTrip(*http.Request) (*http.Response, error) {
 }
 
 // Ensure nothing of a response that broke off is kept, and a list may combine pages that are read
-// by textScanner and by the SDK.
+// by jsonScanner and by the SDK.
 func TestTextsOfSeveralResponses(t *testing.T) {
 	const more = `,"LastEvaluatedKey":{"pk":{"S":"p"},"sk":{"S":"x"}}}`
 	sent := responses{
@@ -239,7 +239,7 @@ func TestTextsOfSeveralResponses(t *testing.T) {
 		Name: "none", Endpoint: "http://engine.invalid", Region: "eu-central-1", Transport: &sent, Now: time.Now,
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 	})
-	page, err := ListTexts[struct {
+	page, err := ListJSON[struct {
 		Text string `json:"s"`
 	}](t.Context(), c, Query{Partitions: []string{"p"}, Limit: 9})
 	if err != nil {

@@ -1,0 +1,84 @@
+package keys
+
+import (
+	"sync"
+	"time"
+
+	"growthworkspace/shared/auth"
+)
+
+// bucketCache contains the last known states of buckets. It saves calls to the table but decides
+// nothing: an admission is a condition on the stored state, and a refusal reads that state. Safe
+// for concurrent use.
+type bucketCache struct {
+	mu      sync.Mutex
+	buckets map[bucketKey]cachedBucket
+}
+
+// bucketKey identifies a bucket by the hash of the whole key, so that a caller with a wrong secret gets
+// nothing that was remembered for the right key.
+type bucketKey struct {
+	hash  [32]byte
+	class auth.Class
+}
+
+// cachedBucket is the state of a bucket when it was last seen.
+type cachedBucket struct {
+	quota auth.Quota
+	tat   int64
+	info  *keyInfo // nil: the record of its key has not been seen
+}
+
+// keyInfo contains the fields of a key that never change.
+type keyInfo struct {
+	scopes     []auth.Scope
+	apiVersion string
+}
+
+func keyInfoOf(k storedKey) *keyInfo { return &keyInfo{k.scopeList(), valueOrEmpty(k.APIVersion)} }
+
+// admission returns the admission of the request that produced b.
+func (b cachedBucket) admission(now time.Time) auth.Admission {
+	return auth.Admission{Quota: b.quota.At(b.tat, now), Scopes: b.info.scopes, APIVersion: b.info.apiVersion}
+}
+
+// bucketCacheMax bounds how many buckets one process remembers.
+const bucketCacheMax = 10_000
+
+// get returns the last known state of a bucket. An unknown bucket is probably full, with the
+// default quota.
+func (m *bucketCache) get(at bucketKey) cachedBucket {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if b, ok := m.buckets[at]; ok {
+		return b
+	}
+	return cachedBucket{quota: auth.DefaultQuota(at.class)}
+}
+
+// store remembers the bucket of a stored record and returns it.
+func (m *bucketCache) store(at bucketKey, key storedKey) cachedBucket {
+	b := cachedBucket{info: keyInfoOf(key)}
+	b.quota, b.tat = key.bucket(at.class)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.set(at, b)
+	return b
+}
+
+// setIfNewer remembers the state after an admission, unless it knows a later one, because responses
+// can arrive out of order.
+func (m *bucketCache) setIfNewer(at bucketKey, b cachedBucket) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if known, ok := m.buckets[at]; !ok || b.tat >= known.tat || b.quota != known.quota {
+		m.set(at, b)
+	}
+}
+
+func (m *bucketCache) set(at bucketKey, b cachedBucket) {
+	if _, ok := m.buckets[at]; !ok && len(m.buckets) >= bucketCacheMax {
+		clear(m.buckets) // a forgotten bucket costs one call
+	}
+	m.buckets[at] = b
+}

@@ -1,0 +1,83 @@
+package keys
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/timestamp"
+)
+
+// granter is the key that creates another key. The zero value is the operator.
+type granter struct{ key *storedKey }
+
+// readGranter reads the granting key. Its scopes never change, so they are not read again when the new
+// key is written. The write requires that the granting key is still valid; see alive.
+func (s *Store) readGranter(ctx context.Context, companyID, keyID string) (granter, error) {
+	if keyID == "" {
+		return granter{}, nil
+	}
+	key, err := table.Get[storedKey](ctx, s.table, recordKey(companyID, keyID))
+	switch {
+	case errors.Is(err, fault.ErrNotFound):
+		return granter{}, fmt.Errorf("the granting key is unknown: %w", auth.ErrUnauthorised)
+	case err != nil:
+		return granter{}, err
+	case key.RevokedAt != nil:
+		return granter{}, fmt.Errorf("the granting key is revoked: %w", auth.ErrUnauthorised)
+	case key.ExpiresAt != nil && *key.ExpiresAt <= timestamp.Format(s.now()):
+		return granter{}, fmt.Errorf("the granting key has expired: %w", auth.ErrUnauthorised)
+	}
+	return granter{&key}, nil
+}
+
+// checkScopes returns an error that names every scope the granting key lacks.
+func (g granter) checkScopes(scopes []auth.Scope) error {
+	if g.key == nil {
+		return nil
+	}
+	lacking := &fault.Error{Code: fault.Unauthorised}
+	for _, scope := range scopes {
+		if !slices.Contains(g.key.Scopes, string(scope)) {
+			lacking.Messages = append(lacking.Messages, fmt.Sprintf("the key lacks the scope %s, so it cannot grant it", scope))
+		}
+	}
+	if len(lacking.Messages) > 0 {
+		return lacking
+	}
+	return nil
+}
+
+// limitGrant limits a new key to the quotas and the expiry of its grantor.
+func (g granter) limitGrant(fresh *storedKey) {
+	if g.key == nil {
+		return
+	}
+	fresh.quotas = g.key.quotas
+	g.limitExpiry(fresh)
+}
+
+// limitExpiry limits a new key to the expiry of its grantor.
+func (g granter) limitExpiry(fresh *storedKey) {
+	if g.key == nil {
+		return
+	}
+	if ends := g.key.ExpiresAt; ends != nil && (fresh.ExpiresAt == nil || *fresh.ExpiresAt > *ends) {
+		fresh.ExpiresAt = ends
+	}
+}
+
+// stillValidWrites returns the writes that make the creation of a key fail if the granting key has been
+// revoked or has expired.
+func (g granter) stillValidWrites(s *Store) []table.Write {
+	if g.key == nil {
+		return nil
+	}
+	return []table.Write{s.table.WriteCheck(recordKey(g.key.CompanyID, g.key.ID),
+		"attribute_exists(pk) AND attribute_not_exists(revokedAt) AND (attribute_not_exists(expiresAt) OR expiresAt > :now)", nil,
+		table.Item{":now": table.String(timestamp.Format(s.now()))})}
+}

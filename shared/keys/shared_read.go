@@ -1,0 +1,93 @@
+package keys
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/parallel"
+)
+
+// readGroup lets concurrent requests with one key share the reads of its record, so that a flood of
+// refused requests makes one call at a time in each process. A request shares only a read that
+// begins after the request, because it must see every earlier revocation. Safe for concurrent use.
+type readGroup struct {
+	mu     sync.Mutex
+	byHash map[[32]byte]*keyReads // by the hash of the whole key
+}
+
+// keyReads contains the reads of one key: one is in flight, and next begins after it. next is nil if
+// nobody waits for it.
+type keyReads struct{ next *sharedRead }
+
+// sharedRead is one read of a key.
+type sharedRead struct {
+	read func() (*dynamodb.GetItemOutput, error)
+	done chan struct{}
+	out  *dynamodb.GetItemOutput // set when done is closed, like err
+	err  error
+}
+
+// read returns the record of a key that is valid at some time after the call. It returns the errors
+// of verified and of the table.
+func (s *Store) read(ctx context.Context, token auth.Token) (storedKey, error) {
+	t := s.readGroup.shareRead(token.Hash, func() (*dynamodb.GetItemOutput, error) {
+		// Other requests must not depend on the first one's deadline. The table client has its own
+		// deadlines.
+		return s.records.GetItem(context.WithoutCancel(ctx), &dynamodb.GetItemInput{Key: keyItemOf(token.CompanyID, token.KeyID)})
+	})
+	select {
+	case <-t.done:
+	case <-ctx.Done():
+		return storedKey{}, ctx.Err()
+	}
+	if t.err != nil {
+		return storedKey{}, fmt.Errorf("read the key: %w", t.err)
+	}
+	return decodeValidKey(token, t.out.Item, s.now())
+}
+
+// shareRead returns a read that begins after the call. It starts one unless it can share one.
+func (r *readGroup) shareRead(hash [32]byte, read func() (*dynamodb.GetItemOutput, error)) *sharedRead {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	running, ok := r.byHash[hash]
+	if ok && running.next != nil {
+		return running.next
+	}
+	t := &sharedRead{read: read, done: make(chan struct{})}
+	if ok {
+		running.next = t
+	} else {
+		r.byHash[hash] = &keyReads{}
+		go r.readUntilIdle(hash, t)
+	}
+	return t
+}
+
+// readUntilIdle reads a key until nobody waits for a read.
+func (r *readGroup) readUntilIdle(hash [32]byte, t *sharedRead) {
+	for t != nil {
+		t.execute()
+		t = r.startNext(hash)
+	}
+}
+
+func (t *sharedRead) execute() {
+	defer close(t.done)
+	defer parallel.Recover(&t.err)
+	t.out, t.err = t.read()
+}
+
+func (r *readGroup) startNext(hash [32]byte) *sharedRead {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.byHash[hash].next
+	if r.byHash[hash].next = nil; t == nil {
+		delete(r.byHash, hash)
+	}
+	return t
+}

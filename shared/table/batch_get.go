@@ -1,0 +1,76 @@
+package table
+
+import (
+	"context"
+	"slices"
+
+	"growthworkspace/shared/parallel"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// BatchGetMax is the maximum number of records that DynamoDB returns in one call.
+const BatchGetMax = 100
+
+// batchGetWidth bounds how many calls BatchGet makes in parallel.
+const batchGetWidth = 16
+
+// BatchGet reads records by their keys, which must be distinct, with strong consistency. It makes one
+// call per BatchGetMax keys, all in parallel, so it takes one round trip. It omits keys without a
+// record. The order is undefined.
+func BatchGet[T any](ctx context.Context, c *Client, keys []Key) ([]T, error) {
+	items, err := BatchGetItems(ctx, c, keys)
+	if err != nil {
+		return nil, err
+	}
+	return decodeAll[T](items)
+}
+
+// BatchGetItems is like BatchGet but returns attributes. It is for records of several types, and for
+// records that are changed next (ModifyItem).
+func BatchGetItems(ctx context.Context, c *Client, keys []Key) ([]Item, error) {
+	parts := slices.Collect(slices.Chunk(keys, BatchGetMax))
+	found := make([][]Item, len(parts))
+	err := parallel.Do(len(parts), batchGetWidth, func(n int) (err error) {
+		found[n], err = c.batchGet(ctx, parts[n])
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(found...), nil
+}
+
+// batchGet makes one call, and further calls for the keys that DynamoDB leaves unprocessed.
+func (c *Client) batchGet(ctx context.Context, keys []Key) (items []Item, err error) {
+	wanted := types.KeysAndAttributes{ConsistentRead: new(true)}
+	for _, key := range keys {
+		wanted.Keys = append(wanted.Keys, key.item())
+	}
+	for try := range batchTries {
+		out, err := c.db.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
+			RequestItems:           map[string]types.KeysAndAttributes{c.name: wanted},
+			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		})
+		if err != nil {
+			countFailed(ctx)
+			return nil, callError("batch get", err)
+		}
+		var units float64
+		for _, consumed := range out.ConsumedCapacity {
+			units += capacityUnits(&consumed)
+		}
+		addUnits(ctx, units, 0)
+		items = append(items, out.Responses[c.name]...)
+		left, ok := out.UnprocessedKeys[c.name]
+		if !ok || len(left.Keys) == 0 {
+			return items, nil
+		}
+		wanted.Keys = left.Keys
+		if err := SleepJittered(ctx, batchDelay<<min(try, 6)); err != nil {
+			return nil, err
+		}
+	}
+	return nil, unavailableError("batch get", errThrottled)
+}

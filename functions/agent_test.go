@@ -11,9 +11,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-type bearer string
+type bearerTransport string
 
-func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b bearerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+string(b))
 	return http.DefaultTransport.RoundTrip(r)
@@ -21,7 +21,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func connect(ctx context.Context, url, key string) (*mcp.ClientSession, error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	return client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: url + "/mcp", HTTPClient: &http.Client{Transport: bearer(key)}}, nil)
+	return client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: url + "/mcp", HTTPClient: &http.Client{Transport: bearerTransport(key)}}, nil)
 }
 
 // Ensure an agent can work with the SDK's own client: find the board, create an item, preview the
@@ -88,10 +88,10 @@ func TestWhyNoPoints(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	definition := func(id, key, more string) {
-		load(t, s, "metric-definition", json.RawMessage(`{"id":"mdf_`+id+`","key":"`+key+`"`+more+`}`))
+		importLines(t, s, "metric-definition", json.RawMessage(`{"id":"mdf_`+id+`","key":"`+key+`"`+more+`}`))
 	}
 	point := func(key, grain, day string) {
-		load(t, s, "metric-point", json.RawMessage(`{"metricKey":"`+key+`","grain":"`+grain+`","ts":"`+day+`T00:00:00Z","value":1}`))
+		importLines(t, s, "metric-point", json.RawMessage(`{"metricKey":"`+key+`","grain":"`+grain+`","ts":"`+day+`T00:00:00Z","value":1}`))
 	}
 	definition("a", "custom.leads", `,"aggregation":"none"`)
 	definition("b", "rate", `,"kind":"derived","formula":"a / b"`)
@@ -153,7 +153,7 @@ func TestWhyNothingIsLive(t *testing.T) {
 		"brd_b": {`{"id":"brd_b","publishedVersion":3}`, "The board was imported without its live items. Visitors see none until it is published."},
 		"brd_c": {`{"id":"brd_c","publishedVersion":3,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[]}`, "No item had the status published when the board was last published."},
 	} {
-		load(t, s, "board", json.RawMessage(c.record))
+		importLines(t, s, "board", json.RawMessage(c.record))
 		arguments := map[string]any{"boardId": boardID}
 		got := callTool(t, s, key, "list_plan_live_items", arguments)
 		if got.IsError || len(got.Content) != 2 || got.Content[1].Text != c.want {
@@ -179,7 +179,7 @@ func TestToolsPath(t *testing.T) {
 			t.Errorf("%s %s: %d %v", c.method, c.path, r.Status, r.Header)
 		}
 	}
-	if r := message(t, s, key, "ping", nil, "Origin", "https://evil.test"); r.Status != 403 {
+	if r := sendMessage(t, s, key, "ping", nil, "Origin", "https://evil.test"); r.Status != 403 {
 		t.Errorf("a foreign origin: %d", r.Status)
 	}
 	if r := s.Send(t, key, "POST", "http://api.test/mcp", strings.Repeat(" ", 3<<20)); r.Status != 413 {

@@ -12,27 +12,27 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// busy returns the service of a company with 210 reviews and a year of points.
-func busy(t testing.TB, over http.RoundTripper) *apitest.Service {
+// companyWithHistory returns the service of a company with 210 reviews and a year of points.
+func companyWithHistory(t testing.TB, over http.RoundTripper) *apitest.Service {
 	t.Helper()
 	s := start(t, over)
 	day := time.Date(2025, 8, 1, 0, 0, 0, 0, time.UTC)
 	var points, reviews []json.RawMessage
 	for n := range 365 {
-		points = append(points, line(t, map[string]any{
+		points = append(points, jsonLine(t, map[string]any{
 			"metricKey": "growth.visits", "grain": "day", "ts": day.AddDate(0, 0, n), "value": 1000.5 + float64(n*n), "source": "import", "ingestedAt": day.AddDate(0, 0, n+1),
 		}))
 	}
 	for n := range 210 {
-		reviews = append(reviews, line(t, map[string]any{
+		reviews = append(reviews, jsonLine(t, map[string]any{
 			"id": fmt.Sprintf("fbk_%026d", n), "source": "app_store", "kind": "review", "externalId": fmt.Sprint("app_store-", n), "authorName": "trailrunner_42",
 			"title": "Who can see my locations?", "body": strings.Repeat("A sentence of some forty characters here", 10), "rating": 2, "appVersion": "4.1.0", "territory": "PT", "locale": "pt-PT",
 			"postedAt": day.AddDate(0, 0, n), "fetchedAt": day.AddDate(0, 0, n), "flags": []string{"legal", "safety"}, "priority": n % 5, "sentiment": "negative",
 			"replyBody": strings.Repeat("An answer to it of forty characters, too", 4), "replyStatus": "needs_review", "createdAt": day, "updatedAt": day,
 		}))
 	}
-	load(t, s, "metric-point", points...)
-	load(t, s, "feedback", reviews...)
+	importLines(t, s, "metric-point", points...)
+	importLines(t, s, "feedback", reviews...)
 	return s
 }
 
@@ -41,7 +41,7 @@ func busy(t testing.TB, over http.RoundTripper) *apitest.Service {
 func hotPaths(t *testing.T) (*apitest.Service, map[string]*http.Request) {
 	t.Helper()
 	replay := &apitest.ReplayTransport{}
-	s := busy(t, replay)
+	s := companyWithHistory(t, replay)
 	key := s.Key(t)
 	replay.StartRecording()
 	company := "/v1/companies/" + s.CompanyID
@@ -52,14 +52,14 @@ func hotPaths(t *testing.T) (*apitest.Service, map[string]*http.Request) {
 		r := httptest.NewRequest(http.MethodGet, company+path, nil)
 		r.Header.Set("Authorization", "Bearer "+key)
 		requests[name] = r
-		if w := serve(s, r); w.Code != http.StatusOK {
+		if w := serveRequest(s, r); w.Code != http.StatusOK {
 			t.Fatalf("%s: %d %s", name, w.Code, w.Body)
 		}
 	}
 	return s, requests
 }
 
-func line(t testing.TB, record map[string]any) json.RawMessage {
+func jsonLine(t testing.TB, record map[string]any) json.RawMessage {
 	t.Helper()
 	text, err := json.Marshal(record)
 	if err != nil {
@@ -68,7 +68,7 @@ func line(t testing.TB, record map[string]any) json.RawMessage {
 	return text
 }
 
-func serve(s *apitest.Service, r *http.Request) *httptest.ResponseRecorder {
+func serveRequest(s *apitest.Service, r *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	s.Handler.ServeHTTP(w, r)
 	return w
@@ -81,7 +81,7 @@ func TestAllocations(t *testing.T) {
 	most := map[string]float64{"an item": 1200, "a board's items": 1650, "365 points": 4800, "200 feedback": 1400}
 	s, requests := hotPaths(t)
 	for name, r := range requests {
-		got := testing.AllocsPerRun(20, func() { serve(s, r) })
+		got := testing.AllocsPerRun(20, func() { serveRequest(s, r) })
 		t.Logf("%s: %.0f allocations", name, got)
 		if got > most[name] {
 			t.Errorf("%s: %.0f allocations, want at most %.0f", name, got, most[name])

@@ -17,9 +17,9 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// metered responds as the service does to a key with the quota of a class. It must run in a bubble,
+// quotaSimulator responds as the service does to a key with the quota of a class. It must run in a bubble,
 // which has the clock.
-type metered struct {
+type quotaSimulator struct {
 	class auth.Class
 
 	mu       sync.Mutex
@@ -31,7 +31,7 @@ type metered struct {
 
 // RoundTrip implements http.RoundTripper. A request takes 5 to 50 ms, half of it before it is
 // counted.
-func (m *metered) RoundTrip(r *http.Request) (*http.Response, error) {
+func (m *quotaSimulator) RoundTrip(r *http.Request) (*http.Response, error) {
 	m.mu.Lock()
 	half := time.Duration(5+m.random.IntN(45)) * time.Millisecond / 2
 	m.mu.Unlock()
@@ -44,7 +44,7 @@ func (m *metered) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(body)), Request: r}, r.Body.Close()
 }
 
-func (m *metered) charge() (status int, body string, header http.Header) {
+func (m *quotaSimulator) charge() (status int, body string, header http.Header) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	quota, now := auth.DefaultQuota(m.class), time.Now()
@@ -64,7 +64,7 @@ func (m *metered) charge() (status int, body string, header http.Header) {
 
 // create creates items with this many goroutines for each client. It returns the errors and how
 // long it took.
-func (m *metered) create(t *testing.T, clients, goroutines, items int, options ...client.Option) (errs []error, took time.Duration) {
+func (m *quotaSimulator) create(t *testing.T, clients, goroutines, items int, options ...client.Option) (errs []error, took time.Duration) {
 	t.Helper()
 	begin := time.Now()
 	var mu sync.Mutex
@@ -107,7 +107,7 @@ func TestClientKeepsPaceWithTheQuota(t *testing.T) {
 		t.Run(fmt.Sprintf("%d clients with %d goroutines", c.clients, c.goroutines), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				m := &metered{class: auth.ClassWrite, random: rand.New(rand.NewPCG(20260811, 1))}
+				m := &quotaSimulator{class: auth.ClassWrite, random: rand.New(rand.NewPCG(20260811, 1))}
 				errs, took := m.create(t, c.clients, c.goroutines, c.items)
 				total := c.clients * c.items
 				least := time.Duration(total-int(auth.DefaultQuota(m.class))) * auth.DefaultQuota(m.class).Interval()
@@ -128,7 +128,7 @@ func TestClientKeepsPaceWithTheQuota(t *testing.T) {
 func TestClientLosesPatience(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := &metered{class: auth.ClassWrite, random: rand.New(rand.NewPCG(20260811, 2))}
+		m := &quotaSimulator{class: auth.ClassWrite, random: rand.New(rand.NewPCG(20260811, 2))}
 		errs, _ := m.create(t, 1, 40, 240, client.WithWaitMax(5*time.Second))
 		if len(errs) == 0 || m.admitted+len(errs) != 240 {
 			t.Errorf("%d admitted, %d failed", m.admitted, len(errs))

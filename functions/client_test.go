@@ -23,22 +23,22 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// inProcess is a transport to a service in this process. It keeps the body of the last response.
-type inProcess struct {
+// inProcessTransport is a transport to a service in this process. It keeps the body of the last response.
+type inProcessTransport struct {
 	service *apitest.Service
 	last    []byte
 }
 
-func (p *inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+func (p *inProcessTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
 	p.service.Handler.ServeHTTP(w, r)
 	p.last = bytes.Clone(w.Body.Bytes())
 	return w.Result(), nil
 }
 
-func clientOf(t *testing.T, s *apitest.Service, options ...client.Option) (*client.Client, *inProcess) {
+func clientOf(t *testing.T, s *apitest.Service, options ...client.Option) (*client.Client, *inProcessTransport) {
 	t.Helper()
-	transport := &inProcess{service: s}
+	transport := &inProcessTransport{service: s}
 	options = append([]client.Option{client.WithHTTPClient(&http.Client{Transport: transport})}, options...)
 	c, err := client.New("http://service.example", s.Key(t), options...)
 	if err != nil {
@@ -101,14 +101,14 @@ func inputOf(t *testing.T, kind reflect.Type, args map[string]any) reflect.Value
 	return in
 }
 
-func failure(v reflect.Value) error {
+func errorOf(v reflect.Value) error {
 	err, _ := v.Interface().(error) // nil where there is none
 	return err
 }
 
-// instants replaces each timestamp in a JSON value with its instant. The service writes
+// withInstants replaces each timestamp in a JSON value with its instant. The service writes
 // milliseconds, and time.Time leaves zeros out.
-func instants(value any) any {
+func withInstants(value any) any {
 	switch value := value.(type) {
 	case string:
 		if at, err := time.Parse(time.RFC3339, value); err == nil {
@@ -116,11 +116,11 @@ func instants(value any) any {
 		}
 	case []any:
 		for i := range value {
-			value[i] = instants(value[i])
+			value[i] = withInstants(value[i])
 		}
 	case map[string]any:
 		for name := range value {
-			value[name] = instants(value[name])
+			value[name] = withInstants(value[name])
 		}
 	}
 	return value
@@ -134,9 +134,9 @@ func TestClient(t *testing.T) {
 	c, transport := clientOf(t, s)
 	for _, op := range functions.Operations(nil) {
 		s.Clock.Advance(10 * time.Second)
-		method, in := methodOf(t, c, "", op.ID, arguments[op.ID])
+		method, in := methodOf(t, c, "", op.ID, fixtureArguments[op.ID])
 		out := method.Call(in)
-		if err := failure(out[1]); err != nil {
+		if err := errorOf(out[1]); err != nil {
 			t.Errorf("%s: %v", op.ID, err)
 			continue
 		}
@@ -151,14 +151,14 @@ func TestClient(t *testing.T) {
 		if err := json.Unmarshal(transport.last, &want); err != nil {
 			t.Fatalf("%s: %v", op.ID, err)
 		}
-		if !reflect.DeepEqual(instants(got), instants(want)) {
+		if !reflect.DeepEqual(withInstants(got), withInstants(want)) {
 			t.Errorf("%s: the response %s was decoded as %s", op.ID, transport.last, text)
 		}
 	}
 }
 
-// paged reports whether an operation is a list whose pages can have one record.
-func paged(op api.Operation) bool {
+// isPaged reports whether an operation is a list whose pages can have one record.
+func isPaged(op api.Operation) bool {
 	for _, f := range op.Input {
 		if f.Name == "limit" {
 			return op.IsList()
@@ -167,9 +167,9 @@ func paged(op api.Operation) bool {
 	return false
 }
 
-// crowd imports copies of the fixture's records, so that every list has several pages when the
+// importCopies imports copies of the fixture's records, so that every list has several pages when the
 // limit is 1.
-func crowd(t *testing.T, s *apitest.Service) {
+func importCopies(t *testing.T, s *apitest.Service) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/company.jsonl")
 	if err != nil {
@@ -199,7 +199,7 @@ func crowd(t *testing.T, s *apitest.Service) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			load(t, s, one.Type, record)
+			importLines(t, s, one.Type, record)
 		}
 	}
 }
@@ -208,27 +208,27 @@ func crowd(t *testing.T, s *apitest.Service) {
 func TestClientPages(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	crowd(t, s)
+	importCopies(t, s)
 	c, _ := clientOf(t, s, client.WithCompany(s.CompanyID))
 	for _, op := range functions.Operations(nil) {
-		if !paged(op) {
+		if !isPaged(op) {
 			continue
 		}
 		s.Clock.Advance(10 * time.Second)
-		method, in := methodOf(t, c, "", op.ID, arguments[op.ID])
+		method, in := methodOf(t, c, "", op.ID, fixtureArguments[op.ID])
 		out := method.Call(in)
-		if err := failure(out[1]); err != nil {
+		if err := errorOf(out[1]); err != nil {
 			t.Fatalf("%s: %v", op.ID, err)
 		}
 		want := out[0].FieldByName("Items")
 		if want.Len() < 3 || out[0].FieldByName("Next").String() != "" {
 			t.Errorf("%s lists %d records, and pages need 3: run go run ./scripts/gen, which adds an example to functions/testdata/company.jsonl", op.ID, want.Len())
 		}
-		every, in := methodOf(t, c, "all", strings.TrimPrefix(op.ID, "list"), arguments[op.ID])
+		every, in := methodOf(t, c, "all", strings.TrimPrefix(op.ID, "list"), fixtureArguments[op.ID])
 		in[1].FieldByName("Limit").Set(reflect.ValueOf(client.Value(1)))
 		var got []any
 		for record, failed := range every.Call(in)[0].Seq2() {
-			if err := failure(failed); err != nil {
+			if err := errorOf(failed); err != nil {
 				t.Fatalf("%s: %v", op.ID, err)
 			}
 			got = append(got, record.Interface())
@@ -248,15 +248,15 @@ func TestClientPages(t *testing.T) {
 	}
 }
 
-// losing is a transport that loses the response to the first POST.
-type losing struct {
-	inProcess
+// firstResponseLost is a transport that loses the response to the first POST.
+type firstResponseLost struct {
+	inProcessTransport
 
 	sent int
 }
 
-func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
-	out, err := l.inProcess.RoundTrip(r)
+func (l *firstResponseLost) RoundTrip(r *http.Request) (*http.Response, error) {
+	out, err := l.inProcessTransport.RoundTrip(r)
 	if r.Method == http.MethodPost {
 		if l.sent++; l.sent == 1 {
 			return nil, io.ErrUnexpectedEOF
@@ -270,7 +270,7 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestClientReadsTheKey(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	transport := &inProcess{service: s}
+	transport := &inProcessTransport{service: s}
 	c, err := client.New("http://service.example", s.Key(t, auth.MetricsWrite), client.WithHTTPClient(&http.Client{Transport: transport}))
 	if err != nil {
 		t.Fatal(err)
@@ -301,7 +301,7 @@ func TestClientReadsTheKey(t *testing.T) {
 func TestClientCreatesOnce(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	transport := &losing{inProcess: inProcess{service: s}}
+	transport := &firstResponseLost{inProcessTransport: inProcessTransport{service: s}}
 	c, _ := clientOf(t, s, client.WithHTTPClient(&http.Client{Transport: transport}), client.WithBackoff(func(int) time.Duration { return 0 }))
 	var response client.Response
 	made, err := c.CreatePlanItem(t.Context(), client.CreatePlanItemInput{BoardID: "brd_1", Title: "Once"}, client.Into(&response))
@@ -331,7 +331,7 @@ func TestClientCreatesOnce(t *testing.T) {
 func TestClientStandsAlone(t *testing.T) {
 	t.Parallel()
 	seen := 0
-	files(t, func(name string, imports []string, _ string) {
+	eachGoFile(t, func(name string, imports []string, _ string) {
 		if path.Dir(name) != "shared/client" || strings.HasSuffix(name, "_test.go") {
 			return
 		}

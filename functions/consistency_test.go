@@ -87,12 +87,12 @@ func TestReadsAreConsistent(t *testing.T) {
 	reads := &readsRecorder{}
 	s := start(t, reads)
 	key := s.Key(t)
-	goLive(t, s, key)
+	publishFixtureBoard(t, s, key)
 	for _, op := range functions.Operations(nil) {
-		o, found := expected(t, op), map[string]bool{}
-		requests := []map[string]any{arguments[op.ID], arguments[op.ID]} // a second create finds its slug taken
-		if accepts(op, "Idempotency-Key") {
-			requests = append(requests, with(op, map[string]any{"Idempotency-Key": "once"}))
+		o, found := operationLine(t, op), map[string]bool{}
+		requests := []map[string]any{fixtureArguments[op.ID], fixtureArguments[op.ID]} // a second create finds its slug taken
+		if acceptsHeader(op, "Idempotency-Key") {
+			requests = append(requests, argumentsWith(op, map[string]any{"Idempotency-Key": "once"}))
 		}
 		for _, args := range requests {
 			s.Clock.Advance(time.Minute)
@@ -120,7 +120,7 @@ func TestExportsAreConsistent(t *testing.T) {
 	t.Parallel()
 	reads := &readsRecorder{}
 	s := start(t, reads)
-	goLive(t, s, s.Key(t))
+	publishFixtureBoard(t, s, s.Key(t))
 	for _, kind := range functions.Transfers(s.Table) {
 		reads.take()
 		if err := kind.Export(t.Context(), s.CompanyID, func(any) error { return nil }); err != nil {

@@ -37,7 +37,7 @@ func TestToolsAnswerAsHTTP(t *testing.T) {
 	for _, op := range toolOperations() {
 		t.Run(op.ID, func(t *testing.T) {
 			t.Parallel()
-			d := newTwins(t, op)
+			d := newTwinCompanies(t, op)
 			for n := range calls {
 				c := d.generate(n)
 				d.compare(c)
@@ -49,39 +49,39 @@ func TestToolsAnswerAsHTTP(t *testing.T) {
 				t.Errorf("the generated calls must include successes and failures: %v", d.statuses)
 			}
 			d.compareRecords()
-			checkExport(t, d.a)
+			checkExport(t, d.companyA)
 		})
 	}
 }
 
-// twins are two companies with equal records.
-type twins struct {
-	t        *testing.T
-	op       api.Operation
-	random   *rand.Rand
-	a, b     *apitest.Service // over HTTP, as a tool
-	keyA     string
-	keyB     string
-	poorA    string // lacks the operation's scope
-	poorB    string
-	statuses map[int]int
-	ids      [2][]string // generated ids in the order of their appearance
+// twinCompanies are two companies with equal records.
+type twinCompanies struct {
+	t                  *testing.T
+	op                 api.Operation
+	random             *rand.Rand
+	companyA, companyB *apitest.Service // over HTTP, as a tool
+	keyA               string
+	keyB               string
+	limitedKeyA        string // lacks the operation's scope
+	limitedKeyB        string
+	statuses           map[int]int
+	ids                [2][]string // generated ids in the order of their appearance
 }
 
-func newTwins(t *testing.T, op api.Operation) *twins {
+func newTwinCompanies(t *testing.T, op api.Operation) *twinCompanies {
 	t.Helper()
 	a, b := start(t, nil), start(t, nil)
-	d := &twins{t: t, op: op, random: rand.New(rand.NewSource(1)), a: a, b: b, keyA: a.Key(t), keyB: b.Key(t), statuses: map[int]int{}}
+	d := &twinCompanies{t: t, op: op, random: rand.New(rand.NewSource(1)), companyA: a, companyB: b, keyA: a.Key(t), keyB: b.Key(t), statuses: map[int]int{}}
 	a.Clock.Advance(time.Millisecond) // so that the lists of keys have the same order
 	b.Clock.Advance(time.Millisecond)
-	d.poorA, d.poorB = a.Key(t, otherScopes(op.Scope)...), b.Key(t, otherScopes(op.Scope)...)
+	d.limitedKeyA, d.limitedKeyB = a.Key(t, otherScopes(op.Scope)...), b.Key(t, otherScopes(op.Scope)...)
 	return d
 }
 
-// overHTTP sends a generated call as an HTTP request.
-func (d *twins) overHTTP(c generated) apitest.Response {
+// callHTTP sends a generated call as an HTTP request.
+func (d *twinCompanies) callHTTP(c generatedCall) apitest.Response {
 	d.t.Helper()
-	company := d.a.CompanyID
+	company := d.companyA.CompanyID
 	if c.company == "other" {
 		company = otherCompany
 	}
@@ -109,42 +109,42 @@ func (d *twins) overHTTP(c generated) apitest.Response {
 	}
 	text := ""
 	if hasBody(d.op) {
-		text = generated{args: body, raw: c.raw}.text()
+		text = generatedCall{args: body, raw: c.raw}.text()
 		header.Set("Content-Type", "application/json")
 	}
 	key := d.keyA
-	if c.poor {
-		key = d.poorA
+	if c.limitedKey {
+		key = d.limitedKeyA
 	}
-	return request{d.op.Method, path, query.Encode(), text, key, header}.send(d.t, d.a)
+	return testRequest{d.op.Method, path, query.Encode(), text, key, header}.send(d.t, d.companyA)
 }
 
-func (d *twins) asTool(c generated) called {
+func (d *twinCompanies) callTool(c generatedCall) toolResult {
 	d.t.Helper()
 	args := maps.Clone(c.args)
 	switch c.company {
 	case "other":
 		args["companyId"] = otherCompany
 	case "own":
-		args["companyId"] = d.b.CompanyID
+		args["companyId"] = d.companyB.CompanyID
 	}
 	key := d.keyB
-	if c.poor {
-		key = d.poorB
+	if c.limitedKey {
+		key = d.limitedKeyB
 	}
-	return callTool(d.t, d.b, key, d.op.ID, json.RawMessage(generated{args: args, raw: c.raw}.text()))
+	return callTool(d.t, d.companyB, key, d.op.ID, json.RawMessage(generatedCall{args: args, raw: c.raw}.text()))
 }
 
 const otherCompany = "co_01k2zzzzzzzzzzzzzzzzzzzzzz"
 
-func (d *twins) compare(c generated) {
+func (d *twinCompanies) compare(c generatedCall) {
 	d.t.Helper()
 	if c.company == "other" && !d.op.Company() {
 		return // an HTTP request of this operation cannot name a company
 	}
-	d.a.Clock.Advance(10 * time.Second) // so that no rate limit is reached
-	d.b.Clock.Advance(10 * time.Second)
-	over, tool := d.overHTTP(c), d.asTool(c)
+	d.companyA.Clock.Advance(10 * time.Second) // so that no rate limit is reached
+	d.companyB.Clock.Advance(10 * time.Second)
+	over, tool := d.callHTTP(c), d.callTool(c)
 	as := tool.response(d.t)
 	d.statuses[over.Status]++
 	report := func(what string, over, as any) {
@@ -164,10 +164,10 @@ func (d *twins) compare(c generated) {
 		if strings.HasPrefix(over.Body, `{"errors":[{"code":"not_found"`) {
 			return // the messages differ: "no such path" over HTTP, "no such record" from the tool
 		}
-		report("messages", alike(messagesA), alike(messagesB))
+		report("messages", withoutLocations(messagesA), withoutLocations(messagesB))
 		return
 	}
-	report("body", d.plain(0, over.Body), d.plain(1, as.Body))
+	report("body", d.withNumberedIDs(0, over.Body), d.withNumberedIDs(1, as.Body))
 	report("entity tag", over.Header.Get("ETag") != "", tool.Meta.ETag != "") // the tags differ, because the ids in the bodies do
 	if d.op.IsList() {
 		_, more := over.Next(d.t)
@@ -178,20 +178,20 @@ func (d *twins) compare(c generated) {
 }
 
 var (
-	place          = regexp.MustCompile(`^(?:path|query|body)\.`)
-	unknownProblem = regexp.MustCompile(`^(.*): unknown (?:parameter|property|argument).*$`)
-	whole          = regexp.MustCompile(`^(?:body|arguments): (?:everything but findings )?`) // arguments are bounded with their findings
+	locationPattern        = regexp.MustCompile(`^(?:path|query|body)\.`)
+	unknownArgumentProblem = regexp.MustCompile(`^(.*): unknown (?:parameter|property|argument).*$`)
+	wholeArgument          = regexp.MustCompile(`^(?:body|arguments): (?:everything but findings )?`) // arguments are bounded with their findings
 )
 
-// alike returns messages without the location of an argument, which only HTTP names, and without
+// withoutLocations returns messages without the location of an argument, which only HTTP names, and without
 // the hint for an unknown argument.
-func alike(messages []string) []string {
+func withoutLocations(messages []string) []string {
 	out := slices.Clone(messages)
 	for i := range out {
-		out[i] = place.ReplaceAllString(out[i], "")
+		out[i] = locationPattern.ReplaceAllString(out[i], "")
 		out[i] = strings.NewReplacer("header.If-Match:", "ifMatch:", "header.Idempotency-Key:", "idempotencyKey:").Replace(out[i])
-		out[i] = unknownProblem.ReplaceAllString(out[i], "unknown: $1")
-		out[i] = whole.ReplaceAllString(out[i], "whole: ")
+		out[i] = unknownArgumentProblem.ReplaceAllString(out[i], "unknown: $1")
+		out[i] = wholeArgument.ReplaceAllString(out[i], "whole: ")
 	}
 	slices.Sort(out)
 	return out
@@ -210,12 +210,12 @@ var generatedID = func() *regexp.Regexp {
 // keyPrefix matches the prefix of a key that its record contains.
 var keyPrefix = regexp.MustCompile(`\bsk_live_[0-9A-Za-z]{12}\b`)
 
-// plain returns a body in which generated ids are replaced by numbers, in the order of their first
+// withNumberedIDs returns a body in which generated ids are replaced by numbers, in the order of their first
 // appearance.
-func (d *twins) plain(side int, body string) string {
+func (d *twinCompanies) withNumberedIDs(side int, body string) string {
 	body = keyPrefix.ReplaceAllString(body, "prefix")
 	return generatedID.ReplaceAllStringFunc(body, func(one string) string {
-		if one == d.a.CompanyID || one == d.b.CompanyID {
+		if one == d.companyA.CompanyID || one == d.companyB.CompanyID {
 			return "co_own"
 		}
 		n := slices.Index(d.ids[side], one)
@@ -228,16 +228,16 @@ func (d *twins) plain(side int, body string) string {
 }
 
 // compareRecords compares all records of the two companies.
-func (d *twins) compareRecords() {
+func (d *twinCompanies) compareRecords() {
 	d.t.Helper()
 	for _, op := range functions.Operations(nil) {
 		if op.Effect != api.Read {
 			continue
 		}
-		d.a.Clock.Advance(10 * time.Second)
-		d.b.Clock.Advance(10 * time.Second)
-		a, b := d.a.Call(d.t, d.keyA, op.ID, arguments[op.ID]), d.b.Call(d.t, d.keyB, op.ID, arguments[op.ID])
-		if diff := cmp.Diff(d.plain(0, a.Body), d.plain(1, b.Body)); diff != "" {
+		d.companyA.Clock.Advance(10 * time.Second)
+		d.companyB.Clock.Advance(10 * time.Second)
+		a, b := d.companyA.Call(d.t, d.keyA, op.ID, fixtureArguments[op.ID]), d.companyB.Call(d.t, d.keyB, op.ID, fixtureArguments[op.ID])
+		if diff := cmp.Diff(d.withNumberedIDs(0, a.Body), d.withNumberedIDs(1, b.Body)); diff != "" {
 			d.t.Errorf("%s afterwards (-HTTP +tool)\n%s", op.ID, diff)
 		}
 	}

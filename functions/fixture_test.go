@@ -27,14 +27,14 @@ func start(t testing.TB, transport http.RoundTripper) *apitest.Service {
 	t.Helper()
 	s := apitest.NewOver(t, functions.Operations, transport)
 	s.Handler = functions.Handler(s.Serving, slog.New(slog.DiscardHandler))
-	stock(t, s)
+	importFixture(t, s)
 	issueSpares(t, s)
 	return s
 }
 
-// stock imports the fixture's records into the company, even over stored ones: the records with
+// importFixture imports the fixture's records into the company, even over stored ones: the records with
 // these ids, or all if ids is empty.
-func stock(t testing.TB, s *apitest.Service, ids ...string) {
+func importFixture(t testing.TB, s *apitest.Service, ids ...string) {
 	t.Helper()
 	file, err := os.Open("testdata/company.jsonl")
 	if err != nil {
@@ -55,17 +55,17 @@ func stock(t testing.TB, s *apitest.Service, ids ...string) {
 			t.Fatal(err)
 		}
 		if len(ids) == 0 || slices.Contains(ids, record.ID) {
-			loadKind(t, s, kinds, line.Type, line.Record)
+			importLinesOf(t, s, kinds, line.Type, line.Record)
 		}
 	}
 }
 
-func load(t testing.TB, s *apitest.Service, name string, texts ...json.RawMessage) {
+func importLines(t testing.TB, s *apitest.Service, name string, texts ...json.RawMessage) {
 	t.Helper()
-	loadKind(t, s, functions.Transfers(s.Table), name, texts...)
+	importLinesOf(t, s, functions.Transfers(s.Table), name, texts...)
 }
 
-func loadKind(t testing.TB, s *apitest.Service, kinds []transfer.Type, name string, texts ...json.RawMessage) {
+func importLinesOf(t testing.TB, s *apitest.Service, kinds []transfer.Type, name string, texts ...json.RawMessage) {
 	t.Helper()
 	for _, kind := range kinds {
 		if kind.Name != name {
@@ -87,49 +87,49 @@ func loadKind(t testing.TB, s *apitest.Service, kinds []transfer.Type, name stri
 	t.Fatalf("no type %s", name)
 }
 
-// tables has the hand-typed tables of the operations, and arguments has, for each operation, the
+// operationTables has the hand-typed tables of the operations, and arguments has, for each operation, the
 // arguments of a request that succeeds on the fixture.
 var (
-	tables    oracle.Table
-	arguments = map[string]map[string]any{}
+	operationTables  oracle.Table
+	fixtureArguments = map[string]map[string]any{}
 )
 
 func TestMain(m *testing.M) {
-	if err := readTables(); err != nil {
+	if err := readOperationTables(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(m.Run())
 }
 
-func readTables() (err error) {
-	if tables, err = oracle.Read(); err != nil {
+func readOperationTables() (err error) {
+	if operationTables, err = oracle.Read(); err != nil {
 		return err
 	}
-	for _, o := range tables {
+	for _, o := range operationTables {
 		event, err := os.ReadFile("../events/" + o.ID + ".json")
 		if err != nil {
 			return fmt.Errorf("%s: %s is not declared, or its sample event is missing: run go run ./scripts/gen: %w", o.CellLocation("id"), o.ID, err)
 		}
-		if arguments[o.ID], err = o.Arguments(event); err != nil {
+		if fixtureArguments[o.ID], err = o.Arguments(event); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// expected returns the line of an operation in the tables.
-func expected(t *testing.T, op api.Operation) oracle.Operation {
+// operationLine returns the line of an operation in the tables.
+func operationLine(t *testing.T, op api.Operation) oracle.Operation {
 	t.Helper()
-	o, ok := tables.Lookup(op.ID)
+	o, ok := operationTables.Lookup(op.ID)
 	if !ok {
 		t.Fatalf("%s has no line for %s: run TestOperationsAreTheSpecification, which prints it", oracle.Additions, op.ID)
 	}
 	return o
 }
 
-// bodyOf returns the body in an operation's sample event.
-func bodyOf(t *testing.T, op api.Operation) map[string]any {
+// sampleBody returns the body in an operation's sample event.
+func sampleBody(t *testing.T, op api.Operation) map[string]any {
 	t.Helper()
 	event, err := os.ReadFile("../events/" + op.ID + ".json")
 	if err != nil {
@@ -142,8 +142,8 @@ func bodyOf(t *testing.T, op api.Operation) map[string]any {
 	return body
 }
 
-// pathOf returns the arguments in an operation's path.
-func pathOf(o oracle.Operation) map[string]any {
+// pathArguments returns the arguments in an operation's path.
+func pathArguments(o oracle.Operation) map[string]any {
 	out := map[string]any{}
 	for name, value := range o.Fixture {
 		out[name] = value
@@ -156,12 +156,12 @@ func TestArguments(t *testing.T) {
 	for _, op := range functions.Operations(nil) {
 		var missing []string
 		for _, f := range op.Input {
-			if _, has := arguments[op.ID][f.Name]; !has && f.Required {
+			if _, has := fixtureArguments[op.ID][f.Name]; !has && f.Required {
 				missing = append(missing, f.Name)
 			}
 		}
-		if len(missing) > 0 || op.Effect != api.Read && len(arguments[op.ID]) == 0 {
-			t.Errorf("%s: a request that succeeds needs %q: type a body, or leave - and give the operation an example in functions/openapi/source.json", expected(t, op).CellLocation("sample"), missing)
+		if len(missing) > 0 || op.Effect != api.Read && len(fixtureArguments[op.ID]) == 0 {
+			t.Errorf("%s: a request that succeeds needs %q: type a body, or leave - and give the operation an example in functions/openapi/source.json", operationLine(t, op).CellLocation("sample"), missing)
 		}
 	}
 }
@@ -169,7 +169,7 @@ func TestArguments(t *testing.T) {
 // issueSpares issues the two keys of the tables, one to rotate and one to revoke.
 func issueSpares(t testing.TB, s *apitest.Service) {
 	t.Helper()
-	for _, o := range tables {
+	for _, o := range operationTables {
 		keyID, ok := o.Fixture["keyId"]
 		if !ok {
 			continue

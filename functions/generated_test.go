@@ -10,15 +10,15 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// generated is one call.
-type generated struct {
-	args    map[string]any // by argument name; nil stands for null
-	raw     string         // JSON that no map can represent, such as repeated names; empty: args
-	company string         // "other", "own", or empty for none, which over HTTP is the company of the key
-	poor    bool           // with a key that lacks the scope
+// generatedCall is one call.
+type generatedCall struct {
+	args       map[string]any // by argument name; nil stands for null
+	raw        string         // JSON that no map can represent, such as repeated names; empty: args
+	company    string         // "other", "own", or empty for none, which over HTTP is the company of the key
+	limitedKey bool           // with a key that lacks the scope
 }
 
-func (c generated) text() string {
+func (c generatedCall) text() string {
 	if c.raw != "" {
 		return c.raw
 	}
@@ -29,18 +29,18 @@ func (c generated) text() string {
 	return string(text)
 }
 
-func (d *twins) generate(n int) generated {
-	c := generated{args: d.valid()}
+func (d *twinCompanies) generate(n int) generatedCall {
+	c := generatedCall{args: d.validArguments()}
 	body := hasBody(d.op)
 	switch {
 	case n == 0:
-		c.args = maps.Clone(arguments[d.op.ID])
+		c.args = maps.Clone(fixtureArguments[d.op.ID])
 	case n == 1:
-		c.company, c.args = "other", maps.Clone(arguments[d.op.ID])
+		c.company, c.args = "other", maps.Clone(fixtureArguments[d.op.ID])
 	case n == 2:
-		c.poor = true
+		c.limitedKey = true
 	case n == 3:
-		c.poor, c.company = true, "other"
+		c.limitedKey, c.company = true, "other"
 	case n == 4:
 		c.args["nope"] = "1"
 	case n == 5 && body:
@@ -54,9 +54,9 @@ func (d *twins) generate(n int) generated {
 	case n == 7 && body && d.op.Path == strings.TrimSuffix(d.op.Path, "}"): // a repeated property, for paths that need no id
 		c.raw = `{"nope":1,"nope":1}`
 	case n%3 == 0:
-		d.spoil(c.args, 1)
+		d.invalidate(c.args, 1)
 	case n%7 == 0:
-		d.spoil(c.args, 3)
+		d.invalidate(c.args, 3)
 	case n%5 == 0:
 		c.company = "own"
 	}
@@ -70,11 +70,11 @@ func pathFields(op api.Operation) []schema.Field {
 	return slices.DeleteFunc(slices.Clone(op.Input), func(f schema.Field) bool { return f.In != schema.InPath })
 }
 
-// valid returns mostly valid arguments: ids of the fixture's records in most paths, and random
+// validArguments returns mostly valid arguments: ids of the fixture's records in most paths, and random
 // values for other fields.
-func (d *twins) valid() map[string]any {
+func (d *twinCompanies) validArguments() map[string]any {
 	out := map[string]any{}
-	known := arguments[d.op.ID]
+	known := fixtureArguments[d.op.ID]
 	for _, f := range d.op.Input {
 		value, isKnown := known[f.Name]
 		switch {
@@ -84,7 +84,7 @@ func (d *twins) valid() map[string]any {
 			out[f.Name] = []string{"itm_nope", "brd_1", "pst_1", "x", "a b", "a/b", "é", "%00", "#"}[d.random.Intn(9)]
 		case f.In == schema.InHeader || f.Name == "cursor":
 		case f.Required || d.random.Intn(3) == 0:
-			out[f.Name] = d.value(f)
+			out[f.Name] = d.randomValue(f)
 		}
 	}
 	return out
@@ -104,10 +104,10 @@ func samplesOf(f schema.Field) []string {
 	return samples[f.Format+f.Pattern]
 }
 
-func (d *twins) pick(values []string) string { return values[d.random.Intn(len(values))] }
+func (d *twinCompanies) pickOne(values []string) string { return values[d.random.Intn(len(values))] }
 
-// value returns a random valid value of a field.
-func (d *twins) value(f schema.Field) any {
+// randomValue returns a random valid value of a field.
+func (d *twinCompanies) randomValue(f schema.Field) any {
 	switch f.Kind {
 	case schema.Integer:
 		least, most := max(*f.Min, -5), min(*f.Max, 1000)
@@ -115,37 +115,37 @@ func (d *twins) value(f schema.Field) any {
 	case schema.Number:
 		return float64(d.random.Intn(1000)) / 8
 	case schema.Any:
-		return []any{d.words(0, 20), map[string]any{"page": "/", "n": d.random.Intn(9)}, nil}
+		return []any{d.randomText(0, 20), map[string]any{"page": "/", "n": d.random.Intn(9)}, nil}
 	case schema.Boolean:
 		return d.random.Intn(2) == 0
 	case schema.Array:
 		list := []any{}
 		for range d.random.Intn(min(4, f.Items)) {
 			if f.Fields == nil && samplesOf(f) != nil {
-				list = append(list, d.pick(samplesOf(f)))
+				list = append(list, d.pickOne(samplesOf(f)))
 				continue
 			}
 			if f.Fields == nil {
-				list = append(list, d.words(0, min(f.Each, 20)))
+				list = append(list, d.randomText(0, min(f.Each, 20)))
 				continue
 			}
 			o := map[string]any{}
 			for _, inner := range f.Fields {
 				if inner.Required || d.random.Intn(2) == 0 {
-					o[inner.Name] = d.value(inner)
+					o[inner.Name] = d.randomValue(inner)
 				}
 			}
 			list = append(list, o)
 		}
 		return list
 	case schema.Map:
-		return map[string]any{"a": d.words(0, 5)}
+		return map[string]any{"a": d.randomText(0, 5)}
 	}
 	switch {
 	case f.Enum != nil:
-		return d.pick(f.Enum)
+		return d.pickOne(f.Enum)
 	case samplesOf(f) != nil:
-		return d.pick(samplesOf(f))
+		return d.pickOne(samplesOf(f))
 	case f.Format+f.Pattern != "":
 		d.t.Fatalf("%s: samples has no %s%s", f.Name, f.Format, f.Pattern)
 	}
@@ -159,12 +159,12 @@ func (d *twins) value(f schema.Field) any {
 	if d.random.Intn(4) > 0 {
 		most = min(most, 40)
 	}
-	return d.words(least, most)
+	return d.randomText(least, most)
 }
 
-// words returns a random text with characters that need escaping in JSON or URLs, or have several
+// randomText returns a random text with characters that need escaping in JSON or URLs, or have several
 // encodings.
-func (d *twins) words(least, most int) string {
+func (d *twinCompanies) randomText(least, most int) string {
 	alphabet := []rune("abc XYZ019<>&\"\\/+%#?=;,'\t\n\u2028é漢🙂")
 	out := make([]rune, least+d.random.Intn(most-least+1))
 	for i := range out {
@@ -173,9 +173,9 @@ func (d *twins) words(least, most int) string {
 	return string(out)
 }
 
-// spoil makes some arguments invalid. A query parameter is always text, so a tool gets the JSON
+// invalidate makes some arguments invalid. A query parameter is always text, so a tool gets the JSON
 // value of that text: a number where the text is one.
-func (d *twins) spoil(args map[string]any, times int) {
+func (d *twinCompanies) invalidate(args map[string]any, times int) {
 	for range times {
 		if len(d.op.Input) == 0 {
 			args["nope"] = "x"
@@ -186,13 +186,13 @@ func (d *twins) spoil(args map[string]any, times int) {
 		case schema.InPath:
 			// "", "." and ".." are left out: a path with them does not match any operation over
 			// HTTP.
-			args[f.Name] = d.pick([]string{"...", "x y", strings.Repeat("a", 200), "ITM_1", "itm_"})
+			args[f.Name] = d.pickOne([]string{"...", "x y", strings.Repeat("a", 200), "ITM_1", "itm_"})
 		case schema.InHeader:
-			args[f.Argument()] = d.pick([]string{`"stale"`, "stale", `W/"stale"`, ""})
+			args[f.Argument()] = d.pickOne([]string{`"stale"`, "stale", `W/"stale"`, ""})
 		case schema.InQuery:
-			args[f.Name] = d.spoiledText(f)
+			args[f.Name] = d.invalidText(f)
 		case schema.InBody:
-			args[f.Name] = d.spoiledValue(f)
+			args[f.Name] = d.invalidValue(f)
 			if d.random.Intn(6) == 0 && f.Required {
 				delete(args, f.Name)
 			}
@@ -200,21 +200,21 @@ func (d *twins) spoil(args map[string]any, times int) {
 	}
 }
 
-func (d *twins) spoiledText(f schema.Field) any {
+func (d *twinCompanies) invalidText(f schema.Field) any {
 	if f.Kind == schema.Integer {
-		text := d.pick([]string{"abc", "", "1.5", "-1", "0", "99999", "1e3", "+5", "05", " 5", "null", "true"})
+		text := d.pickOne([]string{"abc", "", "1.5", "-1", "0", "99999", "1e3", "+5", "05", " 5", "null", "true"})
 		if text == "1.5" || text == "-1" || text == "0" || text == "99999" {
 			return json.Number(text)
 		}
 		return text
 	}
 	if f.Name == "cursor" {
-		return d.pick([]string{"x", "", "AAAA", strings.Repeat("A", 2000)})
+		return d.pickOne([]string{"x", "", "AAAA", strings.Repeat("A", 2000)})
 	}
-	return d.pick([]string{"nope", "", strings.Repeat("y", 300), "2026-13-01", "é"})
+	return d.pickOne([]string{"nope", "", strings.Repeat("y", 300), "2026-13-01", "é"})
 }
 
-func (d *twins) spoiledValue(f schema.Field) any {
+func (d *twinCompanies) invalidValue(f schema.Field) any {
 	values := []any{nil, 5, true, "nope nope", []any{}, map[string]any{}, []any{5}, []any{nil}, []any{map[string]any{"nope": 1}}, 1.5, -1, "", map[string]any{"a": 1}}
 	if f.Max != nil && f.Kind == schema.String {
 		values = append(values, strings.Repeat("é", int(*f.Max)), strings.Repeat("é", int(*f.Max)+1))

@@ -41,13 +41,13 @@ func TestHeadersAreUTF8(t *testing.T) {
 			}
 		}
 	}
-	if n := len(itemsNamed(t, s, key, goals, "Latin")); n != 1 {
+	if n := len(recordsNamed(t, s, key, goals, "Latin")); n != 1 {
 		t.Errorf("%d records were created", n)
 	}
 }
 
-// itemsNamed returns the records of a list with this name.
-func itemsNamed(t *testing.T, s *apitest.Service, key, list, name string) (found []map[string]any) {
+// recordsNamed returns the records of a list with this name.
+func recordsNamed(t *testing.T, s *apitest.Service, key, list, name string) (found []map[string]any) {
 	t.Helper()
 	for _, record := range s.Send(t, key, "GET", list, "").Items(t) {
 		if record["name"] == name {

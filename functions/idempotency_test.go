@@ -19,14 +19,14 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// accepts reports whether an operation accepts a header.
-func accepts(op api.Operation, header string) bool {
+// acceptsHeader reports whether an operation accepts a header.
+func acceptsHeader(op api.Operation, header string) bool {
 	return slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.In == schema.InHeader && f.Name == header })
 }
 
-// with returns the arguments of a call that succeeds on the fixture, with more added.
-func with(op api.Operation, more map[string]any) map[string]any {
-	out := maps.Clone(arguments[op.ID])
+// argumentsWith returns the arguments of a call that succeeds on the fixture, with more added.
+func argumentsWith(op api.Operation, more map[string]any) map[string]any {
+	out := maps.Clone(fixtureArguments[op.ID])
 	maps.Copy(out, more)
 	return out
 }
@@ -37,33 +37,33 @@ func with(op api.Operation, more map[string]any) map[string]any {
 func TestContractsOfWrites(t *testing.T) {
 	t.Parallel()
 	for _, op := range functions.Operations(nil) {
-		if got, want := accepts(op, "Idempotency-Key"), op.Method == http.MethodPost && op.Effect != api.Read; got != want {
+		if got, want := acceptsHeader(op, "Idempotency-Key"), op.Method == http.MethodPost && op.Effect != api.Read; got != want {
 			t.Errorf("%s accepts an Idempotency-Key: %v, want %v", op.ID, got, want)
 		}
 		one := op.Method == http.MethodPatch || op.Method == http.MethodDelete && op.ID != "delete_metric_points" // of one record
 		want := one || op.ID == "publish_plan_board"
-		if got := accepts(op, "If-Match"); got != want {
+		if got := acceptsHeader(op, "If-Match"); got != want {
 			t.Errorf("%s accepts an If-Match: %v, want %v", op.ID, got, want)
-		} else if got != conditional(op) {
-			t.Errorf("%s: %s accepts an If-Match: %v; one that does has the operation that reads its record", expected(t, op).CellLocation("reader"), op.ID, got)
+		} else if got != honoursIfMatch(op) {
+			t.Errorf("%s: %s accepts an If-Match: %v; one that does has the operation that reads its record", operationLine(t, op).CellLocation("reader"), op.ID, got)
 		}
 	}
 }
 
-func idempotent() (out []api.Operation) {
-	return slices.DeleteFunc(functions.Operations(nil), func(op api.Operation) bool { return !accepts(op, "Idempotency-Key") })
+func idempotentOperations() (out []api.Operation) {
+	return slices.DeleteFunc(functions.Operations(nil), func(op api.Operation) bool { return !acceptsHeader(op, "Idempotency-Key") })
 }
 
 // Ensure a request that is repeated with its Idempotency-Key runs once and gets the first response
 // again, over HTTP and as a tool, and that a different request with that key is rejected.
 func TestReplay(t *testing.T) {
 	t.Parallel()
-	for _, op := range idempotent() {
+	for _, op := range idempotentOperations() {
 		t.Run(op.ID, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, nil)
 			key := s.Key(t)
-			args := with(op, map[string]any{"Idempotency-Key": "once"})
+			args := argumentsWith(op, map[string]any{"Idempotency-Key": "once"})
 			first := s.Call(t, key, op.ID, args)
 			if first.Status != http.StatusOK || first.Header.Get("Idempotent-Replayed") != "" {
 				t.Fatalf("%d %s", first.Status, first.Body)
@@ -73,7 +73,7 @@ func TestReplay(t *testing.T) {
 			if again.Status != http.StatusOK || again.Body != first.Body || again.Header.Get("Idempotent-Replayed") != "true" || again.Header.Get("ETag") != first.Header.Get("ETag") {
 				t.Errorf("the repeated request: %d %s\nthe first: %s", again.Status, again.Body, first.Body)
 			}
-			other := with(op, different(t, op))
+			other := argumentsWith(op, differentArgument(t, op))
 			other["Idempotency-Key"] = "once"
 			if r := s.Call(t, key, op.ID, other); r.Status != http.StatusBadRequest {
 				t.Errorf("a different request: %d %s", r.Status, r.Body)
@@ -83,7 +83,7 @@ func TestReplay(t *testing.T) {
 			if op.NotTool {
 				return
 			}
-			asTool := with(op, map[string]any{"idempotencyKey": "once"})
+			asTool := argumentsWith(op, map[string]any{"idempotencyKey": "once"})
 			if r := callTool(t, s, key, op.ID, asTool); r.IsError || string(r.StructuredContent) != first.Body {
 				t.Errorf("as a tool: %s", r.http.Body)
 			}
@@ -91,11 +91,11 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// different returns an argument of an operation with a value that differs from the fixture's. It is
+// differentArgument returns an argument of an operation with a value that differs from the fixture's. It is
 // the one in the tables, or, if they have none, a text in the body.
-func different(t *testing.T, op api.Operation) map[string]any {
+func differentArgument(t *testing.T, op api.Operation) map[string]any {
 	t.Helper()
-	o := expected(t, op)
+	o := operationLine(t, op)
 	if o.OtherArguments != nil {
 		return o.OtherArguments
 	}
@@ -112,7 +112,7 @@ func different(t *testing.T, op api.Operation) map[string]any {
 func TestTwins(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	for _, op := range idempotent() {
+	for _, op := range idempotentOperations() {
 		t.Run(op.ID, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, nil)
@@ -121,7 +121,9 @@ func TestTwins(t *testing.T) {
 			var responses [n]apitest.Response
 			var wait sync.WaitGroup
 			for i := range n {
-				wait.Go(func() { responses[i] = s.Call(t, key, op.ID, with(op, map[string]any{"Idempotency-Key": "once"})) })
+				wait.Go(func() {
+					responses[i] = s.Call(t, key, op.ID, argumentsWith(op, map[string]any{"Idempotency-Key": "once"}))
+				})
 			}
 			wait.Wait()
 			fresh := 0
@@ -145,7 +147,7 @@ func TestTwins(t *testing.T) {
 func TestRivals(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	for _, op := range idempotent() {
+	for _, op := range idempotentOperations() {
 		t.Run(op.ID, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, nil)
@@ -154,9 +156,9 @@ func TestRivals(t *testing.T) {
 			var responses [n]apitest.Response
 			var wait sync.WaitGroup
 			for i := range n {
-				args := with(op, map[string]any{"Idempotency-Key": "once"})
+				args := argumentsWith(op, map[string]any{"Idempotency-Key": "once"})
 				if i%2 > 0 {
-					maps.Copy(args, different(t, op))
+					maps.Copy(args, differentArgument(t, op))
 				}
 				wait.Go(func() { responses[i] = s.Call(t, key, op.ID, args) })
 			}
@@ -266,7 +268,7 @@ func TestRoundTripsOfIdempotency(t *testing.T) {
 	// call makes a call that changes something, and returns its number of round trips.
 	call := func(op api.Operation, more map[string]any) int {
 		calls++
-		args := anew(t, s, key, op, calls, more)
+		args := argumentsForCall(t, s, key, op, calls, more)
 		s.Clock.Advance(2 * time.Minute) // the rate limit buckets are full, and the last publish is long ago
 		trips, _ := counter.Count(t, func(t *testing.T) {
 			if r := s.Call(t, key, op.ID, args); r.Status != http.StatusOK {
@@ -275,20 +277,20 @@ func TestRoundTripsOfIdempotency(t *testing.T) {
 		})
 		return trips
 	}
-	for _, op := range idempotent() {
+	for _, op := range idempotentOperations() {
 		call(op, nil) // the first publish of a board has no snapshot to compare with
 		without, with := call(op, nil), call(op, map[string]any{"Idempotency-Key": "once"})
-		if o := expected(t, op); with != without+o.KeyedTrips {
+		if o := operationLine(t, op); with != without+o.KeyedTrips {
 			t.Errorf("%s: %s: %d round trips and %d with a key: type +%d", o.CellLocation("trips"), op.ID, without, with, with-without)
 		}
 	}
 }
 
-// anew returns the arguments of the n-th call of an operation, which make each call change
+// argumentsForCall returns the arguments of the n-th call of an operation, which make each call change
 // something, with more added.
-func anew(t *testing.T, s *apitest.Service, key string, op api.Operation, n int, more map[string]any) map[string]any {
+func argumentsForCall(t *testing.T, s *apitest.Service, key string, op api.Operation, n int, more map[string]any) map[string]any {
 	t.Helper()
-	args := with(op, more)
+	args := argumentsWith(op, more)
 	switch op.ID {
 	case "create_plan_item":
 		args["title"] = fmt.Sprintf("Number %d", n) // otherwise the service has to find a free slug

@@ -18,17 +18,17 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// importedAs has the type of the record, in an import, that an operation creates, updates or
+// importTypeOf has the type of the record, in an import, that an operation creates, updates or
 // pushes, if its response is not that record.
-var importedAs = map[string]string{
+var importTypeOf = map[string]string{
 	"create_plan_board": "board", "update_plan_board": "board", "create_optimise_audit": "audit", "update_optimise_audit": "audit",
 	"push_feedback": "feedback", "push_metric_points": "metric-point",
 }
 
-// importOf returns the type of the record that an operation creates, updates or pushes.
-func importOf(t *testing.T, op api.Operation, types map[string]transfer.Type) transfer.Type {
+// importType returns the type of the record that an operation creates, updates or pushes.
+func importType(t *testing.T, op api.Operation, types map[string]transfer.Type) transfer.Type {
 	t.Helper()
-	if name := importedAs[op.ID]; name != "" {
+	if name := importTypeOf[op.ID]; name != "" {
 		return types[name]
 	}
 	for _, kind := range types {
@@ -40,28 +40,28 @@ func importOf(t *testing.T, op api.Operation, types map[string]transfer.Type) tr
 	return transfer.Type{}
 }
 
-// bodiesOfNoRecord are the operations whose body is not a record of an import: keys are not moved,
+// bodiesWithoutRecord are the operations whose body is not a record of an import: keys are not moved,
 // and a publish stores existing content.
-var bodiesOfNoRecord = []string{"create_key", "rotate_key", "publish_plan_board", "preview_plan_publish"}
+var bodiesWithoutRecord = []string{"create_key", "rotate_key", "publish_plan_board", "preview_plan_publish"}
 
-// importsMore are the values that an import accepts and the API refuses, by record and property:
+// importOnlyValues are the values that an import accepts and the API refuses, by record and property:
 // the reasons.
-var importsMore = map[string]string{
+var importOnlyValues = map[string]string{
 	"feedback replyStatus posting": "the posting step sets it", "feedback replyStatus posted": "the posting step sets it",
 	"feedback replyStatus failed": "the posting step sets it", "post status publishing": "the dispatcher sets it",
 	"post status published": "the dispatcher sets it", "post status failed": "the dispatcher sets it",
 	"metric-definition needsReview": "a push sets it", "metric-point dims": "in a record they may be any JSON",
 }
 
-// rule is a value of a property that the API refuses.
-type rule struct {
+// invalidValue is a value of a property that the API refuses.
+type invalidValue struct {
 	name  string
 	value any
 }
 
-// broken returns values that break each rule of a field.
-func broken(f schema.Field) (out []rule) {
-	add := func(name string, value any) { out = append(out, rule{name, value}) }
+// invalidValues returns values that break each rule of a field.
+func invalidValues(f schema.Field) (out []invalidValue) {
+	add := func(name string, value any) { out = append(out, invalidValue{name, value}) }
 	form := f.Pattern + f.Format + f.Ref
 	switch f.Kind {
 	case schema.String:
@@ -97,7 +97,7 @@ func broken(f schema.Field) (out []rule) {
 		add("a text", "true")
 	case schema.Array:
 		add("a text", "x")
-		add("too many", slices.Repeat([]any{good(f)}, f.Items+1))
+		add("too many", slices.Repeat([]any{validElement(f)}, f.Items+1))
 		add("a number in it", []any{7})
 		if f.Enum != nil {
 			add("another word in it", []any{"nope"})
@@ -116,8 +116,8 @@ func broken(f schema.Field) (out []rule) {
 	return out
 }
 
-// good returns an element of an array.
-func good(f schema.Field) any {
+// validElement returns an element of an array.
+func validElement(f schema.Field) any {
 	switch {
 	case f.Enum != nil:
 		return f.Enum[0]
@@ -129,7 +129,7 @@ func good(f schema.Field) any {
 
 // Ensure an import refuses in a record whatever the API refuses in a body, with the same message:
 // for every property of every record, each of its rules is broken in a request and in a record. The
-// exceptions have their reasons in importsMore.
+// exceptions have their reasons in importOnlyValues.
 func TestImportKeepsTheRulesOfBodies(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -139,25 +139,25 @@ func TestImportKeepsTheRulesOfBodies(t *testing.T) {
 		types[kind.Name] = kind
 	}
 	for _, op := range functions.Operations(nil) {
-		if !hasBody(op) || slices.Contains(bodiesOfNoRecord, op.ID) {
+		if !hasBody(op) || slices.Contains(bodiesWithoutRecord, op.ID) {
 			continue
 		}
-		kind := importOf(t, op, types)
+		kind := importType(t, op, types)
 		name := kind.Name
-		b := newBody(t, op)
+		b := newOperationBody(t, op)
 		for _, f := range b.fields {
 			why := name + " " + f.Name
-			for _, r := range broken(f) {
+			for _, r := range invalidValues(f) {
 				refused := b.refusal(t, s, key, f.Name, r.value)
-				_, problems := kind.Check(changedTo(t, records[name], f.Name, r.value))
-				if importsMore[why] != "" {
+				_, problems := kind.Check(withValue(t, records[name], f.Name, r.value))
+				if importOnlyValues[why] != "" {
 					used[why] = true
-				} else if !slices.ContainsFunc(problems, func(p string) bool { return equalProblem(f, refused, p) }) {
+				} else if !slices.ContainsFunc(problems, func(p string) bool { return sameProblem(f, refused, p) }) {
 					t.Errorf("%s: %s, %s: the API says %.200q, an import %.300q", op.ID, f.Name, r.name, refused, problems)
 				}
 			}
-			for _, word := range wordsOf(kind.Record, f) {
-				_, problems := kind.Check(changedTo(t, records[name], f.Name, word))
+			for _, word := range enumValues(kind.Record, f) {
+				_, problems := kind.Check(withValue(t, records[name], f.Name, word))
 				if refused := strings.Contains(strings.Join(problems, " "), "must be one of"); refused {
 					t.Errorf("%s %s: %q", why, word, problems)
 				}
@@ -167,14 +167,14 @@ func TestImportKeepsTheRulesOfBodies(t *testing.T) {
 			}
 		}
 	}
-	if want := slices.Sorted(maps.Keys(importsMore)); !slices.Equal(slices.Sorted(maps.Keys(used)), want) {
+	if want := slices.Sorted(maps.Keys(importOnlyValues)); !slices.Equal(slices.Sorted(maps.Keys(used)), want) {
 		t.Errorf("an import accepts more: %q, importsMore has reasons for %q", slices.Sorted(maps.Keys(used)), want)
 	}
 }
 
-// equalProblem reports whether a record and a body have the same problem. A closed list may have
+// sameProblem reports whether a record and a body have the same problem. A closed list may have
 // more words in a record.
-func equalProblem(f schema.Field, refused, problem string) bool {
+func sameProblem(f schema.Field, refused, problem string) bool {
 	if f.Enum != nil {
 		refused, _, _ = strings.Cut(refused, " must be one of ")
 		problem, _, _ = strings.Cut(problem, " must be one of ")
@@ -182,8 +182,8 @@ func equalProblem(f schema.Field, refused, problem string) bool {
 	return refused == problem
 }
 
-// wordsOf returns the closed list of a property of a record that is a text, nil if it has none.
-func wordsOf(record reflect.Type, f schema.Field) []string {
+// enumValues returns the closed list of a property of a record that is a text, nil if it has none.
+func enumValues(record reflect.Type, f schema.Field) []string {
 	for _, field := range reflect.VisibleFields(record) {
 		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != f.Name || field.Type.Kind() != reflect.Pointer {
 			continue
@@ -195,8 +195,8 @@ func wordsOf(record reflect.Type, f schema.Field) []string {
 	return nil
 }
 
-// body is the body of an operation: of its properties, or with one record in an array.
-type body struct {
+// operationBody is the body of an operation: of its properties, or with one record in an array.
+type operationBody struct {
 	op     api.Operation
 	array  string // the property with the record; empty: the body is the record
 	path   string // of its properties in messages
@@ -204,19 +204,19 @@ type body struct {
 	valid  map[string]any
 }
 
-func newBody(t *testing.T, op api.Operation) body {
+func newOperationBody(t *testing.T, op api.Operation) operationBody {
 	t.Helper()
-	b := body{op: op, path: "body.", valid: map[string]any{}}
+	b := operationBody{op: op, path: "body.", valid: map[string]any{}}
 	for _, f := range op.Input {
 		switch {
 		case f.In != schema.InBody:
 		case f.Fields != nil:
 			b.array, b.path, b.fields = f.Name, "body."+f.Name+"[0].", f.Fields
-			b.valid = maps.Clone(arguments[op.ID][f.Name].([]any)[0].(map[string]any))
+			b.valid = maps.Clone(fixtureArguments[op.ID][f.Name].([]any)[0].(map[string]any))
 			return b
 		default:
 			b.fields = append(b.fields, f)
-			if value, has := arguments[op.ID][f.Name]; has {
+			if value, has := fixtureArguments[op.ID][f.Name]; has {
 				b.valid[f.Name] = value
 			}
 		}
@@ -225,7 +225,7 @@ func newBody(t *testing.T, op api.Operation) body {
 }
 
 // refusal returns the API's message for a value of a property, with the path of a record.
-func (b body) refusal(t *testing.T, s *apitest.Service, key, name string, value any) string {
+func (b operationBody) refusal(t *testing.T, s *apitest.Service, key, name string, value any) string {
 	t.Helper()
 	content := maps.Clone(b.valid)
 	content[name] = value
@@ -238,7 +238,7 @@ func (b body) refusal(t *testing.T, s *apitest.Service, key, name string, value 
 		t.Fatal(err)
 	}
 	s.Clock.Advance(time.Second) // for the quota
-	r := requestOf(t, s, b.op, key)
+	r := newTestRequest(t, s, b.op, key)
 	r.body = string(text)
 	response := r.send(t, s)
 	_, messages := response.Messages(t)
@@ -250,8 +250,8 @@ func (b body) refusal(t *testing.T, s *apitest.Service, key, name string, value 
 	return strings.Replace(messages[at], b.path, "record.", 1)
 }
 
-// changedTo returns a record with another value of a property.
-func changedTo(t *testing.T, record map[string]any, name string, value any) json.RawMessage {
+// withValue returns a record with another value of a property.
+func withValue(t *testing.T, record map[string]any, name string, value any) json.RawMessage {
 	t.Helper()
 	changed := maps.Clone(record)
 	changed[name] = value

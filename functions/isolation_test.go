@@ -17,9 +17,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// ordinary has the default flags: how many worlds a run explores, and which. Another seed explores
+// isDefaultRun has the default flags: how many worlds a run explores, and which. Another seed explores
 // others; 0 draws one at random.
-var ordinary = map[string]string{"rapid.checks": "8", "rapid.seed": "20260811"}
+var isDefaultRun = map[string]string{"rapid.checks": "8", "rapid.seed": "20260811"}
 
 // Ensure companies are isolated. They call at random, over HTTP and as tools, with the ids,
 // cursors, ETags and sort keys of each other. No response to one company contains data of another,
@@ -29,7 +29,7 @@ func TestIsolation(t *testing.T) {
 	apitest.SkipIfShort(t)
 	set := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { set[f.Name] = true })
-	for name, value := range ordinary {
+	for name, value := range isDefaultRun {
 		f := flag.Lookup(name)
 		if before := f.Value.String(); !set[name] {
 			if err := f.Value.Set(value); err != nil {
@@ -41,7 +41,7 @@ func TestIsolation(t *testing.T) {
 	}
 	seen := map[string]int{}
 	rapid.Check(t, func(r *rapid.T) {
-		if wrong := explore(t, r, nil, func(api.Operation) bool { return true }, seen); wrong != "" {
+		if wrong := exploreWorld(t, r, nil, func(api.Operation) bool { return true }, seen); wrong != "" {
 			r.Fatal(wrong)
 		}
 	})
@@ -65,8 +65,8 @@ func TestIsolationFindsLeaks(t *testing.T) {
 		t.Run(call, func(t *testing.T) {
 			t.Parallel()
 			for seed := range 20 { // the same seeds each time: the test either finds the leak or does not
-				planted := &leak{call: call}
-				wrong := rapid.Custom(func(r *rapid.T) string { return explore(t, r, planted, among, map[string]int{}) }).Example(seed)
+				planted := &leakTransport{call: call}
+				wrong := rapid.Custom(func(r *rapid.T) string { return exploreWorld(t, r, planted, among, map[string]int{}) }).Example(seed)
 				if wrong != "" {
 					t.Logf("found with seed %d, %d calls to the table leaked: %.300s", seed, planted.times, wrong)
 					return
@@ -77,18 +77,18 @@ func TestIsolationFindsLeaks(t *testing.T) {
 	}
 }
 
-// explore creates a world, makes random calls, first by one company and then by all, and returns
+// exploreWorld creates a world, makes random calls, first by one company and then by all, and returns
 // the first violation of isolation, or "".
-func explore(t *testing.T, r *rapid.T, planted *leak, among func(api.Operation) bool, seen map[string]int) string {
+func exploreWorld(t *testing.T, r *rapid.T, planted *leakTransport, among func(api.Operation) bool, seen map[string]int) string {
 	t.Helper()
-	w := newWorld(t, rapid.IntRange(2, 3).Draw(r, "companies"), planted)
+	w := newIsolationWorld(t, rapid.IntRange(2, 3).Draw(r, "companies"), planted)
 	defer w.close()
 	exported := w.export(w.tenants[1].id)
 	if planted != nil {
-		planted.set(w.tenants[0].id, w.tenants[1].id)
+		planted.startLeak(w.tenants[0].id, w.tenants[1].id)
 	}
 	operations := slices.DeleteFunc(functions.Operations(w.service.Table), func(op api.Operation) bool { return !among(op) })
-	before, wrong := w.look()
+	before, wrong := w.dumpTable()
 	if wrong != "" {
 		return wrong
 	}
@@ -96,13 +96,13 @@ func explore(t *testing.T, r *rapid.T, planted *leak, among func(api.Operation) 
 	for n := range alone + all {
 		actor := w.tenants[0]
 		if n >= alone {
-			actor = w.anybody(r, "actor")
+			actor = w.anyTenant(r, "actor")
 		}
-		a := drawAttempt(r, w, operations, actor, before)
-		got := w.make(a)
-		after, wrong := w.look()
+		a := generateRequest(r, w, operations, actor, before)
+		got := w.execute(a)
+		after, wrong := w.dumpTable()
 		if wrong == "" {
-			wrong = w.judge(a, got, before, after)
+			wrong = w.findViolation(a, got, before, after)
 		}
 		if wrong == "" {
 			after, wrong = w.compareWithMissing(a, got, before, after)
@@ -113,14 +113,14 @@ func explore(t *testing.T, r *rapid.T, planted *leak, among func(api.Operation) 
 		if wrong != "" {
 			return fmt.Sprintf("%s\n%v\n%d %.2000s", wrong, a, got.status, got.whole)
 		}
-		count(seen, w, a, got)
-		before = w.learn(a, got, after)
+		countCoverage(seen, w, a, got)
+		before = w.rememberResponse(a, got, after)
 	}
 	return ""
 }
 
-// judge returns how a response or the table violates the isolation of the other companies, or "".
-func (w *world) judge(a attempt, got outcome, before, after dump) string {
+// findViolation returns how a response or the table violates the isolation of the other companies, or "".
+func (w *isolationWorld) findViolation(a generatedRequest, got callResult, before, after tableDump) string {
 	for _, other := range w.tenants {
 		if other == a.actor {
 			continue
@@ -132,7 +132,7 @@ func (w *world) judge(a attempt, got outcome, before, after dump) string {
 			return fmt.Sprintf("the response contains data of %s", other.marker)
 		}
 	}
-	if a.company != "" && a.company != a.actor.id && a.op.Company() && got.status != http.StatusNotFound && got.status != http.StatusBadRequest && !dead(got) {
+	if a.company != "" && a.company != a.actor.id && a.op.Company() && got.status != http.StatusNotFound && got.status != http.StatusBadRequest && !keyRejected(got) {
 		return "the call named another company, and the response is not not_found"
 	}
 	if got.status != http.StatusOK {
@@ -142,16 +142,16 @@ func (w *world) judge(a attempt, got outcome, before, after dump) string {
 	if err := json.Unmarshal([]byte(got.value), &value); err != nil {
 		return "the response is not JSON: " + err.Error()
 	}
-	return foreign(value, a, after)
+	return findForeignRecord(value, a, after)
 }
 
-// foreign looks in a response for a record of another company, or of no company, and returns a
+// findForeignRecord looks in a response for a record of another company, or of no company, and returns a
 // description of it, or "".
-func foreign(value any, a attempt, after dump) string {
+func findForeignRecord(value any, a generatedRequest, after tableDump) string {
 	switch v := value.(type) {
 	case []any:
 		for _, element := range v {
-			if wrong := foreign(element, a, after); wrong != "" {
+			if wrong := findForeignRecord(element, a, after); wrong != "" {
 				return wrong
 			}
 		}
@@ -164,7 +164,7 @@ func foreign(value any, a attempt, after dump) string {
 			return fmt.Sprintf("the record %s, which does not belong to the caller", one)
 		}
 		if items, ok := v["items"]; ok {
-			return foreign(items, a, after)
+			return findForeignRecord(items, a, after)
 		}
 	}
 	return ""
@@ -173,12 +173,12 @@ func foreign(value any, a attempt, after dump) string {
 // compareWithMissing repeats a call that names records of other companies, with ids that do not
 // exist. The two responses must be indistinguishable. It returns the contents of the table
 // afterwards.
-func (w *world) compareWithMissing(a attempt, got outcome, before, after dump) (dump, string) {
+func (w *isolationWorld) compareWithMissing(a generatedRequest, got callResult, before, after tableDump) (tableDump, string) {
 	again, others := a, false
 	again.args = maps.Clone(a.args)
 	for _, f := range pathFields(a.op) {
 		one, _ := a.args[f.Name].(string)
-		if _, own := slices.BinarySearch(before.ids[a.actor.id], one); own || !known(before, one) {
+		if _, own := slices.BinarySearch(before.ids[a.actor.id], one); own || !isKnownID(before, one) {
 			continue
 		}
 		prefix, _, _ := strings.Cut(one, "_")
@@ -190,18 +190,18 @@ func (w *world) compareWithMissing(a attempt, got outcome, before, after dump) (
 	if got.status < http.StatusBadRequest {
 		return after, "the call found the record of another company"
 	}
-	missing := w.make(again)
-	if dead(missing) && !dead(got) { // a rotated key may expire between the two calls
-		w.renew(a.actor)
-		return w.look()
+	missing := w.execute(again)
+	if keyRejected(missing) && !keyRejected(got) { // a rotated key may expire between the two calls
+		w.issueKeys(a.actor)
+		return w.dumpTable()
 	}
 	if missing.status != got.status || missing.value != got.value {
 		return after, fmt.Sprintf("the response for a record that does not exist differs: %d %s", missing.status, missing.value)
 	}
-	return w.look()
+	return w.dumpTable()
 }
 
-func known(d dump, one string) bool {
+func isKnownID(d tableDump, one string) bool {
 	for _, ids := range d.ids {
 		if _, found := slices.BinarySearch(ids, one); found {
 			return true
@@ -210,15 +210,15 @@ func known(d dump, one string) bool {
 	return false
 }
 
-// dead reports whether a response rejects the key itself, because an earlier call has revoked or
+// keyRejected reports whether a response rejects the key itself, because an earlier call has revoked or
 // rotated it.
-func dead(got outcome) bool {
+func keyRejected(got callResult) bool {
 	return got.status == http.StatusUnauthorized && !strings.Contains(got.value, "lacks the scope")
 }
 
-// learn keeps the cursor and the ETag of a response for later calls. A company whose key was
+// rememberResponse keeps the cursor and the ETag of a response for later calls. A company whose key was
 // rejected gets a new one, which changes the table.
-func (w *world) learn(a attempt, got outcome, after dump) dump {
+func (w *isolationWorld) rememberResponse(a generatedRequest, got callResult, after tableDump) tableDump {
 	w.t.Helper()
 	if got.next != "" {
 		a.actor.cursors = append(a.actor.cursors, got.next)
@@ -226,15 +226,15 @@ func (w *world) learn(a attempt, got outcome, after dump) dump {
 	if got.tag != "" {
 		a.actor.tags = append(a.actor.tags, got.tag)
 	}
-	if dead(got) {
-		w.renew(a.actor)
-		after, _ = w.look() // the call itself was checked before
+	if keyRejected(got) {
+		w.issueKeys(a.actor)
+		after, _ = w.dumpTable() // the call itself was checked before
 	}
 	return after
 }
 
-// count counts what a test did, to show what it covers.
-func count(seen map[string]int, w *world, a attempt, got outcome) {
+// countCoverage counts what a test did, to show what it covers.
+func countCoverage(seen map[string]int, w *isolationWorld, a generatedRequest, got callResult) {
 	seen["calls"]++
 	seen[fmt.Sprintf("status %d", got.status)]++
 	if a.asTool {

@@ -32,24 +32,24 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// tenant is one company of a world.
-type tenant struct {
+// testTenant is one company of a world.
+type testTenant struct {
 	id      string
 	marker  string   // part of every text of its records where it is valid, and of no request
-	full    string   // a key with all scopes
-	reader  string   // a key that can only read
+	fullKey string   // a key with all scopes
+	readKey string   // a key that can only read
 	cursors []string // from responses to it
 	tags    []string // ETags from responses to it
 }
 
-// world is a service with a table of its own and a few companies. Each company has the fixture
+// isolationWorld is a service with a table of its own and a few companies. Each company has the fixture
 // twice: with ids that all companies share, which imports make possible, and with ids that only it
 // has.
-type world struct {
-	t       *testing.T
-	service *apitest.Service
-	leak    *leak
-	tenants []*tenant
+type isolationWorld struct {
+	t            *testing.T
+	service      *apitest.Service
+	injectedLeak *leakTransport
+	tenants      []*testTenant
 }
 
 // markers has the marker of each company of a world, in order; tags has the suffix of the ids that
@@ -59,9 +59,9 @@ var (
 	tags    = []string{"a9", "b9", "c9"}
 )
 
-// newWorld returns a world with the given number of companies. A leak affects table calls after
-// leak.set.
-func newWorld(t *testing.T, companies int, spoiled *leak) *world {
+// newIsolationWorld returns a world with the given number of companies. A leak affects table calls after
+// leak.startLeak.
+func newIsolationWorld(t *testing.T, companies int, spoiled *leakTransport) *isolationWorld {
 	t.Helper()
 	s := apitest.New(t, functions.Operations)
 	var transport http.RoundTripper
@@ -78,7 +78,7 @@ func newWorld(t *testing.T, companies int, spoiled *leak) *world {
 		defer mu.Unlock()
 		return generate(prefix)
 	}
-	w := &world{t: t, service: s, leak: spoiled}
+	w := &isolationWorld{t: t, service: s, injectedLeak: spoiled}
 	s.Serving = table.New(o)
 	s.Table = s.Serving.Operator()
 	if err := s.Table.Create(t.Context()); err != nil {
@@ -86,31 +86,31 @@ func newWorld(t *testing.T, companies int, spoiled *leak) *world {
 	}
 	s.Keys = keys.NewStore(s.Table, s.Clock.Now)
 	s.Handler = functions.Handler(s.Serving, slog.New(slog.DiscardHandler))
-	fixtures := markedFixtures(t)
+	fixtures := fixturesWithMarkers(t)
 	for i := range companies {
-		one := &tenant{id: s.Table.NewID(id.Company), marker: markers[i]}
+		one := &testTenant{id: s.Table.NewID(id.Company), marker: markers[i]}
 		for _, kind := range functions.Transfers(s.Table) {
 			if err := kind.Write(t.Context(), one.id, fixtures[i][kind.Name]); err != nil {
 				t.Fatalf("%s: %v", kind.Name, err)
 			}
 		}
-		w.renew(one)
+		w.issueKeys(one)
 		w.tenants = append(w.tenants, one)
 	}
 	return w
 }
 
-func (w *world) close() {
+func (w *isolationWorld) close() {
 	if err := w.service.Table.Drop(w.t.Context()); err != nil {
 		w.t.Error(err)
 	}
 }
 
-// renew issues new keys for a company.
-func (w *world) renew(one *tenant) {
+// issueKeys issues new keys for a company.
+func (w *isolationWorld) issueKeys(one *testTenant) {
 	w.t.Helper()
 	readOnly := slices.DeleteFunc(auth.Scopes(), func(s auth.Scope) bool { return !strings.HasSuffix(string(s), ":read") })
-	for secret, scopes := range map[*string][]auth.Scope{&one.full: auth.Scopes(), &one.reader: readOnly} {
+	for secret, scopes := range map[*string][]auth.Scope{&one.fullKey: auth.Scopes(), &one.readKey: readOnly} {
 		var err error
 		_, *secret, err = w.service.Keys.Issue(w.t.Context(), one.id, keys.Grant{Name: one.marker, Scopes: scopes, APIVersion: fault.Version}, rand.Reader)
 		if err != nil {
@@ -119,17 +119,17 @@ func (w *world) renew(one *tenant) {
 	}
 }
 
-// dump has the contents of a table, by company.
-type dump struct {
+// tableDump has the contents of a table, by company.
+type tableDump struct {
 	rows  map[string]map[string]string // by company and key, as JSON
 	ids   map[string][]string          // ids of records by company, sorted
 	sorts []string                     // all sort keys, sorted
 }
 
-// look reads the whole table. wrong describes a row that belongs to no company or to two, which
+// dumpTable reads the whole table. wrong describes a row that belongs to no company or to two, which
 // violates isolation by itself.
-func (w *world) look() (d dump, wrong string) {
-	d = dump{rows: map[string]map[string]string{}, ids: map[string][]string{}}
+func (w *isolationWorld) dumpTable() (d tableDump, wrong string) {
+	d = tableDump{rows: map[string]map[string]string{}, ids: map[string][]string{}}
 	for _, one := range w.tenants {
 		d.rows[one.id] = map[string]string{}
 	}
@@ -181,7 +181,7 @@ func attribute(item map[string]types.AttributeValue, name string) string {
 }
 
 // export returns the records of a company as `workspace export` writes them.
-func (w *world) export(companyID string) string {
+func (w *isolationWorld) export(companyID string) string {
 	w.t.Helper()
 	var out bytes.Buffer
 	for _, kind := range functions.Transfers(w.service.Table) {
@@ -194,12 +194,12 @@ func (w *world) export(companyID string) string {
 	return out.String()
 }
 
-// markedFixtures returns the records of each company by type. It reads the fixture once.
-func markedFixtures(t *testing.T) []map[string][]any {
+// fixturesWithMarkers returns the records of each company by type. It reads the fixture once.
+func fixturesWithMarkers(t *testing.T) []map[string][]any {
 	t.Helper()
 	fixtureOnce.Do(func() {
 		for i, marker := range markers {
-			fixtureRecords = append(fixtureRecords, markedFixture(t, marker, tags[i]))
+			fixtureRecords = append(fixtureRecords, fixtureWithMarker(t, marker, tags[i]))
 		}
 	})
 	return fixtureRecords
@@ -212,9 +212,9 @@ var (
 
 var fixtureID = regexp.MustCompile(`^[a-z]{3}_[0-9]+$`)
 
-// markedFixture returns the fixture's records twice, with the marker in their texts: with the
+// fixtureWithMarker returns the fixture's records twice, with the marker in their texts: with the
 // fixture's ids, and with the tag at the end of the ids.
-func markedFixture(t *testing.T, marker, tag string) map[string][]any {
+func fixtureWithMarker(t *testing.T, marker, tag string) map[string][]any {
 	t.Helper()
 	text, err := os.ReadFile("testdata/company.jsonl")
 	if err != nil {
@@ -241,7 +241,7 @@ func markedFixture(t *testing.T, marker, tag string) map[string][]any {
 					}
 					return kind.Check(text)
 				}
-				mark(line.Record, func(old string, set func(string)) {
+				visitTexts(line.Record, func(old string, set func(string)) {
 					if fixtureID.MatchString(old) {
 						set(old + own)
 						return
@@ -266,29 +266,29 @@ func markedFixture(t *testing.T, marker, tag string) map[string][]any {
 	return out
 }
 
-// mark visits the texts in a JSON value, in a fixed order.
-func mark(value any, visit func(old string, set func(string))) {
+// visitTexts visits the texts in a JSON value, in a fixed order.
+func visitTexts(value any, visit func(old string, set func(string))) {
 	switch v := value.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			if text, ok := v[name].(string); ok {
 				visit(text, func(s string) { v[name] = s })
 			}
-			mark(v[name], visit)
+			visitTexts(v[name], visit)
 		}
 	case []any:
 		for i := range v {
 			if text, ok := v[i].(string); ok {
 				visit(text, func(s string) { v[i] = s })
 			}
-			mark(v[i], visit)
+			visitTexts(v[i], visit)
 		}
 	}
 }
 
-// leak is a planted fault: a transport that redirects table calls of one kind to another company's
+// leakTransport is a planted fault: a transport that redirects table calls of one kind to another company's
 // partition. It leaves calls for API keys alone, because they would only fail.
-type leak struct {
+type leakTransport struct {
 	call string // the DynamoDB call, such as GetItem
 
 	mu       sync.Mutex
@@ -296,15 +296,15 @@ type leak struct {
 	times    int
 }
 
-// set starts the leak.
-func (l *leak) set(from, to string) {
+// startLeak starts the leak.
+func (l *leakTransport) startLeak(from, to string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.from, l.to = from, to
 }
 
 // RoundTrip is http.RoundTripper.
-func (l *leak) RoundTrip(r *http.Request) (*http.Response, error) {
+func (l *leakTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	l.mu.Lock()
 	from, to := l.from, l.to
@@ -327,5 +327,5 @@ func (l *leak) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// settle advances the clock so that the rate limits refill.
-func (w *world) settle() { w.service.Clock.Advance(time.Minute) }
+// refillQuotas advances the clock so that the rate limits refill.
+func (w *isolationWorld) refillQuotas() { w.service.Clock.Advance(time.Minute) }

@@ -13,9 +13,9 @@ import (
 	"growthworkspace/functions"
 )
 
-// files calls visit for every Go file of the repository, with its slash path from the root, its
+// eachGoFile calls visit for every Go file of the repository, with its slash path from the root, its
 // imports and its text.
-func files(t *testing.T, visit func(name string, imports []string, text string)) {
+func eachGoFile(t *testing.T, visit func(name string, imports []string, text string)) {
 	t.Helper()
 	root := os.DirFS("..")
 	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -50,8 +50,8 @@ func files(t *testing.T, visit func(name string, imports []string, text string))
 
 const module = "growthworkspace/"
 
-// under reports whether a file is one of places or in one of them.
-func under(name string, places ...string) bool {
+// isUnder reports whether a file is one of places or in one of them.
+func isUnder(name string, places ...string) bool {
 	return slices.ContainsFunc(places, func(p string) bool { return name == p || strings.HasPrefix(name, p+"/") })
 }
 
@@ -63,7 +63,7 @@ func TestImportsPointOneWay(t *testing.T) {
 	for _, a := range functions.All() {
 		areas[a.Name] = true
 	}
-	files(t, func(name string, imports []string, _ string) {
+	eachGoFile(t, func(name string, imports []string, _ string) {
 		for _, i := range imports {
 			ours, isOurs := strings.CutPrefix(i, module)
 			if !isOurs {
@@ -75,9 +75,9 @@ func TestImportsPointOneWay(t *testing.T) {
 				t.Errorf("%s imports %s: shared must import no area and no command", name, i)
 			case parts[0] == "functions" && target[0] != "shared" && target[0] != "functions":
 				t.Errorf("%s imports %s: functions must import no command", name, i)
-			case under(name, "scripts/studio") && !strings.HasSuffix(name, "_test.go") && !under(ours, "scripts/studio", "shared/client"):
+			case isUnder(name, "scripts/studio") && !strings.HasSuffix(name, "_test.go") && !isUnder(ours, "scripts/studio", "shared/client"):
 				t.Errorf("%s imports %s: the studio is made from the public API alone, through shared/client", name, i)
-			case under(name, "scripts/workspace") && under(ours, "scripts/prove"):
+			case isUnder(name, "scripts/workspace") && isUnder(ours, "scripts/prove"):
 				t.Errorf("%s imports %s: the proofs import the command line, so it must not import them", name, i)
 			case parts[0] == "functions" && len(parts) > 2 && areas[parts[1]] && target[0] == "functions" && (len(target) < 2 || target[1] != parts[1]):
 				t.Errorf("%s imports %s: an area must not import another area", name, i)
@@ -117,7 +117,7 @@ func TestDependenciesHaveOwners(t *testing.T) {
 		"github.com/anishathalye/porcupine":           {"scripts/prove/faults"},
 		"go.yaml.in/yaml/v3":                          {"infra"},
 	}
-	files(t, func(name string, imports []string, _ string) {
+	eachGoFile(t, func(name string, imports []string, _ string) {
 		if strings.HasSuffix(name, "_test.go") {
 			return
 		}
@@ -128,12 +128,12 @@ func TestDependenciesHaveOwners(t *testing.T) {
 			var allowed []string
 			longest := ""
 			for dependency, places := range owners {
-				if under(i, dependency) && len(dependency) > len(longest) {
+				if isUnder(i, dependency) && len(dependency) > len(longest) {
 					longest, allowed = dependency, places
 				}
 			}
 			store := strings.HasPrefix(name, "functions/") && strings.HasPrefix(path.Base(name), "store") && longest == "github.com/aws/aws-sdk-go-v2"
-			if !under(name, allowed...) && !store {
+			if !isUnder(name, allowed...) && !store {
 				t.Errorf("%s imports %s, which only %v may import; the owners are in functions/layout_test.go", name, i, allowed)
 			}
 		}
@@ -145,7 +145,7 @@ func TestDependenciesHaveOwners(t *testing.T) {
 func TestLayout(t *testing.T) {
 	t.Parallel()
 	lines := map[string]int{}
-	files(t, func(name string, _ []string, text string) {
+	eachGoFile(t, func(name string, _ []string, text string) {
 		lines[name] = strings.Count(text, "\n")
 		for _, drawer := range []string{"utils", "util", "helpers", "common", "types", "misc"} {
 			if base := strings.TrimSuffix(strings.TrimSuffix(path.Base(name), ".go"), "_test"); base == drawer || path.Base(path.Dir(name)) == drawer {
@@ -165,9 +165,9 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// floors has the packages of shared in layers, the lowest first. A package imports only packages of
+// layers has the packages of shared in layers, the lowest first. A package imports only packages of
 // lower layers.
-var floors = [][]string{
+var layers = [][]string{
 	{"client", "testkit/engine", "testkit/oracle", "fault", "id", "parallel", "timestamp"},
 	{"auth", "gateway", "schema"},
 	{"schema/jsonschema", "table"},
@@ -179,16 +179,16 @@ var floors = [][]string{
 }
 
 // Ensure the packages of shared import only lower layers, and that each has a package comment.
-func TestFloors(t *testing.T) {
+func TestLayers(t *testing.T) {
 	t.Parallel()
 	floor := map[string]int{}
-	for n, packages := range floors {
+	for n, packages := range layers {
 		for _, p := range packages {
 			floor[p] = n
 		}
 	}
 	described := map[string]bool{}
-	files(t, func(name string, imports []string, text string) {
+	eachGoFile(t, func(name string, imports []string, text string) {
 		place, ours := strings.CutPrefix(path.Dir(name), "shared/")
 		if !ours || path.Base(place) == "testdata" {
 			return

@@ -18,15 +18,15 @@ import (
 // readRecordsMax is the most that one call may read.
 const readRecordsMax = 1000
 
-// limits is a transport that checks the Limit of each Query and Scan.
-type limits struct {
+// limitChecker is a transport that checks the Limit of each Query and Scan.
+type limitChecker struct {
 	mu    sync.Mutex
 	reads int
 	wrong []string
 }
 
 // RoundTrip implements http.RoundTripper.
-func (l *limits) RoundTrip(r *http.Request) (*http.Response, error) {
+func (l *limitChecker) RoundTrip(r *http.Request) (*http.Response, error) {
 	target := r.Header.Get("X-Amz-Target")
 	if target == "DynamoDB_20120810.Query" || target == "DynamoDB_20120810.Scan" {
 		text, err := io.ReadAll(r.Body)
@@ -52,7 +52,7 @@ func (l *limits) RoundTrip(r *http.Request) (*http.Response, error) {
 // it for each page of 1 MB.
 func TestEveryReadHasALimit(t *testing.T) {
 	t.Parallel()
-	l := &limits{}
+	l := &limitChecker{}
 	s := start(t, l)
 	for _, kind := range functions.Transfers(s.Table) {
 		before := l.reads
@@ -64,7 +64,7 @@ func TestEveryReadHasALimit(t *testing.T) {
 		}
 	}
 	before := l.reads
-	companies, err := company.NewStore(s.Table).All(t.Context())
+	companies, err := company.NewStore(s.Table).ListAll(t.Context())
 	if err != nil || len(companies) == 0 {
 		t.Error(len(companies), err)
 	}

@@ -30,7 +30,7 @@ import (
 func BenchmarkReads(b *testing.B) {
 	ctx := context.Background()
 	replay := &apitest.ReplayTransport{}
-	s := busy(b, replay)
+	s := companyWithHistory(b, replay)
 	reviews, points := feedback.NewStore(s.Table), metrics.NewStore(s.Table)
 	list := func(limit int) ([]byte, error) {
 		texts, err := reviews.List(ctx, s.CompanyID, feedback.Filter{}, "", limit)
@@ -49,7 +49,7 @@ func BenchmarkReads(b *testing.B) {
 		return body, err
 	}
 	const one = "fbk_00000000000000000000000205" // the first of the plain list
-	plain := newPlain(b, replay)
+	plain := newSDKTable(b, replay)
 	text200, err := list(200)
 	if err != nil {
 		b.Fatal(err)
@@ -58,27 +58,27 @@ func BenchmarkReads(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	putPlain[feedback.Feedback](b, plain, "feedback", text200)
-	putPlain[metrics.Point](b, plain, "points", text365)
+	putWithSDK[feedback.Feedback](b, plain, "feedback", text200)
+	putWithSDK[metrics.Point](b, plain, "points", text365)
 	replay.StartRecording()
 	for _, read := range []struct {
 		name       string
 		ours, them func() ([]byte, error)
 	}{
-		{"reviews=200", func() ([]byte, error) { return list(200) }, func() ([]byte, error) { return listPlain[feedback.Feedback](ctx, plain, "feedback", 200) }},
-		{"reviews=50", func() ([]byte, error) { return list(50) }, func() ([]byte, error) { return listPlain[feedback.Feedback](ctx, plain, "feedback", 50) }},
+		{"reviews=200", func() ([]byte, error) { return list(200) }, func() ([]byte, error) { return listWithSDK[feedback.Feedback](ctx, plain, "feedback", 200) }},
+		{"reviews=50", func() ([]byte, error) { return list(50) }, func() ([]byte, error) { return listWithSDK[feedback.Feedback](ctx, plain, "feedback", 50) }},
 		{"reviews=1", func() ([]byte, error) {
 			record, err := reviews.Get(ctx, s.CompanyID, one)
 			if err != nil {
 				return nil, err
 			}
 			return schema.Encode(record)
-		}, func() ([]byte, error) { return getPlain[feedback.Feedback](ctx, plain, "feedback") }},
+		}, func() ([]byte, error) { return getWithSDK[feedback.Feedback](ctx, plain, "feedback") }},
 		{"points=365", year, func() ([]byte, error) {
-			if _, err := getPlain[metrics.Point](ctx, plain, "points"); err != nil { // as ours reads the definition
+			if _, err := getWithSDK[metrics.Point](ctx, plain, "points"); err != nil { // as ours reads the definition
 				return nil, err
 			}
-			return listPlain[metrics.Point](ctx, plain, "points", 365)
+			return listWithSDK[metrics.Point](ctx, plain, "points", 365)
 		}},
 	} {
 		ours, err := read.ours()
@@ -110,16 +110,16 @@ func decoded(b *testing.B, body []byte) (value any) {
 	return value
 }
 
-// plainTable is the test binary's table, used with nothing but the SDK.
-type plainTable struct {
+// sdkTable is the test binary's table, used with nothing but the SDK.
+type sdkTable struct {
 	*dynamodb.Client
 	name string
 }
 
-func newPlain(b *testing.B, over http.RoundTripper) plainTable {
+func newSDKTable(b *testing.B, over http.RoundTripper) sdkTable {
 	b.Helper()
 	o := apitest.Options(b, nil, over)
-	return plainTable{dynamodb.New(dynamodb.Options{
+	return sdkTable{dynamodb.New(dynamodb.Options{
 		Region: o.Region, Credentials: o.Credentials, BaseEndpoint: &o.Endpoint, HTTPClient: &http.Client{Transport: over},
 	}), o.Name}
 }
@@ -127,8 +127,8 @@ func newPlain(b *testing.B, over http.RoundTripper) plainTable {
 // jsonNames makes attributevalue use the names of a record's JSON.
 func jsonNames(o *attributevalue.DecoderOptions) { o.TagKey = "json" }
 
-// putPlain stores the records of a list, one item each.
-func putPlain[T any](b *testing.B, db plainTable, partition string, text []byte) {
+// putWithSDK stores the records of a list, one item each.
+func putWithSDK[T any](b *testing.B, db sdkTable, partition string, text []byte) {
 	b.Helper()
 	var list struct{ Items []T }
 	if err := json.Unmarshal(text, &list); err != nil {
@@ -146,7 +146,7 @@ func putPlain[T any](b *testing.B, db plainTable, partition string, text []byte)
 	}
 }
 
-func listPlain[T any](ctx context.Context, db plainTable, partition string, limit int32) ([]byte, error) {
+func listWithSDK[T any](ctx context.Context, db sdkTable, partition string, limit int32) ([]byte, error) {
 	out, err := db.Query(ctx, &dynamodb.QueryInput{
 		TableName: &db.name, KeyConditionExpression: aws.String("pk = :pk"), Limit: &limit,
 		ExpressionAttributeValues: map[string]types.AttributeValue{":pk": &types.AttributeValueMemberS{Value: "plain#" + partition}},
@@ -163,7 +163,7 @@ func listPlain[T any](ctx context.Context, db plainTable, partition string, limi
 	return json.Marshal(list)
 }
 
-func getPlain[T any](ctx context.Context, db plainTable, partition string) ([]byte, error) {
+func getWithSDK[T any](ctx context.Context, db sdkTable, partition string) ([]byte, error) {
 	out, err := db.GetItem(ctx, &dynamodb.GetItemInput{TableName: &db.name, ConsistentRead: aws.Bool(true), Key: map[string]types.AttributeValue{
 		"pk": &types.AttributeValueMemberS{Value: "plain#" + partition}, "sk": &types.AttributeValueMemberS{Value: "000000"},
 	}})

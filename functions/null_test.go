@@ -16,8 +16,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// settable returns valid values of a property, as a read returns them.
-func settable(t *testing.T, f schema.Field) (out []any) {
+// validValues returns valid values of a property, as a read returns them.
+func validValues(t *testing.T, f schema.Field) (out []any) {
 	t.Helper()
 	form, known := f.Format+f.Pattern, samplesOf(f)
 	if form != "" && known == nil {
@@ -52,11 +52,11 @@ func settable(t *testing.T, f schema.Field) (out []any) {
 	return []any{"A"}
 }
 
-// stored returns the record that an update changes, as a read returns it.
-func stored(t *testing.T, s *apitest.Service, key string, op api.Operation) map[string]any {
+// storedRecord returns the record that an update changes, as a read returns it.
+func storedRecord(t *testing.T, s *apitest.Service, key string, op api.Operation) map[string]any {
 	t.Helper()
-	o := expected(t, op)
-	r := s.Call(t, key, o.Reader, pathOf(o))
+	o := operationLine(t, op)
+	r := s.Call(t, key, o.Reader, pathArguments(o))
 	if r.Status != http.StatusOK {
 		t.Fatalf("%s: %s: %d %s", o.CellLocation("reader"), o.Reader, r.Status, r.Body)
 	}
@@ -75,10 +75,10 @@ func TestNullClears(t *testing.T) {
 		t.Run(op.ID, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, nil)
-			load(t, s, "post", json.RawMessage(`{"id":"pst_1","platform":"push","body":"A","status":"draft"}`)) // only push has a destination
-			key, o := s.Key(t), expected(t, op)
+			importLines(t, s, "post", json.RawMessage(`{"id":"pst_1","platform":"push","body":"A","status":"draft"}`)) // only push has a destination
+			key, o := s.Key(t), operationLine(t, op)
 			update := func(name string, value any) apitest.Response {
-				args := pathOf(o)
+				args := pathArguments(o)
 				args[name] = value
 				return s.Call(t, key, op.ID, args)
 			}
@@ -93,29 +93,29 @@ func TestNullClears(t *testing.T) {
 				clears := left[f.Name]
 				delete(left, f.Name)
 				if !clears {
-					before := stored(t, s, key, op)
+					before := storedRecord(t, s, key, op)
 					r := update(f.Name, nil)
 					if _, messages := r.Messages(t); r.Status != http.StatusBadRequest || !strings.HasPrefix(messages[0], "body."+f.Name+": must not be null") {
 						t.Errorf("%s: %s: null: %d %s", o.CellLocation("body"), f.Name, r.Status, r.Body)
 					}
-					if after := stored(t, s, key, op); !reflect.DeepEqual(before, after) {
+					if after := storedRecord(t, s, key, op); !reflect.DeepEqual(before, after) {
 						t.Errorf("%s: the refused null changed %v to %v", f.Name, before, after)
 					}
 					continue
 				}
-				for _, value := range settable(t, f) {
-					if r := update(f.Name, value); r.Status != http.StatusOK || !shows(r.JSON(t), f.Name, value) {
+				for _, value := range validValues(t, f) {
+					if r := update(f.Name, value); r.Status != http.StatusOK || !responseHas(r.JSON(t), f.Name, value) {
 						t.Errorf("%s: %v: %d %s", f.Name, value, r.Status, r.Body)
 					}
-					if got := stored(t, s, key, op)[f.Name]; !reflect.DeepEqual(got, value) {
+					if got := storedRecord(t, s, key, op)[f.Name]; !reflect.DeepEqual(got, value) {
 						t.Errorf("%s: %v is stored as %v", f.Name, value, got)
 					}
 				}
 				for range 2 { // clearing what is clear changes nothing
-					if r := update(f.Name, nil); r.Status != http.StatusOK || !shows(r.JSON(t), f.Name, nil) {
+					if r := update(f.Name, nil); r.Status != http.StatusOK || !responseHas(r.JSON(t), f.Name, nil) {
 						t.Errorf("%s: %s: null: %d %s", o.CellLocation("body"), f.Name, r.Status, r.Body)
 					}
-					if got, has := stored(t, s, key, op)[f.Name]; got != nil || !has {
+					if got, has := storedRecord(t, s, key, op)[f.Name]; got != nil || !has {
 						t.Errorf("%s: %s: after null, a read returns %v", o.CellLocation("body"), f.Name, got)
 					}
 				}
@@ -130,15 +130,15 @@ func TestNullClears(t *testing.T) {
 	}
 }
 
-// shows reports whether a response has the value. Those of writes of an audit leave out its
+// responseHas reports whether a response has the value. Those of writes of an audit leave out its
 // findings.
-func shows(response map[string]any, name string, value any) bool {
+func responseHas(response map[string]any, name string, value any) bool {
 	got, has := response[name]
 	return reflect.DeepEqual(got, value) && has || !has && name == "findings"
 }
 
-// volatile are the fields whose values differ between two creates with the same input.
-var volatile = []string{"id", "secret", "prefix", "createdAt", "updatedAt", "lastUsedAt", "companyId", "siteKey", "publicKey"}
+// volatileFields are the fields whose values differ between two creates with the same input.
+var volatileFields = []string{"id", "secret", "prefix", "createdAt", "updatedAt", "lastUsedAt", "companyId", "siteKey", "publicKey"}
 
 // Ensure null in the optional properties of a create has the effect of leaving them out, and
 // required ones refuse it.
@@ -153,7 +153,7 @@ func TestNullOfCreates(t *testing.T) {
 			t.Parallel()
 			bare, nulls := map[string]any{}, map[string]any{}
 			for _, f := range op.Input {
-				value, has := arguments[op.ID][f.Name]
+				value, has := fixtureArguments[op.ID][f.Name]
 				switch {
 				case has && (f.In != schema.InBody || f.Required):
 					bare[f.Name], nulls[f.Name] = value, value
@@ -169,7 +169,7 @@ func TestNullOfCreates(t *testing.T) {
 					t.Fatalf("%v: %d %s", args, r.Status, r.Body)
 				}
 				results[i] = r.JSON(t)
-				for _, name := range volatile {
+				for _, name := range volatileFields {
 					delete(results[i], name)
 				}
 			}
@@ -202,7 +202,7 @@ func TestNullArguments(t *testing.T) {
 		if op.Effect != api.Read {
 			continue
 		}
-		bare, nulls := maps.Clone(arguments[op.ID]), maps.Clone(arguments[op.ID])
+		bare, nulls := maps.Clone(fixtureArguments[op.ID]), maps.Clone(fixtureArguments[op.ID])
 		for _, f := range op.Input {
 			if _, has := bare[f.Name]; !has && !f.Required {
 				nulls[f.Argument()] = nil

@@ -17,11 +17,11 @@ import (
 
 // withNumber returns the arguments with a number at each path of the field that may have one, and
 // these paths.
-func withNumber(base map[string]any, f schema.Field, number json.RawMessage) (out []planted) {
+func withNumber(base map[string]any, f schema.Field, number json.RawMessage) (out []nulRequest) {
 	add := func(value any, at string) {
 		args := maps.Clone(base)
 		args[f.Name] = value
-		out = append(out, planted{args, "." + f.Name + at})
+		out = append(out, nulRequest{args, "." + f.Name + at})
 	}
 	switch {
 	case f.Kind == schema.Number, f.Kind == schema.Integer && f.In == schema.InBody:
@@ -37,10 +37,10 @@ func withNumber(base map[string]any, f schema.Field, number json.RawMessage) (ou
 }
 
 // eachNumber calls visit for every path of every operation that may have a number.
-func eachNumber(s *apitest.Service, number string, visit func(op api.Operation, f schema.Field, p planted)) (visited int) {
+func eachNumber(s *apitest.Service, number string, visit func(op api.Operation, f schema.Field, p nulRequest)) (visited int) {
 	for _, op := range functions.Operations(nil) {
 		for _, f := range op.Input {
-			for _, p := range withNumber(arguments[op.ID], f, json.RawMessage(number)) {
+			for _, p := range withNumber(fixtureArguments[op.ID], f, json.RawMessage(number)) {
 				visited++
 				s.Clock.Advance(time.Second) // below the quota
 				visit(op, f, p)
@@ -59,7 +59,7 @@ func TestNegativeZero(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	key, compared := s.Key(t), 0
-	tried := eachNumber(s, "-0.0", func(op api.Operation, f schema.Field, p planted) {
+	tried := eachNumber(s, "-0.0", func(op api.Operation, f schema.Field, p nulRequest) {
 		r := s.Call(t, key, op.ID, p.args)
 		if r.Status == http.StatusBadRequest && strings.Contains(r.Body, p.path[1:]+": must be between") {
 			return // 0 is outside of its range, too
@@ -69,7 +69,7 @@ func TestNegativeZero(t *testing.T) {
 			return
 		}
 		_, noun, _ := strings.Cut(op.ID, "_")
-		update, _ := tables.Lookup("update_" + noun)
+		update, _ := operationTables.Lookup("update_" + noun)
 		reader, id := update.Reader, r.JSON(t)["id"]
 		if reader == "" {
 			return
@@ -107,7 +107,7 @@ func TestNumberOutOfRange(t *testing.T) {
 	s := start(t, nil)
 	key := s.Key(t)
 	for _, number := range []string{"1e-130", "1e-400", "-0.001e-400", "1e126", "1e400"} {
-		tried := eachNumber(s, number, func(op api.Operation, f schema.Field, p planted) {
+		tried := eachNumber(s, number, func(op api.Operation, f schema.Field, p nulRequest) {
 			r := s.Call(t, key, op.ID, p.args)
 			want := string(f.In) + p.path + ": must be 0 or between 1e-129 and 1e125, positive or negative"
 			if f.Kind == schema.Integer || strings.Contains(r.Body, "must be a whole number") {

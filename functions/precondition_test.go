@@ -11,11 +11,11 @@ import (
 	"growthworkspace/shared/api"
 )
 
-// conditional reports whether an operation that writes honours If-Match: every update and delete of
+// honoursIfMatch reports whether an operation that writes honours If-Match: every update and delete of
 // a record, the revocation of a key, and publish, which compares the content. TestStatusMatrix
 // ensures that the others refuse it.
-func conditional(op api.Operation) bool {
-	o, _ := tables.Lookup(op.ID)
+func honoursIfMatch(op api.Operation) bool {
+	o, _ := operationTables.Lookup(op.ID)
 	return o.Reader != "" || op.ID == "revoke_key" || op.ID == "publish_plan_board"
 }
 
@@ -23,17 +23,17 @@ func conditional(op api.Operation) bool {
 // writes nothing.
 func TestToolsRefuseIfMatch(t *testing.T) {
 	t.Parallel()
-	calls := &recorder{}
+	calls := &callRecorder{}
 	s := start(t, calls)
 	key, refused := s.Key(t), 0
 	for _, op := range functions.Operations(nil) {
-		if op.Effect == api.Read || op.NotTool || conditional(op) {
+		if op.Effect == api.Read || op.NotTool || honoursIfMatch(op) {
 			continue
 		}
 		refused++
 		s.Clock.Advance(10 * time.Second) // below the quota
 		args := map[string]any{"ifMatch": "*"}
-		maps.Copy(args, arguments[op.ID])
+		maps.Copy(args, fixtureArguments[op.ID])
 		calls.reset()
 		r := callTool(t, s, key, op.ID, args).response(t)
 		code, messages := r.Messages(t)
@@ -59,7 +59,7 @@ func TestEntityTags(t *testing.T) {
 		if op.Effect != api.Read || op.Method != http.MethodGet || op.IsList() || op.ID == "get_current_key" { // lastUsedAt changes with each request
 			continue
 		}
-		request := requestOf(t, s, op, key)
+		request := newTestRequest(t, s, op, key)
 		got := request.send(t, s)
 		tag := got.Header.Get("ETag")
 		if got.Status != http.StatusOK || !strings.HasPrefix(tag, `"`) || !op.HasETag() {
@@ -85,7 +85,7 @@ func TestEntityTags(t *testing.T) {
 // the response to an update has the ETag of the next read.
 func TestPreconditions(t *testing.T) {
 	t.Parallel()
-	for _, o := range tables {
+	for _, o := range operationTables {
 		changer, reader := o.ID, o.Reader
 		if reader == "" {
 			continue
@@ -95,14 +95,14 @@ func TestPreconditions(t *testing.T) {
 			s := start(t, nil)
 			key := s.Key(t)
 			read := func() (string, string) {
-				r := s.Call(t, key, reader, pathOf(o))
+				r := s.Call(t, key, reader, pathArguments(o))
 				if r.Status != http.StatusOK {
 					t.Fatalf("%s: %s: %d %s", o.CellLocation("reader"), reader, r.Status, r.Body)
 				}
 				return r.Header.Get("ETag"), r.Body
 			}
 			change := func(ifMatch string) (int, string) {
-				args := maps.Clone(arguments[changer])
+				args := maps.Clone(fixtureArguments[changer])
 				args["If-Match"] = ifMatch
 				r := s.Call(t, key, changer, args)
 				if r.Status == http.StatusPreconditionFailed {

@@ -19,7 +19,7 @@ func TestSchemas(t *testing.T) {
 	s := start(t, nil)
 	key := s.Key(t)
 	for _, op := range functions.Operations(nil) {
-		arguments, err := json.Marshal(arguments[op.ID])
+		arguments, err := json.Marshal(fixtureArguments[op.ID])
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,61 +23,61 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// large says how to fill a list with more JSON than a page may have, of records that the API
+// largeList says how to fill a list with more JSON than a page may have, of records that the API
 // accepts.
-type large struct {
+type largeList struct {
 	kind      string // of the import
 	count     int
 	record    string         // of the import; %[1]d is its number
 	arguments map[string]any // of the list
 }
 
-// wide is a text of n characters that have three bytes each.
-func wide(n int) string { return strings.Repeat("漢", n) }
+// wideText is a text of n characters that have three bytes each.
+func wideText(n int) string { return strings.Repeat("漢", n) }
 
-// texts is a list of 50 texts of n characters.
-func texts(n int) string {
-	return `["` + strings.Join(slices.Repeat([]string{wide(n)}, 50), `","`) + `"]`
+// textList is a list of 50 texts of n characters.
+func textList(n int) string {
+	return `["` + strings.Join(slices.Repeat([]string{wideText(n)}, 50), `","`) + `"]`
 }
 
 // largeLists has a row for each list whose page of the largest limit may have more than
 // table.PageBytes.
-var largeLists = map[string]large{
-	"list_plan_items": {"item", 160, `{"id":"itm_l%[1]d","roadmapId":"brd_1","slug":"s-%[1]d","title":"T","summary":"` + wide(2000) + `","categoryIds":` + texts(200) + `}`,
+var largeLists = map[string]largeList{
+	"list_plan_items": {"item", 160, `{"id":"itm_l%[1]d","roadmapId":"brd_1","slug":"s-%[1]d","title":"T","summary":"` + wideText(2000) + `","categoryIds":` + textList(200) + `}`,
 		map[string]any{"boardId": "brd_1"}},
 	"list_plan_live_items":       {}, // see loadLive
-	"list_feedback":              {"feedback", 100, `{"id":"fbk_x%[1]d","source":"google_play","externalId":"e%[1]d","body":"` + wide(40_000) + `"}`, nil},
-	"list_metric_definitions":    {"metric-definition", 160, `{"id":"mdf_x%[1]d","key":"large.k%[1]d","description":"` + wide(2000) + `","dimensions":` + texts(200) + `}`, nil},
+	"list_feedback":              {"feedback", 100, `{"id":"fbk_x%[1]d","source":"google_play","externalId":"e%[1]d","body":"` + wideText(40_000) + `"}`, nil},
+	"list_metric_definitions":    {"metric-definition", 160, `{"id":"mdf_x%[1]d","key":"large.k%[1]d","description":"` + wideText(2000) + `","dimensions":` + textList(200) + `}`, nil},
 	"list_metric_points":         {"metric-point", 500, `{"metricKey":"support.tickets","ts":"DAY","value":%[1]d,"dims":{` + dimensions() + `}}`, map[string]any{"metricKey": "support.tickets"}},
-	"list_optimise_sites":        {"site", 400, `{"id":"sit_x%[1]d","name":"S","domains":["` + strings.Join(slices.Repeat([]string{host()}, 50), `","`) + `"]}`, nil},
-	"list_optimise_goals":        {"site-goal", 2200, `{"id":"gol_x%[1]d","siteId":"sit_1","name":"` + wide(200) + `","pattern":"` + wide(500) + `"}`, map[string]any{"siteId": "sit_1"}},
-	"list_broadcast_plans":       {"content-plan", 190, `{"id":"pln_x%[1]d","name":"` + wide(200) + `","brief":"` + wide(2000) + `","objective":"` + control(2000) + `","audience":"` + control(2000) + `"}`, nil},
-	"list_broadcast_ideas":       {"content-idea", 200, `{"id":"ida_x%[1]d","title":"T","summary":"` + control(2000) + `","rationale":"` + control(2000) + `"}`, nil},
-	"list_broadcast_posts":       {"post", 100, `{"id":"pst_x%[1]d","platform":"x","body":"` + wide(10_000) + `","threadParts":` + parts(10_000) + `}`, nil},
-	"list_broadcast_channels":    {"channel", 900, `{"id":"chn_x%[1]d","platform":"x","name":"` + wide(200) + `","lastError":"` + wide(1500) + `"}`, nil},
-	"list_context_content_types": {"content-type", 200, `{"id":"cty_x%[1]d","name":"N","description":"` + control(2000) + `","guidance":"` + control(2000) + `"}`, nil},
+	"list_optimise_sites":        {"site", 400, `{"id":"sit_x%[1]d","name":"S","domains":["` + strings.Join(slices.Repeat([]string{longHost()}, 50), `","`) + `"]}`, nil},
+	"list_optimise_goals":        {"site-goal", 2200, `{"id":"gol_x%[1]d","siteId":"sit_1","name":"` + wideText(200) + `","pattern":"` + wideText(500) + `"}`, map[string]any{"siteId": "sit_1"}},
+	"list_broadcast_plans":       {"content-plan", 190, `{"id":"pln_x%[1]d","name":"` + wideText(200) + `","brief":"` + wideText(2000) + `","objective":"` + controlText(2000) + `","audience":"` + controlText(2000) + `"}`, nil},
+	"list_broadcast_ideas":       {"content-idea", 200, `{"id":"ida_x%[1]d","title":"T","summary":"` + controlText(2000) + `","rationale":"` + controlText(2000) + `"}`, nil},
+	"list_broadcast_posts":       {"post", 100, `{"id":"pst_x%[1]d","platform":"x","body":"` + wideText(10_000) + `","threadParts":` + threadPartsJSON(10_000) + `}`, nil},
+	"list_broadcast_channels":    {"channel", 900, `{"id":"chn_x%[1]d","platform":"x","name":"` + wideText(200) + `","lastError":"` + wideText(1500) + `"}`, nil},
+	"list_context_content_types": {"content-type", 200, `{"id":"cty_x%[1]d","name":"N","description":"` + controlText(2000) + `","guidance":"` + controlText(2000) + `"}`, nil},
 }
 
-// control is a text of n characters that have six bytes each in JSON.
-func control(n int) string { return strings.Repeat(`\u0001`, n) }
+// controlText is a text of n characters that have six bytes each in JSON.
+func controlText(n int) string { return strings.Repeat(`\u0001`, n) }
 
-func host() string { return strings.Repeat(strings.Repeat("a", 62)+".", 4)[:251] }
+func longHost() string { return strings.Repeat(strings.Repeat("a", 62)+".", 4)[:251] }
 
-// parts is a text of n characters as the parts of a thread.
-func parts(n int) string {
-	return `["` + strings.Join(slices.Repeat([]string{wide(140)}, n/140), `","`) + `"]`
+// threadPartsJSON is a text of n characters as the parts of a thread.
+func threadPartsJSON(n int) string {
+	return `["` + strings.Join(slices.Repeat([]string{wideText(140)}, n/140), `","`) + `"]`
 }
 
 func dimensions() string {
 	var out []string
 	for n := range 10 {
-		out = append(out, fmt.Sprintf(`"%d%s":"%s"`, n, wide(199), wide(200)))
+		out = append(out, fmt.Sprintf(`"%d%s":"%s"`, n, wideText(199), wideText(200)))
 	}
 	return strings.Join(out, ",")
 }
 
-// load imports the records of a row and returns the arguments of the list.
-func (l large) load(t *testing.T, s *apitest.Service) map[string]any {
+// importRecords imports the records of a row and returns the arguments of the list.
+func (l largeList) importRecords(t *testing.T, s *apitest.Service) map[string]any {
 	t.Helper()
 	if l.count == 0 {
 		return loadLive(t, s)
@@ -88,7 +88,7 @@ func (l large) load(t *testing.T, s *apitest.Service) map[string]any {
 		day := apitest.Epoch.AddDate(0, 0, -n).Format(time.DateOnly)
 		records[n] = json.RawMessage(strings.ReplaceAll(text, "DAY", day+"T00:00:00Z"))
 	}
-	load(t, s, l.kind, records...)
+	importLines(t, s, l.kind, records...)
 	if l.arguments == nil {
 		return map[string]any{}
 	}
@@ -100,9 +100,9 @@ func loadLive(t *testing.T, s *apitest.Service) map[string]any {
 	t.Helper()
 	items := make([]string, 160)
 	for n := range items {
-		items[n] = fmt.Sprintf(`{"id":"itm_y%d","slug":"y-%d","title":"T","summary":"%s","categoryIds":%s}`, n, n, wide(2000), texts(200))
+		items[n] = fmt.Sprintf(`{"id":"itm_y%d","slug":"y-%d","title":"T","summary":"%s","categoryIds":%s}`, n, n, wideText(2000), textList(200))
 	}
-	load(t, s, "board", json.RawMessage(`{"id":"brd_live","publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[`+strings.Join(items, ",")+`]}`))
+	importLines(t, s, "board", json.RawMessage(`{"id":"brd_live","publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[`+strings.Join(items, ",")+`]}`))
 	return map[string]any{"boardId": "brd_live"}
 }
 
@@ -175,8 +175,8 @@ func TestLargeLists(t *testing.T) {
 				apitest.SkipIfShort(t)
 			}
 			s := start(t, nil)
-			s.Handler = patient(s)
-			arguments := row.load(t, s)
+			s.Handler = handlerWithLongTimeout(s)
+			arguments := row.importRecords(t, s)
 			var all []string
 			for _, limit := range limitsOf(op) {
 				if arguments["limit"] = limit; limit == "" {
@@ -194,9 +194,9 @@ func TestLargeLists(t *testing.T) {
 	}
 }
 
-// patient serves all operations, over HTTP and as tools, in events of functions. Its calls may take
+// handlerWithLongTimeout serves all operations, over HTTP and as tools, in events of functions. Its calls may take
 // longer than a function's.
-func patient(s *apitest.Service) http.Handler {
+func handlerWithLongTimeout(s *apitest.Service) http.Handler {
 	config := api.NewConfig(s.Serving, slog.New(slog.DiscardHandler))
 	config.Timeout = time.Minute
 	operations := functions.Operations(s.Serving)

@@ -21,7 +21,7 @@ import (
 // Ensure the tables have the specification's 35 operations, and the added ones in the other file.
 func TestTables(t *testing.T) {
 	count := map[string]int{}
-	for _, o := range tables {
+	for _, o := range operationTables {
 		count[o.File]++
 	}
 	if own, added := count[oracle.Specification], count[oracle.Additions]; own != 35 || added < 6 {
@@ -37,11 +37,11 @@ func TestOperationsAreTheSpecification(t *testing.T) {
 		declared[op.ID] = true
 		got := map[string]string{
 			"id": op.ID, "method": op.Method, "path": strings.TrimPrefix(op.Path, "/v1"), "scope": cmp.Or(string(op.Scope), "any"),
-			"query": spell(op, schema.InQuery), "body": spell(op, schema.InBody),
+			"query": fieldNotation(op, schema.InQuery), "body": fieldNotation(op, schema.InBody),
 		}
-		o, ok := tables.Lookup(op.ID)
+		o, ok := operationTables.Lookup(op.ID)
 		if !ok {
-			got["response"] = spellResponse(op)
+			got["response"] = responseNotation(op)
 			if op.IsList() {
 				got["order"] = "ORDER"
 			}
@@ -58,33 +58,33 @@ func TestOperationsAreTheSpecification(t *testing.T) {
 			}
 		}
 	}
-	for _, o := range tables {
+	for _, o := range operationTables {
 		if !declared[o.ID] {
 			t.Errorf("%s: %s is not declared", o.CellLocation("id"), o.ID)
 		}
 	}
 }
 
-// recordOf returns the type of an operation's record; for a list, the type of its records.
-func recordOf(op api.Operation) reflect.Type {
+// recordTypeOf returns the type of an operation's record; for a list, the type of its records.
+func recordTypeOf(op api.Operation) reflect.Type {
 	if op.IsList() {
 		return op.Output.Field(0).Type.Elem()
 	}
 	return op.Output
 }
 
-// spellResponse returns the fields of an operation's record in the notation of operations.tsv.
-func spellResponse(op api.Operation) string {
+// responseNotation returns the fields of an operation's record in the notation of operations.tsv.
+func responseNotation(op api.Operation) string {
 	var out []string
-	for _, name := range jsonschema.Record(recordOf(op), nil).PropertyOrder {
-		out = append(out, name+":"+kindOf(recordOf(op), name))
+	for _, name := range jsonschema.Record(recordTypeOf(op), nil).PropertyOrder {
+		out = append(out, name+":"+goKind(recordTypeOf(op), name))
 	}
 	return strings.Join(out, " ")
 }
 
-// spell returns an operation's fields in the notation of operations.tsv, without cursor, which the
+// fieldNotation returns an operation's fields in the notation of operations.tsv, without cursor, which the
 // specification lacks.
-func spell(op api.Operation, in schema.Place) string {
+func fieldNotation(op api.Operation, in schema.Place) string {
 	var out []string
 	for _, f := range op.Input {
 		if f.In != in || f.Name == "cursor" {
@@ -134,8 +134,8 @@ func TestResourcesAreTheSpecification(t *testing.T) {
 	s := start(t, nil)
 	key := s.Key(t)
 	for _, op := range functions.Operations(nil) {
-		r := s.Call(t, key, op.ID, arguments[op.ID])
-		o := expected(t, op)
+		r := s.Call(t, key, op.ID, fixtureArguments[op.ID])
+		o := operationLine(t, op)
 		if r.Status != 200 {
 			t.Errorf("%s, or sample: %s: %d %s", o.CellLocation("fixture"), op.ID, r.Status, r.Body)
 			continue
@@ -148,13 +148,13 @@ func TestResourcesAreTheSpecification(t *testing.T) {
 				t.Errorf("%s: the list is empty: run go run ./scripts/gen, which adds an example to functions/testdata/company.jsonl", op.ID)
 				continue
 			}
-			if names := names(t, text); !slices.Equal(names, []string{"items"}) {
+			if names := propertyNames(t, text); !slices.Equal(names, []string{"items"}) {
 				t.Errorf("%s: the list has the fields %v", op.ID, names)
 			}
 			text = list.Items[0]
 		}
 		if other, same := strings.CutPrefix(o.Response, "as "); same {
-			o, _ = tables.Lookup(other)
+			o, _ = operationTables.Lookup(other)
 		}
 		compareFields(t, op, o, text)
 	}
@@ -169,18 +169,18 @@ func compareFields(t *testing.T, op api.Operation, o oracle.Operation, text []by
 		name, _, _ := strings.Cut(f, ":")
 		wantNames = append(wantNames, name)
 	}
-	if got := names(t, text); !slices.Equal(got, wantNames) {
+	if got := propertyNames(t, text); !slices.Equal(got, wantNames) {
 		t.Errorf("%s: %s\n got %v\nwant %v", o.CellLocation("response"), op.ID, got, wantNames)
 	}
 	for _, f := range want {
 		name, kind, _ := strings.Cut(f, ":")
-		if got := kindOf(recordOf(op), name); got != kind {
+		if got := goKind(recordTypeOf(op), name); got != kind {
 			t.Errorf("%s: %s.%s is %s, want %s", o.CellLocation("response"), op.ID, name, got, kind)
 		}
 	}
 }
 
-func kindOf(t reflect.Type, name string) string {
+func goKind(t reflect.Type, name string) string {
 	for _, f := range reflect.VisibleFields(t) {
 		if tag, _, _ := strings.Cut(f.Tag.Get("json"), ","); tag != name {
 			continue
@@ -209,8 +209,8 @@ func kindOf(t reflect.Type, name string) string {
 	return "absent"
 }
 
-// names returns the property names of a JSON object in their order.
-func names(t *testing.T, text []byte) (out []string) {
+// propertyNames returns the property names of a JSON object in their order.
+func propertyNames(t *testing.T, text []byte) (out []string) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(text))
 	if _, err := d.Token(); err != nil {

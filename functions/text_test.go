@@ -15,18 +15,18 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// planted is a request with the character NUL in one text, and the path of that text.
-type planted struct {
+// nulRequest is a request with the character NUL in one text, and the path of that text.
+type nulRequest struct {
 	args map[string]any
 	path string
 }
 
-// withNUL returns the arguments with NUL in each text of the field.
-func withNUL(base map[string]any, path string, f schema.Field) (out []planted) {
+// requestsWithNUL returns the arguments with NUL in each text of the field.
+func requestsWithNUL(base map[string]any, path string, f schema.Field) (out []nulRequest) {
 	add := func(value any, at string) {
 		args := maps.Clone(base)
 		args[f.Name] = value
-		out = append(out, planted{args, path + "." + f.Name + at})
+		out = append(out, nulRequest{args, path + "." + f.Name + at})
 	}
 	switch {
 	case f.Kind == schema.Any:
@@ -43,7 +43,7 @@ func withNUL(base map[string]any, path string, f schema.Field) (out []planted) {
 			element = list[0].(map[string]any)
 		}
 		for _, inner := range f.Fields {
-			for _, p := range withNUL(element, "[0]", inner) {
+			for _, p := range requestsWithNUL(element, "[0]", inner) {
 				add([]any{p.args}, p.path)
 			}
 		}
@@ -67,7 +67,7 @@ func TestNULIsRefused(t *testing.T) {
 				continue
 			}
 			place := string(f.In)
-			for _, p := range withNUL(arguments[op.ID], "", f) {
+			for _, p := range requestsWithNUL(fixtureArguments[op.ID], "", f) {
 				tried++
 				s.Clock.Advance(time.Second) // below the quota
 				if f.In != schema.InPath {

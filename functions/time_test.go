@@ -29,12 +29,12 @@ func TestUpdatedAtNeverGoesBack(t *testing.T) {
 		if op.Effect == api.Read {
 			continue
 		}
-		updateTimes(t, s, last)
-		if got := s.Call(t, key, op.ID, arguments[op.ID]); got.Status != http.StatusOK {
+		updatedAtTimes(t, s, last)
+		if got := s.Call(t, key, op.ID, fixtureArguments[op.ID]); got.Status != http.StatusOK {
 			t.Fatalf("%s: %d %s", op.ID, got.Status, got.Body)
 		}
 		moved := []string{}
-		for record, at := range updateTimes(t, s, "") {
+		for record, at := range updatedAtTimes(t, s, "") {
 			switch at {
 			case last, timestamp.Format(s.Clock.Now()): // unchanged, and created
 			case next:
@@ -87,9 +87,9 @@ func TestImportIsNotAhead(t *testing.T) {
 	}
 }
 
-// updateTimes returns updatedAt of every record, by id. It first sets it to the given time, unless
+// updatedAtTimes returns updatedAt of every record, by id. It first sets it to the given time, unless
 // that is empty.
-func updateTimes(t *testing.T, s *apitest.Service, set string) map[string]string {
+func updatedAtTimes(t *testing.T, s *apitest.Service, set string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	for _, kind := range functions.Transfers(s.Table) {
@@ -111,7 +111,7 @@ func updateTimes(t *testing.T, s *apitest.Service, set string) map[string]string
 				if text, err = json.Marshal(fields); err != nil {
 					return err
 				}
-				load(t, s, kind.Name, text)
+				importLines(t, s, kind.Name, text)
 			}
 			out[kind.Name+" "+fields["id"].(string)], _ = fields["updatedAt"].(string)
 			return nil

@@ -18,8 +18,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// message sends one JSON-RPC request. header alternates names and values.
-func message(t *testing.T, s *apitest.Service, key, method string, params any, header ...string) apitest.Response {
+// sendMessage sends one JSON-RPC request. header alternates names and values.
+func sendMessage(t *testing.T, s *apitest.Service, key, method string, params any, header ...string) apitest.Response {
 	t.Helper()
 	frame := map[string]any{"jsonrpc": "2.0", "id": 1, "method": method}
 	if params != nil {
@@ -32,8 +32,8 @@ func message(t *testing.T, s *apitest.Service, key, method string, params any, h
 	return s.Send(t, key, "POST", "http://api.test/mcp", string(text), header...)
 }
 
-// called is the result of a tool.
-type called struct {
+// toolResult is the result of a tool.
+type toolResult struct {
 	http apitest.Response
 
 	IsError           bool
@@ -46,10 +46,10 @@ type called struct {
 	} `json:"_meta"`
 }
 
-func callTool(t *testing.T, s *apitest.Service, key, operation string, arguments any) called {
+func callTool(t *testing.T, s *apitest.Service, key, operation string, arguments any) toolResult {
 	t.Helper()
-	r := message(t, s, key, "tools/call", map[string]any{"name": "service_" + operation, "arguments": arguments})
-	var frame struct{ Result *called }
+	r := sendMessage(t, s, key, "tools/call", map[string]any{"name": "service_" + operation, "arguments": arguments})
+	var frame struct{ Result *toolResult }
 	if r.Decode(t, &frame); r.Status != http.StatusOK || frame.Result == nil || len(frame.Result.Content) == 0 {
 		t.Fatalf("%s: %d %s", operation, r.Status, r.Body)
 	}
@@ -59,7 +59,7 @@ func callTool(t *testing.T, s *apitest.Service, key, operation string, arguments
 
 // response returns the result as the HTTP response that it stands for. The status follows from the
 // error code.
-func (c called) response(t *testing.T) apitest.Response {
+func (c toolResult) response(t *testing.T) apitest.Response {
 	t.Helper()
 	r := apitest.Response{Status: http.StatusOK, Header: c.http.Header, Body: string(c.StructuredContent)}
 	if c.IsError {
@@ -78,7 +78,7 @@ func (c called) response(t *testing.T) apitest.Response {
 
 func listTools(t *testing.T, s *apitest.Service, key string) (names []string) {
 	t.Helper()
-	r := message(t, s, key, "tools/list", nil)
+	r := sendMessage(t, s, key, "tools/list", nil)
 	var frame struct {
 		Result struct{ Tools []struct{ Name string } }
 	}
@@ -116,11 +116,11 @@ func TestToolListSizes(t *testing.T) {
 		area, _, _ := strings.Cut(string(scope), ":")
 		areas[area] = append(areas[area], scope)
 	}
-	if full := message(t, s, s.Key(t), "tools/list", nil); len(full.Body) > 62_000 {
+	if full := sendMessage(t, s, s.Key(t), "tools/list", nil); len(full.Body) > 62_000 {
 		t.Errorf("a full key: %d bytes", len(full.Body))
 	}
 	for area, scopes := range areas {
-		if some := message(t, s, s.Key(t, scopes...), "tools/list", nil); len(some.Body) > 18_000 {
+		if some := sendMessage(t, s, s.Key(t, scopes...), "tools/list", nil); len(some.Body) > 18_000 {
 			t.Errorf("%s: %d bytes", area, len(some.Body))
 		}
 	}
@@ -187,7 +187,7 @@ func TestNoToolIssuesKeys(t *testing.T) {
 	s := start(t, nil)
 	key := s.Key(t)
 	for _, operation := range []string{"create_key", "rotate_key"} {
-		r := message(t, s, key, "tools/call", map[string]any{"name": "service_" + operation, "arguments": arguments[operation]})
+		r := sendMessage(t, s, key, "tools/call", map[string]any{"name": "service_" + operation, "arguments": fixtureArguments[operation]})
 		var frame struct{ Error struct{ Code int } }
 		if r.Decode(t, &frame); frame.Error.Code != -32602 || strings.Contains(r.Body, "secret") {
 			t.Errorf("%s: %s", operation, r.Body)
@@ -216,7 +216,7 @@ func TestToolsSayWhereIDsAre(t *testing.T) {
 		}
 		seen++
 		s.Clock.Advance(time.Minute)
-		unknown := maps.Clone(arguments[op.ID])
+		unknown := maps.Clone(fixtureArguments[op.ID])
 		unknown[ids[len(ids)-1].Name] = "itm_" + strings.Repeat("0", 26)
 		got := callTool(t, s, key, op.ID, unknown)
 		found := where.FindStringSubmatch(got.Content[0].Text)
@@ -233,7 +233,7 @@ func TestToolsSayWhereIDsAre(t *testing.T) {
 // gets a tool error that the model can read.
 func TestKeysOfTools(t *testing.T) {
 	t.Parallel()
-	calls := &recorder{}
+	calls := &callRecorder{}
 	s := start(t, calls)
 	issue := func(grant keys.Grant) (keyID, secret string) {
 		grant.Scopes = auth.Scopes()
@@ -258,7 +258,7 @@ func TestKeysOfTools(t *testing.T) {
 		key     string
 		noCalls bool
 	}{
-		"no key": {"", true}, "publishable": {"pk_live_" + good[8:], true}, "typo": {good[:20] + swap(good[20:21]) + good[21:], true},
+		"no key": {"", true}, "publishable": {"pk_live_" + good[8:], true}, "typo": {good[:20] + swapCase(good[20:21]) + good[21:], true},
 		"unknown": {unknown, false}, "revoked": {revoked, false}, "expired": {expired, false},
 	} {
 		for _, method := range []string{"initialize", "ping", "tools/list", "tools/call", "nope"} {
@@ -267,7 +267,7 @@ func TestKeysOfTools(t *testing.T) {
 				params = create
 			}
 			calls.reset()
-			r := message(t, s, c.key, method, params)
+			r := sendMessage(t, s, c.key, method, params)
 			code, _ := r.Messages(t)
 			if r.Status != 401 || code != "unauthorised" || r.Header.Get("WWW-Authenticate") != "Bearer" {
 				t.Errorf("%s, %s: %d %s", name, method, r.Status, r.Body)
@@ -287,7 +287,7 @@ func TestKeysOfTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, method := range []string{"ping", "tools/call"} {
-		if r := message(t, suspended, key, method, create); r.Status != 403 {
+		if r := sendMessage(t, suspended, key, method, create); r.Status != 403 {
 			t.Errorf("suspended, %s: %d %s", method, r.Status, r.Body)
 		}
 	}
@@ -310,12 +310,12 @@ func TestQuotaOfTools(t *testing.T) {
 	}
 	for _, op := range toolOperations() {
 		s.Clock.Advance(time.Minute)
-		if got := callTool(t, s, secret, op.ID, arguments[op.ID]); got.IsError || got.http.Header.Get("RateLimit-Limit") != limits[op.Class] {
+		if got := callTool(t, s, secret, op.ID, fixtureArguments[op.ID]); got.IsError || got.http.Header.Get("RateLimit-Limit") != limits[op.Class] {
 			t.Errorf("%s: %v %s", op.ID, got.http.Header, got.http.Body)
 		}
 	}
 	for _, method := range []string{"initialize", "ping", "tools/list", "nope"} {
-		if r := message(t, s, secret, method, map[string]any{}); r.Header.Get("RateLimit-Limit") != "61" {
+		if r := sendMessage(t, s, secret, method, map[string]any{}); r.Header.Get("RateLimit-Limit") != "61" {
 			t.Errorf("%s: %v", method, r.Header)
 		}
 	}
@@ -333,12 +333,12 @@ func TestRoundTripsOfTools(t *testing.T) {
 		a.Clock.Advance(time.Minute) // so that the buckets are full
 		b.Clock.Advance(time.Minute)
 		trips, calls := overHTTP.Count(t, func(t *testing.T) {
-			if got := requestOf(t, a, op, keyA).send(t, a); got.Status != http.StatusOK {
+			if got := newTestRequest(t, a, op, keyA).send(t, a); got.Status != http.StatusOK {
 				t.Errorf("%s: %d %s", op.ID, got.Status, got.Body)
 			}
 		})
 		toolTrips, toolCalls := overMCP.Count(t, func(t *testing.T) {
-			if got := callTool(t, b, keyB, op.ID, arguments[op.ID]); got.IsError {
+			if got := callTool(t, b, keyB, op.ID, fixtureArguments[op.ID]); got.IsError {
 				t.Errorf("%s: %s", op.ID, got.http.Body)
 			}
 		})
@@ -348,7 +348,7 @@ func TestRoundTripsOfTools(t *testing.T) {
 	}
 	for _, method := range []string{"initialize", "ping", "tools/list", "nope", "notifications/initialized"} {
 		b.Clock.Advance(time.Minute)
-		_, calls := overMCP.Count(t, func(t *testing.T) { message(t, b, keyB, method, map[string]any{}) })
+		_, calls := overMCP.Count(t, func(t *testing.T) { sendMessage(t, b, keyB, method, map[string]any{}) })
 		if calls != 1 {
 			t.Errorf("%s: %d calls", method, calls)
 		}

@@ -14,8 +14,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// exported returns the lines of an export of the company.
-func exported(t *testing.T, s *apitest.Service) string {
+// exportLines returns the lines of an export of the company.
+func exportLines(t *testing.T, s *apitest.Service) string {
 	t.Helper()
 	var out strings.Builder
 	for _, kind := range functions.Transfers(s.Table) {
@@ -31,8 +31,8 @@ func exported(t *testing.T, s *apitest.Service) string {
 	return out.String()
 }
 
-// differing returns a record of a type with a changed value in a field that does not identify it.
-func differing(t *testing.T, kind string, text json.RawMessage) string {
+// changedRecord returns a record of a type with a changed value in a field that does not identify it.
+func changedRecord(t *testing.T, kind string, text json.RawMessage) string {
 	t.Helper()
 	var record map[string]any
 	if err := json.Unmarshal(text, &record); err != nil {
@@ -59,7 +59,7 @@ func differing(t *testing.T, kind string, text json.RawMessage) string {
 	return string(out)
 }
 
-func checked(t *testing.T, kind transfer.Type, text string) any {
+func checkedRecord(t *testing.T, kind transfer.Type, text string) any {
 	t.Helper()
 	record, problems := kind.Check(json.RawMessage(text))
 	if len(problems) > 0 {
@@ -94,18 +94,18 @@ func TestNewOnlyKeepsWhatComesInBetween(t *testing.T) {
 			t.Fatal(err)
 		}
 		kind := kinds[line.Type]
-		ours := []any{checked(t, kind, differing(t, line.Type, line.Record))}
+		ours := []any{checkedRecord(t, kind, changedRecord(t, line.Type, line.Record))}
 		fresh, _, err := kind.FilterNew(t.Context(), s.CompanyID, ours)
 		isProfile := line.Type == "company" // which a company has from the start
 		if err != nil || !isProfile && len(fresh) != 1 {
 			t.Fatalf("%s: %d are new, %v", line.Type, len(fresh), err)
 		}
-		if err := kind.Write(t.Context(), s.CompanyID, []any{checked(t, kind, string(line.Record))}); err != nil {
+		if err := kind.Write(t.Context(), s.CompanyID, []any{checkedRecord(t, kind, string(line.Record))}); err != nil {
 			t.Fatal(err)
 		}
-		before := exported(t, s)
+		before := exportLines(t, s)
 		skipped, err := kind.Add(t.Context(), s.CompanyID, ours)
-		if after := exported(t, s); err != nil || skipped != 1 || after != before {
+		if after := exportLines(t, s); err != nil || skipped != 1 || after != before {
 			t.Errorf("%s: %d skipped, %v\nbefore %s\nafter %s", line.Type, skipped, err, before, after)
 		}
 		seen[line.Type] = true
@@ -157,7 +157,7 @@ func TestNewOnlyKeepsIdentities(t *testing.T) {
 			t.Parallel()
 			s := apitest.New(t, functions.Operations)
 			if c.kind == "item" {
-				load(t, s, "board", json.RawMessage(`{"id":"brd_1"}`))
+				importLines(t, s, "board", json.RawMessage(`{"id":"brd_1"}`))
 			}
 			for _, kind := range functions.Transfers(s.Table) {
 				if kind.Name != c.kind {
@@ -166,16 +166,16 @@ func TestNewOnlyKeepsIdentities(t *testing.T) {
 				kind = kind.ForFile(func(string) bool { return false })
 				var theirs, ours []any
 				for _, text := range c.theirs {
-					theirs = append(theirs, checked(t, kind, text))
+					theirs = append(theirs, checkedRecord(t, kind, text))
 				}
 				for _, text := range c.ours {
-					ours = append(ours, checked(t, kind, text))
+					ours = append(ours, checkedRecord(t, kind, text))
 				}
 				if err := kind.Write(t.Context(), s.CompanyID, theirs); err != nil {
 					t.Fatal(err)
 				}
 				skipped, err := kind.Add(t.Context(), s.CompanyID, ours)
-				after := exported(t, s)
+				after := exportLines(t, s)
 				var refused transfer.RefusedRecords
 				if errors.As(err, &refused) {
 					err = nil
@@ -199,17 +199,17 @@ func TestNewOnlyAddsOverADeadReference(t *testing.T) {
 		if kind.Name != "feedback" {
 			continue
 		}
-		if err := kind.Write(t.Context(), s.CompanyID, []any{checked(t, kind, `{"id":"fbk_1","source":"reddit","externalId":"1"}`)}); err != nil {
+		if err := kind.Write(t.Context(), s.CompanyID, []any{checkedRecord(t, kind, `{"id":"fbk_1","source":"reddit","externalId":"1"}`)}); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Table.BatchDelete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "feedback"), SK: table.Join("feedback", "fbk_1")}}); err != nil {
 			t.Fatal(err)
 		}
-		ours := []any{checked(t, kind, `{"id":"fbk_2","source":"reddit","externalId":"1","title":"New"}`)}
+		ours := []any{checkedRecord(t, kind, `{"id":"fbk_2","source":"reddit","externalId":"1","title":"New"}`)}
 		if skipped, err := kind.Add(t.Context(), s.CompanyID, ours); err != nil || skipped != 0 {
 			t.Errorf("%d skipped, %v", skipped, err)
 		}
-		if after := exported(t, s); !strings.Contains(after, `"New"`) {
+		if after := exportLines(t, s); !strings.Contains(after, `"New"`) {
 			t.Error(after)
 		}
 	}

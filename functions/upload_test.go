@@ -80,10 +80,10 @@ func TestLargestAudits(t *testing.T) {
 	}
 }
 
-// unread is a body that must not be read.
-type unread struct{ t *testing.T }
+// unreadableBody is a body that must not be read.
+type unreadableBody struct{ t *testing.T }
 
-func (u unread) Read([]byte) (int, error) {
+func (u unreadableBody) Read([]byte) (int, error) {
 	u.t.Error("the body was read")
 	return 0, errors.New("must not be read")
 }
@@ -140,7 +140,7 @@ func TestUploadNeedsKey(t *testing.T) {
 		"no scope": {audits, narrow, auth.MissingScopeError(auth.OptimiseWrite)}, "valid": {audits, s.Key(t), nil},
 		"another operation": {"/v1/companies/" + s.CompanyID + "/optimise/sites", "", nil}, "no path": {"/", "", nil},
 	} {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, c.path, unread{t})
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, c.path, unreadableBody{t})
 		if c.key != "" {
 			r.Header.Set("Authorization", "Bearer "+c.key)
 		}

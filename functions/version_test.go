@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-func keyOf(t *testing.T, s *apitest.Service, date string) string {
+func keyForVersion(t *testing.T, s *apitest.Service, date string) string {
 	t.Helper()
 	_, secret, err := s.Keys.Issue(t.Context(), s.CompanyID, keys.Grant{Name: date, Scopes: auth.Scopes(), APIVersion: date}, rand.Reader)
 	if err != nil {
@@ -27,10 +27,10 @@ func keyOf(t *testing.T, s *apitest.Service, date string) string {
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	retired := keyOf(t, s, "2021-01-01")
+	retired := keyForVersion(t, s, "2021-01-01")
 	const path = "/v1/companies/{companyId}"
 	for name, r := range map[string]apitest.Response{
-		"header":       s.Send(t, keyOf(t, s, fault.Version), "GET", path, "", "Service-Version", "2021-01-01"),
+		"header":       s.Send(t, keyForVersion(t, s, fault.Version), "GET", path, "", "Service-Version", "2021-01-01"),
 		"key":          s.Send(t, retired, "GET", path, ""),
 		"key, a write": s.Send(t, retired, "PATCH", path, `{"summary":"x"}`),
 	} {

@@ -23,7 +23,7 @@ func start(t *testing.T) *apitest.Service {
 // record is a record of an import.
 type record = map[string]any
 
-func transferOf(t *testing.T, s *apitest.Service, name string) transfer.Type {
+func transferType(t *testing.T, s *apitest.Service, name string) transfer.Type {
 	t.Helper()
 	for _, typ := range broadcast.Transfers(s.Table) {
 		if typ.Name == name {
@@ -34,10 +34,10 @@ func transferOf(t *testing.T, s *apitest.Service, name string) transfer.Type {
 	return transfer.Type{}
 }
 
-// load imports records into the test's company.
-func load(t *testing.T, s *apitest.Service, name string, records ...record) {
+// importRecords imports records into the test's company.
+func importRecords(t *testing.T, s *apitest.Service, name string, records ...record) {
 	t.Helper()
-	typ := transferOf(t, s, name)
+	typ := transferType(t, s, name)
 	checked := make([]any, len(records))
 	for i, r := range records {
 		text, err := json.Marshal(r)
@@ -62,19 +62,19 @@ func idsOf(items []map[string]any) []string {
 	return out
 }
 
-// follow returns the ids on all pages of a list, from target on.
-func follow(t *testing.T, s *apitest.Service, key, target string) (pages [][]string) {
+// listAllIDs returns the ids on all pages of a list, from target on.
+func listAllIDs(t *testing.T, s *apitest.Service, key, target string) (pages [][]string) {
 	t.Helper()
 	for target != "" {
 		r := s.Send(t, key, "GET", target, "")
 		pages = append(pages, idsOf(r.Items(t)))
-		target = nextOf(t, r)
+		target = nextPage(t, r)
 	}
 	return pages
 }
 
-// nextOf returns the target of the next page, empty at the end of the list.
-func nextOf(t *testing.T, r apitest.Response) string {
+// nextPage returns the target of the next page, empty at the end of the list.
+func nextPage(t *testing.T, r apitest.Response) string {
 	t.Helper()
 	link, more := r.Header.Get("Link"), r.Header.Get("Service-Has-More")
 	if (more == "true") != (link != "") {
@@ -100,17 +100,17 @@ func TestPlans(t *testing.T) {
 	if r := s.Send(t, key, "GET", plans, ""); r.Body != `{"items":[]}` || r.Header.Get("Service-Has-More") != "false" {
 		t.Errorf("empty: %s", r.Body)
 	}
-	load(t, s, "content-plan",
+	importRecords(t, s, "content-plan",
 		record{"id": "pln_b", "createdAt": "2026-01-02T00:00:00Z"},
 		record{"id": "pln_a", "createdAt": "2026-01-02T01:00:00+01:00"},
 		record{"id": "pln_none"},
 		record{"id": "pln_new", "createdAt": "2026-03-01T00:00:00Z", "name": "Spring", "platforms": []string{"x"}, "status": "active"},
 		record{"id": "pln_old", "createdAt": "2025-03-01T00:00:00Z"},
 	)
-	load(t, s, "content-idea", record{"id": "ida_1", "createdAt": "2026-03-01T00:00:00Z"}) // another kind in the same partition
+	importRecords(t, s, "content-idea", record{"id": "ida_1", "createdAt": "2026-03-01T00:00:00Z"}) // another kind in the same partition
 	want := []string{"pln_new", "pln_a", "pln_b", "pln_old", "pln_none"}
 	for limit := 1; limit <= len(want)+1; limit++ {
-		pages := follow(t, s, key, fmt.Sprintf("%s?limit=%d", plans, limit))
+		pages := listAllIDs(t, s, key, fmt.Sprintf("%s?limit=%d", plans, limit))
 		if got := slices.Concat(pages...); !slices.Equal(got, want) || len(pages) != (len(want)+limit-1)/limit {
 			t.Errorf("limit %d: %v", limit, pages)
 		}
@@ -138,8 +138,8 @@ func TestPlansDefaultLimit(t *testing.T) {
 	for i := range 26 {
 		records = append(records, record{"id": fmt.Sprintf("pln_%02d", i), "createdAt": "2026-01-01T00:00:00Z"})
 	}
-	load(t, s, "content-plan", records...)
-	pages := follow(t, s, s.Key(t), "/v1/companies/{companyId}/broadcast/plans")
+	importRecords(t, s, "content-plan", records...)
+	pages := listAllIDs(t, s, s.Key(t), "/v1/companies/{companyId}/broadcast/plans")
 	if len(pages) != 2 || len(pages[0]) != 25 || len(pages[1]) != 1 {
 		t.Errorf("pages %v, want one of 25 plans and one of 1", pages)
 	}
@@ -149,7 +149,7 @@ func TestPlansDefaultLimit(t *testing.T) {
 func TestChannels(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	load(t, s, "channel",
+	importRecords(t, s, "channel",
 		record{"id": "chn_1", "platform": nil},
 		record{"id": "chn_3", "platform": "x"},
 		record{"id": "chn_2", "platform": "x", "credentialsValid": false, "lastError": "expired", "status": "error", "active": true},
@@ -176,10 +176,10 @@ func TestChannels(t *testing.T) {
 	})
 }
 
-// loadOld stores records that break rules of today, as an earlier version may have done.
-func loadOld(t *testing.T, s *apitest.Service, name string, records ...record) {
+// storeUnchecked stores records that break rules of today, as an earlier version may have done.
+func storeUnchecked(t *testing.T, s *apitest.Service, name string, records ...record) {
 	t.Helper()
-	typ := transferOf(t, s, name)
+	typ := transferType(t, s, name)
 	var read []any
 	for _, r := range records {
 		text, err := json.Marshal(r)

@@ -53,16 +53,16 @@ func TestCreateIdea(t *testing.T) {
 		{Name: "a day is no time", Op: create, Args: valid("suggestedFor", "2026-09-01"), Want: 400, WantMessage: "body.suggestedFor: must be an RFC 3339 time"},
 		{Name: "unknown property", Op: create, Args: valid("name", "N"), Want: 400, WantMessage: "body.name: unknown property"},
 		{Name: "all problems at once", Op: create, Args: record{"planId": "x", "contentTypeId": "y", "platforms": []any{"z"}, "sourceKind": 1, "status": "x", "x": 1}, Want: 400, Check: countMessages(7)},
-		stays("list_broadcast_ideas", 2),
+		listKeepsCount("list_broadcast_ideas", 2),
 	})
 }
 
 func TestUpdateIdea(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	load(t, s, "content-idea",
+	importRecords(t, s, "content-idea",
 		record{"id": "ida_1", "title": "Office", "planId": "pln_1", "status": "suggested", "createdAt": "2026-01-01T00:00:00Z", "updatedAt": "2026-01-01T00:00:00Z"})
-	loadOld(t, s, "content-idea", record{"id": "ida_2", "platforms": []any{"blog"}})
+	storeUnchecked(t, s, "content-idea", record{"id": "ida_2", "platforms": []any{"blog"}})
 	s.Clock.Advance(time.Hour)
 	const update = "update_broadcast_idea"
 	with := func(name string, value any) record { return record{"ideaId": "ida_1", name: value} }

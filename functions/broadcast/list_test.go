@@ -13,9 +13,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// expected returns the ids that a list must contain: the records that match the filters, latest
+// expectedIDs returns the ids that a list must contain: the records that match the filters, latest
 // time first, null last, then by id.
-func expected(records []record, time func(record) any, filters map[string]string) []string {
+func expectedIDs(records []record, time func(record) any, filters map[string]string) []string {
 	var kept []record
 	for _, r := range records {
 		keep := true
@@ -45,13 +45,13 @@ func orNull(values []string, n int) any {
 	return values[n]
 }
 
-// edges are the ends of a day, the times next to them, and a time before 1970.
-var edges = []string{"1969-07-20T20:17:40.000Z", "2026-02-28T23:59:59.999Z", "2026-03-01T00:00:00.000Z", "2026-03-01T23:59:59.999Z", "2026-03-02T00:00:00.000Z"}
+// edgeTimes are the ends of a day, the times next to them, and a time before 1970.
+var edgeTimes = []string{"1969-07-20T20:17:40.000Z", "2026-02-28T23:59:59.999Z", "2026-03-01T00:00:00.000Z", "2026-03-01T23:59:59.999Z", "2026-03-02T00:00:00.000Z"}
 
-// someTime returns null or one of edges, so that many records have the same time.
-func someTime(random *rand.Rand) any { return orNull(edges, random.IntN(len(edges)+1)) }
+// randomTime returns null or one of edges, so that many records have the same time.
+func randomTime(random *rand.Rand) any { return orNull(edgeTimes, random.IntN(len(edgeTimes)+1)) }
 
-func target(list string, filters map[string]string, limit int) string {
+func listTarget(list string, filters map[string]string, limit int) string {
 	q := url.Values{"limit": {fmt.Sprint(limit)}}
 	for name, value := range filters {
 		if value != "" {
@@ -71,7 +71,7 @@ func manyPosts() (posts []record) {
 				posts = append(posts, record{
 					"id":       fmt.Sprintf("pst_%03d", random.IntN(900)+1000*len(posts)),
 					"platform": orNull(broadcast.Platform("").Values(), p), "status": orNull(broadcast.PostStatus("").Values(), st),
-					"ideaId": idea, "scheduledFor": someTime(random), "createdAt": someTime(random),
+					"ideaId": idea, "scheduledFor": randomTime(random), "createdAt": randomTime(random),
 				})
 			}
 		}
@@ -93,14 +93,14 @@ func TestPostFilters(t *testing.T) {
 	s := start(t)
 	key := s.Key(t)
 	posts := manyPosts()
-	loadOld(t, s, "post", posts...)
-	load(t, s, "content-idea", record{"id": "ida_a"}, record{"id": "ida_b"})
+	storeUnchecked(t, s, "post", posts...)
+	importRecords(t, s, "content-idea", record{"id": "ida_a"}, record{"id": "ida_b"})
 	for _, platform := range append(broadcast.Platform("").Values(), "") {
 		for _, status := range append(broadcast.PostStatus("").Values(), "") {
 			for _, idea := range []string{"ida_a", "ida_unknown", ""} {
 				filters := map[string]string{"platform": platform, "status": status, "ideaId": idea}
-				want := expected(posts, postTime, filters)
-				if got := idsOf(s.Send(t, key, "GET", target("posts", filters, 200), "").Items(t)); !slices.Equal(got, want) {
+				want := expectedIDs(posts, postTime, filters)
+				if got := idsOf(s.Send(t, key, "GET", listTarget("posts", filters, 200), "").Items(t)); !slices.Equal(got, want) {
 					t.Errorf("%v: got %v, want %v", filters, got, want)
 				}
 			}
@@ -114,18 +114,18 @@ func TestPostPages(t *testing.T) {
 	apitest.SkipIfShort(t)
 	s := start(t)
 	posts := manyPosts()
-	loadOld(t, s, "post", posts...)
+	storeUnchecked(t, s, "post", posts...)
 	for _, filters := range []map[string]string{
 		{}, {"platform": "x"}, {"status": "draft"}, {"platform": "push", "status": "failed"}, {"ideaId": "ida_b"},
 		{"ideaId": "ida_b", "status": "draft"}, {"ideaId": "ida_a", "platform": "x", "status": "failed"}, {"ideaId": "ida_c"},
 	} {
 		t.Run(fmt.Sprint(filters), func(t *testing.T) {
-			key, want := s.Key(t), expected(posts, postTime, filters)
+			key, want := s.Key(t), expectedIDs(posts, postTime, filters)
 			for _, limit := range []int{1, 2, 5, len(want) - 1, len(want), len(want) + 1, 200} {
 				if limit < 1 {
 					continue
 				}
-				pages := follow(t, s, key, target("posts", filters, limit))
+				pages := listAllIDs(t, s, key, listTarget("posts", filters, limit))
 				if got := slices.Concat(pages...); !slices.Equal(got, want) || len(pages) != max(1, (len(want)+limit-1)/limit) {
 					t.Errorf("limit %d: got %v, want %v", limit, pages, want)
 				}
@@ -144,16 +144,16 @@ func TestIdeas(t *testing.T) {
 	for n := range 48 {
 		ideas = append(ideas, record{
 			"id": fmt.Sprintf("ida_%d", random.IntN(900)+1000*n), "planId": []any{"pln_a", "pln_b", nil}[n%3],
-			"status": orNull(broadcast.IdeaStatus("").Values(), n/3%4), "createdAt": someTime(random),
+			"status": orNull(broadcast.IdeaStatus("").Values(), n/3%4), "createdAt": randomTime(random),
 		})
 	}
-	load(t, s, "content-idea", ideas...)
+	importRecords(t, s, "content-idea", ideas...)
 	for _, plan := range []string{"", "pln_a", "pln_b", "pln_unknown"} {
 		for _, status := range append(broadcast.IdeaStatus("").Values(), "") {
 			key, filters := s.Key(t), map[string]string{"planId": plan, "status": status}
-			want := expected(ideas, func(i record) any { return i["createdAt"] }, filters)
+			want := expectedIDs(ideas, func(i record) any { return i["createdAt"] }, filters)
 			for _, limit := range []int{1, 3, max(1, len(want)), 200} {
-				pages := follow(t, s, key, target("ideas", filters, limit))
+				pages := listAllIDs(t, s, key, listTarget("ideas", filters, limit))
 				if got := slices.Concat(pages...); !slices.Equal(got, want) || len(pages) != max(1, (len(want)+limit-1)/limit) {
 					t.Errorf("%v limit %d: got %v, want %v", filters, limit, pages, want)
 				}
@@ -167,8 +167,8 @@ func TestIdeas(t *testing.T) {
 func TestListArguments(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	load(t, s, "content-idea", record{"id": "ida_1", "planId": "pln_1", "status": "accepted"})
-	load(t, s, "post", record{"id": "pst_1", "ideaId": "ida_1", "status": "draft"})
+	importRecords(t, s, "content-idea", record{"id": "ida_1", "planId": "pln_1", "status": "accepted"})
+	importRecords(t, s, "post", record{"id": "pst_1", "ideaId": "ida_1", "status": "draft"})
 	empty := func(t *testing.T, r apitest.Response) {
 		if more := r.Header.Get("Service-Has-More"); r.Body != `{"items":[]}` || more != "false" {
 			t.Errorf("body %s, Service-Has-More %q; want no items and false", r.Body, more)
@@ -205,7 +205,7 @@ func TestPagesWhilePostsComeAndGo(t *testing.T) {
 		return record{"id": id, "platform": "x", "status": "draft", "scheduledFor": fmt.Sprintf("2026-05-%02dT00:00:00Z", day)}
 	}
 	for _, list := range []string{"posts?limit=2", "posts?limit=2&platform=x", "posts?limit=2&status=draft", "posts?limit=2&status=draft&platform=x"} {
-		load(t, s, "post", post("pst_9", 9), post("pst_8", 8), post("pst_6", 6), post("pst_5", 5), post("pst_3", 3))
+		importRecords(t, s, "post", post("pst_9", 9), post("pst_8", 8), post("pst_6", 6), post("pst_5", 5), post("pst_3", 3))
 		r := s.Send(t, key, "GET", "/v1/companies/{companyId}/broadcast/"+list, "")
 		if got := idsOf(r.Items(t)); !slices.Equal(got, []string{"pst_9", "pst_8"}) {
 			t.Fatalf("%s: first page %v, want pst_9 and pst_8", list, got)
@@ -215,8 +215,8 @@ func TestPagesWhilePostsComeAndGo(t *testing.T) {
 				t.Fatalf("delete %s: status %d, want 200: %s", gone, r.Status, r.Body)
 			}
 		}
-		load(t, s, "post", post("pst_10", 10), post("pst_7", 7), post("pst_4", 4))
-		if got := slices.Concat(follow(t, s, key, nextOf(t, r))...); !slices.Equal(got, []string{"pst_7", "pst_6", "pst_4", "pst_3"}) {
+		importRecords(t, s, "post", post("pst_10", 10), post("pst_7", 7), post("pst_4", 4))
+		if got := slices.Concat(listAllIDs(t, s, key, nextPage(t, r))...); !slices.Equal(got, []string{"pst_7", "pst_6", "pst_4", "pst_3"}) {
 			t.Errorf("%s: later pages %v, want pst_7, pst_6, pst_4 and pst_3", list, got)
 		}
 		for _, gone := range []string{"pst_10", "pst_7", "pst_4"} {
@@ -229,10 +229,10 @@ func TestPagesWhilePostsComeAndGo(t *testing.T) {
 func TestCursorIsBound(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	load(t, s, "post", record{"id": "pst_1", "platform": "x"}, record{"id": "pst_2", "platform": "x"})
-	load(t, s, "content-idea", record{"id": "ida_1"}, record{"id": "ida_2"})
+	importRecords(t, s, "post", record{"id": "pst_1", "platform": "x"}, record{"id": "pst_2", "platform": "x"})
+	importRecords(t, s, "content-idea", record{"id": "ida_1"}, record{"id": "ida_2"})
 	r := s.Send(t, s.Key(t), "GET", "/v1/companies/{companyId}/broadcast/posts?limit=1&platform=x", "")
-	next, err := url.Parse(nextOf(t, r))
+	next, err := url.Parse(nextPage(t, r))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +257,7 @@ func TestCursorIsBound(t *testing.T) {
 func TestDuePostsByKeys(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	loadOld(t, s, "post",
+	storeUnchecked(t, s, "post",
 		record{"id": "pst_2", "platform": "x", "status": "scheduled", "scheduledFor": "2026-08-02T00:00:00Z"},
 		record{"id": "pst_1", "platform": "push", "status": "scheduled", "scheduledFor": "2026-08-01T00:00:00Z"},
 		record{"id": "pst_3", "platform": "x", "status": "scheduled", "scheduledFor": "2026-08-03T00:00:00Z"},
@@ -278,8 +278,8 @@ func TestDuePostsByKeys(t *testing.T) {
 	}
 }
 
-// between returns the posts from one day to another, both inclusive; "" means unbounded.
-func between(posts []record, from, to string) []record {
+// postsBetween returns the posts from one day to another, both inclusive; "" means unbounded.
+func postsBetween(posts []record, from, to string) []record {
 	return slices.DeleteFunc(slices.Clone(posts), func(p record) bool {
 		at, _ := postTime(p).(string)
 		return (from != "" || to != "") && at == "" || from != "" && at[:10] < from || to != "" && at[:10] > to
@@ -293,7 +293,7 @@ func TestPostsOfDays(t *testing.T) {
 	apitest.SkipIfShort(t)
 	s := start(t)
 	posts := manyPosts()
-	loadOld(t, s, "post", posts...)
+	storeUnchecked(t, s, "post", posts...)
 	for _, filters := range []map[string]string{
 		{}, {"platform": "x"}, {"status": "draft"}, {"platform": "push", "status": "failed"}, {"ideaId": "ida_b"}, {"ideaId": "ida_a", "status": "draft"},
 	} {
@@ -303,7 +303,7 @@ func TestPostsOfDays(t *testing.T) {
 		} {
 			for _, order := range []string{"", "desc", "asc"} {
 				args := map[string]string{"from": window[0], "to": window[1], "order": order}
-				want := expected(between(posts, window[0], window[1]), postTime, filters)
+				want := expectedIDs(postsBetween(posts, window[0], window[1]), postTime, filters)
 				if order == "asc" {
 					slices.Reverse(want)
 				}
@@ -311,7 +311,7 @@ func TestPostsOfDays(t *testing.T) {
 					args[name] = value
 				}
 				for _, limit := range []int{1 + len(want)/3, 200} {
-					pages := follow(t, s, key, target("posts", args, limit))
+					pages := listAllIDs(t, s, key, listTarget("posts", args, limit))
 					if got := slices.Concat(pages...); !slices.Equal(got, want) || len(pages) != max(1, (len(want)+limit-1)/limit) {
 						t.Errorf("%v limit %d: got %v, want %v", args, limit, pages, want)
 					}
@@ -327,7 +327,7 @@ func TestPostsOfDays(t *testing.T) {
 func TestPostDayArguments(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	load(t, s, "post", record{"id": "pst_1", "scheduledFor": "2026-03-01T00:00:00Z"}, record{"id": "pst_2", "scheduledFor": "2026-03-01T23:59:59.999Z"}, record{"id": "pst_3", "scheduledFor": "2026-03-02T00:00:00Z"})
+	importRecords(t, s, "post", record{"id": "pst_1", "scheduledFor": "2026-03-01T00:00:00Z"}, record{"id": "pst_2", "scheduledFor": "2026-03-01T23:59:59.999Z"}, record{"id": "pst_3", "scheduledFor": "2026-03-02T00:00:00Z"})
 	const list = "list_broadcast_posts"
 	both := func(t *testing.T, r apitest.Response) {
 		if got := idsOf(r.Items(t)); !slices.Equal(got, []string{"pst_2", "pst_1"}) {
@@ -335,7 +335,7 @@ func TestPostDayArguments(t *testing.T) {
 		}
 	}
 	r := s.Call(t, s.Key(t), list, record{"limit": 1, "from": "2026-03-01", "order": "asc"})
-	next, err := url.Parse(nextOf(t, r))
+	next, err := url.Parse(nextPage(t, r))
 	if err != nil {
 		t.Fatal(err)
 	}

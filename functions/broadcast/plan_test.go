@@ -11,9 +11,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// stays returns the scenario that a list has this many records: nothing of a rejected create was
+// listKeepsCount returns the scenario that a list has this many records: nothing of a rejected create was
 // stored.
-func stays(list string, n int) apitest.Scenario {
+func listKeepsCount(list string, n int) apitest.Scenario {
 	return apitest.Scenario{Name: "nothing of these was stored", Op: list, Check: func(t *testing.T, r apitest.Response) {
 		if got := len(r.Items(t)); got != n {
 			t.Errorf("%d records, want %d", got, n)
@@ -80,19 +80,19 @@ func TestCreatePlan(t *testing.T) {
 		{Name: "ends before it starts", Op: create, Args: record{"name": "P", "startsAt": "2026-09-01T00:30:00+01:00", "endsAt": "2026-08-31T23:29:59.999Z"}, Want: 400, WantMessage: "body.endsAt: must not be before startsAt"},
 		{Name: "unknown property", Op: create, Args: valid("id", "pln_1"), Want: 400, WantMessage: "body.id: unknown property"},
 		{Name: "all problems at once", Op: create, Args: record{"name": "", "goalId": "x", "platforms": []any{"y"}, "startsAt": "x", "endsAt": "2026-01-01T00:00:00Z", "status": "x", "x": 1}, Want: 400, Check: countMessages(6)},
-		stays("list_broadcast_plans", 3),
+		listKeepsCount("list_broadcast_plans", 3),
 	})
 }
 
 func TestUpdatePlan(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	load(t, s, "content-plan",
+	importRecords(t, s, "content-plan",
 		record{
 			"id": "pln_1", "name": "Spring", "platforms": []any{"x"}, "startsAt": "2026-03-01T00:00:00Z", "endsAt": "2026-05-31T00:00:00Z", "status": "active",
 			"createdAt": "2026-01-01T00:00:00Z", "updatedAt": "2026-01-01T00:00:00Z",
 		})
-	loadOld(t, s, "content-plan", record{"id": "pln_2", "platforms": []any{"blog"}, "startsAt": "2026-03-01T00:00:00.000Z", "endsAt": "2026-01-01T00:00:00.000Z"})
+	storeUnchecked(t, s, "content-plan", record{"id": "pln_2", "platforms": []any{"blog"}, "startsAt": "2026-03-01T00:00:00.000Z", "endsAt": "2026-01-01T00:00:00.000Z"})
 	s.Clock.Advance(time.Hour)
 	const update = "update_broadcast_plan"
 	with := func(name string, value any) record { return record{"planId": "pln_1", name: value} }
@@ -129,8 +129,8 @@ func TestUpdatePlan(t *testing.T) {
 func TestDeletePlansAndIdeas(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	load(t, s, "content-plan", record{"id": "pln_1", "name": "P"}, record{"id": "pln_2"})
-	load(t, s, "content-idea", record{"id": "ida_1", "planId": "pln_1"}, record{"id": "ida_2", "planId": "pln_1", "status": "accepted"})
+	importRecords(t, s, "content-plan", record{"id": "pln_1", "name": "P"}, record{"id": "pln_2"})
+	importRecords(t, s, "content-idea", record{"id": "ida_1", "planId": "pln_1"}, record{"id": "ida_2", "planId": "pln_1", "status": "accepted"})
 	key := s.Key(t)
 	for _, tt := range []struct{ noun, argument, id, foreign string }{
 		{"broadcast_plan", "planId", "pln_1", "ida_2"},
@@ -171,7 +171,7 @@ func TestPlansBound(t *testing.T) {
 	for n := range 199 {
 		plans = append(plans, record{"id": fmt.Sprintf("pln_%d", n), "brief": strings.Repeat("x", 2000)})
 	}
-	load(t, s, "content-plan", plans...)
+	importRecords(t, s, "content-plan", plans...)
 	create := func(once string) apitest.Response {
 		return s.Call(t, key, "create_broadcast_plan", record{"name": "N", "Idempotency-Key": once})
 	}
@@ -183,7 +183,7 @@ func TestPlansBound(t *testing.T) {
 	if again := create("a"); again.Status != 200 || again.Body != last.Body {
 		t.Errorf("the 200th again: %d %s", again.Status, again.Body)
 	}
-	load(t, s, "content-plan", record{"id": "pln_imported"})
+	importRecords(t, s, "content-plan", record{"id": "pln_imported"})
 	for n, want := range []int{409, 200} { // in addition to 200 and 199
 		if r := s.Call(t, key, "delete_broadcast_plan", record{"planId": fmt.Sprintf("pln_%d", n)}); r.Status != 200 {
 			t.Errorf("delete pln_%d: status %d, want 200: %s", n, r.Status, r.Body)

@@ -74,9 +74,9 @@ func (p Post) latestFirst() string {
 	return table.Join(table.DescendingTimeKey(table.FirstSetTime(p.ScheduledFor, p.CreatedAt)), p.ID)
 }
 
-// positions returns the least and the greatest position of the posts from one time until another,
+// positionRange returns the least and the greatest position of the posts from one time until another,
 // both inclusive; nil means unbounded. With a bound, posts without a time are excluded.
-func positions(from, until *string) (least, greatest string) {
+func positionRange(from, until *string) (least, greatest string) {
 	if from == nil && until == nil {
 		return "", ""
 	}
@@ -85,22 +85,22 @@ func positions(from, until *string) (least, greatest string) {
 	}
 	greatest = table.DescendingTimeKey(from) // null: before the posts without any time
 	if from != nil {
-		greatest = table.Join(greatest, afterIDs)
+		greatest = table.Join(greatest, afterAllIDs)
 	}
 	return least, greatest
 }
 
-// afterIDs sorts after every id.
-const afterIDs = "~"
+// afterAllIDs sorts after every id.
+const afterAllIDs = "~"
 
-// sent reports whether a post is publishing or published. If so, the API must not change it. A post
+// isSent reports whether a post is publishing or published. If so, the API must not change it. A post
 // without a status, which an import may create, is not sent.
-func (p Post) sent() bool {
+func (p Post) isSent() bool {
 	return p.Status != nil && (*p.Status == PostStatusPublishing || *p.Status == PostStatusPublished)
 }
 
 func (p Post) checkUnsent() error {
-	if p.sent() {
+	if p.isSent() {
 		return fault.New(fault.Conflict, "the post is %s; only unsent posts can be edited or deleted", *p.Status)
 	}
 	return nil
@@ -112,7 +112,7 @@ func (p Post) Problems(sent func(string) bool) (out []string) {
 	if sent("destination") && p.Destination != nil && (p.Platform == nil || *p.Platform != PlatformPush) {
 		out = append(out, "body.destination: is allowed only when platform is push")
 	}
-	if p.is(PostStatusScheduled) && p.ScheduledFor == nil {
+	if p.hasStatus(PostStatusScheduled) && p.ScheduledFor == nil {
 		out = append(out, "body.scheduledFor: is required when status is scheduled")
 	}
 	return out
@@ -211,7 +211,7 @@ func (in *updatePostInput) edit(p *Post) error {
 	if err := in.Edit(p); err != nil {
 		return err
 	}
-	if in.Sent("status") && before.is(PostStatusFailed) {
+	if in.Sent("status") && before.hasStatus(PostStatusFailed) {
 		p.FailureReason = nil
 	}
 	if in.Sent("body") && (before.Body == nil || *before.Body != *p.Body) { // imported parts are kept while the body stays the same

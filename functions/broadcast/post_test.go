@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	later   = "2026-09-01T08:00:00.000Z"
-	earlier = "2020-01-01T00:00:00.000Z"
+	laterTime   = "2026-09-01T08:00:00.000Z"
+	earlierTime = "2020-01-01T00:00:00.000Z"
 )
 
 // Ensure a new post is a draft unless the request has status scheduled and scheduledFor, and that
@@ -38,11 +38,11 @@ func TestCreatePost(t *testing.T) {
 			"deepLink": "acme://x", "scheduledFor": "2026-09-01T10:00:00+02:00", "status": "scheduled",
 		}, record{
 			"platform": "push", "title": "T", "body": "B <&>", "hashtags": []string{"a", "b"}, "ideaId": "ida_1", "destination": "beta",
-			"deepLink": "acme://x", "scheduledFor": later, "status": "scheduled",
+			"deepLink": "acme://x", "scheduledFor": laterTime, "status": "scheduled",
 		}),
-		create("draft with a time", record{"platform": "x", "body": "", "scheduledFor": later, "status": "draft"}, record{"status": "draft", "scheduledFor": later, "body": ""}),
-		create("draft with a time, status omitted", record{"platform": "x", "body": "B", "scheduledFor": later}, record{"status": "draft", "scheduledFor": later}),
-		create("a time in the past", record{"platform": "x", "body": "B", "scheduledFor": earlier, "status": "scheduled"}, record{"status": "scheduled", "scheduledFor": earlier}),
+		create("draft with a time", record{"platform": "x", "body": "", "scheduledFor": laterTime, "status": "draft"}, record{"status": "draft", "scheduledFor": laterTime, "body": ""}),
+		create("draft with a time, status omitted", record{"platform": "x", "body": "B", "scheduledFor": laterTime}, record{"status": "draft", "scheduledFor": laterTime}),
+		create("a time in the past", record{"platform": "x", "body": "B", "scheduledFor": earlierTime, "status": "scheduled"}, record{"status": "scheduled", "scheduledFor": earlierTime}),
 		create("a thread on x", record{"platform": "x", "body": long}, record{"body": long, "threadParts": []string{long[:200], long[201:]}}),
 		create("no thread on another platform", record{"platform": "instagram", "body": long}, record{"threadParts": nil}),
 		create("empty hashtags", record{"platform": "reddit", "body": "B", "hashtags": []string{}}, record{"hashtags": []string{}}),
@@ -81,7 +81,7 @@ func TestCreatedPostIsListed(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	key := s.Key(t)
-	r := s.Call(t, key, "create_broadcast_post", record{"platform": "push", "body": "B", "ideaId": "ida_1", "scheduledFor": later, "status": "scheduled"})
+	r := s.Call(t, key, "create_broadcast_post", record{"platform": "push", "body": "B", "ideaId": "ida_1", "scheduledFor": laterTime, "status": "scheduled"})
 	id, _ := r.JSON(t)["id"].(string)
 	if !strings.HasPrefix(id, "pst_") || len(id) != 30 {
 		t.Errorf("id %q", id)
@@ -101,10 +101,10 @@ func TestCreatedPostIsListed(t *testing.T) {
 func TestNoSuchPost(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	load(t, s, "content-idea", record{"id": "ida_1"})
+	importRecords(t, s, "content-idea", record{"id": "ida_1"})
 	key := s.Key(t)
 	other := start(t)
-	load(t, other, "post", record{"id": "pst_other", "status": "draft"})
+	importRecords(t, other, "post", record{"id": "pst_other", "status": "draft"})
 	for _, op := range []string{"get_broadcast_post", "update_broadcast_post", "delete_broadcast_post"} {
 		bodies := map[string]bool{}
 		for _, id := range []string{"pst_unknown", "pst_other", "ida_1", "nonsense", "pst_#", "pst_1%2F2", strings.Repeat("a", 300)} {
@@ -141,8 +141,8 @@ func TestUpdatePost(t *testing.T) {
 		update("one", record{"destination": "beta"}, record{"destination": "beta", "title": "T", "body": "B", "createdAt": before, "updatedAt": now}),
 		update("clear", record{"title": "", "hashtags": []string{}, "deepLink": "", "body": "", "destination": ""}, record{"title": "", "hashtags": []string{}, "deepLink": "", "body": "", "destination": ""}),
 		update("all", record{"title": "T2", "body": "B2", "hashtags": []string{"c"}, "destination": "all", "deepLink": "a:b", "scheduledFor": "2026-09-01T10:00:00+02:00", "status": "scheduled"},
-			record{"title": "T2", "body": "B2", "hashtags": []string{"c"}, "destination": "all", "deepLink": "a:b", "scheduledFor": later, "status": "scheduled"}),
-		{Name: "the same time in another format", Op: "update_broadcast_post", Args: record{"postId": id, "scheduledFor": "2026-09-01T08:00:00Z"}, WantFields: record{"scheduledFor": later}},
+			record{"title": "T2", "body": "B2", "hashtags": []string{"c"}, "destination": "all", "deepLink": "a:b", "scheduledFor": laterTime, "status": "scheduled"}),
+		{Name: "the same time in another format", Op: "update_broadcast_post", Args: record{"postId": id, "scheduledFor": "2026-09-01T08:00:00Z"}, WantFields: record{"scheduledFor": laterTime}},
 		{Name: "body of 10001", Op: "update_broadcast_post", Args: record{"postId": id, "body": strings.Repeat("a", 10001)}, Want: 400, WantMessage: "body.body"},
 		{Name: "title of 201", Op: "update_broadcast_post", Args: record{"postId": id, "title": strings.Repeat("a", 201)}, Want: 400, WantMessage: "body.title"},
 		{Name: "threadParts are derived", Op: "update_broadcast_post", Args: record{"postId": id, "threadParts": []string{}}, Want: 400, WantMessage: "body.threadParts: unknown"},
@@ -155,7 +155,7 @@ func TestUpdateThread(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	long := strings.Repeat("word ", 100)
-	load(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "draft", "body": long, "threadParts": []string{"by", "hand"}})
+	importRecords(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "draft", "body": long, "threadParts": []string{"by", "hand"}})
 	s.Run(t, []apitest.Scenario{
 		{Name: "another field", Op: "update_broadcast_post", Args: record{"postId": "pst_1", "title": "T"}, WantFields: record{"threadParts": []string{"by", "hand"}}},
 		{Name: "the same body", Op: "update_broadcast_post", Args: record{"postId": "pst_1", "body": long}, WantFields: record{"threadParts": []string{"by", "hand"}}},
@@ -174,7 +174,7 @@ func TestUpdateThread(t *testing.T) {
 func TestClearDestination(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	loadOld(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "draft", "body": "B", "destination": "beta"}, record{"id": "pst_2", "status": "draft", "destination": "beta"})
+	storeUnchecked(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "draft", "body": "B", "destination": "beta"}, record{"id": "pst_2", "status": "draft", "destination": "beta"})
 	for _, id := range []string{"pst_1", "pst_2"} {
 		s.Run(t, []apitest.Scenario{
 			{Name: "replaced", Op: "update_broadcast_post", Args: record{"postId": id, "destination": "alpha"}, Want: 400, WantMessage: "body.destination: is allowed only when platform is push"},
@@ -189,7 +189,7 @@ func TestClearScheduledFor(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	key, store := s.Key(t), broadcast.NewStore(s.Table)
-	load(t, s, "post",
+	importRecords(t, s, "post",
 		record{"id": "pst_1", "platform": "x", "ideaId": "ida_1", "status": "scheduled", "scheduledFor": "2026-08-03T00:00:00Z", "createdAt": "2026-08-01T00:00:00Z"},
 		record{"id": "pst_2", "platform": "x", "ideaId": "ida_1", "status": "scheduled", "scheduledFor": "2026-08-02T00:00:00Z", "createdAt": "2026-08-01T00:00:00Z"})
 	due := func(want ...string) {
@@ -223,7 +223,7 @@ func TestUpdateMovesPost(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	key := s.Key(t)
-	load(t, s, "post",
+	importRecords(t, s, "post",
 		record{"id": "pst_1", "platform": "x", "ideaId": "ida_1", "status": "scheduled", "scheduledFor": "2026-09-01T00:00:00Z"},
 		record{"id": "pst_2", "platform": "x", "ideaId": "ida_1", "status": "scheduled", "scheduledFor": "2026-09-02T00:00:00Z"})
 	lists := func(want ...string) {

@@ -16,7 +16,7 @@ func TestClaimRace(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	store := broadcast.NewStore(s.Table)
-	load(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "scheduled", "scheduledFor": earlier})
+	importRecords(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "scheduled", "scheduledFor": earlierTime})
 	for round := range 5 {
 		claims := make([]string, 24)
 		var wait sync.WaitGroup
@@ -36,7 +36,7 @@ func TestClaimRace(t *testing.T) {
 		if len(won) != 1 {
 			t.Fatalf("round %d: %d dispatchers claimed the post", round, len(won))
 		}
-		must(t)(store.RetryPost(t.Context(), s.CompanyID, "pst_1", won[0]))
+		mustMove(t)(store.RetryPost(t.Context(), s.CompanyID, "pst_1", won[0]))
 	}
 }
 
@@ -48,9 +48,9 @@ func TestDispatchersSideBySide(t *testing.T) {
 	const posts = 40
 	var records []record
 	for n := range posts {
-		records = append(records, record{"id": fmt.Sprintf("pst_%02d", n), "platform": []string{"x", "push"}[n%2], "status": "scheduled", "scheduledFor": earlier})
+		records = append(records, record{"id": fmt.Sprintf("pst_%02d", n), "platform": []string{"x", "push"}[n%2], "status": "scheduled", "scheduledFor": earlierTime})
 	}
-	load(t, s, "post", records...)
+	importRecords(t, s, "post", records...)
 	var mu sync.Mutex
 	sent := map[string]int{}
 	dispatch := func() bool {
@@ -70,7 +70,7 @@ func TestDispatchersSideBySide(t *testing.T) {
 			mu.Lock()
 			sent[d.ID]++
 			mu.Unlock()
-			must(t)(store.ReportPublished(t.Context(), s.CompanyID, d.ID, *d.ClaimID, broadcast.Outcome{}))
+			mustMove(t)(store.ReportPublished(t.Context(), s.CompanyID, d.ID, *d.ClaimID, broadcast.Outcome{}))
 		}
 		return len(due) > 0
 	}
@@ -102,15 +102,15 @@ func TestEditWinsOverClaim(t *testing.T) {
 		want fault.Code
 		body string
 	}{
-		{"update_broadcast_post", record{"scheduledFor": later}, fault.Conflict, ""},
+		{"update_broadcast_post", record{"scheduledFor": laterTime}, fault.Conflict, ""},
 		{"update_broadcast_post", record{"status": "draft"}, fault.Conflict, ""},
 		{"delete_broadcast_post", record{}, fault.NotFound, ""},
 		{"update_broadcast_post", record{"body": "Reworded"}, "", "Reworded"},
 	} {
-		between := &interloper{action: "UpdateItem", postID: "pst_1"}
+		between := &beforeWriteTransport{action: "UpdateItem", postID: "pst_1"}
 		s := apitest.NewOver(t, broadcast.Operations, between)
 		key := s.Key(t)
-		load(t, s, "post", record{"id": "pst_1", "platform": "x", "body": "B", "status": "scheduled", "scheduledFor": earlier})
+		importRecords(t, s, "post", record{"id": "pst_1", "platform": "x", "body": "B", "status": "scheduled", "scheduledFor": earlierTime})
 		edited := false
 		between.run = func() {
 			tc.args["postId"] = "pst_1"

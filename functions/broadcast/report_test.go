@@ -18,7 +18,7 @@ func TestReports(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	key, store := s.Key(t), broadcast.NewStore(s.Table)
-	load(t, s, "post", record{"id": "pst_1", "platform": "x", "body": "B", "status": "failed", "failureReason": "before", "scheduledFor": earlier, "ideaId": "ida_1"})
+	importRecords(t, s, "post", record{"id": "pst_1", "platform": "x", "body": "B", "status": "failed", "failureReason": "before", "scheduledFor": earlierTime, "ideaId": "ida_1"})
 	post := func() map[string]any { return s.Call(t, key, "get_broadcast_post", record{"postId": "pst_1"}).JSON(t) }
 	listed := func(status string) {
 		t.Helper()
@@ -29,28 +29,28 @@ func TestReports(t *testing.T) {
 		}
 	}
 
-	d := must(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1"))
+	d := mustMove(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1"))
 	p := post()
 	claimed := record{"status": "publishing", "failureReason": nil, "claimedAt": "2026-08-11T09:30:00.000Z", "body": "B"}
 	if diff := cmp.Diff(claimed, record{"status": p["status"], "failureReason": p["failureReason"], "claimedAt": *d.ClaimedAt, "body": deref(d.Body)}); diff != "" {
 		t.Errorf("the claimed post (-want +got):\n%s", diff)
 	}
 	listed("publishing")
-	must(t)(store.ReportFailed(t.Context(), s.CompanyID, "pst_1", *d.ClaimID, whyFailed))
-	if p := post(); p["status"] != "failed" || p["failureReason"] != whyFailed || p["publishedAt"] != nil {
-		t.Errorf("status %v, reason %v, published at %v; want failed, %s and never", p["status"], p["failureReason"], p["publishedAt"], whyFailed)
+	mustMove(t)(store.ReportFailed(t.Context(), s.CompanyID, "pst_1", *d.ClaimID, failureReason))
+	if p := post(); p["status"] != "failed" || p["failureReason"] != failureReason || p["publishedAt"] != nil {
+		t.Errorf("status %v, reason %v, published at %v; want failed, %s and never", p["status"], p["failureReason"], p["publishedAt"], failureReason)
 	}
 	listed("failed")
 	if _, err := store.ReportFailed(t.Context(), s.CompanyID, "pst_1", *d.ClaimID, "another"); !isConflict(err) {
 		t.Errorf("another reason: error %v, want a conflict", err)
 	}
 
-	d = must(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1"))
+	d = mustMove(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1"))
 	outcome := broadcast.Outcome{ExternalID: new("1790"), ExternalURL: new("https://x.example/1790"), PublishedAt: new("2026-08-11T11:31:00+02:00")}
 	for range 2 {
 		s.Clock.Advance(time.Hour)
-		must(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_1", *d.ClaimID, outcome))
-		must(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_1", *d.ClaimID, broadcast.Outcome{}))
+		mustMove(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_1", *d.ClaimID, outcome))
+		mustMove(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_1", *d.ClaimID, broadcast.Outcome{}))
 		p := post()
 		want := record{"status": "published", "externalId": "1790", "externalUrl": "https://x.example/1790", "publishedAt": "2026-08-11T09:31:00.000Z",
 			"failureReason": nil, "updatedAt": "2026-08-11T10:30:00.000Z"}
@@ -78,8 +78,8 @@ func TestReportLimits(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	store := broadcast.NewStore(s.Table)
-	load(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "scheduled", "scheduledFor": earlier})
-	claimID := *must(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1")).ClaimID
+	importRecords(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "scheduled", "scheduledFor": earlierTime})
+	claimID := *mustMove(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1")).ClaimID
 	for field, o := range map[string]broadcast.Outcome{
 		"externalId":  {ExternalID: new(strings.Repeat("é", 201))},
 		"externalUrl": {ExternalURL: new("javascript:alert(1)")},
@@ -108,7 +108,7 @@ func TestReportLimits(t *testing.T) {
 		t.Errorf("stored status %s, want %s", *p.Status, broadcast.PostStatusPublishing)
 	}
 	longest := broadcast.Outcome{ExternalID: new(strings.Repeat("é", 200)), ExternalURL: new("https://x.example/" + strings.Repeat("a", 1982))}
-	must(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_1", claimID, longest))
+	mustMove(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_1", claimID, longest))
 }
 
 // Ensure posts whose dispatcher crashed are listed, oldest claim first, and only a report releases
@@ -119,12 +119,12 @@ func TestStuckPosts(t *testing.T) {
 	store := broadcast.NewStore(s.Table)
 	var records []record
 	for _, id := range []string{"pst_a", "pst_b", "pst_c"} {
-		records = append(records, record{"id": id, "platform": "push", "status": "scheduled", "scheduledFor": earlier})
+		records = append(records, record{"id": id, "platform": "push", "status": "scheduled", "scheduledFor": earlierTime})
 	}
-	load(t, s, "post", append(records, record{"id": "pst_imported", "status": "publishing"})...)
+	importRecords(t, s, "post", append(records, record{"id": "pst_imported", "status": "publishing"})...)
 	claims := map[string]string{}
 	for _, id := range []string{"pst_b", "pst_a", "pst_c"} {
-		claims[id] = *must(t)(store.ClaimPost(t.Context(), s.CompanyID, id)).ClaimID
+		claims[id] = *mustMove(t)(store.ClaimPost(t.Context(), s.CompanyID, id)).ClaimID
 		s.Clock.Advance(time.Minute)
 	}
 	stuck := func(before string) (ids []string) {
@@ -147,8 +147,8 @@ func TestStuckPosts(t *testing.T) {
 	if due, _, err := store.DuePosts(t.Context(), s.CompanyID, "", 10); err != nil || len(due) != 0 {
 		t.Errorf("claimed posts are due again: %v %v", due, err)
 	}
-	must(t)(store.RetryPost(t.Context(), s.CompanyID, "pst_b", claims["pst_b"]))
-	must(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_imported", "", broadcast.Outcome{}))
+	mustMove(t)(store.RetryPost(t.Context(), s.CompanyID, "pst_b", claims["pst_b"]))
+	mustMove(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_imported", "", broadcast.Outcome{}))
 	if got := stuck(s.Table.Now()); !slices.Equal(got, []string{"pst_a", "pst_c"}) {
 		t.Errorf("stuck posts %v, want pst_a and pst_c", got)
 	}
@@ -159,12 +159,12 @@ func TestImportEndsClaim(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	store := broadcast.NewStore(s.Table)
-	post := record{"id": "pst_1", "platform": "x", "status": "scheduled", "scheduledFor": earlier}
-	load(t, s, "post", post)
-	claimID := *must(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1")).ClaimID
+	post := record{"id": "pst_1", "platform": "x", "status": "scheduled", "scheduledFor": earlierTime}
+	importRecords(t, s, "post", post)
+	claimID := *mustMove(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1")).ClaimID
 	for _, status := range []string{"draft", "publishing"} {
 		post["status"] = status
-		load(t, s, "post", post)
+		importRecords(t, s, "post", post)
 		if _, err := store.ReportPublished(t.Context(), s.CompanyID, "pst_1", claimID, broadcast.Outcome{}); !isConflict(err) {
 			t.Errorf("report after an import as %s: error %v, want a conflict", status, err)
 		}

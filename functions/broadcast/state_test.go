@@ -30,12 +30,12 @@ func TestPostStates(t *testing.T) {
 	}{
 		{"draft", false, record{"status": "draft"}, 200, record{"status": "draft"}, ""},
 		{"draft", false, record{"status": "scheduled"}, 400, record{"status": "draft"}, "body.scheduledFor: is required when status is scheduled"},
-		{"draft", false, record{"status": "scheduled", "scheduledFor": later}, 200, record{"status": "scheduled", "scheduledFor": later}, ""},
-		{"draft", false, record{"scheduledFor": later}, 200, record{"status": "draft", "scheduledFor": later}, ""},
-		{"draft", true, record{"status": "scheduled"}, 200, record{"status": "scheduled", "scheduledFor": earlier}, ""},
-		{"scheduled", true, record{"scheduledFor": later}, 200, record{"status": "scheduled", "scheduledFor": later}, ""},
-		{"scheduled", true, record{"status": "scheduled", "scheduledFor": later}, 200, record{"status": "scheduled", "scheduledFor": later}, ""},
-		{"scheduled", true, record{"status": "draft"}, 200, record{"status": "draft", "scheduledFor": earlier}, ""},
+		{"draft", false, record{"status": "scheduled", "scheduledFor": laterTime}, 200, record{"status": "scheduled", "scheduledFor": laterTime}, ""},
+		{"draft", false, record{"scheduledFor": laterTime}, 200, record{"status": "draft", "scheduledFor": laterTime}, ""},
+		{"draft", true, record{"status": "scheduled"}, 200, record{"status": "scheduled", "scheduledFor": earlierTime}, ""},
+		{"scheduled", true, record{"scheduledFor": laterTime}, 200, record{"status": "scheduled", "scheduledFor": laterTime}, ""},
+		{"scheduled", true, record{"status": "scheduled", "scheduledFor": laterTime}, 200, record{"status": "scheduled", "scheduledFor": laterTime}, ""},
+		{"scheduled", true, record{"status": "draft"}, 200, record{"status": "draft", "scheduledFor": earlierTime}, ""},
 		{"scheduled", true, record{"title": "T"}, 200, record{"status": "scheduled", "title": "T"}, ""},
 		{"publishing", true, record{"title": "T"}, 409, record{"status": "publishing", "title": nil}, "only unsent posts"},
 		{"publishing", true, record{"status": "draft"}, 409, record{"status": "publishing"}, "only unsent posts"},
@@ -45,14 +45,14 @@ func TestPostStates(t *testing.T) {
 		{"published", true, record{"body": "Body"}, 409, record{"status": "published"}, "only unsent posts"},
 		{"published", true, record{"hashtags": []string{}}, 409, record{"status": "published"}, "only unsent posts"},
 		{"published", true, record{"deepLink": ""}, 409, record{"status": "published"}, "only unsent posts"},
-		{"published", true, record{"scheduledFor": later}, 409, record{"status": "published"}, "only unsent posts"},
+		{"published", true, record{"scheduledFor": laterTime}, 409, record{"status": "published"}, "only unsent posts"},
 		{"published", true, record{"status": "published"}, 400, record{"status": "published"}, "body.status"},
 		{"published", true, record{}, 200, record{"status": "published"}, ""},
 		{"failed", true, record{"title": "T"}, 200, record{"status": "failed", "failureReason": reason, "title": "T"}, ""},
-		{"failed", true, record{"status": "draft"}, 200, record{"status": "draft", "failureReason": nil, "scheduledFor": earlier}, ""},
+		{"failed", true, record{"status": "draft"}, 200, record{"status": "draft", "failureReason": nil, "scheduledFor": earlierTime}, ""},
 		{"failed", true, record{"status": "scheduled"}, 200, record{"status": "scheduled", "failureReason": nil}, ""},
 		{"failed", false, record{"status": "scheduled"}, 400, record{"status": "failed", "failureReason": reason}, "body.scheduledFor"},
-		{"failed", false, record{"status": "scheduled", "scheduledFor": later}, 200, record{"status": "scheduled", "failureReason": nil}, ""},
+		{"failed", false, record{"status": "scheduled", "scheduledFor": laterTime}, 200, record{"status": "scheduled", "failureReason": nil}, ""},
 		{"", false, record{"status": "draft", "title": "T"}, 200, record{"status": "draft", "title": "T"}, ""},
 		{"draft", true, record{"status": "publishing"}, 400, record{"status": "draft"}, "body.status: must be one of draft, scheduled"},
 		{"draft", true, record{"status": "published"}, 400, record{"status": "draft"}, "body.status"},
@@ -63,16 +63,16 @@ func TestPostStates(t *testing.T) {
 		{"draft", false, record{"ideaId": "ida_1"}, 400, nil, "body.ideaId: unknown property"},
 		{"draft", false, record{"scheduledFor": nil, "title": "T"}, 200, record{"status": "draft", "scheduledFor": nil}, ""},
 		{"draft", true, record{"scheduledFor": nil}, 200, record{"status": "draft", "scheduledFor": nil}, ""},
-		{"draft", true, record{"scheduledFor": nil, "status": "scheduled"}, 400, record{"status": "draft", "scheduledFor": earlier}, "body.scheduledFor: is required when status is scheduled"},
+		{"draft", true, record{"scheduledFor": nil, "status": "scheduled"}, 400, record{"status": "draft", "scheduledFor": earlierTime}, "body.scheduledFor: is required when status is scheduled"},
 		{"", true, record{"scheduledFor": nil}, 200, record{"status": nil, "scheduledFor": nil}, ""},
 		{"failed", true, record{"scheduledFor": nil}, 200, record{"status": "failed", "failureReason": reason, "scheduledFor": nil}, ""},
-		{"scheduled", true, record{"scheduledFor": nil}, 400, record{"status": "scheduled", "scheduledFor": earlier}, "body.scheduledFor: is required when status is scheduled"},
-		{"scheduled", true, record{"scheduledFor": nil, "title": "T"}, 400, record{"title": nil, "scheduledFor": earlier}, "body.scheduledFor: is required when status is scheduled"},
+		{"scheduled", true, record{"scheduledFor": nil}, 400, record{"status": "scheduled", "scheduledFor": earlierTime}, "body.scheduledFor: is required when status is scheduled"},
+		{"scheduled", true, record{"scheduledFor": nil, "title": "T"}, 400, record{"title": nil, "scheduledFor": earlierTime}, "body.scheduledFor: is required when status is scheduled"},
 		{"scheduled", true, record{"scheduledFor": nil, "status": "draft"}, 200, record{"status": "draft", "scheduledFor": nil}, ""},
 		{"scheduled", false, record{"title": "T"}, 400, record{"title": nil}, "body.scheduledFor: is required when status is scheduled"},
-		{"scheduled", false, record{"scheduledFor": later}, 200, record{"status": "scheduled", "scheduledFor": later}, ""},
+		{"scheduled", false, record{"scheduledFor": laterTime}, 200, record{"status": "scheduled", "scheduledFor": laterTime}, ""},
 		{"scheduled", false, record{}, 200, record{"status": "scheduled"}, ""},
-		{"published", true, record{"scheduledFor": nil}, 409, record{"status": "published", "scheduledFor": earlier}, "only unsent posts"},
+		{"published", true, record{"scheduledFor": nil}, 409, record{"status": "published", "scheduledFor": earlierTime}, "only unsent posts"},
 		{"publishing", true, record{"title": nil}, 409, record{"status": "publishing"}, "only unsent posts"},
 		{"published", true, record{"destination": nil}, 409, record{"status": "published"}, "only unsent posts"},
 		{"published", true, record{"hashtags": nil}, 409, record{"status": "published"}, "only unsent posts"},
@@ -82,17 +82,17 @@ func TestPostStates(t *testing.T) {
 		{"scheduled", true, record{"status": nil}, 400, record{"status": "scheduled"}, "body.status: must not be null"},
 	} {
 		t.Run(fmt.Sprintf("%s %v", tc.from, tc.args), func(t *testing.T) {
-			post := record{"id": "pst_1", "platform": "x", "body": "Body", "failureReason": nil, "updatedAt": earlier}
+			post := record{"id": "pst_1", "platform": "x", "body": "Body", "failureReason": nil, "updatedAt": earlierTime}
 			if tc.from != "" {
 				post["status"] = tc.from
 			}
 			if tc.timed {
-				post["scheduledFor"] = earlier
+				post["scheduledFor"] = earlierTime
 			}
 			if tc.from == "failed" {
 				post["failureReason"] = reason
 			}
-			loadOld(t, s, "post", post)
+			storeUnchecked(t, s, "post", post)
 			args := record{"postId": "pst_1"}
 			for name, value := range tc.args {
 				args[name] = value
@@ -116,7 +116,7 @@ func TestPostStates(t *testing.T) {
 					t.Errorf("%s is %v, want %v", name, got, want)
 				}
 			}
-			if moved := after.JSON(t)["updatedAt"] != earlier; moved != (tc.status == 200 && len(tc.args) > 0 && !(tc.from == "draft" && tc.args["status"] == "draft")) {
+			if moved := after.JSON(t)["updatedAt"] != earlierTime; moved != (tc.status == 200 && len(tc.args) > 0 && !(tc.from == "draft" && tc.args["status"] == "draft")) {
 				t.Errorf("updatedAt moved: %t", moved)
 			}
 		})
@@ -130,7 +130,7 @@ func TestDeletePost(t *testing.T) {
 	key := s.Key(t)
 	for status, want := range map[string]int{"draft": 200, "scheduled": 200, "failed": 200, "publishing": 409, "published": 409} {
 		id := "pst_" + status
-		load(t, s, "post", record{"id": id, "platform": "x", "status": status, "scheduledFor": later, "ideaId": "ida_1"})
+		importRecords(t, s, "post", record{"id": id, "platform": "x", "status": status, "scheduledFor": laterTime, "ideaId": "ida_1"})
 		r := s.Call(t, key, "delete_broadcast_post", record{"postId": id})
 		if r.Status != want {
 			t.Errorf("delete of a %s post: status %d, want %d: %s", status, r.Status, want, r.Body)
@@ -156,15 +156,15 @@ func TestDeletePost(t *testing.T) {
 	}
 }
 
-// interloper runs a function once, just before the next write of the given post is sent.
-type interloper struct {
+// beforeWriteTransport runs a function once, just before the next write of the given post is sent.
+type beforeWriteTransport struct {
 	mu     sync.Mutex
 	action string // the DynamoDB operation of that write
 	postID string
 	run    func()
 }
 
-func (i *interloper) RoundTrip(r *http.Request) (*http.Response, error) {
+func (i *beforeWriteTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
@@ -187,10 +187,10 @@ func (i *interloper) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestClaimWinsOverEdit(t *testing.T) {
 	t.Parallel()
 	for op, action := range map[string]string{"update_broadcast_post": "UpdateItem", "delete_broadcast_post": "DeleteItem"} {
-		between := &interloper{action: action, postID: "pst_1"}
+		between := &beforeWriteTransport{action: action, postID: "pst_1"}
 		s := apitest.NewOver(t, broadcast.Operations, between)
 		key := s.Key(t)
-		load(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "scheduled", "scheduledFor": earlier})
+		importRecords(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "scheduled", "scheduledFor": earlierTime})
 		claimed := false
 		between.run = func() {
 			_, err := broadcast.NewStore(s.Table).Posts.Modify(t.Context(), s.CompanyID, "pst_1", func(p *broadcast.Post) error {
@@ -202,14 +202,14 @@ func TestClaimWinsOverEdit(t *testing.T) {
 		}
 		args := record{"postId": "pst_1"}
 		if op == "update_broadcast_post" {
-			args["scheduledFor"] = later
+			args["scheduledFor"] = laterTime
 		}
 		r := s.Call(t, key, op, args)
 		if code, _ := r.Messages(t); !claimed || r.Status != 409 || code != "conflict" {
 			t.Errorf("%s: claimed %t, %d %s", op, claimed, r.Status, r.Body)
 		}
 		post := s.Call(t, key, "get_broadcast_post", record{"postId": "pst_1"}).JSON(t)
-		if post["status"] != "publishing" || post["scheduledFor"] != earlier {
+		if post["status"] != "publishing" || post["scheduledFor"] != earlierTime {
 			t.Errorf("%s left %v", op, post)
 		}
 	}

@@ -43,12 +43,12 @@ func NewStore(t *table.Client) Store {
 
 const area = "broadcast"
 
-// unset stands for null in a key. No closed list contains it.
-const unset = "-"
+// nullPart stands for null in a key. No closed list contains it.
+const nullPart = "-"
 
 // indexes returns the keys of an idea in the indexes. They move with its plan and status.
 func (i Idea) indexes() (keys table.Keys) {
-	at, status := i.newestFirst(), part(i.Status)
+	at, status := i.newestFirst(), keyPart(i.Status)
 	keys.GSI2 = table.Key{PK: ideasOfStatus(i.CompanyID, status), SK: at}
 	keys.GSI3 = table.Key{PK: allIdeas(i.CompanyID), SK: at}
 	if i.PlanID != nil {
@@ -73,7 +73,7 @@ func (p Post) indexes() (keys table.Keys) {
 	if p.IdeaID != nil {
 		keys.GSI1 = table.Key{PK: postsOfIdea(p.CompanyID, *p.IdeaID), SK: at}
 	}
-	keys.GSI2 = table.Key{PK: postsOf(p.CompanyID, part(p.Platform), part(p.Status)), SK: at}
+	keys.GSI2 = table.Key{PK: postsOf(p.CompanyID, keyPart(p.Platform), keyPart(p.Status)), SK: at}
 	keys.GSI3 = table.Key{PK: allPosts(p.CompanyID), SK: at}
 	return keys
 }
@@ -88,19 +88,19 @@ func postsOf(companyID, platform, status string) string {
 
 func allPosts(companyID string) string { return table.Partition(companyID, area, "posts") }
 
-// part returns the part of a key for a value of a closed list.
-func part[T ~string](value *T) string {
+// keyPart returns the part of a key for a value of a closed list.
+func keyPart[T ~string](value *T) string {
 	if value == nil {
-		return unset
+		return nullPart
 	}
 	return string(*value)
 }
 
-// parts returns the key part for the value of a filter. Without a filter it returns the parts for
+// keyParts returns the key part for the value of a filter. Without a filter it returns the parts for
 // all values and for null.
-func parts[T ~string](value *T, all []string) []string {
+func keyParts[T ~string](value *T, all []string) []string {
 	if value == nil {
-		return append(all, unset)
+		return append(all, nullPart)
 	}
 	return []string{string(*value)}
 }
@@ -125,7 +125,7 @@ func (s ideaStore) List(ctx context.Context, companyID string, f IdeaFilter, aft
 	switch {
 	case f.PlanID != nil:
 		q.Index = table.GSI1
-		for _, status := range parts(f.Status, IdeaStatus("").Values()) {
+		for _, status := range keyParts(f.Status, IdeaStatus("").Values()) {
 			q.Partitions = append(q.Partitions, ideasOfPlan(companyID, *f.PlanID, status))
 		}
 	case f.Status != nil:
@@ -158,16 +158,16 @@ type PostFilter struct {
 // reads no post outside From and Until.
 func (s postStore) List(ctx context.Context, companyID string, f PostFilter, after string, limit int) (table.Page[json.RawMessage], error) {
 	q := table.Query{After: after, Limit: limit, Descending: f.Order == OrderAscending} // the keys begin with the latest
-	q.From, q.Until = positions(f.From, f.Until)
+	q.From, q.Until = positionRange(f.From, f.Until)
 	switch {
 	case f.IdeaID != nil:
-		q.Index, q.Partitions, q.Filter = table.GSI1, []string{postsOfIdea(companyID, *f.IdeaID)}, f.onTop()
+		q.Index, q.Partitions, q.Filter = table.GSI1, []string{postsOfIdea(companyID, *f.IdeaID)}, f.residualFilter()
 	case f.Platform == nil && f.Status == nil:
 		q.Index, q.Partitions = table.GSI3, []string{allPosts(companyID)}
 	default:
 		q.Index = table.GSI2
-		for _, platform := range parts(f.Platform, Platform("").Values()) {
-			for _, status := range parts(f.Status, PostStatus("").Values()) {
+		for _, platform := range keyParts(f.Platform, Platform("").Values()) {
+			for _, status := range keyParts(f.Status, PostStatus("").Values()) {
 				q.Partitions = append(q.Partitions, postsOf(companyID, platform, status))
 			}
 		}
@@ -175,8 +175,8 @@ func (s postStore) List(ctx context.Context, companyID string, f PostFilter, aft
 	return table.ListJSON[Post](ctx, s.table, q)
 }
 
-// onTop returns the filters that the key does not cover when the posts of an idea are read.
-func (f PostFilter) onTop() table.Filter {
+// residualFilter returns the filters that the key does not cover when the posts of an idea are read.
+func (f PostFilter) residualFilter() table.Filter {
 	out := table.Filter{}
 	if f.Platform != nil {
 		out["platform"] = table.String(string(*f.Platform))

@@ -14,12 +14,12 @@ import (
 const (
 	xPostWeight = 280
 	xLinkWeight = 23 // of a link of any length: X replaces it by a short one
-	xWideWeight = 2  // of an emoji, and of every character that is not in xNarrow, for example a Chinese one
+	xWideWeight = 2  // of an emoji, and of every character that is not in xNarrowRanges, for example a Chinese one
 )
 
-// xNarrow has the first and the last character of the ranges that weigh 1: alphabets up to
+// xNarrowRanges has the first and the last character of the ranges that weigh 1: alphabets up to
 // Georgian, and common punctuation.
-var xNarrow = [][2]rune{{0, 0x10FF}, {0x2000, 0x200D}, {0x2010, 0x201F}, {0x2032, 0x2037}}
+var xNarrowRanges = [][2]rune{{0, 0x10FF}, {0x2000, 0x200D}, {0x2010, 0x201F}, {0x2032, 0x2037}}
 
 // threadParts splits a body that is too long for one post on X. It cuts at the ends of words, or
 // within a word that is longer than a post, and drops only the white space at the cuts. It never
@@ -28,9 +28,9 @@ func threadParts(platform *Platform, body *string) []string {
 	if platform == nil || *platform != PlatformX || body == nil {
 		return nil
 	}
-	rest, long := units(*body), false
+	rest, long := splitUnits(*body), false
 	var parts []string
-	for cut := cutOf(rest); cut < len(rest); cut = cutOf(rest) {
+	for cut := firstCut(rest); cut < len(rest); cut = firstCut(rest) {
 		parts, long = appendText(parts, rest[:cut]), true
 		for rest = rest[cut:]; len(rest) > 0 && rest[0].isSpace(); {
 			rest = rest[1:]
@@ -42,9 +42,9 @@ func threadParts(platform *Platform, body *string) []string {
 	return appendText(parts, rest)
 }
 
-// cutOf returns how many units the first post has: up to the last end of a word that fits, or as
+// firstCut returns how many units the first post has: up to the last end of a word that fits, or as
 // many as fit if there is none, but at least one.
-func cutOf(text []unit) int {
+func firstCut(text []textUnit) int {
 	weight, word := 0, 0
 	for i, u := range text {
 		if i > 0 && u.isSpace() && !text[i-1].isSpace() {
@@ -61,7 +61,7 @@ func cutOf(text []unit) int {
 }
 
 // appendText appends a part unless it is only white space.
-func appendText(parts []string, text []unit) []string {
+func appendText(parts []string, text []textUnit) []string {
 	var part strings.Builder
 	blank := true
 	for _, u := range text {
@@ -74,36 +74,36 @@ func appendText(parts []string, text []unit) []string {
 	return append(parts, part.String())
 }
 
-// unit is a piece of text that is never cut: a link, or a grapheme cluster, which readers see as
+// textUnit is a piece of text that is never cut: a link, or a grapheme cluster, which readers see as
 // one character.
-type unit struct {
+type textUnit struct {
 	text   string
 	weight int
 }
 
-func (u unit) isSpace() bool { return strings.TrimSpace(u.text) == "" }
+func (u textUnit) isSpace() bool { return strings.TrimSpace(u.text) == "" }
 
-// link matches what X shortens. It is narrower than X's pattern: text that only X treats as a link,
+// linkPattern matches what X shortens. It is narrower than X's pattern: text that only X treats as a link,
 // such as a host without a scheme, weighs as much as its characters.
-var link = regexp.MustCompile(`(?i)https?://([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(:[0-9]+)?([/?#]([a-z0-9._~:/?#@!$&*+,;=%-]*[a-z0-9_~/#&+=%-])?)?`)
+var linkPattern = regexp.MustCompile(`(?i)https?://([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(:[0-9]+)?([/?#]([a-z0-9._~:/?#@!$&*+,;=%-]*[a-z0-9_~/#&+=%-])?)?`)
 
-// noLinkAfter has the characters after which X sees no link.
-const noLinkAfter = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@＠$#＃"
+// noLinkAfterPattern has the characters after which X sees no link.
+const noLinkAfterPattern = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@＠$#＃"
 
-// links returns the begin and the end of each link in a text.
-func links(text string) (out [][]int) {
-	for _, at := range link.FindAllStringIndex(text, -1) {
+// findLinks returns the begin and the end of each link in a text.
+func findLinks(text string) (out [][]int) {
+	for _, at := range linkPattern.FindAllStringIndex(text, -1) {
 		before, _ := utf8.DecodeLastRuneInString(text[:at[0]])
-		if !strings.ContainsRune(noLinkAfter, before) {
+		if !strings.ContainsRune(noLinkAfterPattern, before) {
 			out = append(out, at)
 		}
 	}
 	return out
 }
 
-// units splits a text.
-func units(text string) (out []unit) {
-	links, linked := links(text), -1 // linked: where the last unit begins, which is the link links[0]; -1: it is none
+// splitUnits splits a text.
+func splitUnits(text string) (out []textUnit) {
+	links, linked := findLinks(text), -1 // linked: where the last unit begins, which is the link links[0]; -1: it is none
 	for at, state := 0, -1; at < len(text); {
 		cluster, _, _, next := uniseg.FirstGraphemeClusterInString(text[at:], state)
 		state = next
@@ -114,9 +114,9 @@ func units(text string) (out []unit) {
 		case inLink && linked >= 0:
 			out[len(out)-1].text = text[linked : at+len(cluster)]
 		case inLink:
-			out, linked = append(out, unit{cluster, xLinkWeight}), at
+			out, linked = append(out, textUnit{cluster, xLinkWeight}), at
 		default:
-			out = append(out, unit{cluster, weightOf(cluster)})
+			out = append(out, textUnit{cluster, clusterWeight(cluster)})
 		}
 		at += len(cluster)
 	}
@@ -126,16 +126,16 @@ func units(text string) (out []unit) {
 // emojiRunesMax is the length of the longest emoji in code points.
 const emojiRunesMax = 10
 
-// weightOf returns the weight of a grapheme cluster. X weighs composed characters, and counts an
+// clusterWeight returns the weight of a grapheme cluster. X weighs composed characters, and counts an
 // emoji of several code points as one.
-func weightOf(cluster string) (weight int) {
+func clusterWeight(cluster string) (weight int) {
 	runes := []rune(norm.NFC.String(cluster))
 	if n := len(runes); n > 1 && n <= emojiRunesMax && isEmoji(runes) {
 		return xWideWeight
 	}
 	for _, r := range runes {
 		weight += xWideWeight
-		for _, narrow := range xNarrow {
+		for _, narrow := range xNarrowRanges {
 			if narrow[0] <= r && r <= narrow[1] {
 				weight--
 			}

@@ -74,7 +74,7 @@ func TestNarrowRanges(t *testing.T) {
 		{2, []rune{0x1100, 0x1FFF, 0x200E, 0x200F, 0x2020, 0x2031, 0x2038}},
 	} {
 		for _, r := range tc.runes {
-			if got := weightOf(string(r)); got != tc.want {
+			if got := clusterWeight(string(r)); got != tc.want {
 				t.Errorf("%U weighs %d", r, got)
 			}
 		}
@@ -91,7 +91,7 @@ func TestLongEmoji(t *testing.T) {
 		"👩" + strings.Repeat("\u200d👩", 5) + "\u20e3": 19,
 		"🏴\U000E0020": 2, "🏴\U000E007F": 2, "葛\U000E0100": 4, // the tags of a flag, and a variant of an ideograph
 	} {
-		if got := weightOf(cluster); got != want {
+		if got := clusterWeight(cluster); got != want {
 			t.Errorf("%+q weighs %d, want %d", cluster, got, want)
 		}
 	}
@@ -112,7 +112,7 @@ func FuzzThreadParts(f *testing.F) {
 		if !utf8.ValidString(body) || len(body) > 20_000 {
 			return // refused before
 		}
-		begins, total, whole := map[int]bool{}, 0, units(body)
+		begins, total, whole := map[int]bool{}, 0, splitUnits(body)
 		for g, at := uniseg.NewGraphemes(body), 0; g.Next(); at += len(g.Str()) {
 			begins[at] = true
 		}
@@ -134,7 +134,7 @@ func FuzzThreadParts(f *testing.F) {
 			}
 			at += len(part)
 			weight := 0
-			alone := units(part)
+			alone := splitUnits(part)
 			for _, u := range alone {
 				weight += u.weight
 			}

@@ -10,10 +10,10 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// exported returns the lines of an export, with co_any as the company's id.
-func exported(t *testing.T, s *apitest.Service, name string) (lines []string) {
+// exportLines returns the lines of an export, with co_any as the company's id.
+func exportLines(t *testing.T, s *apitest.Service, name string) (lines []string) {
 	t.Helper()
-	err := transferOf(t, s, name).Export(t.Context(), s.CompanyID, func(r any) error {
+	err := transferType(t, s, name).Export(t.Context(), s.CompanyID, func(r any) error {
 		text, err := json.Marshal(r)
 		lines = append(lines, strings.Replace(string(text), s.CompanyID, "co_any", 1))
 		return err
@@ -52,8 +52,8 @@ func TestRoundTrip(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			from, to := start(t), start(t)
 			bare := record{"id": strings.Replace(all["id"].(string), "_1", "_2", 1), "companyId": "co_any"}
-			load(t, from, name, all, bare)
-			first := exported(t, from, name)
+			importRecords(t, from, name, all, bare)
+			first := exportLines(t, from, name)
 			if len(first) != 2 {
 				t.Fatalf("%d exported records, want 2: %v", len(first), first)
 			}
@@ -86,8 +86,8 @@ func TestRoundTrip(t *testing.T) {
 				}
 				again = append(again, r)
 			}
-			load(t, to, name, again...)
-			if second := exported(t, to, name); !slices.Equal(first, second) {
+			importRecords(t, to, name, again...)
+			if second := exportLines(t, to, name); !slices.Equal(first, second) {
 				t.Errorf("got %s\nwant %s", second, first)
 			}
 		})
@@ -100,13 +100,13 @@ func TestImportReplaces(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	key := s.Key(t)
-	load(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "draft", "ideaId": "ida_1", "title": "old"})
-	load(t, s, "post",
+	importRecords(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "draft", "ideaId": "ida_1", "title": "old"})
+	importRecords(t, s, "post",
 		record{"id": "pst_1", "platform": "reddit", "status": "draft", "ideaId": "ida_2"},
 		record{"id": "pst_2", "platform": "reddit"},
 		record{"id": "pst_1", "platform": "push", "status": "published"})
-	load(t, s, "content-idea", record{"id": "ida_1", "planId": "pln_1", "status": "suggested"})
-	load(t, s, "content-idea", record{"id": "ida_1", "status": "rejected"})
+	importRecords(t, s, "content-idea", record{"id": "ida_1", "planId": "pln_1", "status": "suggested"})
+	importRecords(t, s, "content-idea", record{"id": "ida_1", "status": "rejected"})
 	for _, tc := range []struct {
 		op   string
 		args record
@@ -159,7 +159,7 @@ func TestImportRefuses(t *testing.T) {
 		{"channel", `{"id":"chn_1","token":"secret"}`, "record.token: unknown property"},
 		{"channel", `{"id":"chn_1","credentialsValid":"yes"}`, "record.credentialsValid: must be true or false"},
 	} {
-		_, problems := transferOf(t, s, tc.typ).Check(json.RawMessage(tc.line))
+		_, problems := transferType(t, s, tc.typ).Check(json.RawMessage(tc.line))
 		if len(problems) != 1 || !strings.HasPrefix(problems[0], tc.says) {
 			t.Errorf("%s %.80s: %q, want %q", tc.typ, tc.line, problems, tc.says)
 		}
@@ -170,7 +170,7 @@ func TestImportRefuses(t *testing.T) {
 func TestImportLargest(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	load(t, s, "post", record{"id": "pst_1", "ideaId": "ida_" + strings.Repeat("a", 40), "platform": "instagram", "status": "publishing", "media": strings.Repeat("é", 174_500)})
+	importRecords(t, s, "post", record{"id": "pst_1", "ideaId": "ida_" + strings.Repeat("a", 40), "platform": "instagram", "status": "publishing", "media": strings.Repeat("é", 174_500)})
 	r := s.Call(t, s.Key(t), "list_broadcast_posts", record{"status": "publishing"})
 	if got := r.Items(t); len(got) != 1 || len(got[0]["media"].(string)) != 349_000 {
 		t.Errorf("%d posts", len(got))
@@ -186,8 +186,8 @@ func TestExportOfMany(t *testing.T) {
 	for n := range 60 { // 3 MB: more than one page of a query
 		posts = append(posts, record{"id": fmt.Sprintf("pst_%03d", n), "body": strings.Repeat("a", 10_000), "media": strings.Repeat("a", 40_000)})
 	}
-	load(t, s, "post", posts...)
-	if got := exported(t, s, "post"); len(got) != len(posts) {
+	importRecords(t, s, "post", posts...)
+	if got := exportLines(t, s, "post"); len(got) != len(posts) {
 		t.Errorf("%d lines", len(got))
 	}
 }

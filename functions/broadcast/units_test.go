@@ -35,8 +35,8 @@ func TestReadUnits(t *testing.T) {
 				"createdAt": "2026-01-01T00:00:00Z", "title": "A title of some length",
 			})
 		}
-		load(t, s, "post", posts...)
-		load(t, s, "content-idea", ideas...)
+		importRecords(t, s, "post", posts...)
+		importRecords(t, s, "content-idea", ideas...)
 	}
 	platform, status, idea := broadcast.PlatformX, broadcast.PostStatusDraft, "ida_a"
 	for _, p := range []*broadcast.Platform{nil, &platform} {
@@ -93,7 +93,7 @@ func TestReadUnitsOfDays(t *testing.T) {
 		add("2026-03-01", 24)
 		add("2026-03-02", 24)
 		add("2026-03-03", outside)
-		load(t, s, "post", posts...)
+		importRecords(t, s, "post", posts...)
 	}
 	platform, status, idea := broadcast.PlatformX, broadcast.PostStatusScheduled, "ida_a"
 	for _, f := range []broadcast.PostFilter{
@@ -156,8 +156,8 @@ func TestDefaultListUnits(t *testing.T) {
 				ideas = append(ideas, i)
 			}
 		}
-		loadOld(t, s, "post", posts...) // some are scheduled without a time
-		load(t, s, "content-idea", ideas...)
+		storeUnchecked(t, s, "post", posts...) // some are scheduled without a time
+		importRecords(t, s, "content-idea", ideas...)
 		check := func(what string, list func(context.Context, broadcast.Store) (int, error)) {
 			ctx, m := apitest.Request(t)
 			n, err := list(ctx, broadcast.NewStore(s.Table))

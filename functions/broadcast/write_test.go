@@ -12,34 +12,34 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// nouns are the records that the API writes: the values of a new record, and an update that moves
+// recordKinds are the records that the API writes: the values of a new record, and an update that moves
 // its index entries.
-var nouns = []struct {
+var recordKinds = []struct {
 	noun, list, argument string
 	create, update       record
 }{
 	{"broadcast_plan", "list_broadcast_plans", "planId", record{"name": "N"}, record{"name": "Late", "status": "active"}},
 	{"broadcast_idea", "list_broadcast_ideas", "ideaId", record{"title": "T", "planId": "pln_1"}, record{"planId": "pln_2", "status": "accepted"}},
-	{"broadcast_post", "list_broadcast_posts", "postId", record{"platform": "x", "body": "B"}, record{"status": "scheduled", "scheduledFor": later}},
+	{"broadcast_post", "list_broadcast_posts", "postId", record{"platform": "x", "body": "B"}, record{"status": "scheduled", "scheduledFor": laterTime}},
 }
 
-// merged returns the arguments of two records.
-func merged(a, b record) record {
+// mergeArguments returns the arguments of two records.
+func mergeArguments(a, b record) record {
 	out := maps.Clone(a)
 	maps.Copy(out, b)
 	return out
 }
 
-// everywhere returns the ids in all lists of a kind of record: without a filter, and with every
+// idsInAllLists returns the ids in all lists of a kind of record: without a filter, and with every
 // filter that an update changes. The first list has the statuses, too.
-func everywhere(t *testing.T, s *apitest.Service, key, list string) (lists [][]string) {
+func idsInAllLists(t *testing.T, s *apitest.Service, key, list string) (lists [][]string) {
 	t.Helper()
 	filters := []record{{}}
 	switch list {
 	case "list_broadcast_ideas":
 		filters = append(filters, record{"planId": "pln_1"}, record{"planId": "pln_2"}, record{"status": "suggested"}, record{"status": "accepted"})
 	case "list_broadcast_posts":
-		filters = append(filters, record{"status": "draft"}, record{"status": "scheduled"}, record{"platform": "x", "from": later[:10], "to": later[:10]})
+		filters = append(filters, record{"status": "draft"}, record{"status": "scheduled"}, record{"platform": "x", "from": laterTime[:10], "to": laterTime[:10]})
 	}
 	for i, f := range filters {
 		items := s.Call(t, key, list, f).Items(t)
@@ -61,7 +61,7 @@ func TestWriteRaces(t *testing.T) {
 	if testing.Short() {
 		rounds = 5
 	}
-	for _, n := range nouns {
+	for _, n := range recordKinds {
 		t.Run(n.noun, func(t *testing.T) {
 			t.Parallel()
 			s := start(t)
@@ -78,7 +78,7 @@ func TestWriteRaces(t *testing.T) {
 					all.Go(func() {
 						args := own
 						if i == 0 {
-							args = merged(own, n.update)
+							args = mergeArguments(own, n.update)
 						}
 						status[i] = s.Call(t, key, op, args).Status
 					})
@@ -89,7 +89,7 @@ func TestWriteRaces(t *testing.T) {
 				}
 				outcomes[fmt.Sprint(status)]++
 			}
-			if lists := everywhere(t, s, key, n.list); slices.ContainsFunc(lists, func(ids []string) bool { return len(ids) > 0 }) {
+			if lists := idsInAllLists(t, s, key, n.list); slices.ContainsFunc(lists, func(ids []string) bool { return len(ids) > 0 }) {
 				t.Errorf("left in the lists: %v", lists)
 			}
 			t.Logf("%d rounds: %v", rounds, outcomes)
@@ -102,7 +102,7 @@ func TestWriteRaces(t *testing.T) {
 func TestWritesThroughDeaths(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	for _, n := range nouns {
+	for _, n := range recordKinds {
 		for _, verb := range []string{"create", "update", "delete"} {
 			t.Run(verb+" "+n.noun, func(t *testing.T) {
 				t.Parallel()
@@ -112,22 +112,22 @@ func TestWritesThroughDeaths(t *testing.T) {
 					died := false
 					for _, during := range []bool{false, true} {
 						s := apitest.NewOver(t, broadcast.Operations, process)
-						key, args := s.Key(t), merged(n.create, record{"Idempotency-Key": "once"})
-						before := everywhere(t, s, key, n.list)
+						key, args := s.Key(t), mergeArguments(n.create, record{"Idempotency-Key": "once"})
+						before := idsInAllLists(t, s, key, n.list)
 						if verb != "create" {
 							args = record{n.argument: s.Call(t, key, "create_"+n.noun, n.create).JSON(t)["id"]}
-							before = everywhere(t, s, key, n.list)
+							before = idsInAllLists(t, s, key, n.list)
 						}
 						if verb == "update" {
-							args = merged(args, n.update)
+							args = mergeArguments(args, n.update)
 						}
 						process.CrashAfter(calls, during)
 						first := s.Call(t, key, verb+"_"+n.noun, args)
 						died = died || process.Crashed()
 						process.StopCrashing()
-						left := everywhere(t, s, key, n.list)
+						left := idsInAllLists(t, s, key, n.list)
 						again := s.Call(t, key, verb+"_"+n.noun, args)
-						after := everywhere(t, s, key, n.list)
+						after := idsInAllLists(t, s, key, n.list)
 						if old, done := fmt.Sprint(left) == fmt.Sprint(before), fmt.Sprint(left) == fmt.Sprint(after); !old && !done || first.Status == 200 && !done {
 							t.Errorf("death after %d calls, during %t: %d; the lists were %v, then %v, and after the next call %v", calls, during, first.Status, before, left, after)
 						}

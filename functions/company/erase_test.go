@@ -22,8 +22,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// left returns the partition keys of a company's records.
-func left(t *testing.T, c *table.Client, companyID string) (out []string) {
+// remainingPartitions returns the partition keys of a company's records.
+func remainingPartitions(t *testing.T, c *table.Client, companyID string) (out []string) {
 	t.Helper()
 	in := &dynamodb.ScanInput{
 		FilterExpression: aws.String("begins_with(pk, :company)"), ExpressionAttributeValues: table.Item{":company": table.String(companyID)},
@@ -43,8 +43,8 @@ func left(t *testing.T, c *table.Client, companyID string) (out []string) {
 	}
 }
 
-// fill gives a company a record in each of some partitions, and a key.
-func fill(t *testing.T, s *apitest.Service, companyID string) {
+// addRecords gives a company a record in each of some partitions, and a key.
+func addRecords(t *testing.T, s *apitest.Service, companyID string) {
 	t.Helper()
 	for _, parts := range [][]string{{"plan"}, {"optimise"}, {"optimise", "findings", "aud_1"}, {"metrics"}, {"feedback"}} {
 		k := table.Key{PK: table.Partition(companyID, parts[0], parts[1:]...), SK: "x"}
@@ -69,37 +69,37 @@ func TestErase(t *testing.T) {
 	one, other := s.Table.NewID("co"), s.Table.NewID("co")
 	longer := one + "1"
 	for _, id := range []string{one, other, longer} {
-		fill(t, s, id)
+		addRecords(t, s, id)
 	}
 	for range 2 {
 		if _, _, err := s.Keys.Issue(t.Context(), one, keys.Grant{Name: "key"}, rand.Reader); err != nil {
 			t.Fatal(err)
 		}
 	}
-	before := len(left(t, s.Table, other))
+	before := len(remainingPartitions(t, s.Table, other))
 	noted := 0
 	got, err := company.NewStore(s.Table).Erase(t.Context(), one, func(deleted int) { noted = deleted })
 	if err != nil || fmt.Sprint(got) != "map[feedback:30 keys:2 metrics:30 optimise:60 plan:30]" || noted != 150 {
 		t.Errorf("%v, %v, %d noted", got, err, noted)
 	}
-	if rest := left(t, s.Table, one+"#"); len(rest) > 0 {
+	if rest := remainingPartitions(t, s.Table, one+"#"); len(rest) > 0 {
 		t.Errorf("left %q, want nothing", rest)
 	}
-	if n := len(left(t, s.Table, other)); n != before {
+	if n := len(remainingPartitions(t, s.Table, other)); n != before {
 		t.Errorf("%d of %d records of another company are left", n, before)
 	}
-	if n := len(left(t, s.Table, longer)); n != before {
+	if n := len(remainingPartitions(t, s.Table, longer)); n != before {
 		t.Errorf("%d of %d records of a company with a longer id are left", n, before)
 	}
 }
 
-// dying is a transport that fails every call after some.
-type dying struct {
+// dyingTransport is a transport that fails every call after some.
+type dyingTransport struct {
 	calls atomic.Int64
 	after int64
 }
 
-func (d *dying) RoundTrip(r *http.Request) (*http.Response, error) {
+func (d *dyingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if n := d.calls.Add(1); d.after > 0 && n > d.after {
 		return nil, context.Canceled
 	}
@@ -111,17 +111,17 @@ func (d *dying) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestEraseDies(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	p := &dying{}
+	p := &dyingTransport{}
 	s := apitest.NewOver(t, company.Operations, p)
 	for after := int64(1); ; after++ {
 		id := s.Table.NewID("co")
-		fill(t, s, id)
+		addRecords(t, s, id)
 		ctx, stop := context.WithCancel(t.Context())
 		p.after = p.calls.Load() + after
 		_, died := company.NewStore(s.Table).Erase(ctx, id, nil)
 		stop()
 		p.after = 0
-		rest := left(t, s.Table, id+"#")
+		rest := remainingPartitions(t, s.Table, id+"#")
 		if died == nil {
 			if len(rest) > 0 || after < 5 {
 				t.Errorf("after %d calls: %v", after, rest)
@@ -131,16 +131,16 @@ func TestEraseDies(t *testing.T) {
 		if len(rest) > 0 && !strings.Contains(strings.Join(rest, " "), id+"#company") {
 			t.Errorf("after %d calls the profile is gone, but not %v", after, rest)
 		}
-		if _, err := company.NewStore(s.Table).Erase(t.Context(), id, nil); err != nil || len(left(t, s.Table, id+"#")) > 0 {
-			t.Errorf("after %d calls: %v, %v", after, err, left(t, s.Table, id+"#"))
+		if _, err := company.NewStore(s.Table).Erase(t.Context(), id, nil); err != nil || len(remainingPartitions(t, s.Table, id+"#")) > 0 {
+			t.Errorf("after %d calls: %v, %v", after, err, remainingPartitions(t, s.Table, id+"#"))
 		}
 	}
 }
 
-// pages is a transport in which a page of a scan has few records.
-type pages struct{ scans atomic.Int64 }
+// smallPagesTransport is a transport in which a page of a scan has few records.
+type smallPagesTransport struct{ scans atomic.Int64 }
 
-func (p *pages) RoundTrip(r *http.Request) (*http.Response, error) {
+func (p *smallPagesTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".Scan") {
 		p.scans.Add(1)
 		body, err := io.ReadAll(r.Body)
@@ -165,15 +165,15 @@ func (p *pages) RoundTrip(r *http.Request) (*http.Response, error) {
 // without a record of the company.
 func TestScansHaveManyPages(t *testing.T) {
 	t.Parallel()
-	p := &pages{}
+	p := &smallPagesTransport{}
 	s := apitest.NewOver(t, company.Operations, p)
 	var companies []string
 	for range 4 {
 		id := s.Table.NewID("co")
-		fill(t, s, id)
+		addRecords(t, s, id)
 		companies = append(companies, id)
 	}
-	all, err := company.NewStore(s.Table).All(t.Context())
+	all, err := company.NewStore(s.Table).ListAll(t.Context())
 	if err != nil || p.scans.Load() < 2 {
 		t.Fatalf("%v after %d scans", err, p.scans.Load())
 	}

@@ -24,14 +24,14 @@ func (s service) listKeys(ctx context.Context, caller api.Caller, in listKeysInp
 		return api.List[keys.Key]{}, err
 	}
 	for i := range all {
-		all[i] = s.inUse(all[i], caller)
+		all[i] = s.withLastUse(all[i], caller)
 	}
 	return api.NewList(table.PageOf(all, func(k keys.Key) string { return k.ID }, string(in.Cursor), int(in.Limit))), nil
 }
 
-// inUse sets the last use of the caller's own key to now. The time is stored in parallel with the
+// withLastUse sets the last use of the caller's own key to now. The time is stored in parallel with the
 // read of the record, so the record may still have the previous time.
-func (s service) inUse(k keys.Key, caller api.Caller) keys.Key {
+func (s service) withLastUse(k keys.Key, caller api.Caller) keys.Key {
 	if k.ID == caller.KeyID {
 		k.LastUsedAt = new(s.store.now())
 	}
@@ -42,7 +42,7 @@ type getCurrentKeyInput struct{}
 
 func (s service) getCurrentKey(ctx context.Context, caller api.Caller, _ getCurrentKeyInput) (keys.Key, error) {
 	key, err := s.keys.Get(ctx, caller.CompanyID, caller.KeyID)
-	return s.inUse(key, caller), err
+	return s.withLastUse(key, caller), err
 }
 
 type createKeyInput struct {

@@ -27,15 +27,15 @@ type issuedKey struct{ ID, Secret string }
 
 func create(t *testing.T, s *apitest.Service, key, body string) issuedKey {
 	t.Helper()
-	return issued(t, s.Send(t, key, "POST", keysPath, body))
+	return issuedKeyOf(t, s.Send(t, key, "POST", keysPath, body))
 }
 
 func rotate(t *testing.T, s *apitest.Service, key, keyID, body string) issuedKey {
 	t.Helper()
-	return issued(t, s.Send(t, key, "POST", keysPath+"/"+keyID+"/rotate", body))
+	return issuedKeyOf(t, s.Send(t, key, "POST", keysPath+"/"+keyID+"/rotate", body))
 }
 
-func issued(t *testing.T, r apitest.Response) (out issuedKey) {
+func issuedKeyOf(t *testing.T, r apitest.Response) (out issuedKey) {
 	t.Helper()
 	if r.Decode(t, &out); r.Status != http.StatusOK || out.ID == "" || !strings.HasPrefix(out.Secret, "sk_live_") {
 		t.Fatalf("status %d, want 200, an id and a secret: %s", r.Status, r.Body)
@@ -43,16 +43,16 @@ func issued(t *testing.T, r apitest.Response) (out issuedKey) {
 	return out
 }
 
-// works checks the status of a request with a key.
-func works(t *testing.T, s *apitest.Service, key string, want int) {
+// checkKeyStatus checks the status of a request with a key.
+func checkKeyStatus(t *testing.T, s *apitest.Service, key string, want int) {
 	t.Helper()
 	if r := s.Send(t, key, "GET", keysPath+"/current", ""); r.Status != want {
 		t.Errorf("got %d, want %d: %s", r.Status, want, r.Body)
 	}
 }
 
-// rejected checks the status and the messages of an error response.
-func rejected(t *testing.T, r apitest.Response, status int, want ...string) {
+// requireError checks the status and the messages of an error response.
+func requireError(t *testing.T, r apitest.Response, status int, want ...string) {
 	t.Helper()
 	_, messages := r.Messages(t)
 	if diff := cmp.Diff(want, messages); r.Status != status || diff != "" {
@@ -60,7 +60,7 @@ func rejected(t *testing.T, r apitest.Response, status int, want ...string) {
 	}
 }
 
-func listed(t *testing.T, s *apitest.Service, key string) map[string]map[string]any {
+func keysByID(t *testing.T, s *apitest.Service, key string) map[string]map[string]any {
 	t.Helper()
 	out := map[string]map[string]any{}
 	for _, k := range s.Send(t, key, "GET", keysPath+"?limit=200", "").Items(t) {
@@ -76,7 +76,7 @@ func TestCreateKey(t *testing.T) {
 	s := start(t)
 	admin := s.Key(t)
 	r := s.Send(t, admin, "POST", keysPath, `{"name":"ci","scopes":["plan:read","company:read","plan:read"],"expiresAt":"2026-08-12T11:30:00.5+02:00"}`)
-	key := issued(t, r)
+	key := issuedKeyOf(t, r)
 	record := map[string]any{
 		"id": key.ID, "companyId": s.CompanyID, "name": "ci", "kind": "secret", "prefix": key.Secret[:20], "scopes": []any{"plan:read", "company:read"},
 		"apiVersion": fault.Version, "createdAt": "2026-08-11T09:30:00.000Z", "lastUsedAt": nil, "expiresAt": "2026-08-12T09:30:00.500Z", "revokedAt": nil, "replacedBy": nil,
@@ -86,7 +86,7 @@ func TestCreateKey(t *testing.T) {
 	if diff := cmp.Diff(record, response); diff != "" {
 		t.Errorf("created key (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(record, listed(t, s, admin)[key.ID]); diff != "" {
+	if diff := cmp.Diff(record, keysByID(t, s, admin)[key.ID]); diff != "" {
 		t.Errorf("listed key (-want +got):\n%s", diff)
 	}
 	s.Clock.Advance(time.Minute)
@@ -94,18 +94,18 @@ func TestCreateKey(t *testing.T) {
 	if diff := cmp.Diff(record, s.Send(t, key.Secret, "GET", keysPath+"/current", "").JSON(t)); diff != "" {
 		t.Errorf("current key (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(record, listed(t, s, admin)[key.ID]); diff != "" {
+	if diff := cmp.Diff(record, keysByID(t, s, admin)[key.ID]); diff != "" {
 		t.Errorf("listed key after a use (-want +got):\n%s", diff)
 	}
 	if r := s.Send(t, key.Secret, "GET", "/v1/companies/{companyId}", ""); r.Status != 200 {
 		t.Errorf("a request within the key's scopes: %d", r.Status)
 	}
-	rejected(t, s.Send(t, key.Secret, "GET", keysPath, ""), 401, "the key lacks the scope keys:read")
+	requireError(t, s.Send(t, key.Secret, "GET", keysPath, ""), 401, "the key lacks the scope keys:read")
 	s.Clock.Advance(24*time.Hour - time.Minute)
-	works(t, s, key.Secret, 200)
+	checkKeyStatus(t, s, key.Secret, 200)
 	s.Clock.Advance(500 * time.Millisecond)
-	works(t, s, key.Secret, 401)
-	if never := create(t, s, admin, `{"name":"x","scopes":["keys:read"]}`); listed(t, s, admin)[never.ID]["expiresAt"] != nil {
+	checkKeyStatus(t, s, key.Secret, 401)
+	if never := create(t, s, admin, `{"name":"x","scopes":["keys:read"]}`); keysByID(t, s, admin)[never.ID]["expiresAt"] != nil {
 		t.Error("a key without expiresAt expires")
 	}
 }
@@ -126,9 +126,9 @@ func TestCreateKeyRefuses(t *testing.T) {
 		`{"name":"x","scopes":["keys:read"],"secret":"s","kind":"publishable"}`:                  {"body.secret: unknown property", "body.kind: unknown property"},
 		`{"name":"` + strings.Repeat("é", 201) + `","scopes":["keys:read"],"expiresAt":"never"}`: {"body.name: must have at most 200 characters, has 201", "body.expiresAt: must be an RFC 3339 time, for example 2026-08-11T09:30:00Z"},
 	} {
-		rejected(t, s.Send(t, admin, "POST", keysPath, body), 400, want...)
+		requireError(t, s.Send(t, admin, "POST", keysPath, body), 400, want...)
 	}
-	if all := listed(t, s, admin); len(all) != 1 {
+	if all := keysByID(t, s, admin); len(all) != 1 {
 		t.Errorf("%d keys", len(all))
 	}
 }
@@ -141,14 +141,14 @@ func TestKeyGrantsOnlyItsScopes(t *testing.T) {
 	strong := create(t, s, admin, `{"name":"strong","scopes":["plan:read","plan:publish","feedback:write"]}`)
 	weak := create(t, s, clerk, `{"name":"weak","scopes":["plan:read"]}`)
 	r := s.Send(t, clerk, "POST", keysPath, `{"name":"x","scopes":["plan:publish","plan:read","keys:read","plan:publish"]}`)
-	rejected(t, r, 401, "the key lacks the scope plan:publish, so it cannot grant it", "the key lacks the scope keys:read, so it cannot grant it")
+	requireError(t, r, 401, "the key lacks the scope plan:publish, so it cannot grant it", "the key lacks the scope keys:read, so it cannot grant it")
 	if code, _ := r.Messages(t); code != "unauthorised" || r.Header.Get("WWW-Authenticate") != "Bearer" || r.Header.Get("RateLimit-Limit") != "120" {
 		t.Errorf("code %s, want unauthorised, with the challenge Bearer and the limit 120: %v", code, r.Header)
 	}
-	rejected(t, s.Send(t, clerk, "POST", keysPath+"/"+strong.ID+"/rotate", `{}`), 401,
+	requireError(t, s.Send(t, clerk, "POST", keysPath+"/"+strong.ID+"/rotate", `{}`), 401,
 		"the key lacks the scope plan:publish, so it cannot grant it", "the key lacks the scope feedback:write, so it cannot grant it")
-	works(t, s, rotate(t, s, clerk, weak.ID, `{}`).Secret, 200)
-	all := listed(t, s, admin)
+	checkKeyStatus(t, s, rotate(t, s, clerk, weak.ID, `{}`).Secret, 200)
+	all := keysByID(t, s, admin)
 	if len(all) != 5 || all[strong.ID]["replacedBy"] != nil || all[strong.ID]["expiresAt"] != nil {
 		t.Errorf("%d keys, want 5; strong is %v, want it without replacedBy and expiresAt", len(all), all[strong.ID])
 	}
@@ -165,7 +165,7 @@ func TestRotateKey(t *testing.T) {
 	admin := s.Key(t)
 	old := create(t, s, admin, `{"name":"ci","scopes":["keys:write","keys:read"]}`)
 	fresh := rotate(t, s, old.Secret, old.ID, `{}`)
-	all := listed(t, s, admin)
+	all := keysByID(t, s, admin)
 	want := map[string]any{
 		"old replacedBy": fresh.ID, "old expiresAt": "2026-08-12T09:30:00.000Z",
 		"new name": "ci", "new expiresAt": nil, "new scopes": []any{"keys:write", "keys:read"},
@@ -179,23 +179,23 @@ func TestRotateKey(t *testing.T) {
 	if fresh.Secret == old.Secret {
 		t.Error("both keys have the same secret")
 	}
-	rejected(t, s.Send(t, admin, "POST", keysPath+"/"+old.ID+"/rotate", `{}`), 409, "the key has been rotated: "+fresh.ID+" replaces it")
+	requireError(t, s.Send(t, admin, "POST", keysPath+"/"+old.ID+"/rotate", `{}`), 409, "the key has been rotated: "+fresh.ID+" replaces it")
 	s.Clock.Advance(24*time.Hour - time.Millisecond)
-	works(t, s, old.Secret, 200)
+	checkKeyStatus(t, s, old.Secret, 200)
 	s.Clock.Advance(time.Millisecond)
-	works(t, s, old.Secret, 401)
-	works(t, s, fresh.Secret, 200)
-	rejected(t, s.Send(t, admin, "POST", keysPath+"/"+old.ID+"/rotate", `{}`), 404, "no such record")
+	checkKeyStatus(t, s, old.Secret, 401)
+	checkKeyStatus(t, s, fresh.Secret, 200)
+	requireError(t, s.Send(t, admin, "POST", keysPath+"/"+old.ID+"/rotate", `{}`), 404, "no such record")
 	last := rotate(t, s, fresh.Secret, fresh.ID, `{"overlapSeconds":0}`)
-	works(t, s, fresh.Secret, 401)
-	works(t, s, last.Secret, 200)
+	checkKeyStatus(t, s, fresh.Secret, 401)
+	checkKeyStatus(t, s, last.Secret, 200)
 	for _, seconds := range []string{"-1", "2592001", "1.5", `"60"`} {
-		rejected(t, s.Send(t, admin, "POST", keysPath+"/"+last.ID+"/rotate", `{"overlapSeconds":`+seconds+`}`), 400, wholeOrRange(seconds))
+		requireError(t, s.Send(t, admin, "POST", keysPath+"/"+last.ID+"/rotate", `{"overlapSeconds":`+seconds+`}`), 400, secondsProblem(seconds))
 	}
-	works(t, s, rotate(t, s, admin, last.ID, `{"overlapSeconds":2592000}`).Secret, 200)
+	checkKeyStatus(t, s, rotate(t, s, admin, last.ID, `{"overlapSeconds":2592000}`).Secret, 200)
 }
 
-func wholeOrRange(seconds string) string {
+func secondsProblem(seconds string) string {
 	if seconds == "1.5" || seconds == `"60"` {
 		return "body.overlapSeconds: must be a whole number, between 0 and 2592000"
 	}
@@ -209,13 +209,13 @@ func TestRevokeKey(t *testing.T) {
 	s := start(t)
 	admin := s.Key(t)
 	key := create(t, s, admin, `{"name":"x","scopes":["keys:write"]}`)
-	works(t, s, key.Secret, 200)
+	checkKeyStatus(t, s, key.Secret, 200)
 	r := s.Send(t, admin, "DELETE", keysPath+"/"+key.ID, "")
 	if diff := cmp.Diff(map[string]any{"id": key.ID, "deleted": true}, r.JSON(t)); diff != "" {
 		t.Errorf("revoke (-want +got):\n%s", diff)
 	}
-	works(t, s, key.Secret, 401)
-	if got := listed(t, s, admin)[key.ID]["revokedAt"]; got != "2026-08-11T09:30:00.000Z" {
+	checkKeyStatus(t, s, key.Secret, 401)
+	if got := keysByID(t, s, admin)[key.ID]["revokedAt"]; got != "2026-08-11T09:30:00.000Z" {
 		t.Errorf("revoked at %v", got)
 	}
 	for _, method := range []string{"DELETE", "POST"} {
@@ -223,13 +223,13 @@ func TestRevokeKey(t *testing.T) {
 		if method == "POST" {
 			target, body = target+"/rotate", "{}"
 		}
-		rejected(t, s.Send(t, admin, method, target, body), 404, "no such record")
+		requireError(t, s.Send(t, admin, method, target, body), 404, "no such record")
 	}
 	self := create(t, s, admin, `{"name":"x","scopes":["keys:write"]}`)
 	if r := s.Send(t, self.Secret, "DELETE", keysPath+"/"+self.ID, ""); r.Status != 200 {
 		t.Errorf("itself: %d %s", r.Status, r.Body)
 	}
-	works(t, s, self.Secret, 401)
+	checkKeyStatus(t, s, self.Secret, 401)
 }
 
 // Ensure a revoke with If-Match fails after a rotation of the key, but not after a use.
@@ -238,7 +238,7 @@ func TestRevokeKeyAsSeen(t *testing.T) {
 	s := start(t)
 	admin := s.Key(t)
 	created := s.Send(t, admin, "POST", keysPath, `{"name":"x","scopes":["keys:read"]}`)
-	key, seen := issued(t, created), created.Header.Get("ETag")
+	key, seen := issuedKeyOf(t, created), created.Header.Get("ETag")
 	s.Clock.Advance(time.Minute)
 	used := s.Send(t, key.Secret, "GET", keysPath+"/current", "")
 	if used.Header.Get("ETag") != seen || used.JSON(t)["lastUsedAt"] == nil {
@@ -246,11 +246,11 @@ func TestRevokeKeyAsSeen(t *testing.T) {
 	}
 	rotate(t, s, admin, key.ID, `{}`)
 	now := s.Send(t, key.Secret, "GET", keysPath+"/current", "").Header.Get("ETag")
-	rejected(t, s.Send(t, admin, "DELETE", keysPath+"/"+key.ID, "", "If-Match", seen), 412, "header.If-Match: the record has changed since; read it again")
+	requireError(t, s.Send(t, admin, "DELETE", keysPath+"/"+key.ID, "", "If-Match", seen), 412, "header.If-Match: the record has changed since; read it again")
 	if r := s.Send(t, admin, "DELETE", keysPath+"/"+key.ID, "", "If-Match", now); r.Status != 200 {
 		t.Errorf("revoke of the key as it is now: status %d, want 200: %s", r.Status, r.Body)
 	}
-	rejected(t, s.Send(t, admin, "DELETE", keysPath+"/"+key.ID, "", "If-Match", seen), 404, "no such record")
+	requireError(t, s.Send(t, admin, "DELETE", keysPath+"/"+key.ID, "", "If-Match", seen), 404, "no such record")
 }
 
 // Ensure a key of another company is not_found.
@@ -264,10 +264,10 @@ func TestKeysOfOtherCompany(t *testing.T) {
 		{"GET", strings.ReplaceAll(keysPath, "{companyId}", other.CompanyID), ""},
 		{"GET", strings.ReplaceAll(keysPath, "{companyId}", other.CompanyID) + "/current", ""},
 	} {
-		rejected(t, s.Send(t, admin, request[0], request[1], request[2]), 404, "no such record")
+		requireError(t, s.Send(t, admin, request[0], request[1], request[2]), 404, "no such record")
 	}
-	works(t, other, theirs.Secret, 200)
-	if all := listed(t, s, admin); len(all) != 1 || all[theirs.ID] != nil {
+	checkKeyStatus(t, other, theirs.Secret, 200)
+	if all := keysByID(t, s, admin); len(all) != 1 || all[theirs.ID] != nil {
 		t.Errorf("keys %v, want one, which is not %s", all, theirs.ID)
 	}
 	if r := s.Send(t, admin, "DELETE", keysPath+"/current", ""); r.Status != 405 || r.Header.Get("Allow") != "GET, HEAD" {
@@ -304,10 +304,10 @@ func TestListKeys(t *testing.T) {
 	}
 }
 
-// seam is a transport that calls do once, just before the next transaction is sent.
-type seam struct{ do func() }
+// beforeTransactionTransport is a transport that calls do once, just before the next transaction is sent.
+type beforeTransactionTransport struct{ do func() }
 
-func (s *seam) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *beforeTransactionTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if do := s.do; do != nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") {
 		s.do = nil
 		do()
@@ -319,20 +319,20 @@ func (s *seam) RoundTrip(r *http.Request) (*http.Response, error) {
 // could keep a new key after the stolen one is revoked.
 func TestRevokedWhileGranting(t *testing.T) {
 	t.Parallel()
-	between := &seam{}
+	between := &beforeTransactionTransport{}
 	s := apitest.NewOver(t, company.Operations, between)
 	admin := s.Key(t)
 	old := create(t, s, admin, `{"name":"x","scopes":["keys:read"]}`)
 	for _, request := range [][2]string{{keysPath, `{"name":"x","scopes":["keys:read"]}`}, {keysPath + "/" + old.ID + "/rotate", `{}`}} {
 		stolen := create(t, s, admin, `{"name":"stolen","scopes":["keys:read","keys:write"]}`)
-		before := len(listed(t, s, admin))
+		before := len(keysByID(t, s, admin))
 		between.do = func() {
 			if _, err := s.Keys.Revoke(t.Context(), s.CompanyID, stolen.ID); err != nil {
 				t.Error(err)
 			}
 		}
-		rejected(t, s.Send(t, stolen.Secret, "POST", request[0], request[1]), 401, "missing, unknown or revoked key; send Authorization: Bearer <secret key>")
-		if all := listed(t, s, admin); between.do != nil || len(all) != before || all[old.ID]["replacedBy"] != nil {
+		requireError(t, s.Send(t, stolen.Secret, "POST", request[0], request[1]), 401, "missing, unknown or revoked key; send Authorization: Bearer <secret key>")
+		if all := keysByID(t, s, admin); between.do != nil || len(all) != before || all[old.ID]["replacedBy"] != nil {
 			t.Errorf("%s: %d keys, want %d and no key that replaces %s; revoked meanwhile: %t: %v", request[0], len(all), before, old.ID, between.do == nil, all)
 		}
 	}
@@ -345,7 +345,7 @@ func TestRevokedWhileGranting(t *testing.T) {
 	if r := s.Send(t, self.Secret, "POST", keysPath+"/"+self.ID+"/rotate", `{}`); r.Status != 401 && r.Status != 404 {
 		t.Errorf("itself: %d %s", r.Status, r.Body)
 	}
-	if listed(t, s, admin)[self.ID]["replacedBy"] != nil {
+	if keysByID(t, s, admin)[self.ID]["replacedBy"] != nil {
 		t.Error("a revoked key was rotated")
 	}
 }
@@ -370,7 +370,7 @@ func TestSecretsAreShownOnce(t *testing.T) {
 			responses.WriteString(s.Send(t, secret, request[0], request[1], request[2]).Body)
 		}
 	}
-	records, err := json.Marshal(listed(t, s, admin))
+	records, err := json.Marshal(keysByID(t, s, admin))
 	if err != nil || log.Len() == 0 {
 		t.Fatalf("a log of %d bytes, want some: %v", log.Len(), err)
 	}

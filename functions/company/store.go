@@ -25,11 +25,11 @@ func NewStore(t *table.Client) Store { return Store{t} }
 func (s Store) now() string { return s.table.Now() }
 
 func profileKey(companyID string) table.Key {
-	return table.Key{PK: table.Partition(companyID, "company"), SK: profile}
+	return table.Key{PK: table.Partition(companyID, "company"), SK: profileSortKey}
 }
 
-// profile is the sort key of every profile. No other record has it.
-const profile = "profile"
+// profileSortKey is the sort key of every profile. No other record has it.
+const profileSortKey = "profile"
 
 func keysOf(c Company) table.Keys { return table.Keys{Key: profileKey(c.ID)} }
 
@@ -58,31 +58,31 @@ func (s Store) Create(ctx context.Context, c Company) error {
 func (s Store) Erase(ctx context.Context, companyID string, progress func(deleted int)) (map[string]int, error) {
 	deleted := map[string]int{}
 	for {
-		before := total(deleted)
+		before := sumCounts(deleted)
 		kept, err := s.eraseRecords(ctx, companyID, deleted, progress)
 		if err != nil {
 			return deleted, fmt.Errorf("erase company %s: %w", companyID, err)
 		}
-		if total(deleted) > before {
+		if sumCounts(deleted) > before {
 			continue // a request that was under way may have written behind the scan
 		}
 		if err := s.table.BatchDelete(ctx, kept); err != nil {
 			return deleted, fmt.Errorf("erase company %s: %w", companyID, err)
 		}
-		tally(deleted, kept)
+		countByArea(deleted, kept)
 		return deleted, s.table.BatchDelete(ctx, []table.Key{profileKey(companyID)})
 	}
 }
 
-func total(deleted map[string]int) (n int) {
+func sumCounts(deleted map[string]int) (n int) {
 	for _, of := range deleted {
 		n += of
 	}
 	return n
 }
 
-// tally counts records by area, which follows the company in a partition key.
-func tally(deleted map[string]int, keys []table.Key) {
+// countByArea counts records by area, which follows the company in a partition key.
+func countByArea(deleted map[string]int, keys []table.Key) {
 	for _, k := range keys {
 		area := strings.SplitN(k.PK, "#", 3)[1]
 		deleted[area]++
@@ -112,9 +112,9 @@ func (s Store) eraseRecords(ctx context.Context, companyID string, deleted map[s
 		if err := s.table.BatchDelete(ctx, gone); err != nil {
 			return err
 		}
-		tally(deleted, gone)
+		countByArea(deleted, gone)
 		if progress != nil && len(gone) > 0 {
-			progress(total(deleted))
+			progress(sumCounts(deleted))
 		}
 		return nil
 	})
@@ -135,13 +135,13 @@ func (s Store) scan(ctx context.Context, in *dynamodb.ScanInput, visit func(page
 	}
 }
 
-// All returns every company in the table. It scans the table, because no index covers more than one
+// ListAll returns every company in the table. It scans the table, because no index covers more than one
 // company. Only the operator can call it: the roles of the functions do not allow scans.
-func (s Store) All(ctx context.Context) ([]Company, error) {
+func (s Store) ListAll(ctx context.Context) ([]Company, error) {
 	companies := []Company{}
 	in := &dynamodb.ScanInput{
 		FilterExpression:          aws.String("sk = :profile"),
-		ExpressionAttributeValues: table.Item{":profile": table.String(profile)},
+		ExpressionAttributeValues: table.Item{":profile": table.String(profileSortKey)},
 	}
 	err := s.scan(ctx, in, func(page []table.Item) error {
 		for _, item := range page {

@@ -19,21 +19,21 @@ type ContentType struct {
 // ContentTypes is where content types are.
 var ContentTypes = record.Kind[ContentType]{
 	Name: "content-type", Plural: "content types", Prefix: "cty", Path: "context/content-types", Parameter: "contentTypeId",
-	SortPrefix: "contenttype", Limit: 200, Order: ContentType.byName,
+	SortPrefix: "contenttype", Limit: 200, Order: ContentType.sortName,
 }
 
-// nameCharsOrdered is how many characters of a name are compared: as many as a name may have. Any
+// sortedNameChars is how many characters of a name are compared: as many as a name may have. Any
 // such name fits into a cursor. Only an import can bring a longer name; names that share these
 // characters are ordered by id.
-const nameCharsOrdered = 200
+const sortedNameChars = 200
 
-// byName returns the position of a content type in the list: by name in Unicode code point order,
+// sortName returns the position of a content type in the list: by name in Unicode code point order,
 // null last. The zero byte after the name sorts before every character, so a name comes before
 // longer names that start with it.
-func (t ContentType) byName() string {
+func (t ContentType) sortName() string {
 	if t.Name == nil {
 		return "~" + t.ID
 	}
 	name := []rune(*t.Name)
-	return "=" + string(name[:min(len(name), nameCharsOrdered)]) + "\x00" + t.ID
+	return "=" + string(name[:min(len(name), sortedNameChars)]) + "\x00" + t.ID
 }

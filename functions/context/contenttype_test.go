@@ -99,7 +99,7 @@ func TestListContentTypes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	key := s.Key(t)
-	if got := walk(t, s, "list_context_content_types", 1); len(got) != 0 {
+	if got := listAll(t, s, "list_context_content_types", 1); len(got) != 0 {
 		t.Errorf("content types %v, want none", got)
 	}
 	var want, lines []string
@@ -124,14 +124,14 @@ func TestListContentTypes(t *testing.T) {
 	slices.Reverse(lines)
 	importLines(t, s, "content-type", s.CompanyID, lines...)
 	for _, limit := range []int{1, 2, len(want) - 1, len(want), 200} {
-		if got := walk(t, s, "list_context_content_types", limit); !slices.Equal(got, want) {
+		if got := listAll(t, s, "list_context_content_types", limit); !slices.Equal(got, want) {
 			t.Errorf("limit %d\n got %v\nwant %v", limit, got, want)
 		}
 	}
 
-	_, cursor := page(t, s, key, "list_context_content_types", 3, "")
+	_, cursor := listPage(t, s, key, "list_context_content_types", 3, "")
 	importLines(t, s, "content-type", s.CompanyID, `{"id":"cty_new1","name":"A"}`, `{"id":"cty_new2","name":"c"}`, `{"id":"cty_02","name":"A\u0001 renamed"}`)
-	rest, _ := page(t, s, key, "list_context_content_types", 200, cursor)
+	rest, _ := listPage(t, s, key, "list_context_content_types", 200, cursor)
 	for _, id := range want[3:] {
 		if n := count(rest, id); n != 1 {
 			t.Errorf("the second page has %s %d times, want once", id, n)
@@ -162,8 +162,8 @@ func TestListInput(t *testing.T) {
 	importLines(t, s, "content-type", s.CompanyID, types...)
 	importLines(t, s, "brand-goal", s.CompanyID, goals...)
 	key := s.Key(t)
-	_, ofTypes := page(t, s, key, "list_context_content_types", 1, "")
-	_, ofGoals := page(t, s, key, "list_context_goals", 1, "")
+	_, ofTypes := listPage(t, s, key, "list_context_content_types", 1, "")
+	_, ofGoals := listPage(t, s, key, "list_context_goals", 1, "")
 	for operation, foreign := range map[string]string{"list_context_content_types": ofGoals, "list_context_goals": ofTypes} {
 		s.Run(t, []apitest.Scenario{
 			{Name: operation + " default limit", Op: operation, Check: func(t *testing.T, r apitest.Response) {

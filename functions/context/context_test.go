@@ -20,8 +20,8 @@ func start(t *testing.T) *apitest.Service {
 
 const brandKitPath = "/v1/companies/{companyId}/context/brand-kit"
 
-// page returns the ids of one page of a list and the cursor of the next.
-func page(t *testing.T, s *apitest.Service, key, operation string, limit int, cursor string) (ids []string, next string) {
+// listPage returns the ids of one page of a list and the cursor of the next.
+func listPage(t *testing.T, s *apitest.Service, key, operation string, limit int, cursor string) (ids []string, next string) {
 	t.Helper()
 	args := map[string]any{"limit": limit}
 	if cursor != "" {
@@ -43,12 +43,12 @@ func page(t *testing.T, s *apitest.Service, key, operation string, limit int, cu
 	return ids, next
 }
 
-// walk reads a list to its end. Every page but the last must be full.
-func walk(t *testing.T, s *apitest.Service, operation string, limit int) (ids []string) {
+// listAll reads a list to its end. Every page but the last must be full.
+func listAll(t *testing.T, s *apitest.Service, operation string, limit int) (ids []string) {
 	t.Helper()
 	key := s.Key(t)
 	for cursor := ""; ; {
-		some, next := page(t, s, key, operation, limit, cursor)
+		some, next := listPage(t, s, key, operation, limit, cursor)
 		ids = append(ids, some...)
 		if next == "" {
 			return ids
@@ -95,14 +95,14 @@ func TestKindsAndCompaniesAreApart(t *testing.T) {
 	contentType := s.Call(t, key, "create_context_content_type", map[string]any{"name": "Tip", "active": true}).JSON(t)["id"].(string)
 	importLines(t, s, "brand-goal", s.CompanyID, `{"id":"bgl_1"}`)
 
-	if got := walk(t, s, "list_context_content_types", 10); !slices.Equal(got, []string{contentType}) {
+	if got := listAll(t, s, "list_context_content_types", 10); !slices.Equal(got, []string{contentType}) {
 		t.Errorf("content types %v, want %s", got, contentType)
 	}
-	if got := walk(t, s, "list_context_goals", 10); !slices.Equal(got, []string{"bgl_1"}) {
+	if got := listAll(t, s, "list_context_goals", 10); !slices.Equal(got, []string{"bgl_1"}) {
 		t.Errorf("goals %v, want bgl_1", got)
 	}
 	for _, operation := range []string{"list_context_content_types", "list_context_goals"} {
-		if got := walk(t, other, operation, 10); len(got) != 0 {
+		if got := listAll(t, other, operation, 10); len(got) != 0 {
 			t.Errorf("%s of another company: %v, want none", operation, got)
 		}
 	}

@@ -22,7 +22,7 @@ func TestListGoals(t *testing.T) {
 		`{"id":"bgl_z","name":"Reach","description":"d","metricKey":"web.visits","baselineValue":1.5,"targetValue":-2,"dueAt":"2026-06-01T00:00:00+02:00","status":"active","priority":1,"createdAt":"2026-01-02T00:30:00+01:00","updatedAt":"2026-01-03T00:00:00Z"}`)
 	want := []string{"bgl_z", "bgl_a", "bgl_b", "bgl_c", "bgl_d", "bgl_e"}
 	for _, limit := range []int{1, 4, 6, 200} {
-		if got := walk(t, s, "list_context_goals", limit); !slices.Equal(got, want) {
+		if got := listAll(t, s, "list_context_goals", limit); !slices.Equal(got, want) {
 			t.Errorf("limit %d: %v, want %v", limit, got, want)
 		}
 	}
@@ -142,7 +142,7 @@ func TestDelete(t *testing.T) {
 				t.Errorf("%s a deleted %s: %d %s", verb, tt.noun, r.Status, r.Body)
 			}
 		}
-		if got := walk(t, s, tt.list, 1); !slices.Equal(got, []string{tt.kept}) {
+		if got := listAll(t, s, tt.list, 1); !slices.Equal(got, []string{tt.kept}) {
 			t.Errorf("%s: ids %v, want %s", tt.list, got, tt.kept)
 		}
 	}

@@ -46,7 +46,7 @@ func TestDeleteRaces(t *testing.T) {
 				if deleted.Load() != 1 || updated.Status != http.StatusOK && updated.Status != http.StatusNotFound {
 					t.Fatalf("%d deletions, the update %d %s", deleted.Load(), updated.Status, updated.Body)
 				}
-				if left := walk(t, s, tt.list, 10); len(left) != 0 {
+				if left := listAll(t, s, tt.list, 10); len(left) != 0 {
 					t.Fatalf("%v came back", left)
 				}
 			}

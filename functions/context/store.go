@@ -31,15 +31,15 @@ func (s Store) Get(ctx context.Context, companyID string) (BrandKit, error) {
 	return table.Get[BrandKit](ctx, s.table, brandKitKey(companyID))
 }
 
-// brandKitTries bounds the attempts of Modify. Nothing deletes a kit, so a caller that loses the
+// brandKitAttemptsMax bounds the attempts of Modify. Nothing deletes a kit, so a caller that loses the
 // race to create it finds the winner's kit on the second attempt.
-const brandKitTries = 3
+const brandKitAttemptsMax = 3
 
 // Modify changes the company's brand kit by compare-and-set, and creates it when there is none.
 // When two callers find none, one creates the kit and the other changes it, so both changes are
 // kept. It calls absent before it creates a kit, and returns its error.
 func (s Store) Modify(ctx context.Context, companyID string, change func(*BrandKit) error, absent func() error) (BrandKit, error) {
-	for range brandKitTries {
+	for range brandKitAttemptsMax {
 		kit, err := table.Modify(ctx, s.table, brandKitKey(companyID), brandKitKeys, change)
 		if !errors.Is(err, fault.ErrNotFound) {
 			return kit, err
@@ -48,7 +48,7 @@ func (s Store) Modify(ctx context.Context, companyID string, change func(*BrandK
 			return BrandKit{}, err
 		}
 		now := s.table.Now()
-		kit = BrandKit{ID: s.table.NewID(brandKitIDs), CompanyID: companyID, CreatedAt: &now, UpdatedAt: &now}
+		kit = BrandKit{ID: s.table.NewID(brandKitIDPrefix), CompanyID: companyID, CreatedAt: &now, UpdatedAt: &now}
 		if err := change(&kit); err != nil {
 			return BrandKit{}, err
 		}

@@ -20,7 +20,7 @@ func TestClaimReplyRace(t *testing.T) {
 	s := start(t)
 	store := feedback.NewStore(s.Table)
 	for range 5 {
-		put(t, s, replied("approved", "Thanks"))
+		importRecords(t, s, recordWithReply("approved", "Thanks"))
 		var won atomic.Int64
 		var wait sync.WaitGroup
 		for range 24 {
@@ -40,15 +40,15 @@ func TestClaimReplyRace(t *testing.T) {
 	}
 }
 
-// meddler is a transport that runs a function once before the next UpdateItem call, or loses the
+// beforeUpdateTransport is a transport that runs a function once before the next UpdateItem call, or loses the
 // responses to the next UpdateItem calls.
-type meddler struct {
+type beforeUpdateTransport struct {
 	mu   sync.Mutex
 	run  func()
 	lose int
 }
 
-func (m *meddler) RoundTrip(r *http.Request) (*http.Response, error) {
+func (m *beforeUpdateTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem") {
 		return apitest.Transport.RoundTrip(r)
 	}
@@ -83,10 +83,10 @@ func TestClaimReplyAndEdit(t *testing.T) {
 		{`{"replyStatus":"skipped"}`, fault.Conflict, ""},
 		{`{"replyBody":"Reworded","replyStatus":"approved"}`, "", "Reworded"},
 	} {
-		between := &meddler{}
+		between := &beforeUpdateTransport{}
 		s := apitest.NewOver(t, feedback.Operations, between)
 		key := s.Key(t)
-		put(t, s, replied("approved", "Thanks"))
+		importRecords(t, s, recordWithReply("approved", "Thanks"))
 		edited := 0
 		between.run = func() { edited = s.Send(t, key, "PATCH", replyPath, tc.edit).Status }
 		got, err := feedback.NewStore(s.Table).ClaimReply(t.Context(), s.CompanyID, "fbk_0001")
@@ -94,12 +94,12 @@ func TestClaimReplyAndEdit(t *testing.T) {
 			t.Errorf("%s: edited %d, %v, %v", tc.edit, edited, err, got.ReplyBody)
 		}
 	}
-	between := &meddler{}
+	between := &beforeUpdateTransport{}
 	s := apitest.NewOver(t, feedback.Operations, between)
 	key := s.Key(t)
-	put(t, s, replied("approved", "Thanks"))
+	importRecords(t, s, recordWithReply("approved", "Thanks"))
 	between.run = func() {
-		must(t)(feedback.NewStore(s.Table).ClaimReply(t.Context(), s.CompanyID, "fbk_0001"))
+		mustMove(t)(feedback.NewStore(s.Table).ClaimReply(t.Context(), s.CompanyID, "fbk_0001"))
 	}
 	if r := s.Send(t, key, "PATCH", replyPath, `{"replyBody":"Reworded"}`); r.Status != http.StatusConflict {
 		t.Errorf("an edit during a claim: status %d, want 409: %s", r.Status, r.Body)
@@ -111,19 +111,19 @@ func TestClaimReplyAndEdit(t *testing.T) {
 func TestPostingSurvivesLostResponses(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	losing := &meddler{}
+	losing := &beforeUpdateTransport{}
 	s := apitest.NewOver(t, feedback.Operations, losing)
 	store := feedback.NewStore(s.Table)
-	put(t, s, replied("approved", "Thanks"))
+	importRecords(t, s, recordWithReply("approved", "Thanks"))
 	losing.lose = 1
-	claimID := *must(t)(store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001")).ClaimID
+	claimID := *mustMove(t)(store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001")).ClaimID
 	losing.lose = 1
-	must(t)(store.ReportPosted(t.Context(), s.CompanyID, "fbk_0001", claimID))
+	mustMove(t)(store.ReportPosted(t.Context(), s.CompanyID, "fbk_0001", claimID))
 	if losing.lose != 0 {
 		t.Error("no response was lost")
 	}
 
-	put(t, s, replied("approved", "Thanks"))
+	importRecords(t, s, recordWithReply("approved", "Thanks"))
 	losing.lose = 100
 	if _, err := store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001"); err == nil || codeOf(err) != "" {
 		t.Fatalf("a claim without a response: error %v, want one without a code", err)
@@ -136,5 +136,5 @@ func TestPostingSurvivesLostResponses(t *testing.T) {
 	if err != nil || len(stuck) != 1 {
 		t.Fatalf("stuck replies %+v, want one: %v", stuck, err)
 	}
-	must(t)(store.ReportReplyFailed(t.Context(), s.CompanyID, "fbk_0001", *stuck[0].ClaimID))
+	mustMove(t)(store.ReportReplyFailed(t.Context(), s.CompanyID, "fbk_0001", *stuck[0].ClaimID))
 }

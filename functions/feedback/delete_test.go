@@ -13,9 +13,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// stored returns the sort keys of a company's records of the area whose sort key has this prefix:
+// storedSortKeys returns the sort keys of a company's records of the area whose sort key has this prefix:
 // feedback# or ext#.
-func stored(t *testing.T, s *apitest.Service, prefix string) []string {
+func storedSortKeys(t *testing.T, s *apitest.Service, prefix string) []string {
 	t.Helper()
 	type key struct {
 		SK string `store:"sk"`
@@ -31,7 +31,7 @@ func stored(t *testing.T, s *apitest.Service, prefix string) []string {
 	return keys
 }
 
-func remove(t *testing.T, s *apitest.Service, key, feedbackID string) apitest.Response {
+func deleteFeedback(t *testing.T, s *apitest.Service, key, feedbackID string) apitest.Response {
 	t.Helper()
 	return s.Call(t, key, "delete_feedback", map[string]any{"feedbackId": feedbackID})
 }
@@ -42,24 +42,24 @@ func TestDelete(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	key := s.Key(t)
-	for _, status := range append(values(), "") {
-		f := replied(status, "Thanks")
+	for _, status := range append(statusValues(), "") {
+		f := recordWithReply(status, "Thanks")
 		f.Source, f.Sentiment = new(feedback.Source("reddit")), new(feedback.Sentiment("neutral"))
-		put(t, s, f, review(2))
+		importRecords(t, s, f, reviewNumber(2))
 		before := s.Send(t, key, "GET", pushPath+"/fbk_0001", "")
-		r := remove(t, s, key, "fbk_0001")
+		r := deleteFeedback(t, s, key, "fbk_0001")
 		if status == feedback.ReplyStatusPosting {
 			if _, messages := r.Messages(t); r.Status != http.StatusConflict || messages[0] != "the reply is being posted; delete the record once the reply is posted or failed" {
 				t.Errorf("%s: status %d, want 409 and that the reply is being posted: %s", status, r.Status, r.Body)
 			}
-			same(t, "the record whose reply is posting", s.Send(t, key, "GET", pushPath+"/fbk_0001", "").Body, before.Body)
+			requireEqual(t, "the record whose reply is posting", s.Send(t, key, "GET", pushPath+"/fbk_0001", "").Body, before.Body)
 			continue
 		}
 		if r.Status != http.StatusOK || r.Body != `{"id":"fbk_0001","deleted":true}` {
 			t.Errorf("%s: status %d, want 200 with the id: %s", status, r.Status, r.Body)
 		}
-		again := remove(t, s, key, "fbk_0001")
-		missing := remove(t, s, key, "fbk_none")
+		again := deleteFeedback(t, s, key, "fbk_0001")
+		missing := deleteFeedback(t, s, key, "fbk_none")
 		if again.Status != http.StatusNotFound || again.Body != missing.Body || s.Send(t, key, "GET", pushPath+"/fbk_0001", "").Status != http.StatusNotFound {
 			t.Errorf("%s: again: %d %s", status, again.Status, again.Body)
 		}
@@ -70,7 +70,7 @@ func TestDelete(t *testing.T) {
 				}
 			}
 		}
-		same(t, "stored", stored(t, s, ""), []string{"feedback#fbk_0002"})
+		requireEqual(t, "stored", storedSortKeys(t, s, ""), []string{"feedback#fbk_0002"})
 	}
 }
 
@@ -84,53 +84,53 @@ func TestDeleteThenAgain(t *testing.T) {
 	const sent = `{"source":"reddit","externalId":"A","title":"T"}`
 	derived := derivedID(t, s, key, "A")
 
-	pushed(t, s, key, sent)
+	mustPush(t, s, key, sent)
 	s.Send(t, key, "PATCH", pushPath+"/"+derived+"/reply", `{"replyBody":"Thanks","replyStatus":"draft"}`)
-	if r := remove(t, s, key, derived); r.Status != http.StatusOK {
+	if r := deleteFeedback(t, s, key, derived); r.Status != http.StatusOK {
 		t.Fatalf("delete: status %d, want 200: %s", r.Status, r.Body)
 	}
 	s.Clock.Advance(minute)
-	same(t, "pushed again", pushed(t, s, key, sent), counts{1, 1, 0})
-	if f := all(t, s)[0]; f["createdAt"] != later || f["replyBody"] != nil || f["replyStatus"] != "none" {
+	requireEqual(t, "pushed again", mustPush(t, s, key, sent), pushCounts{1, 1, 0})
+	if f := listRecords(t, s)[0]; f["createdAt"] != later || f["replyBody"] != nil || f["replyStatus"] != "none" {
 		t.Errorf("created at %v with the reply %v (%v); want %s without a reply (none)", f["createdAt"], f["replyBody"], f["replyStatus"], later)
 	}
-	remove(t, s, key, derived)
+	deleteFeedback(t, s, key, derived)
 
 	importLines(t, s, s.CompanyID, `{"id":"fbk_own","source":"reddit","externalId":"A","replyStatus":"draft","replyBody":"Thanks"}`)
-	if refs := stored(t, s, "ext#"); len(refs) != 1 {
+	if refs := storedSortKeys(t, s, "ext#"); len(refs) != 1 {
 		t.Fatalf("references %q, want one", refs)
 	}
-	remove(t, s, key, "fbk_own")
-	same(t, "stored after the deletion of an imported record", stored(t, s, ""), []string{})
-	same(t, "pushed after that", pushed(t, s, key, sent), counts{1, 1, 0})
-	same(t, "stored then", stored(t, s, ""), []string{"feedback#" + derived})
-	remove(t, s, key, derived)
+	deleteFeedback(t, s, key, "fbk_own")
+	requireEqual(t, "stored after the deletion of an imported record", storedSortKeys(t, s, ""), []string{})
+	requireEqual(t, "pushed after that", mustPush(t, s, key, sent), pushCounts{1, 1, 0})
+	requireEqual(t, "stored then", storedSortKeys(t, s, ""), []string{"feedback#" + derived})
+	deleteFeedback(t, s, key, derived)
 	importLines(t, s, s.CompanyID, `{"source":"reddit","externalId":"A"}`)
-	same(t, "imported after that", stored(t, s, ""), []string{"feedback#" + derived})
-	remove(t, s, key, derived)
+	requireEqual(t, "imported after that", storedSortKeys(t, s, ""), []string{"feedback#" + derived})
+	deleteFeedback(t, s, key, derived)
 
 	// Two records of one review, as an earlier version imported them: the reference leads to the
 	// second.
 	importLines(t, s, s.CompanyID, `{"id":"fbk_one","source":"reddit","externalId":"A"}`)
-	reference := stored(t, s, "ext#")[0]
+	reference := storedSortKeys(t, s, "ext#")[0]
 	if err := s.Table.BatchDelete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "feedback"), SK: reference}}); err != nil {
 		t.Fatal(err)
 	}
 	importLines(t, s, s.CompanyID, `{"id":"fbk_two","source":"reddit","externalId":"A"}`)
-	remove(t, s, key, "fbk_one")
-	if refs := stored(t, s, "ext#"); len(refs) != 1 {
+	deleteFeedback(t, s, key, "fbk_one")
+	if refs := storedSortKeys(t, s, "ext#"); len(refs) != 1 {
 		t.Fatalf("the reference to another record was deleted: %v", refs)
 	}
-	same(t, "a push of the one that is left", pushed(t, s, key, sent), counts{1, 0, 1})
-	remove(t, s, key, "fbk_two")
+	requireEqual(t, "a push of the one that is left", mustPush(t, s, key, sent), pushCounts{1, 0, 1})
+	deleteFeedback(t, s, key, "fbk_two")
 
 	// A record without a source has no reference, and a record that got another identity by an
 	// import has two.
 	importLines(t, s, s.CompanyID, `{"id":"fbk_none","externalId":"A"}`, `{"id":"fbk_moved","source":"reddit","externalId":"B"}`)
 	importLines(t, s, s.CompanyID, `{"id":"fbk_moved","source":"reddit","externalId":"C"}`)
-	remove(t, s, key, "fbk_none")
-	remove(t, s, key, "fbk_moved")
-	same(t, "pushes of both identities", pushed(t, s, key, `{"source":"reddit","externalId":"B"}`, `{"source":"reddit","externalId":"C"}`), counts{2, 2, 0})
+	deleteFeedback(t, s, key, "fbk_none")
+	deleteFeedback(t, s, key, "fbk_moved")
+	requireEqual(t, "pushes of both identities", mustPush(t, s, key, `{"source":"reddit","externalId":"B"}`, `{"source":"reddit","externalId":"C"}`), pushCounts{2, 2, 0})
 }
 
 // Ensure a deletion whose process crashes at any call to the table leaves the record with its
@@ -147,7 +147,7 @@ func TestDeleteThroughDeaths(t *testing.T) {
 		for _, during := range []bool{false, true} {
 			importLines(t, s, s.CompanyID, `{"id":"fbk_own","source":"reddit","externalId":"A"}`)
 			faults.CrashAfter(calls, during)
-			first := remove(t, s, key, "fbk_own")
+			first := deleteFeedback(t, s, key, "fbk_own")
 			if faults.Crashed() {
 				died, deaths = true, deaths+1
 				if first.Status < 500 {
@@ -155,14 +155,14 @@ func TestDeleteThroughDeaths(t *testing.T) {
 				}
 			}
 			faults.StopCrashing()
-			records, refs := stored(t, s, "feedback#"), stored(t, s, "ext#")
+			records, refs := storedSortKeys(t, s, "feedback#"), storedSortKeys(t, s, "ext#")
 			if len(records) != len(refs) {
 				t.Errorf("%d calls: %v and %v are stored", calls, records, refs)
 			}
-			if again := remove(t, s, key, "fbk_own"); (again.Status == http.StatusOK) != (len(records) > 0) {
+			if again := deleteFeedback(t, s, key, "fbk_own"); (again.Status == http.StatusOK) != (len(records) > 0) {
 				t.Errorf("%d calls: again: %d %s", calls, again.Status, again.Body)
 			}
-			same(t, "stored", stored(t, s, ""), []string{})
+			requireEqual(t, "stored", storedSortKeys(t, s, ""), []string{})
 		}
 	}
 	if deaths < 6 { // the key's check, parallel to the record's read; the reference; the transaction; each twice
@@ -181,7 +181,7 @@ func TestDeleteRaces(t *testing.T) {
 	}
 	s := start(t)
 	store := feedback.NewStore(s.Table)
-	key := busyKeys(t, s)
+	key := rotatingKeys(t, s)
 	const line = `{"id":"fbk_0001","source":"reddit","externalId":"A","title":"old","replyStatus":"approved","replyBody":"Thanks"}`
 	for range rounds {
 		importLines(t, s, s.CompanyID, line)
@@ -189,8 +189,8 @@ func TestDeleteRaces(t *testing.T) {
 		var deleted, second, edited, pushing apitest.Response
 		var claimed error
 		var wait sync.WaitGroup
-		wait.Go(func() { deleted = remove(t, s, k, "fbk_0001") })
-		wait.Go(func() { second = remove(t, s, k, "fbk_0001") })
+		wait.Go(func() { deleted = deleteFeedback(t, s, k, "fbk_0001") })
+		wait.Go(func() { second = deleteFeedback(t, s, k, "fbk_0001") })
 		wait.Go(func() { edited = s.Send(t, k, "PATCH", replyPath, `{"replyStatus":"needs_review"}`) })
 		wait.Go(func() { pushing = push(t, s, k, `{"source":"reddit","externalId":"A","title":"new"}`) })
 		wait.Go(func() { _, claimed = store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001") })
@@ -205,9 +205,9 @@ func TestDeleteRaces(t *testing.T) {
 				t.Errorf("a deletion: %d %s", r.Status, r.Body)
 			}
 		}
-		var count counts
+		var count pushCounts
 		pushing.Decode(t, &count)
-		left := all(t, s)
+		left := listRecords(t, s)
 		outcome := fmt.Sprintf("push %d %s; %d deletions; claim %v; edit %d; left %v", pushing.Status, pushing.Body, won, claimed, edited.Status, left)
 		switch {
 		case pushing.Status != http.StatusOK:
@@ -223,17 +223,17 @@ func TestDeleteRaces(t *testing.T) {
 			t.Errorf("claim: error %v, want none, a conflict or not found", claimed)
 		}
 		if len(left) == 1 {
-			if own := left[0]["id"] == "fbk_0001"; own == (won > 0) || left[0]["title"] != "new" || own == (len(stored(t, s, "ext#")) == 0) {
-				t.Fatalf("%d deletions left %v, references %v", won, left[0], stored(t, s, "ext#"))
+			if own := left[0]["id"] == "fbk_0001"; own == (won > 0) || left[0]["title"] != "new" || own == (len(storedSortKeys(t, s, "ext#")) == 0) {
+				t.Fatalf("%d deletions left %v, references %v", won, left[0], storedSortKeys(t, s, "ext#"))
 			}
 			if left[0]["replyStatus"] == "posting" {
-				put(t, s, replied("posted", "Thanks")) // so that it can be deleted
+				importRecords(t, s, recordWithReply("posted", "Thanks")) // so that it can be deleted
 			}
-			if r := remove(t, s, k, left[0]["id"].(string)); r.Status != http.StatusOK {
+			if r := deleteFeedback(t, s, k, left[0]["id"].(string)); r.Status != http.StatusOK {
 				t.Fatalf("delete of what is left: status %d, want 200: %s", r.Status, r.Body)
 			}
 		}
-		if rest := stored(t, s, "feedback#"); len(rest) != 0 {
+		if rest := storedSortKeys(t, s, "feedback#"); len(rest) != 0 {
 			t.Fatalf("records %q, want none", rest)
 		}
 	}

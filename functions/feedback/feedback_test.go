@@ -18,11 +18,11 @@ import (
 func start(t *testing.T, records ...feedback.Feedback) *apitest.Service {
 	t.Helper()
 	s := apitest.New(t, feedback.Operations)
-	put(t, s, records...)
+	importRecords(t, s, records...)
 	return s
 }
 
-func put(t *testing.T, s *apitest.Service, records ...feedback.Feedback) {
+func importRecords(t *testing.T, s *apitest.Service, records ...feedback.Feedback) {
 	t.Helper()
 	lines := make([]any, len(records))
 	for n, f := range records {
@@ -33,16 +33,16 @@ func put(t *testing.T, s *apitest.Service, records ...feedback.Feedback) {
 	}
 }
 
-// review returns a record with an id and no other relevant fields.
-func review(n int) feedback.Feedback {
+// reviewNumber returns a record with an id and no other relevant fields.
+func reviewNumber(n int) feedback.Feedback {
 	return feedback.Feedback{
 		ID: fmt.Sprintf("fbk_%04d", n), ExternalID: fmt.Sprint(n),
 		CreatedAt: new("2026-01-02T03:04:05.000Z"), UpdatedAt: new("2026-01-02T03:04:05.000Z"),
 	}
 }
 
-// choices returns the values of a nullable closed list, with nil for null first.
-func choices[T interface {
+// nullableValues returns the values of a nullable closed list, with nil for null first.
+func nullableValues[T interface {
 	~string
 	Values() []string
 }]() []*T {
@@ -57,23 +57,23 @@ func choices[T interface {
 // combinations calls visit with every combination of source, sentiment and reply status, null
 // included.
 func combinations(visit func(*feedback.Source, *feedback.Sentiment, *feedback.ReplyStatus)) {
-	for _, source := range choices[feedback.Source]() {
-		for _, sentiment := range choices[feedback.Sentiment]() {
-			for _, status := range choices[feedback.ReplyStatus]() {
+	for _, source := range nullableValues[feedback.Source]() {
+		for _, sentiment := range nullableValues[feedback.Sentiment]() {
+			for _, status := range nullableValues[feedback.ReplyStatus]() {
 				visit(source, sentiment, status)
 			}
 		}
 	}
 }
 
-// mixed returns one record of each combination, with priorities and times that include duplicates,
+// mixedRecords returns one record of each combination, with priorities and times that include duplicates,
 // negative values, zero and null.
-func mixed() (records []feedback.Feedback) {
+func mixedRecords() (records []feedback.Feedback) {
 	priorities := []*int64{nil, new(int64(2)), new(int64(-1)), new(int64(2)), new(int64(10)), new(int64(0))}
 	times := []*string{new("2026-03-01T00:00:00.000Z"), nil, new("2026-03-01T00:00:00.001Z"), new("1969-12-31T23:59:59.000Z")}
 	combinations(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
 		n := len(records)
-		f := review((n * 61) % 144)
+		f := reviewNumber((n * 61) % 144)
 		f.Source, f.Sentiment, f.ReplyStatus = source, sentiment, status
 		f.Priority, f.PostedAt = priorities[n%6], times[n/6%4]
 		records = append(records, f)
@@ -81,19 +81,19 @@ func mixed() (records []feedback.Feedback) {
 	return records
 }
 
-// expected is a second implementation of the list: the records that match the filters, by priority,
+// expectedRecords is a second implementation of the list: the records that match the filters, by priority,
 // then by newest postedAt, then by id, null last.
-func expected(records []feedback.Feedback, source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) (ids []string) {
+func expectedRecords(records []feedback.Feedback, source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) (ids []string) {
 	var kept []feedback.Feedback
 	for _, f := range records {
-		if matches(source, f.Source) && matches(sentiment, f.Sentiment) && matches(status, f.ReplyStatus) {
+		if matchesValue(source, f.Source) && matchesValue(sentiment, f.Sentiment) && matchesValue(status, f.ReplyStatus) {
 			kept = append(kept, f)
 		}
 	}
 	slices.SortFunc(kept, func(a, b feedback.Feedback) int {
 		return cmp.Or(
-			cmp.Compare(orElse(a.Priority, int64(math.MaxInt64)), orElse(b.Priority, int64(math.MaxInt64))),
-			cmp.Compare(orElse(b.PostedAt, ""), orElse(a.PostedAt, "")),
+			cmp.Compare(valueOr(a.Priority, int64(math.MaxInt64)), valueOr(b.Priority, int64(math.MaxInt64))),
+			cmp.Compare(valueOr(b.PostedAt, ""), valueOr(a.PostedAt, "")),
 			cmp.Compare(a.ID, b.ID))
 	})
 	for _, f := range kept {
@@ -102,19 +102,19 @@ func expected(records []feedback.Feedback, source *feedback.Source, sentiment *f
 	return ids
 }
 
-func matches[T comparable](filter, value *T) bool {
+func matchesValue[T comparable](filter, value *T) bool {
 	return filter == nil || value != nil && *value == *filter
 }
 
-func orElse[T any](p *T, null T) T {
+func valueOr[T any](p *T, null T) T {
 	if p == nil {
 		return null
 	}
 	return *p
 }
 
-// filters returns a combination as arguments of the list.
-func filters(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) map[string]any {
+// filterArguments returns a combination as arguments of the list.
+func filterArguments(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) map[string]any {
 	args := map[string]any{}
 	if source != nil {
 		args["source"] = string(*source)
@@ -128,8 +128,8 @@ func filters(source *feedback.Source, sentiment *feedback.Sentiment, status *fee
 	return args
 }
 
-// page returns the ids of one page and the cursor of the next.
-func page(t *testing.T, s *apitest.Service, key string, limit int, args map[string]any, cursor string) (ids []string, next string) {
+// listPage returns the ids of one page and the cursor of the next.
+func listPage(t *testing.T, s *apitest.Service, key string, limit int, args map[string]any, cursor string) (ids []string, next string) {
 	t.Helper()
 	args["limit"] = limit
 	delete(args, "cursor")
@@ -157,11 +157,11 @@ func nextCursor(t *testing.T, r apitest.Response) string {
 	return next
 }
 
-// walk reads a list to its end. Every page but the last must be full.
-func walk(t *testing.T, s *apitest.Service, key string, limit int, args map[string]any) (ids []string) {
+// listAll reads a list to its end. Every page but the last must be full.
+func listAll(t *testing.T, s *apitest.Service, key string, limit int, args map[string]any) (ids []string) {
 	t.Helper()
 	for cursor := ""; ; {
-		some, next := page(t, s, key, limit, args, cursor)
+		some, next := listPage(t, s, key, limit, args, cursor)
 		ids = append(ids, some...)
 		if next == "" {
 			return ids
@@ -173,8 +173,8 @@ func walk(t *testing.T, s *apitest.Service, key string, limit int, args map[stri
 	}
 }
 
-// busyKeys returns keys for a test that makes more calls than the rate limit of one key allows.
-func busyKeys(t *testing.T, s *apitest.Service) func() string {
+// rotatingKeys returns keys for a test that makes more calls than the rate limit of one key allows.
+func rotatingKeys(t *testing.T, s *apitest.Service) func() string {
 	t.Helper()
 	used, key := 0, s.Key(t)
 	return func() string {
@@ -190,14 +190,14 @@ func busyKeys(t *testing.T, s *apitest.Service) func() string {
 func TestListEveryFilter(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	records := mixed()
+	records := mixedRecords()
 	s := start(t, records...)
-	key := busyKeys(t, s)
+	key := rotatingKeys(t, s)
 	combinations(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
-		want := expected(records, source, sentiment, status)
-		args := filters(source, sentiment, status)
+		want := expectedRecords(records, source, sentiment, status)
+		args := filterArguments(source, sentiment, status)
 		for _, limit := range []int{7, max(1, len(want))} {
-			if got := walk(t, s, key(), limit, args); !slices.Equal(got, want) {
+			if got := listAll(t, s, key(), limit, args); !slices.Equal(got, want) {
 				t.Errorf("%v\n got %v\nwant %v", args, got, want)
 			}
 		}
@@ -208,10 +208,10 @@ func TestListEveryFilter(t *testing.T) {
 func TestListOneAtATime(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	records := mixed()
+	records := mixedRecords()
 	s := start(t, records...)
 	for _, status := range []*feedback.ReplyStatus{nil, new(feedback.ReplyStatusNeedsReview)} {
-		if got, want := walk(t, s, s.Key(t), 1, filters(nil, nil, status)), expected(records, nil, nil, status); !slices.Equal(got, want) {
+		if got, want := listAll(t, s, s.Key(t), 1, filterArguments(nil, nil, status)), expectedRecords(records, nil, nil, status); !slices.Equal(got, want) {
 			t.Errorf("got %v\nwant %v", got, want)
 		}
 	}
@@ -222,19 +222,19 @@ func TestListOneAtATime(t *testing.T) {
 func TestListWhileRecordsChange(t *testing.T) {
 	t.Parallel()
 	ranked := func(n int) feedback.Feedback {
-		f := review(n)
+		f := reviewNumber(n)
 		f.Priority, f.Source = new(int64(n)), new(feedback.Source("reddit"))
 		return f
 	}
 	for _, args := range []map[string]any{{}, {"source": "reddit"}} {
 		s := start(t, ranked(10), ranked(20), ranked(30), ranked(40))
 		key := s.Key(t)
-		first, cursor := page(t, s, key, 2, args, "")
-		put(t, s, ranked(5), ranked(35)) // before and after the position
+		first, cursor := listPage(t, s, key, 2, args, "")
+		importRecords(t, s, ranked(5), ranked(35)) // before and after the position
 		moved := ranked(20)
 		moved.Priority = new(int64(1)) // the record of the position itself
-		put(t, s, moved)
-		rest, _ := page(t, s, key, 10, args, cursor)
+		importRecords(t, s, moved)
+		rest, _ := listPage(t, s, key, 10, args, cursor)
 		if got := append(first, rest...); !slices.Equal(got, []string{"fbk_0010", "fbk_0020", "fbk_0030", "fbk_0035", "fbk_0040"}) {
 			t.Errorf("list with %v: records %v, want 10, 20, 30, 35 and 40", args, got)
 		}
@@ -243,9 +243,9 @@ func TestListWhileRecordsChange(t *testing.T) {
 
 func TestListInput(t *testing.T) {
 	t.Parallel()
-	s := start(t, mixed()...)
-	_, all := page(t, s, s.Key(t), 1, map[string]any{}, "")
-	_, queue := page(t, s, s.Key(t), 1, map[string]any{"replyStatus": "needs_review"}, "")
+	s := start(t, mixedRecords()...)
+	_, all := listPage(t, s, s.Key(t), 1, map[string]any{}, "")
+	_, queue := listPage(t, s, s.Key(t), 1, map[string]any{"replyStatus": "needs_review"}, "")
 	s.Run(t, []apitest.Scenario{
 		{Name: "default limit", Op: "list_feedback", Check: func(t *testing.T, r apitest.Response) {
 			if n := len(r.Items(t)); n != 50 {
@@ -276,7 +276,7 @@ func TestGet(t *testing.T) {
 		PostedAt: new("2026-01-01T00:00:00.000Z"), FetchedAt: new("2026-01-02T00:00:00.000Z"), Flags: []feedback.Flag{"money", "churn"}, Priority: new(int64(-2)),
 		Sentiment: new(feedback.Sentiment("negative")), ReplyBody: new(""), ReplyStatus: new(feedback.ReplyStatusDraft),
 	}
-	s := start(t, full, review(2))
+	s := start(t, full, reviewNumber(2))
 	s.Run(t, []apitest.Scenario{
 		{Name: "all fields", Op: "get_feedback", Args: map[string]any{"feedbackId": "fbk_1"}, Check: func(t *testing.T, r apitest.Response) {
 			want := `{"id":"fbk_1","companyId":"` + s.CompanyID + `","source":"app_store","kind":"review","externalId":"x1","externalUrl":"https://example.com/1",` +
@@ -295,8 +295,8 @@ func TestGet(t *testing.T) {
 // not_found response.
 func TestNotFound(t *testing.T) {
 	t.Parallel()
-	s := start(t, review(1))
-	other := start(t, review(9))
+	s := start(t, reviewNumber(1))
+	other := start(t, reviewNumber(9))
 	key := s.Key(t)
 	bodies := map[string]bool{}
 	for _, id := range []string{"fbk_0009", "fbk_none", "nonsense", "itm_0001", "fbk_0001%23", "FBK_0001"} {
@@ -322,7 +322,7 @@ func TestNotFound(t *testing.T) {
 // Ensure each operation needs its scope.
 func TestScopes(t *testing.T) {
 	t.Parallel()
-	s := start(t, review(1))
+	s := start(t, reviewNumber(1))
 	read, write := s.Key(t, auth.FeedbackRead), s.Key(t, auth.FeedbackWrite)
 	one := map[string]any{"feedbackId": "fbk_0001"}
 	s.Run(t, []apitest.Scenario{

@@ -18,35 +18,35 @@ func TestImportReplacesTheReviewItself(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	key := s.Key(t)
-	pushed(t, s, key, `{"source":"reddit","externalId":"A","title":"Pushed","body":"Text"}`)
+	mustPush(t, s, key, `{"source":"reddit","externalId":"A","title":"Pushed","body":"Text"}`)
 	derived := derivedID(t, s, key, "A")
 	ours := func(id, external string) string {
 		return fmt.Sprintf(`{"id":%q,"source":"reddit","externalId":%q,"title":"Imported","replyStatus":"posted","replyBody":"Thanks"}`, id, external)
 	}
 	importLines(t, s, s.CompanyID, ours("fbk_own", "A"))
-	same(t, "stored", stored(t, s, ""), []string{"feedback#" + derived})
-	if f := all(t, s)[0]; f["title"] != "Imported" || f["body"] != nil || f["replyStatus"] != "posted" {
+	requireEqual(t, "stored", storedSortKeys(t, s, ""), []string{"feedback#" + derived})
+	if f := listRecords(t, s)[0]; f["title"] != "Imported" || f["body"] != nil || f["replyStatus"] != "posted" {
 		t.Errorf("title %v, body %v, status %v; want Imported, null and posted", f["title"], f["body"], f["replyStatus"])
 	}
 	importLines(t, s, s.CompanyID, ours("fbk_first", "B"))
 	importLines(t, s, s.CompanyID, ours("fbk_second", "B"))
-	same(t, "records with an id of their own", len(stored(t, s, "feedback#")), 2)
-	if refs := stored(t, s, "ext#"); len(refs) != 1 {
+	requireEqual(t, "records with an id of their own", len(storedSortKeys(t, s, "feedback#")), 2)
+	if refs := storedSortKeys(t, s, "ext#"); len(refs) != 1 {
 		t.Errorf("references %q, want one", refs)
 	}
-	same(t, "a push", pushed(t, s, key, `{"source":"reddit","externalId":"B","title":"New"}`), counts{1, 0, 1})
+	requireEqual(t, "a push", mustPush(t, s, key, `{"source":"reddit","externalId":"B","title":"New"}`), pushCounts{1, 0, 1})
 	if r := s.Send(t, key, "GET", pushPath+"/fbk_first", ""); r.JSON(t)["title"] != "New" || r.JSON(t)["replyBody"] != "Thanks" {
 		t.Errorf("body %s, want the title New and the reply Thanks", r.Body)
 	}
 }
 
-// between is a transport that runs a function before the n-th call, while the caller waits.
-type between struct {
+// beforeCallTransport is a transport that runs a function before the n-th call, while the caller waits.
+type beforeCallTransport struct {
 	calls, at atomic.Int64
 	run       func()
 }
 
-func (b *between) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b *beforeCallTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if b.calls.Add(1) == b.at.Load() {
 		b.run()
 	}
@@ -79,8 +79,8 @@ func TestImportOfAReviewBesideWriters(t *testing.T) {
 		}
 	}
 	deletes := func(s, _ *apitest.Service, key string) {
-		for _, f := range all(t, s) {
-			remove(t, s, key, f["id"].(string))
+		for _, f := range listRecords(t, s) {
+			deleteFeedback(t, s, key, f["id"].(string))
 		}
 	}
 	for name, race := range map[string]struct {
@@ -101,7 +101,7 @@ func TestImportOfAReviewBesideWriters(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for at, reached := int64(1), true; reached; at++ {
-				other := &between{}
+				other := &beforeCallTransport{}
 				over := apitest.NewOver(t, feedback.Operations, other)
 				s := apitest.New(t, feedback.Operations)
 				s.CompanyID = over.CompanyID
@@ -111,10 +111,10 @@ func TestImportOfAReviewBesideWriters(t *testing.T) {
 				other.at.Store(at)
 				race.slow(s, over, key)
 				reached = other.calls.Load() >= at
-				if got := all(t, s); len(got) != 1 {
+				if got := listRecords(t, s); len(got) != 1 {
 					t.Errorf("before call %d: %v", at, got)
 				}
-				same(t, "a push then", pushed(t, s, key, `{"source":"reddit","externalId":"A","title":"Last"}`), counts{1, 0, 1})
+				requireEqual(t, "a push then", mustPush(t, s, key, `{"source":"reddit","externalId":"A","title":"Last"}`), pushCounts{1, 0, 1})
 			}
 		})
 	}

@@ -45,14 +45,14 @@ type pushedFeedback struct {
 func (in pushFeedbackInput) Check() (problems []string) {
 	for i, sent := range in.Records {
 		if sent.Kind != nil && *sent.Kind == KindMention && sent.Rating.Value != nil {
-			problems = append(problems, fmt.Sprintf("body.records[%d].rating: %s", i, noRating))
+			problems = append(problems, fmt.Sprintf("body.records[%d].rating: %s", i, ratingProblem))
 		}
 	}
 	return problems
 }
 
-// noRating is the problem of a mention with a rating.
-const noRating = "must be left out, because a mention has no rating"
+// ratingProblem is the problem of a mention with a rating.
+const ratingProblem = "must be left out, because a mention has no rating"
 
 func (s service) pushFeedback(ctx context.Context, caller api.Caller, in pushFeedbackInput) (PushFeedbackResult, error) {
 	changes := in.byIdentity()
@@ -75,29 +75,29 @@ func (s service) pushFeedback(ctx context.Context, caller api.Caller, in pushFee
 	return PushFeedbackResult{Accepted: int64(len(changes)), Created: int64(created), Updated: int64(updated)}, err
 }
 
-// change is what a push does to one record: its parts apply in order.
-type change struct {
+// recordChange is what a push does to one record: its parts apply in order.
+type recordChange struct {
 	identity identity
 	parts    []pushedFeedback
 	indexes  []int // of the parts in the request
 }
 
 // byIdentity returns the changes of a push, one for each record, in order of first occurrence.
-func (in pushFeedbackInput) byIdentity() (changes []change) {
+func (in pushFeedbackInput) byIdentity() (changes []recordChange) {
 	at := map[identity]int{}
 	for i, sent := range in.Records {
 		who := identity{sent.Source, sent.ExternalID}
 		n, known := at[who]
 		if !known {
 			n, at[who] = len(changes), len(changes)
-			changes = append(changes, change{identity: who})
+			changes = append(changes, recordChange{identity: who})
 		}
 		changes[n].parts, changes[n].indexes = append(changes[n].parts, sent), append(changes[n].indexes, i)
 	}
 	return changes
 }
 
-func identitiesOf(changes []change) []identity {
+func identitiesOf(changes []recordChange) []identity {
 	out := make([]identity, len(changes))
 	for i, c := range changes {
 		out[i] = c.identity
@@ -107,7 +107,7 @@ func identitiesOf(changes []change) []identity {
 
 // apply applies the change to a new or a stored record. It returns the problems of its parts with
 // that record.
-func (c change) apply(f *Feedback) (problems []string) {
+func (c recordChange) apply(f *Feedback) (problems []string) {
 	for i, sent := range c.parts {
 		if field, problem := sent.apply(f); problem != "" {
 			problems = append(problems, fmt.Sprintf("body.records[%d].%s: %s", c.indexes[i], field, problem))
@@ -137,7 +137,7 @@ func (p pushedFeedback) apply(f *Feedback) (field, problem string) {
 	p.Priority.Apply(&f.Priority)
 	p.Sentiment.Apply(&f.Sentiment)
 	if f.Rating != nil && f.Kind != nil && *f.Kind == KindMention && (p.Rating.Value != nil || p.Kind != nil) {
-		return "rating", noRating
+		return "rating", ratingProblem
 	}
 	return "", ""
 }

@@ -28,11 +28,11 @@ func push(t *testing.T, s *apitest.Service, key string, records ...string) apite
 	return s.Send(t, key, "POST", pushPath, `{"records":[`+strings.Join(records, ",")+`]}`)
 }
 
-// counts are the numbers of a response.
-type counts struct{ Accepted, Created, Updated int }
+// pushCounts are the numbers of a response.
+type pushCounts struct{ Accepted, Created, Updated int }
 
-// pushed pushes records that must be accepted.
-func pushed(t *testing.T, s *apitest.Service, key string, records ...string) (got counts) {
+// mustPush pushes records that must be accepted.
+func mustPush(t *testing.T, s *apitest.Service, key string, records ...string) (got pushCounts) {
 	t.Helper()
 	r := push(t, s, key, records...)
 	if r.Decode(t, &got); r.Status != http.StatusOK {
@@ -41,13 +41,13 @@ func pushed(t *testing.T, s *apitest.Service, key string, records ...string) (go
 	return got
 }
 
-// all lists all records of the company.
-func all(t *testing.T, s *apitest.Service) []map[string]any {
+// listRecords lists all records of the company.
+func listRecords(t *testing.T, s *apitest.Service) []map[string]any {
 	t.Helper()
 	return s.Send(t, s.Key(t), "GET", pushPath+"?limit=200", "").Items(t)
 }
 
-func same(t *testing.T, what string, got, want any) {
+func requireEqual(t *testing.T, what string, got, want any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s (-want +got)\n%s", what, diff)
@@ -69,8 +69,8 @@ func TestPush(t *testing.T) {
 	key := s.Key(t, auth.FeedbackWrite, auth.FeedbackRead)
 	const whole = `{"source":"app_store","externalId":"1","externalUrl":"https://example.com/1","authorName":"a","title":"t","body":"b","rating":4,` +
 		`"appVersion":"1.2","territory":"de","locale":"de-DE","postedAt":"2026-08-10T12:00:00+02:00","flags":["money"],"priority":3,"sentiment":"negative"}`
-	same(t, "the first push", pushed(t, s, key, whole, `{"source":"reddit","externalId":"1"}`), counts{2, 2, 0})
-	records := all(t, s)
+	requireEqual(t, "the first push", mustPush(t, s, key, whole, `{"source":"reddit","externalId":"1"}`), pushCounts{2, 2, 0})
+	records := listRecords(t, s)
 	first := records[0]["id"].(string)
 	if _, ok := id.Bytes("fbk", first); !ok || first == records[1]["id"] {
 		t.Errorf("the ids are %s and %v", first, records[1]["id"])
@@ -81,30 +81,30 @@ func TestPush(t *testing.T) {
 		"postedAt": "2026-08-10T10:00:00.000Z", "fetchedAt": createdAt, "flags": []any{"money"}, "priority": 3.0, "sentiment": "negative",
 		"replyBody": nil, "replyStatus": "none", "createdAt": createdAt, "updatedAt": createdAt,
 	}
-	same(t, "the record", records[0], want)
+	requireEqual(t, "the record", records[0], want)
 	for _, field := range []string{"rating", "priority", "flags", "title", "postedAt"} {
 		if records[1][field] != nil {
 			t.Errorf("%s of the other record is %v", field, records[1][field])
 		}
 	}
 	s.Clock.Advance(minute)
-	same(t, "the same again", pushed(t, s, key, whole, whole, `{"externalId":"1","source":"app_store"}`), counts{1, 0, 0})
-	same(t, "the record after the same again", all(t, s)[0], want)
+	requireEqual(t, "the same again", mustPush(t, s, key, whole, whole, `{"externalId":"1","source":"app_store"}`), pushCounts{1, 0, 0})
+	requireEqual(t, "the record after the same again", listRecords(t, s)[0], want)
 
-	same(t, "a change", pushed(t, s, key, `{"source":"app_store","externalId":"1","title":null,"flags":[],"rating":5,"priority":null,"sentiment":"positive"}`), counts{1, 0, 1})
+	requireEqual(t, "a change", mustPush(t, s, key, `{"source":"app_store","externalId":"1","title":null,"flags":[],"rating":5,"priority":null,"sentiment":"positive"}`), pushCounts{1, 0, 1})
 	want["title"], want["flags"], want["rating"], want["priority"], want["sentiment"] = nil, []any{}, 5.0, nil, "positive"
 	want["updatedAt"], want["fetchedAt"] = later, later
 	changed := s.Send(t, key, "GET", pushPath+"/"+first, "").JSON(t)
-	same(t, "the record after a change", changed, want)
+	requireEqual(t, "the record after a change", changed, want)
 	if items := s.Send(t, key, "GET", pushPath+"?source=app_store&sentiment=positive", "").Items(t); len(items) != 1 {
 		t.Errorf("the index has %v", items)
 	}
 
 	s.Clock.Advance(minute)
-	same(t, "several of one record", pushed(t, s, key, `{"source":"reddit","externalId":"2","title":"a","body":"b"}`,
+	requireEqual(t, "several of one record", mustPush(t, s, key, `{"source":"reddit","externalId":"2","title":"a","body":"b"}`,
 		`{"source":"app_store","externalId":"1","title":"x"}`, `{"source":"reddit","externalId":"2","title":"c"}`,
-		`{"source":"app_store","externalId":"1","title":null}`), counts{2, 1, 0})
-	for _, r := range all(t, s) {
+		`{"source":"app_store","externalId":"1","title":null}`), pushCounts{2, 1, 0})
+	for _, r := range listRecords(t, s) {
 		if r["externalId"] == "2" && (r["title"] != "c" || r["body"] != "b") {
 			t.Errorf("the parts were not applied in order: %v", r)
 		}
@@ -126,13 +126,13 @@ func TestPushKeepsTheReply(t *testing.T) {
 	s := start(t)
 	key := s.Key(t)
 	for _, status := range feedback.ReplyStatus("").Values() {
-		record := review(1)
+		record := reviewNumber(1)
 		record.ID, record.ExternalID = "fbk_"+strings.ReplaceAll(status, "_", ""), status
 		record.Source, record.ReplyStatus, record.ReplyBody = new(feedback.Source("reddit")), new(feedback.ReplyStatus(status)), new("Thanks")
-		put(t, s, record)
-		same(t, status, pushed(t, s, key, fmt.Sprintf(`{"source":"reddit","externalId":%q,"title":"new"}`, status)), counts{1, 0, 1})
+		importRecords(t, s, record)
+		requireEqual(t, status, mustPush(t, s, key, fmt.Sprintf(`{"source":"reddit","externalId":%q,"title":"new"}`, status)), pushCounts{1, 0, 1})
 		got := s.Send(t, key, "GET", pushPath+"/"+record.ID, "").JSON(t)
-		same(t, "the record with a reply that is "+status, map[string]any{"replyStatus": got["replyStatus"], "replyBody": got["replyBody"], "title": got["title"]},
+		requireEqual(t, "the record with a reply that is "+status, map[string]any{"replyStatus": got["replyStatus"], "replyBody": got["replyBody"], "title": got["title"]},
 			map[string]any{"replyStatus": status, "replyBody": "Thanks", "title": "new"})
 	}
 }
@@ -143,9 +143,9 @@ func TestPushRejectsAll(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	key := s.Key(t)
-	pushed(t, s, key, `{"source":"reddit","externalId":"m","kind":"mention"}`, `{"source":"reddit","externalId":"r"}`)
+	mustPush(t, s, key, `{"source":"reddit","externalId":"m","kind":"mention"}`, `{"source":"reddit","externalId":"r"}`)
 	importLines(t, s, s.CompanyID, `{"source":"reddit","externalId":"unkind","rating":4}`)
-	before := all(t, s)
+	before := listRecords(t, s)
 	const good = `{"source":"app_store","externalId":"good","title":"t"}`
 	for _, c := range []struct {
 		name    string
@@ -193,11 +193,11 @@ func TestPushRejectsAll(t *testing.T) {
 		if code, messages := r.Messages(t); r.Status != http.StatusBadRequest || code != "bad_request" {
 			t.Errorf("%s: status %d, code %q; want 400 and bad_request: %.300s", c.name, r.Status, code, r.Body)
 		} else {
-			same(t, c.name, messages, c.want)
+			requireEqual(t, c.name, messages, c.want)
 		}
 	}
-	same(t, "the records", all(t, s), before)
-	same(t, "as many as there may be", pushed(t, s, key, slices.Repeat([]string{good}, 100)...), counts{1, 1, 0})
+	requireEqual(t, "the records", listRecords(t, s), before)
+	requireEqual(t, "as many as there may be", mustPush(t, s, key, slices.Repeat([]string{good}, 100)...), pushCounts{1, 1, 0})
 }
 
 // Ensure a push finds a record that was imported under its own id, even after an import gave ids
@@ -208,26 +208,26 @@ func TestPushFindsImportedRecords(t *testing.T) {
 	key := s.Key(t)
 	titles := func() map[string]string { // by id and externalId
 		out := map[string]string{}
-		for _, r := range all(t, s) {
+		for _, r := range listRecords(t, s) {
 			out[fmt.Sprint(r["id"], " ", r["externalId"])], _ = r["title"].(string)
 		}
 		return out
 	}
 	importLines(t, s, s.CompanyID, `{"id":"fbk_a","source":"reddit","externalId":"A"}`, `{"id":"fbk_none","externalId":"A"}`, `{"source":"reddit","externalId":"D"}`)
-	same(t, "a push", pushed(t, s, key, `{"source":"reddit","externalId":"A","title":"1"}`, `{"source":"reddit","externalId":"D","title":"1"}`), counts{2, 0, 2})
+	requireEqual(t, "a push", mustPush(t, s, key, `{"source":"reddit","externalId":"A","title":"1"}`, `{"source":"reddit","externalId":"D","title":"1"}`), pushCounts{2, 0, 2})
 	derived := derivedID(t, s, key, "D")
-	same(t, "titles", titles(), map[string]string{"fbk_a A": "1", "fbk_none A": "", derived + " D": "1"})
+	requireEqual(t, "titles", titles(), map[string]string{"fbk_a A": "1", "fbk_none A": "", derived + " D": "1"})
 
 	// fbk_a becomes B: A is free again, and B leads to fbk_a.
 	importLines(t, s, s.CompanyID, `{"id":"fbk_a","source":"reddit","externalId":"B"}`)
-	same(t, "a push", pushed(t, s, key, `{"source":"reddit","externalId":"A","title":"2"}`, `{"source":"reddit","externalId":"B","title":"2"}`), counts{2, 1, 1})
-	same(t, "titles", titles(), map[string]string{"fbk_a B": "2", "fbk_none A": "", derivedID(t, s, key, "A") + " A": "2", derived + " D": "1"})
+	requireEqual(t, "a push", mustPush(t, s, key, `{"source":"reddit","externalId":"A","title":"2"}`, `{"source":"reddit","externalId":"B","title":"2"}`), pushCounts{2, 1, 1})
+	requireEqual(t, "titles", titles(), map[string]string{"fbk_a B": "2", "fbk_none A": "", derivedID(t, s, key, "A") + " A": "2", derived + " D": "1"})
 
 	// The id derived from D becomes E: a push of D creates another record, and the next one finds
 	// it.
 	importLines(t, s, s.CompanyID, `{"id":"`+derived+`","source":"reddit","externalId":"E"}`)
-	same(t, "a push", pushed(t, s, key, `{"source":"reddit","externalId":"D","title":"3"}`, `{"source":"reddit","externalId":"E","title":"3"}`), counts{2, 1, 1})
-	same(t, "a push", pushed(t, s, key, `{"source":"reddit","externalId":"D","title":"4"}`, `{"source":"reddit","externalId":"E","title":"4"}`), counts{2, 0, 2})
+	requireEqual(t, "a push", mustPush(t, s, key, `{"source":"reddit","externalId":"D","title":"3"}`, `{"source":"reddit","externalId":"E","title":"3"}`), pushCounts{2, 1, 1})
+	requireEqual(t, "a push", mustPush(t, s, key, `{"source":"reddit","externalId":"D","title":"4"}`, `{"source":"reddit","externalId":"E","title":"4"}`), pushCounts{2, 0, 2})
 	if got := titles(); len(got) != 5 || got[derived+" E"] != "4" {
 		t.Errorf("titles %v, want 5, and that of E to be 4", got)
 	}
@@ -238,7 +238,7 @@ func TestPushFindsImportedRecords(t *testing.T) {
 		t.Errorf("titles %v, want 6, and that of B to be 6", got)
 	}
 	_, problems := transferType(s).Check(json.RawMessage(`{"externalId":"B"}`))
-	same(t, "the problems of a record without an id", problems, []string{"record.source: is required in a record without id"})
+	requireEqual(t, "the problems of a record without an id", problems, []string{"record.source: is required in a record without id"})
 	if _, problems := transferType(s).Check(json.RawMessage(`{"id":"","source":"reddit","externalId":"B"}`)); len(problems) != 1 || !strings.HasPrefix(problems[0], "record.id: must be fbk_") {
 		t.Errorf("problems of an empty id %q, want one that says what an id must be", problems)
 	}
@@ -248,8 +248,8 @@ func TestPushFindsImportedRecords(t *testing.T) {
 func derivedID(t *testing.T, s *apitest.Service, key, externalID string) string {
 	t.Helper()
 	other := apitest.New(t, feedback.Operations)
-	pushed(t, other, other.Key(t), fmt.Sprintf(`{"source":"reddit","externalId":%q}`, externalID))
-	return all(t, other)[0]["id"].(string)
+	mustPush(t, other, other.Key(t), fmt.Sprintf(`{"source":"reddit","externalId":%q}`, externalID))
+	return listRecords(t, other)[0]["id"].(string)
 }
 
 // Ensure concurrent pushes of the same reviews, one of them new, create one record for it, lose no
@@ -260,20 +260,20 @@ func TestPushConcurrently(t *testing.T) {
 	key := s.Key(t)
 	importLines(t, s, s.CompanyID, `{"id":"fbk_known","source":"reddit","externalId":"known"}`)
 	fields := []string{`"title":"t"`, `"body":"b"`, `"rating":4`, `"locale":"de"`, `"territory":"de"`, `"appVersion":"1"`, `"authorName":"a"`, `"sentiment":"neutral"`}
-	got := make([]counts, len(fields))
+	got := make([]pushCounts, len(fields))
 	var wait sync.WaitGroup
 	for n, field := range fields {
 		wait.Go(func() {
-			got[n] = pushed(t, s, key, `{"source":"reddit","externalId":"new",`+field+`}`, `{"source":"reddit","externalId":"known",`+field+`}`)
+			got[n] = mustPush(t, s, key, `{"source":"reddit","externalId":"new",`+field+`}`, `{"source":"reddit","externalId":"known",`+field+`}`)
 		})
 	}
 	wait.Wait()
-	var sum counts
+	var sum pushCounts
 	for _, c := range got {
-		sum = counts{sum.Accepted + c.Accepted, sum.Created + c.Created, sum.Updated + c.Updated}
+		sum = pushCounts{sum.Accepted + c.Accepted, sum.Created + c.Created, sum.Updated + c.Updated}
 	}
-	same(t, "the sum of the counts", sum, counts{2 * len(fields), 1, 2*len(fields) - 1})
-	records := all(t, s)
+	requireEqual(t, "the sum of the counts", sum, pushCounts{2 * len(fields), 1, 2*len(fields) - 1})
+	records := listRecords(t, s)
 	if len(records) != 2 {
 		t.Fatalf("%d records", len(records))
 	}
@@ -317,7 +317,7 @@ func TestPushThroughDeaths(t *testing.T) {
 				t.Errorf("%s: 200 from a process that died", name)
 			}
 			faults.StopCrashing()
-			before := len(all(t, s))
+			before := len(listRecords(t, s))
 			other := once(name, fmt.Sprintf(`{"source":"google_play","externalId":%q}`, name))
 			if other.Status == http.StatusOK { // nothing of the first push had begun, so the key was free for this one
 				if total++; before != total-1 {
@@ -325,7 +325,7 @@ func TestPushThroughDeaths(t *testing.T) {
 				}
 				continue
 			}
-			if other.Status != http.StatusBadRequest || len(all(t, s)) != before {
+			if other.Status != http.StatusBadRequest || len(listRecords(t, s)) != before {
 				t.Errorf("%s: another push: %d %s", name, other.Status, other.Body)
 			}
 			s.Clock.Advance(15 * time.Second)
@@ -333,9 +333,9 @@ func TestPushThroughDeaths(t *testing.T) {
 			if retry.Status != http.StatusOK || again.Body != retry.Body || again.Header.Get("Idempotent-Replayed") != "true" {
 				t.Errorf("%s: the retry: %d %s\nand again: %d %s", name, retry.Status, retry.Body, again.Status, again.Body)
 			}
-			same(t, "pushed without the key", pushed(t, s, key, body...), counts{5, 0, 0})
-			if total += 4; len(all(t, s)) != total {
-				t.Errorf("%s: %d records, want %d", name, len(all(t, s)), total)
+			requireEqual(t, "pushed without the key", mustPush(t, s, key, body...), pushCounts{5, 0, 0})
+			if total += 4; len(listRecords(t, s)) != total {
+				t.Errorf("%s: %d records, want %d", name, len(listRecords(t, s)), total)
 			}
 		}
 	}
@@ -356,7 +356,7 @@ func TestRefusedPushStoresNothing(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	records := all(t, s)
+	records := listRecords(t, s)
 	accepted := slices.IndexFunc(responses[:], func(r apitest.Response) bool { return r.Status == http.StatusOK })
 	if accepted < 0 || len(records) != 2 {
 		t.Fatalf("push %d was accepted; %v", accepted, records)
@@ -377,26 +377,26 @@ func TestRefusedPushStoresNothing(t *testing.T) {
 // read: the push is not stored.
 func TestPushCannotReadAgain(t *testing.T) {
 	t.Parallel()
-	faults := &overtaken{}
+	faults := &beforeTransactionTransport{}
 	s := apitest.NewOver(t, feedback.Operations, faults)
 	key := s.Key(t)
 	other := apitest.New(t, feedback.Operations)
 	other.CompanyID = s.CompanyID
-	faults.before = func() { pushed(t, other, key, `{"source":"reddit","externalId":"1","title":"other"}`) }
+	faults.before = func() { mustPush(t, other, key, `{"source":"reddit","externalId":"1","title":"other"}`) }
 	if r := push(t, s, key, `{"source":"reddit","externalId":"1","title":"mine"}`); r.Status < 500 {
 		t.Errorf("an overtaken push: status %d, want 500 or more: %s", r.Status, r.Body)
 	}
 }
 
-// overtaken is a transport that calls before once, ahead of the first transaction since it was set,
+// beforeTransactionTransport is a transport that calls before once, ahead of the first transaction since it was set,
 // and fails every read after that.
-type overtaken struct {
+type beforeTransactionTransport struct {
 	once   sync.Once
 	late   atomic.Bool
 	before func()
 }
 
-func (o *overtaken) RoundTrip(r *http.Request) (*http.Response, error) {
+func (o *beforeTransactionTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch _, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), "."); {
 	case call == "TransactWriteItems" && o.before != nil:
 		o.once.Do(o.before)

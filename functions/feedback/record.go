@@ -86,7 +86,7 @@ func (in listFeedbackInput) Check() []string {
 func (s service) listFeedback(ctx context.Context, caller api.Caller, in listFeedbackInput) (api.List[Feedback], error) {
 	filter := Filter{Source: in.Source, Sentiment: in.Sentiment, ReplyStatus: in.ReplyStatus}
 	if in.PostedFrom != nil || in.PostedTo != nil {
-		filter.Posted = &Days{*cmp.Or(in.PostedFrom, new("")), *cmp.Or(in.PostedTo, new(""))}
+		filter.Posted = &DayRange{*cmp.Or(in.PostedFrom, new("")), *cmp.Or(in.PostedTo, new(""))}
 	}
 	records, err := s.store.List(ctx, caller.CompanyID, filter, string(in.Cursor), int(in.Limit))
 	return api.NewJSONList[Feedback](records), err

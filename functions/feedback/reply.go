@@ -13,7 +13,7 @@ import (
 // scripts/docs/reference/states.md#replies.
 type ReplyStatus string
 
-// The statuses of a reply. Only the posting step (approved.go) sets posting, posted and failed.
+// The statuses of a reply. Only the posting step (posting.go) sets posting, posted and failed.
 const (
 	ReplyStatusNone        ReplyStatus = "none"
 	ReplyStatusDraft       ReplyStatus = "draft"

@@ -15,9 +15,9 @@ import (
 
 const replyPath = "/v1/companies/{companyId}/feedback/fbk_0001/reply"
 
-// replied returns record 1 with a reply in the given status, null when it is empty.
-func replied(status feedback.ReplyStatus, body string) feedback.Feedback {
-	f := review(1)
+// recordWithReply returns record 1 with a reply in the given status, null when it is empty.
+func recordWithReply(status feedback.ReplyStatus, body string) feedback.Feedback {
+	f := reviewNumber(1)
 	f.ReplyBody = &body
 	if status != "" {
 		f.ReplyStatus = &status
@@ -31,13 +31,13 @@ func TestReplyMoves(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	s := start(t)
-	key := busyKeys(t, s)
+	key := rotatingKeys(t, s)
 	settable := []feedback.ReplyStatus{"", "none", "draft", "needs_review", "approved", "skipped"}
-	for _, from := range append([]feedback.ReplyStatus{""}, values()...) {
+	for _, from := range append([]feedback.ReplyStatus{""}, statusValues()...) {
 		frozen := from == "posting" || from == "posted"
-		for _, to := range append([]feedback.ReplyStatus{""}, values()...) {
+		for _, to := range append([]feedback.ReplyStatus{""}, statusValues()...) {
 			for _, text := range []string{"", `"old"`, `"new"`, "null"} {
-				put(t, s, replied(from, "old"))
+				importRecords(t, s, recordWithReply(from, "old"))
 				var body []string
 				if text != "" {
 					body = append(body, `"replyBody":`+text)
@@ -72,7 +72,7 @@ func TestReplyMoves(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got, gotText := orElse(stored.ReplyStatus, ""), orElse(stored.ReplyBody, "null")
+				got, gotText := valueOr(stored.ReplyStatus, ""), valueOr(stored.ReplyBody, "null")
 				if got != wantStatus || gotText != wantText {
 					t.Errorf("%q + %s: stored %q %q, want %q %q", from, sent, got, gotText, wantStatus, wantText)
 				}
@@ -81,7 +81,7 @@ func TestReplyMoves(t *testing.T) {
 	}
 }
 
-func values() (out []feedback.ReplyStatus) {
+func statusValues() (out []feedback.ReplyStatus) {
 	for _, v := range feedback.ReplyStatus("").Values() {
 		out = append(out, feedback.ReplyStatus(v))
 	}
@@ -93,7 +93,7 @@ func values() (out []feedback.ReplyStatus) {
 func TestApprovedWithoutText(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"null", `""`} {
-		f := review(1)
+		f := reviewNumber(1)
 		f.ReplyStatus, f.ReplyBody = nil, nil
 		s := start(t, f)
 		key, store := s.Key(t), feedback.NewStore(s.Table)
@@ -123,7 +123,11 @@ func TestApprovedWithoutText(t *testing.T) {
 
 func TestReplyInput(t *testing.T) {
 	t.Parallel()
-	s := start(t, replied("", ""), func() feedback.Feedback { f := review(2); f.ReplyStatus = new(feedback.ReplyStatusPosted); return f }())
+	s := start(t, recordWithReply("", ""), func() feedback.Feedback {
+		f := reviewNumber(2)
+		f.ReplyStatus = new(feedback.ReplyStatusPosted)
+		return f
+	}())
 	args := func(name string, value any) map[string]any {
 		return map[string]any{"feedbackId": "fbk_0001", name: value}
 	}
@@ -147,7 +151,7 @@ func TestReplyInput(t *testing.T) {
 // Ensure updatedAt changes only when a value changes, and that an update changes no other field.
 func TestReplyUpdatedAt(t *testing.T) {
 	t.Parallel()
-	s := start(t, replied("approved", "old"))
+	s := start(t, recordWithReply("approved", "old"))
 	key := s.Key(t)
 	s.Clock.Advance(time.Hour)
 	before := s.Send(t, key, "GET", strings.TrimSuffix(replyPath, "/reply"), "").Body
@@ -166,12 +170,12 @@ func TestReplyUpdatedAt(t *testing.T) {
 // Ensure a record moves to the list of its new reply status, even from null.
 func TestReplyMovesBetweenLists(t *testing.T) {
 	t.Parallel()
-	s := start(t, replied("", ""))
+	s := start(t, recordWithReply("", ""))
 	key := s.Key(t)
 	for _, status := range []string{"needs_review", "approved", "none"} {
 		s.Send(t, key, "PATCH", replyPath, `{"replyStatus":"`+status+`"}`)
-		for _, listed := range values() {
-			ids, _ := page(t, s, key, 5, map[string]any{"replyStatus": string(listed)}, "")
+		for _, listed := range statusValues() {
+			ids, _ := listPage(t, s, key, 5, map[string]any{"replyStatus": string(listed)}, "")
 			if (len(ids) == 1) != (string(listed) == status) {
 				t.Errorf("status %s: the list of %s has %v", status, listed, ids)
 			}
@@ -185,14 +189,14 @@ func TestReplyRace(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	store := feedback.NewStore(s.Table)
-	key := busyKeys(t, s)
+	key := rotatingKeys(t, s)
 	for range 10 {
-		put(t, s, replied("approved", "reviewed"))
+		importRecords(t, s, recordWithReply("approved", "reviewed"))
 		var wait sync.WaitGroup
 		var claimed bool
 		var edit apitest.Response
 		k := key()
-		wait.Go(func() { claimed = claim(t.Context(), store, s.CompanyID) })
+		wait.Go(func() { claimed = claimReply(t.Context(), store, s.CompanyID) })
 		wait.Go(func() { edit = s.Send(t, k, "PATCH", replyPath, `{"replyBody":"other"}`) })
 		wait.Wait()
 		f, err := store.Get(t.Context(), s.CompanyID, "fbk_0001")
@@ -208,8 +212,8 @@ func TestReplyRace(t *testing.T) {
 	}
 }
 
-// claim moves the reply to posting, as the posting step does.
-func claim(ctx context.Context, store feedback.Store, companyID string) bool {
+// claimReply moves the reply to posting, as the posting step does.
+func claimReply(ctx context.Context, store feedback.Store, companyID string) bool {
 	_, err := store.Modify(ctx, companyID, "fbk_0001", func(f *feedback.Feedback) error {
 		if *f.ReplyStatus != feedback.ReplyStatusApproved {
 			return context.Canceled

@@ -40,28 +40,28 @@ type Filter struct {
 	Source      *Source
 	Sentiment   *Sentiment
 	ReplyStatus *ReplyStatus
-	Posted      *Days // newest posted first; a null postedAt is in no range
+	Posted      *DayRange // newest posted first; a null postedAt is in no range
 }
 
 const (
-	area          = "feedback"
-	kind          = "feedback" // the first part of the sort key in the base partition
-	referenceKind = "ext"      // the same of references
-	nullPart      = "-"        // stands for null; no closed list has this value
+	area             = "feedback"
+	feedbackSortKind = "feedback" // the first part of the sort key in the base partition
+	referenceKind    = "ext"      // the same of references
+	nullPart         = "-"        // stands for null; no closed list has this value
 )
 
 func feedbackKey(companyID, feedbackID string) table.Key {
-	return table.Key{PK: table.Partition(companyID, area), SK: table.Join(kind, feedbackID)}
+	return table.Key{PK: table.Partition(companyID, area), SK: table.Join(feedbackSortKind, feedbackID)}
 }
 
-// collection has all records of a company.
-func collection(companyID string) table.Collection {
-	return table.Collection{Partition: table.Partition(companyID, area), Prefix: table.Join(kind, "")}
+// allRecords has all records of a company.
+func allRecords(companyID string) table.Collection {
+	return table.Collection{Partition: table.Partition(companyID, area), Prefix: table.Join(feedbackSortKind, "")}
 }
 
 func allPartition(companyID string) string { return table.Partition(companyID, area, "all") }
 
-func voicePartition(companyID, source, sentiment string) string {
+func sentimentPartition(companyID, source, sentiment string) string {
 	return table.Partition(companyID, area, "voice", source, sentiment)
 }
 
@@ -75,11 +75,11 @@ func queuePartition(companyID string, status ReplyStatus) string {
 
 func keysOf(f Feedback) table.Keys {
 	order := table.Join(table.NumberKey(f.Priority), table.DescendingTimeKey(f.PostedAt), f.ID)
-	source, sentiment := part(f.Source), part(f.Sentiment)
+	source, sentiment := keyPart(f.Source), keyPart(f.Sentiment)
 	keys := table.Keys{
 		Key:  feedbackKey(f.CompanyID, f.ID),
 		GSI1: table.Key{PK: allPartition(f.CompanyID), SK: order},
-		GSI3: table.Key{PK: voicePartition(f.CompanyID, source, sentiment), SK: order},
+		GSI3: table.Key{PK: sentimentPartition(f.CompanyID, source, sentiment), SK: order},
 	}
 	keys.GSI5 = postedKey(f)
 	if f.ReplyStatus != nil {
@@ -89,17 +89,17 @@ func keysOf(f Feedback) table.Keys {
 	return keys
 }
 
-// part returns a nullable value as a part of a partition key.
-func part[T ~string](value *T) string {
+// keyPart returns a nullable value as a part of a partition key.
+func keyPart[T ~string](value *T) string {
 	if value == nil {
 		return nullPart
 	}
 	return string(*value)
 }
 
-// parts returns the key parts that match a filter: its value, or all values and null when it is not
+// keyParts returns the key parts that match a filter: its value, or all values and null when it is not
 // set.
-func parts[T interface {
+func keyParts[T interface {
 	~string
 	Values() []string
 }](filter *T) []string {
@@ -122,9 +122,9 @@ func query(companyID string, f Filter) table.Query {
 	if f.ReplyStatus != nil {
 		q.Index = table.GSI2
 	}
-	for _, source := range parts(f.Source) {
-		for _, sentiment := range parts(f.Sentiment) {
-			partition := voicePartition(companyID, source, sentiment)
+	for _, source := range keyParts(f.Source) {
+		for _, sentiment := range keyParts(f.Sentiment) {
+			partition := sentimentPartition(companyID, source, sentiment)
 			if f.ReplyStatus != nil {
 				partition = replyPartition(companyID, *f.ReplyStatus, source, sentiment)
 			}

@@ -26,9 +26,9 @@ type identity struct {
 	externalID string
 }
 
-// identityOf returns the identity of a record. ok is false for a record without a source, because
+// identityOfRecord returns the identity of a record. ok is false for a record without a source, because
 // no push can refer to it.
-func identityOf(f Feedback) (i identity, ok bool) {
+func identityOfRecord(f Feedback) (i identity, ok bool) {
 	if f.Source == nil {
 		return identity{}, false
 	}
@@ -44,7 +44,7 @@ func (i identity) compare(other identity) int {
 // about the time.
 func (i identity) feedbackID() string {
 	sum := sha256.Sum256([]byte(string(i.source) + "\n" + i.externalID))
-	return id.FromBytes(feedbackIDs, [16]byte(sum[:16]))
+	return id.FromBytes(feedbackIDPrefix, [16]byte(sum[:16]))
 }
 
 // reference leads from an identity to a record whose id is not the derived one.
@@ -55,20 +55,20 @@ type reference struct {
 
 // referenceKey returns the key of the reference of an identity.
 func referenceKey(companyID string, i identity) table.Key {
-	digest := i.feedbackID()[len(feedbackIDs)+1:]
+	digest := i.feedbackID()[len(feedbackIDPrefix)+1:]
 	return table.Key{PK: table.Partition(companyID, area), SK: table.Join(referenceKind, digest)}
 }
 
-// found is what the table has for an identity.
-type found struct {
-	feedbackID string
-	item       table.Item // of the record; nil: there is none
-	taken      bool       // there is none, and the derived id belongs to a record that an import gave another identity
-	astray     string     // there is none where the reference leads: the id in it
+// storedMatch is what the table has for an identity.
+type storedMatch struct {
+	feedbackID  string
+	item        table.Item // of the record; nil: there is none
+	idConflict  bool       // there is none, and the derived id belongs to a record that an import gave another identity
+	danglingRef string     // there is none where the reference leads: the id in it
 }
 
 // record returns the stored record, or a new one for a change to start from when there is none.
-func (r found) record(companyID string, c change) (f Feedback, err error) {
+func (r storedMatch) record(companyID string, c recordChange) (f Feedback, err error) {
 	if r.item != nil {
 		err = table.Decode(r.item, &f)
 		return f, err
@@ -85,7 +85,7 @@ func (r found) record(companyID string, c change) (f Feedback, err error) {
 
 // FindAll returns the stored records of distinct identities, in their order. It takes one round
 // trip, and a second one when a record was imported under its own id.
-func (s Store) FindAll(ctx context.Context, companyID string, identities []identity) ([]found, error) {
+func (s Store) FindAll(ctx context.Context, companyID string, identities []identity) ([]storedMatch, error) {
 	var keys []table.Key
 	for _, i := range identities {
 		keys = append(keys, feedbackKey(companyID, i.feedbackID()), referenceKey(companyID, i))
@@ -94,11 +94,11 @@ func (s Store) FindAll(ctx context.Context, companyID string, identities []ident
 	if err != nil {
 		return nil, err
 	}
-	out := make([]found, len(identities))
+	out := make([]storedMatch, len(identities))
 	var elsewhere []table.Key
 	referred := map[int]string{}
 	for n, i := range identities {
-		if out[n], err = matching(items[feedbackKey(companyID, i.feedbackID())], i); err != nil {
+		if out[n], err = matchIdentity(items[feedbackKey(companyID, i.feedbackID())], i); err != nil {
 			return nil, err
 		}
 		var to reference
@@ -119,33 +119,33 @@ func (s Store) FindAll(ctx context.Context, companyID string, identities []ident
 		return nil, err
 	}
 	for n, feedbackID := range referred {
-		other, err := matching(items[feedbackKey(companyID, feedbackID)], identities[n])
+		other, err := matchIdentity(items[feedbackKey(companyID, feedbackID)], identities[n])
 		if err != nil {
 			return nil, err
 		}
 		if other.item != nil {
 			out[n] = other
 		} else {
-			out[n].astray = feedbackID
+			out[n].danglingRef = feedbackID
 		}
 	}
 	return out, nil
 }
 
-// matching returns a stored record if it has the identity. An import can give an id another
+// matchIdentity returns a stored record if it has the identity. An import can give an id another
 // identity, so the derived id and a reference may lead to a record with a different one.
-func matching(item table.Item, i identity) (found, error) {
+func matchIdentity(item table.Item, i identity) (storedMatch, error) {
 	if item == nil {
-		return found{}, nil
+		return storedMatch{}, nil
 	}
 	var f Feedback
 	if err := table.Decode(item, &f); err != nil {
-		return found{}, err
+		return storedMatch{}, err
 	}
-	if who, ok := identityOf(f); !ok || who != i {
-		return found{taken: f.ID == i.feedbackID()}, nil
+	if who, ok := identityOfRecord(f); !ok || who != i {
+		return storedMatch{idConflict: f.ID == i.feedbackID()}, nil
 	}
-	return found{feedbackID: f.ID, item: item}, nil
+	return storedMatch{feedbackID: f.ID, item: item}, nil
 }
 
 func (s Store) itemsByKey(ctx context.Context, keys []table.Key) (map[table.Key]table.Item, error) {
@@ -160,84 +160,84 @@ func (s Store) itemsByKey(ctx context.Context, keys []table.Key) (map[table.Key]
 // pushWidth bounds the concurrent writes of a push.
 const pushWidth = 16
 
-// pushTriesMax bounds how often the write of one record starts again because another caller created
+// pushAttemptsMax bounds how often the write of one record starts again because another caller created
 // or deleted the record.
-const pushTriesMax = 16
+const pushAttemptsMax = 16
 
 // Push makes changes, each with the stored record that FindAll returned for it. Each is one
 // compare-and-set, so repeating a push that failed half-way completes it. A change that alters
 // nothing is not written. Push claims the Idempotency-Key first. created and updated count records.
 // When a record has changed its kind since, it returns a conflict that a retry resolves.
-func (s Store) Push(ctx context.Context, companyID string, changes []change, stored []found) (created, updated int, err error) {
+func (s Store) Push(ctx context.Context, companyID string, changes []recordChange, stored []storedMatch) (created, updated int, err error) {
 	if err := idempotency.Reserve(ctx, s.table); err != nil {
 		return 0, 0, err
 	}
-	outcomes := make([]outcome, len(changes))
+	outcomes := make([]pushOutcome, len(changes))
 	err = parallel.Do(len(changes), pushWidth, func(n int) (err error) {
 		outcomes[n], err = s.pushOne(ctx, companyID, changes[n], stored[n])
 		return err
 	})
 	for _, o := range outcomes {
 		switch o {
-		case wasCreated:
+		case outcomeCreated:
 			created++
-		case wasUpdated:
+		case outcomeUpdated:
 			updated++
-		case asBefore:
+		case outcomeUnchanged:
 		}
 	}
 	return created, updated, err
 }
 
-// outcome is what the change of a record did.
-type outcome int
+// pushOutcome is what the change of a record did.
+type pushOutcome int
 
 const (
-	asBefore outcome = iota
-	wasCreated
-	wasUpdated
+	outcomeUnchanged pushOutcome = iota
+	outcomeCreated
+	outcomeUpdated
 )
 
-func (s Store) pushOne(ctx context.Context, companyID string, c change, stored found) (outcome, error) {
-	for range pushTriesMax {
+func (s Store) pushOne(ctx context.Context, companyID string, c recordChange, stored storedMatch) (pushOutcome, error) {
+	for range pushAttemptsMax {
 		out, err := s.tryPush(ctx, companyID, c, stored)
 		if !errors.Is(err, table.ErrExists) && !errors.Is(err, fault.ErrNotFound) {
 			return out, err
 		}
 		again, err := s.FindAll(ctx, companyID, []identity{c.identity})
 		if err != nil {
-			return asBefore, err
+			return outcomeUnchanged, err
 		}
 		stored = again[0]
 	}
-	return asBefore, table.ErrTooMuchContention
+	return outcomeUnchanged, table.ErrTooMuchContention
 }
 
 // tryPush returns table.ErrExists when another caller has created the record, and fault.ErrNotFound
 // when another caller has deleted it.
-func (s Store) tryPush(ctx context.Context, companyID string, c change, stored found) (outcome, error) {
+func (s Store) tryPush(ctx context.Context, companyID string, c recordChange, stored storedMatch) (pushOutcome, error) {
 	now := s.table.Now()
 	if stored.item == nil {
 		f, err := stored.record(companyID, c)
 		if err != nil {
-			return asBefore, err
+			return outcomeUnchanged, err
 		}
 		c.apply(&f) // has no problems: they were reported before
 		f.FetchedAt, f.CreatedAt, f.UpdatedAt = &now, &now, &now
-		if stored.taken {
-			return wasCreated, s.createElsewhere(ctx, c.identity, f, stored.astray)
+		if stored.idConflict {
+			return outcomeCreated, s.createWithReference(ctx, c.identity, f, stored.danglingRef)
 		}
-		return wasCreated, s.create(ctx, c.identity, f, stored.astray)
+		return outcomeCreated, s.create(ctx, c.identity, f, stored.danglingRef)
 	}
-	out := asBefore
+	out := outcomeUnchanged
 	_, err := table.ModifyItem(ctx, s.table, feedbackKey(companyID, stored.feedbackID), stored.item, keysOf, func(f *Feedback) error {
 		before := *f
 		if len(c.apply(f)) > 0 { // not when the push was validated
 			return fault.RetryableConflict("a record of this push was changed at the same moment; nothing more of the push is stored, try again")
 		}
-		out = asBefore
+		out = outcomeUnchanged
 		if !reflect.DeepEqual(before, *f) {
-			out, f.FetchedAt = wasUpdated, &now
+			out, f.FetchedAt = outcomeUpdated, &now
 		}
 		return nil
 	})
@@ -255,11 +255,11 @@ func (s Store) create(ctx context.Context, i identity, f Feedback, astray string
 	return err
 }
 
-// createElsewhere creates a record under a new id, with the reference that leads to it. Only one of
+// createWithReference creates a record under a new id, with the reference that leads to it. Only one of
 // several pushes can write the reference, or replace the one that leads astray. The others get
 // table.ErrExists.
-func (s Store) createElsewhere(ctx context.Context, i identity, f Feedback, astray string) error {
-	f.ID = s.table.NewID(feedbackIDs)
+func (s Store) createWithReference(ctx context.Context, i identity, f Feedback, astray string) error {
+	f.ID = s.table.NewID(feedbackIDPrefix)
 	keys := table.Keys{Key: referenceKey(f.CompanyID, i)}
 	to := reference{SK: keys.SK, FeedbackID: f.ID}
 	write := s.table.WriteCreate(keys, to)
@@ -283,7 +283,7 @@ func (s Store) Remove(ctx context.Context, companyID, feedbackID string, check f
 		if err := check(f); err != nil {
 			return nil, err
 		}
-		who, ok := identityOf(f)
+		who, ok := identityOfRecord(f)
 		if !ok || f.ID == who.feedbackID() {
 			return nil, nil
 		}

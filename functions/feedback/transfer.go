@@ -11,14 +11,14 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// feedbackIDs is the prefix of ids.
-const feedbackIDs = "fbk"
+// feedbackIDPrefix is the prefix of ids.
+const feedbackIDPrefix = "fbk"
 
 // Transfers returns the record types that can be imported and exported.
 func Transfers(t *table.Client) []transfer.Type {
-	records := transfer.Define("feedback", feedbackIDs, checkFeedback, NewStore(t).Import, transfer.ExportEach[Feedback](t, collection))
-	records = transfer.KeepRules[updateFeedbackReplyInput](transfer.KeepRules[pushedFeedback](transfer.WithUnique(records, claimsOf)))
-	return []transfer.Type{transfer.WithExisting(records, NewStore(t).exist, NewStore(t).add)}
+	records := transfer.Define("feedback", feedbackIDPrefix, checkFeedback, NewStore(t).Import, transfer.ExportEach[Feedback](t, allRecords))
+	records = transfer.KeepRules[updateFeedbackReplyInput](transfer.KeepRules[pushedFeedback](transfer.WithUnique(records, uniqueTextsOf)))
+	return []transfer.Type{transfer.WithExisting(records, NewStore(t).existing, NewStore(t).add)}
 }
 
 // checkFeedback returns the problem of a mention with a rating, and gives a record without a reply
@@ -28,31 +28,31 @@ func checkFeedback(f *Feedback) (problems []string) {
 		f.ReplyStatus = new(ReplyStatusNone)
 	}
 	if f.Rating != nil && f.Kind != nil && *f.Kind == KindMention {
-		problems = append(problems, "record.rating: "+noRating)
+		problems = append(problems, "record.rating: "+ratingProblem)
 	}
 	return append(problems, transfer.CheckSize(f)...)
 }
 
-// claimsOf returns the identity. A file must not give it two ids, because the order of the writes
+// uniqueTextsOf returns the identity. A file must not give it two ids, because the order of the writes
 // would decide between them.
-func claimsOf(f Feedback) []transfer.UniqueText {
-	who, ok := identityOf(f)
+func uniqueTextsOf(f Feedback) []transfer.UniqueText {
+	who, ok := identityOfRecord(f)
 	if !ok {
 		return nil
 	}
 	return []transfer.UniqueText{{Text: "source " + string(who.source) + " with externalId " + who.externalID, Owner: f.ID}}
 }
 
-// exist reports for each record whether one with its id, or with its source and externalId, is
+// existing reports for each record whether one with its id, or with its source and externalId, is
 // stored.
-func (s Store) exist(ctx context.Context, companyID string, records []Feedback) ([]bool, error) {
+func (s Store) existing(ctx context.Context, companyID string, records []Feedback) ([]bool, error) {
 	exist, err := transfer.ExistsByKey(s.table, func(companyID string, f Feedback) table.Key { return feedbackKey(companyID, f.ID) })(ctx, companyID, records)
 	if err != nil {
 		return nil, err
 	}
 	var missing []identity
 	for n, f := range records {
-		if who, ok := identityOf(f); ok && !exist[n] && !slices.Contains(missing, who) { // a batch is small
+		if who, ok := identityOfRecord(f); ok && !exist[n] && !slices.Contains(missing, who) { // a batch is small
 			missing = append(missing, who)
 		}
 	}
@@ -65,7 +65,7 @@ func (s Store) exist(ctx context.Context, companyID string, records []Feedback) 
 		known[missing[i]] = found.item != nil
 	}
 	for n, f := range records {
-		if who, ok := identityOf(f); ok {
+		if who, ok := identityOfRecord(f); ok {
 			exist[n] = exist[n] || known[who]
 		}
 	}
@@ -75,7 +75,7 @@ func (s Store) exist(ctx context.Context, companyID string, records []Feedback) 
 // DeriveID implements transfer.IDDeriver: a line without an id gets the id that a push of its source
 // and externalId uses.
 func (f *Feedback) DeriveID() (problem string) {
-	who, ok := identityOf(*f)
+	who, ok := identityOfRecord(*f)
 	if !ok {
 		return "record.source: is required in a record without id"
 	}
@@ -83,9 +83,9 @@ func (f *Feedback) DeriveID() (problem string) {
 	return ""
 }
 
-// importTriesMax bounds how often the write of imported records starts again, because other callers
+// importAttemptsMax bounds how often the write of imported records starts again, because other callers
 // created or deleted records with the same identities.
-const importTriesMax = 16
+const importAttemptsMax = 16
 
 // Import replaces any stored records, and writes the references by which pushes find records whose
 // ids are not derived. A record whose identity is stored under another id replaces that one, under
@@ -95,7 +95,7 @@ func (s Store) Import(ctx context.Context, companyID string, records []Feedback)
 	for n := range left {
 		left[n].CompanyID = companyID
 	}
-	for range importTriesMax {
+	for range importAttemptsMax {
 		units, records, err := s.importUnits(ctx, companyID, left)
 		if err != nil {
 			return err
@@ -117,7 +117,7 @@ func (s Store) Import(ctx context.Context, companyID string, records []Feedback)
 func (s Store) importUnits(ctx context.Context, companyID string, records []Feedback) (units []table.Unit, kept []Feedback, err error) {
 	var identities []identity
 	for _, f := range records {
-		if who, ok := identityOf(f); ok {
+		if who, ok := identityOfRecord(f); ok {
 			identities = append(identities, who)
 		}
 	}
@@ -127,19 +127,19 @@ func (s Store) importUnits(ctx context.Context, companyID string, records []Feed
 	if err != nil {
 		return nil, nil, err
 	}
-	at := make(map[identity]found, len(identities))
+	at := make(map[identity]storedMatch, len(identities))
 	for n, who := range identities {
 		at[who] = stored[n]
 	}
 	for _, f := range records {
-		if who, ok := identityOf(f); ok && at[who].item != nil {
+		if who, ok := identityOfRecord(f); ok && at[who].item != nil {
 			f.ID = at[who].feedbackID
 		}
 		kept = append(kept, f)
 	}
 	kept = transfer.LastWins(kept, func(f Feedback) string { return f.ID })
 	for _, f := range kept {
-		who, ok := identityOf(f)
+		who, ok := identityOfRecord(f)
 		if !ok {
 			units = append(units, table.Unit{Writes: []table.Write{s.table.WritePut(keysOf(f), f)}})
 			continue
@@ -158,17 +158,17 @@ func (i identity) values() table.Item {
 
 // importWrites returns the writes of a record under an id. The conditions are that its identity has
 // no record under another id, neither the derived id nor the one in its reference.
-func (s Store) importWrites(f Feedback, who identity, stored found) []table.Write {
+func (s Store) importWrites(f Feedback, who identity, stored storedMatch) []table.Write {
 	derived := who.feedbackID()
 	if f.ID == derived {
 		if stored.item != nil {
 			return []table.Write{s.table.WritePutIf(keysOf(f), f, "#source = :source AND #external = :external", identityNames, who.values())}
 		}
-		return []table.Write{s.table.WritePut(keysOf(f), f), s.checkReference(f.CompanyID, who, stored.astray)}
+		return []table.Write{s.table.WritePut(keysOf(f), f), s.checkReference(f.CompanyID, who, stored.danglingRef)}
 	}
 	key := referenceKey(f.CompanyID, who)
 	refer := s.table.WritePutIf(table.Keys{Key: key}, reference{SK: key.SK, FeedbackID: f.ID}, "attribute_not_exists(pk) OR #to IN (:id, :astray)",
-		map[string]string{"#to": "feedbackId"}, table.Item{":id": table.String(f.ID), ":astray": table.String(stored.astray)})
+		map[string]string{"#to": "feedbackId"}, table.Item{":id": table.String(f.ID), ":astray": table.String(stored.danglingRef)})
 	none := s.table.WriteCheck(feedbackKey(f.CompanyID, derived), "attribute_not_exists(pk) OR NOT (#source = :source AND #external = :external)",
 		identityNames, who.values())
 	return []table.Write{s.table.WritePut(keysOf(f), f), refer, none}
@@ -180,15 +180,15 @@ func (s Store) checkReference(companyID string, who identity, astray string) tab
 		map[string]string{"#to": "feedbackId"}, table.Item{":astray": table.String(astray)})
 }
 
-// addersMax bounds the concurrent writes of one add.
-const addersMax = 8
+// addWidth bounds the concurrent writes of one add.
+const addWidth = 8
 
 // add stores records whose identity the company does not have, and returns how many it skipped
 // because it has them now.
 func (s Store) add(ctx context.Context, companyID string, records []Feedback, _ transfer.FileHasName) (skipped int, err error) {
 	var found atomic.Int64
 	records = transfer.LastWins(records, func(f Feedback) string { return f.ID })
-	err = parallel.Do(len(records), addersMax, func(n int) error {
+	err = parallel.Do(len(records), addWidth, func(n int) error {
 		f := records[n]
 		f.CompanyID = companyID
 		err := s.table.Transact(ctx, s.addWrites(f, true)...)
@@ -196,7 +196,7 @@ func (s Store) add(ctx context.Context, companyID string, records []Feedback, _ 
 		if !errors.As(err, &canceled) {
 			return err
 		}
-		known, err := s.exist(ctx, companyID, []Feedback{f})
+		known, err := s.existing(ctx, companyID, []Feedback{f})
 		if err != nil {
 			return err
 		}
@@ -215,7 +215,7 @@ func (s Store) add(ctx context.Context, companyID string, records []Feedback, _ 
 // or with its identity. alone also requires that the identity has no reference.
 func (s Store) addWrites(f Feedback, alone bool) []table.Write {
 	writes := []table.Write{s.table.WriteCreate(keysOf(f), f)}
-	who, ok := identityOf(f)
+	who, ok := identityOfRecord(f)
 	if !ok {
 		return writes
 	}

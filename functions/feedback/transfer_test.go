@@ -46,7 +46,7 @@ func export(t *testing.T, s *apitest.Service, companyID string) (lines []string)
 // companyId and for a replyStatus of null, which an older release stored: it becomes none.
 func TestTransferRoundTrip(t *testing.T) {
 	t.Parallel()
-	records := mixed()
+	records := mixedRecords()
 	s := start(t, records...)
 	importLines(t, s, s.CompanyID, `{"id":"fbk_odd","externalId":"-","flags":[],"body":"a\u0001 \u2028 <b> # \"","priority":-0,"rating":5}`)
 	first := export(t, s, s.CompanyID)
@@ -86,12 +86,12 @@ func TestTransferReplaces(t *testing.T) {
 		if filter, value, ok := strings.Cut(name, "="); ok {
 			args[filter] = value
 		}
-		if got, _ := page(t, s, key, 10, args, ""); !slices.Equal(got, want) {
+		if got, _ := listPage(t, s, key, 10, args, ""); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
 	got := s.Call(t, key, "get_feedback", map[string]any{"feedbackId": "fbk_1"}).JSON(t)
-	same(t, "the record", map[string]any{"title": got["title"], "createdAt": got["createdAt"], "postedAt": got["postedAt"], "companyId": got["companyId"]},
+	requireEqual(t, "the record", map[string]any{"title": got["title"], "createdAt": got["createdAt"], "postedAt": got["postedAt"], "companyId": got["companyId"]},
 		map[string]any{"title": nil, "createdAt": nil, "postedAt": "2026-01-01T00:00:00.500Z", "companyId": s.CompanyID})
 }
 

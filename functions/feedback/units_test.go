@@ -17,9 +17,9 @@ var (
 	spreadReplies = map[feedback.ReplyStatus]int{"none": 60, "posted": 25, "needs_review": 5, "draft": 4, "approved": 2, "failed": 1, "skipped": 1, "": 2}
 )
 
-// pick returns the value of the n-th record for a distribution. Different strides make the filters
+// pickByShare returns the value of the n-th record for a distribution. Different strides make the filters
 // independent.
-func pick[T interface {
+func pickByShare[T interface {
 	~string
 	Values() []string
 }](spread map[T]int, n, stride int) *T {
@@ -36,12 +36,12 @@ func pick[T interface {
 	panic("the shares do not sum to 100")
 }
 
-// grown returns n records with the usual distribution. A record has about 650 bytes with its keys.
+// manyRecords returns n records with the usual distribution. A record has about 650 bytes with its keys.
 // So three records, a page of two and one to detect a next page, cost half a read unit.
-func grown(n int) (records []feedback.Feedback) {
+func manyRecords(n int) (records []feedback.Feedback) {
 	for i := range n {
-		f := review(i)
-		f.Source, f.Sentiment, f.ReplyStatus = pick(spreadSources, i, 1), pick(spreadTones, i/10, 37), pick(spreadReplies, i/7, 61)
+		f := reviewNumber(i)
+		f.Source, f.Sentiment, f.ReplyStatus = pickByShare(spreadSources, i, 1), pickByShare(spreadTones, i/10, 37), pickByShare(spreadReplies, i/7, 61)
 		f.Priority, f.PostedAt = new(int64(i*7%100)), new("2026-03-01T00:00:00.000Z")
 		records = append(records, f)
 	}
@@ -54,12 +54,12 @@ func TestListUnitsAreFlat(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	const n, limit = 30, 2
-	small, large := start(t, grown(n)...), start(t, grown(10*n)...)
+	small, large := start(t, manyRecords(n)...), start(t, manyRecords(10*n)...)
 	combinations(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
 		f := feedback.Filter{Source: source, Sentiment: sentiment, ReplyStatus: status}
 		want := table.Units{Calls: partitionsOf(f), Read: 0.5 * float64(partitionsOf(f))}
-		if few, many := spent(t, small, f, limit), spent(t, large, f, limit); few != want || many != want {
-			t.Errorf("%s: %+v at N, %+v at 10 N, want %+v", describe(f), few, many, want)
+		if few, many := unitsUsed(t, small, f, limit), unitsUsed(t, large, f, limit); few != want || many != want {
+			t.Errorf("%s: %+v at N, %+v at 10 N, want %+v", describeFilter(f), few, many, want)
 		}
 	})
 }
@@ -71,17 +71,17 @@ func TestListUnitsOfRareValues(t *testing.T) {
 	s := start(t)
 	var records []feedback.Feedback
 	for n := range 300 {
-		f := review(n)
+		f := reviewNumber(n)
 		f.Source, f.Sentiment, f.ReplyStatus = new(feedback.Source("app_store")), new(feedback.Sentiment("positive")), new(feedback.ReplyStatusPosted)
 		records = append(records, f)
 	}
 	records[299].ReplyStatus = new(feedback.ReplyStatusSkipped)
-	put(t, s, records...)
+	importRecords(t, s, records...)
 	combinations(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
 		f := feedback.Filter{Source: source, Sentiment: sentiment, ReplyStatus: status}
 		want := table.Units{Calls: partitionsOf(f), Read: 0.5 * float64(partitionsOf(f))}
-		if got := spent(t, s, f, 2); got != want {
-			t.Errorf("%s: %+v, want %+v", describe(f), got, want)
+		if got := unitsUsed(t, s, f, 2); got != want {
+			t.Errorf("%s: %+v, want %+v", describeFilter(f), got, want)
 		}
 	})
 }
@@ -102,7 +102,7 @@ func partitionsOf(f feedback.Filter) int {
 	return n
 }
 
-func spent(t *testing.T, s *apitest.Service, f feedback.Filter, limit int) table.Units {
+func unitsUsed(t *testing.T, s *apitest.Service, f feedback.Filter, limit int) table.Units {
 	t.Helper()
 	ctx, m := apitest.Request(t)
 	if _, err := feedback.NewStore(s.Table).List(ctx, s.CompanyID, f, "", limit); err != nil {
@@ -111,8 +111,8 @@ func spent(t *testing.T, s *apitest.Service, f feedback.Filter, limit int) table
 	return m.Units()
 }
 
-func describe(f feedback.Filter) string {
-	return fmt.Sprintf("source=%s sentiment=%s replyStatus=%s", orElse(f.Source, ""), orElse(f.Sentiment, ""), orElse(f.ReplyStatus, ""))
+func describeFilter(f feedback.Filter) string {
+	return fmt.Sprintf("source=%s sentiment=%s replyStatus=%s", valueOr(f.Source, ""), valueOr(f.Sentiment, ""), valueOr(f.ReplyStatus, ""))
 }
 
 // Ensure no list costs more than 30 read units at its default limit, with records of usual size
@@ -132,33 +132,33 @@ func TestDefaultListUnits(t *testing.T) {
 		}
 		return records
 	}
-	alone := grown(150)
+	alone := manyRecords(150)
 	for i := range alone {
 		alone[i].Source, alone[i].Sentiment, alone[i].ReplyStatus = new(feedback.Source("reddit")), new(feedback.Sentiment("negative")), new(feedback.ReplyStatusNeedsReview)
 	}
-	lopsided := grown(1500)
+	lopsided := manyRecords(1500)
 	for i := range lopsided {
 		if i%8 != 0 { // one partition fills the page alone, and the others still fill their first reads
 			lopsided[i].Source, lopsided[i].Sentiment = new(feedback.Source("app_store")), new(feedback.Sentiment("positive"))
 		}
 	}
-	for name, records := range map[string][]feedback.Feedback{"as usual": grown(900), "lopsided": lopsided, "all alike": alone} {
+	for name, records := range map[string][]feedback.Feedback{"as usual": manyRecords(900), "lopsided": lopsided, "all alike": alone} {
 		s := start(t, usual(records)...)
 		dearest := 0.0
 		combinations(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
 			f := feedback.Filter{Source: source, Sentiment: sentiment, ReplyStatus: status}
-			got := spent(t, s, f, limit)
+			got := unitsUsed(t, s, f, limit)
 			if dearest = max(dearest, got.Read); got.Read > most {
-				t.Errorf("%s, %s: %+v, want at most %d units", name, describe(f), got, most)
+				t.Errorf("%s, %s: %+v, want at most %d units", name, describeFilter(f), got, most)
 			}
 		})
 		t.Logf("%s: at most %.1f units", name, dearest)
 		fillPosted(t, s)
-		days := spent(t, s, feedback.Filter{Posted: &feedback.Days{From: "2026-03-01"}}, limit)
+		days := unitsUsed(t, s, feedback.Filter{Posted: &feedback.DayRange{From: "2026-03-01"}}, limit)
 		if days.Read > most {
 			t.Errorf("%s, posted days: %+v", name, days)
 		}
-		queue := spent(t, s, feedback.Filter{ReplyStatus: new(feedback.ReplyStatusNeedsReview), Posted: &feedback.Days{From: "2026-03-01"}}, limit)
+		queue := unitsUsed(t, s, feedback.Filter{ReplyStatus: new(feedback.ReplyStatusNeedsReview), Posted: &feedback.DayRange{From: "2026-03-01"}}, limit)
 		t.Logf("%s, posted days: %+v, with needs_review %+v", name, days, queue)
 	}
 }
@@ -168,7 +168,7 @@ func TestDefaultListUnits(t *testing.T) {
 func TestListPostedCalls(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	records := grown(2000)
+	records := manyRecords(2000)
 	for i := range records {
 		records[i].Source, records[i].Sentiment, records[i].ReplyStatus = new(feedback.Source("app_store")), new(feedback.Sentiment("positive")), new(feedback.ReplyStatusNone)
 	}
@@ -176,7 +176,7 @@ func TestListPostedCalls(t *testing.T) {
 	last.Source, last.Sentiment = new(feedback.Source("reddit")), new(feedback.Sentiment("negative"))
 	s := start(t, records...)
 	fillPosted(t, s)
-	f := feedback.Filter{Source: last.Source, Sentiment: last.Sentiment, Posted: &feedback.Days{From: "2026-03-01"}}
+	f := feedback.Filter{Source: last.Source, Sentiment: last.Sentiment, Posted: &feedback.DayRange{From: "2026-03-01"}}
 	ctx, m := apitest.Request(t)
 	page, err := feedback.NewStore(s.Table).List(ctx, s.CompanyID, f, "", 1)
 	if found := page.Records; err != nil || len(found) != 1 || !strings.Contains(string(found[0]), last.ID) {

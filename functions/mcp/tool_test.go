@@ -64,7 +64,7 @@ func indented(t *testing.T, v any) []byte {
 // object without alternatives at the top, which every client accepts.
 func TestToolsAreTheOperations(t *testing.T) {
 	t.Parallel()
-	operations := offered()
+	operations := toolOperations()
 	tools := mcpserver.Tools(operations)
 	if len(tools) != len(operations) {
 		t.Fatalf("%d tools for %d operations", len(tools), len(operations))
@@ -146,7 +146,7 @@ const (
 // tool and area.
 func TestSizes(t *testing.T) {
 	t.Parallel()
-	operations := offered()
+	operations := toolOperations()
 	whole, areas := 0, map[string]int{}
 	var table strings.Builder
 	for i, tool := range mcpserver.Tools(operations) {
@@ -185,7 +185,7 @@ var httpWords = regexp.MustCompile(`\b(HTTP|PATCH|POST|GET|PUT|DELETE|If-Match|I
 // speaks of HTTP.
 func TestTexts(t *testing.T) {
 	t.Parallel()
-	operations := offered()
+	operations := toolOperations()
 	lists, ids := map[string]bool{}, map[string]bool{}
 	for _, op := range operations {
 		lists[mcpserver.Name(op)] = op.IsList()
@@ -202,7 +202,7 @@ func TestTexts(t *testing.T) {
 		if err := json.Unmarshal(tool.InputSchema, &arguments); err != nil {
 			t.Fatal(err)
 		}
-		if problems := texts("", &arguments, lists, ids); len(problems) > 0 {
+		if problems := descriptionProblems("", &arguments, lists, ids); len(problems) > 0 {
 			t.Errorf("%s has unclear arguments: %s", tool.Name, strings.Join(problems, "; "))
 		}
 		for _, name := range append(named.FindAllString(tool.Description, -1), named.FindAllString(string(tool.InputSchema), -1)...) {
@@ -216,9 +216,9 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// texts returns what is wrong with the descriptions of arguments, including the fields of records
+// descriptionProblems returns what is wrong with the descriptions of arguments, including the fields of records
 // in a list.
-func texts(of string, s *jsonschema.Schema, lists, ids map[string]bool) (out []string) {
+func descriptionProblems(of string, s *jsonschema.Schema, lists, ids map[string]bool) (out []string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		p, at := s.Properties[name], of+name
 		word := httpWords.FindString(p.Description)
@@ -233,13 +233,13 @@ func texts(of string, s *jsonschema.Schema, lists, ids map[string]bool) (out []s
 			out = append(out, at+" does not say that null clears it")
 		}
 		if p.Items != nil {
-			out = append(out, texts(at+"[].", p.Items, lists, ids)...)
+			out = append(out, descriptionProblems(at+"[].", p.Items, lists, ids)...)
 		}
 	}
 	return out
 }
 
-// offered returns the operations that are tools.
-func offered() []api.Operation {
+// toolOperations returns the operations that are tools.
+func toolOperations() []api.Operation {
 	return slices.DeleteFunc(functions.Operations(nil), func(op api.Operation) bool { return op.NotTool })
 }

@@ -2,33 +2,33 @@ package metrics
 
 import "slices"
 
-// candidates are the points found so far, from which the page is chosen. Each kind of listing has
+// candidatePoints are the points found so far, from which the page is chosen. Each kind of listing has
 // its own:
 //
 //	storedPoints    stored points, as they are: of days, and of a metric whose days do not combine
 //	computedPoints  stored weeks or months, and those that are computed from the days of their series
 //	totals          one series for all series of the metric
-type candidates interface {
-	// known returns how many points of the page are known so far, at most want, and the start of
+type candidatePoints interface {
+	// finalCount returns how many points of the page are known so far, at most want, and the start of
 	// the oldest one. Records that are not yet read can only add newer points, or add days to the
 	// known ones.
-	known(want int) (n int, oldest string)
+	finalCount(want int) (n int, oldest string)
 
 	// page returns the newest points, at most limit, oldest first, and the position of the next
 	// page.
 	page(limit int) (points []Point, next Position)
 
 	// withRule returns the candidates to continue with when days and series combine by this rule.
-	withRule(rule rollupRule) candidates
+	withRule(rule rollupRule) candidatePoints
 
-	// refusal returns why a window without points is an error; nil when it is none.
-	refusal() error
+	// problem returns why a window without points is an error; nil when it is none.
+	problem() error
 }
 
 // storedPoints are the candidates of a listing of stored points alone, newest first.
 type storedPoints struct {
 	points []Point
-	most   int // points that the listing can need; older ones are dropped
+	limit  int // points that the listing can need; older ones are dropped
 }
 
 func (s *storedPoints) addStored(points []Point) (found int) {
@@ -36,11 +36,11 @@ func (s *storedPoints) addStored(points []Point) (found int) {
 	if len(s.points) > 0 {
 		points = append(s.points, points...)
 	}
-	s.points = newestPoints(points, s.most)
+	s.points = newestPoints(points, s.limit)
 	return found
 }
 
-func (s *storedPoints) known(want int) (n int, oldest string) {
+func (s *storedPoints) finalCount(want int) (n int, oldest string) {
 	if n = min(want, len(s.points)); n > 0 {
 		oldest = *s.points[n-1].TS
 	}
@@ -57,9 +57,9 @@ func (s *storedPoints) page(limit int) (points []Point, next Position) {
 	return points, next
 }
 
-func (s *storedPoints) withRule(rollupRule) candidates { return s }
+func (s *storedPoints) withRule(rollupRule) candidatePoints { return s }
 
-func (s *storedPoints) refusal() error { return nil }
+func (s *storedPoints) problem() error { return nil }
 
 // newestPoints orders points newest first and keeps at most n.
 func newestPoints(points []Point, n int) []Point {
@@ -72,8 +72,8 @@ func newestPoints(points []Point, n int) []Point {
 	return points[:min(n, len(points))]
 }
 
-// knownOf is known for candidates that have these positions.
-func knownOf(positions []Position, want int) (n int, oldest string) {
+// finalCountOf is known for candidates that have these positions.
+func finalCountOf(positions []Position, want int) (n int, oldest string) {
 	newest := newestPositions(positions, want)
 	if n = len(newest); n > 0 {
 		oldest = newest[n-1].ts
@@ -81,8 +81,8 @@ func knownOf(positions []Position, want int) (n int, oldest string) {
 	return n, oldest
 }
 
-// pageOf is page for candidates that have these positions. point returns the point at a position.
-func pageOf(positions []Position, limit int, point func(Position) Point) (points []Point, next Position) {
+// pageAt is page for candidates that have these positions. point returns the point at a position.
+func pageAt(positions []Position, limit int, point func(Position) Point) (points []Point, next Position) {
 	newest := newestPositions(positions, limit)
 	if len(newest) < len(positions) {
 		next = newest[limit-1]

@@ -16,7 +16,7 @@ import (
 func TestCreateDefinition(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
-	load(t, s, s.CompanyID, "metric-definition", definition(1, "custom.leads", ""), definition(2, "rate", ""))
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "custom.leads", ""), definitionJSON(2, "rate", ""))
 	create := func(key string, properties ...any) map[string]any {
 		args := map[string]any{"key": key}
 		for i := 0; i < len(properties); i += 2 {
@@ -57,7 +57,7 @@ func TestCreateDefinition(t *testing.T) {
 		{Name: "ErrNeedsReview", Op: op, Args: create("a", "needsReview", true), Want: 400, WantMessage: "body.needsReview: unknown property"},
 		{Name: "ErrScope", Key: s.Key(t, auth.MetricsRead), Op: op, Args: create("a"), Want: 401, WantMessage: "metrics:write"},
 	})
-	same(t, "definitions", len(dump(t, s, s.CompanyID, "metric-definition")), 8)
+	requireEqual(t, "definitions", len(exportRecords(t, s, s.CompanyID, "metric-definition")), 8)
 }
 
 // Ensure a definition is read by its id, whether it was created, was pushed or lacks the record of
@@ -67,9 +67,9 @@ func TestGetDefinition(t *testing.T) {
 	s, _ := start(t)
 	key := s.Key(t)
 	created := s.Call(t, key, "create_metric_definition", map[string]any{"key": "a"})
-	pushed(t, s, key, onDay("b", "2026-08-03", 1))
-	load(t, s, s.CompanyID, "metric-definition", definition(3, "c", ""))
-	forget(t, s, "mdf_3")
+	mustPush(t, s, key, pointOnDay("b", "2026-08-03", 1))
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(3, "c", ""))
+	deleteIDRecord(t, s, "mdf_3")
 	for _, d := range s.Send(t, key, "GET", definitionsPath, "").Items(t) {
 		got := s.Call(t, key, "get_metric_definition", map[string]any{"definitionId": d["id"]})
 		if got.Status != http.StatusOK || fmt.Sprint(got.JSON(t)) != fmt.Sprint(d) || got.Header.Get("ETag") == "" {
@@ -92,7 +92,7 @@ func TestCreatesAndPushesOfOneMetric(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
 	key := s.Key(t)
-	for round := range rounds() {
+	for round := range raceRounds() {
 		plain := fmt.Sprintf("m%d", round)
 		var wait sync.WaitGroup
 		statuses := make([]int, 4)
@@ -101,7 +101,7 @@ func TestCreatesAndPushesOfOneMetric(t *testing.T) {
 				statuses[n] = s.Call(t, key, "create_metric_definition", map[string]any{"key": name}).Status
 			})
 			wait.Go(func() {
-				statuses[2+n] = s.Send(t, key, "POST", pointsPath, `{"points":[`+onDay(name, fmt.Sprintf("2026-01-%02d", n+1), 1)+`]}`).Status
+				statuses[2+n] = s.Send(t, key, "POST", pointsPath, `{"points":[`+pointOnDay(name, fmt.Sprintf("2026-01-%02d", n+1), 1)+`]}`).Status
 			})
 		}
 		wait.Wait()
@@ -109,12 +109,12 @@ func TestCreatesAndPushesOfOneMetric(t *testing.T) {
 			t.Fatalf("round %d: creates %d, pushes %d", round, statuses[:2], statuses[2:])
 		}
 		var names []string
-		for _, d := range dump(t, s, s.CompanyID, "metric-definition") {
+		for _, d := range exportRecords(t, s, s.CompanyID, "metric-definition") {
 			if strings.Contains(d, `"key":"`+plain+`"`) || strings.Contains(d, `"key":"custom.`+plain+`"`) {
 				names = append(names, d)
 			}
 		}
-		if got := points(t, s, plain); len(names) != 1 || len(got) != 2 {
+		if got := listPoints(t, s, plain); len(names) != 1 || len(got) != 2 {
 			t.Fatalf("round %d: definitions %v, points %v", round, names, got)
 		}
 		s.Clock.Advance(1 << 36) // about a minute, so that the quota is full

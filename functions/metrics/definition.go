@@ -80,11 +80,11 @@ func (Kind) Values() []string {
 // rollupRule returns how days and series of the metric combine.
 func (d Definition) rollupRule() rollupRule { return rollupRule{d.Aggregation, d.Kind} }
 
-// split reports whether the metric has a series for each value of a dimension.
-func (d Definition) split() bool { return d.Kind != nil && *d.Kind == KindSplit }
+// isSplit reports whether the metric has a series for each value of a dimension.
+func (d Definition) isSplit() bool { return d.Kind != nil && *d.Kind == KindSplit }
 
-// derived reports whether the metric's values follow from other metrics.
-func (d Definition) derived() bool { return d.rollupRule().derived() }
+// isDerived reports whether the metric's values follow from other metrics.
+func (d Definition) isDerived() bool { return d.rollupRule().isDerived() }
 
 // ReviewFilter is a value of the filter needsReview. The specification declares it as a string, so
 // tools accept a string too.
@@ -99,8 +99,8 @@ const (
 // Values implements schema.Enum.
 func (ReviewFilter) Values() []string { return []string{string(ReviewNeeded), string(ReviewDone)} }
 
-// reviewOf returns the filter value that matches a definition, or "" when its needsReview is null.
-func reviewOf(d Definition) ReviewFilter {
+// reviewFilterOf returns the filter value that matches a definition, or "" when its needsReview is null.
+func reviewFilterOf(d Definition) ReviewFilter {
 	switch {
 	case d.NeedsReview == nil:
 		return ""
@@ -143,22 +143,22 @@ func (in createDefinitionInput) Check() (problems []string) {
 	d := in.Record
 	problems = keyProblems("body.key", d.Key)
 	switch {
-	case d.derived() && d.Formula == nil:
+	case d.isDerived() && d.Formula == nil:
 		problems = append(problems, "body.formula: is required for a metric of kind derived")
-	case !d.derived() && d.Formula != nil:
-		problems = append(problems, "body.formula: "+formulaOfOthers)
+	case !d.isDerived() && d.Formula != nil:
+		problems = append(problems, "body.formula: "+formulaProblem)
 	}
-	if d.split() && len(d.Dimensions) == 0 {
-		problems = append(problems, "body.dimensions: is required "+dimensionsOfSplit)
+	if d.isSplit() && len(d.Dimensions) == 0 {
+		problems = append(problems, "body.dimensions: is required "+missingDimensionsProblem)
 	}
 	return problems
 }
 
-// dimensionsOfSplit ends the problem with missing dimensions of a split metric.
-const dimensionsOfSplit = "for a metric of kind split, with at least one name"
+// missingDimensionsProblem ends the problem with missing dimensions of a split metric.
+const missingDimensionsProblem = "for a metric of kind split, with at least one name"
 
-// formulaOfOthers is the problem with a formula of a metric that is not derived.
-const formulaOfOthers = "is only for a metric of kind derived"
+// formulaProblem is the problem with a formula of a metric that is not derived.
+const formulaProblem = "is only for a metric of kind derived"
 
 func (s service) createDefinition(ctx context.Context, caller api.Caller, in createDefinitionInput) (Definition, error) {
 	d := in.Record
@@ -188,11 +188,11 @@ func (in *updateDefinitionInput) edit(d *Definition) error {
 	if err := in.Condition.Check(*d); err != nil {
 		return err
 	}
-	if in.Sent("formula") && !d.derived() {
-		return fault.Invalid("body.formula", formulaOfOthers)
+	if in.Sent("formula") && !d.isDerived() {
+		return fault.Invalid("body.formula", formulaProblem)
 	}
-	if in.Sent("dimensions") && len(in.Record.Dimensions) == 0 && d.split() {
-		return fault.Invalid("body.dimensions", "must stay "+dimensionsOfSplit)
+	if in.Sent("dimensions") && len(in.Record.Dimensions) == 0 && d.isSplit() {
+		return fault.Invalid("body.dimensions", "must stay "+missingDimensionsProblem)
 	}
 	in.Apply(d)
 	return nil

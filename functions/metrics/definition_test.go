@@ -20,10 +20,10 @@ import (
 func TestUpdateDefinition(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
-	load(t, s, s.CompanyID, "metric-definition",
-		definition(1, "custom.leads", `,"needsReview":true,"kind":"measured","createdAt":"2026-01-01T00:00:00Z"`),
-		definition(2, "rate", `,"kind":"derived","formula":"a / b","needsReview":false`), definition(3, "old", ``),
-		definition(4, "split", `,"kind":"split","dimensions":["country"]`))
+	importLines(t, s, s.CompanyID, "metric-definition",
+		definitionJSON(1, "custom.leads", `,"needsReview":true,"kind":"measured","createdAt":"2026-01-01T00:00:00Z"`),
+		definitionJSON(2, "rate", `,"kind":"derived","formula":"a / b","needsReview":false`), definitionJSON(3, "old", ``),
+		definitionJSON(4, "split", `,"kind":"split","dimensions":["country"]`))
 	update := func(id int, properties ...any) map[string]any {
 		args := map[string]any{"definitionId": "mdf_" + string(rune('0'+id))}
 		for i := 0; i < len(properties); i += 2 {
@@ -60,10 +60,10 @@ func TestUpdateDefinition(t *testing.T) {
 	})
 	for filter, want := range map[string]string{"?needsReview=true": "", "?needsReview=false": "custom.leads rate"} {
 		var keys []string
-		for _, page := range walk(t, s, definitionsPath+filter, keyField, nil) {
+		for _, page := range listAll(t, s, definitionsPath+filter, keyField, nil) {
 			keys = append(keys, page...)
 		}
-		same(t, filter, strings.Join(keys, " "), want)
+		requireEqual(t, filter, strings.Join(keys, " "), want)
 	}
 }
 
@@ -73,24 +73,24 @@ func TestUpdatePushedDefinition(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
 	key := s.Key(t)
-	pushed(t, s, key, onDay("leads", "2026-08-03", 1), onDay("leads", "2026-08-04", 2), onDay("other", "2026-08-04", 2))
+	mustPush(t, s, key, pointOnDay("leads", "2026-08-03", 1), pointOnDay("leads", "2026-08-04", 2), pointOnDay("other", "2026-08-04", 2))
 	for _, d := range s.Send(t, key, "GET", definitionsPath, "").Items(t) {
 		r := s.Call(t, key, "update_metric_definition", map[string]any{"definitionId": d["id"], "aggregation": "max", "needsReview": false})
 		if got := r.JSON(t); r.Status != 200 || got["key"] != d["key"] || got["needsReview"] != false {
 			t.Fatalf("update of %s: status %d, want 200, the same key and no review: %s", d["key"], r.Status, r.Body)
 		}
 	}
-	same(t, "weeks", points(t, s, "leads&grain=week"), []string{"2026-08-03 2"})
+	requireEqual(t, "weeks", listPoints(t, s, "leads&grain=week"), []string{"2026-08-03 2"})
 }
 
 // Ensure a definition whose id has no record is found by reading the definitions, once; and that an
 // id that an import removed is not found.
 func TestRepairDefinitionID(t *testing.T) {
 	t.Parallel()
-	reads := &queries{}
+	reads := &queryCountingTransport{}
 	s := apitest.NewOver(t, metrics.Operations, reads)
 	store := metrics.NewStore(s.Table)
-	load(t, s, s.CompanyID, "metric-definition", definition(1, "a", ""), definition(2, "b", ""), definition(3, "c", ""))
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "a", ""), definitionJSON(2, "b", ""), definitionJSON(3, "c", ""))
 	name := func(store metrics.Store, id string) (string, int) {
 		ctx, m := apitest.Request(t)
 		d, err := store.ModifyDefinition(ctx, s.CompanyID, id, func(*metrics.Definition) error { return nil })
@@ -99,7 +99,7 @@ func TestRepairDefinitionID(t *testing.T) {
 		}
 		return d.Key, m.Units().Calls
 	}
-	forget(t, s, "mdf_2")
+	deleteIDRecord(t, s, "mdf_2")
 	for _, calls := range []int{4, 2} { // the id; all definitions; the id's record; the definition
 		if key, n := name(store, "mdf_2"); key != "b" || n != calls {
 			t.Errorf("mdf_2 is %s after %d calls, want b after %d", key, n, calls)
@@ -108,13 +108,13 @@ func TestRepairDefinitionID(t *testing.T) {
 	if reads.count != 1 || reads.consistent != 1 {
 		t.Errorf("%d queries, %d of them consistent: one must see the definitions of all earlier writes", reads.count, reads.consistent)
 	}
-	forget(t, s, "mdf_2")
+	deleteIDRecord(t, s, "mdf_2")
 	refused := errors.New("refused")
 	if _, err := store.ModifyDefinition(t.Context(), s.CompanyID, "mdf_2", func(*metrics.Definition) error { return refused }); !errors.Is(err, refused) {
 		t.Errorf("the error of a change: %v", err)
 	}
-	load(t, s, s.CompanyID, "metric-definition", definition(4, "a", ""), definition(5, "b", ""))
-	load(t, s, s.CompanyID, "metric-definition", definition(2, "d", "")) // the id that b had
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(4, "a", ""), definitionJSON(5, "b", ""))
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(2, "d", "")) // the id that b had
 	for id, want := range map[string]string{"mdf_1": "not_found: no such record", "mdf_4": "a", "mdf_5": "b", "mdf_2": "d"} {
 		if key, calls := name(store, id); key != want || calls > 2 && id != "mdf_1" {
 			t.Errorf("%s is %s after %d calls, want %s after 2", id, key, calls, want)
@@ -122,29 +122,29 @@ func TestRepairDefinitionID(t *testing.T) {
 	}
 }
 
-// forget deletes the record that finds a definition by its id.
-func forget(t *testing.T, s *apitest.Service, definitionID string) {
+// deleteIDRecord deletes the record that finds a definition by its id.
+func deleteIDRecord(t *testing.T, s *apitest.Service, definitionID string) {
 	t.Helper()
 	if err := s.Table.BatchDelete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "metrics"), SK: "defid#" + definitionID}}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// rounds is how often a race is run.
-func rounds() int {
+// raceRounds is how often a race is run.
+func raceRounds() int {
 	if testing.Short() {
 		return 10
 	}
 	return 100
 }
 
-// queries is a transport that counts the queries, and those that read with strong consistency.
-type queries struct {
+// queryCountingTransport is a transport that counts the queries, and those that read with strong consistency.
+type queryCountingTransport struct {
 	mu                sync.Mutex
 	count, consistent int
 }
 
-func (q *queries) RoundTrip(r *http.Request) (*http.Response, error) {
+func (q *queryCountingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".Query") {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {

@@ -16,7 +16,7 @@ type deletePointsInput struct {
 
 // Check implements api.Checker.
 func (in deletePointsInput) Check() []string {
-	return append(keyProblems("query.metricKey", in.MetricKey), windowProblems(in.From, in.To)...)
+	return append(keyProblems("query.metricKey", in.MetricKey), windowOrderProblem(in.From, in.To)...)
 }
 
 // DeletedPoints is the result of a delete of points.
@@ -30,7 +30,7 @@ type DeletedPoints struct {
 func (d DeletedPoints) HasMore() bool { return d.more }
 
 func (s service) deletePoints(ctx context.Context, caller api.Caller, in deletePointsInput) (DeletedPoints, error) {
-	of := PointRange{MetricKey: in.MetricKey, Grain: in.Grain, From: day(&in.From), To: day(&in.To)}
+	of := PointRange{MetricKey: in.MetricKey, Grain: in.Grain, From: dayOfBound(&in.From), To: dayOfBound(&in.To)}
 	if in.SeriesID != nil {
 		of.SeriesID = *in.SeriesID
 	}

@@ -25,18 +25,18 @@ func newDefinition(t *testing.T, s *apitest.Service, key, metricKey string) stri
 	return r.JSON(t)["id"].(string)
 }
 
-// orphans returns the keys of stored points that have no definition, each once.
-func orphans(t *testing.T, s *apitest.Service) (keys []string) {
+// orphanedPoints returns the keys of stored points that have no definition, each once.
+func orphanedPoints(t *testing.T, s *apitest.Service) (keys []string) {
 	t.Helper()
 	known := map[string]bool{}
-	for _, line := range dump(t, s, s.CompanyID, "metric-definition") {
+	for _, line := range exportRecords(t, s, s.CompanyID, "metric-definition") {
 		var d metrics.Definition
 		if err := json.Unmarshal([]byte(line), &d); err != nil {
 			t.Fatal(err)
 		}
 		known[d.Key] = true
 	}
-	for _, line := range dump(t, s, s.CompanyID, "metric-point") {
+	for _, line := range exportRecords(t, s, s.CompanyID, "metric-point") {
 		var p metrics.Point
 		if err := json.Unmarshal([]byte(line), &p); err != nil {
 			t.Fatal(err)
@@ -56,9 +56,9 @@ func TestDeleteDefinition(t *testing.T) {
 	s, _ := start(t)
 	key := s.Key(t)
 	empty, used := newDefinition(t, s, key, "empty"), newDefinition(t, s, key, "used")
-	load(t, s, s.CompanyID, "metric-definition", definition(1, "both", ""), definition(2, "custom.both", `,"needsReview":true`), definition(3, "nameless", ""))
-	forget(t, s, "mdf_3")
-	pushed(t, s, key, onDay("used", "2026-08-03", 1), onDay("both", "2026-08-03", 1), onDay("usedmore", "2026-08-03", 1))
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "both", ""), definitionJSON(2, "custom.both", `,"needsReview":true`), definitionJSON(3, "nameless", ""))
+	deleteIDRecord(t, s, "mdf_3")
+	mustPush(t, s, key, pointOnDay("used", "2026-08-03", 1), pointOnDay("both", "2026-08-03", 1), pointOnDay("usedmore", "2026-08-03", 1))
 	with := func(id string) map[string]any { return map[string]any{"definitionId": id} }
 	const op = "delete_metric_definition"
 	s.Run(t, []apitest.Scenario{
@@ -76,11 +76,11 @@ func TestDeleteDefinition(t *testing.T) {
 	})
 	var keys []string
 	for _, filter := range []string{"", "?needsReview=true", "?needsReview=false"} {
-		for _, page := range walk(t, s, definitionsPath+filter, keyField, nil) {
+		for _, page := range listAll(t, s, definitionsPath+filter, keyField, nil) {
 			keys = append(keys, strings.Join(page, " "))
 		}
 	}
-	same(t, "definitions", keys, []string{"both custom.empty custom.usedmore used", "custom.usedmore", "custom.empty used"})
+	requireEqual(t, "definitions", keys, []string{"both custom.empty custom.usedmore used", "custom.usedmore", "custom.empty used"})
 	ids, err := table.ReadAll[struct {
 		SK string `store:"sk"`
 	}](t.Context(), s.Table, table.Collection{Partition: table.Partition(s.CompanyID, "metrics"), Prefix: "defid#", Consistent: true})
@@ -89,28 +89,28 @@ func TestDeleteDefinition(t *testing.T) {
 	}
 }
 
-// between is a transport that calls a function before a call to the table, counted from 0, once.
-type between struct {
+// beforeCallTransport is a transport that calls a function before a call to the table, counted from 0, once.
+type beforeCallTransport struct {
 	mu    sync.Mutex
 	calls int
 	at    int
 	run   func()
 }
 
-func (b *between) set(at int, run func()) {
+func (b *beforeCallTransport) arm(at int, run func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.calls, b.at, b.run = 0, at, run
 }
 
-// ran reports whether the function was called.
-func (b *between) ran() bool {
+// hasRun reports whether the function was called.
+func (b *beforeCallTransport) hasRun() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.run == nil
 }
 
-func (b *between) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b *beforeCallTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	b.mu.Lock()
 	run := b.run
 	if b.calls++; b.calls <= b.at {
@@ -132,7 +132,7 @@ func pushesOf(metricKey string) map[string]func(t *testing.T, s *apitest.Service
 	for n := range 30 {
 		series = append(series, fmt.Sprintf(`{"metricKey":%q,"ts":"2026-08-03","value":1,"dims":{"n":"%d"}}`, metricKey, n))
 	}
-	one := onDay(metricKey, "2026-08-03", 1)
+	one := pointOnDay(metricKey, "2026-08-03", 1)
 	return map[string]func(*testing.T, *apitest.Service, string) apitest.Response{
 		"one record": func(t *testing.T, s *apitest.Service, key string) apitest.Response {
 			t.Helper()
@@ -140,11 +140,11 @@ func pushesOf(metricKey string) map[string]func(t *testing.T, s *apitest.Service
 		},
 		"one record, with an Idempotency-Key": func(t *testing.T, s *apitest.Service, key string) apitest.Response {
 			t.Helper()
-			return once(t, s, key, metricKey, one)
+			return pushWithKey(t, s, key, metricKey, one)
 		},
 		"two months": func(t *testing.T, s *apitest.Service, key string) apitest.Response {
 			t.Helper()
-			return push(t, s, key, one, onDay(metricKey, "2026-09-03", 2))
+			return push(t, s, key, one, pointOnDay(metricKey, "2026-09-03", 2))
 		},
 		"several transactions": func(t *testing.T, s *apitest.Service, key string) apitest.Response {
 			t.Helper()
@@ -160,7 +160,7 @@ func TestPushBesideDeleteOfDefinition(t *testing.T) {
 	for name := range pushesOf("") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			hook := &between{}
+			hook := &beforeCallTransport{}
 			s := apitest.NewOver(t, metrics.Operations, hook)
 			key := s.Key(t)
 			deletes := map[string]int{}
@@ -174,10 +174,10 @@ func TestPushBesideDeleteOfDefinition(t *testing.T) {
 						"delete": func() { removal = s.Call(t, key, "delete_metric_definition", map[string]any{"definitionId": id}) },
 					}
 					outer := map[string]string{"delete": "push", "push": "delete"}[inner]
-					hook.set(at, acts[inner])
+					hook.arm(at, acts[inner])
 					acts[outer]()
-					ran := hook.ran()
-					hook.set(0, nil)
+					ran := hook.hasRun()
+					hook.arm(0, nil)
 					if !ran {
 						break
 					}
@@ -185,10 +185,10 @@ func TestPushBesideDeleteOfDefinition(t *testing.T) {
 						t.Fatalf("%s before call %d: push %d %s, delete %d %s", inner, at, pushes.Status, pushes.Body, removal.Status, removal.Body)
 					}
 					deletes[fmt.Sprint(inner, removal.Status)]++
-					if got := orphans(t, s); len(got) > 0 {
+					if got := orphanedPoints(t, s); len(got) > 0 {
 						t.Fatalf("%s before call %d: %v have no definition; delete %d", inner, at, got, removal.Status)
 					}
-					if got := len(points(t, s, metric)); got != int(pushes.JSON(t)["accepted"].(float64)) {
+					if got := len(listPoints(t, s, metric)); got != int(pushes.JSON(t)["accepted"].(float64)) {
 						t.Fatalf("%s before call %d: %d points", inner, at, got)
 					}
 					s.Clock.Advance(1 << 37)
@@ -206,7 +206,7 @@ func TestPushesAndDeletesOfDefinitions(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
 	key := s.Key(t)
-	for round := range rounds() {
+	for round := range raceRounds() {
 		metric := fmt.Sprintf("m%d", round)
 		id := newDefinition(t, s, key, metric)
 		var wait sync.WaitGroup
@@ -214,8 +214,8 @@ func TestPushesAndDeletesOfDefinitions(t *testing.T) {
 			func() apitest.Response {
 				return s.Call(t, key, "delete_metric_definition", map[string]any{"definitionId": id})
 			},
-			func() apitest.Response { return push(t, s, key, onDay(metric, "2026-08-03", 1)) },
-			func() apitest.Response { return push(t, s, key, onDay("custom."+metric, "2026-08-04", 1)) },
+			func() apitest.Response { return push(t, s, key, pointOnDay(metric, "2026-08-03", 1)) },
+			func() apitest.Response { return push(t, s, key, pointOnDay("custom."+metric, "2026-08-04", 1)) },
 		} {
 			wait.Go(func() {
 				if r := act(); r.Status != http.StatusOK && r.Status != http.StatusConflict {
@@ -224,12 +224,12 @@ func TestPushesAndDeletesOfDefinitions(t *testing.T) {
 			})
 		}
 		wait.Wait()
-		if got := points(t, s, metric); len(got) != 2 {
+		if got := listPoints(t, s, metric); len(got) != 2 {
 			t.Fatalf("round %d: %v", round, got)
 		}
 		s.Clock.Advance(1 << 37)
 	}
-	if got := orphans(t, s); len(got) > 0 {
+	if got := orphanedPoints(t, s); len(got) > 0 {
 		t.Errorf("%v have no definition", got)
 	}
 }

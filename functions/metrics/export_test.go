@@ -8,8 +8,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// OneRound returns the operations of an area whose deletes of points make one round in each call.
-func OneRound(t *table.Client) []api.Operation {
+// OperationsWithOneDeleteRound returns the operations of an area whose deletes of points make one round in each call.
+func OperationsWithOneDeleteRound(t *table.Client) []api.Operation {
 	return operations(Store{t, time.Hour, listingUnitsMax})
 }
 
@@ -31,6 +31,6 @@ func PutRecords(ctx context.Context, s Store, companyID string, points []Point) 
 	return s.table.BatchPut(ctx, items)
 }
 
-// ReadingAtMost returns the store with another bound for the units that a page of a total, or of
+// WithReadLimit returns the store with another bound for the units that a page of a total, or of
 // one series, reads.
-func ReadingAtMost(s Store, units float64) Store { s.units = units; return s }
+func WithReadLimit(s Store, units float64) Store { s.units = units; return s }

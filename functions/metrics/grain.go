@@ -33,8 +33,8 @@ func (g Grain) bucket(t time.Time) (day string) {
 	return t.Format(time.DateOnly)
 }
 
-// lastOfAll is the last day that a timestamp can have.
-const lastOfAll = "9999-12-31"
+// lastDay is the last day that a timestamp can have.
+const lastDay = "9999-12-31"
 
 // end returns the last day of the bucket that starts on a day.
 func (g Grain) end(start string) string {
@@ -48,22 +48,22 @@ func (g Grain) end(start string) string {
 		t = t.AddDate(0, 1, -1)
 	}
 	if t.Year() > 9999 {
-		return lastOfAll
+		return lastDay
 	}
 	return t.Format(time.DateOnly)
 }
 
-// dayAfter returns the next day. After lastOfAll it is a text that sorts after all days.
+// dayAfter returns the next day. After lastDay it is a text that sorts after all days.
 func dayAfter(day string) string {
 	t, err := time.Parse(time.DateOnly, day)
-	if err != nil || day == lastOfAll {
+	if err != nil || day == lastDay {
 		return "9999-12-32"
 	}
 	return t.AddDate(0, 0, 1).Format(time.DateOnly)
 }
 
-// of returns the first day of the bucket that contains a day.
-func (g Grain) of(day string) string {
+// startOfBucket returns the first day of the bucket that contains a day.
+func (g Grain) startOfBucket(day string) string {
 	switch g {
 	case GrainDay:
 		return day
@@ -81,8 +81,8 @@ func (g Grain) of(day string) string {
 // a month of days, or a year of weeks or months. split and join convert between a bucket's first
 // day and its period and attribute.
 
-// split returns the period of the bucket that starts on a day, and the bucket's attribute name.
-func (g Grain) split(day string) (period, attribute string) {
+// recordLocation returns the period of the bucket that starts on a day, and the bucket's attribute name.
+func (g Grain) recordLocation(day string) (period, attribute string) {
 	switch g {
 	case GrainDay:
 		return day[:len("2006-01")], "d" + day[len("2006-01-"):]
@@ -93,8 +93,8 @@ func (g Grain) split(day string) (period, attribute string) {
 	}
 }
 
-// join is the inverse of split. ok reports whether the attribute is a bucket of this grain.
-func (g Grain) join(period, attribute string) (day string, ok bool) {
+// dayOfAttribute is the inverse of split. ok reports whether the attribute is a bucket of this grain.
+func (g Grain) dayOfAttribute(period, attribute string) (day string, ok bool) {
 	switch {
 	case g == GrainDay && len(attribute) == len("d02") && attribute[0] == 'd':
 		return period + "-" + attribute[1:], true
@@ -123,7 +123,7 @@ func (g Grain) attributes(period string) (names []string) {
 		return monthAttributes
 	}
 	for day := first.AddDate(0, 0, int(8-first.Weekday())%7); day.Year() == first.Year(); day = day.AddDate(0, 0, 7) {
-		_, name := g.split(day.Format(time.DateOnly))
+		_, name := g.recordLocation(day.Format(time.DateOnly))
 		names = append(names, name)
 	}
 	return names
@@ -131,46 +131,46 @@ func (g Grain) attributes(period string) (names []string) {
 
 // dayAttributes are the attributes of the days of a month, 31 at most, and monthAttributes of the
 // months of a year.
-var dayAttributes, monthAttributes = numbered("d", 31), numbered("m", 12)
+var dayAttributes, monthAttributes = numberedNames("d", 31), numberedNames("m", 12)
 
-func numbered(letter string, most int) (names []string) {
+func numberedNames(letter string, most int) (names []string) {
 	for n := range most {
 		names = append(names, fmt.Sprintf("%s%02d", letter, n+1))
 	}
 	return names
 }
 
-// records returns how many records hold the newest n buckets of a series without gaps, plus one.
+// recordsFor returns how many records hold the newest n buckets of a series without gaps, plus one.
 // Reading that extra, older record proves that the oldest period needed was read completely.
-func (g Grain) records(n int) int {
+func (g Grain) recordsFor(n int) int {
 	switch g {
 	case GrainDay:
-		return 1 + months(n-1) + 1
+		return 1 + monthsSpanning(n-1) + 1
 	case GrainWeek:
-		return 1 + ceiling(n-1, 52) + 1
+		return 1 + ceilDiv(n-1, 52) + 1
 	default:
-		return 1 + ceiling(n-1, 12) + 1
+		return 1 + ceilDiv(n-1, 12) + 1
 	}
 }
 
-// dayRecords is records for the days of the newest n buckets.
-func (g Grain) dayRecords(n int) int {
+// dayRecordsFor is records for the days of the newest n buckets.
+func (g Grain) dayRecordsFor(n int) int {
 	switch g {
 	case GrainWeek:
-		return GrainDay.records(7 * n)
+		return GrainDay.recordsFor(7 * n)
 	case GrainMonth:
 		return n + 1
 	default:
-		return GrainDay.records(n)
+		return GrainDay.recordsFor(n)
 	}
 }
 
-// months returns how many consecutive months always have at least that many days. The shortest run
+// monthsSpanning returns how many consecutive months always have at least that many days. The shortest run
 // starts in February; the February of 2097 is followed by seven years without a leap day.
-func months(days int) int {
+func monthsSpanning(days int) int {
 	const year = 2097
 	last := time.Date(year, time.February, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, days-1)
 	return 12*(last.Year()-year) + int(last.Month()-time.February) + 1
 }
 
-func ceiling(a, b int) int { return (a + b - 1) / b }
+func ceilDiv(a, b int) int { return (a + b - 1) / b }

@@ -12,12 +12,12 @@ func TestAttributes(t *testing.T) {
 	t.Parallel()
 	for _, grain := range []Grain{GrainDay, GrainWeek, GrainMonth} {
 		want := map[string][]string{}
-		var m month
+		var m monthCache
 		for _, year := range []int{1, 1900, 2000, 2023, 2024, 2026, 2027, 2028, 9999} {
 			for at := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC); at.Year() == year; at = at.AddDate(0, 0, 1) {
 				day := at.Format(time.DateOnly)
 				if grain.bucket(at) == day {
-					period, name := grain.split(day)
+					period, name := grain.recordLocation(day)
 					want[period] = append(want[period], name)
 				}
 				if got, err := m.millis(day); err != nil || got != at.UnixMilli() {
@@ -40,7 +40,7 @@ func TestAttributes(t *testing.T) {
 func TestMonths(t *testing.T) {
 	t.Parallel()
 	for days, want := range map[int]int{1: 1, 28: 1, 29: 2, 59: 2, 60: 3, 89: 3, 365: 12, 366: 13} {
-		if got := months(days); got != want {
+		if got := monthsSpanning(days); got != want {
 			t.Errorf("%d days: %d months, want %d", days, got, want)
 		}
 	}

@@ -48,7 +48,7 @@ func operations(store Store) []api.Operation {
 				"computed from its days, as the definition's aggregation says; none or null computes nothing. total=true returns one series: the " +
 				"one without dims, or where it has no point the sum, min or max of all others. It is refused if it would read more than " +
 				"10 MB: narrow from and to, or lower limit.",
-		}, s.listPoints), s.whyNoPoints),
+		}, s.listPoints), s.explainNoPoints),
 		api.Define(api.Spec{
 			ID: "push_metric_points", Method: "POST", Path: "/v1/companies/{companyId}/metrics/points", Scope: auth.MetricsWrite,
 			Effect: api.Write, Class: auth.ClassPush,

@@ -38,8 +38,8 @@ func typeNamed(t *testing.T, s *apitest.Service, name string) transfer.Type {
 	return transfer.Type{}
 }
 
-// load imports records of one type in one write. Each line is a record as JSON.
-func load(t *testing.T, s *apitest.Service, companyID, name string, lines ...string) {
+// importLines imports records of one type in one write. Each line is a record as JSON.
+func importLines(t *testing.T, s *apitest.Service, companyID, name string, lines ...string) {
 	t.Helper()
 	into := typeNamed(t, s, name)
 	var records []any
@@ -55,8 +55,8 @@ func load(t *testing.T, s *apitest.Service, companyID, name string, lines ...str
 	}
 }
 
-// dump exports the records of one type, each as JSON.
-func dump(t *testing.T, s *apitest.Service, companyID, name string) (lines []string) {
+// exportRecords exports the records of one type, each as JSON.
+func exportRecords(t *testing.T, s *apitest.Service, companyID, name string) (lines []string) {
 	t.Helper()
 	err := typeNamed(t, s, name).Export(t.Context(), companyID, func(record any) error {
 		text, err := json.Marshal(record)
@@ -69,9 +69,9 @@ func dump(t *testing.T, s *apitest.Service, companyID, name string) (lines []str
 	return lines
 }
 
-// walk reads a list to its end and returns one field of each record, page by page. between runs
+// listAll reads a list to its end and returns one field of each record, page by page. between runs
 // after every page.
-func walk(t *testing.T, s *apitest.Service, target string, field func(map[string]any) string, between func(page int)) (pages [][]string) {
+func listAll(t *testing.T, s *apitest.Service, target string, field func(map[string]any) string, between func(page int)) (pages [][]string) {
 	t.Helper()
 	key := s.Key(t)
 	for next := target; next != ""; {
@@ -102,19 +102,19 @@ func walk(t *testing.T, s *apitest.Service, target string, field func(map[string
 
 func keyField(item map[string]any) string { return item["key"].(string) }
 
-func definition(n int, key string, more string) string {
+func definitionJSON(n int, key string, more string) string {
 	return fmt.Sprintf(`{"id":"mdf_%d","key":%q%s}`, n, key, more)
 }
 
 func TestListDefinitions(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
-	load(t, s, s.CompanyID, "metric-definition",
-		definition(5, "web.visits", `,"needsReview":false`),
-		definition(1, "custom.signups", `,"needsReview":true,"createdAt":"2026-01-01T01:00:00+01:00"`),
-		definition(4, "web", ``), // needsReview is null
-		definition(2, "revenue.mrr", `,"name":"MRR","description":"a & b <c>","unit":"currency_minor","aggregation":"last","polarity":"up_is_good","kind":"derived","formula":"a.b * 2","dimensions":["plan","country"],"source":"billing","needsReview":false`),
-		definition(3, "revenue.churn", `,"needsReview":true,"dimensions":[]`),
+	importLines(t, s, s.CompanyID, "metric-definition",
+		definitionJSON(5, "web.visits", `,"needsReview":false`),
+		definitionJSON(1, "custom.signups", `,"needsReview":true,"createdAt":"2026-01-01T01:00:00+01:00"`),
+		definitionJSON(4, "web", ``), // needsReview is null
+		definitionJSON(2, "revenue.mrr", `,"name":"MRR","description":"a & b <c>","unit":"currency_minor","aggregation":"last","polarity":"up_is_good","kind":"derived","formula":"a.b * 2","dimensions":["plan","country"],"source":"billing","needsReview":false`),
+		definitionJSON(3, "revenue.churn", `,"needsReview":true,"dimensions":[]`),
 	)
 	keys := func(want ...string) func(*testing.T, apitest.Response) {
 		return func(t *testing.T, r apitest.Response) {
@@ -162,15 +162,15 @@ func TestPageDefinitions(t *testing.T) {
 	apitest.SkipIfShort(t)
 	s, _ := start(t)
 	for i := range 12 {
-		load(t, s, s.CompanyID, "metric-definition", definition(i, fmt.Sprintf("m.k%02d", i), fmt.Sprintf(`,"needsReview":%v`, i%2 == 0)))
+		importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(i, fmt.Sprintf("m.k%02d", i), fmt.Sprintf(`,"needsReview":%v`, i%2 == 0)))
 	}
 	for _, filter := range []string{"", "&needsReview=true", "&needsReview=false"} {
-		whole := slices.Concat(walk(t, s, definitionsPath+"?limit=200"+filter, keyField, nil)...)
+		whole := slices.Concat(listAll(t, s, definitionsPath+"?limit=200"+filter, keyField, nil)...)
 		if want := 12; filter == "" && len(whole) != want || filter != "" && len(whole) != 6 {
 			t.Fatalf("filter %q: %d definitions, want 12 without a filter and 6 with one: %v", filter, len(whole), whole)
 		}
 		for limit := 1; limit <= len(whole)+1; limit++ {
-			pages := walk(t, s, fmt.Sprintf("%s?limit=%d%s", definitionsPath, limit, filter), keyField, nil)
+			pages := listAll(t, s, fmt.Sprintf("%s?limit=%d%s", definitionsPath, limit, filter), keyField, nil)
 			if got := slices.Concat(pages...); !slices.Equal(got, whole) {
 				t.Errorf("%s limit %d: %v", filter, limit, got)
 			}
@@ -179,9 +179,9 @@ func TestPageDefinitions(t *testing.T) {
 			}
 		}
 	}
-	pages := walk(t, s, definitionsPath+"?limit=6", keyField, func(page int) {
+	pages := listAll(t, s, definitionsPath+"?limit=6", keyField, func(page int) {
 		if page == 1 {
-			load(t, s, s.CompanyID, "metric-definition", definition(90, "m.a", ""), definition(91, "m.k07b", ""))
+			importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(90, "m.a", ""), definitionJSON(91, "m.k07b", ""))
 		}
 	})
 	want := []string{"m.k06", "m.k07", "m.k07b", "m.k08", "m.k09", "m.k10"}
@@ -194,7 +194,7 @@ func TestPageDefinitions(t *testing.T) {
 func TestForeignCursor(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
-	load(t, s, s.CompanyID, "metric-definition", definition(1, "a", `,"needsReview":true`), definition(2, "b", `,"needsReview":true`))
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "a", `,"needsReview":true`), definitionJSON(2, "b", `,"needsReview":true`))
 	putDays(t, store, s.CompanyID, "a", nil, "2026-01-01", 3)
 	key := s.Key(t)
 	definitions := cursorOf(t, s, key, definitionsPath+"?limit=1")
@@ -226,7 +226,7 @@ func TestForeignCursor(t *testing.T) {
 func TestForgedCursor(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
-	load(t, s, s.CompanyID, "metric-definition", definition(1, "a", `,"needsReview":true`), definition(2, "b", `,"needsReview":true`))
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "a", `,"needsReview":true`), definitionJSON(2, "b", `,"needsReview":true`))
 	putDays(t, store, s.CompanyID, "a", nil, "2026-01-01", 3)
 	key := s.Key(t)
 	for target, list := range map[string]struct {
@@ -270,7 +270,7 @@ func TestOtherCompany(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
 	other := s.Table.NewID("co")
-	load(t, s, other, "metric-definition", definition(1, "a", `,"needsReview":true`))
+	importLines(t, s, other, "metric-definition", definitionJSON(1, "a", `,"needsReview":true`))
 	putDays(t, store, other, "a", nil, "2026-01-01", 3)
 	for _, target := range []string{definitionsPath, definitionsPath + "?needsReview=true", pointsPath + "?metricKey=a"} {
 		if items := s.Send(t, s.Key(t), "GET", target, "").Items(t); len(items) != 0 {
@@ -285,7 +285,7 @@ func TestOtherCompany(t *testing.T) {
 // putDays stores n daily points, starting at from, with the values 0, 1, 2, …
 func putDays(t *testing.T, store metrics.Store, companyID, key string, dims json.RawMessage, from string, n int) {
 	t.Helper()
-	if err := store.PutPoints(context.WithoutCancel(t.Context()), companyID, series(t, key, metrics.GrainDay, dims, from, n)); err != nil {
+	if err := store.PutPoints(context.WithoutCancel(t.Context()), companyID, consecutivePoints(t, key, metrics.GrainDay, dims, from, n)); err != nil {
 		t.Fatal(err)
 	}
 }

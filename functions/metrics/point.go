@@ -88,10 +88,10 @@ func canonicalJSON(text json.RawMessage) (json.RawMessage, error) {
 	return schema.Encode(value)
 }
 
-const midnight = "T00:00:00.000Z"
+const midnightSuffix = "T00:00:00.000Z"
 
 // startOf returns the start of a day as a normalised timestamp.
-func startOf(day string) string { return day + midnight }
+func startOf(day string) string { return day + midnightSuffix }
 
 func dayOf(ts string) string { return ts[:len(time.DateOnly)] }
 
@@ -110,7 +110,7 @@ type listPointsInput struct {
 func (in listPointsInput) Check() []string {
 	problems := keyProblems("query.metricKey", in.MetricKey)
 	if in.From != nil && in.To != nil {
-		problems = append(problems, windowProblems(*in.From, *in.To)...)
+		problems = append(problems, windowOrderProblem(*in.From, *in.To)...)
 	}
 	if in.total() && in.SeriesID != nil {
 		problems = append(problems, "query.total: is for all series; leave out seriesId")
@@ -120,8 +120,8 @@ func (in listPointsInput) Check() []string {
 
 func (in listPointsInput) total() bool { return in.Total != nil && *in.Total }
 
-// windowProblems returns the problem of a window that ends before it starts.
-func windowProblems(first, last string) []string {
+// windowOrderProblem returns the problem of a window that ends before it starts.
+func windowOrderProblem(first, last string) []string {
 	if timestamp.IsReversed(&first, &last) {
 		return []string{"query.from: must not be after to"}
 	}
@@ -129,7 +129,7 @@ func windowProblems(first, last string) []string {
 }
 
 func (s service) listPoints(ctx context.Context, caller api.Caller, in listPointsInput) (api.List[Point], error) {
-	q := PointQuery{MetricKey: in.MetricKey, Grain: in.Grain, From: day(in.From), To: day(in.To), Limit: int(in.Limit), Total: in.total()}
+	q := PointQuery{MetricKey: in.MetricKey, Grain: in.Grain, From: dayOfBound(in.From), To: dayOfBound(in.To), Limit: int(in.Limit), Total: in.total()}
 	if in.SeriesID != nil {
 		q.SeriesID = *in.SeriesID
 	}
@@ -146,9 +146,9 @@ func (s service) listPoints(ctx context.Context, caller api.Caller, in listPoint
 	}), nil
 }
 
-// day returns the day of a bound of the window, "" if it is unbounded. The bound has been
+// dayOfBound returns the day of a bound of the window, "" if it is unbounded. The bound has been
 // validated.
-func day(bound *string) string {
+func dayOfBound(bound *string) string {
 	if bound == nil {
 		return ""
 	}

@@ -27,8 +27,8 @@ func mustDay(t testing.TB, day string) time.Time {
 	return d
 }
 
-// series returns n points of consecutive buckets with the values 0, 1, 2, …
-func series(t testing.TB, key string, grain metrics.Grain, dims json.RawMessage, from string, n int) []metrics.Point {
+// consecutivePoints returns n points of consecutive buckets with the values 0, 1, 2, …
+func consecutivePoints(t testing.TB, key string, grain metrics.Grain, dims json.RawMessage, from string, n int) []metrics.Point {
 	t.Helper()
 	points := make([]metrics.Point, n)
 	at := mustDay(t, from)
@@ -60,10 +60,10 @@ func TestListPoints(t *testing.T) {
 	s, store := start(t)
 	putDays(t, store, s.CompanyID, "web.visits", nil, "2026-01-30", 4)
 	for _, points := range [][]metrics.Point{
-		series(t, "web.visits", metrics.GrainWeek, nil, "2025-12-29", 3),
-		series(t, "web.visits", metrics.GrainMonth, nil, "2025-12-01", 3),
-		series(t, "web", metrics.GrainDay, nil, "2026-02-01", 1),
-		series(t, "web.visits.day", metrics.GrainDay, nil, "2026-02-01", 1),
+		consecutivePoints(t, "web.visits", metrics.GrainWeek, nil, "2025-12-29", 3),
+		consecutivePoints(t, "web.visits", metrics.GrainMonth, nil, "2025-12-01", 3),
+		consecutivePoints(t, "web", metrics.GrainDay, nil, "2026-02-01", 1),
+		consecutivePoints(t, "web.visits.day", metrics.GrainDay, nil, "2026-02-01", 1),
 	} {
 		if err := store.PutPoints(t.Context(), s.CompanyID, points); err != nil {
 			t.Fatal(err)
@@ -135,14 +135,14 @@ func TestOverwrite(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
 	putDays(t, store, s.CompanyID, "a", nil, "2026-01-30", 4)
-	again := series(t, "a", metrics.GrainDay, nil, "2026-01-31", 3)
+	again := consecutivePoints(t, "a", metrics.GrainDay, nil, "2026-01-31", 3)
 	again = append(again, again[0], again[2])
 	again[3].Value, again[4].Value = new(50.0), nil
 	again[4].IngestedAt = nil
 	if err := store.PutPoints(t.Context(), s.CompanyID, again); err != nil {
 		t.Fatal(err)
 	}
-	got := walk(t, s, pointsPath+"?metricKey=a", dayAndValue, nil)
+	got := listAll(t, s, pointsPath+"?metricKey=a", dayAndValue, nil)
 	if want := "[[2026-01-30 0 2026-01-31 50 2026-02-01 1 2026-02-02 <nil>]]"; fmt.Sprint(got) != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -153,7 +153,7 @@ func TestNoDims(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
 	empty := json.RawMessage(`{}`)
-	both := append(series(t, "b", metrics.GrainDay, empty, "2026-01-01", 1), series(t, "b", metrics.GrainDay, nil, "2026-01-02", 1)...)
+	both := append(consecutivePoints(t, "b", metrics.GrainDay, empty, "2026-01-01", 1), consecutivePoints(t, "b", metrics.GrainDay, nil, "2026-01-02", 1)...)
 	putDays(t, store, s.CompanyID, "a", nil, "2026-01-01", 1)
 	putDays(t, store, s.CompanyID, "a", empty, "2026-01-01", 1)
 	if err := store.PutPoints(t.Context(), s.CompanyID, both); err != nil {
@@ -161,12 +161,12 @@ func TestNoDims(t *testing.T) {
 	}
 	dims := func(item map[string]any) string { return fmt.Sprint(item["dims"]) }
 	for key, want := range map[string]string{"a": "[[map[]]]", "b": "[[<nil> <nil>]]"} {
-		if got := walk(t, s, pointsPath+"?metricKey="+key, dims, nil); fmt.Sprint(got) != want {
+		if got := listAll(t, s, pointsPath+"?metricKey="+key, dims, nil); fmt.Sprint(got) != want {
 			t.Errorf("%s: %v, want %s", key, got, want)
 		}
 	}
 	putDays(t, store, s.CompanyID, "a", nil, "2026-01-01", 1)
-	if got := walk(t, s, pointsPath+"?metricKey=a", dims, nil); fmt.Sprint(got) != "[[<nil>]]" {
+	if got := listAll(t, s, pointsPath+"?metricKey=a", dims, nil); fmt.Sprint(got) != "[[<nil>]]" {
 		t.Errorf("dims %v, want [[<nil>]]", got)
 	}
 }
@@ -175,7 +175,7 @@ func TestNoDims(t *testing.T) {
 func TestConcurrentWriters(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
-	points := series(t, "a", metrics.GrainDay, nil, "2026-01-01", 31)
+	points := consecutivePoints(t, "a", metrics.GrainDay, nil, "2026-01-01", 31)
 	errs := make(chan error)
 	for _, p := range points {
 		go func() { errs <- store.PutPoints(t.Context(), s.CompanyID, []metrics.Point{p}) }()
@@ -185,7 +185,7 @@ func TestConcurrentWriters(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got := slices.Concat(walk(t, s, pointsPath+"?metricKey=a", dayAndValue, nil)...)
+	got := slices.Concat(listAll(t, s, pointsPath+"?metricKey=a", dayAndValue, nil)...)
 	if len(got) != 31 || got[30] != "2026-01-31 30" {
 		t.Errorf("points %q, want 31 days to 2026-01-31 with the value 30", got)
 	}
@@ -195,7 +195,7 @@ func TestConcurrentWriters(t *testing.T) {
 func TestPutUnidentified(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
-	points := series(t, "a", metrics.GrainDay, nil, "2026-01-01", 3)
+	points := consecutivePoints(t, "a", metrics.GrainDay, nil, "2026-01-01", 3)
 	points[2].IngestedAt = new("yesterday")
 	for _, wrong := range []metrics.Point{{MetricKey: "a", TS: points[0].TS}, points[2]} {
 		if err := store.PutPoints(t.Context(), s.CompanyID, append(points[:2:2], wrong)); err == nil {
@@ -205,7 +205,7 @@ func TestPutUnidentified(t *testing.T) {
 			t.Error("no error")
 		}
 	}
-	if lines := dump(t, s, s.CompanyID, "metric-point"); len(lines) != 0 {
+	if lines := exportRecords(t, s, s.CompanyID, "metric-point"); len(lines) != 0 {
 		t.Errorf("stored %q, want nothing", lines)
 	}
 }
@@ -215,17 +215,17 @@ func TestPutUnidentified(t *testing.T) {
 func TestAddPoints(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
-	if err := store.PutPoints(t.Context(), s.CompanyID, series(t, "a", metrics.GrainDay, nil, "2026-01-30", 3)); err != nil {
+	if err := store.PutPoints(t.Context(), s.CompanyID, consecutivePoints(t, "a", metrics.GrainDay, nil, "2026-01-30", 3)); err != nil {
 		t.Fatal(err)
 	}
-	before := dump(t, s, s.CompanyID, "metric-point")
-	more := series(t, "a", metrics.GrainDay, nil, "2026-01-29", 5)
+	before := exportRecords(t, s, s.CompanyID, "metric-point")
+	more := consecutivePoints(t, "a", metrics.GrainDay, nil, "2026-01-29", 5)
 	for range 2 { // the second one finds its own points
 		skipped, err := store.AddPoints(t.Context(), s.CompanyID, more)
 		if err != nil || skipped != 3 {
 			t.Errorf("%d skipped, %v", skipped, err)
 		}
-		after := dump(t, s, s.CompanyID, "metric-point")
+		after := exportRecords(t, s, s.CompanyID, "metric-point")
 		if len(after) != 5 {
 			t.Errorf("stored: %v", after)
 		}
@@ -243,9 +243,9 @@ func TestPointFields(t *testing.T) {
 	s, _ := start(t)
 	numbers := []string{"0", "-0.1", "123456789012345680", "1e-129", "1e125", "-1.2345678901234567e-100", "0.30000000000000004", "9007199254740993"}
 	for i, number := range numbers {
-		load(t, s, s.CompanyID, "metric-point", fmt.Sprintf(`{"metricKey":"a","ts":"2026-03-%02dT00:00:00Z","value":%s,"baseValue":%s}`, i+1, number, number))
+		importLines(t, s, s.CompanyID, "metric-point", fmt.Sprintf(`{"metricKey":"a","ts":"2026-03-%02dT00:00:00Z","value":%s,"baseValue":%s}`, i+1, number, number))
 	}
-	load(t, s, s.CompanyID, "metric-point",
+	importLines(t, s, s.CompanyID, "metric-point",
 		`{"metricKey":"a","grain":null,"ts":"2026-04-01T23:30:00-01:00","dims":{"b": [1.50, {"z":null,"y":"<&>\u2028 é"}], "a":12345678901234567890.10},"value":1,"currency":"EUR","source":"a \"b\" & <c>","ingestedAt":"2026-04-02T03:04:05.678+01:00"}`,
 		`{"metricKey":"a","ts":"1700-01-01T00:00:00Z","ingestedAt":"9999-12-31T23:59:59.999Z"}`)
 	r := s.Send(t, s.Key(t), "GET", pointsPath+"?metricKey=a", "")
@@ -353,7 +353,7 @@ func TestListAgainstModel(t *testing.T) {
 		key := fmt.Sprintf("m%d.%s", i, c.grain)
 		var all []metrics.Point
 		for n := range c.series {
-			for _, p := range series(t, key, c.grain, json.RawMessage(fmt.Sprintf(`{"n":"%d"}`, n)), "2018-05-07", c.buckets) {
+			for _, p := range consecutivePoints(t, key, c.grain, json.RawMessage(fmt.Sprintf(`{"n":"%d"}`, n)), "2018-05-07", c.buckets) {
 				if random.Float64() < c.density {
 					all = append(all, p)
 				}
@@ -417,7 +417,7 @@ func TestPagePoints(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
 	putDays(t, store, s.CompanyID, "a", nil, "2026-01-28", 7)
-	pages := walk(t, s, pointsPath+"?metricKey=a&limit=3", dayAndValue, func(page int) {
+	pages := listAll(t, s, pointsPath+"?metricKey=a&limit=3", dayAndValue, func(page int) {
 		if page == 1 {
 			putDays(t, store, s.CompanyID, "a", nil, "2026-02-04", 2)
 			putDays(t, store, s.CompanyID, "a", nil, "2026-01-26", 1)
@@ -436,20 +436,20 @@ func TestSpans(t *testing.T) {
 	s, store := start(t)
 	for from, n := range map[string]int{"2024-05-06": 3, "2026-02-02": 400} {
 		for _, grain := range []metrics.Grain{metrics.GrainDay, metrics.GrainWeek} {
-			if err := store.PutPoints(t.Context(), s.CompanyID, series(t, "a", grain, nil, from, n)); err != nil {
+			if err := store.PutPoints(t.Context(), s.CompanyID, consecutivePoints(t, "a", grain, nil, from, n)); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if err := store.PutPoints(t.Context(), s.CompanyID, series(t, "b", metrics.GrainMonth, nil, "2025-11-01", 40)); err != nil {
+	if err := store.PutPoints(t.Context(), s.CompanyID, consecutivePoints(t, "b", metrics.GrainMonth, nil, "2025-11-01", 40)); err != nil {
 		t.Fatal(err)
 	}
-	for key, want := range map[string]map[metrics.Grain]metrics.Span{
+	for key, want := range map[string]map[metrics.Grain]metrics.Coverage{
 		"a": {metrics.GrainDay: {First: "2024-05-06", Last: "2027-03-08"}, metrics.GrainWeek: {First: "2024-05-06", Last: "2033-09-26"}},
 		"b": {metrics.GrainMonth: {First: "2025-11-01", Last: "2029-02-01"}},
 		"c": {},
 	} {
-		if got, err := store.Spans(t.Context(), s.CompanyID, key); err != nil || !maps.Equal(got, want) {
+		if got, err := store.Coverage(t.Context(), s.CompanyID, key); err != nil || !maps.Equal(got, want) {
 			t.Errorf("%s: %v, %v, want %v", key, got, err, want)
 		}
 	}

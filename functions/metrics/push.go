@@ -38,15 +38,15 @@ type pushedPoint struct {
 	Source    *string           `json:"source" max:"200" doc:"the system that the value comes from"`
 }
 
-// pushTriesMax bounds the attempts of a push. It starts again when another push has created one of
+// pushAttemptsMax bounds the attempts of a push. It starts again when another push has created one of
 // its definitions first, which happens at most once per key of a company.
-const pushTriesMax = 16
+const pushAttemptsMax = 16
 
 // pushPoints reads the definitions of all keys, then writes. When a definition becomes derived in
 // between, the push counts as having happened before that change.
 func (s service) pushPoints(ctx context.Context, caller api.Caller, in pushPointsInput) (PushResult, error) {
 	result := PushResult{Accepted: int64(len(in.Points)), CreatedKeys: []string{}}
-	for range pushTriesMax {
+	for range pushAttemptsMax {
 		known, own, err := s.store.pushDefinitions(ctx, caller.CompanyID, in.keys())
 		if err != nil {
 			return result, err
@@ -101,7 +101,7 @@ func (in pushPointsInput) resolve(known map[string]Definition, now string) (poin
 		if !isKnown {
 			key = customName(key)
 		}
-		if known[key].derived() {
+		if known[key].isDerived() {
 			problems = append(problems, path+"metricKey: must not be a derived metric, whose values are computed from other metrics")
 			continue
 		}

@@ -20,8 +20,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// once sends a push with an Idempotency-Key.
-func once(t *testing.T, s *apitest.Service, key, idempotencyKey string, points ...string) apitest.Response {
+// pushWithKey sends a push with an Idempotency-Key.
+func pushWithKey(t *testing.T, s *apitest.Service, key, idempotencyKey string, points ...string) apitest.Response {
 	t.Helper()
 	return s.Send(t, key, "POST", pointsPath, `{"points":[`+strings.Join(points, ",")+`]}`, "Idempotency-Key", idempotencyKey)
 }
@@ -29,7 +29,7 @@ func once(t *testing.T, s *apitest.Service, key, idempotencyKey string, points .
 // metricsOf returns a push of one day of n metrics. Each of its points has the same value.
 func metricsOf(n int, prefix string, value int) (points []string) {
 	for i := range n {
-		points = append(points, onDay(fmt.Sprintf("%s%d", prefix, i), "2026-01-01", float64(value)))
+		points = append(points, pointOnDay(fmt.Sprintf("%s%d", prefix, i), "2026-01-01", float64(value)))
 	}
 	return points
 }
@@ -40,7 +40,7 @@ func metricsOf(n int, prefix string, value int) (points []string) {
 func TestRefusedPushStoresNothing(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
-	load(t, s, s.CompanyID, "metric-definition", definition(1, "known", ""))
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "known", ""))
 	key := s.Key(t)
 	const pushes = 12
 	for i, c := range []struct {
@@ -55,12 +55,12 @@ func TestRefusedPushStoresNothing(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			value := func(n int) int { return 100*(i+1) + n } // of all points of a push
 			body := func(n int) []string {
-				return append(metricsOf(c.metrics(n), fmt.Sprintf("m%d_", value(n)), value(n)), onDay("known", "2026-01-01", float64(value(n))))
+				return append(metricsOf(c.metrics(n), fmt.Sprintf("m%d_", value(n)), value(n)), pointOnDay("known", "2026-01-01", float64(value(n))))
 			}
 			var responses [pushes]apitest.Response
 			var wait sync.WaitGroup
 			for n := range pushes {
-				wait.Go(func() { responses[n] = once(t, s, key, c.name, body(n)...) })
+				wait.Go(func() { responses[n] = pushWithKey(t, s, key, c.name, body(n)...) })
 			}
 			wait.Wait()
 			accepted := 0
@@ -72,8 +72,8 @@ func TestRefusedPushStoresNothing(t *testing.T) {
 				} else if r.Status != http.StatusBadRequest {
 					t.Errorf("push %d: %d %s", n, r.Status, r.Body)
 				}
-				points := count(dump(t, s, s.CompanyID, "metric-point"), fmt.Sprintf(`"value":%d,`, value(n)))
-				definitions := count(dump(t, s, s.CompanyID, "metric-definition"), fmt.Sprintf(`"custom.m%d_`, value(n)))
+				points := count(exportRecords(t, s, s.CompanyID, "metric-point"), fmt.Sprintf(`"value":%d,`, value(n)))
+				definitions := count(exportRecords(t, s, s.CompanyID, "metric-definition"), fmt.Sprintf(`"custom.m%d_`, value(n)))
 				if points != want || definitions != max(0, want-1) {
 					t.Errorf("push %d got %d; %d points and %d definitions of it are stored", n, r.Status, points, definitions)
 				}
@@ -95,18 +95,18 @@ func count(lines []string, text string) (n int) {
 	return n
 }
 
-// batch is a push: its points, and the values that are stored once it is complete, by metric and
+// testPush is a push: its points, and the values that are stored once it is complete, by metric and
 // series.
-type batch struct {
+type testPush struct {
 	points  []string
 	values  map[string]float64
 	metrics int
 }
 
-// newBatch returns a push of some series of each of some metrics without a definition. Each point
+// newTestPush returns a push of some series of each of some metrics without a definition. Each point
 // has another value.
-func newBatch(prefix string, metrics, series int) batch {
-	b := batch{values: map[string]float64{}, metrics: metrics}
+func newTestPush(prefix string, metrics, series int) testPush {
+	b := testPush{values: map[string]float64{}, metrics: metrics}
 	for m := range metrics {
 		for n := range series {
 			key, dim, value := fmt.Sprintf("custom.%s%d", prefix, m), fmt.Sprint("s", n), float64(len(b.points)+1)
@@ -117,13 +117,13 @@ func newBatch(prefix string, metrics, series int) batch {
 	return b
 }
 
-// storedOf returns how many points of a batch are stored: each once, with its value and with one
+// countStored returns how many points of a batch are stored: each once, with its value and with one
 // definition of its metric.
-func storedOf(t *testing.T, s *apitest.Service, prefix string, b batch) int {
+func countStored(t *testing.T, s *apitest.Service, prefix string, b testPush) int {
 	t.Helper()
 	defined, found := map[string]bool{}, map[string]bool{}
 	var points []string
-	for _, line := range stored(t, s, prefix) {
+	for _, line := range storedPointsOf(t, s, prefix) {
 		var r struct {
 			Key, MetricKey string
 			Dims           map[string]string
@@ -174,7 +174,7 @@ func TestPushThroughDeaths(t *testing.T) {
 				for _, during := range []bool{false, true} {
 					prefix := fmt.Sprintf("d%d%v_", calls, during)
 					faults.CrashAfter(calls, during)
-					if pushThroughDeath(t, s, key, prefix, newBatch(prefix, size[0], size[1]), faults) {
+					if pushThroughCrash(t, s, key, prefix, newTestPush(prefix, size[0], size[1]), faults) {
 						died, deaths = true, deaths+1
 					}
 				}
@@ -186,18 +186,18 @@ func TestPushThroughDeaths(t *testing.T) {
 	}
 }
 
-// pushThroughDeath pushes in a process that crashes, and then in one that does not.
-func pushThroughDeath(t *testing.T, s *apitest.Service, key, prefix string, b batch, faults *apitest.CrashingTransport) (died bool) {
+// pushThroughCrash pushes in a process that crashes, and then in one that does not.
+func pushThroughCrash(t *testing.T, s *apitest.Service, key, prefix string, b testPush, faults *apitest.CrashingTransport) (died bool) {
 	t.Helper()
-	first, all := once(t, s, key, prefix, b.points...), len(b.points)
+	first, all := pushWithKey(t, s, key, prefix, b.points...), len(b.points)
 	died = faults.Crashed()
 	faults.StopCrashing()
-	left := storedOf(t, s, prefix, b)
+	left := countStored(t, s, prefix, b)
 	if first.Status == http.StatusOK && (left != all || died && all > metricsPerTransaction) || first.Status != http.StatusOK && first.Status < 500 {
 		t.Errorf("%s: died %v: %d %s, and %d of %d points are stored", prefix, died, first.Status, first.Body, left, all)
 	}
 	other := func(when string, accepted bool) bool {
-		r := once(t, s, key, prefix, onDay("custom.other", "2026-01-01", 9))
+		r := pushWithKey(t, s, key, prefix, pointOnDay("custom.other", "2026-01-01", 9))
 		if r.Status != http.StatusBadRequest && !(accepted && r.Status == http.StatusOK) {
 			t.Errorf("%s, %s: another push: %d %s", prefix, when, r.Status, r.Body)
 		}
@@ -207,35 +207,35 @@ func pushThroughDeath(t *testing.T, s *apitest.Service, key, prefix string, b ba
 		return died
 	}
 	s.Clock.Advance(15 * time.Second)
-	retry := once(t, s, key, prefix, b.points...)
+	retry := pushWithKey(t, s, key, prefix, b.points...)
 	if replayed := retry.Header.Get("Idempotent-Replayed") == "true"; replayed && left != all {
 		t.Errorf("%s: the response was remembered, and %d of %d points were stored", prefix, left, all)
 	}
-	if done := storedOf(t, s, prefix, b); retry.Status != http.StatusOK || first.Status == http.StatusOK && first.Body != retry.Body || done != all {
+	if done := countStored(t, s, prefix, b); retry.Status != http.StatusOK || first.Status == http.StatusOK && first.Body != retry.Body || done != all {
 		t.Errorf("%s: the retry: %d %s, and %d of %d points are stored", prefix, retry.Status, retry.Body, done, all)
 	}
 	if created, _ := retry.JSON(t)["createdKeys"].([]any); len(created) != b.metrics { // of the push as a whole
 		t.Errorf("%s: %d created keys: %v", prefix, len(created), created)
 	}
-	again := once(t, s, key, prefix, b.points...)
+	again := pushWithKey(t, s, key, prefix, b.points...)
 	if again.Status != http.StatusOK || again.Body != retry.Body || again.Header.Get("Idempotent-Replayed") != "true" {
 		t.Errorf("%s: the retry: %d %s\nand again: %d %s", prefix, retry.Status, retry.Body, again.Status, again.Body)
 	}
-	if other("at the end", false); storedOf(t, s, prefix, b) != all {
+	if other("at the end", false); countStored(t, s, prefix, b) != all {
 		t.Errorf("%s: another push changed the points", prefix)
 	}
 	return died
 }
 
-// losing sends every call and loses the responses to some writes.
-type losing struct {
+// responseLosingTransport sends every call and loses the responses to some writes.
+type responseLosingTransport struct {
 	mu     sync.Mutex
 	random *rand.Rand
 	engine http.RoundTripper
 	lost   int
 }
 
-func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
+func (l *responseLosingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	l.mu.Lock()
 	lose := !strings.HasPrefix(call, "Get") && call != "Query" && l.random.Float64() < 0.4
@@ -257,18 +257,18 @@ func TestPushesThroughLostResponses(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	s, _ := start(t)
-	key, sent := s.Key(t), map[string]batch{}
+	key, sent := s.Key(t), map[string]testPush{}
 	synctest.Test(t, func(t *testing.T) { // the pauses between two attempts take no time
-		over, failures := &losing{random: rand.New(rand.NewPCG(1, 0)), engine: apitest.BubbleTransport()}, 0
+		over, failures := &responseLosingTransport{random: rand.New(rand.NewPCG(1, 0)), engine: apitest.BubbleTransport()}, 0
 		process := apitest.NewOver(t, metrics.Operations, over)
 		process.CompanyID = s.CompanyID
 		for n := range 10 {
 			prefix := fmt.Sprintf("loss%d_", n)
-			sent[prefix] = newBatch(prefix, 60, 1) // of one metric, a push waits for a mutex, and then no time passes in the bubble
-			r := once(t, process, key, prefix, sent[prefix].points...)
+			sent[prefix] = newTestPush(prefix, 60, 1) // of one metric, a push waits for a mutex, and then no time passes in the bubble
+			r := pushWithKey(t, process, key, prefix, sent[prefix].points...)
 			for ; r.Status >= 500 && failures < 100; failures++ {
 				process.Clock.Advance(15 * time.Second) // the release of its claim can fail too
-				r = once(t, process, key, prefix, sent[prefix].points...)
+				r = pushWithKey(t, process, key, prefix, sent[prefix].points...)
 			}
 			if r.Status != http.StatusOK {
 				t.Errorf("push of %s: status %d after %d failed attempts, want 200: %s", prefix, r.Status, failures, r.Body)
@@ -279,7 +279,7 @@ func TestPushesThroughLostResponses(t *testing.T) {
 		}
 	})
 	for prefix, b := range sent {
-		if done := storedOf(t, s, prefix, b); done != len(b.points) {
+		if done := countStored(t, s, prefix, b); done != len(b.points) {
 			t.Errorf("%s: %d of %d acknowledged points are stored", prefix, done, len(b.points))
 		}
 	}
@@ -288,10 +288,10 @@ func TestPushesThroughLostResponses(t *testing.T) {
 // metricsPerTransaction is how many metrics a push of one transaction has at most.
 const metricsPerTransaction = 24
 
-// stored returns the points and the definitions of the custom metrics with a prefix.
-func stored(t *testing.T, s *apitest.Service, prefix string) []string {
+// storedPointsOf returns the points and the definitions of the custom metrics with a prefix.
+func storedPointsOf(t *testing.T, s *apitest.Service, prefix string) []string {
 	t.Helper()
-	all := append(dump(t, s, s.CompanyID, "metric-point"), dump(t, s, s.CompanyID, "metric-definition")...)
+	all := append(exportRecords(t, s, s.CompanyID, "metric-point"), exportRecords(t, s, s.CompanyID, "metric-definition")...)
 	return slices.DeleteFunc(all, func(line string) bool { return !strings.Contains(line, `"custom.`+prefix) })
 }
 
@@ -307,7 +307,7 @@ func TestPushBesideADeadOne(t *testing.T) {
 	key := s.Key(t)
 	body := metricsOf(30, "m", 1)
 	faults.CrashAfter(4, false) // the key, the stored response, the definitions and the claim
-	if r := once(t, s, key, "k", body...); r.Status < 500 {
+	if r := pushWithKey(t, s, key, "k", body...); r.Status < 500 {
 		t.Fatalf("the push that dies: status %d, want at least 500: %s", r.Status, r.Body)
 	}
 	faults.StopCrashing()
@@ -324,12 +324,12 @@ func TestPushBesideADeadOne(t *testing.T) {
 	if code, _ := waited.Messages(t); waited.Status != http.StatusServiceUnavailable || code != "unavailable" || waited.Header.Get("Retry-After") == "" {
 		t.Errorf("%d %s, Retry-After %q", waited.Status, waited.Body, waited.Header.Get("Retry-After"))
 	}
-	if got := stored(t, s, "m"); len(got) != 0 {
+	if got := storedPointsOf(t, s, "m"); len(got) != 0 {
 		t.Errorf("%d records are stored", len(got))
 	}
 	s.Clock.Advance(15 * time.Second)
-	if r := once(t, s, key, "k", body...); r.Status != http.StatusOK || len(stored(t, s, "m")) != 60 {
-		t.Errorf("%d %s, %d records", r.Status, r.Body, len(stored(t, s, "m")))
+	if r := pushWithKey(t, s, key, "k", body...); r.Status != http.StatusOK || len(storedPointsOf(t, s, "m")) != 60 {
+		t.Errorf("%d %s, %d records", r.Status, r.Body, len(storedPointsOf(t, s, "m")))
 	}
 }
 
@@ -341,16 +341,16 @@ func TestCreatedKeysOfForgottenPush(t *testing.T) {
 	key := s.Key(t)
 	body := metricsOf(30, "m", 1)
 	for day, want := range []int{30, 0, 0} {
-		r := once(t, s, key, "k", body...)
+		r := pushWithKey(t, s, key, "k", body...)
 		if r.Status != http.StatusOK || len(r.JSON(t)["createdKeys"].([]any)) != want || r.Header.Get("Idempotent-Replayed") != "" {
 			t.Errorf("day %d: %d %s %v", day, r.Status, r.Body, r.Header)
 		}
 		s.Clock.Advance(24*time.Hour + time.Second)
 	}
-	if r := once(t, s, key, "other", metricsOf(30, "n", 1)...); len(r.JSON(t)["createdKeys"].([]any)) != 30 {
+	if r := pushWithKey(t, s, key, "other", metricsOf(30, "n", 1)...); len(r.JSON(t)["createdKeys"].([]any)) != 30 {
 		t.Errorf("another key: %s, want 30 created keys", r.Body)
 	}
-	if r := once(t, s, key, "another", metricsOf(30, "n", 2)...); len(r.JSON(t)["createdKeys"].([]any)) != 0 {
+	if r := pushWithKey(t, s, key, "another", metricsOf(30, "n", 2)...); len(r.JSON(t)["createdKeys"].([]any)) != 0 {
 		t.Errorf("keys that another push created: %s", r.Body)
 	}
 }

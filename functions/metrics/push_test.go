@@ -25,8 +25,8 @@ func push(t *testing.T, s *apitest.Service, key string, points ...string) apites
 	return s.Send(t, key, "POST", pointsPath, `{"points":[`+strings.Join(points, ",")+`]}`)
 }
 
-// pushed pushes points that must be accepted, and returns createdKeys.
-func pushed(t *testing.T, s *apitest.Service, key string, points ...string) []string {
+// mustPush pushes points that must be accepted, and returns createdKeys.
+func mustPush(t *testing.T, s *apitest.Service, key string, points ...string) []string {
 	t.Helper()
 	r := push(t, s, key, points...)
 	var result metrics.PushResult
@@ -36,12 +36,12 @@ func pushed(t *testing.T, s *apitest.Service, key string, points ...string) []st
 	return result.CreatedKeys
 }
 
-func onDay(key, day string, value float64) string {
+func pointOnDay(key, day string, value float64) string {
 	return fmt.Sprintf(`{"metricKey":%q,"ts":%q,"value":%v}`, key, day, value)
 }
 
-// points lists a metric's points as "day value".
-func points(t *testing.T, s *apitest.Service, query string) []string {
+// listPoints lists a metric's points as "day value".
+func listPoints(t *testing.T, s *apitest.Service, query string) []string {
 	t.Helper()
 	var out []string
 	for _, item := range s.Send(t, s.Key(t), "GET", pointsPath+"?limit=1000&metricKey="+query, "").Items(t) {
@@ -50,7 +50,7 @@ func points(t *testing.T, s *apitest.Service, query string) []string {
 	return out
 }
 
-func same(t *testing.T, what string, got, want any) {
+func requireEqual(t *testing.T, what string, got, want any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s (-want +got)\n%s", what, diff)
@@ -61,26 +61,26 @@ func same(t *testing.T, what string, got, want any) {
 func TestPushOnePoint(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
-	load(t, s, s.CompanyID, "metric-definition", definition(1, "revenue.mrr", ""))
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "revenue.mrr", ""))
 	key := s.Key(t, auth.MetricsWrite, auth.MetricsRead)
-	created := pushed(t, s, key, `{"metricKey":"revenue.mrr","ts":"2026-08-11T01:30:00+02:00","value":1e2,"grain":"day",`+
+	created := mustPush(t, s, key, `{"metricKey":"revenue.mrr","ts":"2026-08-11T01:30:00+02:00","value":1e2,"grain":"day",`+
 		`"dims":{"plan":"pro","country":"a <b> & \u2028"},"currency":"EUR","baseValue":-0.5,"source":"billing"}`)
-	same(t, "created", created, []string{})
+	requireEqual(t, "created", created, []string{})
 	r := s.Send(t, key, "GET", pointsPath+"?metricKey=revenue.mrr", "")
 	item := r.Items(t)[0]
 	p := metrics.Point{MetricKey: "revenue.mrr", TS: new("2026-08-10T00:00:00.000Z"), Dims: json.RawMessage(`{"country":"a <b> & \u2028","plan":"pro"}`)}
 	if err := p.Identify(); err != nil {
 		t.Fatal(err)
 	}
-	same(t, "point", item, map[string]any{
+	requireEqual(t, "point", item, map[string]any{
 		"seriesId": p.SeriesID, "pointKey": "day:2026-08-10", "companyId": s.CompanyID, "metricKey": "revenue.mrr", "grain": "day",
 		"ts": "2026-08-10T00:00:00.000Z", "dims": map[string]any{"plan": "pro", "country": "a <b> & \u2028"}, "value": 100.0, "currency": "EUR",
 		"baseValue": -0.5, "source": "billing", "ingestedAt": "2026-08-11T09:30:00.000Z",
 	})
-	if code, messages := push(t, s, s.Key(t, auth.MetricsRead), onDay("a", "2026-08-10", 1)).Messages(t); code != "unauthorised" || !strings.Contains(messages[0], "metrics:write") {
+	if code, messages := push(t, s, s.Key(t, auth.MetricsRead), pointOnDay("a", "2026-08-10", 1)).Messages(t); code != "unauthorised" || !strings.Contains(messages[0], "metrics:write") {
 		t.Errorf("with metrics:read alone: %s %v", code, messages)
 	}
-	if limit := push(t, s, key, onDay("a", "2026-08-10", 1)).Header.Get("RateLimit-Policy"); limit != "60;w=60" {
+	if limit := push(t, s, key, pointOnDay("a", "2026-08-10", 1)).Header.Get("RateLimit-Policy"); limit != "60;w=60" {
 		t.Errorf("the rate limit is %s", limit)
 	}
 }
@@ -106,17 +106,17 @@ func TestPushBuckets(t *testing.T) {
 		point("2026-01-05T08:00:00Z", "day", 9, `,"dims":{}`),   //
 		`{"metricKey":"custom.a","ts":"2026-01-05","value":10}`, // the default grain is day
 	}
-	same(t, "created", pushed(t, s, key, batch...), []string{"custom.a"})
+	requireEqual(t, "created", mustPush(t, s, key, batch...), []string{"custom.a"})
 	for range 2 {
-		same(t, "weeks", points(t, s, "custom.a&grain=week"), []string{"2025-12-29 3", "2026-01-05 4"})
-		same(t, "months", points(t, s, "custom.a&grain=month"), []string{"2024-02-01 6"})
-		days := points(t, s, "custom.a")
+		requireEqual(t, "weeks", listPoints(t, s, "custom.a&grain=week"), []string{"2025-12-29 3", "2026-01-05 4"})
+		requireEqual(t, "months", listPoints(t, s, "custom.a&grain=month"), []string{"2024-02-01 6"})
+		days := listPoints(t, s, "custom.a")
 		slices.Sort(days)
-		same(t, "days", days, []string{"2026-01-05 10", "2026-01-05 7", "2026-01-05 8"})
-		same(t, "created again", pushed(t, s, key, batch...), []string{})
+		requireEqual(t, "days", days, []string{"2026-01-05 10", "2026-01-05 7", "2026-01-05 8"})
+		requireEqual(t, "created again", mustPush(t, s, key, batch...), []string{})
 	}
-	same(t, "overwritten", pushed(t, s, key, point("2026-01-05", "week", 40, "")), []string{})
-	same(t, "weeks", points(t, s, "custom.a&grain=week"), []string{"2025-12-29 3", "2026-01-05 40"})
+	requireEqual(t, "overwritten", mustPush(t, s, key, point("2026-01-05", "week", 40, "")), []string{})
+	requireEqual(t, "weeks", listPoints(t, s, "custom.a&grain=week"), []string{"2025-12-29 3", "2026-01-05 40"})
 }
 
 // Ensure points of an undefined key are accepted: they are stored under custom.<key>, with one
@@ -124,36 +124,36 @@ func TestPushBuckets(t *testing.T) {
 func TestPushUnknownKeys(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
-	load(t, s, s.CompanyID, "metric-definition", definition(1, "web.visits", `,"needsReview":false`))
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "web.visits", `,"needsReview":false`))
 	key := s.Key(t)
-	same(t, "created", pushed(t, s, key,
-		onDay("web.visits", "2026-01-01", 1), onDay("signups", "2026-01-01", 2), onDay("custom.signups", "2026-01-02", 3),
-		onDay("custom.x", "2026-01-01", 4), onDay("custom", "2026-01-01", 5),
+	requireEqual(t, "created", mustPush(t, s, key,
+		pointOnDay("web.visits", "2026-01-01", 1), pointOnDay("signups", "2026-01-01", 2), pointOnDay("custom.signups", "2026-01-02", 3),
+		pointOnDay("custom.x", "2026-01-01", 4), pointOnDay("custom", "2026-01-01", 5),
 	), []string{"custom.signups", "custom.x", "custom.custom"})
-	same(t, "created again", pushed(t, s, key, onDay("signups", "2026-01-03", 6)), []string{})
-	same(t, "the series", points(t, s, "custom.signups"), []string{"2026-01-01 2", "2026-01-02 3", "2026-01-03 6"})
-	same(t, "the bare key", points(t, s, "signups"), []string{"2026-01-01 2", "2026-01-02 3", "2026-01-03 6"})
-	same(t, "a known key", points(t, s, "web.visits"), []string{"2026-01-01 1"})
+	requireEqual(t, "created again", mustPush(t, s, key, pointOnDay("signups", "2026-01-03", 6)), []string{})
+	requireEqual(t, "the series", listPoints(t, s, "custom.signups"), []string{"2026-01-01 2", "2026-01-02 3", "2026-01-03 6"})
+	requireEqual(t, "the bare key", listPoints(t, s, "signups"), []string{"2026-01-01 2", "2026-01-02 3", "2026-01-03 6"})
+	requireEqual(t, "a known key", listPoints(t, s, "web.visits"), []string{"2026-01-01 1"})
 
 	review := s.Send(t, key, "GET", definitionsPath+"?needsReview=true", "").Items(t)
 	if len(review) != 3 {
 		t.Errorf("%d definitions to review", len(review))
 	}
 	for _, d := range review {
-		same(t, "a definition to review", []any{d["companyId"], d["kind"], d["createdAt"], d["updatedAt"]}, []any{s.CompanyID, "measured", "2026-08-11T09:30:00.000Z", "2026-08-11T09:30:00.000Z"})
+		requireEqual(t, "a definition to review", []any{d["companyId"], d["kind"], d["createdAt"], d["updatedAt"]}, []any{s.CompanyID, "measured", "2026-08-11T09:30:00.000Z", "2026-08-11T09:30:00.000Z"})
 		if !strings.HasPrefix(d["id"].(string), "mdf_") {
 			t.Errorf("id %v, want one with mdf_", d["id"])
 		}
 	}
 	longest := strings.Repeat("k", 120)
-	same(t, "longest key", pushed(t, s, key, onDay(longest, "2026-01-01", 1)), []string{"custom." + longest})
-	same(t, "its points", points(t, s, "custom."+longest), []string{"2026-01-01 1"})
-	if _, messages := push(t, s, key, onDay(longest+"k", "2026-01-01", 1)).Messages(t); messages[0] != "body.points[0].metricKey: must have at most 120 characters, or 127 when it begins with custom., has 121" {
+	requireEqual(t, "longest key", mustPush(t, s, key, pointOnDay(longest, "2026-01-01", 1)), []string{"custom." + longest})
+	requireEqual(t, "its points", listPoints(t, s, "custom."+longest), []string{"2026-01-01 1"})
+	if _, messages := push(t, s, key, pointOnDay(longest+"k", "2026-01-01", 1)).Messages(t); messages[0] != "body.points[0].metricKey: must have at most 120 characters, or 127 when it begins with custom., has 121" {
 		t.Errorf("messages %q, want that the key is longer than 120 characters", messages)
 	}
-	same(t, "longest key by its stored name", pushed(t, s, key, onDay("custom."+longest, "2026-01-02", 2)), []string{})
-	same(t, "its points", points(t, s, longest), []string{"2026-01-01 1", "2026-01-02 2"})
-	if _, messages := push(t, s, key, onDay("custom."+longest+"k", "2026-01-01", 1)).Messages(t); messages[0] != "body.points[0].metricKey: must have at most 127 characters, has 128" {
+	requireEqual(t, "longest key by its stored name", mustPush(t, s, key, pointOnDay("custom."+longest, "2026-01-02", 2)), []string{})
+	requireEqual(t, "its points", listPoints(t, s, longest), []string{"2026-01-01 1", "2026-01-02 2"})
+	if _, messages := push(t, s, key, pointOnDay("custom."+longest+"k", "2026-01-01", 1)).Messages(t); messages[0] != "body.points[0].metricKey: must have at most 127 characters, has 128" {
 		t.Errorf("messages %q, want that the key is longer than 127 characters", messages)
 	}
 }
@@ -163,27 +163,27 @@ func TestPushUnknownKeys(t *testing.T) {
 func TestTwoNames(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
-	load(t, s, s.CompanyID, "metric-definition", definition(1, "web.visits", `,"aggregation":"sum"`), definition(2, "custom.leads", ""))
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "web.visits", `,"aggregation":"sum"`), definitionJSON(2, "custom.leads", ""))
 	key := s.Key(t)
-	same(t, "created", pushed(t, s, key,
-		onDay("web.visits", "2026-01-01", 1), onDay("custom.web.visits", "2026-01-02", 2), onDay("leads", "2026-01-01", 3), onDay("custom.leads", "2026-01-02", 4),
-		onDay("new", "2026-01-01", 5), onDay("custom.new", "2026-01-02", 6), onDay("custom.custom.new", "2026-01-01", 7),
+	requireEqual(t, "created", mustPush(t, s, key,
+		pointOnDay("web.visits", "2026-01-01", 1), pointOnDay("custom.web.visits", "2026-01-02", 2), pointOnDay("leads", "2026-01-01", 3), pointOnDay("custom.leads", "2026-01-02", 4),
+		pointOnDay("new", "2026-01-01", 5), pointOnDay("custom.new", "2026-01-02", 6), pointOnDay("custom.custom.new", "2026-01-01", 7),
 	), []string{"custom.new", "custom.custom.new"})
 	for stored, want := range map[string][]string{
 		"web.visits": {"2026-01-01 1", "2026-01-02 2"}, "custom.leads": {"2026-01-01 3", "2026-01-02 4"}, "custom.new": {"2026-01-01 5", "2026-01-02 6"},
 		"web.visits&grain=month": {"2026-01-01 3"},
 	} {
 		plain := strings.TrimPrefix(stored, "custom.")
-		same(t, plain, points(t, s, plain), want)
-		same(t, "custom."+plain, points(t, s, "custom."+plain), want)
+		requireEqual(t, plain, listPoints(t, s, plain), want)
+		requireEqual(t, "custom."+plain, listPoints(t, s, "custom."+plain), want)
 	}
-	same(t, "the prefix twice is no third name", points(t, s, "custom.custom.new"), []string{"2026-01-01 7"})
+	requireEqual(t, "the prefix twice is no third name", listPoints(t, s, "custom.custom.new"), []string{"2026-01-01 7"})
 	for _, item := range s.Send(t, key, "GET", pointsPath+"?metricKey=custom.web.visits", "").Items(t) {
 		if item["metricKey"] != "web.visits" {
 			t.Errorf("the points of web.visits have the key %v", item["metricKey"])
 		}
 	}
-	for _, stored := range dump(t, s, s.CompanyID, "metric-definition") {
+	for _, stored := range exportRecords(t, s, s.CompanyID, "metric-definition") {
 		if strings.Contains(stored, `"custom.web.visits"`) || strings.Contains(stored, `"leads"`) && !strings.Contains(stored, `"custom.leads"`) {
 			t.Errorf("a second definition: %s", stored)
 		}
@@ -194,9 +194,9 @@ func TestTwoNames(t *testing.T) {
 func TestPushRejectsAll(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
-	load(t, s, s.CompanyID, "metric-definition", definition(1, "margin", `,"kind":"derived","formula":"x"`), definition(2, "custom.ratio", `,"kind":"derived","formula":"x"`), definition(3, "a", `,"kind":"split","dimensions":["country"]`))
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "margin", `,"kind":"derived","formula":"x"`), definitionJSON(2, "custom.ratio", `,"kind":"derived","formula":"x"`), definitionJSON(3, "a", `,"kind":"split","dimensions":["country"]`))
 	key := s.Key(t)
-	good := onDay("a", "2026-01-01", 1)
+	good := pointOnDay("a", "2026-01-01", 1)
 	const derived = "must not be a derived metric, whose values are computed from other metrics"
 	for _, c := range []struct {
 		name   string
@@ -217,7 +217,7 @@ func TestPushRejectsAll(t *testing.T) {
 		{"dims", []string{`{"metricKey":"a","ts":"2026-01-01","value":1,"dims":{"1":"","2":"","3":"","4":"","5":"","6":"","7":"","8":"","9":"","10":"","11":""}}`,
 			`{"metricKey":"a","ts":"2026-01-01","value":1,"dims":{"a":"` + strings.Repeat("é", 201) + `"}}`},
 			[]string{"body.points[0].dims: must have at most 10 keys, has 11", "body.points[1].dims.a: must have at most 200 characters, has 201"}},
-		{"derived", []string{good, onDay("margin", "2026-01-01", 1), onDay("ratio", "2026-01-01", 1), onDay("custom.ratio", "2026-01-01", 1), onDay("new", "2026-01-01", 1)},
+		{"derived", []string{good, pointOnDay("margin", "2026-01-01", 1), pointOnDay("ratio", "2026-01-01", 1), pointOnDay("custom.ratio", "2026-01-01", 1), pointOnDay("new", "2026-01-01", 1)},
 			[]string{"body.points[1].metricKey: " + derived, "body.points[2].metricKey: " + derived, "body.points[3].metricKey: " + derived}},
 		{"none", nil, []string{"body.points: must have 1 to 500 elements, has 0"}},
 		{"too many", slices.Repeat([]string{good}, 501), []string{"body.points: must have 1 to 500 elements, has 501"}},
@@ -226,22 +226,22 @@ func TestPushRejectsAll(t *testing.T) {
 		if code, messages := r.Messages(t); r.Status != 400 || code != "bad_request" {
 			t.Errorf("%s: status %d with the code %s, want 400 bad_request: %.300s", c.name, r.Status, code, r.Body)
 		} else {
-			same(t, c.name, messages, c.want)
+			requireEqual(t, c.name, messages, c.want)
 		}
 	}
-	if got := dump(t, s, s.CompanyID, "metric-point"); len(got) != 0 {
+	if got := exportRecords(t, s, s.CompanyID, "metric-point"); len(got) != 0 {
 		t.Errorf("stored: %v", got)
 	}
-	if got := dump(t, s, s.CompanyID, "metric-definition"); len(got) != 3 {
+	if got := exportRecords(t, s, s.CompanyID, "metric-definition"); len(got) != 3 {
 		t.Errorf("defined: %v", got)
 	}
-	same(t, "split", pushed(t, s, key, good), []string{})
+	requireEqual(t, "split", mustPush(t, s, key, good), []string{})
 }
 
-// together is a transport that holds back calls of a kind until the expected number of them has
+// barrierTransport is a transport that holds back calls of a kind until the expected number of them has
 // arrived. So calls that are expected to be concurrent but are sequential run into the handler's
 // deadline. A call that is retried because the engine was busy counts once.
-type together struct {
+type barrierTransport struct {
 	mu      sync.Mutex
 	sent    map[string]bool // bodies
 	calls   map[string]int
@@ -249,7 +249,7 @@ type together struct {
 	arrived map[string]chan struct{}
 }
 
-func (w *together) expect(want map[string]int) {
+func (w *barrierTransport) expect(want map[string]int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.sent, w.calls, w.want, w.arrived = map[string]bool{}, map[string]int{}, want, map[string]chan struct{}{}
@@ -258,7 +258,7 @@ func (w *together) expect(want map[string]int) {
 	}
 }
 
-func (w *together) RoundTrip(r *http.Request) (*http.Response, error) {
+func (w *barrierTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, name, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -291,11 +291,11 @@ func (w *together) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestPushCalls(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	calls := &together{}
+	calls := &barrierTransport{}
 	s := apitest.NewOver(t, metrics.Operations, calls)
 	calls.expect(nil)
 	key := s.Key(t)
-	load(t, s, s.CompanyID, "metric-definition", definition(1, "known", ""))
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "known", ""))
 	day := mustDay(t, "2025-01-01")
 	batch := func(n int, point func(i int) string) (out []string) {
 		for i := range n {
@@ -309,32 +309,32 @@ func TestPushCalls(t *testing.T) {
 		reads, writes int
 		created       int
 	}{
-		{"500 days of a series", batch(500, func(i int) string { return onDay("known", day.AddDate(0, 0, i).Format("2006-01-02"), 1) }), 1, 1, 0},
+		{"500 days of a series", batch(500, func(i int) string { return pointOnDay("known", day.AddDate(0, 0, i).Format("2006-01-02"), 1) }), 1, 1, 0},
 		{"25 days of 20 new metrics", batch(500, func(i int) string {
-			return onDay(fmt.Sprintf("m%d", i%20), day.AddDate(0, 0, i/20).Format("2006-01-02"), 1)
+			return pointOnDay(fmt.Sprintf("m%d", i%20), day.AddDate(0, 0, i/20).Format("2006-01-02"), 1)
 		}), 1, 1, 20},
 		{"a day of 500 series", batch(500, func(i int) string {
 			return fmt.Sprintf(`{"metricKey":"known","ts":"2026-01-01","value":1,"dims":{"n":"%d"}}`, i)
 		}), 1, 21, 0},
-		{"a day of 500 new metrics", batch(500, func(i int) string { return onDay(fmt.Sprintf("n%d", i), "2026-01-01", 1) }), 10, 21, 500},
+		{"a day of 500 new metrics", batch(500, func(i int) string { return pointOnDay(fmt.Sprintf("n%d", i), "2026-01-01", 1) }), 10, 21, 500},
 	} {
 		want := map[string]int{"BatchGetItem": c.reads, "TransactWriteItems": c.writes}
 		if c.created == 0 {
 			calls.expect(nil)
-			pushed(t, s, key, c.points...)
-			same(t, c.name+", the first time", calls.calls, map[string]int{"BatchGetItem": c.reads, "TransactWriteItems": 2 * c.writes, "UpdateItem": 1})
+			mustPush(t, s, key, c.points...)
+			requireEqual(t, c.name+", the first time", calls.calls, map[string]int{"BatchGetItem": c.reads, "TransactWriteItems": 2 * c.writes, "UpdateItem": 1})
 		}
 		calls.expect(want)
-		created := pushed(t, s, key, c.points...)
+		created := mustPush(t, s, key, c.points...)
 		want["UpdateItem"] = 1 // the rate limit of the key
-		same(t, c.name, calls.calls, want)
+		requireEqual(t, c.name, calls.calls, want)
 		if len(created) != c.created {
 			t.Errorf("%s: %d keys created, want %d", c.name, len(created), c.created)
 		}
 	}
 	calls.expect(nil)
-	pushed(t, s, key, onDay("known", "2026-01-01", 1))
-	same(t, "one point", calls.calls, map[string]int{"BatchGetItem": 1, "UpdateItem": 2})
+	mustPush(t, s, key, pointOnDay("known", "2026-01-01", 1))
+	requireEqual(t, "one point", calls.calls, map[string]int{"BatchGetItem": 1, "UpdateItem": 2})
 }
 
 // Ensure concurrent pushes to the same records lose no points, and that a key that is new in all of
@@ -350,35 +350,35 @@ func TestPushConcurrently(t *testing.T) {
 		wait.Go(func() {
 			var mine []string // every eighth day of two series; all callers write the first day
 			for i := n; i < days; i += callers {
-				mine = append(mine, onDay("a", fmt.Sprintf("2026-01-%02d", i+2), float64(i)), onDay("b", fmt.Sprintf("2026-01-%02d", i+2), float64(i)))
+				mine = append(mine, pointOnDay("a", fmt.Sprintf("2026-01-%02d", i+2), float64(i)), pointOnDay("b", fmt.Sprintf("2026-01-%02d", i+2), float64(i)))
 			}
-			mine = append(mine, onDay("a", "2026-01-01", float64(100+n)))
-			created[n] = pushed(t, s, key, mine...)
+			mine = append(mine, pointOnDay("a", "2026-01-01", float64(100+n)))
+			created[n] = mustPush(t, s, key, mine...)
 		})
 	}
 	wait.Wait()
 	all := slices.Concat(created...)
 	slices.Sort(all)
-	same(t, "created", all, []string{"custom.a", "custom.b"})
-	a, b := points(t, s, "custom.a"), points(t, s, "custom.b")
+	requireEqual(t, "created", all, []string{"custom.a", "custom.b"})
+	a, b := listPoints(t, s, "custom.a"), listPoints(t, s, "custom.b")
 	if len(a) != days+1 || len(b) != days {
 		t.Fatalf("%d and %d points, want %d and %d: %q, %q", len(a), len(b), days+1, days, a, b)
 	}
 	if !strings.HasPrefix(a[0], "2026-01-01 10") {
 		t.Errorf("the first point is %s, want a value from 100 to 107", a[0])
 	}
-	same(t, "last point", a[days], fmt.Sprintf("2026-01-%02d %d", days+1, days-1))
+	requireEqual(t, "last point", a[days], fmt.Sprintf("2026-01-%02d %d", days+1, days-1))
 }
 
-// stumble is a transport that makes n calls of one kind fail, after the first skip ones.
-type stumble struct {
+// failingTransport is a transport that makes n calls of one kind fail, after the first skip ones.
+type failingTransport struct {
 	mu      sync.Mutex
 	call    string
 	skip, n int
 	lose    bool // DynamoDB does the write, but the response is lost; otherwise the call is rejected
 }
 
-func (s *stumble) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *failingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.mu.Lock()
 	hit := strings.HasSuffix(r.Header.Get("X-Amz-Target"), "."+s.call) && s.call != ""
 	if hit && s.skip > 0 {
@@ -409,7 +409,7 @@ func (s *stumble) RoundTrip(r *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(strings.NewReader(`{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"made up"}`))}, nil
 }
 
-func (s *stumble) set(call string, skip, n int, lose bool) {
+func (s *failingTransport) arm(call string, skip, n int, lose bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.call, s.skip, s.n, s.lose = call, skip, n, lose
@@ -418,13 +418,13 @@ func (s *stumble) set(call string, skip, n int, lose bool) {
 // Ensure a push succeeds after a lost response of DynamoDB, and returns the keys that it created.
 func TestPushAfterLostResponse(t *testing.T) {
 	t.Parallel()
-	faults := &stumble{}
+	faults := &failingTransport{}
 	s := apitest.NewOver(t, metrics.Operations, faults)
 	key := s.Key(t)
-	faults.set("TransactWriteItems", 0, 1, true)
-	same(t, "created", pushed(t, s, key, onDay("a", "2026-01-01", 1), onDay("b", "2026-01-01", 2)), []string{"custom.a", "custom.b"})
-	same(t, "a", points(t, s, "custom.a"), []string{"2026-01-01 1"})
-	same(t, "b", points(t, s, "custom.b"), []string{"2026-01-01 2"})
+	faults.arm("TransactWriteItems", 0, 1, true)
+	requireEqual(t, "created", mustPush(t, s, key, pointOnDay("a", "2026-01-01", 1), pointOnDay("b", "2026-01-01", 2)), []string{"custom.a", "custom.b"})
+	requireEqual(t, "a", listPoints(t, s, "custom.a"), []string{"2026-01-01 1"})
+	requireEqual(t, "b", listPoints(t, s, "custom.b"), []string{"2026-01-01 2"})
 }
 
 // Ensure a push that fails is `internal` and safe to retry. Up to 24 series and periods, it stores
@@ -432,33 +432,33 @@ func TestPushAfterLostResponse(t *testing.T) {
 // duplicates.
 func TestPushAfterFailure(t *testing.T) {
 	t.Parallel()
-	faults := &stumble{}
+	faults := &failingTransport{}
 	s := apitest.NewOver(t, metrics.Operations, faults)
 	key := s.Key(t)
 	many := func(n int, prefix string) (out []string) {
 		for i := range n {
-			out = append(out, onDay(fmt.Sprintf("%s%d", prefix, i), "2026-01-01", float64(i)))
+			out = append(out, pointOnDay(fmt.Sprintf("%s%d", prefix, i), "2026-01-01", float64(i)))
 		}
 		return out
 	}
 	for _, records := range []int{24, 60} { // 60: transactions of 24, 24 and 12; one fails
 		prefix := fmt.Sprintf("of%d_", records)
-		faults.set("TransactWriteItems", 0, 1, false)
+		faults.arm("TransactWriteItems", 0, 1, false)
 		if r := push(t, s, key, many(records, prefix)...); r.Status != 500 || !strings.Contains(r.Body, "safe to retry") {
 			t.Fatalf("push of %d records: status %d, want 500 that is safe to retry: %s", records, r.Status, r.Body)
 		}
-		faults.set("", 0, 0, false)
+		faults.arm("", 0, 0, false)
 		stored := func() (points, definitions []string) {
 			of := func(lines []string) []string {
 				return slices.DeleteFunc(lines, func(line string) bool { return !strings.Contains(line, "custom."+prefix) })
 			}
-			return of(dump(t, s, s.CompanyID, "metric-point")), of(dump(t, s, s.CompanyID, "metric-definition"))
+			return of(exportRecords(t, s, s.CompanyID, "metric-point")), of(exportRecords(t, s, s.CompanyID, "metric-definition"))
 		}
 		some, defined := stored()
 		if len(some) != len(defined) || records == 24 && len(some) > 0 || len(some) >= records {
 			t.Errorf("%d records: %d points and %d definitions after the failure", records, len(some), len(defined))
 		}
-		if created := pushed(t, s, key, many(records, prefix)...); len(created) != records-len(defined) {
+		if created := mustPush(t, s, key, many(records, prefix)...); len(created) != records-len(defined) {
 			t.Errorf("%d records: %d definitions created, %d existed before", records, len(created), len(defined))
 		}
 		if all, definitions := stored(); len(all) != records || len(definitions) != records {
@@ -480,27 +480,27 @@ func TestPushedPointsTransfer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pushed(t, s, s.Key(t), string(text), onDay("b", "0001-01-01", 1), onDay("b", "9999-12-31", 2))
-	lines := dump(t, s, s.CompanyID, "metric-point")
+	mustPush(t, s, s.Key(t), string(text), pointOnDay("b", "0001-01-01", 1), pointOnDay("b", "9999-12-31", 2))
+	lines := exportRecords(t, s, s.CompanyID, "metric-point")
 	other := s.Table.NewID("co")
-	load(t, s, other, "metric-point", lines...)
-	for i, line := range dump(t, s, other, "metric-point") {
-		same(t, "line", strings.ReplaceAll(line, other, s.CompanyID), lines[i])
+	importLines(t, s, other, "metric-point", lines...)
+	for i, line := range exportRecords(t, s, other, "metric-point") {
+		requireEqual(t, "line", strings.ReplaceAll(line, other, s.CompanyID), lines[i])
 	}
 	if len(lines) != 3 {
 		t.Errorf("%d lines", len(lines))
 	}
 }
 
-// intruder is a transport that does something before the first call of a kind. Calls of that kind
+// beforeCallTransportOfKind is a transport that does something before the first call of a kind. Calls of that kind
 // wait for it.
-type intruder struct {
+type beforeCallTransportOfKind struct {
 	mu     sync.Mutex
 	call   string
 	before func()
 }
 
-func (i *intruder) RoundTrip(r *http.Request) (*http.Response, error) {
+func (i *beforeCallTransportOfKind) RoundTrip(r *http.Request) (*http.Response, error) {
 	i.mu.Lock()
 	if before := i.before; before != nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), "."+i.call) {
 		i.before = nil
@@ -510,7 +510,7 @@ func (i *intruder) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-func (i *intruder) set(call string, before func()) {
+func (i *beforeCallTransportOfKind) arm(call string, before func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.call, i.before = call, before
@@ -522,7 +522,7 @@ func (i *intruder) set(call string, before func()) {
 func TestPushOvertaken(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	between := &intruder{}
+	between := &beforeCallTransportOfKind{}
 	s := apitest.NewOver(t, metrics.Operations, between)
 	quiet := apitest.New(t, metrics.Operations)
 	quiet.CompanyID = s.CompanyID
@@ -536,29 +536,29 @@ func TestPushOvertaken(t *testing.T) {
 		name := func(n int) string { return fmt.Sprintf("o%d_%02d", i, n) }
 		var batch, want []string
 		for n := range c.metrics {
-			batch = append(batch, onDay(name(n), "2026-01-01", float64(n)))
+			batch = append(batch, pointOnDay(name(n), "2026-01-01", float64(n)))
 			want = append(want, "custom."+name(n))
 		}
 		defines := fmt.Sprintf(c.defines, name(0))
-		between.set("TransactWriteItems", func() { load(t, quiet, s.CompanyID, "metric-definition", definition(i, defines, "")) })
-		created := pushed(t, s, key, batch...)
+		between.arm("TransactWriteItems", func() { importLines(t, quiet, s.CompanyID, "metric-definition", definitionJSON(i, defines, "")) })
+		created := mustPush(t, s, key, batch...)
 		slices.Sort(created)
-		same(t, "created", created, want[1:len(want):len(want)])
+		requireEqual(t, "created", created, want[1:len(want):len(want)])
 		for n := range c.metrics {
-			if got := points(t, s, name(n)); len(got) != 1 || got[0] != fmt.Sprintf("2026-01-01 %d", n) {
+			if got := listPoints(t, s, name(n)); len(got) != 1 || got[0] != fmt.Sprintf("2026-01-01 %d", n) {
 				t.Errorf("%d metrics, and another caller defines %s: the points of %s are %v", c.metrics, defines, name(n), got)
 			}
 		}
-		if keys := strings.Fields(defined(t, s)); slices.Contains(keys, name(0)) == slices.Contains(keys, "custom."+name(0)) {
+		if keys := strings.Fields(definedKeys(t, s)); slices.Contains(keys, name(0)) == slices.Contains(keys, "custom."+name(0)) {
 			t.Errorf("another caller defines %s: %v", defines, keys)
 		}
 	}
 }
 
-// panics is a transport that panics at the second transaction.
-type panics struct{ n atomic.Int64 }
+// panickingTransport is a transport that panics at the second transaction.
+type panickingTransport struct{ n atomic.Int64 }
 
-func (p *panics) RoundTrip(r *http.Request) (*http.Response, error) {
+func (p *panickingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") && p.n.Add(1) == 2 {
 		panic("planted")
 	}
@@ -569,17 +569,17 @@ func (p *panics) RoundTrip(r *http.Request) (*http.Response, error) {
 // stores the rest.
 func TestPushPanics(t *testing.T) {
 	t.Parallel()
-	s := apitest.NewOver(t, metrics.Operations, &panics{})
+	s := apitest.NewOver(t, metrics.Operations, &panickingTransport{})
 	key := s.Key(t)
 	var points []string
 	for i := range 60 {
-		points = append(points, onDay(fmt.Sprintf("of_%d", i), "2026-01-01", float64(i)))
+		points = append(points, pointOnDay(fmt.Sprintf("of_%d", i), "2026-01-01", float64(i)))
 	}
 	if r := push(t, s, key, points...); r.Status != 500 {
 		t.Errorf("push that panics: status %d, want 500: %.300s", r.Status, r.Body)
 	}
-	pushed(t, s, key, points...)
-	if all := dump(t, s, s.CompanyID, "metric-point"); len(all) != 60 {
+	mustPush(t, s, key, points...)
+	if all := exportRecords(t, s, s.CompanyID, "metric-point"); len(all) != 60 {
 		t.Errorf("%d points", len(all))
 	}
 }

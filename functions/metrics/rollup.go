@@ -15,55 +15,55 @@ type rollupRule struct {
 	Kind        *Kind        `json:"kind"`
 }
 
-// derived reports whether the metric's values follow from other metrics.
-func (r rollupRule) derived() bool { return r.Kind != nil && *r.Kind == KindDerived }
+// isDerived reports whether the metric's values follow from other metrics.
+func (r rollupRule) isDerived() bool { return r.Kind != nil && *r.Kind == KindDerived }
 
 // rollupBy returns how the days of the metric combine, "" when they do not: the aggregation is none
 // or not set, or the metric is derived. The zero value, which stands for a metric without a
 // definition, has none either.
 func (r rollupRule) rollupBy() Aggregation {
-	if r.Aggregation == nil || *r.Aggregation == AggregationNone || r.derived() {
+	if r.Aggregation == nil || *r.Aggregation == AggregationNone || r.isDerived() {
 		return ""
 	}
 	return *r.Aggregation
 }
 
-// bucketDays are the days of one series in one week or month. They are added in any order. It
+// bucketSums are the days of one series in one week or month. They are added in any order. It
 // collects what every aggregation needs, because the days are read in parallel with the definition.
-type bucketDays struct {
-	days             int // whose value is not null; others do not count
-	values, bases    exactSum
-	least, most      float64
-	leastBase        float64
-	mostBase         float64
-	baseDays         int // days with a baseValue
-	newest           Point
-	currency, source *string
-	currencies       bool // the days have different currencies; none is one of them
-	sources          bool
-	ingestedAt       *string
+type bucketSums struct {
+	days               int // whose value is not null; others do not count
+	values, bases      exactSum
+	minValue, maxValue float64
+	minBase            float64
+	maxBase            float64
+	baseDays           int // days with a baseValue
+	newest             Point
+	currency, source   *string
+	currencies         bool // the days have different currencies; none is one of them
+	sources            bool
+	ingestedAt         *string
 }
 
 // add adds a day, if it counts. p.TS is set.
-func (b *bucketDays) add(p Point) {
+func (b *bucketSums) add(p Point) {
 	if p.Value == nil {
 		return
 	}
 	if b.days == 0 {
 		b.currency, b.source, b.newest = p.Currency, p.Source, p
-		b.least, b.most = math.Inf(1), math.Inf(-1)
-		b.leastBase, b.mostBase = math.Inf(1), math.Inf(-1)
+		b.minValue, b.maxValue = math.Inf(1), math.Inf(-1)
+		b.minBase, b.maxBase = math.Inf(1), math.Inf(-1)
 	}
 	b.days++
 	b.values.add(*p.Value)
-	b.least, b.most = min(b.least, *p.Value), max(b.most, *p.Value)
+	b.minValue, b.maxValue = min(b.minValue, *p.Value), max(b.maxValue, *p.Value)
 	if p.BaseValue != nil {
 		b.baseDays++
 		b.bases.add(*p.BaseValue)
-		b.leastBase, b.mostBase = min(b.leastBase, *p.BaseValue), max(b.mostBase, *p.BaseValue)
+		b.minBase, b.maxBase = min(b.minBase, *p.BaseValue), max(b.maxBase, *p.BaseValue)
 	}
-	b.currencies = b.currencies || !sameText(b.currency, p.Currency)
-	b.sources = b.sources || !sameText(b.source, p.Source)
+	b.currencies = b.currencies || !equalText(b.currency, p.Currency)
+	b.sources = b.sources || !equalText(b.source, p.Source)
 	if p.IngestedAt != nil && (b.ingestedAt == nil || *p.IngestedAt > *b.ingestedAt) {
 		b.ingestedAt = p.IngestedAt
 	}
@@ -73,7 +73,7 @@ func (b *bucketDays) add(p Point) {
 }
 
 // merge adds the days of another series.
-func (b *bucketDays) merge(other *bucketDays) {
+func (b *bucketSums) merge(other *bucketSums) {
 	if other.days == 0 {
 		return
 	}
@@ -85,19 +85,19 @@ func (b *bucketDays) merge(other *bucketDays) {
 	b.days, b.baseDays = b.days+other.days, b.baseDays+other.baseDays
 	b.values.merge(other.values)
 	b.bases.merge(other.bases)
-	b.least, b.most = min(b.least, other.least), max(b.most, other.most)
-	b.leastBase, b.mostBase = min(b.leastBase, other.leastBase), max(b.mostBase, other.mostBase)
-	b.currencies = b.currencies || other.currencies || !sameText(b.currency, other.currency)
-	b.sources = b.sources || other.sources || !sameText(b.source, other.source)
+	b.minValue, b.maxValue = min(b.minValue, other.minValue), max(b.maxValue, other.maxValue)
+	b.minBase, b.maxBase = min(b.minBase, other.minBase), max(b.maxBase, other.maxBase)
+	b.currencies = b.currencies || other.currencies || !equalText(b.currency, other.currency)
+	b.sources = b.sources || other.sources || !equalText(b.source, other.source)
 	if other.ingestedAt != nil && (b.ingestedAt == nil || *other.ingestedAt > *b.ingestedAt) {
 		b.ingestedAt = other.ingestedAt
 	}
 }
 
-func sameText(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
+func equalText(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // point returns the computed point of a bucket that has a day.
-func (b *bucketDays) point(grain Grain, at Position, how Aggregation) Point {
+func (b *bucketSums) point(grain Grain, at Position, how Aggregation) Point {
 	p := b.newest
 	p.Grain, p.TS, p.SeriesID, p.PointKey = &grain, &at.ts, at.seriesID, pointKey(grain, dayOf(at.ts))
 	p.IngestedAt = b.ingestedAt
@@ -106,10 +106,10 @@ func (b *bucketDays) point(grain Grain, at Position, how Aggregation) Point {
 	}
 	p.Value, p.BaseValue, p.Currency, p.Source = nil, nil, nil, nil
 	if !b.currencies {
-		p.Value, p.Currency = new(combine(how, &b.values, b.days, b.least, b.most)), b.currency
+		p.Value, p.Currency = new(aggregateValues(how, &b.values, b.days, b.minValue, b.maxValue)), b.currency
 	}
 	if b.baseDays == b.days {
-		p.BaseValue = new(combine(how, &b.bases, b.days, b.leastBase, b.mostBase))
+		p.BaseValue = new(aggregateValues(how, &b.bases, b.days, b.minBase, b.maxBase))
 	}
 	if !b.sources {
 		p.Source = b.source
@@ -117,16 +117,16 @@ func (b *bucketDays) point(grain Grain, at Position, how Aggregation) Point {
 	return p
 }
 
-func combine(how Aggregation, sum *exactSum, days int, least, most float64) float64 {
+func aggregateValues(how Aggregation, sum *exactSum, days int, least, most float64) float64 {
 	switch how {
 	case AggregationMin:
 		return least
 	case AggregationMax:
 		return most
 	case AggregationAvg:
-		return sum.over(days)
+		return sum.dividedBy(days)
 	default:
-		return sum.over(1)
+		return sum.dividedBy(1)
 	}
 }
 
@@ -134,14 +134,14 @@ func combine(how Aggregation, sum *exactSum, days int, least, most float64) floa
 // are computed from the days of a bucket that is not stored.
 type computedPoints struct {
 	storedPoints
-	days     map[Position]*bucketDays // by the position of the computed point
+	days     map[Position]*bucketSums // by the position of the computed point
 	finder   bucketFinder
 	rollupBy Aggregation
 }
 
 func newComputedPoints(grain Grain, most int) *computedPoints {
 	return &computedPoints{
-		storedPoints: storedPoints{most: most}, days: map[Position]*bucketDays{}, finder: newBucketFinder(grain),
+		storedPoints: storedPoints{limit: most}, days: map[Position]*bucketSums{}, finder: newBucketFinder(grain),
 	}
 }
 
@@ -154,7 +154,7 @@ func (c *computedPoints) addDays(days []Point) (found int) {
 		at := c.finder.dayPosition(&p)
 		b := c.days[at]
 		if b == nil {
-			b = &bucketDays{}
+			b = &bucketSums{}
 			c.days[at] = b
 			found++
 		}
@@ -163,7 +163,7 @@ func (c *computedPoints) addDays(days []Point) (found int) {
 	return found
 }
 
-func (c *computedPoints) withRule(rule rollupRule) candidates {
+func (c *computedPoints) withRule(rule rollupRule) candidatePoints {
 	c.rollupBy = rule.rollupBy()
 	if c.rollupBy == "" {
 		return &c.storedPoints
@@ -171,14 +171,16 @@ func (c *computedPoints) withRule(rule rollupRule) candidates {
 	return c
 }
 
-func (c *computedPoints) known(want int) (n int, oldest string) { return knownOf(c.positions(), want) }
+func (c *computedPoints) finalCount(want int) (n int, oldest string) {
+	return finalCountOf(c.positions(), want)
+}
 
 func (c *computedPoints) page(limit int) (points []Point, next Position) {
 	stored := make(map[Position]*Point, len(c.points))
 	for i := range c.points {
 		stored[positionOf(&c.points[i])] = &c.points[i]
 	}
-	return pageOf(c.positions(), limit, func(at Position) Point {
+	return pageAt(c.positions(), limit, func(at Position) Point {
 		if p := stored[at]; p != nil {
 			return *p
 		}
@@ -222,7 +224,7 @@ func (f bucketFinder) dayPosition(day *Point) Position {
 	}
 	start, ok := f.starts[*day.TS]
 	if !ok {
-		start = startOf(f.grain.of(dayOf(*day.TS)))
+		start = startOf(f.grain.startOfBucket(dayOf(*day.TS)))
 		f.starts[*day.TS] = start
 	}
 	return Position{start, id}

@@ -17,8 +17,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// world is the points of one metric, for the oracle: every stored day, week and month.
-type world struct {
+// pointOracle is the points of one metric, for the oracle: every stored day, week and month.
+type pointOracle struct {
 	key, aggregation, kind string
 	stored                 []metrics.Point
 }
@@ -38,9 +38,9 @@ func startOfBucket(grain metrics.Grain, day time.Time) time.Time {
 	}
 }
 
-// want returns the points that a list of everything should have, oldest first: the naive oracle of
+// expectedPoints returns the points that a list of everything should have, oldest first: the naive oracle of
 // the roll-up.
-func (w world) want(t *testing.T, grain metrics.Grain) []metrics.Point {
+func (w pointOracle) expectedPoints(t *testing.T, grain metrics.Grain) []metrics.Point {
 	t.Helper()
 	type bucket struct{ ts, dims string }
 	out := map[bucket]metrics.Point{}
@@ -62,7 +62,7 @@ func (w world) want(t *testing.T, grain metrics.Grain) []metrics.Point {
 	for at, all := range days {
 		if _, isStored := out[at]; !isStored {
 			slices.SortFunc(all, func(a, b metrics.Point) int { return cmp.Compare(*a.TS, *b.TS) })
-			out[at] = w.combined(t, grain, at.ts, all)
+			out[at] = w.combineDays(t, grain, at.ts, all)
 		}
 	}
 	var list []metrics.Point
@@ -75,10 +75,10 @@ func (w world) want(t *testing.T, grain metrics.Grain) []metrics.Point {
 	return list
 }
 
-// wantTotal returns the total of everything, oldest first: the naive oracle of total. refused has
+// expectedTotal returns the total of everything, oldest first: the naive oracle of total. refused has
 // the starts of the buckets in which only series have points that do not combine: a window with
 // such buckets alone is refused.
-func (w world) wantTotal(t *testing.T, grain metrics.Grain) (list []metrics.Point, refused []string) {
+func (w pointOracle) expectedTotal(t *testing.T, grain metrics.Grain) (list []metrics.Point, refused []string) {
 	t.Helper()
 	computes := w.aggregation != "" && w.aggregation != "none" && w.kind != "derived"
 	combines := computes && (w.aggregation == "sum" || w.aggregation == "min" || w.aggregation == "max")
@@ -130,10 +130,10 @@ func (w world) wantTotal(t *testing.T, grain metrics.Grain) (list []metrics.Poin
 		case own != nil:
 			list = append(list, *own)
 		case len(ownDays) > 0:
-			list = append(list, w.combined(t, grain, ts, ownDays))
+			list = append(list, w.combineDays(t, grain, ts, ownDays))
 		case combines && len(others) > 0:
 			others[len(others)-1].Dims = nil
-			list = append(list, w.combined(t, grain, ts, others))
+			list = append(list, w.combineDays(t, grain, ts, others))
 		case !combines && hasOther:
 			refused = append(refused, ts)
 		}
@@ -156,8 +156,8 @@ func checkTotal(t *testing.T, store metrics.Store, companyID string, q metrics.P
 	checkPages(t, store, companyID, q, totals)
 }
 
-// combined returns the point of a bucket from its days, which are sorted and have values.
-func (w world) combined(t *testing.T, grain metrics.Grain, ts string, days []metrics.Point) metrics.Point {
+// combineDays returns the point of a bucket from its days, which are sorted and have values.
+func (w pointOracle) combineDays(t *testing.T, grain metrics.Grain, ts string, days []metrics.Point) metrics.Point {
 	t.Helper()
 	last := days[len(days)-1]
 	p := metrics.Point{MetricKey: w.key, Grain: &grain, TS: &ts, Dims: last.Dims}
@@ -199,7 +199,7 @@ func (w world) combined(t *testing.T, grain metrics.Grain, ts string, days []met
 	return p
 }
 
-func (w world) aggregate(values []float64) float64 {
+func (w pointOracle) aggregate(values []float64) float64 {
 	total := new(big.Rat)
 	for _, v := range values {
 		total.Add(total, new(big.Rat).SetFloat64(v))
@@ -216,11 +216,11 @@ func (w world) aggregate(values []float64) float64 {
 	return out
 }
 
-// randomWorld stores a metric with random days, weeks and months. They span a leap day and the ends
+// randomOracle stores a metric with random days, weeks and months. They span a leap day and the ends
 // of an ISO year with 53 weeks (2020) and of one with 52.
-func randomWorld(t *testing.T, s *apitest.Service, store metrics.Store, random *rand.Rand, key, aggregation, kind string) world {
+func randomOracle(t *testing.T, s *apitest.Service, store metrics.Store, random *rand.Rand, key, aggregation, kind string) pointOracle {
 	t.Helper()
-	w := world{key: key, aggregation: aggregation, kind: kind}
+	w := pointOracle{key: key, aggregation: aggregation, kind: kind}
 	more := ""
 	if aggregation != "" {
 		more += fmt.Sprintf(`,"aggregation":%q`, aggregation)
@@ -228,7 +228,7 @@ func randomWorld(t *testing.T, s *apitest.Service, store metrics.Store, random *
 	if kind != "" {
 		more += fmt.Sprintf(`,"kind":%q`, kind) + map[string]string{"split": `,"dimensions":["country"]`, "derived": `,"formula":"x"`}[kind]
 	}
-	load(t, s, s.CompanyID, "metric-definition", `{"id":"mdf_`+strings.ReplaceAll(strings.ReplaceAll(key, ".", ""), "_", "")+`","key":"`+key+`"`+more+`}`)
+	importLines(t, s, s.CompanyID, "metric-definition", `{"id":"mdf_`+strings.ReplaceAll(strings.ReplaceAll(key, ".", ""), "_", "")+`","key":"`+key+`"`+more+`}`)
 	allDims := []json.RawMessage{nil, json.RawMessage(`{"c":"de"}`), json.RawMessage(`{"c":"pt"}`), json.RawMessage(`{"c":"de","p":"x"}`)}
 	currencies := []*string{nil, new("EUR"), new("USD")}
 	sources := []*string{nil, new("crm"), new("ads, \"x\"")}
@@ -297,11 +297,11 @@ func TestRollUpAgainstOracle(t *testing.T) {
 		{"sum", "measured"}, {"avg", "split"}, {"min", ""}, {"max", "split"}, {"last", "measured"}, {"sum", ""}, {"avg", "measured"}, {"min", "derived"},
 		{"last", "split"}, {"none", "measured"}, {"", "split"}, {"sum", "derived"},
 	} {
-		w := randomWorld(t, s, store, random, fmt.Sprintf("r%d.a%s_%s", i, c.aggregation, c.kind), c.aggregation, c.kind)
+		w := randomOracle(t, s, store, random, fmt.Sprintf("r%d.a%s_%s", i, c.aggregation, c.kind), c.aggregation, c.kind)
 		for _, grain := range []metrics.Grain{metrics.GrainWeek, metrics.GrainMonth, metrics.GrainDay} {
-			all := w.want(t, grain)
+			all := w.expectedPoints(t, grain)
 			computed += len(all)
-			totals, refused := w.wantTotal(t, grain)
+			totals, refused := w.expectedTotal(t, grain)
 			computed += len(totals)
 			for _, limit := range []int{1000, 1 + random.IntN(4), 5 + random.IntN(60)} {
 				q := metrics.PointQuery{MetricKey: w.key, Grain: grain, Limit: limit}
@@ -343,7 +343,7 @@ func checkPages(t *testing.T, store metrics.Store, companyID string, q metrics.P
 			t.Fatal(err)
 		}
 		cut := max(0, len(left)-q.Limit)
-		same(t, fmt.Sprintf("%+v", q), asJSON(t, got), asJSON(t, left[cut:]))
+		requireEqual(t, fmt.Sprintf("%+v", q), asJSON(t, got), asJSON(t, left[cut:]))
 		if (next != metrics.Position{}) != (cut > 0) {
 			t.Fatalf("%+v: next is %q with %d left", q, next, cut)
 		}
@@ -371,9 +371,9 @@ func asJSON(t *testing.T, points []metrics.Point) (lines []string) {
 func TestRollUpCalendar(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
-	load(t, s, s.CompanyID, "metric-definition", definition(1, "a", `,"aggregation":"sum"`), definition(2, "b", `,"aggregation":"sum"`))
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "a", `,"aggregation":"sum"`), definitionJSON(2, "b", `,"aggregation":"sum"`))
 	for _, from := range []string{"2020-02-26", "2020-12-28", "2025-12-29"} {
-		points := series(t, "a", metrics.GrainDay, nil, from, 8)
+		points := consecutivePoints(t, "a", metrics.GrainDay, nil, from, 8)
 		for i := range points {
 			points[i].Value = new(1.0)
 		}
@@ -397,7 +397,7 @@ func TestRollUpCalendar(t *testing.T) {
 		"custom.a&grain=month&from=2025-12-01&to=2025-12-01":   {"2025-12-01 3"},
 		"a&grain=month&from=2025-12-01T23:00:00-05:00&limit=1": {"2026-01-01 5"},
 	} {
-		same(t, query, points(t, s, strings.TrimSuffix(query, "&limit=1")), want)
+		requireEqual(t, query, listPoints(t, s, strings.TrimSuffix(query, "&limit=1")), want)
 	}
 }
 
@@ -406,22 +406,22 @@ func TestRollUpCalendar(t *testing.T) {
 func TestRollUpNeedsAggregation(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
-	load(t, s, s.CompanyID, "metric-definition", definition(1, "none", `,"aggregation":"none"`), definition(2, "unset", ``), definition(3, "derived", `,"aggregation":"sum","kind":"derived","formula":"x"`),
-		definition(4, "sum", `,"aggregation":"sum"`))
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "none", `,"aggregation":"none"`), definitionJSON(2, "unset", ``), definitionJSON(3, "derived", `,"aggregation":"sum","kind":"derived","formula":"x"`),
+		definitionJSON(4, "sum", `,"aggregation":"sum"`))
 	for _, key := range []string{"none", "unset", "derived", "undefined", "sum"} {
 		putDays(t, store, s.CompanyID, key, json.RawMessage(`{"c":"de"}`), "2026-08-03", 3)
 		want := []string(nil)
 		if key == "sum" {
 			want = []string{"2026-08-03 3"}
 		}
-		same(t, key, points(t, s, key+"&grain=week"), want)
+		requireEqual(t, key, listPoints(t, s, key+"&grain=week"), want)
 	}
 	stored := metrics.Point{MetricKey: "sum", Grain: new(metrics.GrainWeek), TS: new("2026-08-03T00:00:00Z"), Dims: json.RawMessage(`{"c":"de"}`)}
 	if err := stored.Identify(); err != nil {
 		t.Fatal(err)
 	}
 	item := s.Send(t, s.Key(t), "GET", pointsPath+"?metricKey=sum&grain=week", "").Items(t)[0]
-	same(t, "computed", item, map[string]any{
+	requireEqual(t, "computed", item, map[string]any{
 		"seriesId": stored.SeriesID, "pointKey": stored.PointKey, "companyId": s.CompanyID, "metricKey": "sum", "grain": "week", "ts": "2026-08-03T00:00:00.000Z",
 		"dims": map[string]any{"c": "de"}, "value": 3.0, "currency": nil, "baseValue": nil, "source": nil, "ingestedAt": "2026-08-06T02:00:00.123Z",
 	})
@@ -429,5 +429,5 @@ func TestRollUpNeedsAggregation(t *testing.T) {
 	if err := store.PutPoints(t.Context(), s.CompanyID, []metrics.Point{stored}); err != nil {
 		t.Fatal(err)
 	}
-	same(t, "a stored bucket takes precedence", points(t, s, "sum&grain=week"), []string{"2026-08-03 100"})
+	requireEqual(t, "a stored bucket takes precedence", listPoints(t, s, "sum&grain=week"), []string{"2026-08-03 100"})
 }

@@ -22,7 +22,7 @@ import (
 //	points of a metric, newest first   <company>#metrics / pt#<key>#<grain>#<period>#<seriesId>     base
 //
 // Each value of the filter needsReview has its own partition, so a page reads only what it returns.
-// A definition whose needsReview is null is in neither. Points are packed; see Grain.split and
+// A definition whose needsReview is null is in neither. Points are packed; see Grain.recordLocation and
 // pointRecord.
 type Store struct {
 	table  *table.Client
@@ -31,15 +31,15 @@ type Store struct {
 }
 
 // NewStore returns a store over the table.
-func NewStore(t *table.Client) Store { return Store{t, deleteMargin, listingUnitsMax} }
+func NewStore(t *table.Client) Store { return Store{t, deleteTimeMargin, listingUnitsMax} }
 
 // now returns the current time as a normalised timestamp.
 func (s Store) now() string { return s.table.Now() }
 
 const (
-	definitionPrefix   = "def#"
-	definitionIDPrefix = "defid#"
-	pointPrefix        = "pt#"
+	definitionPrefix      = "def#"
+	definitionIDKeyPrefix = "defid#"
+	pointPrefix           = "pt#"
 )
 
 func partition(companyID string) string { return table.Partition(companyID, "metrics") }
@@ -49,12 +49,12 @@ func definitionKey(companyID, key string) table.Key {
 }
 
 func definitionIDKey(companyID, definitionID string) table.Key {
-	return table.Key{PK: partition(companyID), SK: definitionIDPrefix + definitionID}
+	return table.Key{PK: partition(companyID), SK: definitionIDKeyPrefix + definitionID}
 }
 
-// definitionName is the record that finds a definition by its id. It can be stale: its key may have
+// definitionIDRecord is the record that finds a definition by its id. It can be stale: its key may have
 // a definition with another id. Readers therefore compare the id.
-type definitionName struct {
+type definitionIDRecord struct {
 	Key string `json:"key"`
 }
 
@@ -64,7 +64,7 @@ func reviewPartition(companyID string, review ReviewFilter) string {
 
 func keysOf(d Definition) table.Keys {
 	keys := table.Keys{Key: definitionKey(d.CompanyID, d.Key)}
-	if review := reviewOf(d); review != "" {
+	if review := reviewFilterOf(d); review != "" {
 		keys.GSI2 = table.Key{PK: reviewPartition(d.CompanyID, review), SK: d.Key}
 	}
 	return keys
@@ -76,35 +76,35 @@ func keysOf(d Definition) table.Keys {
 func (s Store) writeNewDefinition(d Definition, origin string) []table.Write {
 	record := any(d)
 	if origin != "" {
-		record = pushed{d, &origin}
+		record = pushedDefinitionRecord{d, &origin}
 	}
-	writes := []table.Write{s.table.WriteCreate(keysOf(d), record), s.writeDefinitionName(d)}
-	if other := otherName(d.Key); other != "" {
+	writes := []table.Write{s.table.WriteCreate(keysOf(d), record), s.writeDefinitionID(d)}
+	if other := aliasOf(d.Key); other != "" {
 		writes = append(writes, s.table.CheckAbsent(definitionKey(d.CompanyID, other)))
 	}
 	return writes
 }
 
-// writeDefinitionName returns the write of a definition's id. It has no condition.
-func (s Store) writeDefinitionName(d Definition) table.Write {
-	return s.table.WritePut(table.Keys{Key: definitionIDKey(d.CompanyID, d.ID)}, definitionName{d.Key})
+// writeDefinitionID returns the write of a definition's id. It has no condition.
+func (s Store) writeDefinitionID(d Definition) table.Write {
+	return s.table.WritePut(table.Keys{Key: definitionIDKey(d.CompanyID, d.ID)}, definitionIDRecord{d.Key})
 }
 
 // GetDefinition returns the definition with an id. Returns fault.ErrNotFound when the company has
 // none.
 func (s Store) GetDefinition(ctx context.Context, companyID, definitionID string) (Definition, error) {
-	d, named, err := s.namedDefinition(ctx, companyID, definitionID)
+	d, named, err := s.definitionByIDRecord(ctx, companyID, definitionID)
 	if err != nil || named {
 		return d, err
 	}
 	return s.findDefinition(ctx, companyID, definitionID)
 }
 
-// namedDefinition returns the definition that the record of its id finds. named is false when that
+// definitionByIDRecord returns the definition that the record of its id finds. named is false when that
 // record is missing or wrong, because the definition was stored without it or replaced by an
 // import.
-func (s Store) namedDefinition(ctx context.Context, companyID, definitionID string) (d Definition, named bool, err error) {
-	name, err := table.Get[definitionName](ctx, s.table, definitionIDKey(companyID, definitionID))
+func (s Store) definitionByIDRecord(ctx context.Context, companyID, definitionID string) (d Definition, named bool, err error) {
+	name, err := table.Get[definitionIDRecord](ctx, s.table, definitionIDKey(companyID, definitionID))
 	if err == nil {
 		d, err = table.Get[Definition](ctx, s.table, definitionKey(companyID, name.Key))
 	}
@@ -133,11 +133,11 @@ func (s Store) findDefinition(ctx context.Context, companyID, definitionID strin
 	return *found, nil
 }
 
-// byKey calls do with the key of the definition with an id. It takes the key from the record of the
+// withKeyOf calls do with the key of the definition with an id. It takes the key from the record of the
 // id. If do finds no definition with the id there, it reads all definitions and stores the record
 // for the next time. Returns fault.ErrNotFound when no definition has the id.
-func (s Store) byKey(ctx context.Context, companyID, definitionID string, do func(key string) error) error {
-	name, err := table.Get[definitionName](ctx, s.table, definitionIDKey(companyID, definitionID))
+func (s Store) withKeyOf(ctx context.Context, companyID, definitionID string, do func(key string) error) error {
+	name, err := table.Get[definitionIDRecord](ctx, s.table, definitionIDKey(companyID, definitionID))
 	if err == nil {
 		err = do(name.Key)
 	}
@@ -148,7 +148,7 @@ func (s Store) byKey(ctx context.Context, companyID, definitionID string, do fun
 	if err != nil {
 		return err
 	}
-	if err := s.table.Transact(ctx, s.writeDefinitionName(d)); err != nil {
+	if err := s.table.Transact(ctx, s.writeDefinitionID(d)); err != nil {
 		return err
 	}
 	return do(d.Key)
@@ -158,13 +158,13 @@ func (s Store) byKey(ctx context.Context, companyID, definitionID string, do fun
 // fault.Conflict when the metric has a definition under one of its names.
 func (s Store) InsertDefinition(ctx context.Context, companyID string, d Definition) (Definition, error) {
 	now := s.table.Now()
-	d.ID, d.CompanyID, d.CreatedAt, d.UpdatedAt = s.table.NewID(definitionIDs), companyID, &now, &now
+	d.ID, d.CompanyID, d.CreatedAt, d.UpdatedAt = s.table.NewID(definitionIDPrefix), companyID, &now, &now
 	err := idempotency.Transact(ctx, s.table, d, s.writeNewDefinition(d, "")...)
 	var canceled *table.CanceledError
 	if errors.As(err, &canceled) {
 		stored := d.Key
 		if _, taken := canceled.Failed(0); !taken {
-			stored = otherName(d.Key)
+			stored = aliasOf(d.Key)
 		}
 		return Definition{}, fault.New(fault.Conflict, "body.key: the metric is already defined, as %s", stored)
 	}
@@ -174,7 +174,7 @@ func (s Store) InsertDefinition(ctx context.Context, companyID string, d Definit
 // ModifyDefinition changes the definition with an id by compare-and-set, as table.Modify does.
 // Returns fault.ErrNotFound when the company has none.
 func (s Store) ModifyDefinition(ctx context.Context, companyID, definitionID string, change func(*Definition) error) (d Definition, err error) {
-	err = s.byKey(ctx, companyID, definitionID, func(key string) error {
+	err = s.withKeyOf(ctx, companyID, definitionID, func(key string) error {
 		d, err = table.Modify(ctx, s.table, definitionKey(companyID, key), keysOf, func(d *Definition) error {
 			if d.ID != definitionID {
 				return fault.ErrNotFound
@@ -192,7 +192,7 @@ func (s Store) ModifyDefinition(ctx context.Context, companyID, definitionID str
 // the same transaction; then the delete looks for points again, or the push finds no definition and
 // starts again.
 func (s Store) RemoveDefinition(ctx context.Context, companyID, definitionID string, check func(Definition) error) error {
-	return s.byKey(ctx, companyID, definitionID, func(key string) error {
+	return s.withKeyOf(ctx, companyID, definitionID, func(key string) error {
 		at := definitionKey(companyID, key)
 		return table.RemoveParent(ctx, s.table, at, table.ParentRemoval[Definition]{
 			Check: func(d Definition) error {
@@ -210,7 +210,7 @@ func (s Store) RemoveDefinition(ctx context.Context, companyID, definitionID str
 // checkNoPoints returns fault.Conflict when points are stored under a key.
 func (s Store) checkNoPoints(ctx context.Context, companyID, key string) error {
 	prefix := pointPrefix + table.Join(key, "")
-	in := pointsRequest(companyID, prefix, prefix+afterAll)
+	in := pointsRequest(companyID, prefix, prefix+afterAllKeys)
 	in.ConsistentRead, in.Limit = aws.Bool(true), aws.Int32(1)
 	out, err := s.table.Query(ctx, in)
 	if err == nil && len(out.Items) > 0 {

@@ -24,12 +24,12 @@ type PointRange struct {
 }
 
 // Bounds of a delete. A round reads and deletes this many records, with this many calls at once. No
-// round starts when less than deleteMargin is left before the deadline of the request: a slow round
+// round starts when less than deleteTimeMargin is left before the deadline of the request: a slow round
 // takes a second.
 const (
-	deleteRound  = 100
-	deleteWidth  = 16
-	deleteMargin = 2 * time.Second
+	deleteRoundUnits = 100
+	deleteWidth      = 16
+	deleteTimeMargin = 2 * time.Second
 )
 
 // DeletePoints deletes points, the oldest records first, and returns how many. Either name of the
@@ -47,10 +47,10 @@ func (s Store) DeletePoints(ctx context.Context, companyID string, of PointRange
 	}
 	key, _ := storedKey(of.MetricKey, known)
 	prefix := pointPrefix + table.Join(key, string(of.Grain), "")
-	first, _ := of.Grain.split(of.From)
-	last, _ := of.Grain.split(of.To)
-	in := pointsRequest(companyID, prefix+first, prefix+last+afterAll)
-	in.ConsistentRead, in.Limit = aws.Bool(true), aws.Int32(deleteRound)
+	first, _ := of.Grain.recordLocation(of.From)
+	last, _ := of.Grain.recordLocation(of.To)
+	in := pointsRequest(companyID, prefix+first, prefix+last+afterAllKeys)
+	in.ConsistentRead, in.Limit = aws.Bool(true), aws.Int32(deleteRoundUnits)
 	for {
 		out, err := s.table.Query(ctx, in)
 		if err != nil {
@@ -74,19 +74,19 @@ func (s Store) DeletePoints(ctx context.Context, companyID string, of PointRange
 	}
 }
 
-// deleteTriesMax bounds the attempts to change one record. An attempt fails only when it loses a
+// deleteAttemptsMax bounds the attempts to change one record. An attempt fails only when it loses a
 // race with a push or another delete of its points.
-const deleteTriesMax = 50
+const deleteAttemptsMax = 50
 
-// deletedBy is the attribute with the token of the last delete that changed a record, so that a
+// deleteTokenAttr is the attribute with the token of the last delete that changed a record, so that a
 // retry after a lost response finds its own change.
-const deletedBy = "deletedBy"
+const deleteTokenAttr = "deletedBy"
 
 // deleteFrom deletes the points of a range from one record, and the record if no other point is
 // left, and returns how many. A record that has no points is deleted too: it would prevent the
 // deletion of its metric's definition.
 func (s Store) deleteFrom(ctx context.Context, item table.Item, of PointRange) (int, error) {
-	for range deleteTriesMax {
+	for range deleteAttemptsMax {
 		var record pointRecord
 		if err := table.Decode(item, &record); err != nil {
 			return 0, err
@@ -94,7 +94,7 @@ func (s Store) deleteFrom(ctx context.Context, item table.Item, of PointRange) (
 		if of.SeriesID != "" && record.SeriesID != of.SeriesID {
 			return 0, nil
 		}
-		inside, outside := of.buckets(record, item)
+		inside, outside := of.partition(record, item)
 		var done bool
 		var err error
 		switch {
@@ -117,13 +117,13 @@ func (s Store) deleteFrom(ctx context.Context, item table.Item, of PointRange) (
 	return 0, table.ErrTooMuchContention
 }
 
-// buckets returns the attributes of a record's points that are in the range. outside is one that is
+// partition returns the attributes of a record's points that are in the range. outside is one that is
 // not in the range, empty if all are.
-func (of PointRange) buckets(record pointRecord, item table.Item) (inside []string, outside string) {
-	for _, name := range record.Grain.attributes(record.period()) {
+func (of PointRange) partition(record pointRecord, item table.Item) (inside []string, outside string) {
+	for _, name := range record.Grain.attributes(record.periodOfKey()) {
 		switch _, stored := item[name]; {
 		case !stored:
-		case of.has(record, name):
+		case of.contains(record, name):
 			inside = append(inside, name)
 		default:
 			outside = name
@@ -132,14 +132,14 @@ func (of PointRange) buckets(record pointRecord, item table.Item) (inside []stri
 	return inside, outside
 }
 
-// has reports whether a bucket of a record is in the range.
-func (of PointRange) has(record pointRecord, name string) bool {
-	day, ok := record.Grain.join(record.period(), name)
+// contains reports whether a bucket of a record is in the range.
+func (of PointRange) contains(record pointRecord, name string) bool {
+	day, ok := record.Grain.dayOfAttribute(record.periodOfKey(), name)
 	return ok && day >= of.From && day <= of.To
 }
 
-// only returns the condition that, among the given buckets, a record has exactly the stored ones.
-func only(buckets, stored []string) (condition string, names map[string]string) {
+// exactBucketsCondition returns the condition that, among the given buckets, a record has exactly the stored ones.
+func exactBucketsCondition(buckets, stored []string) (condition string, names map[string]string) {
 	names = make(map[string]string, len(buckets))
 	parts := make([]string, len(buckets))
 	for n, name := range buckets {
@@ -154,7 +154,7 @@ func only(buckets, stored []string) (condition string, names map[string]string) 
 // deleteRecord deletes a record that has points in these buckets and in no other. left is the
 // record if that condition fails.
 func (s Store) deleteRecord(ctx context.Context, record pointRecord, inside []string) (done bool, left table.Item, err error) {
-	condition, names := only(record.Grain.attributes(record.period()), inside)
+	condition, names := exactBucketsCondition(record.Grain.attributes(record.periodOfKey()), inside)
 	return s.table.DeleteIf(ctx, table.Key{PK: record.PK, SK: record.SK}, condition, names, nil)
 }
 
@@ -162,11 +162,11 @@ func (s Store) deleteRecord(ctx context.Context, record pointRecord, inside []st
 // outside of it. left is the record if that condition fails. When two deletes together take all
 // points of a record, the second finds none outside of its range, so no empty record remains.
 func (s Store) removeBuckets(ctx context.Context, record pointRecord, of PointRange, inside []string, outside string) (done bool, left table.Item, err error) {
-	buckets := slices.DeleteFunc(slices.Clone(record.Grain.attributes(record.period())), func(name string) bool { return !of.has(record, name) })
-	condition, names := only(buckets, inside)
+	buckets := slices.DeleteFunc(slices.Clone(record.Grain.attributes(record.periodOfKey())), func(name string) bool { return !of.contains(record, name) })
+	condition, names := exactBucketsCondition(buckets, inside)
 	condition += " AND attribute_exists(#" + outside + ")"
 	token := s.table.NewID("del")
-	names["#by"], names["#"+outside] = deletedBy, outside
+	names["#by"], names["#"+outside] = deleteTokenAttr, outside
 	_, err = s.table.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		Key:                       table.Item{table.Base.PK(): table.String(record.PK), table.Base.SK(): table.String(record.SK)},
 		UpdateExpression:          aws.String("SET #by = :by REMOVE #" + strings.Join(inside, ", #")),
@@ -180,6 +180,6 @@ func (s Store) removeBuckets(ctx context.Context, record pointRecord, of PointRa
 	if !errors.As(err, &failed) {
 		return err == nil, nil, err
 	}
-	by, _ := failed.Item[deletedBy].(*types.AttributeValueMemberS)
+	by, _ := failed.Item[deleteTokenAttr].(*types.AttributeValueMemberS)
 	return by != nil && by.Value == token, failed.Item, nil
 }

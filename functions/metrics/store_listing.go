@@ -24,7 +24,7 @@ func (s Store) ListPoints(ctx context.Context, companyID string, q PointQuery) (
 	l, err := s.startListing(ctx, companyID, q)
 	for err == nil && !l.complete() {
 		if err = l.checkSize(s.units); err == nil {
-			err = l.round(ctx)
+			err = l.readMore(ctx)
 		}
 	}
 	if err != nil {
@@ -32,16 +32,16 @@ func (s Store) ListPoints(ctx context.Context, companyID string, q PointQuery) (
 	}
 	points, next = l.candidates.page(q.Limit)
 	if len(points) == 0 && q.Before == (Position{}) {
-		err = l.candidates.refusal()
+		err = l.candidates.problem()
 	}
 	return points, next, err
 }
 
 // startListing starts the listing under the name of the metric that has a definition, or as sent
 // when neither has one.
-func (s Store) startListing(ctx context.Context, companyID string, q PointQuery) (*listing, error) {
+func (s Store) startListing(ctx context.Context, companyID string, q PointQuery) (*pointListing, error) {
 	l, defined, err := s.firstRound(ctx, companyID, q)
-	other := otherName(q.MetricKey)
+	other := aliasOf(q.MetricKey)
 	if err != nil || defined || other == "" {
 		return l, err
 	}
@@ -55,7 +55,7 @@ func (s Store) startListing(ctx context.Context, companyID string, q PointQuery)
 
 // firstRound reads the definition of a key and the first records in parallel. defined reports
 // whether there is a definition.
-func (s Store) firstRound(ctx context.Context, companyID string, q PointQuery) (l *listing, defined bool, err error) {
+func (s Store) firstRound(ctx context.Context, companyID string, q PointQuery) (l *pointListing, defined bool, err error) {
 	l = s.newListing(companyID, q)
 	var rule rollupRule
 	err = parallel.Both(func() (err error) {
@@ -64,21 +64,21 @@ func (s Store) firstRound(ctx context.Context, companyID string, q PointQuery) (
 			err = nil
 		}
 		return err
-	}, func() error { return l.round(ctx) })
+	}, func() error { return l.readMore(ctx) })
 	l.setRule(rule)
 	return l, defined, err
 }
 
-// listing is one page of the points of a metric while it is being read.
-type listing struct {
+// pointListing is one page of the points of a metric while it is being read.
+type pointListing struct {
 	table      *table.Client
 	q          PointQuery
-	sources    []source   // the records of the grain; then those of days, if points may be computed from them
-	candidates candidates // what was found so far
+	sources    []grainSource   // the records of the grain; then those of days, if points may be computed from them
+	candidates candidatePoints // what was found so far
 }
 
-// source is the records of one grain, and what the listing does with their points.
-type source struct {
+// grainSource is the records of one grain, and what the listing does with their points.
+type grainSource struct {
 	*pointReader
 	position func(*Point) Position            // where in the page a point belongs: for a day, the position of its bucket
 	add      func(points []Point) (found int) // adds points to the candidates; found is how many candidates are new
@@ -86,47 +86,47 @@ type source struct {
 
 // newListing returns a listing that has read nothing yet. A listing of weeks or months also reads
 // days until setRule finds that they do not combine.
-func (s Store) newListing(companyID string, q PointQuery) *listing {
-	l := &listing{table: s.table, q: q}
-	own := newPointReader(companyID, q.MetricKey, q.Grain, q.window(), q.Grain.records(l.want()))
-	days := newPointReader(companyID, q.MetricKey, GrainDay, q.dayWindow(), q.Grain.dayRecords(l.want()+1))
+func (s Store) newListing(companyID string, q PointQuery) *pointListing {
+	l := &pointListing{table: s.table, q: q}
+	own := newPointReader(companyID, q.MetricKey, q.Grain, q.window(), q.Grain.recordsFor(l.wantedPoints()))
+	days := newPointReader(companyID, q.MetricKey, GrainDay, q.dayWindow(), q.Grain.dayRecordsFor(l.wantedPoints()+1))
 	switch {
 	case q.Total:
 		t := newTotals(q.MetricKey, q.Grain)
 		l.candidates = t
-		l.sources = []source{{own, t.position, t.addStored}, {days, t.dayPosition, t.addDays}}
+		l.sources = []grainSource{{own, t.position, t.addStored}, {days, t.dayPosition, t.addDays}}
 	case q.Grain == GrainDay:
-		p := &storedPoints{most: l.want()}
+		p := &storedPoints{limit: l.wantedPoints()}
 		l.candidates = p
-		l.sources = []source{{own, positionOf, p.addStored}}
+		l.sources = []grainSource{{own, positionOf, p.addStored}}
 	default:
-		c := newComputedPoints(q.Grain, l.want())
+		c := newComputedPoints(q.Grain, l.wantedPoints())
 		l.candidates = c
-		l.sources = []source{{own, positionOf, c.addStored}, {days, c.finder.dayPosition, c.addDays}}
+		l.sources = []grainSource{{own, positionOf, c.addStored}, {days, c.finder.dayPosition, c.addDays}}
 	}
 	if q.Grain == GrainDay { // which is computed from nothing
-		l.withoutDays()
+		l.dropDays()
 	}
 	return l
 }
 
-// want is one point more than the page has. It shows whether there is a next page.
-func (l *listing) want() int { return l.q.Limit + 1 }
+// wantedPoints is one point more than the page has. It shows whether there is a next page.
+func (l *pointListing) wantedPoints() int { return l.q.Limit + 1 }
 
 // setRule sets how days and series combine. Days are not read any further when they do not.
-func (l *listing) setRule(rule rollupRule) {
+func (l *pointListing) setRule(rule rollupRule) {
 	l.candidates = l.candidates.withRule(rule)
 	if rule.rollupBy() == "" {
-		l.withoutDays()
+		l.dropDays()
 	}
 }
 
-func (l *listing) withoutDays() { l.sources = l.sources[:1] }
+func (l *pointListing) dropDays() { l.sources = l.sources[:1] }
 
-// missing returns the sources that may still have something that belongs to the page, and the day
+// missingSources returns the sources that may still have something that belongs to the page, and the day
 // since which they must be complete; "" while the page is not full.
-func (l *listing) missing() (open []source, since string) {
-	if n, oldest := l.candidates.known(l.want()); n == l.want() {
+func (l *pointListing) missingSources() (open []grainSource, since string) {
+	if n, oldest := l.candidates.finalCount(l.wantedPoints()); n == l.wantedPoints() {
 		since = dayOf(oldest)
 	}
 	for _, s := range l.sources {
@@ -137,17 +137,17 @@ func (l *listing) missing() (open []source, since string) {
 	return open, since
 }
 
-func (l *listing) complete() bool {
-	open, _ := l.missing()
+func (l *pointListing) complete() bool {
+	open, _ := l.missingSources()
 	return len(open) == 0
 }
 
-// round reads more records from every source that is missing some, in parallel.
-func (l *listing) round(ctx context.Context) error {
-	open, since := l.missing()
-	known, _ := l.candidates.known(l.want())
+// readMore reads more records from every source that is missing some, in parallel.
+func (l *pointListing) readMore(ctx context.Context) error {
+	open, since := l.missingSources()
+	known, _ := l.candidates.finalCount(l.wantedPoints())
 	err := parallel.Do(len(open), len(open), func(n int) error {
-		open[n].plan(since, l.want()-known)
+		open[n].plan(since, l.wantedPoints()-known)
 		return open[n].read(ctx, l.table)
 	})
 	if err != nil {
@@ -171,7 +171,7 @@ const listingUnitsMax = 1250
 
 // checkSize returns bad_request when the listing has read more than that many units and is not
 // complete.
-func (l *listing) checkSize(units float64) error {
+func (l *pointListing) checkSize(units float64) error {
 	var read float64
 	for _, s := range l.sources {
 		read += s.units

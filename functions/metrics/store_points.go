@@ -25,12 +25,12 @@ type PointQuery struct {
 	Total    bool   // one series for all (see totals); not together with SeriesID
 }
 
-// window is a range of days, both inclusive. An empty bound is open.
-type window struct{ from, to string }
+// dayWindow is a range of days, both inclusive. An empty bound is open.
+type dayWindow struct{ from, to string }
 
 // window returns the days on which the buckets of the page can start.
-func (q PointQuery) window() window {
-	w := window{q.From, q.To}
+func (q PointQuery) window() dayWindow {
+	w := dayWindow{q.From, q.To}
 	if before := q.Before.ts; before != "" && (w.to == "" || dayOf(before) < w.to) {
 		w.to = dayOf(before)
 	}
@@ -38,13 +38,13 @@ func (q PointQuery) window() window {
 }
 
 // dayWindow returns the days of the buckets that window has.
-func (q PointQuery) dayWindow() window {
+func (q PointQuery) dayWindow() dayWindow {
 	w := q.window()
-	if w.from != "" && q.Grain.of(w.from) != w.from { // the bucket of from starts before it
-		w.from = dayAfter(q.Grain.end(q.Grain.of(w.from)))
+	if w.from != "" && q.Grain.startOfBucket(w.from) != w.from { // the bucket of from starts before it
+		w.from = dayAfter(q.Grain.end(q.Grain.startOfBucket(w.from)))
 	}
 	if w.to != "" {
-		w.to = q.Grain.end(q.Grain.of(w.to))
+		w.to = q.Grain.end(q.Grain.startOfBucket(w.to))
 	}
 	return w
 }
@@ -89,13 +89,13 @@ func parsePosition(text string) (p Position, ok bool) {
 	return p, ok && isTime && timestamp.Format(t) == p.ts
 }
 
-// afterAll, appended to a prefix, sorts after every key with that prefix.
-const afterAll = "~"
+// afterAllKeys, appended to a prefix, sorts after every key with that prefix.
+const afterAllKeys = "~"
 
 // EachPoint calls visit for every point of the company, period by period and within a period series
 // by series. It holds one page of records in memory.
 func (s Store) EachPoint(ctx context.Context, companyID string, visit func(Point) error) error {
-	in := pointsRequest(companyID, pointPrefix, pointPrefix+afterAll)
+	in := pointsRequest(companyID, pointPrefix, pointPrefix+afterAllKeys)
 	in.ConsistentRead = aws.Bool(true)
 	for {
 		out, err := s.table.Query(ctx, in)
@@ -121,17 +121,17 @@ func (s Store) EachPoint(ctx context.Context, companyID string, visit func(Point
 	}
 }
 
-// Span is the first and the last day on which buckets of a metric start.
-type Span struct{ First, Last string }
+// Coverage is the first and the last day on which buckets of a metric start.
+type Coverage struct{ First, Last string }
 
-// Spans returns the span of each grain in which a metric has stored points. It reads the oldest and
+// Coverage returns the span of each grain in which a metric has stored points. It reads the oldest and
 // the newest record of each grain.
-func (s Store) Spans(ctx context.Context, companyID, metricKey string) (map[Grain]Span, error) {
+func (s Store) Coverage(ctx context.Context, companyID, metricKey string) (map[Grain]Coverage, error) {
 	grains := GrainDay.Values()
 	ends := make([]string, 2*len(grains)) // the first and the last day of each grain; empty: none
 	err := parallel.Do(len(ends), len(ends), func(n int) error {
 		prefix := pointPrefix + table.Join(metricKey, grains[n/2], "")
-		in := pointsRequest(companyID, prefix, prefix+afterAll)
+		in := pointsRequest(companyID, prefix, prefix+afterAllKeys)
 		in.ScanIndexForward, in.Limit = aws.Bool(n%2 == 0), aws.Int32(1)
 		out, err := s.table.Query(ctx, in)
 		if err != nil {
@@ -148,10 +148,10 @@ func (s Store) Spans(ctx context.Context, companyID, metricKey string) (map[Grai
 		}
 		return nil
 	})
-	spans := map[Grain]Span{}
+	spans := map[Grain]Coverage{}
 	for i, grain := range grains {
 		if ends[2*i] != "" {
-			spans[Grain(grain)] = Span{ends[2*i], ends[2*i+1]}
+			spans[Grain(grain)] = Coverage{ends[2*i], ends[2*i+1]}
 		}
 	}
 	return spans, err

@@ -36,8 +36,8 @@ func (s Store) Definitions(ctx context.Context, companyID string, keys []string)
 	return known, err
 }
 
-// pushed is a definition with the push that created it.
-type pushed struct {
+// pushedDefinitionRecord is a definition with the push that created it.
+type pushedDefinitionRecord struct {
 	Definition
 
 	Origin *string `store:"pushOrigin"` // idempotency.Fingerprint; only of a push of several transactions
@@ -50,7 +50,7 @@ func (s Store) pushDefinitions(ctx context.Context, companyID string, keys []str
 	for i, key := range keys {
 		at[i] = definitionKey(companyID, key)
 	}
-	found, err := table.BatchGet[pushed](ctx, s.table, at)
+	found, err := table.BatchGet[pushedDefinitionRecord](ctx, s.table, at)
 	known = make(map[string]Definition, len(found))
 	now, _ := timestamp.Parse(s.now())
 	origin, since := idempotency.Fingerprint(ctx), timestamp.Format(now.Add(-idempotency.ResponseTTL))
@@ -89,9 +89,9 @@ func (s Store) Push(ctx context.Context, companyID string, fresh []Definition, p
 		}
 		updates[0].isNew = true
 	}
-	p := s.newPushing(companyID, fresh, updates)
+	p := s.newPushJob(companyID, fresh, updates)
 	if len(p.parts) == 1 {
-		return p.store(ctx, p.parts[0], respond)
+		return p.storePart(ctx, p.parts[0], respond)
 	}
 	p.origin = idempotency.Fingerprint(ctx)
 	if err := idempotency.Reserve(ctx, s.table); err != nil {
@@ -99,7 +99,7 @@ func (s Store) Push(ctx context.Context, companyID string, fresh []Definition, p
 	}
 	failures, createdBy := make([]error, len(p.parts)), make([][]string, len(p.parts))
 	panicked := parallel.Do(len(p.parts), pushWidth, func(n int) error {
-		createdBy[n], failures[n] = p.store(ctx, p.parts[n], nil)
+		createdBy[n], failures[n] = p.storePart(ctx, p.parts[n], nil)
 		return nil // the other parts are stored all the same
 	})
 	if panicked != nil {
@@ -113,8 +113,8 @@ func (s Store) Push(ctx context.Context, companyID string, fresh []Definition, p
 	return slices.Concat(createdBy...), err
 }
 
-// pushing is a push while it is being stored.
-type pushing struct {
+// pushJob is a push while it is being stored.
+type pushJob struct {
 	Store
 	companyID string
 	parts     [][]*pointUpdate // the records of each transaction
@@ -129,9 +129,9 @@ type pushedMetric struct {
 	missing    *Definition // to create; nil when it exists
 }
 
-// newPushing divides the records into parts. Those of one metric are next to each other.
-func (s Store) newPushing(companyID string, fresh []Definition, updates []*pointUpdate) *pushing {
-	p := &pushing{Store: s, companyID: companyID, metrics: map[string]*pushedMetric{}}
+// newPushJob divides the records into parts. Those of one metric are next to each other.
+func (s Store) newPushJob(companyID string, fresh []Definition, updates []*pointUpdate) *pushJob {
+	p := &pushJob{Store: s, companyID: companyID, metrics: map[string]*pushedMetric{}}
 	for _, d := range fresh {
 		p.metrics[d.Key] = &pushedMetric{undefined: true, missing: &d}
 	}
@@ -151,16 +151,16 @@ func (s Store) newPushing(companyID string, fresh []Definition, updates []*point
 	return p
 }
 
-// pushPartTriesMax bounds the attempts of a part. The first reports which of its records are new.
+// pushPartAttemptsMax bounds the attempts of a part. The first reports which of its records are new.
 // Later ones lose races with callers that create or delete one of them.
-const pushPartTriesMax = 16
+const pushPartAttemptsMax = 16
 
-// store stores a part, and returns the keys of the definitions that it created. A response is
+// storePart stores a part, and returns the keys of the definitions that it created. A response is
 // stored with it; respond is nil for a part of a larger push.
-func (p *pushing) store(ctx context.Context, part []*pointUpdate, respond func(created []string) PushResult) (created []string, err error) {
-	for range pushPartTriesMax {
+func (p *pushJob) storePart(ctx context.Context, part []*pointUpdate, respond func(created []string) PushResult) (created []string, err error) {
+	for range pushPartAttemptsMax {
 		var otherwise bool
-		created, otherwise, err = p.try(ctx, part, respond)
+		created, otherwise, err = p.tryPart(ctx, part, respond)
 		if !otherwise {
 			return created, err
 		}
@@ -168,10 +168,10 @@ func (p *pushing) store(ctx context.Context, part []*pointUpdate, respond func(c
 	return nil, table.ErrTooMuchContention
 }
 
-// try makes the writes of a part in one transaction. otherwise is set when it stored nothing,
+// tryPart makes the writes of a part in one transaction. otherwise is set when it stored nothing,
 // because a record unexpectedly exists or is missing. The record's isNew has then been corrected.
-func (p *pushing) try(ctx context.Context, part []*pointUpdate, respond func(created []string) PushResult) (created []string, otherwise bool, err error) {
-	defer p.lock(part)()
+func (p *pushJob) tryPart(ctx context.Context, part []*pointUpdate, respond func(created []string) PushResult) (created []string, otherwise bool, err error) {
+	defer p.lockMetrics(part)()
 	var writes []table.Write
 	records, done := map[int]*pointUpdate{}, map[string]bool{}
 	for _, u := range part {
@@ -179,7 +179,7 @@ func (p *pushing) try(ctx context.Context, part []*pointUpdate, respond func(cre
 		switch missing := p.metrics[key].missing; {
 		case done[key]:
 		case missing != nil:
-			missing.ID, missing.CompanyID = p.table.NewID(definitionIDs), p.companyID
+			missing.ID, missing.CompanyID = p.table.NewID(definitionIDPrefix), p.companyID
 			writes = append(writes, p.writeNewDefinition(*missing, p.origin)...)
 			created, done[key] = append(created, key), true
 		case u.isNew:
@@ -217,8 +217,8 @@ func (p *pushing) try(ctx context.Context, part []*pointUpdate, respond func(cre
 	return nil, true, nil
 }
 
-// lock locks the metrics of a part whose definitions it writes, in the order of all parts.
-func (p *pushing) lock(part []*pointUpdate) (unlock func()) {
+// lockMetrics locks the metrics of a part whose definitions it writes, in the order of all parts.
+func (p *pushJob) lockMetrics(part []*pointUpdate) (unlock func()) {
 	var locked []*pushedMetric
 	for _, u := range part {
 		m := p.metrics[u.record.MetricKey]

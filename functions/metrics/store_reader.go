@@ -17,39 +17,39 @@ const roundRecordsMax = 1000
 // pointReader reads the records of one metric and grain, from the newest period backwards. A round
 // is plan, read and decode; then the caller sets found.
 type pointReader struct {
-	grain  Grain
-	prefix string // of the sort keys
-	lowest string // the sort key that the window starts with
-	in     *dynamodb.QueryInput
-	units  float64         // read units of all rounds
-	series map[string]bool // that have points
-	whole  string          // this period and newer ones have been read completely
-	done   bool            // there is nothing left to read
+	grain     Grain
+	prefix    string // of the sort keys
+	lowest    string // the sort key that the window starts with
+	window    *dynamodb.QueryInput
+	units     float64         // read units of all rounds
+	series    map[string]bool // that have points
+	unlimited string          // this period and newer ones have been read completely
+	done      bool            // there is nothing left to read
 
 	// The last round:
-	begun bool
-	low   string // the sort key at which it ended
-	items []table.Item
-	found int // how many new candidates they had
+	started bool
+	low     string // the sort key at which it ended
+	items   []table.Item
+	found   int // how many new candidates they had
 }
 
 // newPointReader returns a reader of the window, whose first round reads this many records.
-func newPointReader(companyID, metricKey string, grain Grain, w window, records int) *pointReader {
-	r := &pointReader{grain: grain, prefix: pointPrefix + table.Join(metricKey, string(grain), ""), whole: afterAll, series: map[string]bool{}}
+func newPointReader(companyID, metricKey string, grain Grain, w dayWindow, records int) *pointReader {
+	r := &pointReader{grain: grain, prefix: pointPrefix + table.Join(metricKey, string(grain), ""), unlimited: afterAllKeys, series: map[string]bool{}}
 	lowest, highest := r.prefix, r.prefix
 	if w.from != "" {
-		period, _ := grain.split(w.from)
+		period, _ := grain.recordLocation(w.from)
 		lowest += period
 	}
 	if w.to != "" {
-		period, _ := grain.split(w.to)
+		period, _ := grain.recordLocation(w.to)
 		highest += period
 	}
-	highest += afterAll
+	highest += afterAllKeys
 	r.lowest = lowest
-	r.in = pointsRequest(companyID, lowest, highest)
-	r.in.ScanIndexForward = aws.Bool(false)
-	r.in.Limit = aws.Int32(int32(min(records, roundRecordsMax)))
+	r.window = pointsRequest(companyID, lowest, highest)
+	r.window.ScanIndexForward = aws.Bool(false)
+	r.window.Limit = aws.Int32(int32(min(records, roundRecordsMax)))
 	r.done = lowest > highest
 	return r
 }
@@ -59,8 +59,8 @@ func (r *pointReader) complete(since string) bool {
 	if r.done || since == "" {
 		return r.done
 	}
-	period, _ := r.grain.split(since)
-	return period >= r.whole
+	period, _ := r.grain.recordLocation(since)
+	return period >= r.unlimited
 }
 
 // plan sets the bounds of the next round: everything since a day, or records for the points that
@@ -71,42 +71,42 @@ func (r *pointReader) plan(since string, missing int) {
 	r.low = r.lowest
 	switch {
 	case since != "":
-		period, _ := r.grain.split(since)
+		period, _ := r.grain.recordLocation(since)
 		r.low = max(r.prefix+period, r.lowest)
-		r.in.Limit = nil
-	case r.begun:
-		r.in.Limit = aws.Int32(int32(min(nextRound(missing, len(r.items), r.found)+len(r.series), roundRecordsMax)))
+		r.window.Limit = nil
+	case r.started:
+		r.window.Limit = aws.Int32(int32(min(nextRound(missing, len(r.items), r.found)+len(r.series), roundRecordsMax)))
 	}
-	r.in.ExpressionAttributeValues[":low"] = table.String(r.low)
+	r.window.ExpressionAttributeValues[":low"] = table.String(r.low)
 }
 
 // read makes one call.
 func (r *pointReader) read(ctx context.Context, t *table.Client) error {
-	out, err := t.Query(ctx, r.in)
+	out, err := t.Query(ctx, r.window)
 	if err != nil {
 		return err
 	}
-	r.begun, r.items, r.in.ExclusiveStartKey = true, out.Items, out.LastEvaluatedKey
+	r.started, r.items, r.window.ExclusiveStartKey = true, out.Items, out.LastEvaluatedKey
 	if out.ConsumedCapacity != nil {
 		r.units += aws.ToFloat64(out.ConsumedCapacity.CapacityUnits)
 	}
 	switch {
 	case len(out.LastEvaluatedKey) > 0:
 		period, err := periodOf(out.LastEvaluatedKey)
-		r.whole = period + afterAll
+		r.unlimited = period + afterAllKeys
 		return err
 	case r.low == r.lowest:
 		r.done = true
 	default: // everything since r.low, which is a period: older ones may follow
-		r.whole = strings.TrimPrefix(r.low, r.prefix)
-		r.in.ExpressionAttributeValues[":high"] = table.String(r.low)
+		r.unlimited = strings.TrimPrefix(r.low, r.prefix)
+		r.window.ExpressionAttributeValues[":high"] = table.String(r.low)
 	}
 	return nil
 }
 
 // decode returns the points of the last round for which keep returns true.
 func (r *pointReader) decode(keep func(*Point) bool) (points []Point, err error) {
-	points = make([]Point, 0, bucketsMost(r.items))
+	points = make([]Point, 0, bucketCountMax(r.items))
 	for _, item := range r.items {
 		if points, err = appendPoints(points, item, keep); err != nil {
 			return nil, err
@@ -120,8 +120,8 @@ func (r *pointReader) decode(keep func(*Point) bool) (points []Point, err error)
 	return points, nil
 }
 
-// bucketsMost returns an upper bound of the number of points in records.
-func bucketsMost(records []table.Item) (n int) {
+// bucketCountMax returns an upper bound of the number of points in records.
+func bucketCountMax(records []table.Item) (n int) {
 	for _, item := range records {
 		n += len(item)
 	}
@@ -134,11 +134,11 @@ func nextRound(missing, records, found int) int {
 	if found == 0 {
 		return 2*records + 1
 	}
-	return ceiling(missing*records, found) + 1
+	return ceilDiv(missing*records, found) + 1
 }
 
 func periodOf(key table.Item) (string, error) {
 	var record pointRecord
 	err := table.Decode(key, &record)
-	return record.period(), err
+	return record.periodOfKey(), err
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // pointRecord has the fields that all points of one series and period share. In addition, the
-// record has one attribute for each point, named by Grain.split, with the text that encodePoint
+// record has one attribute for each point, named by Grain.recordLocation, with the text that encodePoint
 // returns. So a list of 365 days reads 13 records of about two kilobytes; one record per point
 // would cost six times as much to read.
 type pointRecord struct {
@@ -36,15 +36,15 @@ func newPointRecord(companyID string, p Point) (r pointRecord, bucket string, er
 	if p.TS == nil || p.Grain == nil || p.SeriesID == "" {
 		return r, "", fmt.Errorf("a point of %s is not identified", p.MetricKey)
 	}
-	period, bucket := p.Grain.split(dayOf(*p.TS))
+	period, bucket := p.Grain.recordLocation(dayOf(*p.TS))
 	return pointRecord{
 		PK: partition(companyID), SK: pointPrefix + table.Join(p.MetricKey, string(*p.Grain), period, p.SeriesID),
 		MetricKey: p.MetricKey, Grain: *p.Grain, SeriesID: p.SeriesID, Dims: p.Dims,
 	}, bucket, nil
 }
 
-// period returns the second to last part of the sort key.
-func (r pointRecord) period() string {
+// periodOfKey returns the second to last part of the sort key.
+func (r pointRecord) periodOfKey() string {
 	parts := strings.Split(r.SK, "#")
 	return parts[max(0, len(parts)-2)]
 }
@@ -82,24 +82,24 @@ func appendPoints(points []Point, item table.Item, keep func(*Point) bool) ([]Po
 		return nil, err
 	}
 	companyID, _, _ := strings.Cut(record.PK, "#")
-	period := record.period()
+	period := record.periodOfKey()
 	names := record.Grain.attributes(period)
 	if names == nil {
 		return nil, fmt.Errorf("the record %s has no period", record.SK)
 	}
-	cells := make([]cell, 0, min(len(names), len(item)))
-	var month month
+	cells := make([]pointValues, 0, min(len(names), len(item)))
+	var month monthCache
 	for _, name := range slices.Backward(names) {
 		value, ok := item[name]
 		if !ok {
 			continue
 		}
-		day, _ := record.Grain.join(period, name)
-		cells = append(cells, cell{})                                         // never more than there are attributes
-		c, key := &cells[len(cells)-1], string(record.Grain)+":"+day+midnight // pointKey and ts are both parts of this text
+		day, _ := record.Grain.dayOfAttribute(period, name)
+		cells = append(cells, pointValues{})                                        // never more than there are attributes
+		c, key := &cells[len(cells)-1], string(record.Grain)+":"+day+midnightSuffix // pointKey and ts are both parts of this text
 		c.ts = key[len(record.Grain)+1:]
 		points = append(points, Point{
-			SeriesID: record.SeriesID, PointKey: key[:len(key)-len(midnight)], CompanyID: companyID,
+			SeriesID: record.SeriesID, PointKey: key[:len(key)-len(midnightSuffix)], CompanyID: companyID,
 			MetricKey: record.MetricKey, Grain: &record.Grain, TS: &c.ts, Dims: record.Dims,
 		})
 		p := &points[len(points)-1]
@@ -118,8 +118,8 @@ func appendPoints(points []Point, item table.Item, keep func(*Point) bool) ([]Po
 	return points, nil
 }
 
-// pointsWriters bounds the concurrent writes of one PutPoints.
-const pointsWriters = 8
+// pointsWidth bounds the concurrent writes of one PutPoints.
+const pointsWidth = 8
 
 // pointUpdate sets buckets of one record.
 type pointUpdate struct {
@@ -127,7 +127,7 @@ type pointUpdate struct {
 	buckets map[string]string
 	isNew   bool       // the record has to be created
 	keep    bool       // buckets that have a point keep it
-	before  table.Item // with keep: the attributes that were set, as they were before the update
+	written table.Item // with keep: the attributes that were set, as they were before the update
 }
 
 // The conditions of a push on a record.
@@ -148,7 +148,7 @@ func (s Store) PutPoints(ctx context.Context, companyID string, points []Point) 
 	if err != nil {
 		return err
 	}
-	return parallel.Do(len(updates), pointsWriters, func(n int) error {
+	return parallel.Do(len(updates), pointsWidth, func(n int) error {
 		_, err := s.updatePoints(ctx, updates[n], "")
 		return err
 	})
@@ -162,12 +162,12 @@ func (s Store) AddPoints(ctx context.Context, companyID string, points []Point) 
 		return 0, err
 	}
 	var found atomic.Int64
-	err = parallel.Do(len(updates), pointsWriters, func(n int) error {
+	err = parallel.Do(len(updates), pointsWidth, func(n int) error {
 		u := updates[n]
 		u.keep = true
 		_, err := s.updatePoints(ctx, u, "")
 		for bucket, text := range u.buckets {
-			if stored := u.before[bucket]; stored != nil && !reflect.DeepEqual(stored, table.String(text)) { // an equal value may come from this update, whose response was lost
+			if stored := u.written[bucket]; stored != nil && !reflect.DeepEqual(stored, table.String(text)) { // an equal value may come from this update, whose response was lost
 				found.Add(1)
 			}
 		}
@@ -223,7 +223,7 @@ func (s Store) updatePoints(ctx context.Context, u *pointUpdate, condition strin
 	if err != nil {
 		return false, err
 	}
-	u.before = out.Attributes
+	u.written = out.Attributes
 	return true, nil
 }
 

@@ -57,10 +57,10 @@ func TestDefinitionUnits(t *testing.T) {
 	}
 }
 
-// rich returns daily points with a value in every field.
-func rich(t *testing.T, key, from string, n int) []metrics.Point {
+// fullPoints returns daily points with a value in every field.
+func fullPoints(t *testing.T, key, from string, n int) []metrics.Point {
 	t.Helper()
-	points := series(t, key, metrics.GrainDay, json.RawMessage(`{"country":"DE","plan":"pro"}`), from, n)
+	points := consecutivePoints(t, key, metrics.GrainDay, json.RawMessage(`{"country":"DE","plan":"pro"}`), from, n)
 	for i := range points {
 		p := &points[i]
 		p.Value, p.BaseValue = new(123456.78+float64(i)), new(98765.43+float64(i))
@@ -78,18 +78,18 @@ func TestPointUnits(t *testing.T) {
 	s, store := start(t)
 	small, big := s.CompanyID, s.Table.NewID("co")
 	for _, companyID := range []string{small, big} {
-		load(t, s, companyID, "metric-definition", definition(1, "revenue.mrr", ""))
+		importLines(t, s, companyID, "metric-definition", definitionJSON(1, "revenue.mrr", ""))
 	}
 	put := func(companyID string, points []metrics.Point) {
 		if err := store.PutPoints(t.Context(), companyID, points); err != nil {
 			t.Fatal(err)
 		}
 	}
-	put(small, rich(t, "revenue.mrr", "2025-01-01", 425)) // to 2026-03-01: a month of a single day is the worst case
-	put(big, rich(t, "revenue.mrr", "2016-01-01", 3713))
+	put(small, fullPoints(t, "revenue.mrr", "2025-01-01", 425)) // to 2026-03-01: a month of a single day is the worst case
+	put(big, fullPoints(t, "revenue.mrr", "2016-01-01", 3713))
 	for i := range 10 {
-		put(big, series(t, fmt.Sprintf("revenue.m%d", i), metrics.GrainDay, nil, "2026-01-01", 31))
-		put(big, series(t, fmt.Sprintf("revenue.mrr%d", i), metrics.GrainDay, nil, "2026-01-01", 31))
+		put(big, consecutivePoints(t, fmt.Sprintf("revenue.m%d", i), metrics.GrainDay, nil, "2026-01-01", 31))
+		put(big, consecutivePoints(t, fmt.Sprintf("revenue.mrr%d", i), metrics.GrainDay, nil, "2026-01-01", 31))
 	}
 	for _, c := range []struct {
 		name string
@@ -124,7 +124,7 @@ func TestPointUnits(t *testing.T) {
 func TestLaterPageUnits(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
-	load(t, s, s.CompanyID, "metric-definition", definition(1, "a", ""))
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "a", ""))
 	putDays(t, store, s.CompanyID, "a", nil, "2016-01-01", 3700)
 	q := metrics.PointQuery{MetricKey: "a", Grain: metrics.GrainDay, To: "2017-03-01", Limit: 30}
 	_, next, err := store.ListPoints(t.Context(), s.CompanyID, q)
@@ -148,7 +148,7 @@ func TestManySeriesUnits(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	s, store := start(t)
-	load(t, s, s.CompanyID, "metric-definition", definition(1, "a", ""))
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "a", ""))
 	for n := range 40 {
 		putDays(t, store, s.CompanyID, "a", json.RawMessage(fmt.Sprintf(`{"n":"%d"}`, n)), "2025-10-01", 150)
 	}
@@ -180,13 +180,13 @@ func TestPutUnits(t *testing.T) {
 			t.Errorf("%d points: %d calls, want at most %d", len(points), calls, most)
 		}
 	}
-	put(rich(t, "a", "2025-01-01", 500), 17)
+	put(fullPoints(t, "a", "2025-01-01", 500), 17)
 	var points []metrics.Point
 	for n := range 4 {
-		points = append(points, rich(t, fmt.Sprintf("b.m%d", n), "2023-01-01", 3*365)...)
+		points = append(points, fullPoints(t, fmt.Sprintf("b.m%d", n), "2023-01-01", 3*365)...)
 	}
 	put(points, 4*36+len(points)/500)
-	if got, want := len(dump(t, s, s.CompanyID, "metric-point")), 500+len(points); got != want {
+	if got, want := len(exportRecords(t, s, s.CompanyID, "metric-point")), 500+len(points); got != want {
 		t.Errorf("%d points, want %d", got, want)
 	}
 }
@@ -244,7 +244,7 @@ func fillDecade(t testing.TB, s *apitest.Service) {
 				t.Fatal(err)
 			}
 		}
-		points := series(t, key, metrics.GrainDay, json.RawMessage(fmt.Sprintf(`{"n":"%02d"}`, n)), from, days)
+		points := consecutivePoints(t, key, metrics.GrainDay, json.RawMessage(fmt.Sprintf(`{"n":"%02d"}`, n)), from, days)
 		for i := range points {
 			points[i].Value, points[i].Currency, points[i].Source = new(1234.56+float64(i)), new("EUR"), new("stripe")
 		}

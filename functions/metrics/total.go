@@ -19,9 +19,9 @@ type totals struct {
 // totalBucket is one bucket of the total.
 type totalBucket struct {
 	own    *Point                 // stored, of the series without dims
-	days   map[string]*bucketDays // by series; not of those with a stored point, once all is read
+	days   map[string]*bucketSums // by series; not of those with a stored point, once all is read
 	stored map[string]bool        // the series with a stored point, except the one without dims
-	points bucketDays             // their stored points
+	points bucketSums             // their stored points
 }
 
 func newTotals(metricKey string, grain Grain) *totals {
@@ -40,7 +40,7 @@ func (t *totals) dayPosition(day *Point) Position {
 func (t *totals) bucket(ts string) (b *totalBucket, isNew bool) {
 	b, known := t.buckets[ts]
 	if !known {
-		b = &totalBucket{days: map[string]*bucketDays{}, stored: map[string]bool{}}
+		b = &totalBucket{days: map[string]*bucketSums{}, stored: map[string]bool{}}
 		t.buckets[ts] = b
 	}
 	return b, !known
@@ -77,30 +77,32 @@ func (t *totals) addDays(days []Point) (found int) {
 		}
 		t.otherDays = t.otherDays || at.seriesID != t.seriesID
 		if b.days[at.seriesID] == nil {
-			b.days[at.seriesID] = &bucketDays{}
+			b.days[at.seriesID] = &bucketSums{}
 		}
 		b.days[at.seriesID].add(p)
 	}
 	return found
 }
 
-func (t *totals) withRule(rule rollupRule) candidates {
+func (t *totals) withRule(rule rollupRule) candidatePoints {
 	t.rule = rule
 	return t
 }
 
-// seriesCombine reports whether the points of several series make one.
-func (t *totals) seriesCombine() bool {
+// canCombineSeries reports whether the points of several series make one.
+func (t *totals) canCombineSeries() bool {
 	how := t.rule.rollupBy()
 	return how == AggregationSum || how == AggregationMin || how == AggregationMax
 }
 
-func (t *totals) daysCombine() bool { return t.rule.rollupBy() != "" }
+func (t *totals) canCombineDays() bool { return t.rule.rollupBy() != "" }
 
-func (t *totals) known(want int) (n int, oldest string) { return knownOf(t.positions(), want) }
+func (t *totals) finalCount(want int) (n int, oldest string) {
+	return finalCountOf(t.positions(), want)
+}
 
 func (t *totals) page(limit int) (points []Point, next Position) {
-	return pageOf(t.positions(), limit, t.point)
+	return pageAt(t.positions(), limit, t.point)
 }
 
 // positions returns the positions of the buckets that have a point.
@@ -116,9 +118,9 @@ func (t *totals) positions() []Position {
 
 func (t *totals) hasPoint(b *totalBucket) bool {
 	switch {
-	case b.own != nil, b.days[t.seriesID] != nil && t.daysCombine():
+	case b.own != nil, b.days[t.seriesID] != nil && t.canCombineDays():
 		return true
-	case !t.seriesCombine():
+	case !t.canCombineSeries():
 		return false
 	case b.points.days > 0:
 		return true
@@ -140,7 +142,7 @@ func (t *totals) point(at Position) Point {
 	if own := b.days[t.seriesID]; own != nil {
 		return own.point(grain, at, how)
 	}
-	all := bucketDays{}
+	all := bucketSums{}
 	all.merge(&b.points)
 	for id, days := range b.days {
 		if !b.stored[id] {
@@ -152,14 +154,14 @@ func (t *totals) point(at Position) Point {
 	return p
 }
 
-// refusal returns the error of a total without a point when other series have some that do not
+// problem returns the error of a total without a point when other series have some that do not
 // combine.
-func (t *totals) refusal() error {
+func (t *totals) problem() error {
 	aggregation := t.rule.Aggregation
 	switch {
-	case t.seriesCombine(), !t.otherPoints && !(t.otherDays && t.daysCombine()):
+	case t.canCombineSeries(), !t.otherPoints && !(t.otherDays && t.canCombineDays()):
 		return nil
-	case t.rule.derived():
+	case t.rule.isDerived():
 		return fault.Invalid("query.total", "the series of a derived metric do not combine; choose one with seriesId")
 	case aggregation == nil:
 		return fault.Invalid("query.total", "the aggregation of the metric is not set, so its series do not combine; choose one with seriesId")

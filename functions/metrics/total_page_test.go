@@ -13,7 +13,7 @@ import (
 )
 
 // points of a metric, for the oracle, one at a time.
-func (w *world) put(t *testing.T, companyID string, grain metrics.Grain, series int, day string, value *float64) {
+func (w *pointOracle) put(t *testing.T, companyID string, grain metrics.Grain, series int, day string, value *float64) {
 	t.Helper()
 	p := metrics.Point{MetricKey: w.key, Grain: &grain, TS: new(day + "T00:00:00Z"), CompanyID: companyID, Value: value}
 	if series > 0 { // 0 is the series without dims
@@ -30,8 +30,8 @@ func (w *world) put(t *testing.T, companyID string, grain metrics.Grain, series 
 func TestTotalPagesOverNullWeeks(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
-	load(t, s, s.CompanyID, "metric-definition", definition(1, "a", `,"aggregation":"sum"`))
-	w := world{key: "a", aggregation: "sum"}
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "a", `,"aggregation":"sum"`))
+	w := pointOracle{key: "a", aggregation: "sum"}
 	for n := range 6 {
 		for _, day := range []string{"2026-11-03", "2026-11-10"} {
 			w.put(t, s.CompanyID, metrics.GrainDay, n+1, day, new(1.0))
@@ -48,7 +48,7 @@ func TestTotalPagesOverNullWeeks(t *testing.T) {
 	if err := store.PutPoints(t.Context(), s.CompanyID, w.stored); err != nil {
 		t.Fatal(err)
 	}
-	totals, refused := w.wantTotal(t, metrics.GrainWeek)
+	totals, refused := w.expectedTotal(t, metrics.GrainWeek)
 	if len(totals) != 4 {
 		t.Fatalf("the oracle has %d points", len(totals))
 	}
@@ -58,12 +58,12 @@ func TestTotalPagesOverNullWeeks(t *testing.T) {
 	}
 }
 
-// sparseWorld stores a metric whose series have days in some weeks and, often in the same weeks and
+// sparseOracle stores a metric whose series have days in some weeks and, often in the same weeks and
 // months, stored weeks and months, most of them without a value.
-func sparseWorld(t *testing.T, s *apitest.Service, store metrics.Store, random *rand.Rand, n int, aggregation string) world {
+func sparseOracle(t *testing.T, s *apitest.Service, store metrics.Store, random *rand.Rand, n int, aggregation string) pointOracle {
 	t.Helper()
-	w := world{key: fmt.Sprintf("p%d", n), aggregation: aggregation}
-	load(t, s, s.CompanyID, "metric-definition", definition(n, w.key, `,"aggregation":"`+aggregation+`"`))
+	w := pointOracle{key: fmt.Sprintf("p%d", n), aggregation: aggregation}
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(n, w.key, `,"aggregation":"`+aggregation+`"`))
 	nulls, weeks := random.Float64(), random.Float64()
 	value := func(nulls float64) *float64 {
 		if random.Float64() < nulls {
@@ -116,10 +116,10 @@ func TestTotalPagesAgainstOracle(t *testing.T) {
 		worlds = 8
 	}
 	for n := range worlds {
-		w := sparseWorld(t, s, store, random, n, []string{"sum", "sum", "max", "last"}[random.IntN(4)])
+		w := sparseOracle(t, s, store, random, n, []string{"sum", "sum", "max", "last"}[random.IntN(4)])
 		for _, grain := range []metrics.Grain{metrics.GrainWeek, metrics.GrainMonth} {
-			totals, refused := w.wantTotal(t, grain)
-			all := w.want(t, grain)
+			totals, refused := w.expectedTotal(t, grain)
+			all := w.expectedPoints(t, grain)
 			for limit := 1; limit <= min(len(totals)+1, 6); limit++ {
 				q := metrics.PointQuery{MetricKey: w.key, Grain: grain, Limit: limit, Total: true}
 				if random.IntN(4) == 0 {
@@ -146,10 +146,10 @@ func TestTotalPagesAgainstOracle(t *testing.T) {
 func TestPageOfVeryManySeries(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
-	load(t, s, s.CompanyID, "metric-definition", definition(1, "a", `,"aggregation":"sum"`))
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "a", `,"aggregation":"sum"`))
 	var points []metrics.Point
 	for n := range 100 {
-		points = append(points, series(t, "a", metrics.GrainDay, json.RawMessage(fmt.Sprintf(`{"n":"%02d"}`, n)), "2025-01-01", 365)...)
+		points = append(points, consecutivePoints(t, "a", metrics.GrainDay, json.RawMessage(fmt.Sprintf(`{"n":"%02d"}`, n)), "2025-01-01", 365)...)
 	}
 	for i := range points {
 		points[i].CompanyID, points[i].Value = s.CompanyID, new(1.0)
@@ -157,7 +157,7 @@ func TestPageOfVeryManySeries(t *testing.T) {
 	if err := metrics.PutRecords(t.Context(), store, s.CompanyID, points); err != nil {
 		t.Fatal(err)
 	}
-	bounded := metrics.ReadingAtMost(store, 25)
+	bounded := metrics.WithReadLimit(store, 25)
 	whole := metrics.PointQuery{MetricKey: "a", Grain: metrics.GrainMonth, From: "2025-01-01", To: "2025-12-31", Limit: 365, Total: true}
 	one := whole
 	one.Total, one.SeriesID = false, seriesOf(t, "a", "month", `{"n":"07"}`)
@@ -187,7 +187,7 @@ func TestPageOfVeryManySeries(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, field+" of two months", asJSON(t, got), asJSON(t, want[10:]))
+		requireEqual(t, field+" of two months", asJSON(t, got), asJSON(t, want[10:]))
 		var pages []string
 		for q.Limit = 1; ; {
 			got, next, err := bounded.ListPoints(t.Context(), s.CompanyID, q)
@@ -199,6 +199,6 @@ func TestPageOfVeryManySeries(t *testing.T) {
 				break
 			}
 		}
-		same(t, field+" in pages", pages, asJSON(t, want))
+		requireEqual(t, field+" in pages", pages, asJSON(t, want))
 	}
 }

@@ -16,17 +16,17 @@ func TestTotal(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
 	key := s.Key(t)
-	load(t, s, s.CompanyID, "metric-definition", definition(1, "a", `,"aggregation":"sum","kind":"split","dimensions":["country"]`), definition(2, "rate", `,"aggregation":"avg"`), definition(3, "state", `,"aggregation":"last"`),
-		definition(4, "raw", `,"aggregation":"none"`), definition(5, "unset", ``), definition(6, "derived", `,"kind":"derived","formula":"x","aggregation":"sum"`))
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "a", `,"aggregation":"sum","kind":"split","dimensions":["country"]`), definitionJSON(2, "rate", `,"aggregation":"avg"`), definitionJSON(3, "state", `,"aggregation":"last"`),
+		definitionJSON(4, "raw", `,"aggregation":"none"`), definitionJSON(5, "unset", ``), definitionJSON(6, "derived", `,"kind":"derived","formula":"x","aggregation":"sum"`))
 	in := func(metric, day, country string, value int, more string) string {
 		return fmt.Sprintf(`{"metricKey":%q,"ts":%q,"value":%d,"dims":{"country":%q}%s}`, metric, day, value, country, more)
 	}
-	pushed(t, s, key, in("a", "2026-08-03", "de", 1, `,"currency":"EUR","baseValue":1,"source":"crm"`), in("a", "2026-08-03", "pt", 2, `,"currency":"EUR","baseValue":2,"source":"crm"`),
-		in("a", "2026-08-04", "de", 4, `,"currency":"EUR"`), in("a", "2026-08-04", "pt", 8, `,"currency":"USD"`), in("a", "2026-08-05", "de", 16, ""), onDay("a", "2026-08-05", 100),
-		onDay("a", "2026-08-06", 200), in("a", "2026-08-10", "pt", 32, ""),
-		in("rate", "2026-08-03", "de", 1, ""), in("rate", "2026-08-04", "de", 2, ""), onDay("rate", "2026-08-04", 7),
+	mustPush(t, s, key, in("a", "2026-08-03", "de", 1, `,"currency":"EUR","baseValue":1,"source":"crm"`), in("a", "2026-08-03", "pt", 2, `,"currency":"EUR","baseValue":2,"source":"crm"`),
+		in("a", "2026-08-04", "de", 4, `,"currency":"EUR"`), in("a", "2026-08-04", "pt", 8, `,"currency":"USD"`), in("a", "2026-08-05", "de", 16, ""), pointOnDay("a", "2026-08-05", 100),
+		pointOnDay("a", "2026-08-06", 200), in("a", "2026-08-10", "pt", 32, ""),
+		in("rate", "2026-08-03", "de", 1, ""), in("rate", "2026-08-04", "de", 2, ""), pointOnDay("rate", "2026-08-04", 7),
 		in("state", "2026-08-03", "de", 1, ""), in("raw", "2026-08-03", "de", 1, ""), in("unset", "2026-08-03", "de", 1, ""))
-	load(t, s, s.CompanyID, "metric-point", `{"metricKey":"derived","ts":"2026-08-03T00:00:00Z","dims":{"country":"de"},"value":1}`)
+	importLines(t, s, s.CompanyID, "metric-point", `{"metricKey":"derived","ts":"2026-08-03T00:00:00Z","dims":{"country":"de"},"value":1}`)
 	for query, want := range map[string][]string{
 		"a&total=true":                                   {"2026-08-03 3", "2026-08-04 <nil>", "2026-08-05 100", "2026-08-06 200", "2026-08-10 32"},
 		"custom.a&total=true&grain=week":                 {"2026-08-03 300", "2026-08-10 32"}, // the series without dims has days in the first week
@@ -45,15 +45,15 @@ func TestTotal(t *testing.T) {
 		"a&grain=week&from=2026-08-04&seriesId=" + seriesOf(t, "a", "week", `{"country":"pt"}`): {"2026-08-10 32"},
 		"a&seriesId=0000000000000000": nil,
 	} {
-		same(t, query, points(t, s, query), want)
+		requireEqual(t, query, listPoints(t, s, query), want)
 	}
 	items := s.Send(t, key, "GET", pointsPath+"?metricKey=a&total=true&from=2026-08-03&to=2026-08-03", "").Items(t)
-	same(t, "a point", items, []map[string]any{{
+	requireEqual(t, "a point", items, []map[string]any{{
 		"seriesId": seriesOf(t, "a", "day", ""), "pointKey": "day:2026-08-03", "companyId": s.CompanyID, "metricKey": "a", "grain": "day", "ts": "2026-08-03T00:00:00.000Z", "dims": nil,
 		"value": 3.0, "currency": "EUR", "baseValue": 3.0, "source": "crm", "ingestedAt": "2026-08-11T09:30:00.000Z",
 	}})
-	pages := walk(t, s, pointsPath+"?metricKey=a&total=true&limit=2", func(item map[string]any) string { return item["ts"].(string)[8:10] }, nil)
-	same(t, "pages", pages, [][]string{{"06", "10"}, {"04", "05"}, {"03"}})
+	pages := listAll(t, s, pointsPath+"?metricKey=a&total=true&limit=2", func(item map[string]any) string { return item["ts"].(string)[8:10] }, nil)
+	requireEqual(t, "pages", pages, [][]string{{"06", "10"}, {"04", "05"}, {"03"}})
 	args := func(metric string, more ...any) map[string]any {
 		out := map[string]any{"metricKey": metric, "total": "true"}
 		for i := 0; i < len(more); i += 2 {
@@ -82,7 +82,7 @@ func TestTotalUnits(t *testing.T) {
 	counter := &apitest.RoundTripCounter{}
 	s := apitest.NewOver(t, metrics.Operations, counter)
 	store := metrics.NewStore(s.Table)
-	load(t, s, s.CompanyID, "metric-definition", definition(1, "a", `,"aggregation":"sum"`))
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "a", `,"aggregation":"sum"`))
 	for n := range 50 {
 		putDays(t, store, s.CompanyID, "a", json.RawMessage(fmt.Sprintf(`{"n":"%02d"}`, n)), "2025-01-01", 365)
 	}

@@ -12,13 +12,13 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// definitionIDs is the prefix of ids.
-const definitionIDs = "mdf"
+// definitionIDKeyPrefix is the prefix of ids.
+const definitionIDPrefix = "mdf"
 
 // Transfers returns the record types that can be imported and exported.
 func Transfers(t *table.Client) []transfer.Type {
 	s := NewStore(t)
-	definitions := transfer.KeepRules[createDefinitionInput](transfer.Define[Definition]("metric-definition", definitionIDs, nil, nil, transfer.ExportEach[Definition](t, definitionsOf)))
+	definitions := transfer.KeepRules[createDefinitionInput](transfer.Define[Definition]("metric-definition", definitionIDPrefix, nil, nil, transfer.ExportEach[Definition](t, definitionsOf)))
 	definitions = transfer.WithVerify(definitions, s.verifyIDs)
 	definitions = transfer.WithUnique(definitions, func(d Definition) []transfer.UniqueText {
 		return []transfer.UniqueText{{Text: "id " + d.ID, Owner: d.Key}}
@@ -33,18 +33,18 @@ func Transfers(t *table.Client) []transfer.Type {
 	definitions = transfer.WithExisting(definitions, transfer.ExistsByKey(t, func(companyID string, d Definition) table.Key { return definitionKey(companyID, d.Key) }), s.addDefinitions)
 	points = transfer.WithExisting(points, s.pointsExist, s.addPoints)
 	return []transfer.Type{
-		transfer.AliasConflict(definitions, func(d Definition) (own, rival string) { return fileNames(d.Key) },
+		transfer.AliasConflict(definitions, func(d Definition) (own, rival string) { return aliasesInFile(d.Key) },
 			func(ctx context.Context, companyID string, records []Definition) ([]string, error) {
-				return s.verifyNames(ctx, companyID, "key", names(records, func(d Definition) string { return d.Key }))
+				return s.verifyNames(ctx, companyID, "key", mapNames(records, func(d Definition) string { return d.Key }))
 			}, s.importDefinitions),
-		transfer.AliasConflict(points, func(p pointLine) (own, rival string) { return fileNames(p.MetricKey) },
+		transfer.AliasConflict(points, func(p pointLine) (own, rival string) { return aliasesInFile(p.MetricKey) },
 			func(ctx context.Context, companyID string, records []pointLine) ([]string, error) {
-				return s.verifyNames(ctx, companyID, "metricKey", names(records, func(p pointLine) string { return p.MetricKey }))
+				return s.verifyNames(ctx, companyID, "metricKey", mapNames(records, func(p pointLine) string { return p.MetricKey }))
 			}, s.importPoints),
 	}
 }
 
-func names[T any](records []T, of func(T) string) []string {
+func mapNames[T any](records []T, of func(T) string) []string {
 	out := make([]string, len(records))
 	for i, r := range records {
 		out[i] = of(r)
@@ -52,20 +52,20 @@ func names[T any](records []T, of func(T) string) []string {
 	return out
 }
 
-// fileNames returns the names of a metric among the records of a file.
-func fileNames(key string) (own, rival string) {
-	if other := otherName(key); other != "" {
-		rival = fileName(other)
+// aliasesInFile returns the names of a metric among the records of a file.
+func aliasesInFile(key string) (own, rival string) {
+	if other := aliasOf(key); other != "" {
+		rival = nameInFile(other)
 	}
-	return fileName(key), rival
+	return nameInFile(key), rival
 }
 
-func fileName(key string) string { return "metric " + key }
+func nameInFile(key string) string { return "metric " + key }
 
 // verifyNames returns for each key the problem that the metric is stored under its other name only,
 // or "".
 func (s Store) verifyNames(ctx context.Context, companyID, field string, keys []string) ([]string, error) {
-	known, err := s.Definitions(ctx, companyID, bothNames(keys))
+	known, err := s.Definitions(ctx, companyID, namesWithAliases(keys))
 	if err != nil {
 		return nil, err
 	}
@@ -81,29 +81,29 @@ func (s Store) verifyNames(ctx context.Context, companyID, field string, keys []
 // verifyIDs returns for each definition the problem that another metric's definition has its id, or
 // "".
 func (s Store) verifyIDs(ctx context.Context, companyID string, definitions []Definition) ([]string, error) {
-	named, err := s.namedKeys(ctx, companyID, definitions)
+	named, err := s.keysByIDRecord(ctx, companyID, definitions)
 	problems := make([]string, len(definitions))
 	for i, d := range definitions {
 		if at := named[d.ID]; at.key != d.Key && at.inUse {
-			problems[i] = "record." + idOfAnother(d, at.key)
+			problems[i] = "record." + idConflict(d, at.key)
 		}
 	}
 	return problems, err
 }
 
-func idOfAnother(d Definition, key string) string {
+func idConflict(d Definition, key string) string {
 	return fmt.Sprintf("id: %s is the id of the metric %s", d.ID, key)
 }
 
-// namedKey is the key that the record of a definition's id names. inUse: the definition under the
+// keyOfID is the key that the record of a definition's id names. inUse: the definition under the
 // key has the id.
-type namedKey struct {
+type keyOfID struct {
 	key   string
 	inUse bool
 }
 
-// namedKeys returns the keys that the records of the definitions' ids name, by id.
-func (s Store) namedKeys(ctx context.Context, companyID string, definitions []Definition) (map[string]namedKey, error) {
+// keysByIDRecord returns the keys that the records of the definitions' ids name, by id.
+func (s Store) keysByIDRecord(ctx context.Context, companyID string, definitions []Definition) (map[string]keyOfID, error) {
 	var ids []table.Key
 	for _, d := range transfer.LastWins(definitions, func(d Definition) string { return d.ID }) {
 		if d.ID != "" { // otherwise it gets one when it is stored
@@ -123,16 +123,16 @@ func (s Store) namedKeys(ctx context.Context, companyID string, definitions []De
 	}
 	slices.Sort(keys)
 	known, err := s.Definitions(ctx, companyID, slices.Compact(keys))
-	out := map[string]namedKey{}
+	out := map[string]keyOfID{}
 	for _, name := range found {
-		id := strings.TrimPrefix(name.SK, definitionIDPrefix)
-		out[id] = namedKey{name.Key, known[name.Key].ID == id}
+		id := strings.TrimPrefix(name.SK, definitionIDKeyPrefix)
+		out[id] = keyOfID{name.Key, known[name.Key].ID == id}
 	}
 	return out, err
 }
 
-// bothNames returns all names of the metrics with these keys, each once.
-func bothNames(keys []string) (out []string) {
+// namesWithAliases returns all names of the metrics with these keys, each once.
+func namesWithAliases(keys []string) (out []string) {
 	for _, key := range keys {
 		out = append(out, namesOf(key)...)
 	}
@@ -143,21 +143,21 @@ func bothNames(keys []string) (out []string) {
 // importDefinitions stores definitions, and replaces those with the same key. Returns an error if
 // another metric's definition has taken the other name since the file was checked.
 func (s Store) importDefinitions(ctx context.Context, companyID string, definitions []Definition, file transfer.FileHasName) error {
-	_, err := s.putAll(ctx, companyID, definitions, true, file)
+	_, err := s.putAllDefinitions(ctx, companyID, definitions, true, file)
 	return err
 }
 
 // addDefinitions stores definitions whose keys are not defined, and returns how many it skipped
 // because they are.
 func (s Store) addDefinitions(ctx context.Context, companyID string, definitions []Definition, file transfer.FileHasName) (skipped int, err error) {
-	return s.putAll(ctx, companyID, definitions, false, file)
+	return s.putAllDefinitions(ctx, companyID, definitions, false, file)
 }
 
-// putAll is putDefinitions for any number of definitions. If several have one key, the last one is
+// putAllDefinitions is putDefinitions for any number of definitions. If several have one key, the last one is
 // stored.
-func (s Store) putAll(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.FileHasName) (skipped int, err error) {
+func (s Store) putAllDefinitions(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.FileHasName) (skipped int, err error) {
 	latest := transfer.LastWins(definitions, func(d Definition) string { return d.Key })
-	for some := range slices.Chunk(latest, importedMax) {
+	for some := range slices.Chunk(latest, importBatchMax) {
 		n, err := s.putDefinitions(ctx, companyID, some, replace, file)
 		if err != nil {
 			return skipped, err
@@ -194,7 +194,7 @@ func (s Store) definedPoints(ctx context.Context, companyID string, lines []poin
 		points[i] = lines[i].Point
 		missing[points[i].MetricKey] = pushedDefinition(points[i].MetricKey, now)
 	}
-	_, err := s.putAll(ctx, companyID, slices.Collect(maps.Values(missing)), false, file)
+	_, err := s.putAllDefinitions(ctx, companyID, slices.Collect(maps.Values(missing)), false, file)
 	return points, err
 }
 
@@ -221,13 +221,13 @@ func (s Store) pointsExist(ctx context.Context, companyID string, lines []pointL
 	return exist, err
 }
 
-// importedMax is how many definitions one transaction of an import writes. A definition takes up to
+// importBatchMax is how many definitions one transaction of an import writes. A definition takes up to
 // three writes.
-const importedMax = 33
+const importBatchMax = 33
 
-// importTriesMax bounds how often such a transaction is tried again because another caller created
+// importAttemptsMax bounds how often such a transaction is tried again because another caller created
 // or deleted one of the definitions.
-const importTriesMax = 16
+const importAttemptsMax = 16
 
 // putDefinitions stores definitions with different keys. It skips those whose key is defined,
 // unless replace is set. A definition without an id gets one. Unless the file has both names of a
@@ -235,12 +235,12 @@ const importTriesMax = 16
 // the id of another metric's definition. These are conditions of the write. It returns how many it
 // skipped.
 func (s Store) putDefinitions(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.FileHasName) (left int, err error) {
-	for range importTriesMax {
-		known, err := s.Definitions(ctx, companyID, bothNames(names(definitions, func(d Definition) string { return d.Key })))
+	for range importAttemptsMax {
+		known, err := s.Definitions(ctx, companyID, namesWithAliases(mapNames(definitions, func(d Definition) string { return d.Key })))
 		if err != nil {
 			return 0, err
 		}
-		named, err := s.namedKeys(ctx, companyID, definitions)
+		named, err := s.keysByIDRecord(ctx, companyID, definitions)
 		if err != nil {
 			return 0, err
 		}
@@ -248,17 +248,17 @@ func (s Store) putDefinitions(ctx context.Context, companyID string, definitions
 		left = 0
 		for _, d := range definitions {
 			if d.CompanyID = companyID; d.ID == "" {
-				d.ID = s.table.NewID(definitionIDs)
+				d.ID = s.table.NewID(definitionIDPrefix)
 			}
 			stored, defined := storedKey(d.Key, known)
-			both, at := file(fileName(otherName(d.Key))), named[d.ID]
+			both, at := file(nameInFile(aliasOf(d.Key))), named[d.ID]
 			switch {
 			case defined && stored != d.Key && !both:
 				return 0, fmt.Errorf("the metric %s has been stored as %s since the file was checked", d.Key, stored)
 			case defined && stored == d.Key && !replace:
 				left++
 			case at.inUse && at.key != d.Key:
-				return 0, fmt.Errorf("the metric %s has been stored since the file was checked: %s", at.key, idOfAnother(d, at.key))
+				return 0, fmt.Errorf("the metric %s has been stored since the file was checked: %s", at.key, idConflict(d, at.key))
 			default:
 				writes = append(writes, s.importedWrites(d, defined && stored == d.Key, both, at.key)...)
 			}
@@ -279,7 +279,7 @@ func (s Store) putDefinitions(ctx context.Context, companyID string, definitions
 // creates it even if one with the metric's other name exists. The record of its id must be missing,
 // or name its key or the stale one.
 func (s Store) importedWrites(d Definition, over, both bool, stale string) []table.Write {
-	name := s.table.WritePutIf(table.Keys{Key: definitionIDKey(d.CompanyID, d.ID)}, definitionName{d.Key},
+	name := s.table.WritePutIf(table.Keys{Key: definitionIDKey(d.CompanyID, d.ID)}, definitionIDRecord{d.Key},
 		"attribute_not_exists(pk) OR #key IN (:key, :stale)", map[string]string{"#key": "key"},
 		table.Item{":key": table.String(d.Key), ":stale": table.String(stale)})
 	switch {

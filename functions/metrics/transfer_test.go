@@ -97,24 +97,24 @@ func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
 	other := s.Table.NewID("co")
-	load(t, s, s.CompanyID, "metric-definition",
-		definition(1, "a", `,"needsReview":true,"dimensions":["x"],"createdAt":"2026-01-01T00:00:00Z"`),
-		definition(2, "b", `,"needsReview":false,"name":"","unit":"count"`), definition(3, "c", ""))
+	importLines(t, s, s.CompanyID, "metric-definition",
+		definitionJSON(1, "a", `,"needsReview":true,"dimensions":["x"],"createdAt":"2026-01-01T00:00:00Z"`),
+		definitionJSON(2, "b", `,"needsReview":false,"name":"","unit":"count"`), definitionJSON(3, "c", ""))
 	putDays(t, store, s.CompanyID, "a", nil, "2025-12-20", 40)
 	putDays(t, store, s.CompanyID, "a", json.RawMessage(`{"country":"DE"}`), "2025-12-20", 40)
 	for _, grain := range []metrics.Grain{metrics.GrainWeek, metrics.GrainMonth} {
-		if err := store.PutPoints(t.Context(), s.CompanyID, series(t, "b", grain, nil, "2024-01-01", 30)); err != nil {
+		if err := store.PutPoints(t.Context(), s.CompanyID, consecutivePoints(t, "b", grain, nil, "2024-01-01", 30)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	load(t, s, s.CompanyID, "metric-point",
+	importLines(t, s, s.CompanyID, "metric-point",
 		`{"metricKey":"c","ts":"2026-01-01T00:00:00Z","dims":{},"value":1.25,"currency":"EUR","baseValue":1e-7,"source":"x","ingestedAt":"2026-01-01T00:00:00.001Z"}`,
 		`{"metricKey":"c","ts":"2026-01-01T00:00:00Z","dims":[1.0,{"b":1,"a":[]}],"source":"only"}`)
 	for name, want := range map[string]int{"metric-definition": 3, "metric-point": 142} {
-		before := dump(t, s, s.CompanyID, name)
-		load(t, s, other, name, before...)
-		load(t, s, other, name, before...) // a second import changes nothing
-		after := dump(t, s, other, name)
+		before := exportRecords(t, s, s.CompanyID, name)
+		importLines(t, s, other, name, before...)
+		importLines(t, s, other, name, before...) // a second import changes nothing
+		after := exportRecords(t, s, other, name)
 		got := strings.ReplaceAll(strings.Join(after, "\n"), other, s.CompanyID)
 		if len(before) != want || got != strings.Join(before, "\n") {
 			t.Errorf("%s: %d records, want %d:\n%s\n%s", name, len(before), want, strings.Join(before, "\n"), got)
@@ -127,23 +127,23 @@ func TestRoundTrip(t *testing.T) {
 func TestReplaceDefinition(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
-	load(t, s, s.CompanyID, "metric-definition", definition(1, "a", `,"needsReview":true,"name":"old"`), definition(2, "b", `,"needsReview":true`))
-	load(t, s, s.CompanyID, "metric-definition", definition(3, "a", ``), definition(4, "a", `,"needsReview":false`), definition(5, "b", ``))
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "a", `,"needsReview":true,"name":"old"`), definitionJSON(2, "b", `,"needsReview":true`))
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(3, "a", ``), definitionJSON(4, "a", `,"needsReview":false`), definitionJSON(5, "b", ``))
 	text := func(item map[string]any) string { return fmt.Sprint(item["id"], item["key"], item["name"]) }
 	for filter, want := range map[string]string{
 		"": "[[mdf_4a<nil> mdf_5b<nil>]]", "?needsReview=true": "[[]]", "?needsReview=false": "[[mdf_4a<nil>]]",
 	} {
-		if got := walk(t, s, definitionsPath+filter, text, nil); fmt.Sprint(got) != want {
+		if got := listAll(t, s, definitionsPath+filter, text, nil); fmt.Sprint(got) != want {
 			t.Errorf("%s: %v, want %s", filter, got, want)
 		}
 	}
 }
 
-// defined returns the keys of all definitions.
-func defined(t *testing.T, s *apitest.Service) string {
+// definedKeys returns the keys of all definitions.
+func definedKeys(t *testing.T, s *apitest.Service) string {
 	t.Helper()
 	var keys []string
-	for _, line := range dump(t, s, s.CompanyID, "metric-definition") {
+	for _, line := range exportRecords(t, s, s.CompanyID, "metric-definition") {
 		var d metrics.Definition
 		if err := json.Unmarshal([]byte(line), &d); err != nil {
 			t.Fatal(err)
@@ -158,27 +158,27 @@ func defined(t *testing.T, s *apitest.Service) string {
 func TestImportDefines(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
-	load(t, s, s.CompanyID, "metric-definition", definition(1, "known", `,"name":"Known","needsReview":false`))
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "known", `,"name":"Known","needsReview":false`))
 	point := func(key, day string) string {
 		return fmt.Sprintf(`{"metricKey":%q,"ts":"%sT00:00:00Z","value":1}`, key, day)
 	}
-	load(t, s, s.CompanyID, "metric-point", point("known", "2026-01-01"), point("plain", "2026-01-01"), point("plain", "2026-01-02"), point("custom.x", "2026-01-01"))
-	load(t, s, s.CompanyID, "metric-point", point("plain", "2026-01-03"))
+	importLines(t, s, s.CompanyID, "metric-point", point("known", "2026-01-01"), point("plain", "2026-01-01"), point("plain", "2026-01-02"), point("custom.x", "2026-01-01"))
+	importLines(t, s, s.CompanyID, "metric-point", point("plain", "2026-01-03"))
 	items := s.Send(t, s.Key(t), "GET", definitionsPath, "").Items(t)
 	if len(items) != 3 {
 		t.Fatalf("definitions %v, want 3", items)
 	}
 	for _, d := range items {
 		if d["key"] == "known" {
-			same(t, "known", []any{d["id"], d["name"], d["needsReview"], d["kind"]}, []any{"mdf_1", "Known", false, nil})
+			requireEqual(t, "known", []any{d["id"], d["name"], d["needsReview"], d["kind"]}, []any{"mdf_1", "Known", false, nil})
 			continue
 		}
-		same(t, "a new definition", []any{d["needsReview"], d["kind"], d["createdAt"]}, []any{true, "measured", "2026-08-11T09:30:00.000Z"})
+		requireEqual(t, "a new definition", []any{d["needsReview"], d["kind"], d["createdAt"]}, []any{true, "measured", "2026-08-11T09:30:00.000Z"})
 		if r := s.Call(t, s.Key(t), "update_metric_definition", map[string]any{"definitionId": d["id"], "needsReview": false}); r.Status != 200 {
 			t.Errorf("update of %v: status %d, want 200: %s", d["key"], r.Status, r.Body)
 		}
 	}
-	same(t, "plain", points(t, s, "plain"), []string{"2026-01-01 1", "2026-01-02 1", "2026-01-03 1"})
+	requireEqual(t, "plain", listPoints(t, s, "plain"), []string{"2026-01-01 1", "2026-01-02 1", "2026-01-03 1"})
 }
 
 // Ensure an import does not store the second name of a metric, as a definition or as a point,
@@ -186,15 +186,15 @@ func TestImportDefines(t *testing.T) {
 func TestImportSecondName(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
-	load(t, s, s.CompanyID, "metric-definition", definition(1, "custom.a", ""), definition(2, "b", ""))
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "custom.a", ""), definitionJSON(2, "b", ""))
 	point := func(key string) string {
 		return fmt.Sprintf(`{"metricKey":%q,"ts":"2026-01-01T00:00:00Z","value":1}`, key)
 	}
 	for _, c := range []struct{ name, line, want string }{
-		{"metric-definition", definition(3, "a", ""), "record.key: the metric is stored as custom.a; use that key, or import both in one file"},
-		{"metric-definition", definition(3, "custom.b", ""), "record.key: the metric is stored as b; use that key, or import both in one file"},
+		{"metric-definition", definitionJSON(3, "a", ""), "record.key: the metric is stored as custom.a; use that key, or import both in one file"},
+		{"metric-definition", definitionJSON(3, "custom.b", ""), "record.key: the metric is stored as b; use that key, or import both in one file"},
 		{"metric-point", point("a"), "record.metricKey: the metric is stored as custom.a; use that key, or import both in one file"},
-		{"metric-definition", definition(3, "custom.a", ""), ""}, {"metric-definition", definition(4, "custom.custom.a", ""), ""}, {"metric-point", point("b"), ""},
+		{"metric-definition", definitionJSON(3, "custom.a", ""), ""}, {"metric-definition", definitionJSON(4, "custom.custom.a", ""), ""}, {"metric-point", point("b"), ""},
 	} {
 		into := typeNamed(t, s, c.name)
 		record, problems := into.Check(json.RawMessage(c.line))
@@ -205,18 +205,18 @@ func TestImportSecondName(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, c.line, got, []string{c.want})
+		requireEqual(t, c.line, got, []string{c.want})
 		if err := into.Write(t.Context(), s.CompanyID, []any{record}); (err == nil) != (c.want == "") {
 			t.Errorf("write of %s: error %v, want one if it is refused: %q", c.line, err, c.want)
 		}
 	}
-	same(t, "defined", defined(t, s), "b custom.a custom.custom.a")
-	load(t, s, s.CompanyID, "metric-definition", definition(1, "custom.a", ""), definition(5, "a", ""))
-	load(t, s, s.CompanyID, "metric-definition", definition(5, "a", `,"name":"A"`))
-	load(t, s, s.CompanyID, "metric-point", point("b"), point("custom.b"))
-	same(t, "defined", defined(t, s), "a b custom.a custom.b custom.custom.a")
-	pushed(t, s, s.Key(t), onDay("a", "2026-01-02", 1), onDay("custom.a", "2026-01-02", 2))
-	same(t, "each means itself", [][]string{points(t, s, "a"), points(t, s, "custom.a")}, [][]string{{"2026-01-02 1"}, {"2026-01-02 2"}})
+	requireEqual(t, "defined", definedKeys(t, s), "b custom.a custom.custom.a")
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "custom.a", ""), definitionJSON(5, "a", ""))
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(5, "a", `,"name":"A"`))
+	importLines(t, s, s.CompanyID, "metric-point", point("b"), point("custom.b"))
+	requireEqual(t, "defined", definedKeys(t, s), "a b custom.a custom.b custom.custom.a")
+	mustPush(t, s, s.Key(t), pointOnDay("a", "2026-01-02", 1), pointOnDay("custom.a", "2026-01-02", 2))
+	requireEqual(t, "each means itself", [][]string{listPoints(t, s, "a"), listPoints(t, s, "custom.a")}, [][]string{{"2026-01-02 1"}, {"2026-01-02 2"}})
 }
 
 // Ensure callers who create both names of one metric at one moment never leave both, in any order:
@@ -244,21 +244,21 @@ func TestNamesInRaces(t *testing.T) {
 		}
 		var wait sync.WaitGroup
 		creators := []func(){
-			func() { pushed(t, s, key, onDay(name, "2026-01-01", 1), onDay(name, "2026-02-01", 1)) },
-			func() { pushed(t, s, key, onDay("custom."+name, "2026-01-02", 1)) },
-			write("metric-definition", definition(round, name, "")),
+			func() { mustPush(t, s, key, pointOnDay(name, "2026-01-01", 1), pointOnDay(name, "2026-02-01", 1)) },
+			func() { mustPush(t, s, key, pointOnDay("custom."+name, "2026-01-02", 1)) },
+			write("metric-definition", definitionJSON(round, name, "")),
 			write("metric-point", fmt.Sprintf(`{"metricKey":%q,"ts":"2026-01-03T00:00:00Z","value":1}`, name)),
 		}
 		for i := range creators {
 			wait.Go(creators[(i+round)%len(creators)])
 		}
 		wait.Wait()
-		keys := strings.Fields(defined(t, s))
+		keys := strings.Fields(definedKeys(t, s))
 		plain, custom := slices.Contains(keys, name), slices.Contains(keys, "custom."+name)
 		if plain == custom {
 			t.Errorf("round %d: %s is defined: %t, custom.%s: %t", round, name, plain, name, custom)
 		}
-		if got := points(t, s, name); len(got) < 3 {
+		if got := listPoints(t, s, name); len(got) < 3 {
 			t.Errorf("round %d: the points are %v", round, got)
 		}
 	}
@@ -273,13 +273,13 @@ func TestImportIDOfAnotherMetric(t *testing.T) {
 		for at, reached := 1, true; reached; at++ {
 			s, _ := start(t)
 			calls := 0
-			other := &everyCall{before: func() {
+			other := &beforeEveryCallTransport{before: func() {
 				if calls++; calls == at {
-					load(t, s, s.CompanyID, "metric-definition", definition(1, "p", ""))
+					importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "p", ""))
 				}
 			}}
 			into := typeNamed(t, apitest.NewOver(t, metrics.Operations, other), "metric-definition").ForFile(func(string) bool { return false })
-			record, problems := into.Check(json.RawMessage(definition(1, "q", "")))
+			record, problems := into.Check(json.RawMessage(definitionJSON(1, "q", "")))
 			if len(problems) > 0 {
 				t.Fatalf("problems %q, want none", problems)
 			}
@@ -298,21 +298,21 @@ func TestImportIDOfAnotherMetric(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "id: mdf_1 is the id of the metric p") {
 				t.Errorf("before call %d: %v", at, err)
 			}
-			same(t, "defined", defined(t, s), "p")
+			requireEqual(t, "defined", definedKeys(t, s), "p")
 			if got, err := typeNamed(t, s, "metric-definition").Verify(t.Context(), s.CompanyID, []any{record}); err != nil || got[0] != "record.id: mdf_1 is the id of the metric p" {
 				t.Errorf("problems %q, want that mdf_1 is the id of the metric p: %v", got, err)
 			}
-			load(t, s, s.CompanyID, "metric-definition", definition(2, "p", "")) // mdf_1 is free again
-			load(t, s, s.CompanyID, "metric-definition", definition(1, "q", ""))
-			same(t, "defined", defined(t, s), "p q")
+			importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(2, "p", "")) // mdf_1 is free again
+			importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "q", ""))
+			requireEqual(t, "defined", definedKeys(t, s), "p q")
 		}
 	}
 }
 
-// everyCall is a transport that runs a function before every call.
-type everyCall struct{ before func() }
+// beforeEveryCallTransport is a transport that runs a function before every call.
+type beforeEveryCallTransport struct{ before func() }
 
-func (e *everyCall) RoundTrip(r *http.Request) (*http.Response, error) {
+func (e *beforeEveryCallTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	e.before()
 	return apitest.Transport.RoundTrip(r)
 }

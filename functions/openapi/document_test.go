@@ -72,7 +72,7 @@ type response struct {
 	}
 }
 
-func text(t *testing.T) []byte {
+func documentText(t *testing.T) []byte {
 	t.Helper()
 	text, err := os.ReadFile("openapi.json")
 	if err != nil {
@@ -81,9 +81,9 @@ func text(t *testing.T) []byte {
 	return text
 }
 
-func read(t *testing.T) (d document) {
+func readDocument(t *testing.T) (d document) {
 	t.Helper()
-	if err := json.Unmarshal(text(t), &d); err != nil {
+	if err := json.Unmarshal(documentText(t), &d); err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -101,7 +101,7 @@ func (d document) operations(visit func(path, method string, op operation)) {
 // Ensure the document escapes no printable characters, because people read it too.
 func TestDocumentEscapesNothing(t *testing.T) {
 	t.Parallel()
-	if bytes.Contains(text(t), []byte(`\u00`)) {
+	if bytes.Contains(documentText(t), []byte(`\u00`)) {
 		t.Error(`the document contains \u00 escapes`)
 	}
 }
@@ -113,7 +113,7 @@ func TestDocumentHasTheOperations(t *testing.T) {
 	for _, op := range functions.Operations(nil) {
 		want = append(want, fmt.Sprintf("%s %s %s %s", op.ID, op.Method, op.Path, op.Scope))
 	}
-	d := read(t)
+	d := readDocument(t)
 	d.operations(func(path, method string, op operation) {
 		got = append(got, fmt.Sprintf("%s %s %s %s", op.OperationID, method, path, op.Scope))
 		if op.Summary == "" || len(op.Tags) != 1 || strings.HasPrefix(op.Description, "Needs the scope") {
@@ -144,7 +144,7 @@ func TestDocumentHasTheOperations(t *testing.T) {
 // additions.tsv.
 func TestDocumentIsTheSpecification(t *testing.T) {
 	t.Parallel()
-	d := read(t)
+	d := readDocument(t)
 	tables := tables(t)
 	for _, o := range tables {
 		op, ok := d.Paths["/v1"+o.Path][strings.ToLower(o.Method)]
@@ -157,7 +157,7 @@ func TestDocumentIsTheSpecification(t *testing.T) {
 			scope = "any"
 		}
 		for column, cells := range map[string][2]string{
-			"id": {op.OperationID, o.ID}, "scope": {scope, o.Scope}, "query": {d.spellQuery(t, op), o.Query}, "body": {d.spellBody(t, op, o.Method), o.Body},
+			"id": {op.OperationID, o.ID}, "scope": {scope, o.Scope}, "query": {d.queryNotation(t, op), o.Query}, "body": {d.bodyNotation(t, op, o.Method), o.Body},
 		} {
 			if cells[0] != cells[1] {
 				t.Errorf("%s: the document has %s, want %s", o.CellLocation(column), cells[0], cells[1])
@@ -179,12 +179,12 @@ func tables(t *testing.T) oracle.Table {
 	return tables
 }
 
-func (d document) spellQuery(t *testing.T, op operation) string {
+func (d document) queryNotation(t *testing.T, op operation) string {
 	t.Helper()
 	var out []string
 	for _, p := range op.Parameters {
 		if p.In == "query" && p.Name != "cursor" {
-			out = append(out, d.spell(t, p.Name, p.Schema, p.Required, false))
+			out = append(out, d.fieldNotation(t, p.Name, p.Schema, p.Required, false))
 		}
 	}
 	return join(out)
@@ -197,7 +197,7 @@ func (f field) acceptsNull() bool {
 	return slices.Contains(types, "null") || alternative || f.Type == nil && f.Ref == "" && f.AnyOf == nil
 }
 
-func (d document) spellBody(t *testing.T, op operation, method string) string {
+func (d document) bodyNotation(t *testing.T, op operation, method string) string {
 	t.Helper()
 	if op.RequestBody == nil {
 		return "-"
@@ -216,7 +216,7 @@ func (d document) spellBody(t *testing.T, op operation, method string) string {
 	}
 	var out []string
 	for _, name := range propertyNames(t, raw) {
-		out = append(out, d.spell(t, name, schema.Properties[name], slices.Contains(schema.Required, name), method == "PATCH"))
+		out = append(out, d.fieldNotation(t, name, schema.Properties[name], slices.Contains(schema.Required, name), method == "PATCH"))
 	}
 	return join(out)
 }
@@ -255,9 +255,9 @@ func (d document) list(t *testing.T, f field) field {
 	return list
 }
 
-// spell returns a field in the notation of the tables. Null means something only in the body of an
+// fieldNotation returns a field in the notation of the tables. Null means something only in the body of an
 // update: in a create it is the same as leaving the field out.
-func (d document) spell(t *testing.T, name string, f field, required, update bool) string {
+func (d document) fieldNotation(t *testing.T, name string, f field, required, update bool) string {
 	t.Helper()
 	null := update && f.acceptsNull()
 	f = d.list(t, f)
@@ -331,7 +331,7 @@ func propertyNames(t *testing.T, schema json.RawMessage) (out []string) {
 // headers.
 func TestDocumentHasTheResponses(t *testing.T) {
 	t.Parallel()
-	d := read(t)
+	d := readDocument(t)
 	tables := tables(t)
 	d.operations(func(_, _ string, op operation) {
 		want := []string{"200", "400", "401", "403", "404", "429", "default"}
@@ -396,7 +396,7 @@ func TestDocumentHasTheResponses(t *testing.T) {
 // every example is valid, formats included.
 func TestExamplesAreValid(t *testing.T) {
 	t.Parallel()
-	d, compile := read(t), compiler(t)
+	d, compile := readDocument(t), compiler(t)
 	inputs := map[string]bool{"PushFeedbackRecord": true, "PushMetricPointsPoint": true}
 	d.operations(func(_, _ string, op operation) {
 		if op.RequestBody != nil {
@@ -459,7 +459,7 @@ func TestExamplesAreValid(t *testing.T) {
 // schema is a component, and a body has the name of its operation.
 func TestTypesHaveNames(t *testing.T) {
 	t.Parallel()
-	d := read(t)
+	d := readDocument(t)
 	known := map[string]string{}
 	for name, raw := range d.Components.Schemas {
 		var list struct {
@@ -474,7 +474,7 @@ func TestTypesHaveNames(t *testing.T) {
 			continue
 		}
 		for property, schema := range list.Properties {
-			unnamed(t, name+"."+property, schema)
+			checkInlineSchemas(t, name+"."+property, schema)
 		}
 	}
 	if len(known) < 30 || known["[draft in_review published archived]"] != "PlanStatus" {
@@ -500,8 +500,8 @@ func TestTypesHaveNames(t *testing.T) {
 	}
 }
 
-// unnamed reports a closed list, or an object with properties, within the schema of a property.
-func unnamed(t *testing.T, path string, schema json.RawMessage) {
+// checkInlineSchemas reports a closed list, or an object with properties, within the schema of a property.
+func checkInlineSchemas(t *testing.T, path string, schema json.RawMessage) {
 	t.Helper()
 	if bytes.Contains(schema, []byte(`"enum":`)) || bytes.Contains(schema, []byte(`"properties":`)) {
 		t.Errorf("%s contains a type without a name: %s", path, schema)
@@ -527,7 +527,7 @@ func TestVersionOfTheDocument(t *testing.T) {
 			Date    string `json:"x-service-version"`
 		}
 	}
-	if err := json.Unmarshal(text(t), &d); err != nil {
+	if err := json.Unmarshal(documentText(t), &d); err != nil {
 		t.Fatal(err)
 	}
 	var year, month, day int
@@ -543,7 +543,7 @@ func TestVersionOfTheDocument(t *testing.T) {
 // compiler returns a function that compiles the schema at a JSON pointer of the document.
 func compiler(t *testing.T) func(pointer string) *judge.Schema {
 	t.Helper()
-	value, err := judge.UnmarshalJSON(bytes.NewReader(text(t)))
+	value, err := judge.UnmarshalJSON(bytes.NewReader(documentText(t)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func send(t *testing.T, method, target string, header ...string) *http.Response 
 	return w.Result()
 }
 
-func body(t *testing.T, r *http.Response) string {
+func readBody(t *testing.T, r *http.Response) string {
 	t.Helper()
 	var out strings.Builder
 	if _, err := io.Copy(&out, r.Body); err != nil {
@@ -45,7 +45,7 @@ func TestServesTheDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := send(t, "GET", "/openapi.json")
-	if r.StatusCode != 200 || body(t, r) != string(want) {
+	if r.StatusCode != 200 || readBody(t, r) != string(want) {
 		t.Errorf("status %d, or the body differs from openapi.json", r.StatusCode)
 	}
 	for name, value := range map[string]string{
@@ -56,7 +56,7 @@ func TestServesTheDocument(t *testing.T) {
 		}
 	}
 	head := send(t, "HEAD", "/openapi.json")
-	if head.StatusCode != 200 || body(t, head) != "" || head.Header.Get("ETag") != r.Header.Get("ETag") {
+	if head.StatusCode != 200 || readBody(t, head) != "" || head.Header.Get("ETag") != r.Header.Get("ETag") {
 		t.Errorf("HEAD: %d %v", head.StatusCode, head.Header)
 	}
 }
@@ -80,7 +80,7 @@ func TestNotModified(t *testing.T) {
 				t.Errorf("If-None-Match %s: no %s", value, name)
 			}
 		}
-		if want == 304 && body(t, r) != "" {
+		if want == 304 && readBody(t, r) != "" {
 			t.Errorf("If-None-Match %s: the 304 has a body", value)
 		}
 	}
@@ -111,7 +111,7 @@ func TestRejects(t *testing.T) {
 		var envelope struct {
 			Errors []struct{ Code, Message string }
 		}
-		if err := json.Unmarshal([]byte(body(t, r)), &envelope); err != nil {
+		if err := json.Unmarshal([]byte(readBody(t, r)), &envelope); err != nil {
 			t.Errorf("%s %s: the body is no JSON: %v", c.method, c.path, err)
 			continue
 		}

@@ -17,7 +17,7 @@ import (
 const Path = "/openapi.json"
 
 //go:embed openapi.json
-var document []byte
+var documentJSON []byte
 
 // Paths returns all paths that the function serves: the document, the reference and its script.
 func Paths() []string { return []string{Path, ReferencePath, ScriptPath} }
@@ -28,7 +28,7 @@ func Paths() []string { return []string{Path, ReferencePath, ScriptPath} }
 // Responds with 404 not_found for any other path, 405 method_not_allowed for methods other than GET
 // and HEAD, and 400 bad_request for a Service-Version that is not served.
 func Handler(newID id.Generator) http.Handler {
-	files := served()
+	files := filesByPath()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h, requestID := w.Header(), newID("req")
 		fileOf, ok := files[r.URL.EscapedPath()]
@@ -51,7 +51,7 @@ func Handler(newID id.Generator) http.Handler {
 			h.Set(name, value)
 		}
 		h.Set("ETag", file.tag())
-		if seen(r.Header.Values("If-None-Match"), file.tag()) {
+		if ifNoneMatchNames(r.Header.Values("If-None-Match"), file.tag()) {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
@@ -64,8 +64,8 @@ func Handler(newID id.Generator) http.Handler {
 	})
 }
 
-// seen reports whether the values of an If-None-Match header match an entity tag.
-func seen(header []string, tag string) bool {
+// ifNoneMatchNames reports whether the values of an If-None-Match header match an entity tag.
+func ifNoneMatchNames(header []string, tag string) bool {
 	for known := range strings.SplitSeq(strings.Join(header, ","), ",") {
 		if known = strings.TrimPrefix(strings.TrimSpace(known), "W/"); known == "*" || known == tag {
 			return true

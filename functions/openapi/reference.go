@@ -34,12 +34,12 @@ const scriptDigest = "58f43a7924498cd2"
 const ScriptPath = "/reference." + scriptDigest + ".js"
 
 //go:embed reference.html
-var page string
+var referencePage string
 
-// configuration returns Scalar's settings. Nothing is loaded from other hosts, and the page has no
+// scalarSettings returns Scalar's settings. Nothing is loaded from other hosts, and the page has no
 // element that takes a key: a secret key must not get into a browser. The examples call the server
 // at base, because the document names its server only by a relative URL.
-func configuration(base string) map[string]any {
+func scalarSettings(base string) map[string]any {
 	return map[string]any{
 		"agent":                 map[string]any{"disabled": true},
 		"defaultOpenFirstTag":   false,
@@ -53,29 +53,29 @@ func configuration(base string) map[string]any {
 	}
 }
 
-// policy is the Content-Security-Policy of the page. Scalar writes its styles into the page.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; " +
+// contentSecurityPolicy is the Content-Security-Policy of the page. Scalar writes its styles into the page.
+const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; " +
 	"img-src 'self' data:; font-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // Cache-Control values. Browsers revalidate the page each time, at the cost of a 304, so nobody
 // reads an old page after a deployment.
 const (
-	cacheHour  = "public, max-age=3600"
-	cacheYear  = "public, max-age=31536000, immutable"
-	revalidate = "no-cache"
+	cacheHour       = "public, max-age=3600"
+	cacheYear       = "public, max-age=31536000, immutable"
+	cacheRevalidate = "no-cache"
 )
 
-// file is the response of one path.
-type file struct {
+// staticFile is the response of one path.
+type staticFile struct {
 	body   func() []byte
 	header map[string]string
 	tag    func() string
 }
 
-// newFile returns a file whose body is computed at the first request, to keep the cold start short.
-func newFile(body func() []byte, contentType, cache string) file {
+// newStaticFile returns a file whose body is computed at the first request, to keep the cold start short.
+func newStaticFile(body func() []byte, contentType, cache string) staticFile {
 	body = sync.OnceValue(body)
-	return file{
+	return staticFile{
 		body: body,
 		header: map[string]string{
 			"Content-Type": contentType, "Cache-Control": cache, "X-Content-Type-Options": "nosniff",
@@ -88,38 +88,38 @@ func newFile(body func() []byte, contentType, cache string) file {
 	}
 }
 
-// newPage returns the page for a request.
-func newPage(r *http.Request) file {
-	f := newFile(func() []byte {
+// newReferencePage returns the page for a request.
+func newReferencePage(r *http.Request) staticFile {
+	f := newStaticFile(func() []byte {
 		base := gateway.BaseURL(r)
-		settings, err := json.Marshal(configuration(base))
+		settings, err := json.Marshal(scalarSettings(base))
 		if err != nil {
 			panic(err) // the settings are texts and booleans
 		}
 		return []byte(strings.NewReplacer(
-			"{base}", html.EscapeString(stageOf(base)), "{script}", ScriptPath[1:], "{configuration}", html.EscapeString(string(settings)),
-		).Replace(page))
-	}, "text/html; charset=utf-8", revalidate)
-	f.header["Content-Security-Policy"] = policy
+			"{base}", html.EscapeString(stagePath(base)), "{script}", ScriptPath[1:], "{configuration}", html.EscapeString(string(settings)),
+		).Replace(referencePage))
+	}, "text/html; charset=utf-8", cacheRevalidate)
+	f.header["Content-Security-Policy"] = contentSecurityPolicy
 	return f
 }
 
-// served returns, for each path, a function that returns the file for a request.
-func served() map[string]func(*http.Request) file {
-	same := func(f file) func(*http.Request) file { return func(*http.Request) file { return f } }
-	api := newFile(func() []byte { return document }, "application/json", cacheHour)
+// filesByPath returns, for each path, a function that returns the file for a request.
+func filesByPath() map[string]func(*http.Request) staticFile {
+	same := func(f staticFile) func(*http.Request) staticFile { return func(*http.Request) staticFile { return f } }
+	api := newStaticFile(func() []byte { return documentJSON }, "application/json", cacheHour)
 	delete(api.header, "Cross-Origin-Resource-Policy") // pages of other origins may load the document
-	return map[string]func(*http.Request) file{
+	return map[string]func(*http.Request) staticFile{
 		Path:          same(api),
-		ScriptPath:    same(newFile(script, "text/javascript; charset=utf-8", cacheYear)),
-		ReferencePath: newPage,
+		ScriptPath:    same(newStaticFile(scalarScript, "text/javascript; charset=utf-8", cacheYear)),
+		ReferencePath: newReferencePage,
 	}
 }
 
-// stageOf returns the stage path that API Gateway puts before ours, such as /prod/; empty if there
+// stagePath returns the stage path that API Gateway puts before ours, such as /prod/; empty if there
 // is none. A page at /prod, without a trailing slash, would resolve relative links against the
 // wrong path.
-func stageOf(base string) string {
+func stagePath(base string) string {
 	at, err := url.Parse(base)
 	if err != nil || at.Path == "" {
 		return ""
@@ -127,22 +127,22 @@ func stageOf(base string) string {
 	return at.EscapedPath() + "/"
 }
 
-// script returns Scalar's script. The library keeps it behind an HTTP handler.
-func script() []byte {
-	var out asset
+// scalarScript returns Scalar's script. The library keeps it behind an HTTP handler.
+func scalarScript() []byte {
+	var out memoryResponse
 	assets := specui.NewHandler(specui.WithAssetsPath(""), scalaremb.WithUI()).Assets()
 	assets.ServeHTTP(&out, &http.Request{Method: http.MethodGet, URL: &url.URL{Path: "/browser/standalone.min.js"}})
 	return out.Bytes()
 }
 
-// asset is a response that is kept in memory.
-type asset struct {
+// memoryResponse is a response that is kept in memory.
+type memoryResponse struct {
 	bytes.Buffer
 	header http.Header
 }
 
 // Header implements http.ResponseWriter.
-func (a *asset) Header() http.Header {
+func (a *memoryResponse) Header() http.Header {
 	if a.header == nil {
 		a.header = http.Header{}
 	}
@@ -151,4 +151,4 @@ func (a *asset) Header() http.Header {
 
 // WriteHeader implements http.ResponseWriter. The status is not kept: an error page would not match
 // the digest in the script's path.
-func (a *asset) WriteHeader(int) {}
+func (a *memoryResponse) WriteHeader(int) {}

@@ -29,7 +29,7 @@ func TestServesTheReference(t *testing.T) {
 		openapi.ScriptPath: {"@scalar/api-reference", "text/javascript; charset=utf-8", "public, max-age=31536000, immutable", ""},
 	} {
 		r := send(t, "GET", path)
-		text := body(t, r)
+		text := readBody(t, r)
 		if r.StatusCode != 200 || !strings.Contains(text, want.contains) {
 			t.Errorf("%s: status %d, or the body has no %s", path, r.StatusCode, want.contains)
 		}
@@ -46,7 +46,7 @@ func TestServesTheReference(t *testing.T) {
 			t.Errorf("%s: ETag %s", path, tag)
 		}
 		head := send(t, "HEAD", path)
-		if text := body(t, head); head.StatusCode != 200 || text != "" {
+		if text := readBody(t, head); head.StatusCode != 200 || text != "" {
 			t.Errorf("HEAD %s: status %d with a body of %d bytes, want 200 without one", path, head.StatusCode, len(text))
 		}
 		if got, want := head.Header.Get("ETag"), r.Header.Get("ETag"); got != want {
@@ -55,20 +55,20 @@ func TestServesTheReference(t *testing.T) {
 		if head.Header.Get("Content-Length") == "0" {
 			t.Errorf("HEAD %s: Content-Length is 0, want that of the body, or none", path)
 		}
-		if again := send(t, "GET", path, "If-None-Match", r.Header.Get("ETag")); again.StatusCode != 304 || body(t, again) != "" {
+		if again := send(t, "GET", path, "If-None-Match", r.Header.Get("ETag")); again.StatusCode != 304 || readBody(t, again) != "" {
 			t.Errorf("%s with its ETag: %d, want 304", path, again.StatusCode)
 		}
 		if sum := sha256.Sum256([]byte(text)); path == openapi.ScriptPath && !strings.Contains(path, "."+hex.EncodeToString(sum[:8])+".") {
 			t.Errorf("%s has the digest of another script, want %x", path, sum[:8])
 		}
 	}
-	if r := send(t, "GET", "/", "Service-Version", "2020-01-01"); r.StatusCode != 400 || !strings.Contains(body(t, r), fault.Version) {
+	if r := send(t, "GET", "/", "Service-Version", "2020-01-01"); r.StatusCode != 400 || !strings.Contains(readBody(t, r), fault.Version) {
 		t.Errorf("an unknown version: %d", r.StatusCode)
 	}
 }
 
-// settings returns the settings of Scalar in a page.
-func settings(t *testing.T, page string) map[string]any {
+// scalarSettingsOf returns the settings of Scalar in a page.
+func scalarSettingsOf(t *testing.T, page string) map[string]any {
 	t.Helper()
 	m := regexp.MustCompile(`data-configuration="([^"]*)"`).FindStringSubmatch(page)
 	if m == nil {
@@ -85,7 +85,7 @@ func settings(t *testing.T, page string) map[string]any {
 // anybody, and neither contains nor asks for a key.
 func TestReferenceIsStrict(t *testing.T) {
 	t.Parallel()
-	text := body(t, send(t, "GET", "/"))
+	text := readBody(t, send(t, "GET", "/"))
 	for what, pattern := range map[string]string{
 		"an inline script":  `<script[^>]*>[^<]`,
 		"an inline style":   `<style|\sstyle=`,
@@ -98,7 +98,7 @@ func TestReferenceIsStrict(t *testing.T) {
 			t.Errorf("the page has %s: %s", what, found)
 		}
 	}
-	got := settings(t, text)
+	got := scalarSettingsOf(t, text)
 	for name, want := range map[string]any{
 		"telemetry": false, "withDefaultFonts": false, "hideTestRequestButton": true, "hideClientButton": true, "showDeveloperTools": "never",
 	} {
@@ -131,7 +131,7 @@ func TestReferenceBehindAStage(t *testing.T) {
 				t.Errorf("requested as %s: the page lacks %s", called, link)
 			}
 		}
-		servers, _ := settings(t, response.Body)["servers"].([]any)
+		servers, _ := scalarSettingsOf(t, response.Body)["servers"].([]any)
 		if server, _ := servers[0].(map[string]any); len(servers) != 1 || server["url"] != want.server {
 			t.Errorf("requested as %s: servers %v", called, servers)
 		}

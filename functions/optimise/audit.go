@@ -100,17 +100,17 @@ func (s service) createAudit(ctx context.Context, caller api.Caller, in createAu
 	if a.StartedAt == nil {
 		a.StartedAt = &now
 	}
-	if err := a.finish(in.Record.StartedAt, in.Record.FinishedAt, now); err != nil {
+	if err := a.setFinishedAt(in.Record.StartedAt, in.Record.FinishedAt, now); err != nil {
 		return AuditSummary{}, err
 	}
 	return s.store.Audits.Insert(ctx, caller.CompanyID, a, in.Findings)
 }
 
-// finish gives an audit that ended its finishing time: now, but not before it started, because
+// setFinishedAt gives an audit that ended its finishing time: now, but not before it started, because
 // startedAt may come from a clock that is ahead. started and finished are the times in the request,
 // nil when it has none. It does not check times that the request leaves alone, because an earlier
 // version may have imported others.
-func (a *AuditSummary) finish(started, finished *string, now string) error {
+func (a *AuditSummary) setFinishedAt(started, finished *string, now string) error {
 	if a.Status != nil && *a.Status == AuditStatusRunning {
 		a.FinishedAt = nil
 		if finished != nil {
@@ -164,7 +164,7 @@ func (in *updateAuditInput) edit(a *AuditSummary, now string) error {
 	if sent.Status == nil && sent.StartedAt == nil && sent.FinishedAt == nil {
 		return nil
 	}
-	return a.finish(sent.StartedAt, sent.FinishedAt, now)
+	return a.setFinishedAt(sent.StartedAt, sent.FinishedAt, now)
 }
 
 type deleteAuditInput struct {

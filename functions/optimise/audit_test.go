@@ -29,12 +29,12 @@ func audits() (out []optimise.Audit) {
 	return out
 }
 
-// listed returns the ids that a list must return, in its order.
-func listed(audits []optimise.Audit, site, status string) []string {
+// expectedIDs returns the ids that a list must return, in its order.
+func expectedIDs(audits []optimise.Audit, site, status string) []string {
 	slices.SortFunc(audits, func(a, b optimise.Audit) int {
 		switch {
 		case (a.StartedAt == nil) != (b.StartedAt == nil):
-			return cmp.Compare(orNone(b.StartedAt), orNone(a.StartedAt)) // null last
+			return cmp.Compare(valueOrZero(b.StartedAt), valueOrZero(a.StartedAt)) // null last
 		case a.StartedAt != nil && *a.StartedAt != *b.StartedAt:
 			return cmp.Compare(*b.StartedAt, *a.StartedAt)
 		}
@@ -42,33 +42,33 @@ func listed(audits []optimise.Audit, site, status string) []string {
 	})
 	ids := []string{}
 	for _, a := range audits {
-		if (site == "" || orNone(a.SiteID) == site) && (status == "" || string(orNone(a.Status)) == status) {
+		if (site == "" || valueOrZero(a.SiteID) == site) && (status == "" || string(valueOrZero(a.Status)) == status) {
 			ids = append(ids, a.ID)
 		}
 	}
 	return ids
 }
 
-func orNone[T ~string](s *T) (none T) {
+func valueOrZero[T ~string](s *T) (none T) {
 	if s == nil {
 		return none
 	}
 	return *s
 }
 
-func put(t *testing.T, s *apitest.Service, audits ...optimise.Audit) {
+func importAudits(t *testing.T, s *apitest.Service, audits ...optimise.Audit) {
 	t.Helper()
 	var records []any
 	for _, a := range audits {
 		records = append(records, a)
 	}
-	if err := kind(t, s, "audit").Write(t.Context(), s.CompanyID, records); err != nil {
+	if err := transferType(t, s, "audit").Write(t.Context(), s.CompanyID, records); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// combinations calls do with every combination of filters; an empty filter is not sent.
-func combinations(do func(site, status string, arguments map[string]any)) {
+// filterCombinations calls do with every combination of filters; an empty filter is not sent.
+func filterCombinations(do func(site, status string, arguments map[string]any)) {
 	for _, site := range []string{"", "sit_a", "sit_b", "sit_ab", "sit_none"} {
 		for _, status := range append(optimise.AuditStatus("").Values(), "") {
 			arguments := map[string]any{}
@@ -83,8 +83,8 @@ func combinations(do func(site, status string, arguments map[string]any)) {
 	}
 }
 
-// walk reads a list to its end and returns the ids. It checks that only the last page is short.
-func walk(t *testing.T, s *apitest.Service, key string, arguments map[string]any, limit int, between func(page int)) (got []string) {
+// listAll reads a list to its end and returns the ids. It checks that only the last page is short.
+func listAll(t *testing.T, s *apitest.Service, key string, arguments map[string]any, limit int, between func(page int)) (got []string) {
 	t.Helper()
 	arguments["limit"] = limit
 	defer delete(arguments, "cursor")
@@ -111,16 +111,16 @@ func TestAudits(t *testing.T) {
 	apitest.SkipIfShort(t)
 	s := start(t)
 	key := s.Key(t)
-	put(t, s, audits()...)
+	importAudits(t, s, audits()...)
 	other := start(t)
-	put(t, other, optimise.Audit{AuditSummary: optimise.AuditSummary{ID: "aud_foreign", SiteID: new("sit_a")}})
-	combinations(func(site, status string, arguments map[string]any) {
-		want := listed(audits(), site, status)
+	importAudits(t, other, optimise.Audit{AuditSummary: optimise.AuditSummary{ID: "aud_foreign", SiteID: new("sit_a")}})
+	filterCombinations(func(site, status string, arguments map[string]any) {
+		want := expectedIDs(audits(), site, status)
 		for _, limit := range []int{1, 3, max(1, len(want)), len(want) + 1} {
 			if limit > 50 {
 				continue
 			}
-			if got := walk(t, s, key, arguments, limit, func(int) {}); !slices.Equal(got, want) {
+			if got := listAll(t, s, key, arguments, limit, func(int) {}); !slices.Equal(got, want) {
 				t.Errorf("site %q, status %q, limit %d:\n%v, want\n%v", site, status, limit, got, want)
 			}
 		}
@@ -135,15 +135,15 @@ func TestAudits(t *testing.T) {
 func TestAuditsWhileChanging(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	combinations(func(site, status string, arguments map[string]any) {
-		want := listed(audits(), site, status)
+	filterCombinations(func(site, status string, arguments map[string]any) {
+		want := expectedIDs(audits(), site, status)
 		if len(want) < 8 {
 			return
 		}
 		s := start(t)
-		put(t, s, audits()...)
+		importAudits(t, s, audits()...)
 		gone := want[7]
-		got := walk(t, s, s.Key(t), arguments, 3, func(page int) {
+		got := listAll(t, s, s.Key(t), arguments, 3, func(page int) {
 			if page != 1 { // after six audits
 				return
 			}
@@ -154,7 +154,7 @@ func TestAuditsWhileChanging(t *testing.T) {
 			if status != "" {
 				newest.Status = new(optimise.AuditStatus(status))
 			}
-			put(t, s, newest)
+			importAudits(t, s, newest)
 			last := table.Key{PK: table.Partition(s.CompanyID, "optimise"), SK: table.Join("audit", want[5])} // where the cursor points
 			next := table.Key{PK: table.Partition(s.CompanyID, "optimise"), SK: table.Join("audit", gone)}
 			if err := s.Table.BatchDelete(t.Context(), []table.Key{last, next}); err != nil {
@@ -172,7 +172,7 @@ func TestAuditArguments(t *testing.T) {
 	apitest.SkipIfShort(t)
 	s := start(t)
 	key := s.Key(t)
-	put(t, s, audits()...)
+	importAudits(t, s, audits()...)
 	empty := func(t *testing.T, r apitest.Response) {
 		if _, more := r.Next(t); r.Body != `{"items":[]}` || more {
 			t.Errorf("body %s, another page: %t; want no items and no other page", r.Body, more)
@@ -204,12 +204,12 @@ func TestAuditArguments(t *testing.T) {
 
 	// Ensure a cursor is valid only with its filters.
 	cursors := map[string]string{}
-	combinations(func(site, status string, arguments map[string]any) {
+	filterCombinations(func(site, status string, arguments map[string]any) {
 		arguments["limit"] = 1
 		cursor, _ := s.Call(t, key, "list_optimise_audits", arguments).Next(t)
 		cursors[site+" "+status] = cursor
 	})
-	combinations(func(site, status string, arguments map[string]any) {
+	filterCombinations(func(site, status string, arguments map[string]any) {
 		for of, cursor := range cursors {
 			want := 400
 			if of == site+" "+status {
@@ -229,9 +229,9 @@ func TestAuditArguments(t *testing.T) {
 func TestAuditFields(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	load(t, s, "audit", `{"id":"aud_0","findings":{"pages":[1]},"siteId":"sit_a","rootUrl":"https://a.example/%3Cb%3E","status":"complete","startedAt":"2026-03-01T01:00:00+01:00",
+	importRecords(t, s, "audit", `{"id":"aud_0","findings":{"pages":[1]},"siteId":"sit_a","rootUrl":"https://a.example/%3Cb%3E","status":"complete","startedAt":"2026-03-01T01:00:00+01:00",
 		"finishedAt":"2026-03-01T00:10:00Z","scoreSeo":91.5,"scoreAeo":0,"scoreGeo":100,"pagesAudited":12,"summary":"Fine & good","error":"","createdAt":"2026-03-01T00:00:00Z","updatedAt":"2026-03-02T00:00:00Z"}`)
-	load(t, s, "audit", `{"id":"aud_1"}`)
+	importRecords(t, s, "audit", `{"id":"aud_1"}`)
 	full := `"id":"aud_0","companyId":"` + s.CompanyID + `","siteId":"sit_a","rootUrl":"https://a.example/%3Cb%3E","status":"complete","startedAt":"2026-03-01T00:00:00.000Z",` +
 		`"finishedAt":"2026-03-01T00:10:00.000Z","scoreSeo":91.5,"scoreAeo":0,"scoreGeo":100,"pagesAudited":12,"summary":"Fine & good","error":"",` +
 		`"createdAt":"2026-03-01T00:00:00.000Z","updatedAt":"2026-03-02T00:00:00.000Z"`

@@ -65,7 +65,7 @@ func TestCreateAudit(t *testing.T) {
 			}
 		}},
 	})
-	if got := keysIn(t, s); count(got, "draft#") != 0 || count(got, "audit#") != 6 {
+	if got := sortKeysIn(t, s); count(got, "draft#") != 0 || count(got, "audit#") != 6 {
 		t.Errorf("stored keys %q, want 6 audits and no draft", got)
 	}
 }
@@ -75,12 +75,12 @@ func TestCreateAudit(t *testing.T) {
 func TestUpdateAudit(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	load(t, s, "audit",
+	importRecords(t, s, "audit",
 		`{"id":"aud_r","status":"running","startedAt":"2026-08-11T09:00:00Z"}`, `{"id":"aud_f","status":"running","startedAt":"2026-08-11T09:00:00Z"}`,
 		`{"id":"aud_c","siteId":"sit_1","status":"complete","startedAt":"2026-08-11T09:00:00Z","finishedAt":"2026-08-11T09:10:00Z","findings":[1]}`,
 		`{"id":"aud_none"}`,
 		`{"id":"aud_a","status":"running","startedAt":"2026-08-11T09:30:01Z"}`, `{"id":"aud_b","status":"running","startedAt":"2026-08-11T09:30:01Z"}`)
-	loadOld(t, s, "audit", `{"id":"aud_odd","status":"complete","startedAt":"2026-08-11T09:00:00Z","finishedAt":"2026-08-11T08:00:00Z"}`,
+	storeUnchecked(t, s, "audit", `{"id":"aud_odd","status":"complete","startedAt":"2026-08-11T09:00:00Z","finishedAt":"2026-08-11T08:00:00Z"}`,
 		`{"id":"aud_odder","status":"running","startedAt":"2026-08-11T09:00:00Z","finishedAt":"2026-08-11T08:00:00Z"}`)
 	const op = "update_optimise_audit"
 	of := func(id string, more ...any) map[string]any {
@@ -130,7 +130,7 @@ func TestUpdateAudit(t *testing.T) {
 			}
 		}},
 	})
-	if got := keysIn(t, s, "findings", "aud_x"); len(got) != 0 {
+	if got := sortKeysIn(t, s, "findings", "aud_x"); len(got) != 0 {
 		t.Errorf("findings of no audit: %v", got)
 	}
 }
@@ -176,7 +176,7 @@ func TestAuditTags(t *testing.T) {
 	}
 	last = ""
 	for _, findings := range []string{"1", "2"} { // an import keeps updatedAt
-		load(t, s, "audit", `{"id":"aud_i","updatedAt":"2026-01-01T00:00:00Z","findings":`+findings+`}`)
+		importRecords(t, s, "audit", `{"id":"aud_i","updatedAt":"2026-01-01T00:00:00Z","findings":`+findings+`}`)
 		tag := s.Call(t, key, "get_optimise_audit", map[string]any{"auditId": "aud_i"}).Header.Get("ETag")
 		if tag == last {
 			t.Errorf("other findings have the same tag %s", tag)
@@ -187,10 +187,10 @@ func TestAuditTags(t *testing.T) {
 	if r := update(map[string]any{"findings": []any{3}}); r.Status != 412 {
 		t.Errorf("a stale tag: %d", r.Status)
 	}
-	if got := keysIn(t, s, "findings", own["auditId"].(string)); len(got) != 0 {
+	if got := sortKeysIn(t, s, "findings", own["auditId"].(string)); len(got) != 0 {
 		t.Errorf("findings of a refused update: %v", got)
 	}
-	if got := keysIn(t, s); count(got, "draft#") != 0 {
+	if got := sortKeysIn(t, s); count(got, "draft#") != 0 {
 		t.Errorf("stored keys %q, want no draft", got)
 	}
 }
@@ -201,7 +201,7 @@ func TestSameFindings(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	key := s.Key(t)
-	load(t, s, "audit", `{"id":"aud_i","findings":{"a" : [1, 2]}}`, `{"id":"aud_n"}`)
+	importRecords(t, s, "audit", `{"id":"aud_i","findings":{"a" : [1, 2]}}`, `{"id":"aud_n"}`)
 	created := s.Call(t, key, "create_optimise_audit", map[string]any{"rootUrl": "https://a.example", "findings": map[string]any{"a": []any{1, 2}}}).JSON(t)["id"].(string)
 	put := func(auditID, body string) (updatedAt any, tag string, chunks []string) {
 		t.Helper()
@@ -210,7 +210,7 @@ func TestSameFindings(t *testing.T) {
 		if r.Status != 200 {
 			t.Fatalf("update of %s with %s: status %d, want 200: %s", auditID, body, r.Status, r.Body)
 		}
-		return r.JSON(t)["updatedAt"], r.Header.Get("ETag"), keysIn(t, s, "findings", auditID)
+		return r.JSON(t)["updatedAt"], r.Header.Get("ETag"), sortKeysIn(t, s, "findings", auditID)
 	}
 	check := func(auditID, body string, changes bool) {
 		t.Helper()
@@ -250,7 +250,7 @@ func TestSameFindings(t *testing.T) {
 	check(created, same, true)
 	check(created, same, false)
 	check(created, `{"findings":null}`, true)
-	if got := keysIn(t, s); count(got, "draft#") != 0 {
+	if got := sortKeysIn(t, s); count(got, "draft#") != 0 {
 		t.Errorf("stored keys %q, want no draft", got)
 	}
 }
@@ -289,8 +289,8 @@ func TestFindingsBound(t *testing.T) {
 	}
 }
 
-// old makes every draft of the company old.
-func old(s *apitest.Service) { s.Clock.Advance(time.Hour + time.Second) }
+// ageDrafts makes every draft of the company old.
+func ageDrafts(s *apitest.Service) { s.Clock.Advance(time.Hour + time.Second) }
 
 // Ensure a create that crashes at any call leaves no partial audit, that a retry with its
 // Idempotency-Key gives one audit, and that a later write deletes its leftovers.
@@ -299,21 +299,21 @@ func TestCreateAuditDies(t *testing.T) {
 	apitest.SkipIfShort(t)
 	args := map[string]any{"rootUrl": "https://a.example", "findings": incompressibleText(700_000), "Idempotency-Key": "once"}
 	prepare := func(*apitest.Service) map[string]any { return args }
-	eachDeath(t, "create_optimise_audit", prepare, func(s *apitest.Service, died, again apitest.Response) {
+	forEachCrash(t, "create_optimise_audit", prepare, func(s *apitest.Service, died, again apitest.Response) {
 		if again.Status != 200 || died.Status == 200 && died.Body != again.Body {
 			t.Errorf("%d, then %d %s", died.Status, again.Status, again.Body)
 		}
-		audits := slices.DeleteFunc(keysIn(t, s), func(k string) bool { return !strings.HasPrefix(k, "audit#") })
+		audits := slices.DeleteFunc(sortKeysIn(t, s), func(k string) bool { return !strings.HasPrefix(k, "audit#") })
 		if len(audits) != 1 {
 			t.Fatalf("%d audits", len(audits))
 		}
-		settled(t, s, strings.TrimPrefix(audits[0], "audit#"), args["findings"])
+		checkFindingsSettled(t, s, strings.TrimPrefix(audits[0], "audit#"), args["findings"])
 	})
 }
 
-// settled checks that an audit has these findings, and that a later write leaves no unreferenced
+// checkFindingsSettled checks that an audit has these findings, and that a later write leaves no unreferenced
 // chunk or draft.
-func settled(t *testing.T, s *apitest.Service, auditID string, findings any) {
+func checkFindingsSettled(t *testing.T, s *apitest.Service, auditID string, findings any) {
 	t.Helper()
 	var drafts []struct {
 		AuditID string `store:"auditId"`
@@ -324,7 +324,7 @@ func settled(t *testing.T, s *apitest.Service, auditID string, findings any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old(s)
+	ageDrafts(s)
 	key := s.Key(t)
 	later := s.Call(t, key, "create_optimise_audit", map[string]any{"rootUrl": "https://b.example", "findings": 1})
 	if later.Status != 200 {
@@ -337,12 +337,12 @@ func settled(t *testing.T, s *apitest.Service, auditID string, findings any) {
 	if got := getFindings(t, s, key, auditID); got != string(want) {
 		t.Errorf("findings %.100s, want %.100s", got, want)
 	}
-	if got := keysIn(t, s); count(got, "draft#") != 0 || count(got, "removed#") != 0 {
+	if got := sortKeysIn(t, s); count(got, "draft#") != 0 || count(got, "removed#") != 0 {
 		t.Errorf("left: %v", got)
 	}
 	generations := func(auditID string) int {
 		names := map[string]bool{}
-		for _, sk := range keysIn(t, s, "findings", auditID) {
+		for _, sk := range sortKeysIn(t, s, "findings", auditID) {
 			names[strings.Split(sk, "#")[0]] = true
 		}
 		return len(names)
@@ -368,14 +368,14 @@ func TestUpdateAuditDies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			prepare := func(s *apitest.Service) map[string]any {
-				load(t, s, "audit", `{"id":"aud_1","findings":`+incompressible(650_000)+`}`)
+				importRecords(t, s, "audit", `{"id":"aud_1","findings":`+incompressible(650_000)+`}`)
 				return map[string]any{"auditId": "aud_1", "findings": findings, "summary": "A"}
 			}
-			eachDeath(t, "update_optimise_audit", prepare, func(s *apitest.Service, died, again apitest.Response) {
+			forEachCrash(t, "update_optimise_audit", prepare, func(s *apitest.Service, died, again apitest.Response) {
 				if again.Status != 200 {
 					t.Errorf("%d, then %d %s", died.Status, again.Status, again.Body)
 				}
-				settled(t, s, "aud_1", findings)
+				checkFindingsSettled(t, s, "aud_1", findings)
 			})
 		})
 	}
@@ -387,14 +387,14 @@ func TestDeleteAuditDies(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	prepare := func(s *apitest.Service) map[string]any {
-		load(t, s, "audit", `{"id":"aud_1","findings":`+incompressible(650_000)+`}`)
+		importRecords(t, s, "audit", `{"id":"aud_1","findings":`+incompressible(650_000)+`}`)
 		return map[string]any{"auditId": "aud_1"}
 	}
-	eachDeath(t, "delete_optimise_audit", prepare, func(s *apitest.Service, died, again apitest.Response) {
+	forEachCrash(t, "delete_optimise_audit", prepare, func(s *apitest.Service, died, again apitest.Response) {
 		if again.Status != 200 && !(died.Status == 200 && again.Status == 404) {
 			t.Errorf("%d, then %d %s", died.Status, again.Status, again.Body)
 		}
-		if left := append(keysIn(t, s), keysIn(t, s, "findings", "aud_1")...); len(left) != 0 {
+		if left := append(sortKeysIn(t, s), sortKeysIn(t, s, "findings", "aud_1")...); len(left) != 0 {
 			t.Errorf("left: %v", left)
 		}
 	})
@@ -414,7 +414,7 @@ func TestAuditRaces(t *testing.T) {
 	for n := range rounds {
 		s.Clock.Advance(time.Minute)
 		auditID := fmt.Sprintf("aud_%d", n)
-		load(t, s, "audit", `{"id":"`+auditID+`","findings":"old"}`)
+		importRecords(t, s, "audit", `{"id":"`+auditID+`","findings":"old"}`)
 		calls := []string{"update_optimise_audit", "update_optimise_audit", "update_optimise_audit"}
 		if n%2 == 1 {
 			calls = []string{"update_optimise_audit", "delete_optimise_audit", "delete_optimise_audit"}
@@ -430,7 +430,7 @@ func TestAuditRaces(t *testing.T) {
 		}
 		all.Wait()
 		outcomes[fmt.Sprint(n%2, status)]++
-		chunks := keysIn(t, s, "findings", auditID)
+		chunks := sortKeysIn(t, s, "findings", auditID)
 		if n%2 == 1 {
 			if (status[1] == 200) == (status[2] == 200) || len(chunks) != 0 {
 				t.Errorf("round %d: %v, left: %v", n, status, chunks)
@@ -442,18 +442,18 @@ func TestAuditRaces(t *testing.T) {
 			t.Errorf("round %d: %v, summary %v with findings %v", n, status, got["summary"], got["findings"])
 		}
 	}
-	old(s)
+	ageDrafts(s)
 	for range 2 {
 		if r := s.Call(t, key, "create_optimise_audit", map[string]any{"rootUrl": "https://a.example", "findings": 1}); r.Status != 200 {
 			t.Fatalf("create: status %d, want 200: %s", r.Status, r.Body)
 		}
 		s.Clock.Advance(time.Second)
 	}
-	if got := keysIn(t, s); count(got, "draft#") != 0 || count(got, "removed#") != 0 {
+	if got := sortKeysIn(t, s); count(got, "draft#") != 0 || count(got, "removed#") != 0 {
 		t.Errorf("left: %v", got)
 	}
 	for n := 0; n < rounds; n += 2 {
-		if chunks := keysIn(t, s, "findings", fmt.Sprintf("aud_%d", n)); len(chunks) != 1 {
+		if chunks := sortKeysIn(t, s, "findings", fmt.Sprintf("aud_%d", n)); len(chunks) != 1 {
 			t.Errorf("aud_%d has %v", n, chunks)
 		}
 	}
@@ -477,13 +477,13 @@ func TestAuditClass(t *testing.T) {
 	}
 }
 
-// sweeping is a transport that calls before once, before the first transaction.
-type sweeping struct {
+// beforeTransactionTransport is a transport that calls before once, before the first transaction.
+type beforeTransactionTransport struct {
 	once   sync.Once
 	before func()
 }
 
-func (s *sweeping) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *beforeTransactionTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") {
 		s.once.Do(s.before)
 	}
@@ -496,19 +496,19 @@ func TestCreateAuditIsSwept(t *testing.T) {
 	t.Parallel()
 	fast := start(t)
 	key := fast.Key(t)
-	late := &sweeping{}
+	late := &beforeTransactionTransport{}
 	slow := apitest.NewOver(t, optimise.Operations, late)
 	slow.CompanyID = fast.CompanyID
 	var other apitest.Response
 	late.before = func() {
-		old(fast)
+		ageDrafts(fast)
 		other = fast.Call(t, key, "create_optimise_audit", map[string]any{"rootUrl": "https://b.example", "findings": 1})
 	}
 	r := slow.Call(t, key, "create_optimise_audit", map[string]any{"rootUrl": "https://a.example", "findings": []any{1}})
 	if r.Status < 500 || other.Status != 200 {
 		t.Errorf("%d %s, and the one that sweeps: %d %s", r.Status, r.Body, other.Status, other.Body)
 	}
-	if got := keysIn(t, fast); len(got) != 1 || got[0] != "audit#"+other.JSON(t)["id"].(string) {
+	if got := sortKeysIn(t, fast); len(got) != 1 || got[0] != "audit#"+other.JSON(t)["id"].(string) {
 		t.Errorf("stored: %v", got)
 	}
 }
@@ -517,9 +517,9 @@ func TestCreateAuditIsSwept(t *testing.T) {
 func TestUpdateAuditWithoutResponse(t *testing.T) {
 	t.Parallel()
 	own := start(t)
-	load(t, own, "audit", `{"id":"aud_1","findings":"old"}`)
+	importRecords(t, own, "audit", `{"id":"aud_1","findings":"old"}`)
 	key := own.Key(t)
-	s := apitest.NewOver(t, optimise.Operations, unheard{})
+	s := apitest.NewOver(t, optimise.Operations, responseLosingTransport{})
 	s.CompanyID = own.CompanyID
 	if r := s.Call(t, key, "update_optimise_audit", map[string]any{"auditId": "aud_1", "findings": "new"}); r.Status < 500 {
 		t.Fatalf("an update without a response of the table: status %d, want 500 or more: %s", r.Status, r.Body)
@@ -527,13 +527,13 @@ func TestUpdateAuditWithoutResponse(t *testing.T) {
 	if got := getFindings(t, own, key, "aud_1"); got != `"new"` {
 		t.Errorf("findings %s", got)
 	}
-	settled(t, own, "aud_1", "new")
+	checkFindingsSettled(t, own, "aud_1", "new")
 }
 
-// unheard is a transport that sends the change of an audit but returns an error for its response.
-type unheard struct{}
+// responseLosingTransport is a transport that sends the change of an audit but returns an error for its response.
+type responseLosingTransport struct{}
 
-func (unheard) RoundTrip(r *http.Request) (*http.Response, error) {
+func (responseLosingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err

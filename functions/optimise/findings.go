@@ -19,22 +19,22 @@ const (
 	chunkBytesMax    = 300_000
 )
 
-// chunk is a part of packed findings. The chunks of one import of an audit are a generation with an
+// findingsChunk is a part of packed findings. The chunks of one import of an audit are a generation with an
 // id of its own. They are written before the audit refers to the generation, and deleted after it
 // refers to the next one. So a reader of an audit finds all chunks of its generation or misses
 // some, but never gets a mixture of two.
-type chunk struct {
+type findingsChunk struct {
 	SK   string `store:"sk"`
 	Data []byte `store:"data"`
 }
 
-func chunkKey(companyID, auditID, generation string, n int64) table.Key {
-	return table.Key{PK: partition(companyID, findingsOf, auditID), SK: table.Join(generation, fmt.Sprintf("%03d", n))}
+func findingsChunkKey(companyID, auditID, generation string, n int64) table.Key {
+	return table.Key{PK: partition(companyID, findingsPart, auditID), SK: table.Join(generation, fmt.Sprintf("%03d", n))}
 }
 
 // chunks returns all stored chunks of an audit, of any generation.
-func (s auditStore) chunks(ctx context.Context, companyID, auditID string, consistent bool) ([]chunk, error) {
-	return table.ReadAll[chunk](ctx, s.table, table.Collection{Partition: partition(companyID, findingsOf, auditID), Consistent: consistent})
+func (s auditStore) chunks(ctx context.Context, companyID, auditID string, consistent bool) ([]findingsChunk, error) {
+	return table.ReadAll[findingsChunk](ctx, s.table, table.Collection{Partition: partition(companyID, findingsPart, auditID), Consistent: consistent})
 }
 
 // chunkKeys returns the keys of the chunks that the audit refers to, nil when it has no findings.
@@ -43,13 +43,13 @@ func (a storedAudit) chunkKeys() (keys []table.Key) {
 		return nil
 	}
 	for n := range *a.Chunks {
-		keys = append(keys, chunkKey(a.CompanyID, a.ID, *a.Generation, n))
+		keys = append(keys, findingsChunkKey(a.CompanyID, a.ID, *a.Generation, n))
 	}
 	return keys
 }
 
-// digestOf returns a digest of findings without insignificant space, nil for none.
-func digestOf(findings json.RawMessage) *string {
+// findingsDigest returns a digest of findings without insignificant space, nil for none.
+func findingsDigest(findings json.RawMessage) *string {
 	if findings == nil {
 		return nil
 	}
@@ -57,25 +57,25 @@ func digestOf(findings json.RawMessage) *string {
 	return new(base64.RawStdEncoding.EncodeToString(sum[:]))
 }
 
-// has reports whether the audit has the findings with this digest, none for nil. It is false for
+// hasFindings reports whether the audit has the findings with this digest, none for nil. It is false for
 // findings without a digest.
-func (a storedAudit) has(digest *string) bool {
+func (a storedAudit) hasFindings(digest *string) bool {
 	if digest == nil {
 		return a.Generation == nil
 	}
-	return equal(a.Digest, digest)
+	return equalText(a.Digest, digest)
 }
 
 // findings assembles the findings from the chunks that the audit refers to. It returns nil when the
 // audit has none, and an error when a chunk is missing.
-func (a storedAudit) findings(chunks []chunk) (json.RawMessage, error) {
+func (a storedAudit) findings(chunks []findingsChunk) (json.RawMessage, error) {
 	keys := a.chunkKeys()
 	if keys == nil {
 		return nil, nil
 	}
 	var packed bytes.Buffer
 	for _, k := range keys {
-		n := slices.IndexFunc(chunks, func(c chunk) bool { return c.SK == k.SK })
+		n := slices.IndexFunc(chunks, func(c findingsChunk) bool { return c.SK == k.SK })
 		if n < 0 {
 			return nil, fmt.Errorf("audit %s: chunk %s is missing", a.ID, k.SK)
 		}
@@ -101,9 +101,9 @@ func (s auditStore) packFindings(a *storedAudit, findings json.RawMessage) ([]ta
 	var items []table.Item
 	generation := s.table.NewID("gen")
 	for data := range slices.Chunk(packed, chunkBytesMax) {
-		k := chunkKey(a.CompanyID, a.ID, generation, int64(len(items)))
-		items = append(items, s.table.NewItem(table.Keys{Key: k}, chunk{k.SK, data}))
+		k := findingsChunkKey(a.CompanyID, a.ID, generation, int64(len(items)))
+		items = append(items, s.table.NewItem(table.Keys{Key: k}, findingsChunk{k.SK, data}))
 	}
-	a.Generation, a.Chunks, a.Digest = &generation, new(int64(len(items))), digestOf(findings)
+	a.Generation, a.Chunks, a.Digest = &generation, new(int64(len(items))), findingsDigest(findings)
 	return items, nil
 }

@@ -30,8 +30,8 @@ func incompressible(n int) string {
 	return `"` + base64.RawStdEncoding.EncodeToString(random)[:n-2] + `"`
 }
 
-// perPage returns realistic findings of about n bytes.
-func perPage(n int) string {
+// realisticFindings returns realistic findings of about n bytes.
+func realisticFindings(n int) string {
 	var out strings.Builder
 	for i := 0; out.Len() < n; i++ {
 		fmt.Fprintf(&out, `,{"url":"https://example.com/page/%d","issues":[{"rule":"title-length","severity":"low","message":"the title has %d characters"}]}`, i, i*7%90)
@@ -50,8 +50,8 @@ func getFindings(t *testing.T, s *apitest.Service, key, auditID string) string {
 	return string(a.Findings)
 }
 
-// stored returns the sort keys and sizes of the chunks of an audit.
-func stored(t *testing.T, s *apitest.Service, auditID string) map[string]int {
+// storedChunks returns the sort keys and sizes of the chunks of an audit.
+func storedChunks(t *testing.T, s *apitest.Service, auditID string) map[string]int {
 	t.Helper()
 	type chunk struct {
 		SK   string `store:"sk"`
@@ -91,15 +91,15 @@ func TestFindings(t *testing.T) {
 		"space":          {"{ \"a b\" :\n[1 , 2] }", `{"a b":[1,2]}`, 1},
 		"escapes":        {`"\u00e9\/<&>\ud83d\ude00\u2028é😀"`, `"\u00e9\/<&>\ud83d\ude00\u2028é😀"`, 1},
 		"deep":           {deep, deep, 1},
-		"compressible":   {perPage(1_000_000), perPage(1_000_000), -1},
+		"compressible":   {realisticFindings(1_000_000), realisticFindings(1_000_000), -1},
 		"incompressible": {incompressible(findingsMax), incompressible(findingsMax), 11},
 	} {
 		t.Run(name, func(t *testing.T) {
-			load(t, s, "audit", `{"id":"aud_1","findings":`+c.given+`}`)
+			importRecords(t, s, "audit", `{"id":"aud_1","findings":`+c.given+`}`)
 			if got := getFindings(t, s, key, "aud_1"); got != c.want {
 				t.Errorf("%.300s, want %.300s", got, c.want)
 			}
-			sizes := stored(t, s, "aud_1")
+			sizes := storedChunks(t, s, "aud_1")
 			for sk, size := range sizes {
 				if size > 300_000 {
 					t.Errorf("%s has %d bytes", sk, size)
@@ -116,7 +116,7 @@ func TestFindings(t *testing.T) {
 func TestFindingsTooLarge(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	k := kind(t, start(t), "audit")
+	k := transferType(t, start(t), "audit")
 	check := func(findings string) string {
 		_, problems := k.Check(json.RawMessage(`{"id":"aud_1","findings":` + findings + `}`))
 		return strings.Join(problems, "; ")
@@ -139,12 +139,12 @@ func TestFindingsReplaced(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	key := s.Key(t)
-	load(t, s, "audit", `{"id":"aud_1","findings":`+incompressible(900_000)+`}`, `{"id":"aud_10","findings":"other"}`)
-	if n := len(stored(t, s, "aud_1")); n != 3 {
+	importRecords(t, s, "audit", `{"id":"aud_1","findings":`+incompressible(900_000)+`}`, `{"id":"aud_10","findings":"other"}`)
+	if n := len(storedChunks(t, s, "aud_1")); n != 3 {
 		t.Errorf("%d chunks, want 3", n)
 	}
-	load(t, s, "audit", `{"id":"aud_1","findings":"old"}`, `{"id":"aud_1","findings":"new"}`)
-	if n := len(stored(t, s, "aud_1")); n != 1 {
+	importRecords(t, s, "audit", `{"id":"aud_1","findings":"old"}`, `{"id":"aud_1","findings":"new"}`)
+	if n := len(storedChunks(t, s, "aud_1")); n != 1 {
 		t.Errorf("%d chunks, want 1", n)
 	}
 	type chunk struct {
@@ -159,24 +159,24 @@ func TestFindingsReplaced(t *testing.T) {
 	if got := getFindings(t, s, key, "aud_1"); got != `"new"` {
 		t.Errorf(`findings %s, want "new"`, got)
 	}
-	load(t, s, "audit", `{"id":"aud_1"}`)
-	if got := getFindings(t, s, key, "aud_1"); got != "null" || len(stored(t, s, "aud_1")) != 2 {
-		t.Errorf("findings %s and %d chunks, want null and 2", got, len(stored(t, s, "aud_1")))
+	importRecords(t, s, "audit", `{"id":"aud_1"}`)
+	if got := getFindings(t, s, key, "aud_1"); got != "null" || len(storedChunks(t, s, "aud_1")) != 2 {
+		t.Errorf("findings %s and %d chunks, want null and 2", got, len(storedChunks(t, s, "aud_1")))
 	}
 	if got := getFindings(t, s, key, "aud_10"); got != `"other"` {
 		t.Errorf(`findings of aud_10 %s, want "other"`, got)
 	}
 }
 
-// between is a transport that calls do once, before it sends the first request that matches.
-type between struct {
+// beforeRequestTransport is a transport that calls do once, before it sends the first request that matches.
+type beforeRequestTransport struct {
 	matches func(target, body string) bool
 	do      func() error // if it fails, the request fails with its error
 	seen    chan string  // targets of the requests that got a response
 	once    sync.Once
 }
 
-func (b *between) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b *beforeRequestTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
@@ -207,17 +207,17 @@ func TestFindingsReplacedWhileReading(t *testing.T) {
 		t.Run(late+" last", func(t *testing.T) {
 			t.Parallel()
 			writer := start(t)
-			b := &between{seen: make(chan string, 8), matches: func(target, body string) bool {
+			b := &beforeRequestTransport{seen: make(chan string, 8), matches: func(target, body string) bool {
 				return strings.HasSuffix(target, "."+late) && strings.Contains(body, writer.CompanyID)
 			}}
 			replaced := optimise.Audit{AuditSummary: optimise.AuditSummary{ID: "aud_1", Summary: new("new")}, Findings: json.RawMessage(`"new"`)}
-			audits := kind(t, writer, "audit")
+			audits := transferType(t, writer, "audit")
 			b.do = func() error {
 				<-b.seen // the other read is done
 				return audits.Write(t.Context(), writer.CompanyID, []any{replaced})
 			}
 			reader := optimise.NewStore(apitest.NewOver(t, optimise.Operations, b).Table)
-			load(t, writer, "audit", `{"id":"aud_1","summary":"old","findings":"old"}`)
+			importRecords(t, writer, "audit", `{"id":"aud_1","summary":"old","findings":"old"}`)
 			ctx, m := apitest.Request(t)
 			a, err := reader.Audits.Get(ctx, writer.CompanyID, "aud_1")
 			if err != nil {
@@ -237,8 +237,8 @@ func TestFindingsReplacedWhileReading(t *testing.T) {
 func TestFindingsLost(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	load(t, s, "audit", `{"id":"aud_1","findings":`+incompressible(900_000)+`}`)
-	for sk := range stored(t, s, "aud_1") {
+	importRecords(t, s, "audit", `{"id":"aud_1","findings":`+incompressible(900_000)+`}`)
+	for sk := range storedChunks(t, s, "aud_1") {
 		if strings.HasSuffix(sk, "#001") {
 			if err := s.Table.BatchDelete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "optimise", "findings", "aud_1"), SK: sk}}); err != nil {
 				t.Fatal(err)
@@ -252,8 +252,8 @@ func TestFindingsLost(t *testing.T) {
 func TestFindingsDamaged(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	load(t, s, "audit", `{"id":"aud_1","findings":[1,2,3]}`)
-	for sk := range stored(t, s, "aud_1") {
+	importRecords(t, s, "audit", `{"id":"aud_1","findings":[1,2,3]}`)
+	for sk := range storedChunks(t, s, "aud_1") {
 		at := table.Keys{Key: table.Key{PK: table.Partition(s.CompanyID, "optimise", "findings", "aud_1"), SK: sk}}
 		if err := s.Table.BatchPut(t.Context(), []table.Item{s.Table.NewItem(at, struct {
 			Data []byte `store:"data"`
@@ -269,11 +269,11 @@ func TestFindingsDamaged(t *testing.T) {
 func TestFindingsOfAbortedImport(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	load(t, s, "audit", `{"id":"aud_1","summary":"old","findings":"old"}`)
+	importRecords(t, s, "audit", `{"id":"aud_1","summary":"old","findings":"old"}`)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	writes := 0
-	b := &between{
+	b := &beforeRequestTransport{
 		matches: func(target, _ string) bool {
 			if strings.HasSuffix(target, ".BatchWriteItem") {
 				writes++
@@ -284,10 +284,10 @@ func TestFindingsOfAbortedImport(t *testing.T) {
 	}
 	dying := apitest.NewOver(t, optimise.Operations, b)
 	replaced := optimise.Audit{AuditSummary: optimise.AuditSummary{ID: "aud_1"}, Findings: json.RawMessage(`"new"`)}
-	if err := kind(t, dying, "audit").Write(ctx, s.CompanyID, []any{replaced}); err == nil {
+	if err := transferType(t, dying, "audit").Write(ctx, s.CompanyID, []any{replaced}); err == nil {
 		t.Fatal("the import was not aborted")
 	}
-	if n := len(stored(t, s, "aud_1")); n != 2 {
+	if n := len(storedChunks(t, s, "aud_1")); n != 2 {
 		t.Errorf("%d chunks, want the current one and the unused one", n)
 	}
 	if got := getFindings(t, s, s.Key(t), "aud_1"); got != `"old"` {

@@ -60,9 +60,9 @@ var goals = record.Kind[SiteGoal]{
 	Name: "site-goal", Plural: "goals of this site", Prefix: "gol", Path: "optimise/sites/{siteId}/goals", Parameter: "goalId",
 	SortPrefix: "goal", Limit: 200,
 	Indexes: func(g SiteGoal) table.Keys {
-		return table.Keys{GSI1: table.Key{PK: partition(g.CompanyID, goalsOf, g.SiteID), SK: g.inOrder()}}
+		return table.Keys{GSI1: table.Key{PK: partition(g.CompanyID, goalsPart, g.SiteID), SK: g.sortPosition()}}
 	},
 }
 
-// inOrder returns the position of a goal in its site.
-func (g SiteGoal) inOrder() string { return table.Join(table.NumberKey(g.Order), g.ID) }
+// sortPosition returns the position of a goal in its site.
+func (g SiteGoal) sortPosition() string { return table.Join(table.NumberKey(g.Order), g.ID) }

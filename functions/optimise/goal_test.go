@@ -11,8 +11,8 @@ import (
 func TestGoals(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	load(t, s, "site", `{"id":"sit_a"}`, `{"id":"sit_b"}`, `{"id":"sit_ab"}`)
-	load(t, s, "site-goal",
+	importRecords(t, s, "site", `{"id":"sit_a"}`, `{"id":"sit_b"}`, `{"id":"sit_ab"}`)
+	importRecords(t, s, "site-goal",
 		`{"id":"gol_9","siteId":"sit_a","order":-2,"name":"Signed up","kind":"path","matchType":"regex","pattern":"^/a#b$","value":1e-3,"active":true,
 		  "createdAt":"2026-02-01T00:00:00Z","updatedAt":"2026-02-02T00:00:00Z"}`,
 		`{"id":"gol_1","siteId":"sit_a"}`,
@@ -22,7 +22,7 @@ func TestGoals(t *testing.T) {
 		`{"id":"gol_4","siteId":"sit_a","order":2}`,
 		`{"id":"gol_8","siteId":"sit_a","order":-20}`,
 		`{"id":"gol_7","siteId":"sit_b","order":1}`)
-	strand(t, s, "sit_gone", `{"id":"gol_x","siteId":"sit_gone","order":1}`)
+	storeOrphanGoals(t, s, "sit_gone", `{"id":"gol_x","siteId":"sit_gone","order":1}`)
 	missing := apitest.Response{}
 	s.Run(t, []apitest.Scenario{
 		{Name: "order", Op: "list_optimise_goals", Args: map[string]any{"siteId": "sit_a"}, Check: func(t *testing.T, r apitest.Response) {
@@ -75,9 +75,9 @@ func TestGoalMoves(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	key := s.Key(t)
-	load(t, s, "site", `{"id":"sit_a"}`, `{"id":"sit_b"}`)
-	load(t, s, "site-goal", `{"id":"gol_1","siteId":"sit_a","order":1}`, `{"id":"gol_2","siteId":"sit_a","order":2}`, `{"id":"gol_3","siteId":"sit_a","order":3}`)
-	load(t, s, "site-goal", `{"id":"gol_1","siteId":"sit_b"}`, `{"id":"gol_3","siteId":"sit_a","order":9}`, `{"id":"gol_3","siteId":"sit_a","order":1}`)
+	importRecords(t, s, "site", `{"id":"sit_a"}`, `{"id":"sit_b"}`)
+	importRecords(t, s, "site-goal", `{"id":"gol_1","siteId":"sit_a","order":1}`, `{"id":"gol_2","siteId":"sit_a","order":2}`, `{"id":"gol_3","siteId":"sit_a","order":3}`)
+	importRecords(t, s, "site-goal", `{"id":"gol_1","siteId":"sit_b"}`, `{"id":"gol_3","siteId":"sit_a","order":9}`, `{"id":"gol_3","siteId":"sit_a","order":1}`)
 	for site, want := range map[string][]string{"sit_a": {"gol_3", "gol_2"}, "sit_b": {"gol_1"}} {
 		if got := ids(s.Call(t, key, "list_optimise_goals", map[string]any{"siteId": site}).Items(t)); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", site, got, want)

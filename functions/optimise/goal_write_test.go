@@ -16,7 +16,7 @@ import (
 func TestCreateGoal(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	load(t, s, "site", `{"id":"sit_a"}`)
+	importRecords(t, s, "site", `{"id":"sit_a"}`)
 	const op = "create_optimise_goal"
 	with := func(name string, value any) map[string]any {
 		args := map[string]any{"siteId": "sit_a", "name": "Bought", "kind": "path", "matchType": "exact", "pattern": "/thanks"}
@@ -65,10 +65,10 @@ func TestCreateGoal(t *testing.T) {
 func TestUpdateGoal(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	load(t, s, "site", `{"id":"sit_a"}`, `{"id":"sit_b"}`)
-	load(t, s, "site-goal",
+	importRecords(t, s, "site", `{"id":"sit_a"}`, `{"id":"sit_b"}`)
+	importRecords(t, s, "site-goal",
 		`{"id":"gol_1","siteId":"sit_a","name":"Bought","kind":"path","matchType":"exact","pattern":"a(","value":2,"order":1,"active":true,"updatedAt":"2026-01-01T00:00:00Z"}`)
-	loadOld(t, s, "site-goal", `{"id":"gol_2","siteId":"sit_a","matchType":"regex","pattern":"b("}`)
+	storeUnchecked(t, s, "site-goal", `{"id":"gol_2","siteId":"sit_a","matchType":"regex","pattern":"b("}`)
 	s.Clock.Advance(time.Hour)
 	const op = "update_optimise_goal"
 	args := func(more ...any) map[string]any {
@@ -101,8 +101,8 @@ func TestUpdateGoalMoves(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	key := s.Key(t)
-	load(t, s, "site", `{"id":"sit_a"}`)
-	load(t, s, "site-goal", `{"id":"gol_1","siteId":"sit_a","order":1}`, `{"id":"gol_2","siteId":"sit_a","order":2}`)
+	importRecords(t, s, "site", `{"id":"sit_a"}`)
+	importRecords(t, s, "site-goal", `{"id":"gol_1","siteId":"sit_a","order":1}`, `{"id":"gol_2","siteId":"sit_a","order":2}`)
 	s.Call(t, key, "update_optimise_goal", map[string]any{"siteId": "sit_a", "goalId": "gol_1", "order": 7})
 	if got := strings.Join(ids(s.Call(t, key, "list_optimise_goals", map[string]any{"siteId": "sit_a"}).Items(t)), " "); got != "gol_2 gol_1" {
 		t.Errorf("goals %q, want gol_2 gol_1", got)
@@ -114,14 +114,14 @@ func TestUpdateGoalMoves(t *testing.T) {
 func TestCreateGoalDies(t *testing.T) {
 	t.Parallel()
 	prepare := func(s *apitest.Service) map[string]any {
-		load(t, s, "site", `{"id":"sit_a"}`)
+		importRecords(t, s, "site", `{"id":"sit_a"}`)
 		return map[string]any{"siteId": "sit_a", "name": "A", "kind": "path", "matchType": "exact", "pattern": "/", "Idempotency-Key": "once"}
 	}
-	eachDeath(t, "create_optimise_goal", prepare, func(s *apitest.Service, died, again apitest.Response) {
+	forEachCrash(t, "create_optimise_goal", prepare, func(s *apitest.Service, died, again apitest.Response) {
 		if again.Status != 200 || died.Status == 200 && died.Body != again.Body {
 			t.Errorf("%d, then %d %s", died.Status, again.Status, again.Body)
 		}
-		if got := keysIn(t, s); count(got, "goal#") != 1 || len(got) != 2 {
+		if got := sortKeysIn(t, s); count(got, "goal#") != 1 || len(got) != 2 {
 			t.Errorf("stored: %v", got)
 		}
 	})
@@ -133,10 +133,10 @@ func TestGoalMovesMeanwhile(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"update_optimise_goal", "delete_optimise_goal"} {
 		own := start(t)
-		load(t, own, "site", `{"id":"sit_a"}`, `{"id":"sit_b"}`)
-		load(t, own, "site-goal", `{"id":"gol_1","siteId":"sit_a","name":"Old"}`)
+		importRecords(t, own, "site", `{"id":"sit_a"}`, `{"id":"sit_b"}`)
+		importRecords(t, own, "site-goal", `{"id":"gol_1","siteId":"sit_a","name":"Old"}`)
 		key := own.Key(t)
-		moving := &moving{move: func() { load(t, own, "site-goal", `{"id":"gol_1","siteId":"sit_b","name":"Moved"}`) }}
+		moving := &beforeGoalWriteTransport{move: func() { importRecords(t, own, "site-goal", `{"id":"gol_1","siteId":"sit_b","name":"Moved"}`) }}
 		s := apitest.NewOver(t, optimise.Operations, moving)
 		s.CompanyID = own.CompanyID
 		args := map[string]any{"siteId": "sit_a", "goalId": "gol_1"}
@@ -152,13 +152,13 @@ func TestGoalMovesMeanwhile(t *testing.T) {
 	}
 }
 
-// moving is a transport that calls move once, before the first write of a goal.
-type moving struct {
+// beforeGoalWriteTransport is a transport that calls move once, before the first write of a goal.
+type beforeGoalWriteTransport struct {
 	once sync.Once
 	move func()
 }
 
-func (m *moving) RoundTrip(r *http.Request) (*http.Response, error) {
+func (m *beforeGoalWriteTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	if strings.HasPrefix(call, "Update") || strings.HasPrefix(call, "Delete") || strings.HasPrefix(call, "Transact") {
 		body, err := io.ReadAll(r.Body)

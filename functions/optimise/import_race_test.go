@@ -12,13 +12,13 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// before is a transport that runs a function before the n-th call, while the caller waits.
-type before struct {
+// beforeCallTransport is a transport that runs a function before the n-th call, while the caller waits.
+type beforeCallTransport struct {
 	calls, at atomic.Int64
 	run       func()
 }
 
-func (b *before) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b *beforeCallTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if b.calls.Add(1) == b.at.Load() {
 		b.run()
 	}
@@ -47,16 +47,16 @@ func TestImportedGoalsAndADelete(t *testing.T) {
 		for _, deleteFirst := range []bool{false, true} {
 			for at, reached := int64(1), true; reached; at++ {
 				s := start(t)
-				load(t, s, "site", `{"id":"sit_1"}`)
+				importRecords(t, s, "site", `{"id":"sit_1"}`)
 				var removed, imported error
-				other := &before{run: func() { imported = write(s, kind(t, s, "site-goal"), add) }}
+				other := &beforeCallTransport{run: func() { imported = write(s, transferType(t, s, "site-goal"), add) }}
 				if deleteFirst {
 					other.run = func() { removed = remove(s, s) }
 				}
 				other.at.Store(at)
 				over := apitest.NewOver(t, optimise.Operations, other)
 				if deleteFirst {
-					imported = write(s, kind(t, over, "site-goal"), add)
+					imported = write(s, transferType(t, over, "site-goal"), add)
 				} else {
 					removed = remove(s, over)
 				}
@@ -67,7 +67,7 @@ func TestImportedGoalsAndADelete(t *testing.T) {
 				if imported != nil && (!errors.As(imported, &refused) || refused[0] != "record.siteId: there is no site sit_1") {
 					t.Errorf("before call %d: the import: %v", at, imported)
 				}
-				if left := keysIn(t, s); removed != nil || len(left) > 0 || deleteFirst && imported == nil {
+				if left := sortKeysIn(t, s); removed != nil || len(left) > 0 || deleteFirst && imported == nil {
 					t.Errorf("before call %d: the delete: %v, the import: %v, left: %v", at, removed, imported, left)
 				}
 			}

@@ -19,7 +19,7 @@ func start(t *testing.T) *apitest.Service {
 	return apitest.New(t, optimise.Operations)
 }
 
-func kind(t *testing.T, s *apitest.Service, name string) transfer.Type {
+func transferType(t *testing.T, s *apitest.Service, name string) transfer.Type {
 	t.Helper()
 	for _, k := range optimise.Transfers(s.Table) {
 		if k.Name == name {
@@ -30,10 +30,10 @@ func kind(t *testing.T, s *apitest.Service, name string) transfer.Type {
 	return transfer.Type{}
 }
 
-// load imports records of one type in one write. Each record is JSON.
-func load(t *testing.T, s *apitest.Service, name string, records ...string) {
+// importRecords imports records of one type in one write. Each record is JSON.
+func importRecords(t *testing.T, s *apitest.Service, name string, records ...string) {
 	t.Helper()
-	k := kind(t, s, name)
+	k := transferType(t, s, name)
 	var checked []any
 	for _, text := range records {
 		record, problems := k.Check(json.RawMessage(text))
@@ -47,11 +47,11 @@ func load(t *testing.T, s *apitest.Service, name string, records ...string) {
 	}
 }
 
-// strand stores goals of a site that is gone, as an interrupted removal of the site leaves them.
-func strand(t *testing.T, s *apitest.Service, siteID string, goals ...string) {
+// storeOrphanGoals stores goals of a site that is gone, as an interrupted removal of the site leaves them.
+func storeOrphanGoals(t *testing.T, s *apitest.Service, siteID string, goals ...string) {
 	t.Helper()
-	load(t, s, "site", fmt.Sprintf(`{"id":%q}`, siteID))
-	load(t, s, "site-goal", goals...)
+	importRecords(t, s, "site", fmt.Sprintf(`{"id":%q}`, siteID))
+	importRecords(t, s, "site-goal", goals...)
 	if err := s.Table.BatchDelete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "optimise"), SK: "site#" + siteID}}); err != nil {
 		t.Fatal(err)
 	}
@@ -65,10 +65,10 @@ func ids(items []map[string]any) []string {
 	return out
 }
 
-// loadOld stores records that break rules of today, as an earlier version may have done.
-func loadOld(t *testing.T, s *apitest.Service, name string, records ...string) {
+// storeUnchecked stores records that break rules of today, as an earlier version may have done.
+func storeUnchecked(t *testing.T, s *apitest.Service, name string, records ...string) {
 	t.Helper()
-	typ := kind(t, s, name)
+	typ := transferType(t, s, name)
 	var read []any
 	for _, r := range records {
 		old := reflect.New(typ.Record)

@@ -17,14 +17,14 @@ func TestSites(t *testing.T) {
 			t.Errorf("body %s, want no items", r.Body)
 		}
 	}}})
-	load(t, s, "site",
+	importRecords(t, s, "site",
 		`{"id":"sit_a"}`,
 		`{"id":"sit_d","createdAt":"2026-03-01T00:00:00Z"}`,
 		`{"id":"sit_c","createdAt":"2026-03-01T00:00:00Z"}`,
 		`{"id":"sit_b","name":"Shop","siteKey":"pk_site","domains":["a.example","b.example"],"timezone":"Europe/Vienna","active":false,
 		  "lastEventAt":"2026-03-01T02:00:00+02:00","createdAt":"2026-02-01T00:00:00Z","updatedAt":"2026-02-02T00:00:00Z"}`)
-	load(t, s, "site-goal", `{"id":"gol_1","siteId":"sit_a"}`)
-	load(t, s, "audit", `{"id":"aud_1","siteId":"sit_a"}`)
+	importRecords(t, s, "site-goal", `{"id":"gol_1","siteId":"sit_a"}`)
+	importRecords(t, s, "audit", `{"id":"aud_1","siteId":"sit_a"}`)
 	s.Run(t, []apitest.Scenario{
 		{Name: "order", Op: "list_optimise_sites", Check: func(t *testing.T, r apitest.Response) {
 			if diff := cmp.Diff([]string{"sit_b", "sit_c", "sit_d", "sit_a"}, ids(r.Items(t))); diff != "" {

@@ -60,7 +60,7 @@ func TestCreateSite(t *testing.T) {
 func TestUpdateSite(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	loadOld(t, s, "site", `{"id":"sit_1","name":"Shop","siteKey":"pk_old","domains":["not a host"],"active":true,"lastEventAt":"2026-01-01T00:00:00.000Z","updatedAt":"2026-01-01T00:00:00.000Z"}`)
+	storeUnchecked(t, s, "site", `{"id":"sit_1","name":"Shop","siteKey":"pk_old","domains":["not a host"],"active":true,"lastEventAt":"2026-01-01T00:00:00.000Z","updatedAt":"2026-01-01T00:00:00.000Z"}`)
 	s.Clock.Advance(time.Hour)
 	const op = "update_optimise_site"
 	args := func(name string, value any) map[string]any { return map[string]any{"siteId": "sit_1", name: value} }
@@ -87,8 +87,8 @@ func TestBounds(t *testing.T) {
 		sites = append(sites, fmt.Sprintf(`{"id":"sit_%d"}`, n))
 		goals = append(goals, fmt.Sprintf(`{"id":"gol_%d","siteId":"sit_0"}`, n), fmt.Sprintf(`{"id":"gol_x%d","siteId":"sit_1"}`, n))
 	}
-	load(t, s, "site", sites...)
-	load(t, s, "site-goal", goals...)
+	importRecords(t, s, "site", sites...)
+	importRecords(t, s, "site-goal", goals...)
 	for op, c := range map[string]struct {
 		args    map[string]any
 		message string
@@ -122,7 +122,7 @@ func TestFullSiteIsGone(t *testing.T) {
 	for n := range 200 {
 		goals = append(goals, fmt.Sprintf(`{"id":"gol_%d","siteId":"sit_gone"}`, n))
 	}
-	strand(t, s, "sit_gone", goals...)
+	storeOrphanGoals(t, s, "sit_gone", goals...)
 	args := map[string]any{"siteId": "sit_gone", "name": "A", "kind": "path", "matchType": "exact", "pattern": "/"}
 	if r := s.Call(t, s.Key(t), "create_optimise_goal", args); r.Status != 404 {
 		t.Errorf("create of a goal without a site: status %d, want 404: %s", r.Status, r.Body)
@@ -135,17 +135,17 @@ func TestDeleteSite(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	key := s.Key(t)
-	load(t, s, "site", `{"id":"sit_a"}`, `{"id":"sit_b"}`)
-	load(t, s, "audit", `{"id":"aud_1","siteId":"sit_a"}`)
+	importRecords(t, s, "site", `{"id":"sit_a"}`, `{"id":"sit_b"}`)
+	importRecords(t, s, "audit", `{"id":"aud_1","siteId":"sit_a"}`)
 	var goals []string
 	for n := range 200 { // more than one batch of deletes
 		goals = append(goals, fmt.Sprintf(`{"id":"gol_%03d","siteId":"sit_a"}`, n))
 	}
-	load(t, s, "site-goal", append(goals, `{"id":"gol_b","siteId":"sit_b"}`)...)
+	importRecords(t, s, "site-goal", append(goals, `{"id":"gol_b","siteId":"sit_b"}`)...)
 	if r := s.Call(t, key, "delete_optimise_site", map[string]any{"siteId": "sit_a"}); r.Body != `{"id":"sit_a","deleted":true}` {
 		t.Errorf("delete: status %d, body %s; want the id of the deleted site", r.Status, r.Body)
 	}
-	if diff := cmp.Diff([]string{"audit#aud_1", "goal#gol_b", "site#sit_b"}, keysIn(t, s)); diff != "" {
+	if diff := cmp.Diff([]string{"audit#aud_1", "goal#gol_b", "site#sit_b"}, sortKeysIn(t, s)); diff != "" {
 		t.Errorf("stored keys (-want +got):\n%s", diff)
 	}
 	for op, args := range map[string]map[string]any{
@@ -164,15 +164,15 @@ func TestDeleteSite(t *testing.T) {
 func TestDeleteSiteDies(t *testing.T) {
 	t.Parallel()
 	prepare := func(s *apitest.Service) map[string]any {
-		load(t, s, "site", `{"id":"sit_a"}`)
-		load(t, s, "site-goal", `{"id":"gol_1","siteId":"sit_a"}`, `{"id":"gol_2","siteId":"sit_a"}`)
+		importRecords(t, s, "site", `{"id":"sit_a"}`)
+		importRecords(t, s, "site-goal", `{"id":"gol_1","siteId":"sit_a"}`, `{"id":"gol_2","siteId":"sit_a"}`)
 		return map[string]any{"siteId": "sit_a"}
 	}
-	eachDeath(t, "delete_optimise_site", prepare, func(s *apitest.Service, died, again apitest.Response) {
+	forEachCrash(t, "delete_optimise_site", prepare, func(s *apitest.Service, died, again apitest.Response) {
 		if again.Status != 200 && !(died.Status == 200 && again.Status == 404) {
 			t.Errorf("%d, then %d %s", died.Status, again.Status, again.Body)
 		}
-		if left := keysIn(t, s); len(left) != 0 {
+		if left := sortKeysIn(t, s); len(left) != 0 {
 			t.Errorf("left: %v", left)
 		}
 	})
@@ -183,7 +183,7 @@ func TestHalfRemovedSite(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	key := s.Key(t)
-	strand(t, s, "sit_gone", `{"id":"gol_1","siteId":"sit_gone"}`)
+	storeOrphanGoals(t, s, "sit_gone", `{"id":"gol_1","siteId":"sit_gone"}`)
 	own := map[string]any{"siteId": "sit_gone", "goalId": "gol_1"}
 	for op, args := range map[string]map[string]any{
 		"get_optimise_goal": own, "delete_optimise_goal": own, "list_optimise_goals": {"siteId": "sit_gone"},
@@ -193,7 +193,7 @@ func TestHalfRemovedSite(t *testing.T) {
 			t.Errorf("%s of a goal without a site: status %d, want 404: %s", op, r.Status, r.Body)
 		}
 	}
-	if got := keysIn(t, s); !slices.Equal(got, []string{"goal#gol_1"}) {
+	if got := sortKeysIn(t, s); !slices.Equal(got, []string{"goal#gol_1"}) {
 		t.Errorf("stored keys %q, want goal#gol_1", got)
 	}
 }
@@ -212,8 +212,8 @@ func TestSiteRaces(t *testing.T) {
 	for n := range rounds {
 		s.Clock.Advance(time.Minute)
 		siteID := fmt.Sprintf("sit_%d", n)
-		load(t, s, "site", `{"id":"`+siteID+`"}`)
-		load(t, s, "site-goal", fmt.Sprintf(`{"id":"gol_%d","siteId":%q}`, n, siteID))
+		importRecords(t, s, "site", `{"id":"`+siteID+`"}`)
+		importRecords(t, s, "site-goal", fmt.Sprintf(`{"id":"gol_%d","siteId":%q}`, n, siteID))
 		goal := map[string]any{"siteId": siteID, "name": "A", "kind": "path", "matchType": "exact", "pattern": "/"}
 		calls := []struct {
 			op   string
@@ -238,7 +238,7 @@ func TestSiteRaces(t *testing.T) {
 			t.Errorf("round %d: the deletes are %d and %d", n, status[0], status[2])
 		}
 		outcomes[fmt.Sprint(status)]++
-		if left := keysIn(t, s); len(left) != 0 {
+		if left := sortKeysIn(t, s); len(left) != 0 {
 			t.Fatalf("round %d, %v: left: %v", n, status, left)
 		}
 	}

@@ -38,10 +38,10 @@ const (
 	draftKind = "draft"
 
 	// Parts of the keys of narrower partitions.
-	goalsOf    = "goals"
-	auditsOf   = "audits"
-	findingsOf = "findings"
-	noStatus   = "none" // for audits without a status, which an import may contain
+	goalsPart    = "goals"
+	auditsPart   = "audits"
+	findingsPart = "findings"
+	noStatus     = "none" // for audits without a status, which an import may contain
 )
 
 func partition(companyID string, narrower ...string) string {

@@ -40,14 +40,14 @@ var audits = record.Kind[storedAudit]{
 // indexes returns the keys of an audit in the indexes.
 func (a storedAudit) indexes() (keys table.Keys) {
 	order := table.Join(table.DescendingTimeKey(a.StartedAt), a.ID)
-	keys.GSI1 = table.Key{PK: partition(a.CompanyID, auditsOf), SK: order}
+	keys.GSI1 = table.Key{PK: partition(a.CompanyID, auditsPart), SK: order}
 	status := noStatus
 	if a.Status != nil {
 		status = string(*a.Status)
-		keys.GSI2 = table.Key{PK: partition(a.CompanyID, auditsOf, status), SK: order}
+		keys.GSI2 = table.Key{PK: partition(a.CompanyID, auditsPart, status), SK: order}
 	}
 	if a.SiteID != nil {
-		keys.GSI3 = table.Key{PK: partition(a.CompanyID, auditsOf, *a.SiteID, status), SK: order}
+		keys.GSI3 = table.Key{PK: partition(a.CompanyID, auditsPart, *a.SiteID, status), SK: order}
 	}
 	return keys
 }
@@ -61,17 +61,17 @@ type AuditFilter struct {
 
 // List returns a page of audits as JSON texts, newest first.
 func (s auditStore) List(ctx context.Context, companyID string, f AuditFilter, after string, limit int) (table.Page[json.RawMessage], error) {
-	q := table.Query{Index: table.GSI1, Partitions: []string{partition(companyID, auditsOf)}, After: after, Limit: limit}
+	q := table.Query{Index: table.GSI1, Partitions: []string{partition(companyID, auditsPart)}, After: after, Limit: limit}
 	switch {
 	case f.SiteID != nil && f.Status != nil:
-		q.Index, q.Partitions = table.GSI3, []string{partition(companyID, auditsOf, *f.SiteID, string(*f.Status))}
+		q.Index, q.Partitions = table.GSI3, []string{partition(companyID, auditsPart, *f.SiteID, string(*f.Status))}
 	case f.SiteID != nil:
 		q.Index, q.Partitions = table.GSI3, nil
 		for _, status := range append(AuditStatus("").Values(), noStatus) {
-			q.Partitions = append(q.Partitions, partition(companyID, auditsOf, *f.SiteID, status))
+			q.Partitions = append(q.Partitions, partition(companyID, auditsPart, *f.SiteID, status))
 		}
 	case f.Status != nil:
-		q.Index, q.Partitions = table.GSI2, []string{partition(companyID, auditsOf, string(*f.Status))}
+		q.Index, q.Partitions = table.GSI2, []string{partition(companyID, auditsPart, string(*f.Status))}
 	}
 	return table.ListJSON[AuditSummary](ctx, s.table, q)
 }
@@ -86,7 +86,7 @@ func (s auditStore) Get(ctx context.Context, companyID, auditID string) (Audit, 
 	var misfit error
 	for _, consistent := range []bool{false, true} {
 		var stored storedAudit
-		var chunks []chunk
+		var chunks []findingsChunk
 		err := parallel.Both(
 			func() (err error) {
 				stored, err = table.Get[storedAudit](ctx, s.table, s.Key(companyID, auditID))
@@ -120,15 +120,15 @@ func (s auditStore) Insert(ctx context.Context, companyID string, a AuditSummary
 		return stored.AuditSummary, idempotency.Insert(ctx, s.table, stored.AuditSummary, s.Keys(stored), stored)
 	}
 	d := s.newDraft(stored)
-	if err := s.stage(ctx, companyID, d, chunks); err != nil {
+	if err := s.storeDraft(ctx, companyID, d, chunks); err != nil {
 		return AuditSummary{}, err
 	}
 	err = idempotency.Transact(ctx, s.table, stored.AuditSummary,
-		s.table.WriteCreate(s.Keys(stored), stored), s.table.WriteDelete(draftKey(companyID, d), "attribute_exists(pk)", nil, nil))
+		s.table.WriteCreate(s.Keys(stored), stored), s.table.WriteDelete(findingsDraftKey(companyID, d), "attribute_exists(pk)", nil, nil))
 	if err != nil {
 		return AuditSummary{}, err
 	}
-	s.sweepDrafts(ctx, companyID)
+	s.removeOldDrafts(ctx, companyID)
 	return stored.AuditSummary, nil
 }
 
@@ -137,19 +137,19 @@ func (s auditStore) Insert(ctx context.Context, companyID string, a AuditSummary
 func (s auditStore) Modify(
 	ctx context.Context, companyID, auditID string, change func(*AuditSummary) error, findings api.Clearable[json.RawMessage],
 ) (AuditSummary, error) {
-	digest := digestOf(findings.Value)
+	digest := findingsDigest(findings.Value)
 	var before storedAudit
 	after, err := table.Modify(ctx, s.table, s.Key(companyID, auditID), s.Keys, func(a *storedAudit) error {
 		before = *a
 		if err := change(&a.AuditSummary); err != nil { // before megabytes are stored for nothing
 			return err
 		}
-		if findings.Sent && !a.has(digest) {
-			return errOther
+		if findings.Sent && !a.hasFindings(digest) {
+			return errFindingsReplaced
 		}
 		return nil
 	})
-	if !errors.Is(err, errOther) {
+	if !errors.Is(err, errFindingsReplaced) {
 		return after.AuditSummary, err
 	}
 	next := before
@@ -161,24 +161,24 @@ func (s auditStore) Modify(
 	return s.replaceFindings(ctx, companyID, before, next, chunks, change)
 }
 
-// errOther means that the audit of a write does not have the findings that the write expects.
-var errOther = errors.New("the audit has other findings")
+// errFindingsReplaced means that the audit of a write does not have the findings that the write expects.
+var errFindingsReplaced = errors.New("the audit has other findings")
 
 // replaceFindings makes an audit refer to the findings of next, which have these chunks, instead of
 // those of before.
 func (s auditStore) replaceFindings(
 	ctx context.Context, companyID string, before, next storedAudit, chunks []table.Item, change func(*AuditSummary) error,
 ) (AuditSummary, error) {
-	var drafts []draft
+	var drafts []findingsDraft
 	for {
 		drafts = append(drafts, s.newDraft(before, next))
-		if err := s.stage(ctx, companyID, drafts[len(drafts)-1], chunks); err != nil {
+		if err := s.storeDraft(ctx, companyID, drafts[len(drafts)-1], chunks); err != nil {
 			return AuditSummary{}, err
 		}
 		after, err := table.Modify(ctx, s.table, s.Key(companyID, before.ID), s.Keys, func(a *storedAudit) error {
-			if !equal(a.Generation, before.Generation) {
+			if !equalText(a.Generation, before.Generation) {
 				before = *a
-				return errOther
+				return errFindingsReplaced
 			}
 			if err := change(&a.AuditSummary); err != nil {
 				return err
@@ -186,29 +186,29 @@ func (s auditStore) replaceFindings(
 			a.Generation, a.Chunks, a.Digest = next.Generation, next.Chunks, next.Digest
 			return nil
 		})
-		if errors.Is(err, errOther) { // the next draft names the findings that are replaced now
+		if errors.Is(err, errFindingsReplaced) { // the next draft names the findings that are replaced now
 			chunks = nil
 			continue
 		}
 		if err == nil {
-			s.settle(ctx, companyID, drafts, after)
-			s.sweepDrafts(ctx, companyID)
+			s.finishDrafts(ctx, companyID, drafts, after)
+			s.removeOldDrafts(ctx, companyID)
 			return after.AuditSummary, nil
 		}
 		var public *fault.Error
 		if errors.As(err, &public) && public.Code.Status() < http.StatusInternalServerError {
-			s.settle(ctx, companyID, drafts, before)
+			s.finishDrafts(ctx, companyID, drafts, before)
 		}
 		return AuditSummary{}, err // after another error the audit may refer to either findings, so the drafts stay
 	}
 }
 
-func equal(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
+func equalText(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // Remove deletes an audit and its findings, as table.RemoveParent does.
 func (s auditStore) Remove(ctx context.Context, companyID, auditID string, check func(AuditSummary) error) error {
 	return table.RemoveParent(ctx, s.table, s.Key(companyID, auditID), table.ParentRemoval[storedAudit]{
 		Check:          func(a storedAudit) error { return check(a.AuditSummary) },
-		RemoveChildren: func(ctx context.Context) error { return s.sweepFindings(ctx, companyID, auditID) },
+		RemoveChildren: func(ctx context.Context) error { return s.removeFindings(ctx, companyID, auditID) },
 	})
 }

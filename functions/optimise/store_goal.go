@@ -16,10 +16,10 @@ import (
 // goalStore stores the goals of one site. It does not embed record.Store: a method that does not
 // know the site would reach goals of other sites.
 type goalStore struct {
-	siteID string
-	all    record.Store[SiteGoal]
-	sites  siteStore
-	table  *table.Client
+	siteID   string
+	allGoals record.Store[SiteGoal]
+	sites    siteStore
+	table    *table.Client
 }
 
 // Goals returns the goals of a site.
@@ -29,7 +29,7 @@ func (s Store) Goals(siteID string) resource.Store[SiteGoal] {
 
 // goalsOfSite returns the goals of a site, in order.
 func goalsOfSite(companyID, siteID string) table.Collection {
-	return table.Collection{Index: table.GSI1, Partition: partition(companyID, goalsOf, siteID)}
+	return table.Collection{Index: table.GSI1, Partition: partition(companyID, goalsPart, siteID)}
 }
 
 // Page returns a page of the goals of the site, in their order. Returns fault.ErrNotFound when the
@@ -46,7 +46,7 @@ func (s goalStore) Page(ctx context.Context, companyID, after string, limit int)
 			return err
 		},
 	)
-	return table.PageOf(found, SiteGoal.inOrder, after, limit), err
+	return table.PageOf(found, SiteGoal.sortPosition, after, limit), err
 }
 
 // Get returns a goal of the site. Returns fault.ErrNotFound when the site does not exist, or the
@@ -62,7 +62,7 @@ func (s goalStore) Get(ctx context.Context, companyID, goalID string) (g SiteGoa
 // read reads a goal and its site at once. A goal whose site is gone is left over from an
 // interrupted removal, so it is not found.
 func (s goalStore) read(ctx context.Context, companyID, goalID string) (table.Item, error) {
-	at := s.all.Key(companyID, goalID)
+	at := s.allGoals.Key(companyID, goalID)
 	items, err := table.BatchGetItems(ctx, s.table, []table.Key{s.sites.Key(companyID, s.siteID), at})
 	if err != nil {
 		return nil, err
@@ -75,11 +75,11 @@ func (s goalStore) read(ctx context.Context, companyID, goalID string) (table.It
 	if err := table.Decode(items[n], &g); err != nil {
 		return nil, err
 	}
-	return items[n], s.owns(g)
+	return items[n], s.checkSite(g)
 }
 
-// owns returns fault.ErrNotFound when the goal is on another site. An import may move a goal.
-func (s goalStore) owns(g SiteGoal) error {
+// checkSite returns fault.ErrNotFound when the goal is on another site. An import may move a goal.
+func (s goalStore) checkSite(g SiteGoal) error {
 	if g.SiteID != s.siteID {
 		return fault.ErrNotFound
 	}
@@ -95,9 +95,9 @@ func (s goalStore) Insert(ctx context.Context, companyID string, g SiteGoal) (Si
 		}
 		return SiteGoal{}, err
 	}
-	s.all.SetIdentity(companyID, &g)
+	s.allGoals.SetIdentity(companyID, &g)
 	g.SiteID = s.siteID
-	err := idempotency.Transact(ctx, s.table, g, s.table.WriteChild(s.sites.Key(companyID, s.siteID)), s.table.WriteCreate(s.all.Keys(g), g))
+	err := idempotency.Transact(ctx, s.table, g, s.table.WriteChild(s.sites.Key(companyID, s.siteID)), s.table.WriteCreate(s.allGoals.Keys(g), g))
 	var canceled *table.CanceledError
 	if errors.As(err, &canceled) {
 		if _, missing := canceled.Failed(0); missing {
@@ -113,8 +113,8 @@ func (s goalStore) Modify(ctx context.Context, companyID, goalID string, change 
 	if err != nil {
 		return SiteGoal{}, err
 	}
-	return table.ModifyItem(ctx, s.table, s.all.Key(companyID, goalID), item, s.all.Keys, func(g *SiteGoal) error {
-		if err := s.owns(*g); err != nil {
+	return table.ModifyItem(ctx, s.table, s.allGoals.Key(companyID, goalID), item, s.allGoals.Keys, func(g *SiteGoal) error {
+		if err := s.checkSite(*g); err != nil {
 			return err
 		}
 		return change(g)
@@ -126,8 +126,8 @@ func (s goalStore) Remove(ctx context.Context, companyID, goalID string, check f
 	if _, err := s.read(ctx, companyID, goalID); err != nil {
 		return err
 	}
-	_, err := table.Remove(ctx, s.table, s.all.Key(companyID, goalID), func(g SiteGoal) error {
-		if err := s.owns(g); err != nil {
+	_, err := table.Remove(ctx, s.table, s.allGoals.Key(companyID, goalID), func(g SiteGoal) error {
+		if err := s.checkSite(g); err != nil {
 			return err
 		}
 		return check(g)

@@ -24,13 +24,13 @@ func (s siteStore) Insert(ctx context.Context, companyID string, site Site) (Sit
 func (s siteStore) Remove(ctx context.Context, companyID, siteID string, check func(Site) error) error {
 	return table.RemoveParent(ctx, s.table, s.Key(companyID, siteID), table.ParentRemoval[Site]{
 		Check:          check,
-		RemoveChildren: func(ctx context.Context) error { return s.sweepGoals(ctx, companyID, siteID) },
+		RemoveChildren: func(ctx context.Context) error { return s.removeGoals(ctx, companyID, siteID) },
 	})
 }
 
-// sweepGoals deletes the goals of a site that is gone. It reads the goals of all sites, because the
+// removeGoals deletes the goals of a site that is gone. It reads the goals of all sites, because the
 // index of one site may not have its newest goal yet.
-func (s siteStore) sweepGoals(ctx context.Context, companyID, siteID string) error {
+func (s siteStore) removeGoals(ctx context.Context, companyID, siteID string) error {
 	all := goals.Collection(companyID)
 	all.Consistent = true
 	var found []table.Key

@@ -18,16 +18,16 @@ import (
 
 // Limits of imports and exports.
 const (
-	writeBytes     = 8 << 20 // findings per batch of chunk writes
-	parallelReads  = 16
-	parallelAudits = 4 // audits whose findings an export holds in memory
+	chunkBatchBytes = 8 << 20 // findings per batch of chunk writes
+	parallelReads   = 16
+	parallelAudits  = 4 // audits whose findings an export holds in memory
 )
 
 // Transfers returns the record types that can be imported and exported.
 func Transfers(t *table.Client) []transfer.Type {
 	s := NewStore(t)
 	return []transfer.Type{
-		transfer.WithName(s.Sites.Transfer(), func(s Site) string { return nameOf(s.ID) }), s.transferGoals(), s.Audits.Transfer(),
+		transfer.WithName(s.Sites.Transfer(), func(s Site) string { return siteName(s.ID) }), s.transferGoals(), s.Audits.Transfer(),
 	}
 }
 
@@ -38,7 +38,9 @@ func (s Store) transferGoals() transfer.Type {
 	t = transfer.WithUnique(t, func(g SiteGoal) []transfer.UniqueText {
 		return []transfer.UniqueText{{Text: "goal " + g.ID, Owner: g.SiteID}}
 	})
-	return transfer.WithParent(t, func(g SiteGoal) (name, problem string) { return nameOf(g.SiteID), "record.siteId: " + noSite(g) },
+	return transfer.WithParent(t, func(g SiteGoal) (name, problem string) {
+		return siteName(g.SiteID), "record.siteId: " + missingSiteProblem(g)
+	},
 		transfer.Orphans(s.table, func(companyID string, g SiteGoal) table.Key { return sites.Key(companyID, g.SiteID) }))
 }
 
@@ -48,11 +50,11 @@ func (s auditStore) Transfer() transfer.Type {
 	return transfer.WithExisting(t, transfer.ExistsByKey(s.table, func(companyID string, a Audit) table.Key { return s.Key(companyID, a.ID) }), s.addAudits)
 }
 
-// nameOf returns the name of a site among the records of a file.
-func nameOf(siteID string) string { return "site " + siteID }
+// siteName returns the name of a site among the records of a file.
+func siteName(siteID string) string { return "site " + siteID }
 
-// noSite is the problem of a goal without its site.
-func noSite(g SiteGoal) string { return "there is no site " + g.SiteID }
+// missingSiteProblem is the problem of a goal without its site.
+func missingSiteProblem(g SiteGoal) string { return "there is no site " + g.SiteID }
 
 // importGoals replaces goals, even those on another site. It refuses goals whose site has been
 // deleted since the file was checked.
@@ -74,7 +76,7 @@ func (s Store) storeGoals(ctx context.Context, companyID string, records []SiteG
 		return keys.Key, table.Unit{Writes: []table.Write{write(keys, g)}, Parent: new(sites.Key(companyID, g.SiteID))}
 	}, func(g SiteGoal, f table.Failure) (problem string, err error) {
 		if f.Orphan {
-			problem = "record.siteId: " + noSite(g)
+			problem = "record.siteId: " + missingSiteProblem(g)
 		}
 		return problem, nil
 	})
@@ -92,7 +94,7 @@ func (a AuditSummary) checkPeriod() (problems []string) {
 		return nil
 	}
 	var invalid *fault.Error
-	if errors.As(a.finish(a.StartedAt, a.FinishedAt, ""), &invalid) {
+	if errors.As(a.setFinishedAt(a.StartedAt, a.FinishedAt, ""), &invalid) {
 		for _, problem := range invalid.Messages {
 			problems = append(problems, "record."+strings.TrimPrefix(problem, "body."))
 		}
@@ -137,7 +139,7 @@ func (s auditStore) importAudits(ctx context.Context, companyID string, audits [
 		}
 		items = append(items, s.table.NewItem(s.Keys(stored), stored))
 		waiting = append(waiting, chunks...)
-		if size += len(a.Findings); size > writeBytes { // the size before packing, so a batch is smaller than this
+		if size += len(a.Findings); size > chunkBatchBytes { // the size before packing, so a batch is smaller than this
 			if err := s.table.BatchPut(ctx, waiting); err != nil {
 				return err
 			}

@@ -32,14 +32,14 @@ func export(t *testing.T, s *apitest.Service) (lines []string) {
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	from, to := start(t), start(t)
-	load(t, from, "site", `{"id":"sit_a"}`,
+	importRecords(t, from, "site", `{"id":"sit_a"}`,
 		`{"id":"sit_b","name":"Shop","siteKey":"pk","domains":[],"timezone":"UTC","active":true,"lastEventAt":"2026-03-01T02:00:00+02:00","createdAt":"2026-02-01T00:00:00Z"}`)
-	load(t, from, "site-goal", `{"id":"gol_a","siteId":"sit_b"}`,
+	importRecords(t, from, "site-goal", `{"id":"gol_a","siteId":"sit_b"}`,
 		`{"id":"gol_b","siteId":"sit_a","name":"N","kind":"event","matchType":"contains","pattern":"#","value":1e120,"order":-5,"active":false,"updatedAt":"2026-02-01T00:00:00Z"}`)
-	load(t, from, "audit", `{"id":"aud_a"}`, `{"id":"aud_b","siteId":"sit_a","status":"failed","startedAt":"2026-03-01T00:00:00Z","error":"timeout","findings":null}`,
+	importRecords(t, from, "audit", `{"id":"aud_a"}`, `{"id":"aud_b","siteId":"sit_a","status":"failed","startedAt":"2026-03-01T00:00:00Z","error":"timeout","findings":null}`,
 		`{"id":"aud_c","status":"complete","findings":`+incompressible(700_000)+`}`, `{"id":"aud_d","findings":{"n":123456789012345678901234567890123456789}}`)
 	for n := range 12 {
-		load(t, from, "audit", fmt.Sprintf(`{"id":"aud_e%02d","siteId":"sit_b","scoreSeo":%d,"findings":[%d]}`, n, n, n))
+		importRecords(t, from, "audit", fmt.Sprintf(`{"id":"aud_e%02d","siteId":"sit_b","scoreSeo":%d,"findings":[%d]}`, n, n, n))
 	}
 	lines := export(t, from)
 	if len(lines) != 2+2+16 {
@@ -48,7 +48,7 @@ func TestRoundTrip(t *testing.T) {
 	for range 2 { // the second import replaces the records of the first
 		for _, line := range lines {
 			name, record, _ := strings.Cut(line, " ")
-			load(t, to, name, record)
+			importRecords(t, to, name, record)
 		}
 		again := export(t, to)
 		for i := range again {
@@ -58,7 +58,7 @@ func TestRoundTrip(t *testing.T) {
 			t.Errorf("%.2000s, want\n%.2000s", again, lines)
 		}
 	}
-	if n := len(stored(t, to, "aud_c")); n != 2 {
+	if n := len(storedChunks(t, to, "aud_c")); n != 2 {
 		t.Errorf("%d chunks, want 2", n)
 	}
 	if again := export(t, from); !slices.Equal(again, lines) {
@@ -91,23 +91,23 @@ func TestImportRejects(t *testing.T) {
 		{"audit", `{"id":"aud_1#x"}`, "record.id: must be aud_"},
 		{"audit", `{"id":"aud_1","summary":"` + strings.Repeat("x", 350_000) + `"}`, "record.summary: must have at most 2000 characters, has 350000"},
 	} {
-		_, problems := kind(t, s, c.name).Check(json.RawMessage(c.record))
+		_, problems := transferType(t, s, c.name).Check(json.RawMessage(c.record))
 		if len(problems) != 1 || !strings.HasPrefix(problems[0], c.want) {
 			t.Errorf("%s %.100s: %q, want %s", c.name, c.record, problems, c.want)
 		}
 	}
 	long := strings.Repeat("z", 40) // the longest valid id
-	load(t, s, "site", `{"id":"sit_`+long+`"}`)
-	load(t, s, "site-goal", `{"id":"gol_`+long+`","siteId":"sit_`+long+`"}`)
-	load(t, s, "audit", `{"id":"aud_`+long+`","siteId":"sit_`+long+`","summary":"`+strings.Repeat("<", 2000)+`","findings":1}`)
+	importRecords(t, s, "site", `{"id":"sit_`+long+`"}`)
+	importRecords(t, s, "site-goal", `{"id":"gol_`+long+`","siteId":"sit_`+long+`"}`)
+	importRecords(t, s, "audit", `{"id":"aud_`+long+`","siteId":"sit_`+long+`","summary":"`+strings.Repeat("<", 2000)+`","findings":1}`)
 	s.Run(t, []apitest.Scenario{
-		{Name: "goals", Op: "list_optimise_goals", Args: map[string]any{"siteId": "sit_" + long}, Check: hasOne},
-		{Name: "audits", Op: "list_optimise_audits", Args: map[string]any{"siteId": "sit_" + long}, Check: hasOne},
+		{Name: "goals", Op: "list_optimise_goals", Args: map[string]any{"siteId": "sit_" + long}, Check: checkOneRecord},
+		{Name: "audits", Op: "list_optimise_audits", Args: map[string]any{"siteId": "sit_" + long}, Check: checkOneRecord},
 		{Name: "audit", Op: "get_optimise_audit", Args: map[string]any{"auditId": "aud_" + long}, WantFields: map[string]any{"findings": 1}},
 	})
 }
 
-func hasOne(t *testing.T, r apitest.Response) {
+func checkOneRecord(t *testing.T, r apitest.Response) {
 	if n := len(r.Items(t)); n != 1 {
 		t.Errorf("%d items", n)
 	}
@@ -118,8 +118,8 @@ func hasOne(t *testing.T, r apitest.Response) {
 func TestAuditMoves(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	load(t, s, "audit", `{"id":"aud_1","siteId":"sit_a","status":"running","startedAt":"2026-03-01T00:00:00Z"}`, `{"id":"aud_2","siteId":"sit_a","status":"running"}`)
-	load(t, s, "audit", `{"id":"aud_1","siteId":"sit_a","status":"failed"}`, `{"id":"aud_1","siteId":"sit_b","status":"complete"}`)
+	importRecords(t, s, "audit", `{"id":"aud_1","siteId":"sit_a","status":"running","startedAt":"2026-03-01T00:00:00Z"}`, `{"id":"aud_2","siteId":"sit_a","status":"running"}`)
+	importRecords(t, s, "audit", `{"id":"aud_1","siteId":"sit_a","status":"failed"}`, `{"id":"aud_1","siteId":"sit_b","status":"complete"}`)
 	for _, c := range []struct {
 		arguments map[string]any
 		want      []string

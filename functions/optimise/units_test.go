@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// spent returns the table calls and units that read uses.
-func spent(t *testing.T, s *apitest.Service, read func(ctx context.Context, store optimise.Store, companyID string) error) table.Units {
+// unitsUsed returns the table calls and units that read uses.
+func unitsUsed(t *testing.T, s *apitest.Service, read func(ctx context.Context, store optimise.Store, companyID string) error) table.Units {
 	t.Helper()
 	ctx, m := apitest.Request(t)
 	if err := read(ctx, optimise.NewStore(s.Table), s.CompanyID); err != nil {
@@ -22,8 +22,8 @@ func spent(t *testing.T, s *apitest.Service, read func(ctx context.Context, stor
 	return m.Units()
 }
 
-// grown returns n audits of about 500 bytes for each of two sites and each status, null included.
-func grown(n int, findings string) (out []optimise.Audit) {
+// manyAudits returns n audits of about 500 bytes for each of two sites and each status, null included.
+func manyAudits(n int, findings string) (out []optimise.Audit) {
 	for i := range 8 * n {
 		a := optimise.Audit{AuditSummary: optimise.AuditSummary{
 			ID: fmt.Sprintf("aud_%026d", i), SiteID: new([]string{"sit_a", "sit_b"}[i%2]), RootURL: new("https://shop.example.com/"),
@@ -47,9 +47,9 @@ func TestAuditUnits(t *testing.T) {
 	apitest.SkipIfShort(t)
 	const n = 3 // of each site and status: a page of two, and one to detect a next page
 	small, large, found := start(t), start(t), start(t)
-	put(t, small, grown(n, "")...)
-	put(t, large, grown(10*n, "")...)
-	put(t, found, grown(n, perPage(30_000))...)
+	importAudits(t, small, manyAudits(n, "")...)
+	importAudits(t, large, manyAudits(10*n, "")...)
+	importAudits(t, found, manyAudits(n, realisticFindings(30_000))...)
 	for _, c := range []struct {
 		site   *string
 		status *optimise.AuditStatus
@@ -68,13 +68,13 @@ func TestAuditUnits(t *testing.T) {
 				return err
 			}
 		}
-		name := fmt.Sprintf("site %q, status %q", orNone(c.site), orNone(c.status))
+		name := fmt.Sprintf("site %q, status %q", valueOrZero(c.site), valueOrZero(c.status))
 		for size, s := range map[string]*apitest.Service{"N": small, "10 N": large, "N with findings": found} {
-			if got := spent(t, s, list(2)); got != c.want {
+			if got := unitsUsed(t, s, list(2)); got != c.want {
 				t.Errorf("%s at %s: %+v, want %+v", name, size, got, c.want)
 			}
 		}
-		t.Logf("%s: %+v at the default limit", name, spent(t, large, list(20)))
+		t.Logf("%s: %+v at the default limit", name, unitsUsed(t, large, list(20)))
 	}
 }
 
@@ -85,16 +85,16 @@ func TestUnitsBesideMuch(t *testing.T) {
 	apitest.SkipIfShort(t)
 	few, much := start(t), start(t)
 	for _, s := range []*apitest.Service{few, much} {
-		load(t, s, "site", `{"id":"sit_a"}`, `{"id":"sit_b"}`)
-		load(t, s, "site-goal", `{"id":"gol_a","siteId":"sit_a"}`, `{"id":"gol_b","siteId":"sit_a"}`)
-		load(t, s, "audit", `{"id":"aud_a"}`, `{"id":"aud_b","findings":`+perPage(30_000)+`}`, `{"id":"aud_c","findings":`+perPage(1_000_000)+`}`)
+		importRecords(t, s, "site", `{"id":"sit_a"}`, `{"id":"sit_b"}`)
+		importRecords(t, s, "site-goal", `{"id":"gol_a","siteId":"sit_a"}`, `{"id":"gol_b","siteId":"sit_a"}`)
+		importRecords(t, s, "audit", `{"id":"aud_a"}`, `{"id":"aud_b","findings":`+realisticFindings(30_000)+`}`, `{"id":"aud_c","findings":`+realisticFindings(1_000_000)+`}`)
 	}
-	put(t, much, grown(30, `"x"`)...)
+	importAudits(t, much, manyAudits(30, `"x"`)...)
 	var goals []string
 	for n := range 200 {
 		goals = append(goals, fmt.Sprintf(`{"id":"gol_c%d","siteId":"sit_b","name":"%0200d"}`, n, n))
 	}
-	load(t, much, "site-goal", goals...)
+	importRecords(t, much, "site-goal", goals...)
 	sites := func(ctx context.Context, s optimise.Store, companyID string) error {
 		_, err := s.Sites.Page(ctx, companyID, "", 200)
 		return err
@@ -120,7 +120,7 @@ func TestUnitsBesideMuch(t *testing.T) {
 		"audit with findings of a megabyte": {audit("aud_c"), table.Units{Calls: 2, Read: 6}},
 	} {
 		for size, s := range map[string]*apitest.Service{"few": few, "much": much} {
-			if got := spent(t, s, c.read); got != c.want {
+			if got := unitsUsed(t, s, c.read); got != c.want {
 				t.Errorf("%s beside %s: %+v, want %+v", name, size, got, c.want)
 			}
 		}

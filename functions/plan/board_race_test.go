@@ -14,9 +14,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// left returns what is still stored for a board: the sort keys of its records, the ids of its
+// remainingRecords returns what is still stored for a board: the sort keys of its records, the ids of its
 // items, and its entry in the heads.
-func left(t *testing.T, s *apitest.Service, boardID string) (out []string) {
+func remainingRecords(t *testing.T, s *apitest.Service, boardID string) (out []string) {
 	t.Helper()
 	for _, key := range rawKeys(t, s) {
 		if strings.HasSuffix(key, "#"+boardID) || strings.Contains(key, "#"+boardID+"#") {
@@ -32,26 +32,26 @@ func left(t *testing.T, s *apitest.Service, boardID string) (out []string) {
 			out = append(out, i.ID)
 		}
 	}
-	if headOf(t, s, boardID) {
+	if isListed(t, s, boardID) {
 		out = append(out, "heads")
 	}
 	return out
 }
 
-func anyBoard(plan.Board) error { return nil }
+func acceptAnyBoard(plan.Board) error { return nil }
 
-// is reports whether err is a fault with this code.
-func is(err error, code fault.Code) bool {
+// isFault reports whether err is a fault with this code.
+func isFault(err error, code fault.Code) bool {
 	var public *fault.Error
 	return errors.As(err, &public) && public.Code == code
 }
 
-// emptied adds a board that showed an item in version 1 and shows none in version 2, and has no
+// addEmptiedBoard adds a board that showed an item in version 1 and shows none in version 2, and has no
 // items.
-func emptied(t *testing.T, s *apitest.Service, boardID string) {
+func addEmptiedBoard(t *testing.T, s *apitest.Service, boardID string) {
 	t.Helper()
-	load(t, s, "board", fmt.Sprintf(`{"id":%q,"publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[{"id":"itm_0","slug":"a","title":"A"}]}`, boardID))
-	if _, err := plan.NewStore(s.Table).Publish(t.Context(), s.CompanyID, boardID, always); err != nil {
+	importRecords(t, s, "board", fmt.Sprintf(`{"id":%q,"publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[{"id":"itm_0","slug":"a","title":"A"}]}`, boardID))
+	if _, err := plan.NewStore(s.Table).Publish(t.Context(), s.CompanyID, boardID, acceptAnyDigest); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -78,7 +78,7 @@ func TestBoardRaces(t *testing.T) {
 				return err
 			},
 			allowed: func(o outcome) bool {
-				return gone(o) && errors.Is(o.other, fault.ErrNotFound) || is(o.deleted, fault.Conflict) && o.other == nil
+				return gone(o) && errors.Is(o.other, fault.ErrNotFound) || isFault(o.deleted, fault.Conflict) && o.other == nil
 			},
 		},
 		"an item is created without a slug": {
@@ -87,30 +87,30 @@ func TestBoardRaces(t *testing.T) {
 				return err
 			},
 			allowed: func(o outcome) bool {
-				return gone(o) && errors.Is(o.other, fault.ErrNotFound) || is(o.deleted, fault.Conflict) && o.other == nil
+				return gone(o) && errors.Is(o.other, fault.ErrNotFound) || isFault(o.deleted, fault.Conflict) && o.other == nil
 			},
 		},
 		"it is published": {
 			other: func(ctx context.Context, store plan.Store, companyID, boardID string) error {
-				_, err := store.Publish(ctx, companyID, boardID, always)
+				_, err := store.Publish(ctx, companyID, boardID, acceptAnyDigest)
 				return err
 			},
 			allowed: func(o outcome) bool { return gone(o) && (o.other == nil || errors.Is(o.other, fault.ErrNotFound)) },
 		},
 		"an earlier version comes back": {
-			prepare: emptied,
+			prepare: addEmptiedBoard,
 			other: func(ctx context.Context, store plan.Store, companyID, boardID string) error {
 				_, err := store.Rollback(ctx, companyID, boardID, 1)
 				return err
 			},
 			allowed: func(o outcome) bool {
-				return gone(o) && is(o.other, fault.NotFound) || is(o.deleted, fault.Conflict) && o.other == nil
+				return gone(o) && isFault(o.other, fault.NotFound) || isFault(o.deleted, fault.Conflict) && o.other == nil
 			},
 		},
 		"it is deleted": {
-			prepare: emptied,
+			prepare: addEmptiedBoard,
 			other: func(ctx context.Context, store plan.Store, companyID, boardID string) error {
-				return store.Boards.Remove(ctx, companyID, boardID, anyBoard)
+				return store.Boards.Remove(ctx, companyID, boardID, acceptAnyBoard)
 			},
 			allowed: func(o outcome) bool {
 				return gone(o) && errors.Is(o.other, fault.ErrNotFound) || errors.Is(o.deleted, fault.ErrNotFound) && o.other == nil
@@ -133,18 +133,20 @@ func TestBoardRaces(t *testing.T) {
 				if race.prepare != nil {
 					race.prepare(t, s, boardID)
 				} else {
-					load(t, s, "board", fmt.Sprintf(`{"id":%q}`, boardID))
+					importRecords(t, s, "board", fmt.Sprintf(`{"id":%q}`, boardID))
 				}
 				// One of the two begins when the other is about to make its n-th call.
 				var o outcome
-				remove := func(store plan.Store) { o.deleted = store.Boards.Remove(t.Context(), s.CompanyID, boardID, anyBoard) }
+				remove := func(store plan.Store) {
+					o.deleted = store.Boards.Remove(t.Context(), s.CompanyID, boardID, acceptAnyBoard)
+				}
 				other := func(store plan.Store) { o.other = race.other(t.Context(), store, s.CompanyID, boardID) }
 				first, second := remove, other
 				if round%2 == 1 {
 					first, second = other, remove
 				}
 				begins := make(chan struct{})
-				starts := &intruder{intrude: func() { close(begins) }}
+				starts := &beforeCallTransport{intrude: func() { close(begins) }}
 				starts.at.Store(int64(1 + round/2%callsMax))
 				ahead := plan.NewStore(apitest.NewOver(t, plan.Operations, starts).Table)
 				var wait sync.WaitGroup
@@ -156,13 +158,13 @@ func TestBoardRaces(t *testing.T) {
 				})
 				wait.Go(func() { <-begins; second(store) })
 				wait.Wait()
-				kept := left(t, s, boardID)
-				whole := is(o.deleted, fault.Conflict)
+				kept := remainingRecords(t, s, boardID)
+				whole := isFault(o.deleted, fault.Conflict)
 				if !race.allowed(o) || whole != (len(kept) > 0) {
 					t.Fatalf("round %d: the delete: %v, the other: %v, left: %q", round, o.deleted, o.other, kept)
 				}
 				if whole { // it can still be used, and be deleted
-					if _, err := store.Publish(t.Context(), s.CompanyID, boardID, always); err != nil {
+					if _, err := store.Publish(t.Context(), s.CompanyID, boardID, acceptAnyDigest); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -30,8 +30,8 @@ func rawKeys(t *testing.T, s *apitest.Service) (out []string) {
 	return out
 }
 
-// headOf reports whether the heads have a board.
-func headOf(t *testing.T, s *apitest.Service, boardID string) bool {
+// isListed reports whether the heads have a board.
+func isListed(t *testing.T, s *apitest.Service, boardID string) bool {
 	t.Helper()
 	heads, err := table.GetItem(t.Context(), s.Table, table.Key{PK: table.Partition(s.CompanyID, "plan"), SK: "heads"})
 	if err != nil {
@@ -46,7 +46,7 @@ func TestWriteBoards(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, plan.Operations)
 	key := s.Key(t)
-	bare := call(t, s, key, "create_plan_board", map[string]any{"name": "Roadmap"})
+	bare := callOperation(t, s, key, "create_plan_board", map[string]any{"name": "Roadmap"})
 	s.Clock.Advance(1e9)
 	publicKey := bare["publicKey"].(string)
 	if _, ok := id.Bytes("pk_live", publicKey); !ok || !id.Valid("brd", bare["id"].(string)) || len(bare["allowedOrigins"].([]any)) != 0 {
@@ -118,7 +118,7 @@ func TestBoardLimit(t *testing.T) {
 	for n := range 199 {
 		records = append(records, fmt.Sprintf(`{"id":"brd_%d","name":"B"}`, n))
 	}
-	load(t, s, "board", records...)
+	importRecords(t, s, "board", records...)
 	s.Run(t, []apitest.Scenario{
 		{Name: "the 200th", Op: "create_plan_board", Args: map[string]any{"name": "A"}},
 		{Name: "the 201st", Op: "create_plan_board", Args: map[string]any{"name": "A"}, Want: 409, WantCode: "conflict", WantMessage: "there are 200 boards already"},
@@ -135,16 +135,16 @@ func TestBoardLimit(t *testing.T) {
 func TestDeleteBoard(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
-	load(t, s, "board", `{"id":"brd_2","name":"Other"}`)
+	importRecords(t, s, "board", `{"id":"brd_2","name":"Other"}`)
 	board := map[string]any{"boardId": "brd_1"}
 	for _, status := range []string{"draft", "in_review", "archived"} {
-		item := create(t, s, key, map[string]any{"title": "A", "status": status})["id"]
+		item := createItem(t, s, key, map[string]any{"title": "A", "status": status})["id"]
 		s.Run(t, []apitest.Scenario{
 			{Name: status, Op: "delete_plan_board", Args: board, Want: 409, WantCode: "conflict", WantMessage: "the board has items; delete them first"},
 			{Name: "delete of " + status, Op: "delete_plan_item", Args: map[string]any{"itemId": item}},
 		})
 	}
-	item := create(t, s, key, map[string]any{"title": "A", "status": "published"})["id"]
+	item := createItem(t, s, key, map[string]any{"title": "A", "status": "published"})["id"]
 	s.Run(t, []apitest.Scenario{
 		{Name: "publish", Op: "publish_plan_board", Args: board},
 		{Name: "delete of the item", Op: "delete_plan_item", Args: map[string]any{"itemId": item}},
@@ -152,8 +152,8 @@ func TestDeleteBoard(t *testing.T) {
 		{Name: "publish it empty", Op: "publish_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": 2, "itemCount": 0}},
 		{Name: "another revision", Op: "delete_plan_board", Args: map[string]any{"boardId": "brd_1", "If-Match": `"x"`}, Want: 412},
 	})
-	if !headOf(t, s, "brd_1") || len(rawKeys(t, s)) != 6 { // two boards, two versions of two records
-		t.Errorf("in the heads %t with the records %q, want true and 6", headOf(t, s, "brd_1"), rawKeys(t, s))
+	if !isListed(t, s, "brd_1") || len(rawKeys(t, s)) != 6 { // two boards, two versions of two records
+		t.Errorf("in the heads %t with the records %q, want true and 6", isListed(t, s, "brd_1"), rawKeys(t, s))
 	}
 	s.Run(t, []apitest.Scenario{
 		{Name: "deleted", Op: "delete_plan_board", Args: board, WantFields: map[string]any{"id": "brd_1", "deleted": true}},
@@ -172,11 +172,11 @@ func TestDeleteBoard(t *testing.T) {
 			}
 		}},
 	})
-	if left := rawKeys(t, s); !slices.Equal(left, []string{"board#brd_2"}) || headOf(t, s, "brd_1") {
-		t.Errorf("%v, in the heads %v", left, headOf(t, s, "brd_1"))
+	if left := rawKeys(t, s); !slices.Equal(left, []string{"board#brd_2"}) || isListed(t, s, "brd_1") {
+		t.Errorf("%v, in the heads %v", left, isListed(t, s, "brd_1"))
 	}
-	load(t, s, "board", `{"id":"brd_1","name":"Back","publishedVersion":3,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[{"id":"itm_1","slug":"a","title":"A"}]}`)
-	load(t, s, "item", `{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"A","status":"published"}`)
+	importRecords(t, s, "board", `{"id":"brd_1","name":"Back","publishedVersion":3,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[{"id":"itm_1","slug":"a","title":"A"}]}`)
+	importRecords(t, s, "item", `{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"A","status":"published"}`)
 	s.Run(t, []apitest.Scenario{
 		{Name: "imported again", Op: "list_plan_live_items", Args: board, Check: func(t *testing.T, r apitest.Response) {
 			if !strings.Contains(r.Body, `"itm_1"`) {
@@ -193,12 +193,12 @@ func TestDeleteBoard(t *testing.T) {
 func TestBoardWithoutSnapshot(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, plan.Operations)
-	load(t, s, "board", `{"id":"brd_1","publishedVersion":4,"publishedAt":"2026-01-01T00:00:00Z"}`)
+	importRecords(t, s, "board", `{"id":"brd_1","publishedVersion":4,"publishedAt":"2026-01-01T00:00:00Z"}`)
 	s.Run(t, []apitest.Scenario{
 		{Name: "nothing is live", Op: "list_plan_live_items", Args: map[string]any{"boardId": "brd_1"}, WantFields: map[string]any{"items": []any{}}},
 		{Name: "deleted", Op: "delete_plan_board", Args: map[string]any{"boardId": "brd_1"}},
 	})
-	if left := rawKeys(t, s); len(left) != 0 || headOf(t, s, "brd_1") {
-		t.Errorf("left %q, in the heads %t; want nothing", left, headOf(t, s, "brd_1"))
+	if left := rawKeys(t, s); len(left) != 0 || isListed(t, s, "brd_1") {
+		t.Errorf("left %q, in the heads %t; want nothing", left, isListed(t, s, "brd_1"))
 	}
 }

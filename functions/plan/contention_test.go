@@ -15,7 +15,7 @@ func TestManyWritersAtOnce(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	s, key := start(t)
-	item := create(t, s, key, map[string]any{"title": "Item"})["id"].(string)
+	item := createItem(t, s, key, map[string]any{"title": "Item"})["id"].(string)
 	store := plan.NewStore(s.Table)
 	var wait sync.WaitGroup
 	slugs := make([]string, 60)
@@ -45,7 +45,7 @@ func TestManyWritersAtOnce(t *testing.T) {
 		}
 		seen[slug] = true
 	}
-	if got := call(t, s, key, "get_plan_item", map[string]any{"itemId": item})["categoryIds"].([]any); len(got) != len(slugs) {
+	if got := callOperation(t, s, key, "get_plan_item", map[string]any{"itemId": item})["categoryIds"].([]any); len(got) != len(slugs) {
 		t.Errorf("%d of %d changes were kept", len(got), len(slugs))
 	}
 }

@@ -36,24 +36,24 @@ func TestFractionsStayReadable(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
 	board := map[string]any{"boardId": "brd_1"}
-	id := create(t, s, key, map[string]any{"title": "A", "status": "published"})["id"].(string)
+	id := createItem(t, s, key, map[string]any{"title": "A", "status": "published"})["id"].(string)
 	record := table.Key{PK: table.Partition(s.CompanyID, "plan"), SK: "item#" + id}
 	if err := s.Table.Transact(t.Context(), s.Table.WriteUpdate(record, "SET sortOrder = :n", "", nil, table.Item{":n": table.Float(-1.5)})); err != nil {
 		t.Fatal(err)
 	}
-	if got := call(t, s, key, "get_plan_item", map[string]any{"itemId": id}); got["sortOrder"] != -2.0 {
+	if got := callOperation(t, s, key, "get_plan_item", map[string]any{"itemId": id}); got["sortOrder"] != -2.0 {
 		t.Errorf("the item: %v", got["sortOrder"])
 	}
 	if got := s.Call(t, key, "list_plan_items", board).Items(t); len(got) != 1 || got[0]["sortOrder"] != -2.0 {
 		t.Errorf("the list: %v", got)
 	}
-	call(t, s, key, "publish_plan_board", board)
+	callOperation(t, s, key, "publish_plan_board", board)
 	replaceChunk(t, s, `[{"id":"`+id+`","slug":"a","title":"A","summary":null,"columnId":null,"categoryIds":null,"sortOrder":-1.5,"targetLabel":null}]`)
 	if got := s.Call(t, key, "list_plan_live_items", board).Items(t); len(got) != 1 || got[0]["sortOrder"] != -2.0 || got[0]["id"] != id {
 		t.Errorf("what is live: %v", got)
 	}
-	call(t, s, key, "update_plan_item", map[string]any{"itemId": id, "title": "B", "sortOrder": 7})
-	if got := call(t, s, key, "publish_plan_board", board); len(got["updated"].([]any)) != 1 {
+	callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": id, "title": "B", "sortOrder": 7})
+	if got := callOperation(t, s, key, "publish_plan_board", board); len(got["updated"].([]any)) != 1 {
 		t.Errorf("the publish: %v", got)
 	}
 }

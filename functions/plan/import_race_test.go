@@ -12,7 +12,7 @@ import (
 )
 
 // items returns the import of items over a transport.
-func itemsOver(t *testing.T, s *apitest.Service, transport http.RoundTripper) transfer.Type {
+func importItemsOver(t *testing.T, s *apitest.Service, transport http.RoundTripper) transfer.Type {
 	t.Helper()
 	return plan.Transfers(apitest.NewOver(t, plan.Operations, transport).Table)[1]
 }
@@ -41,10 +41,10 @@ func TestImportIsOvertaken(t *testing.T) {
 		problem string
 	}{
 		"a slug is taken": {func(s *apitest.Service, key string) any {
-			return create(t, s, key, map[string]any{"title": "First", "slug": "late"})["id"]
+			return createItem(t, s, key, map[string]any{"title": "First", "slug": "late"})["id"]
 		}, "record.slug: late is taken on this board by "},
 		"the board is deleted": {func(s *apitest.Service, key string) any {
-			call(t, s, key, "delete_plan_board", map[string]any{"boardId": "brd_1"})
+			callOperation(t, s, key, "delete_plan_board", map[string]any{"boardId": "brd_1"})
 			return "brd_1"
 		}, "record.roadmapId: there is no board "},
 	} {
@@ -53,12 +53,12 @@ func TestImportIsOvertaken(t *testing.T) {
 				t.Parallel()
 				for at, reached := int64(1), true; reached; at++ {
 					s, key := start(t)
-					load(t, s, "board", `{"id":"brd_2"}`)
-					_, records := check(t, s, "item", late, other)
+					importRecords(t, s, "board", `{"id":"brd_2"}`)
+					_, records := checkImport(t, s, "item", late, other)
 					var taker any
-					overtaking := &intruder{intrude: func() { taker = race.intrude(s, key) }}
+					overtaking := &beforeCallTransport{intrude: func() { taker = race.intrude(s, key) }}
 					overtaking.at.Store(at)
-					err := write(itemsOver(t, s, overtaking), s, records)
+					err := write(importItemsOver(t, s, overtaking), s, records)
 					if reached = overtaking.calls.Load() >= at; !reached {
 						if err != nil {
 							t.Error(err)
@@ -87,15 +87,15 @@ func TestImportDuringADelete(t *testing.T) {
 	t.Parallel()
 	for at, reached := int64(1), true; reached; at++ {
 		s, _ := start(t)
-		kind, records := check(t, s, "item", `{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"A"}`)
+		kind, records := checkImport(t, s, "item", `{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"A"}`)
 		var refused error
-		imports := &intruder{intrude: func() { refused = kind.Write(t.Context(), s.CompanyID, records) }}
+		imports := &beforeCallTransport{intrude: func() { refused = kind.Write(t.Context(), s.CompanyID, records) }}
 		imports.at.Store(at)
-		err := plan.NewStore(apitest.NewOver(t, plan.Operations, imports).Table).Boards.Remove(t.Context(), s.CompanyID, "brd_1", anyBoard)
+		err := plan.NewStore(apitest.NewOver(t, plan.Operations, imports).Table).Boards.Remove(t.Context(), s.CompanyID, "brd_1", acceptAnyBoard)
 		if reached = imports.calls.Load() >= at; !reached {
 			return
 		}
-		rest := left(t, s, "brd_1")
+		rest := remainingRecords(t, s, "brd_1")
 		if (err == nil) == (refused == nil) || err == nil && len(rest) > 0 || err != nil && !strings.Contains(strings.Join(rest, " "), "board#brd_1") {
 			t.Errorf("before call %d: the delete is %v, the import %v, left %v", at, err, refused, rest)
 		}
@@ -107,18 +107,18 @@ func TestImportDuringADelete(t *testing.T) {
 func TestImportMovesNoItem(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
-	load(t, s, "board", `{"id":"brd_2"}`)
-	kind, records := check(t, s, "item", `{"id":"itm_1","roadmapId":"brd_1","slug":"b","title":"B"}`)
-	load(t, s, "item", `{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"A"}`)
+	importRecords(t, s, "board", `{"id":"brd_2"}`)
+	kind, records := checkImport(t, s, "item", `{"id":"itm_1","roadmapId":"brd_1","slug":"b","title":"B"}`)
+	importRecords(t, s, "item", `{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"A"}`)
 	var refused transfer.RefusedRecords
 	if err := kind.Write(t.Context(), s.CompanyID, records); !errors.As(err, &refused) ||
 		refused[0] != "record.slug: itm_1 already has the slug a on board brd_1; neither can change" {
 		t.Errorf("error %v, want that itm_1 already has the slug a on brd_1", err)
 	}
-	if got := call(t, s, key, "get_plan_item", map[string]any{"itemId": "itm_1"}); got["slug"] != "a" || got["title"] != "A" {
+	if got := callOperation(t, s, key, "get_plan_item", map[string]any{"itemId": "itm_1"}); got["slug"] != "a" || got["title"] != "A" {
 		t.Errorf("slug %v and title %v, want a and A", got["slug"], got["title"])
 	}
-	if got := call(t, s, key, "create_plan_item", map[string]any{"boardId": "brd_1", "title": "B", "slug": "b"}); got["slug"] != "b" {
+	if got := callOperation(t, s, key, "create_plan_item", map[string]any{"boardId": "brd_1", "title": "B", "slug": "b"}); got["slug"] != "b" {
 		t.Error("the slug of the refused item is taken:", got)
 	}
 }

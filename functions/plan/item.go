@@ -63,7 +63,7 @@ type createItemInput struct {
 
 func (s service) createItem(ctx context.Context, caller api.Caller, in createItemInput) (Item, error) {
 	now, i := s.store.table.Now(), in.Record
-	i.ID, i.RoadmapID, i.CompanyID, i.CreatedAt, i.UpdatedAt = s.store.table.NewID(itemIDs), in.BoardID, caller.CompanyID, &now, &now
+	i.ID, i.RoadmapID, i.CompanyID, i.CreatedAt, i.UpdatedAt = s.store.table.NewID(itemIDPrefix), in.BoardID, caller.CompanyID, &now, &now
 	if i.Status == nil {
 		i.Status = new(StatusDraft)
 	}

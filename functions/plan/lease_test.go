@@ -39,11 +39,11 @@ func TestLeaseIsReleased(t *testing.T) {
 			t.Parallel()
 			for at, reached := int64(1), true; reached; at++ {
 				s, key := start(t)
-				item := create(t, s, key, map[string]any{"title": "Live", "status": "published"})["id"]
-				call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
-				call(t, s, key, "update_plan_item", map[string]any{"itemId": item, "title": "New"})
-				edits := &intruder{intrude: func() {
-					call(t, s, key, "update_plan_item", map[string]any{"itemId": item, "title": intrude})
+				item := createItem(t, s, key, map[string]any{"title": "Live", "status": "published"})["id"]
+				callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+				callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": item, "title": "New"})
+				edits := &beforeCallTransport{intrude: func() {
+					callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": item, "title": intrude})
 				}}
 				edits.at.Store(at)
 				reviewed := ""
@@ -68,13 +68,13 @@ func TestLeaseIsReleased(t *testing.T) {
 	}
 }
 
-// refusing refuses the call with the number at.
-type refusing struct {
+// refusingTransport refuses the call with the number at.
+type refusingTransport struct {
 	calls atomic.Int64
 	at    int64
 }
 
-func (r *refusing) RoundTrip(request *http.Request) (*http.Response, error) {
+func (r *refusingTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if r.calls.Add(1) == r.at {
 		return &http.Response{StatusCode: http.StatusBadRequest, Body: io.NopCloser(strings.NewReader(`{"__type":"ValidationException"}`)), Request: request}, nil
 	}
@@ -88,8 +88,8 @@ func TestFailedPublishIsReleased(t *testing.T) {
 	failures := 0
 	for at := int64(1); ; at++ {
 		s, key := start(t)
-		create(t, s, key, map[string]any{"title": "New", "status": "published"})
-		refuses := &refusing{at: at}
+		createItem(t, s, key, map[string]any{"title": "New", "status": "published"})
+		refuses := &refusingTransport{at: at}
 		_, err := plan.NewStore(apitest.NewOver(t, plan.Operations, refuses).Table).Publish(t.Context(), s.CompanyID, "brd_1", func(string) error { return nil })
 		if c := leaseOf(t, s); c != nil {
 			t.Errorf("call %d refused: the board still has the lease %v", at, c)
@@ -117,19 +117,19 @@ func TestLeaseOfADeadPublish(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, key := start(t)
-			create(t, s, key, map[string]any{"title": "A", "status": "published"})
-			breaking := &crash{next: http.DefaultTransport}
+			createItem(t, s, key, map[string]any{"title": "A", "status": "published"})
+			breaking := &crashTransport{next: http.DefaultTransport}
 			breaking.left.Store(4) // crashes after its lease
 			dying := apitest.NewOver(t, plan.Operations, breaking)
 			dying.Clock.Advance(-c.ago)
-			if _, err := plan.NewStore(dying.Table).Publish(t.Context(), s.CompanyID, "brd_1", always); err == nil || leaseOf(t, s) == nil {
+			if _, err := plan.NewStore(dying.Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest); err == nil || leaseOf(t, s) == nil {
 				t.Fatalf("the publish did not die after its lease: %v", err)
 			}
 			counter := &apitest.RoundTripCounter{}
 			store := plan.NewStore(apitest.NewOver(t, plan.Operations, counter).Table)
 			counter.Count(t, func(t *testing.T) { // on its clock a call takes a millisecond
 				began := time.Now()
-				done, err := store.Publish(t.Context(), s.CompanyID, "brd_1", always)
+				done, err := store.Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest)
 				if err != nil || done.PublishedVersion != 1 {
 					t.Errorf("published version %d, want 1: %v", done.PublishedVersion, err)
 				}
@@ -148,13 +148,13 @@ func TestLeaseOfADeadPublish(t *testing.T) {
 func TestLeaseIsReleasedAfterTheLastAttempt(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
-	create(t, s, key, map[string]any{"title": "First", "status": "published"})
+	createItem(t, s, key, map[string]any{"title": "First", "status": "published"})
 	edits := 0
-	e := afterLease{func() {
+	e := afterLeaseTransport{func() {
 		edits++
-		create(t, s, key, map[string]any{"title": fmt.Sprint("Edit ", edits), "status": "published"})
+		createItem(t, s, key, map[string]any{"title": fmt.Sprint("Edit ", edits), "status": "published"})
 	}}
-	_, err := plan.NewStore(apitest.NewOver(t, plan.Operations, e).Table).Publish(t.Context(), s.CompanyID, "brd_1", always)
+	_, err := plan.NewStore(apitest.NewOver(t, plan.Operations, e).Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest)
 	if code := fault.Public(err).Code; code != fault.Conflict || edits < 2 {
 		t.Errorf("after %d edits the publish returns %v, want a conflict after several", edits, err)
 	}

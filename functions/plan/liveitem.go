@@ -72,9 +72,9 @@ func (s Store) LiveItems(ctx context.Context, companyID, boardID, after string, 
 	var behind []snapshotPosition // each item of the page
 	page.Behind = func(n int) string { return behind[n].String() }
 	for chunks := int(*b.SnapshotChunks); at.Chunk < chunks; {
-		items, err := s.part(ctx, b, at.Chunk)
+		items, err := s.liveChunk(ctx, b, at.Chunk)
 		if err != nil {
-			return page, s.orRemoved(ctx, b, err)
+			return page, s.orNotFound(ctx, b, err)
 		}
 		end := min(at.Item+limit-len(page.Records), len(items))
 		for n, i := range items[min(at.Item, end):end] {

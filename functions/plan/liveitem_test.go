@@ -46,11 +46,11 @@ func TestLiveItems(t *testing.T) {
 		}
 	}
 	empty("never published")
-	last := create(t, s, key, map[string]any{"title": "Last", "status": "published"})["id"]
-	first := create(t, s, key, map[string]any{"title": "First", "status": "published", "sortOrder": 1, "summary": "S", "columnId": "now", "categoryIds": []string{"a"}, "targetLabel": "Q3"})["id"]
-	create(t, s, key, map[string]any{"title": "Draft"})
+	last := createItem(t, s, key, map[string]any{"title": "Last", "status": "published"})["id"]
+	first := createItem(t, s, key, map[string]any{"title": "First", "status": "published", "sortOrder": 1, "summary": "S", "columnId": "now", "categoryIds": []string{"a"}, "targetLabel": "Q3"})["id"]
+	createItem(t, s, key, map[string]any{"title": "Draft"})
 	empty("not published yet")
-	call(t, s, key, "publish_plan_board", board)
+	callOperation(t, s, key, "publish_plan_board", board)
 	want := []map[string]any{
 		{"id": first, "slug": "first", "title": "First", "summary": "S", "columnId": "now", "categoryIds": []any{"a"}, "sortOrder": 1.0, "targetLabel": "Q3", "publishedVersion": 1.0},
 		{"id": last, "slug": "last", "title": "Last", "summary": nil, "columnId": nil, "categoryIds": nil, "sortOrder": nil, "targetLabel": nil, "publishedVersion": 1.0},
@@ -65,8 +65,8 @@ func TestLiveItems(t *testing.T) {
 		}
 	}
 	check("published")
-	call(t, s, key, "update_plan_item", map[string]any{"itemId": first, "title": "Edited", "sortOrder": nil})
-	call(t, s, key, "delete_plan_item", map[string]any{"itemId": last})
+	callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": first, "title": "Edited", "sortOrder": nil})
+	callOperation(t, s, key, "delete_plan_item", map[string]any{"itemId": last})
 	check("edited since")
 
 	cursor, _ := s.Call(t, key, "list_plan_live_items", map[string]any{"boardId": "brd_1", "limit": 1}).Next(t)
@@ -82,8 +82,8 @@ func TestLiveItems(t *testing.T) {
 	})
 	want = []map[string]any{{"id": first, "slug": "first", "title": "Edited", "summary": "S", "columnId": "now", "categoryIds": []any{"a"}, "sortOrder": nil, "targetLabel": "Q3", "publishedVersion": 2.0}}
 	check("published again")
-	call(t, s, key, "update_plan_item", map[string]any{"itemId": first, "status": "archived"})
-	call(t, s, key, "publish_plan_board", board)
+	callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": first, "status": "archived"})
+	callOperation(t, s, key, "publish_plan_board", board)
 	empty("published empty")
 }
 
@@ -98,7 +98,7 @@ func TestLiveItemsOfManyChunks(t *testing.T) {
 	for n := range total {
 		items = append(items, fmt.Sprintf(`{"id":"itm_%03d","slug":"s-%d","title":"%s","summary":"%s"}`, n, n, strings.Repeat("t", 200), strings.Repeat("s", 8000)))
 	}
-	load(t, s, "board", `{"id":"brd_1","publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[`+strings.Join(items, ",")+`]}`)
+	importRecords(t, s, "board", `{"id":"brd_1","publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[`+strings.Join(items, ",")+`]}`)
 	if chunks := len(rawKeys(t, s)) - 2; chunks < 4 {
 		t.Fatalf("%d chunks", chunks)
 	}

@@ -16,14 +16,14 @@ import (
 func start(t *testing.T) (s *apitest.Service, key string) {
 	t.Helper()
 	s = apitest.New(t, plan.Operations)
-	load(t, s, "board", `{"id":"brd_1","name":"Roadmap","createdAt":"2026-01-01T00:00:00Z"}`)
+	importRecords(t, s, "board", `{"id":"brd_1","name":"Roadmap","createdAt":"2026-01-01T00:00:00Z"}`)
 	return s, s.Key(t)
 }
 
-// load imports records of one type as the command `workspace import` does.
-func load(t *testing.T, s *apitest.Service, name string, records ...string) {
+// importRecords imports records of one type as the command `workspace import` does.
+func importRecords(t *testing.T, s *apitest.Service, name string, records ...string) {
 	t.Helper()
-	kind, checked := check(t, s, name, records...)
+	kind, checked := checkImport(t, s, name, records...)
 	if problems, err := kind.Verify(t.Context(), s.CompanyID, checked); err != nil || slices.ContainsFunc(problems, func(p string) bool { return p != "" }) {
 		t.Fatalf("problems %q, want none: %v", problems, err)
 	}
@@ -32,16 +32,16 @@ func load(t *testing.T, s *apitest.Service, name string, records ...string) {
 	}
 }
 
-// write imports records like load, but does not check for taken slugs.
-func write(t *testing.T, s *apitest.Service, name string, records ...string) {
+// importUnchecked imports records like load, but does not check for taken slugs.
+func importUnchecked(t *testing.T, s *apitest.Service, name string, records ...string) {
 	t.Helper()
-	kind, checked := check(t, s, name, records...)
+	kind, checked := checkImport(t, s, name, records...)
 	if err := kind.Write(t.Context(), s.CompanyID, checked); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func check(t *testing.T, s *apitest.Service, name string, records ...string) (kind transfer.Type, checked []any) {
+func checkImport(t *testing.T, s *apitest.Service, name string, records ...string) (kind transfer.Type, checked []any) {
 	t.Helper()
 	for _, kind = range plan.Transfers(s.Table) {
 		if kind.Name != name {
@@ -73,7 +73,7 @@ func export(t *testing.T, s *apitest.Service, kind transfer.Type) (lines []strin
 	return lines
 }
 
-func create(t *testing.T, s *apitest.Service, key string, arguments map[string]any) map[string]any {
+func createItem(t *testing.T, s *apitest.Service, key string, arguments map[string]any) map[string]any {
 	t.Helper()
 	arguments["boardId"] = "brd_1"
 	r := s.Call(t, key, "create_plan_item", arguments)
@@ -83,7 +83,7 @@ func create(t *testing.T, s *apitest.Service, key string, arguments map[string]a
 	return r.JSON(t)
 }
 
-func call(t *testing.T, s *apitest.Service, key, op string, arguments map[string]any) map[string]any {
+func callOperation(t *testing.T, s *apitest.Service, key, op string, arguments map[string]any) map[string]any {
 	t.Helper()
 	r := s.Call(t, key, op, arguments)
 	if r.Status != 200 {
@@ -95,7 +95,7 @@ func call(t *testing.T, s *apitest.Service, key, op string, arguments map[string
 func TestBoards(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
-	load(t, s, "board", `{"id":"brd_3","createdAt":"2025-01-01T00:00:00Z","allowedOrigins":[]}`, `{"id":"brd_2"}`)
+	importRecords(t, s, "board", `{"id":"brd_3","createdAt":"2025-01-01T00:00:00Z","allowedOrigins":[]}`, `{"id":"brd_2"}`)
 	s.Run(t, []apitest.Scenario{
 		{Name: "ordered by createdAt, null last", Op: "list_plan_boards", Check: func(t *testing.T, r apitest.Response) {
 			if got := ids(r.Items(t)); !slices.Equal(got, []string{"brd_3", "brd_1", "brd_2"}) {
@@ -109,7 +109,7 @@ func TestBoards(t *testing.T) {
 		{Name: "limit 0", Op: "list_plan_boards", Args: map[string]any{"limit": 0}, Want: 400, WantMessage: "query.limit: must be between 1 and 100"},
 		{Name: "limit 101", Op: "list_plan_boards", Args: map[string]any{"limit": 101}, Want: 400, WantMessage: "query.limit"},
 	})
-	if got := pages(t, s, key, "list_plan_boards", map[string]any{"limit": 1}); !slices.Equal(got, []string{"brd_3", "brd_1", "brd_2"}) {
+	if got := listAllIDs(t, s, key, "list_plan_boards", map[string]any{"limit": 1}); !slices.Equal(got, []string{"brd_3", "brd_1", "brd_2"}) {
 		t.Error("paged:", got)
 	}
 }
@@ -121,8 +121,8 @@ func ids(items []map[string]any) (out []string) {
 	return out
 }
 
-// pages follows a list to its end and returns the ids.
-func pages(t *testing.T, s *apitest.Service, key, op string, arguments map[string]any) (out []string) {
+// listAllIDs follows a list to its end and returns the ids.
+func listAllIDs(t *testing.T, s *apitest.Service, key, op string, arguments map[string]any) (out []string) {
 	t.Helper()
 	for range 1000 {
 		r := s.Call(t, key, op, arguments)
@@ -141,7 +141,7 @@ func pages(t *testing.T, s *apitest.Service, key, op string, arguments map[strin
 func TestItems(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
-	first := create(t, s, key, map[string]any{"title": "Größe & Ordnung!", "sortOrder": 2})
+	first := createItem(t, s, key, map[string]any{"title": "Größe & Ordnung!", "sortOrder": 2})
 	id := first["id"].(string)
 	s.Run(t, []apitest.Scenario{
 		{Name: "created", Op: "get_plan_item", Args: map[string]any{"itemId": id}, WantFields: map[string]any{
@@ -178,7 +178,7 @@ func TestItemOrder(t *testing.T) {
 		}
 		records = append(records, fmt.Sprintf(`{"id":"itm_%02d","roadmapId":"brd_1","slug":"s-%d","title":"T","sortOrder":%s,"status":%s,"createdAt":"2026-01-%02dT00:00:00Z"}`, n, n, order, status, 28-n))
 	}
-	load(t, s, "item", records...)
+	importRecords(t, s, "item", records...)
 	whole := s.Call(t, key, "list_plan_items", map[string]any{"boardId": "brd_1"}).Items(t)
 	want := slices.Clone(whole)
 	slices.SortStableFunc(want, func(a, b map[string]any) int {
@@ -199,7 +199,7 @@ func TestItemOrder(t *testing.T) {
 		t.Errorf("got %v, want %v", got, ids(want))
 	}
 	for _, limit := range []int{1, 2, 22, 23, 200} {
-		if got := pages(t, s, key, "list_plan_items", map[string]any{"boardId": "brd_1", "limit": limit}); !slices.Equal(got, ids(want)) {
+		if got := listAllIDs(t, s, key, "list_plan_items", map[string]any{"boardId": "brd_1", "limit": limit}); !slices.Equal(got, ids(want)) {
 			t.Errorf("limit %d: %v", limit, got)
 		}
 	}
@@ -210,7 +210,7 @@ func TestItemOrder(t *testing.T) {
 				expected = append(expected, i["id"].(string))
 			}
 		}
-		if got := pages(t, s, key, "list_plan_items", map[string]any{"boardId": "brd_1", "status": status, "limit": 2}); !slices.Equal(got, expected) {
+		if got := listAllIDs(t, s, key, "list_plan_items", map[string]any{"boardId": "brd_1", "status": status, "limit": 2}); !slices.Equal(got, expected) {
 			t.Errorf("%s: got %v, want %v", status, got, expected)
 		}
 	}
@@ -222,12 +222,12 @@ func TestClearedItem(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
 	for n := range 3 {
-		load(t, s, "item", fmt.Sprintf(`{"id":"itm_%d","roadmapId":"brd_1","slug":"s-%d","title":"T","summary":"S","columnId":"now","categoryIds":["a"],"targetLabel":"Q3","sortOrder":%d,"status":"published","createdAt":"2026-01-0%dT00:00:00Z"}`, n, n, n, 9-n))
+		importRecords(t, s, "item", fmt.Sprintf(`{"id":"itm_%d","roadmapId":"brd_1","slug":"s-%d","title":"T","summary":"S","columnId":"now","categoryIds":["a"],"targetLabel":"Q3","sortOrder":%d,"status":"published","createdAt":"2026-01-0%dT00:00:00Z"}`, n, n, n, 9-n))
 	}
 	list := func(want ...string) {
 		t.Helper()
 		for _, args := range []map[string]any{{"boardId": "brd_1"}, {"boardId": "brd_1", "status": "published"}} {
-			if got := pages(t, s, key, "list_plan_items", args); !slices.Equal(got, want) {
+			if got := listAllIDs(t, s, key, "list_plan_items", args); !slices.Equal(got, want) {
 				t.Errorf("%v: %v, want %v", args, got, want)
 			}
 		}
@@ -253,7 +253,7 @@ func TestCursors(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
 	for n := range 3 {
-		create(t, s, key, map[string]any{"title": fmt.Sprint("Item ", n), "sortOrder": n})
+		createItem(t, s, key, map[string]any{"title": fmt.Sprint("Item ", n), "sortOrder": n})
 	}
 	cursor, _ := s.Call(t, key, "list_plan_items", map[string]any{"boardId": "brd_1", "limit": 1}).Next(t)
 	s.Run(t, []apitest.Scenario{
@@ -270,13 +270,13 @@ func TestCursors(t *testing.T) {
 func TestTransfer(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
-	keep := create(t, s, key, map[string]any{"title": "Keep", "status": "published", "summary": "S"})
-	create(t, s, key, map[string]any{"title": "Draft", "sortOrder": 1})
-	gone := create(t, s, key, map[string]any{"title": "Gone", "status": "published"})
-	call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
-	call(t, s, key, "update_plan_item", map[string]any{"itemId": gone["id"], "status": "archived"})
-	call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
-	call(t, s, key, "update_plan_item", map[string]any{"itemId": keep["id"], "title": "Keep it"})
+	keep := createItem(t, s, key, map[string]any{"title": "Keep", "status": "published", "summary": "S"})
+	createItem(t, s, key, map[string]any{"title": "Draft", "sortOrder": 1})
+	gone := createItem(t, s, key, map[string]any{"title": "Gone", "status": "published"})
+	callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+	callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": gone["id"], "status": "archived"})
+	callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+	callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": keep["id"], "title": "Keep it"})
 
 	other := apitest.New(t, plan.Operations)
 	for n, kind := range plan.Transfers(s.Table) {
@@ -285,8 +285,8 @@ func TestTransfer(t *testing.T) {
 		for _, line := range before {
 			plain = append(plain, withCompany(line, other.CompanyID))
 		}
-		load(t, other, kind.Name, plain...)
-		load(t, other, kind.Name, plain...) // a repeated import changes nothing
+		importRecords(t, other, kind.Name, plain...)
+		importRecords(t, other, kind.Name, plain...) // a repeated import changes nothing
 		if after := export(t, other, plan.Transfers(other.Table)[n]); len(after) == 0 || !slices.Equal(after, plain) {
 			t.Errorf("%s: got %s, want %s", kind.Name, after, plain)
 		}
@@ -296,10 +296,10 @@ func TestTransfer(t *testing.T) {
 	if a.Body != b.Body || a.JSON(t)["hasChanges"] != true || a.Header.Get("ETag") != b.Header.Get("ETag") {
 		t.Errorf("the restored board previews %s, the original %s", b.Body, a.Body)
 	}
-	if got := call(t, other, other.Key(t), "publish_plan_board", map[string]any{"boardId": "brd_1"}); got["publishedVersion"] != 3.0 {
+	if got := callOperation(t, other, other.Key(t), "publish_plan_board", map[string]any{"boardId": "brd_1"}); got["publishedVersion"] != 3.0 {
 		t.Errorf("published version %v, want 3", got["publishedVersion"])
 	}
-	if got := call(t, other, other.Key(t), "get_plan_item", map[string]any{"itemId": keep["id"]}); got["publishedVersion"] != 3.0 {
+	if got := callOperation(t, other, other.Key(t), "get_plan_item", map[string]any{"itemId": keep["id"]}); got["publishedVersion"] != 3.0 {
 		t.Errorf("the item was published in version %v, want 3", got["publishedVersion"])
 	}
 }

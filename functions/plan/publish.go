@@ -48,12 +48,12 @@ type previewPublishInput struct {
 }
 
 func (s service) previewPublish(ctx context.Context, caller api.Caller, in previewPublishInput) (Preview, error) {
-	plan, err := s.store.Plan(ctx, caller.CompanyID, in.BoardID)
+	plan, err := s.store.PlanPublish(ctx, caller.CompanyID, in.BoardID)
 	if err != nil {
 		return Preview{}, err
 	}
 	p := Preview{
-		BoardID: in.BoardID, CurrentVersion: plan.board.PublishedVersion, NextVersion: plan.next(), HasChanges: plan.changes(),
+		BoardID: in.BoardID, CurrentVersion: plan.board.PublishedVersion, NextVersion: plan.nextVersion(), HasChanges: plan.hasChanges(),
 		ItemCount: int64(len(plan.content)), Added: plan.added, Updated: plan.updated, Removed: plan.removed,
 		UnchangedCount: int64(plan.unchanged), digest: plan.digest,
 	}

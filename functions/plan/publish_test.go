@@ -19,8 +19,8 @@ func TestPublish(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
 	board := map[string]any{"boardId": "brd_1"}
-	a := create(t, s, key, map[string]any{"title": "A", "status": "published", "columnId": "now"})
-	create(t, s, key, map[string]any{"title": "B"})
+	a := createItem(t, s, key, map[string]any{"title": "A", "status": "published", "columnId": "now"})
+	createItem(t, s, key, map[string]any{"title": "B"})
 	named := func(version any) []map[string]any {
 		return []map[string]any{{"id": a["id"], "slug": "a", "title": "A", "columnId": "now", "publishedVersion": version}}
 	}
@@ -59,13 +59,13 @@ func TestPublish(t *testing.T) {
 func TestPublishIfMatch(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
-	item := create(t, s, key, map[string]any{"title": "A", "status": "published"})
+	item := createItem(t, s, key, map[string]any{"title": "A", "status": "published"})
 	tag := s.Call(t, key, "preview_plan_publish", map[string]any{"boardId": "brd_1"}).Header.Get("ETag")
-	call(t, s, key, "update_plan_item", map[string]any{"itemId": item["id"], "title": "B"})
+	callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": item["id"], "title": "B"})
 	if r := s.Call(t, key, "publish_plan_board", map[string]any{"boardId": "brd_1", "If-Match": tag}); r.Status != http.StatusPreconditionFailed {
 		t.Fatalf("publish of changed content: status %d, want 412: %s", r.Status, r.Body)
 	}
-	if b := call(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"}); b["publishedVersion"] != nil {
+	if b := callOperation(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"}); b["publishedVersion"] != nil {
 		t.Error("the rejected publish changed the board")
 	}
 	tag = s.Call(t, key, "preview_plan_publish", map[string]any{"boardId": "brd_1"}).Header.Get("ETag")
@@ -91,13 +91,13 @@ func TestPublishSizes(t *testing.T) {
 			records = append(records, fmt.Sprintf(`{"id":"itm_%d","roadmapId":"brd_1","slug":"s-%d","title":"T","summary":%q,"status":"published"}`, count, count, summary))
 		}
 		if len(records) > 0 {
-			load(t, s, "item", records...)
+			importRecords(t, s, "item", records...)
 		}
-		r := call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+		r := callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
 		if r["publishedVersion"] != float64(version+1) || r["itemCount"] != float64(size) || len(r["added"].([]any)) != len(records) {
 			t.Errorf("%d items: version %v, count %v, added %d", size, r["publishedVersion"], r["itemCount"], len(r["added"].([]any)))
 		}
-		if p := call(t, s, key, "preview_plan_publish", map[string]any{"boardId": "brd_1"}); p["hasChanges"] != false || p["unchangedCount"] != float64(size) {
+		if p := callOperation(t, s, key, "preview_plan_publish", map[string]any{"boardId": "brd_1"}); p["hasChanges"] != false || p["unchangedCount"] != float64(size) {
 			t.Errorf("%d items: the preview after the publish has changes: %v", size, p["hasChanges"])
 		}
 		live := 0
@@ -126,15 +126,15 @@ func allItems(t *testing.T, s *apitest.Service, key string) (out []map[string]an
 	}
 }
 
-// crash lets n calls through and fails all later ones, as if the process had crashed.
-type crash struct {
+// crashTransport lets n calls through and fails all later ones, as if the process had crashed.
+type crashTransport struct {
 	left atomic.Int64
 	next http.RoundTripper
 }
 
 var errCrashed = errors.New("crashed")
 
-func (c *crash) RoundTrip(r *http.Request) (*http.Response, error) {
+func (c *crashTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if c.left.Add(-1) < 0 {
 		return nil, errCrashed
 	}
@@ -152,12 +152,12 @@ func TestPublishDies(t *testing.T) {
 			t.Fatal("the publish did not finish within 40 calls")
 		}
 		s, key := start(t)
-		live := create(t, s, key, map[string]any{"title": "Live", "status": "published"})
-		call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
-		call(t, s, key, "update_plan_item", map[string]any{"itemId": live["id"], "status": "draft"})
-		fresh := create(t, s, key, map[string]any{"title": "New", "status": "published"})
+		live := createItem(t, s, key, map[string]any{"title": "Live", "status": "published"})
+		callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+		callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": live["id"], "status": "draft"})
+		fresh := createItem(t, s, key, map[string]any{"title": "New", "status": "published"})
 
-		breaking := &crash{next: http.DefaultTransport}
+		breaking := &crashTransport{next: http.DefaultTransport}
 		breaking.left.Store(calls)
 		dying := apitest.NewOver(t, plan.Operations, breaking)
 		store := plan.NewStore(dying.Table)
@@ -166,9 +166,9 @@ func TestPublishDies(t *testing.T) {
 		cancel()
 		s.Clock.Advance(time.Minute) // so that its lease has ended
 
-		board := call(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"]
-		before := call(t, s, key, "get_plan_item", map[string]any{"itemId": live["id"]})["publishedVersion"]
-		after := call(t, s, key, "get_plan_item", map[string]any{"itemId": fresh["id"]})["publishedVersion"]
+		board := callOperation(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"]
+		before := callOperation(t, s, key, "get_plan_item", map[string]any{"itemId": live["id"]})["publishedVersion"]
+		after := callOperation(t, s, key, "get_plan_item", map[string]any{"itemId": fresh["id"]})["publishedVersion"]
 		old := board == 1.0 && before == 1.0 && after == nil
 		done := board == 2.0 && before == 1.0 && after == 2.0
 		if !old && !done || err == nil && !done {
@@ -179,19 +179,19 @@ func TestPublishDies(t *testing.T) {
 		}
 		// The next publish has other content than the crashed one, whose prepared live state must
 		// not count.
-		call(t, s, key, "update_plan_item", map[string]any{"itemId": live["id"], "status": "published"})
-		call(t, s, key, "update_plan_item", map[string]any{"itemId": fresh["id"], "status": "draft"})
-		r := call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+		callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": live["id"], "status": "published"})
+		callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": fresh["id"], "status": "draft"})
+		r := callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
 		wantChanged := done // in the old state, this content is already live
 		if r["changed"] != wantChanged {
 			t.Errorf("after %d calls: the next publish changed: %v", calls, r["changed"])
 		}
-		call(t, s, key, "update_plan_item", map[string]any{"itemId": live["id"], "title": "Live 2"})
-		r = call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
-		if got := call(t, s, key, "get_plan_item", map[string]any{"itemId": live["id"]})["publishedVersion"]; got != r["publishedVersion"] {
+		callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": live["id"], "title": "Live 2"})
+		r = callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+		if got := callOperation(t, s, key, "get_plan_item", map[string]any{"itemId": live["id"]})["publishedVersion"]; got != r["publishedVersion"] {
 			t.Errorf("after %d calls: the live item shows version %v on version %v of the board", calls, got, r["publishedVersion"])
 		}
-		got := call(t, s, key, "get_plan_item", map[string]any{"itemId": fresh["id"]})["publishedVersion"]
+		got := callOperation(t, s, key, "get_plan_item", map[string]any{"itemId": fresh["id"]})["publishedVersion"]
 		if done && got != 2.0 || old && got != nil {
 			t.Errorf("after %d calls: the item that is not live shows version %v", calls, got)
 		}
@@ -206,7 +206,7 @@ func TestPublishRaces(t *testing.T) {
 	s, key := start(t)
 	var itemIDs []any
 	for n := range 12 {
-		itemIDs = append(itemIDs, create(t, s, key, map[string]any{"title": fmt.Sprint("I", n), "status": "published"})["id"])
+		itemIDs = append(itemIDs, createItem(t, s, key, map[string]any{"title": fmt.Sprint("I", n), "status": "published"})["id"])
 	}
 	counter := &apitest.RoundTripCounter{} // so that no publish takes longer than its lease lasts
 	editors := apitest.NewOver(t, plan.Operations, counter)
@@ -221,7 +221,7 @@ func TestPublishRaces(t *testing.T) {
 					if r.Status != http.StatusOK {
 						t.Errorf("update: %d %s", r.Status, r.Body)
 					}
-					if _, err := plan.NewStore(editors.Table).Publish(t.Context(), s.CompanyID, "brd_1", always); err != nil {
+					if _, err := plan.NewStore(editors.Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest); err != nil {
 						t.Error(err)
 					}
 				}
@@ -254,8 +254,8 @@ func TestPreviewSaysWhatDiffers(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
 	board := map[string]any{"boardId": "brd_1"}
-	id := create(t, s, key, map[string]any{"title": "A", "status": "published", "summary": "Old", "categoryIds": []string{}})["id"]
-	call(t, s, key, "publish_plan_board", board)
+	id := createItem(t, s, key, map[string]any{"title": "A", "status": "published", "summary": "Old", "categoryIds": []string{}})["id"]
+	callOperation(t, s, key, "publish_plan_board", board)
 	for _, c := range []struct {
 		update map[string]any
 		want   []any
@@ -271,12 +271,12 @@ func TestPreviewSaysWhatDiffers(t *testing.T) {
 			[]any{"title", "summary", "columnId", "categoryIds", "sortOrder", "targetLabel"}},
 	} {
 		c.update["itemId"] = id
-		call(t, s, key, "update_plan_item", c.update)
-		updated := call(t, s, key, "preview_plan_publish", board)["updated"].([]any)
+		callOperation(t, s, key, "update_plan_item", c.update)
+		updated := callOperation(t, s, key, "preview_plan_publish", board)["updated"].([]any)
 		if len(updated) != 1 || !reflect.DeepEqual(updated[0].(map[string]any)["changed"], any(c.want)) {
 			t.Errorf("%v: %v, want %v", c.update, updated, c.want)
 		}
-		updated = call(t, s, key, "publish_plan_board", board)["updated"].([]any)
+		updated = callOperation(t, s, key, "publish_plan_board", board)["updated"].([]any)
 		if _, says := updated[0].(map[string]any)["changed"]; len(updated) != 1 || says {
 			t.Errorf("the publish: %v", updated)
 		}

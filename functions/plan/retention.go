@@ -25,9 +25,9 @@ func (s Store) prune(ctx context.Context, b storedBoard, live int64) error {
 	}
 	ctx, stop := context.WithTimeout(ctx, pruneTime)
 	defer stop()
-	partition := key(b.CompanyID).PK
+	partition := recordKey(b.CompanyID).PK
 	old, err := table.List[storedVersion](ctx, s.table, table.Query{
-		Partitions: []string{partition}, Prefix: table.Join(versionOf, b.ID, ""),
+		Partitions: []string{partition}, Prefix: table.Join(versionPrefix, b.ID, ""),
 		Until: versionKey(b.CompanyID, b.ID, last).SK, Limit: pruneMax,
 	})
 	if err != nil {
@@ -53,7 +53,7 @@ func (s Store) prune(ctx context.Context, b storedBoard, live int64) error {
 // deleteChunks deletes the chunks of a snapshot that can never go live.
 func (s Store) deleteChunks(ctx context.Context, b storedBoard, version int64, snapshotID string) error {
 	return s.deleteAll(ctx, table.Collection{
-		Partition: key(b.CompanyID).PK, Prefix: chunkPrefix(b.ID, version, snapshotID), Consistent: true,
+		Partition: recordKey(b.CompanyID).PK, Prefix: chunkPrefix(b.ID, version, snapshotID), Consistent: true,
 	})
 }
 

@@ -20,7 +20,7 @@ import (
 func manyVersions(t *testing.T, live int) (s *apitest.Service, key string) {
 	t.Helper()
 	s, key = start(t)
-	write(t, s, "board", fmt.Sprintf(`{"id":"brd_1","name":"B","publishedVersion":%d,"publishedAt":"2026-08-01T00:00:00Z","snapshot":[]}`, live))
+	importUnchecked(t, s, "board", fmt.Sprintf(`{"id":"brd_1","name":"B","publishedVersion":%d,"publishedAt":"2026-08-01T00:00:00Z","snapshot":[]}`, live))
 	empty, err := table.Pack([]byte("[]"))
 	if err != nil {
 		t.Fatal(err)
@@ -48,32 +48,32 @@ func manyVersions(t *testing.T, live int) (s *apitest.Service, key string) {
 	if err := s.Table.BatchPut(t.Context(), records); err != nil {
 		t.Fatal(err)
 	}
-	edit(t, s, key)
+	editBoard(t, s, key)
 	return s, key
 }
 
-// edit changes what the board would show.
-func edit(t *testing.T, s *apitest.Service, key string) {
+// editBoard changes what the board would show.
+func editBoard(t *testing.T, s *apitest.Service, key string) {
 	t.Helper()
-	create(t, s, key, map[string]any{"title": "New", "status": "published"})
+	createItem(t, s, key, map[string]any{"title": "New", "status": "published"})
 }
 
-// publish publishes the board and returns its version. The time limit for removing old versions
+// publishBoard publishes the board and returns its version. The time limit for removing old versions
 // runs on a fake clock.
-func publish(t *testing.T, s *apitest.Service, key string) (version float64) {
+func publishBoard(t *testing.T, s *apitest.Service, key string) (version float64) {
 	t.Helper()
 	counter := &apitest.RoundTripCounter{}
 	over := apitest.NewOver(t, plan.Operations, counter)
 	over.CompanyID = s.CompanyID
 	over.Clock.Advance(s.Clock.Now().Sub(over.Clock.Now()))
 	counter.Count(t, func(t *testing.T) {
-		version = call(t, over, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"].(float64)
+		version = callOperation(t, over, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"].(float64)
 	})
 	return version
 }
 
-// stored returns the versions with a record, and those with chunks, in order.
-func stored(t *testing.T, s *apitest.Service) (versions, chunks []int) {
+// storedVersions returns the versions with a record, and those with chunks, in order.
+func storedVersions(t *testing.T, s *apitest.Service) (versions, chunks []int) {
 	t.Helper()
 	for prefix, list := range map[string]*[]int{"version#brd_1#": &versions, "snapshot#brd_1#": &chunks} {
 		err := table.ForEach(t.Context(), s.Table, table.Collection{Partition: table.Partition(s.CompanyID, "plan"), Prefix: prefix}, func(r struct {
@@ -93,7 +93,7 @@ func stored(t *testing.T, s *apitest.Service) (versions, chunks []int) {
 	return versions, chunks
 }
 
-func between(first, last int) (out []int) {
+func intsBetween(first, last int) (out []int) {
 	for n := first; n <= last; n++ {
 		out = append(out, n)
 	}
@@ -106,12 +106,12 @@ func TestRetention(t *testing.T) {
 	t.Parallel()
 	s, key := manyVersions(t, 80)
 	store := plan.NewStore(s.Table)
-	for _, want := range [][]int{between(21, 81), between(32, 82), between(33, 83)} {
-		publish(t, s, key)
-		if versions, chunks := stored(t, s); !slices.Equal(versions, want) || !slices.Equal(chunks, want) {
+	for _, want := range [][]int{intsBetween(21, 81), intsBetween(32, 82), intsBetween(33, 83)} {
+		publishBoard(t, s, key)
+		if versions, chunks := storedVersions(t, s); !slices.Equal(versions, want) || !slices.Equal(chunks, want) {
 			t.Errorf("versions %v, chunks %v, want %v", versions, chunks, want)
 		}
-		edit(t, s, key)
+		editBoard(t, s, key)
 	}
 	var refused *fault.Error
 	if _, err := store.Rollback(t.Context(), s.CompanyID, "brd_1", 32); !errors.As(err, &refused) || refused.Code != fault.NotFound {
@@ -133,11 +133,11 @@ func TestRetentionDies(t *testing.T) {
 			t.Fatal("the publish did not finish within 40 calls")
 		}
 		s, key := manyVersions(t, 54)
-		breaking := &crash{next: http.DefaultTransport}
+		breaking := &crashTransport{next: http.DefaultTransport}
 		breaking.left.Store(calls)
-		_, err := plan.NewStore(apitest.NewOver(t, plan.Operations, breaking).Table).Publish(t.Context(), s.CompanyID, "brd_1", always)
+		_, err := plan.NewStore(apitest.NewOver(t, plan.Operations, breaking).Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest)
 		s.Clock.Advance(time.Minute) // so that its lease has ended
-		live := call(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"].(float64)
+		live := callOperation(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"].(float64)
 		if (live == 55) != (err == nil) {
 			t.Errorf("died after %d calls: version %v, %v", calls, live, err)
 		}
@@ -151,11 +151,11 @@ func TestRetentionDies(t *testing.T) {
 			}
 		}
 		for last := 0.0; last < 57; {
-			last = publish(t, s, key)
-			edit(t, s, key)
+			last = publishBoard(t, s, key)
+			editBoard(t, s, key)
 		}
-		kept, chunks := stored(t, s)
-		if want := between(7, 57); !slices.Equal(kept, want) || !slices.Equal(chunks, want) {
+		kept, chunks := storedVersions(t, s)
+		if want := intsBetween(7, 57); !slices.Equal(kept, want) || !slices.Equal(chunks, want) {
 			t.Errorf("died after %d calls: versions %v, chunks %v", calls, kept, chunks)
 		}
 		finished = breaking.left.Load() >= 0
@@ -180,7 +180,7 @@ func TestVersionIsRemovedMeanwhile(t *testing.T) {
 	} {
 		for at, reached := int64(1), true; reached; at++ {
 			s, _, _, _ := twoVersions(t)
-			removing := &intruder{intrude: func() {
+			removing := &beforeCallTransport{intrude: func() {
 				removeVersion(t, s, 1)
 			}}
 			removing.at.Store(at)
@@ -217,12 +217,12 @@ func removeVersion(t *testing.T, s *apitest.Service, version int) {
 func TestRetentionOfTheFirst(t *testing.T) {
 	t.Parallel()
 	s, key := manyVersions(t, 50)
-	for _, want := range [][]int{between(1, 51), between(2, 52)} {
-		call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
-		if versions, chunks := stored(t, s); !slices.Equal(versions, want) || !slices.Equal(chunks, want) {
+	for _, want := range [][]int{intsBetween(1, 51), intsBetween(2, 52)} {
+		callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+		if versions, chunks := storedVersions(t, s); !slices.Equal(versions, want) || !slices.Equal(chunks, want) {
 			t.Errorf("versions %v, chunks %v, want %v", versions, chunks, want)
 		}
-		edit(t, s, key)
+		editBoard(t, s, key)
 	}
 }
 
@@ -230,13 +230,13 @@ func TestRetentionOfTheFirst(t *testing.T) {
 func TestSlugsWithoutGaps(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
-	write(t, s, "board", `{"id":"brd_1","name":"B"}`)
+	importUnchecked(t, s, "board", `{"id":"brd_1","name":"B"}`)
 	for n := 1; n <= 12; n++ {
 		want := "new"
 		if n > 1 {
 			want = fmt.Sprintf("new-%d", n)
 		}
-		if got := create(t, s, key, map[string]any{"title": "New"}); got["slug"] != want {
+		if got := createItem(t, s, key, map[string]any{"title": "New"}); got["slug"] != want {
 			t.Errorf("item %d has the slug %v, want %s", n, got["slug"], want)
 		}
 	}
@@ -246,7 +246,7 @@ func TestSlugsWithoutGaps(t *testing.T) {
 func TestNewBoardHasItsVersion(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
-	kind, records := check(t, s, "board", `{"id":"brd_2","name":"B","publishedVersion":7,"publishedAt":"2026-08-01T00:00:00Z","snapshot":[]}`)
+	kind, records := checkImport(t, s, "board", `{"id":"brd_2","name":"B","publishedVersion":7,"publishedAt":"2026-08-01T00:00:00Z","snapshot":[]}`)
 	if skipped, err := kind.Add(t.Context(), s.CompanyID, records); err != nil || skipped != 0 {
 		t.Fatalf("%d skipped, want none: %v", skipped, err)
 	}
@@ -264,7 +264,7 @@ func TestNewBoardHasItsVersion(t *testing.T) {
 func TestItemsOfAFileClaimTheirSlug(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
-	kind, items := check(t, s, "item", `{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"A"}`, `{"id":"itm_2","roadmapId":"brd_1","slug":"a","title":"A"}`,
+	kind, items := checkImport(t, s, "item", `{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"A"}`, `{"id":"itm_2","roadmapId":"brd_1","slug":"a","title":"A"}`,
 		`{"id":"itm_3","roadmapId":"brd_2","slug":"a","title":"A"}`, `{"id":"itm_4","roadmapId":"brd_1","slug":"b","title":"A"}`, `{"id":"itm_4","roadmapId":"brd_2","slug":"c","title":"A"}`)
 	shares := func(a, b any) bool {
 		return slices.ContainsFunc(kind.UniqueTexts(a), func(c transfer.UniqueText) bool {

@@ -15,10 +15,10 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-func always(string) error { return nil }
+func acceptAnyDigest(string) error { return nil }
 
-// titles returns the titles of the items in a version, or in the live one when version is 0.
-func titles(t *testing.T, s *apitest.Service, version int64) []string {
+// versionTitles returns the titles of the items in a version, or in the live one when version is 0.
+func versionTitles(t *testing.T, s *apitest.Service, version int64) []string {
 	t.Helper()
 	wanted := &version
 	if version == 0 {
@@ -45,24 +45,24 @@ func TestRollback(t *testing.T) {
 	publish := func() {
 		t.Helper()
 		s.Clock.Advance(time.Hour)
-		call(t, s, key, "publish_plan_board", board)
+		callOperation(t, s, key, "publish_plan_board", board)
 	}
 	item := func(i map[string]any) map[string]any {
 		t.Helper()
-		return call(t, s, key, "get_plan_item", map[string]any{"itemId": i["id"]})
+		return callOperation(t, s, key, "get_plan_item", map[string]any{"itemId": i["id"]})
 	}
 	change := func(i map[string]any, name string, value any) {
 		t.Helper()
-		call(t, s, key, "update_plan_item", map[string]any{"itemId": i["id"], name: value})
+		callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": i["id"], name: value})
 	}
-	a := create(t, s, key, map[string]any{"title": "A", "status": "published", "sortOrder": 1, "categoryIds": []string{}, "summary": "<b>&"})
-	b := create(t, s, key, map[string]any{"title": "B", "status": "published", "sortOrder": 2})
-	c := create(t, s, key, map[string]any{"title": "C", "status": "published", "sortOrder": 3})
+	a := createItem(t, s, key, map[string]any{"title": "A", "status": "published", "sortOrder": 1, "categoryIds": []string{}, "summary": "<b>&"})
+	b := createItem(t, s, key, map[string]any{"title": "B", "status": "published", "sortOrder": 2})
+	c := createItem(t, s, key, map[string]any{"title": "C", "status": "published", "sortOrder": 3})
 	publish() // 1: A B C
 	change(a, "title", "A2")
 	change(b, "status", "archived")
-	call(t, s, key, "delete_plan_item", map[string]any{"itemId": c["id"]})
-	d := create(t, s, key, map[string]any{"title": "D", "status": "published", "sortOrder": 4})
+	callOperation(t, s, key, "delete_plan_item", map[string]any{"itemId": c["id"]})
+	d := createItem(t, s, key, map[string]any{"title": "D", "status": "published", "sortOrder": 4})
 	publish() // 2: A2 D
 
 	s.Clock.Advance(time.Hour)
@@ -86,11 +86,11 @@ func TestRollback(t *testing.T) {
 		t.Errorf("rollback to version 1 (-want +got):\n%s", diff)
 	}
 	for version, want := range map[int64][]string{0: {"A", "B", "C"}, 1: {"A", "B", "C"}, 2: {"A2", "D"}, 3: {"A", "B", "C"}} {
-		if got := titles(t, s, version); !slices.Equal(got, want) {
+		if got := versionTitles(t, s, version); !slices.Equal(got, want) {
 			t.Errorf("version %v: items %q, want %q", version, got, want)
 		}
 	}
-	if got := call(t, s, key, "get_plan_board", board); got["publishedVersion"] != 3.0 || got["publishedAt"] != done.PublishedAt || got["updatedAt"] != done.PublishedAt {
+	if got := callOperation(t, s, key, "get_plan_board", board); got["publishedVersion"] != 3.0 || got["publishedAt"] != done.PublishedAt || got["updatedAt"] != done.PublishedAt {
 		t.Errorf("board %v, want version 3, published and updated at %s", got, done.PublishedAt)
 	}
 	// The items keep their edits; their versions show which are live.
@@ -103,7 +103,7 @@ func TestRollback(t *testing.T) {
 	if i := item(d); i["status"] != "published" || i["publishedVersion"] != 2.0 {
 		t.Errorf("status %v and version %v, want published and 2", i["status"], i["publishedVersion"])
 	}
-	p := call(t, s, key, "preview_plan_publish", board)
+	p := callOperation(t, s, key, "preview_plan_publish", board)
 	preview := map[string]any{"hasChanges": true, "nextVersion": 4.0, "added": 1, "updated": 1, "removed": 2}
 	if diff := cmp.Diff(preview, map[string]any{
 		"hasChanges": p["hasChanges"], "nextVersion": p["nextVersion"], "added": len(p["added"].([]any)), "updated": len(p["updated"].([]any)), "removed": len(p["removed"].([]any)),
@@ -126,7 +126,7 @@ func TestRollback(t *testing.T) {
 	if i := item(b); i["publishedVersion"] != 3.0 {
 		t.Errorf("B has version %v, want 3", i["publishedVersion"])
 	}
-	if got := titles(t, s, 0); !slices.Equal(got, []string{"A2", "D"}) {
+	if got := versionTitles(t, s, 0); !slices.Equal(got, []string{"A2", "D"}) {
 		t.Errorf("live are %q, want A2 and D", got)
 	}
 
@@ -150,16 +150,16 @@ func TestRollback(t *testing.T) {
 func TestRollbackMeetsItems(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
-	a := create(t, s, key, map[string]any{"title": "A", "status": "published", "categoryIds": []string{"c"}, "sortOrder": 7, "targetLabel": "Q3"})
+	a := createItem(t, s, key, map[string]any{"title": "A", "status": "published", "categoryIds": []string{"c"}, "sortOrder": 7, "targetLabel": "Q3"})
 	for _, title := range []string{"A", "A2"} {
-		call(t, s, key, "update_plan_item", map[string]any{"itemId": a["id"], "title": title})
-		call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+		callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": a["id"], "title": title})
+		callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
 	}
 	if _, err := plan.NewStore(s.Table).Rollback(t.Context(), s.CompanyID, "brd_1", 1); err != nil {
 		t.Fatal(err)
 	}
-	call(t, s, key, "update_plan_item", map[string]any{"itemId": a["id"], "title": "A"})
-	if p := call(t, s, key, "preview_plan_publish", map[string]any{"boardId": "brd_1"}); p["hasChanges"] != false || p["currentVersion"] != 3.0 {
+	callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": a["id"], "title": "A"})
+	if p := callOperation(t, s, key, "preview_plan_publish", map[string]any{"boardId": "brd_1"}); p["hasChanges"] != false || p["currentVersion"] != 3.0 {
 		t.Errorf("changes %v and version %v, want false and 3", p["hasChanges"], p["currentVersion"])
 	}
 }
@@ -182,8 +182,8 @@ func TestNoSuchVersion(t *testing.T) {
 		}
 	}
 	expect("brd_1", 1, "was never published")
-	call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
-	if got := titles(t, s, 0); len(got) != 0 {
+	callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+	if got := versionTitles(t, s, 0); len(got) != 0 {
 		t.Errorf("live are %q, want none", got)
 	}
 	for _, version := range []int64{0, -1, 2, 1e12} {
@@ -198,7 +198,7 @@ func TestNoSuchVersion(t *testing.T) {
 	if _, err := store.Snapshot(t.Context(), other.CompanyID, "brd_1", nil); err == nil {
 		t.Error("another company's board is shown")
 	}
-	load(t, s, "board", `{"id":"brd_3","publishedVersion":5,"publishedAt":"2026-01-01T00:00:00Z"}`)
+	importRecords(t, s, "board", `{"id":"brd_3","publishedVersion":5,"publishedAt":"2026-01-01T00:00:00Z"}`)
 	if _, err := store.Snapshot(t.Context(), s.CompanyID, "brd_3", nil); err == nil || !strings.Contains(err.Error(), "without its snapshot") {
 		t.Errorf("error %v, want that the version was imported without its snapshot", err)
 	}
@@ -211,12 +211,12 @@ func TestVersionsAfterImport(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
 	store := plan.NewStore(s.Table)
-	a := create(t, s, key, map[string]any{"title": "A1", "status": "published"})
+	a := createItem(t, s, key, map[string]any{"title": "A1", "status": "published"})
 	for _, title := range []string{"A1", "A2", "A3", "A4"} {
-		call(t, s, key, "update_plan_item", map[string]any{"itemId": a["id"], "title": title})
-		call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+		callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": a["id"], "title": title})
+		callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
 	}
-	load(t, s, "board", `{"id":"brd_1","publishedVersion":2,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[{"id":"itm_x","slug":"x","title":"X"}]}`)
+	importRecords(t, s, "board", `{"id":"brd_1","publishedVersion":2,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[{"id":"itm_x","slug":"x","title":"X"}]}`)
 	expect := func(want ...string) {
 		t.Helper()
 		versions, err := store.Versions(t.Context(), s.CompanyID, "brd_1")
@@ -225,14 +225,14 @@ func TestVersionsAfterImport(t *testing.T) {
 		}
 		var got []string
 		for _, v := range versions {
-			got = append(got, fmt.Sprintf("%v %v %t", v.Version, titles(t, s, v.Version), v.Live))
+			got = append(got, fmt.Sprintf("%v %v %t", v.Version, versionTitles(t, s, v.Version), v.Live))
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("versions %q, want %q", got, want)
 		}
 	}
 	expect("2 [X] true", "1 [A1] false")
-	call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+	callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
 	expect("3 [A4] true", "2 [X] false", "1 [A1] false")
 	if done, err := store.Rollback(t.Context(), s.CompanyID, "brd_1", 2); err != nil || done.PublishedVersion != 4 {
 		t.Errorf("published version %d, want 4: %v", done.PublishedVersion, err)
@@ -252,17 +252,17 @@ func TestRollbackSizes(t *testing.T) {
 	for n := range many {
 		records = append(records, fmt.Sprintf(`{"id":"itm_%d","roadmapId":"brd_1","slug":"s-%d","title":"T%d","summary":%q,"status":"published"}`, n, n, n, strings.Repeat("ab", 900)))
 	}
-	write(t, s, "item", records...)
-	call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+	importUnchecked(t, s, "item", records...)
+	callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
 	for n := range records {
 		records[n] = strings.Replace(records[n], `"published"`, `"draft"`, 1)
 	}
-	write(t, s, "item", records...)
-	call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+	importUnchecked(t, s, "item", records...)
+	callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
 	if done, err := store.Rollback(t.Context(), s.CompanyID, "brd_1", 1); err != nil || done.ItemCount != many || len(done.Added) != many {
 		t.Errorf("%v items, %d added: %v", done.ItemCount, len(done.Added), err)
 	}
-	if got := titles(t, s, 0); len(got) != many {
+	if got := versionTitles(t, s, 0); len(got) != many {
 		t.Errorf("%d items are shown", len(got))
 	}
 	for _, i := range allItems(t, s, key) {

@@ -77,9 +77,9 @@ func cutSlug(slug string, length int) string {
 	return strings.TrimRight(slug, "-")
 }
 
-// reservation makes a slug unique on its board. It is a record whose key has the slug and which
+// slugReservation makes a slug unique on its board. It is a record whose key has the slug and which
 // names the item.
-type reservation struct {
+type slugReservation struct {
 	ItemID string `store:"itemId"`
 }
 
@@ -108,7 +108,7 @@ func (s itemStore) freeSlug(ctx context.Context, companyID, boardID, base string
 	}
 	taken := map[string]bool{}
 	prefix := slugKey(companyID, boardID, stem).SK
-	err := table.ForEach(ctx, s.table, table.Collection{Partition: key(companyID).PK, Prefix: prefix, Consistent: true}, func(r sortKey) error {
+	err := table.ForEach(ctx, s.table, table.Collection{Partition: recordKey(companyID).PK, Prefix: prefix, Consistent: true}, func(r sortKey) error {
 		taken[strings.TrimPrefix(r.SK, slugKey(companyID, boardID, "").SK)] = true
 		return nil
 	})

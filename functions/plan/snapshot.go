@@ -70,8 +70,8 @@ func (s snapshot) digest() (string, error) {
 	return base64.RawURLEncoding.EncodeToString(sum[:18]), nil
 }
 
-// nothing is the digest of a snapshot without items.
-var nothing = func() string {
+// emptySnapshotDigest is the digest of a snapshot without items.
+var emptySnapshotDigest = func() string {
 	digest, err := snapshot{}.digest()
 	if err != nil {
 		panic(err)
@@ -79,17 +79,17 @@ var nothing = func() string {
 	return digest
 }()
 
-// checkNothingShown returns fault.Conflict when the live snapshot of a board has an item.
-func (b storedBoard) checkNothingShown() error {
-	if b.SnapshotDigest != nil && *b.SnapshotDigest != nothing {
-		return errShowsItems
+// checkShowsNoItems returns fault.Conflict when the live snapshot of a board has an item.
+func (b storedBoard) checkShowsNoItems() error {
+	if b.SnapshotDigest != nil && *b.SnapshotDigest != emptySnapshotDigest {
+		return errShowsLiveItems
 	}
 	return nil
 }
 
-// difference is how a snapshot differs from the live one. PublishedVersion is the item's version
+// contentDiff is how a snapshot differs from the live one. PublishedVersion is the item's version
 // before the publish.
-type difference struct {
+type contentDiff struct {
 	added, removed []PublishedItem
 	updated        []ChangedItem
 	unchanged      int
@@ -97,8 +97,8 @@ type difference struct {
 
 // compare returns what publishing s over the live snapshot would change. items supply the last
 // version of those that are not live.
-func (s snapshot) compare(live snapshot, current *int64, items []storedItem) difference {
-	d := difference{added: []PublishedItem{}, updated: []ChangedItem{}, removed: []PublishedItem{}}
+func (s snapshot) compare(live snapshot, current *int64, items []storedItem) contentDiff {
+	d := contentDiff{added: []PublishedItem{}, updated: []ChangedItem{}, removed: []PublishedItem{}}
 	before := make(map[string]SnapshotItem, len(live))
 	for _, i := range live {
 		before[i.ID] = i
@@ -110,26 +110,26 @@ func (s snapshot) compare(live snapshot, current *int64, items []storedItem) dif
 	for _, i := range s {
 		old, wasLive := before[i.ID]
 		delete(before, i.ID)
-		switch changed := i.differs(old); {
+		switch changed := i.changedProperties(old); {
 		case !wasLive:
-			d.added = append(d.added, i.named(versions[i.ID]))
+			d.added = append(d.added, i.publishedItem(versions[i.ID]))
 		case len(changed) > 0:
-			d.updated = append(d.updated, ChangedItem{i.named(current), changed})
+			d.updated = append(d.updated, ChangedItem{i.publishedItem(current), changed})
 		default:
 			d.unchanged++
 		}
 	}
 	for _, i := range live {
 		if _, gone := before[i.ID]; gone {
-			d.removed = append(d.removed, i.named(current))
+			d.removed = append(d.removed, i.publishedItem(current))
 		}
 	}
 	return d
 }
 
-// differs returns the names of the properties that differ between two versions of an item, in their
+// changedProperties returns the names of the properties that differ between two versions of an item, in their
 // order.
-func (i SnapshotItem) differs(from SnapshotItem) (names []string) {
+func (i SnapshotItem) changedProperties(from SnapshotItem) (names []string) {
 	now, before := reflect.ValueOf(i), reflect.ValueOf(from)
 	for n := range now.NumField() {
 		if !reflect.DeepEqual(now.Field(n).Interface(), before.Field(n).Interface()) {
@@ -139,12 +139,12 @@ func (i SnapshotItem) differs(from SnapshotItem) (names []string) {
 	return names
 }
 
-func (i SnapshotItem) named(version *int64) PublishedItem {
+func (i SnapshotItem) publishedItem(version *int64) PublishedItem {
 	return PublishedItem{i.ID, i.Slug, i.Title, i.ColumnID, version}
 }
 
-// committed returns the difference after the publish: live items have the new version.
-func (d difference) committed(version int64) difference {
+// afterPublish returns the difference after the publish: live items have the new version.
+func (d contentDiff) afterPublish(version int64) contentDiff {
 	for n := range d.added {
 		d.added[n].PublishedVersion = &version
 	}
@@ -161,13 +161,13 @@ const chunkBytesMax = 350 << 10
 // versionMax is the greatest version that fits the ten digits in the sort key of its chunks.
 const versionMax = 9_999_999_999
 
-// chunk is a part of an immutable snapshot. Nobody reads it until a board points to its snapshot.
-type chunk struct {
+// snapshotChunk is a part of an immutable snapshot. Nobody reads it until a board points to its snapshot.
+type snapshotChunk struct {
 	Items []byte `store:"items"` // a gzipped JSON array of SnapshotItem
 }
 
 func chunkKey(companyID, boardID string, version int64, snapshotID string, n int) table.Key {
-	k := key(companyID)
+	k := recordKey(companyID)
 	k.SK = chunkPrefix(boardID, version, snapshotID) + fmt.Sprintf("%05d", n)
 	return k
 }
@@ -177,8 +177,8 @@ func chunkPrefix(boardID string, version int64, snapshotID string) string {
 }
 
 // chunks splits a snapshot. An empty snapshot also has one chunk.
-func (s snapshot) chunks() ([]chunk, error) {
-	var out []chunk
+func (s snapshot) chunks() ([]snapshotChunk, error) {
+	var out []snapshotChunk
 	for first := true; first || len(s) > 0; first = false {
 		n, size := 0, 2
 		for n < len(s) {
@@ -199,13 +199,13 @@ func (s snapshot) chunks() ([]chunk, error) {
 		if err != nil {
 			return nil, fmt.Errorf("a snapshot: %w", err)
 		}
-		out = append(out, chunk{packed})
+		out = append(out, snapshotChunk{packed})
 		s = s[n:]
 	}
 	return out, nil
 }
 
-func (c chunk) items() (content snapshot, err error) {
+func (c snapshotChunk) items() (content snapshot, err error) {
 	text, err := table.Unpack(c.Items)
 	if err != nil {
 		return nil, err
@@ -213,7 +213,7 @@ func (c chunk) items() (content snapshot, err error) {
 	err = json.Unmarshal(text, &content)
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) && wrong.Field == "sortOrder" {
-		content, err = fractions(text)
+		content, err = decodeFractions(text)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("decode: %w", err)
@@ -221,8 +221,8 @@ func (c chunk) items() (content snapshot, err error) {
 	return content, nil
 }
 
-// fractions reads items whose sortOrder may have a fraction (table.FloorInteger).
-func fractions(text []byte) (content snapshot, err error) {
+// decodeFractions reads items whose sortOrder may have a fraction (table.FloorInteger).
+func decodeFractions(text []byte) (content snapshot, err error) {
 	var items []struct {
 		SnapshotItem
 
@@ -238,22 +238,22 @@ func fractions(text []byte) (content snapshot, err error) {
 	return content, err
 }
 
-// chunkReaders is how many chunks are read in parallel.
-const chunkReaders = 16
+// chunkReadWidth is how many chunks are read in parallel.
+const chunkReadWidth = 16
 
-// live reads the live snapshot of a board. It is empty when the board was never published. Returns
+// liveSnapshot reads the live snapshot of a board. It is empty when the board was never published. Returns
 // fault.ErrNotFound when the board was removed since it was read.
-func (s Store) live(ctx context.Context, b storedBoard) (snapshot, error) {
+func (s Store) liveSnapshot(ctx context.Context, b storedBoard) (snapshot, error) {
 	if b.SnapshotID == nil {
 		return snapshot{}, nil
 	}
 	parts := make([]snapshot, int(*b.SnapshotChunks))
-	err := parallel.Do(len(parts), chunkReaders, func(n int) (err error) {
-		parts[n], err = s.part(ctx, b, n)
+	err := parallel.Do(len(parts), chunkReadWidth, func(n int) (err error) {
+		parts[n], err = s.liveChunk(ctx, b, n)
 		return err
 	})
 	if err != nil {
-		return nil, s.orRemoved(ctx, b, err)
+		return nil, s.orNotFound(ctx, b, err)
 	}
 	content := snapshot{}
 	for _, part := range parts {
@@ -262,9 +262,9 @@ func (s Store) live(ctx context.Context, b storedBoard) (snapshot, error) {
 	return content, nil
 }
 
-// part reads the items of one chunk of the live snapshot of a board.
-func (s Store) part(ctx context.Context, b storedBoard, n int) (snapshot, error) {
-	stored, err := table.Get[chunk](ctx, s.table, chunkKey(b.CompanyID, b.ID, *b.SnapshotVersion, *b.SnapshotID, n))
+// liveChunk reads the items of one chunk of the live snapshot of a board.
+func (s Store) liveChunk(ctx context.Context, b storedBoard, n int) (snapshot, error) {
+	stored, err := table.Get[snapshotChunk](ctx, s.table, chunkKey(b.CompanyID, b.ID, *b.SnapshotVersion, *b.SnapshotID, n))
 	if errors.Is(err, fault.ErrNotFound) { // which the caller must not read: the board is there
 		return nil, fmt.Errorf("chunk %d of snapshot %s is missing", n, *b.SnapshotID)
 	}
@@ -278,9 +278,9 @@ func (s Store) part(ctx context.Context, b storedBoard, n int) (snapshot, error)
 	return items, nil
 }
 
-// orRemoved returns fault.ErrNotFound when the board was removed since it was read, which explains
+// orNotFound returns fault.ErrNotFound when the board was removed since it was read, which explains
 // that a part of it is missing. Otherwise it returns err.
-func (s Store) orRemoved(ctx context.Context, b storedBoard, err error) error {
+func (s Store) orNotFound(ctx context.Context, b storedBoard, err error) error {
 	if _, now := s.board(ctx, b.CompanyID, b.ID); errors.Is(now, fault.ErrNotFound) {
 		return now
 	}

@@ -45,28 +45,28 @@ const (
 	slugKind         = "slug"
 	liveVersionsKind = "heads"
 	chunkKind        = "snapshot"
-	versionOf        = "version"
+	versionPrefix    = "version"
 	noStatus         = "none" // the index partition of items without a status, which only an import can create
 	roadmapRef       = "roadmapId"
 )
 
-func key(companyID string, parts ...string) table.Key {
+func recordKey(companyID string, parts ...string) table.Key {
 	return table.Key{PK: table.Partition(companyID, area), SK: table.Join(parts...)}
 }
 
-// collection returns the records of a kind, ordered by id.
-func collection(companyID, kind string) table.Collection {
-	return table.Collection{Partition: key(companyID).PK, Prefix: table.Join(kind, "")}
+// collectionOf returns the records of a kind, ordered by id.
+func collectionOf(companyID, kind string) table.Collection {
+	return table.Collection{Partition: recordKey(companyID).PK, Prefix: table.Join(kind, "")}
 }
 
 func boardKey(companyID, boardID string) table.Key { return boards.Key(companyID, boardID) }
 
-func itemKey(companyID, itemID string) table.Key { return key(companyID, itemPart, itemID) }
+func itemKey(companyID, itemID string) table.Key { return recordKey(companyID, itemPart, itemID) }
 
-func liveVersionsKey(companyID string) table.Key { return key(companyID, liveVersionsKind) }
+func liveVersionsKey(companyID string) table.Key { return recordKey(companyID, liveVersionsKind) }
 
 func slugKey(companyID, boardID, slug string) table.Key {
-	return key(companyID, slugKind, boardID, slug)
+	return recordKey(companyID, slugKind, boardID, slug)
 }
 
 func boardPartition(companyID, boardID string, narrower ...string) string {
@@ -148,29 +148,29 @@ func (s boardStore) Remove(ctx context.Context, companyID, boardID string, check
 			if err := check(b.Board); err != nil {
 				return err
 			}
-			return b.checkNothingShown()
+			return b.checkShowsNoItems()
 		},
 		CheckNoChildren: func(ctx context.Context) error {
-			return table.ForEach(ctx, s.table, itemsOf(companyID, boardID), func(sortKey) error { return errHasItems })
+			return table.ForEach(ctx, s.table, itemsOfBoard(companyID, boardID), func(sortKey) error { return errHasItems })
 		},
 		ExtraWrites:    []table.Write{s.dropLiveVersion(companyID, boardID)},
-		RemoveChildren: func(ctx context.Context) error { return s.sweep(ctx, companyID, boardID) },
+		RemoveChildren: func(ctx context.Context) error { return s.removeContents(ctx, companyID, boardID) },
 	})
 }
 
 var (
-	errHasItems   = fault.New(fault.Conflict, "the board has items; delete them first")
-	errShowsItems = fault.New(fault.Conflict, "visitors see items of the board; publish it empty first")
+	errHasItems       = fault.New(fault.Conflict, "the board has items; delete them first")
+	errShowsLiveItems = fault.New(fault.Conflict, "visitors see items of the board; publish it empty first")
 )
 
-// sweep deletes what belongs to a board that is gone: snapshots, records of versions, and slugs
+// removeContents deletes what belongs to a board that is gone: snapshots, records of versions, and slugs
 // that an import left without their items. It finds most snapshots through their versions, because
 // a list of the chunks reads megabytes.
-func (s boardStore) sweep(ctx context.Context, companyID, boardID string) error {
+func (s boardStore) removeContents(ctx context.Context, companyID, boardID string) error {
 	of := func(kind string) table.Collection {
-		return table.Collection{Partition: key(companyID).PK, Prefix: table.Join(kind, boardID, ""), Consistent: true}
+		return table.Collection{Partition: recordKey(companyID).PK, Prefix: table.Join(kind, boardID, ""), Consistent: true}
 	}
-	versions, err := table.ReadAll[storedVersion](ctx, s.table, of(versionOf))
+	versions, err := table.ReadAll[storedVersion](ctx, s.table, of(versionPrefix))
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (s boardStore) sweep(ctx context.Context, companyID, boardID string) error 
 	if err := s.table.BatchDelete(ctx, chunks); err != nil {
 		return err
 	}
-	rest := []string{chunkKind, versionOf, slugKind}
+	rest := []string{chunkKind, versionPrefix, slugKind}
 	return parallel.Do(len(rest), len(rest), func(n int) error { return Store{table: s.table}.deleteAll(ctx, of(rest[n])) })
 }
 
@@ -192,9 +192,9 @@ type sortKey struct {
 	SK string `store:"sk"`
 }
 
-// itemsOf returns the items of a board with strong consistency, ordered by id.
-func itemsOf(companyID, boardID string) table.Collection {
-	of := collection(companyID, itemPart)
+// itemsOfBoard returns the items of a board with strong consistency, ordered by id.
+func itemsOfBoard(companyID, boardID string) table.Collection {
+	of := collectionOf(companyID, itemPart)
 	of.Consistent, of.Filter = true, table.Filter{roadmapRef: table.String(boardID)}
 	return of
 }
@@ -261,7 +261,7 @@ func (s itemStore) Modify(ctx context.Context, companyID, itemID string, change 
 	if err != nil {
 		return Item{}, err
 	}
-	current, err := live.of(stored.RoadmapID)
+	current, err := live.liveVersion(stored.RoadmapID)
 	if err != nil {
 		return Item{}, err
 	}
@@ -276,7 +276,7 @@ func (s itemStore) Modify(ctx context.Context, companyID, itemID string, change 
 func (s itemStore) Insert(ctx context.Context, companyID string, i Item) (Item, error) {
 	err := idempotency.Transact(ctx, s.table, i,
 		s.table.WriteChild(boardKey(companyID, i.RoadmapID)),
-		s.table.WriteCreate(table.Keys{Key: slugKey(companyID, i.RoadmapID, i.Slug)}, reservation{i.ID}),
+		s.table.WriteCreate(table.Keys{Key: slugKey(companyID, i.RoadmapID, i.Slug)}, slugReservation{i.ID}),
 		s.table.WriteCreate(keysOfItem(storedItem{Item: i}), storedItem{Item: i}),
 	)
 	var canceled *table.CanceledError

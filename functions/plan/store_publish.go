@@ -19,7 +19,7 @@ import (
 //  1. collect: read the board and its items. check may reject the digest of their content.
 //  2. lease: lock the board for this publish, and write the snapshot under the next version, where
 //     nobody reads it yet. While another publish has a fresh lease, wait and start again.
-//  3. collectAgain: if the content is the same, it was the state of the board at one moment between
+//  3. rereadPlan: if the content is the same, it was the state of the board at one moment between
 //     both reads.
 //  4. prepareItems: write the coming live state of the items that appear or disappear. Readers
 //     ignore it until step 5.
@@ -30,8 +30,8 @@ import (
 // fault.ErrNotFound when the board does not exist, and fault.Conflict when others kept editing or
 // publishing it.
 func (s Store) Publish(ctx context.Context, companyID, boardID string, check func(digest string) error) (Publication, error) {
-	return s.publishWithRetry(ctx, func() (Planned, error) {
-		p, err := s.Plan(ctx, companyID, boardID)
+	return s.publishWithRetry(ctx, func() (PublishPlan, error) {
+		p, err := s.PlanPublish(ctx, companyID, boardID)
 		if err != nil {
 			return p, err
 		}
@@ -46,20 +46,20 @@ var (
 	// errConflict means that others edited, published or removed the board since it was read.
 	errConflict = errors.New("conflict")
 
-	errBusy = fault.RetryableConflict("the board is being edited or published by others; try again")
+	errLeaseHeld = fault.RetryableConflict("the board is being edited or published by others; try again")
 )
 
 // publishWithRetry publishes what plan returns, which is step 1 of Publish.
-func (s Store) publishWithRetry(ctx context.Context, plan func() (Planned, error)) (Publication, error) {
+func (s Store) publishWithRetry(ctx context.Context, plan func() (PublishPlan, error)) (Publication, error) {
 	// Leases that an attempt may replace: its predecessor's, and the lease of a publish that crashed.
 	own, stale := "", ""
-	var p Planned
+	var p PublishPlan
 	for range publishAttemptsMax {
 		var err error
 		p, err = plan()
-		if err != nil || !p.changes() {
+		if err != nil || !p.hasChanges() {
 			if p.board.leasedBy(own) {
-				s.release(ctx, p.board, own)
+				s.releaseLease(ctx, p.board, own)
 			}
 			if err != nil {
 				return Publication{}, err
@@ -74,38 +74,38 @@ func (s Store) publishWithRetry(ctx context.Context, plan func() (Planned, error
 			continue
 		}
 		own = s.table.NewID("snp")
-		done, err := s.publish(ctx, p, own)
+		done, err := s.publishLeased(ctx, p, own)
 		if errors.Is(err, errConflict) {
 			continue
 		}
 		if err != nil {
-			s.release(ctx, p.board, own)
+			s.releaseLease(ctx, p.board, own)
 		}
 		return done, err
 	}
-	s.release(ctx, p.board, own)
-	return Publication{}, errBusy
+	s.releaseLease(ctx, p.board, own)
+	return Publication{}, errLeaseHeld
 }
 
-// attempt is one pass through the steps. Its lease is also the id of the snapshot that it writes.
-type attempt struct {
-	Planned
+// publishAttempt is one pass through the steps. Its lease is also the id of the snapshot that it writes.
+type publishAttempt struct {
+	PublishPlan
 
 	version int64 // that it publishes
 	lease   string
-	chunks  []chunk
+	chunks  []snapshotChunk
 }
 
-// publish does steps 2 to 5. After errConflict nothing was published, and the board may still have
+// publishLeased does steps 2 to 5. After errConflict nothing was published, and the board may still have
 // the lease.
-func (s Store) publish(ctx context.Context, p Planned, lease string) (Publication, error) {
+func (s Store) publishLeased(ctx context.Context, p PublishPlan, lease string) (Publication, error) {
 	chunks, err := p.content.chunks()
 	if err != nil {
 		return Publication{}, err
 	}
-	a := attempt{p, p.next(), lease, chunks}
-	a.difference = a.difference.committed(a.version)
-	at, err := s.makeLive(ctx, a)
+	a := publishAttempt{p, p.nextVersion(), lease, chunks}
+	a.contentDiff = a.contentDiff.afterPublish(a.version)
+	at, err := s.publishSteps(ctx, a)
 	if errors.Is(err, errConflict) {
 		if err := s.deleteChunks(ctx, a.board, a.version, lease); err != nil {
 			return Publication{}, err
@@ -118,12 +118,12 @@ func (s Store) publish(ctx context.Context, p Planned, lease string) (Publicatio
 	return a.result(a.version, at, true), nil
 }
 
-// makeLive does steps 2 to 5 and returns the time of the publish.
-func (s Store) makeLive(ctx context.Context, a attempt) (at string, err error) {
-	if err := s.lease(ctx, a); err != nil {
+// publishSteps does steps 2 to 5 and returns the time of the publish.
+func (s Store) publishSteps(ctx context.Context, a publishAttempt) (at string, err error) {
+	if err := s.acquireLease(ctx, a); err != nil {
 		return "", err
 	}
-	a, err = s.collectAgain(ctx, a)
+	a, err = s.rereadPlan(ctx, a)
 	if err != nil {
 		return "", err
 	}
@@ -134,31 +134,31 @@ func (s Store) makeLive(ctx context.Context, a attempt) (at string, err error) {
 	return at, s.commit(ctx, a, at)
 }
 
-// Planned is what publishing a board would do.
-type Planned struct {
+// PublishPlan is what publishing a board would do.
+type PublishPlan struct {
 	board   storedBoard
 	content snapshot
 	digest  string
 	items   []storedItem
-	difference
+	contentDiff
 
-	restores *int64 // the version that a rollback restores; nil for a publish
+	rollbackOf *int64 // the version that a rollback restores; nil for a publish
 }
 
-// changes reports whether the content differs from what is live.
-func (p Planned) changes() bool {
+// hasChanges reports whether the content differs from what is live.
+func (p PublishPlan) hasChanges() bool {
 	b := p.board
 	return b.PublishedVersion == nil || b.PublishedAt == nil || b.SnapshotDigest == nil || *b.SnapshotDigest != p.digest
 }
 
-func (p Planned) next() int64 {
+func (p PublishPlan) nextVersion() int64 {
 	if p.board.PublishedVersion == nil {
 		return 1
 	}
 	return *p.board.PublishedVersion + 1
 }
 
-func (p Planned) result(version int64, at string, changed bool) Publication {
+func (p PublishPlan) result(version int64, at string, changed bool) Publication {
 	updated := make([]PublishedItem, len(p.updated))
 	for n, i := range p.updated {
 		updated[n] = i.PublishedItem
@@ -169,28 +169,28 @@ func (p Planned) result(version int64, at string, changed bool) Publication {
 	}
 }
 
-// Plan returns what publishing a board would do. Its reads are strongly consistent. Returns
+// PlanPublish returns what publishing a board would do. Its reads are strongly consistent. Returns
 // fault.ErrNotFound when the board does not exist.
-func (s Store) Plan(ctx context.Context, companyID, boardID string) (Planned, error) {
-	p, err := s.collect(ctx, companyID, boardID)
+func (s Store) PlanPublish(ctx context.Context, companyID, boardID string) (PublishPlan, error) {
+	p, err := s.readPlan(ctx, companyID, boardID)
 	if err != nil {
 		return p, err
 	}
-	live, err := s.live(ctx, p.board)
+	live, err := s.liveSnapshot(ctx, p.board)
 	if err != nil {
 		return p, err
 	}
-	p.difference = p.content.compare(live, p.board.PublishedVersion, p.items)
+	p.contentDiff = p.content.compare(live, p.board.PublishedVersion, p.items)
 	return p, nil
 }
 
-// collect is step 1: it reads a board and all of its items, and computes the content that a publish
+// readPlan is step 1: it reads a board and all of its items, and computes the content that a publish
 // would make live.
-func (s Store) collect(ctx context.Context, companyID, boardID string) (p Planned, err error) {
+func (s Store) readPlan(ctx context.Context, companyID, boardID string) (p PublishPlan, err error) {
 	err = parallel.Both(
 		func() (err error) { p.board, err = s.board(ctx, companyID, boardID); return err },
 		func() (err error) {
-			p.items, err = table.ReadAll[storedItem](ctx, s.table, itemsOf(companyID, boardID))
+			p.items, err = table.ReadAll[storedItem](ctx, s.table, itemsOfBoard(companyID, boardID))
 			return err
 		},
 	)
@@ -214,15 +214,15 @@ const (
 	editedBefore   = "(attribute_not_exists(updatedAt) OR updatedAt < :at)"
 )
 
-// chunksAtOnce is how many chunks are written in one transaction, which DynamoDB bounds at 4 MB.
-const chunksAtOnce = 10
+// chunksPerTransaction is how many chunks are written in one transaction, which DynamoDB bounds at 4 MB.
+const chunksPerTransaction = 10
 
-// lease is step 2. It leases the board, and writes the chunks of the snapshot in the same
+// acquireLease is step 2. It leases the board, and writes the chunks of the snapshot in the same
 // transaction, or in further transactions that check the lease. So no chunk is written for a board
 // that was removed. The lease replaces the one that was read, whose publish can then no longer
 // commit; the chunks of that publish are deleted. Returns errConflict when others leased, published
 // or removed the board since it was read.
-func (s Store) lease(ctx context.Context, a attempt) error {
+func (s Store) acquireLease(ctx context.Context, a publishAttempt) error {
 	b := a.board
 	values := table.Item{":claim": table.String(a.lease), ":at": table.String(s.table.Now())}
 	version, lease := neverPublished, noLease
@@ -235,9 +235,9 @@ func (s Store) lease(ctx context.Context, a attempt) error {
 	// A retry after a lost response finds its own lease.
 	condition := boardExists + " AND " + version + " AND (" + ownLease + " OR " + lease + ")"
 	owner := s.table.WriteUpdate(boardKey(b.CompanyID, b.ID), "SET claim = :claim, claimAt = :at", condition, nil, values)
-	for n := 0; n < len(a.chunks); n += chunksAtOnce {
+	for n := 0; n < len(a.chunks); n += chunksPerTransaction {
 		writes := []table.Write{owner}
-		for m := n; m < min(n+chunksAtOnce, len(a.chunks)); m++ {
+		for m := n; m < min(n+chunksPerTransaction, len(a.chunks)); m++ {
 			writes = append(writes, s.table.WritePut(table.Keys{Key: chunkKey(b.CompanyID, b.ID, a.version, a.lease, m)}, a.chunks[m]))
 		}
 		if err := conflictOf(s.table.Transact(ctx, writes...)); err != nil {
@@ -252,19 +252,19 @@ func (s Store) lease(ctx context.Context, a attempt) error {
 }
 
 // checkLease returns the check that the board still has the lease.
-func (s Store) checkLease(a attempt) table.Write {
+func (s Store) checkLease(a publishAttempt) table.Write {
 	return s.table.WriteCheck(boardKey(a.board.CompanyID, a.board.ID), ownLease, nil, table.Item{":claim": table.String(a.lease)})
 }
 
-// collectAgain is step 3. It returns the attempt with the board and the items as they are now.
+// rereadPlan is step 3. It returns the attempt with the board and the items as they are now.
 // Returns errConflict when their content has changed. The content of a rollback does not depend on
 // the items.
-func (s Store) collectAgain(ctx context.Context, a attempt) (attempt, error) {
-	now, err := s.collect(ctx, a.board.CompanyID, a.board.ID)
+func (s Store) rereadPlan(ctx context.Context, a publishAttempt) (publishAttempt, error) {
+	now, err := s.readPlan(ctx, a.board.CompanyID, a.board.ID)
 	if err != nil {
 		return a, err
 	}
-	if a.restores == nil && now.digest != a.digest {
+	if a.rollbackOf == nil && now.digest != a.digest {
 		return a, errConflict
 	}
 	a.board, a.items = now.board, now.items
@@ -274,14 +274,14 @@ func (s Store) collectAgain(ctx context.Context, a attempt) (attempt, error) {
 // prepareItems is step 4. It writes the live state of the items that this version adds or removes,
 // in transactions that check the lease. It skips items that have been deleted. Returns errConflict
 // when the board no longer has the lease.
-func (s Store) prepareItems(ctx context.Context, a attempt) error {
+func (s Store) prepareItems(ctx context.Context, a publishAttempt) error {
 	live := make(map[string]bool, len(a.content))
 	for _, i := range a.content {
 		live[i.ID] = true
 	}
 	var writes []table.Write
 	for _, i := range a.items {
-		if prepared, changed := i.prepare(a.board.PublishedVersion, a.version, live[i.ID]); changed {
+		if prepared, changed := i.afterVersion(a.board.PublishedVersion, a.version, live[i.ID]); changed {
 			writes = append(writes, s.writeLiveState(itemKey(i.CompanyID, i.ID), prepared))
 		}
 	}
@@ -329,7 +329,7 @@ const commitBoard = "SET publishedVersion = :version, publishedAt = :at, updated
 
 // commit is step 5. It moves the board to the snapshot. Returns errConflict when the board no
 // longer has the lease, or was edited at that time or later.
-func (s Store) commit(ctx context.Context, a attempt, at string) error {
+func (s Store) commit(ctx context.Context, a publishAttempt, at string) error {
 	b, chunks := a.board, int64(len(a.chunks))
 	err := conflictOf(idempotency.Transact(ctx, s.table, a.result(a.version, at, true),
 		s.table.WriteUpdate(boardKey(b.CompanyID, b.ID), commitBoard, ownLease+" AND "+editedBefore, nil, table.Item{
@@ -338,12 +338,12 @@ func (s Store) commit(ctx context.Context, a attempt, at string) error {
 		}),
 		s.writeLiveVersion(b.CompanyID, b.ID, a.version, at),
 		s.writeVersion(b.CompanyID, b.ID, storedVersion{
-			Version: a.version, PublishedAt: at, ItemCount: int64(len(a.content)), Restores: a.restores,
+			Version: a.version, PublishedAt: at, ItemCount: int64(len(a.content)), Restores: a.rollbackOf,
 			SnapshotID: a.lease, SnapshotChunks: chunks,
 		}),
 	))
 	if errors.Is(err, errConflict) {
-		if done, failed := s.committed(ctx, b, a.version, a.lease); done || failed != nil {
+		if done, failed := s.isCommitted(ctx, b, a.version, a.lease); done || failed != nil {
 			return failed
 		}
 	}
@@ -362,32 +362,32 @@ func conflictOf(err error) error {
 
 // A publish waits while another one has leased the board. So all concurrent publishes finish: the
 // others then find their content live, or lease the board in turn. A lease that is as old as
-// leaseTime belongs to a process that crashed or hangs, and is replaced.
+// leaseDuration belongs to a process that crashed or hangs, and is replaced.
 const (
-	leaseTime  = 2 * time.Second
-	leasePause = 25 * time.Millisecond // between two reads of the lease
+	leaseDuration     = 2 * time.Second
+	leasePollInterval = 25 * time.Millisecond // between two reads of the lease
 )
 
 func (b storedBoard) leasedBy(lease string) bool { return b.Lease != nil && *b.Lease == lease }
 
-// leaseIsFresh reports whether a board has a lease that is younger than leaseTime, by this
+// leaseIsFresh reports whether a board has a lease that is younger than leaseDuration, by this
 // process's clock.
 func (s Store) leaseIsFresh(b storedBoard) bool {
 	if b.Lease == nil || b.LeaseAt == nil {
 		return false
 	}
 	at, err := time.Parse(time.RFC3339, *b.LeaseAt)
-	return err == nil && s.table.Clock()().Sub(at) < leaseTime
+	return err == nil && s.table.Clock()().Sub(at) < leaseDuration
 }
 
 // waitForLease waits until a board no longer has the lease that was read. A board that still has it
-// after leaseTime is not waited for any longer, even if the lease looks fresh because clocks
-// differ: stale is then that lease, otherwise empty. Returns errBusy when the request's time is
+// after leaseDuration is not waited for any longer, even if the lease looks fresh because clocks
+// differ: stale is then that lease, otherwise empty. Returns errLeaseHeld when the request's time is
 // over.
 func (s Store) waitForLease(ctx context.Context, b storedBoard) (stale string, err error) {
-	for range int(leaseTime / leasePause) {
-		if table.SleepJittered(ctx, leasePause) != nil {
-			return "", errBusy
+	for range int(leaseDuration / leasePollInterval) {
+		if table.SleepJittered(ctx, leasePollInterval) != nil {
+			return "", errLeaseHeld
 		}
 		now, err := s.board(ctx, b.CompanyID, b.ID)
 		if err != nil || !now.leasedBy(*b.Lease) {
@@ -397,9 +397,9 @@ func (s Store) waitForLease(ctx context.Context, b storedBoard) (stale string, e
 	return *b.Lease, nil
 }
 
-// release removes a lease that will not be committed, so that nobody waits for it. A lease that
-// others have replaced stays. A failure is noted in the log and delays others by leaseTime.
-func (s Store) release(ctx context.Context, b storedBoard, lease string) {
+// releaseLease removes a lease that will not be committed, so that nobody waits for it. A lease that
+// others have replaced stays. A failure is noted in the log and delays others by leaseDuration.
+func (s Store) releaseLease(ctx context.Context, b storedBoard, lease string) {
 	err := conflictOf(s.table.Transact(ctx, s.table.WriteUpdate(boardKey(b.CompanyID, b.ID), "REMOVE claim, claimAt", ownLease, nil,
 		table.Item{":claim": table.String(lease)})))
 	if err != nil && !errors.Is(err, errConflict) {

@@ -16,33 +16,35 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// itemIDs is the prefix of the ids of items.
-const itemIDs = "itm"
+// itemIDPrefix is the prefix of the ids of items.
+const itemIDPrefix = "itm"
 
 // Transfers returns the record types `board` and `item`.
 func Transfers(t *table.Client) []transfer.Type {
 	s := NewStore(t)
-	items := transfer.KeepRules[createItemInput](transfer.Define("item", itemIDs, checkItem, s.importItems, s.eachItem))
+	items := transfer.KeepRules[createItemInput](transfer.Define("item", itemIDPrefix, checkItem, s.importItems, s.eachItem))
 	items = transfer.WithUnique(items, func(i Item) []transfer.UniqueText {
 		return []transfer.UniqueText{{Text: "slug " + i.Slug + " on board " + i.RoadmapID}, {Text: "item " + i.ID}}
 	})
-	items = transfer.WithParent(items, func(i Item) (name, problem string) { return nameOf(i.RoadmapID), "record.roadmapId: " + noBoard(i) },
+	items = transfer.WithParent(items, func(i Item) (name, problem string) {
+		return boardName(i.RoadmapID), "record.roadmapId: " + missingBoardProblem(i)
+	},
 		transfer.Orphans(t, func(companyID string, i Item) table.Key { return boardKey(companyID, i.RoadmapID) }))
 	moved := transfer.KeepRules[api.CreateBody[Board]](transfer.Define(boards.Name, boards.Prefix, checkBoard, s.importBoards, s.eachBoard))
-	moved = transfer.WithName(moved, func(b movedBoard) string { return nameOf(b.ID) })
+	moved = transfer.WithName(moved, func(b transferBoard) string { return boardName(b.ID) })
 	return []transfer.Type{
 		transfer.WithExisting(moved,
-			transfer.ExistsByKey(t, func(companyID string, b movedBoard) table.Key { return boardKey(companyID, b.ID) }), s.addBoards),
+			transfer.ExistsByKey(t, func(companyID string, b transferBoard) table.Key { return boardKey(companyID, b.ID) }), s.addBoards),
 		transfer.WithExisting(transfer.WithVerify(items, s.verifyItems),
 			transfer.ExistsByKey(t, func(companyID string, i Item) table.Key { return itemKey(companyID, i.ID) }), s.addItems),
 	}
 }
 
-// nameOf returns the name of a board among the records of a file.
-func nameOf(boardID string) string { return "board " + boardID }
+// boardName returns the name of a board among the records of a file.
+func boardName(boardID string) string { return "board " + boardID }
 
-// noBoard is the problem of an item without its board.
-func noBoard(i Item) string { return "there is no board " + i.RoadmapID }
+// missingBoardProblem is the problem of an item without its board.
+func missingBoardProblem(i Item) string { return "there is no board " + i.RoadmapID }
 
 func checkItem(i *Item) (problems []string) {
 	if !id.Valid(BoardIDs, i.RoadmapID) {
@@ -51,15 +53,15 @@ func checkItem(i *Item) (problems []string) {
 	return problems
 }
 
-// movedBoard is a board in an export or import, with its live snapshot. Without the snapshot a
+// transferBoard is a board in an export or import, with its live snapshot. Without the snapshot a
 // restored board would show nothing, and its next preview would list every item as added.
-type movedBoard struct {
+type transferBoard struct {
 	Board
 
 	Snapshot json.RawMessage `json:"snapshot"` // an array of SnapshotItem; null: never published, or unknown
 }
 
-func checkBoard(b *movedBoard) (problems []string) {
+func checkBoard(b *transferBoard) (problems []string) {
 	if v := b.PublishedVersion; v != nil && (*v < 1 || *v > versionMax) {
 		problems = append(problems, fmt.Sprintf("record.publishedVersion: must be a whole number from 1 to %d", versionMax))
 	}
@@ -88,12 +90,12 @@ func decodeSnapshot(text []byte) (snapshot, error) {
 // importBoards replaces boards. A board without a snapshot keeps the stored snapshot if that has
 // the same version. For a board that is gone it first finishes the removal, which would otherwise
 // delete the imported snapshot.
-func (s Store) importBoards(ctx context.Context, companyID string, boards []movedBoard) error {
+func (s Store) importBoards(ctx context.Context, companyID string, boards []transferBoard) error {
 	for _, b := range boards {
 		b.CompanyID = companyID
 		stored, err := s.board(ctx, companyID, b.ID)
 		if errors.Is(err, fault.ErrNotFound) {
-			err = absent(s.Boards.Remove(ctx, companyID, b.ID, func(Board) error { return errCreatedMeanwhile }))
+			err = ignoreNotFound(s.Boards.Remove(ctx, companyID, b.ID, func(Board) error { return errCreatedMeanwhile }))
 		}
 		if err != nil {
 			return err
@@ -132,9 +134,9 @@ var errCreatedMeanwhile = errors.New("another import created the board meanwhile
 
 // addBoards stores boards whose ids are free, each with its live version in one transaction, and
 // returns how many it skipped because another caller has created them.
-func (s Store) addBoards(ctx context.Context, companyID string, boards []movedBoard, _ transfer.FileHasName) (skipped int, err error) {
-	for _, b := range transfer.LastWins(boards, func(b movedBoard) string { return b.ID }) {
-		err := absent(s.Boards.Remove(ctx, companyID, b.ID, func(Board) error { return errCreatedMeanwhile })) // as in importBoards
+func (s Store) addBoards(ctx context.Context, companyID string, boards []transferBoard, _ transfer.FileHasName) (skipped int, err error) {
+	for _, b := range transfer.LastWins(boards, func(b transferBoard) string { return b.ID }) {
+		err := ignoreNotFound(s.Boards.Remove(ctx, companyID, b.ID, func(Board) error { return errCreatedMeanwhile })) // as in importBoards
 		if errors.Is(err, errCreatedMeanwhile) {
 			skipped++
 			continue
@@ -197,17 +199,17 @@ func (s Store) importSnapshot(ctx context.Context, b *storedBoard, text []byte) 
 	}, s.table.BatchPut(ctx, records)
 }
 
-func each[T any](ctx context.Context, t *table.Client, companyID, kind string, visit func(T) error) error {
-	return transfer.ExportEach[T](t, func(companyID string) table.Collection { return collection(companyID, kind) })(ctx, companyID, visit)
+func eachRecord[T any](ctx context.Context, t *table.Client, companyID, kind string, visit func(T) error) error {
+	return transfer.ExportEach[T](t, func(companyID string) table.Collection { return collectionOf(companyID, kind) })(ctx, companyID, visit)
 }
 
-func (s Store) eachBoard(ctx context.Context, companyID string, visit func(movedBoard) error) error {
-	return each(ctx, s.table, companyID, boardPart, func(b storedBoard) error {
-		moved := movedBoard{Board: b.Board}
+func (s Store) eachBoard(ctx context.Context, companyID string, visit func(transferBoard) error) error {
+	return eachRecord(ctx, s.table, companyID, boardPart, func(b storedBoard) error {
+		moved := transferBoard{Board: b.Board}
 		if b.SnapshotID != nil {
-			content, err := s.live(ctx, b)
+			content, err := s.liveSnapshot(ctx, b)
 			if err != nil {
-				return absent(err) // the board was removed after the listing: it is not exported
+				return ignoreNotFound(err) // the board was removed after the listing: it is not exported
 			}
 			if moved.Snapshot, err = json.Marshal(content); err != nil {
 				return fmt.Errorf("encode a snapshot: %w", err)
@@ -232,7 +234,7 @@ func (s Store) verifyItems(ctx context.Context, companyID string, items []Item) 
 	problems := make([]string, len(items))
 	for n, i := range items {
 		var errs [2]error
-		if problems[n], errs[0] = i.moved(stored[itemKey(companyID, i.ID)]); problems[n] == "" {
+		if problems[n], errs[0] = i.movedProblem(stored[itemKey(companyID, i.ID)]); problems[n] == "" {
 			problems[n], errs[1] = i.slugProblem(stored[slugKey(companyID, i.RoadmapID, i.Slug)])
 		}
 		err = errors.Join(err, errs[0], errs[1])
@@ -240,11 +242,11 @@ func (s Store) verifyItems(ctx context.Context, companyID string, items []Item) 
 	return problems, err
 }
 
-// moved returns the problem of an item that is stored with another slug or on another board. stored
+// movedProblem returns the problem of an item that is stored with another slug or on another board. stored
 // is nil if it is not stored.
-func (i Item) moved(stored table.Item) (problem string, err error) {
+func (i Item) movedProblem(stored table.Item) (problem string, err error) {
 	var before Item
-	if err := decodeAny(stored, &before); err != nil || before.ID == "" || before.Slug == i.Slug && before.RoadmapID == i.RoadmapID {
+	if err := decodeIfPresent(stored, &before); err != nil || before.ID == "" || before.Slug == i.Slug && before.RoadmapID == i.RoadmapID {
 		return "", err
 	}
 	return fmt.Sprintf("record.slug: %s already has the slug %s on board %s; neither can change", i.ID, before.Slug, before.RoadmapID), nil
@@ -253,22 +255,22 @@ func (i Item) moved(stored table.Item) (problem string, err error) {
 // slugProblem returns the problem of an item whose slug another item has. stored is the record of
 // the slug, nil if it is free.
 func (i Item) slugProblem(stored table.Item) (problem string, err error) {
-	var owner reservation
-	if err := decodeAny(stored, &owner); err != nil || owner.ItemID == "" || owner.ItemID == i.ID {
+	var owner slugReservation
+	if err := decodeIfPresent(stored, &owner); err != nil || owner.ItemID == "" || owner.ItemID == i.ID {
 		return "", err
 	}
 	return fmt.Sprintf("record.slug: %s is taken on this board by %s", i.Slug, owner.ItemID), nil
 }
 
-// decodeAny decodes a record if there is one.
-func decodeAny(stored table.Item, record any) error {
+// decodeIfPresent decodes a record if there is one.
+func decodeIfPresent(stored table.Item, record any) error {
 	if stored == nil {
 		return nil
 	}
 	return table.Decode(stored, record)
 }
 
-func absent(err error) error {
+func ignoreNotFound(err error) error {
 	if errors.Is(err, fault.ErrNotFound) {
 		return nil
 	}
@@ -289,7 +291,7 @@ func (s Store) itemUnit(companyID string, i Item, alone bool) (table.Key, table.
 			map[string]string{"#slug": slugKind, "#board": roadmapRef},
 			table.Item{":slug": table.String(i.Slug), ":board": table.String(i.RoadmapID)})
 	}
-	slug := s.table.WritePutIf(table.Keys{Key: slugKey(companyID, i.RoadmapID, i.Slug)}, reservation{i.ID},
+	slug := s.table.WritePutIf(table.Keys{Key: slugKey(companyID, i.RoadmapID, i.Slug)}, slugReservation{i.ID},
 		"attribute_not_exists(pk) OR itemId = :id", nil, table.Item{":id": table.String(i.ID)})
 	return keys.Key, table.Unit{Writes: []table.Write{write, slug}, Parent: new(boardKey(companyID, i.RoadmapID))}
 }
@@ -313,11 +315,11 @@ func (s Store) storeItems(ctx context.Context, companyID string, items []Item, a
 		func(i Item, f table.Failure) (problem string, err error) {
 			switch {
 			case f.Orphan:
-				return "record.roadmapId: " + noBoard(i), nil
+				return "record.roadmapId: " + missingBoardProblem(i), nil
 			case f.Write == 0 && alone:
 				return "", nil
 			case f.Write == 0:
-				return i.moved(f.Stored)
+				return i.movedProblem(f.Stored)
 			}
 			return i.slugProblem(f.Stored)
 		})
@@ -328,7 +330,7 @@ func (s Store) eachItem(ctx context.Context, companyID string, visit func(Item) 
 	if err != nil {
 		return err
 	}
-	return each(ctx, s.table, companyID, itemPart, func(i storedItem) error {
+	return eachRecord(ctx, s.table, companyID, itemPart, func(i storedItem) error {
 		item, err := liveVersions(live).withVersion(i)
 		if err != nil {
 			return err

@@ -25,7 +25,7 @@ func TestReadUnits(t *testing.T) {
 			records = append(records, fmt.Sprintf(`{"id":"itm_%05d","roadmapId":"brd_1","slug":"s-%d","title":"A title","sortOrder":%d,"status":%q,"createdAt":"2026-01-01T00:00:00Z"}`,
 				i, i, i%100, plan.Status("").Values()[i%4]))
 		}
-		write(t, s, "item", records...)
+		importUnchecked(t, s, "item", records...)
 	}
 	draft := plan.StatusDraft
 	for _, status := range []*plan.Status{nil, &draft} {
@@ -56,7 +56,7 @@ func TestLiveItemsUnits(t *testing.T) {
 		for n := range items {
 			items[n] = fmt.Sprintf(`{"id":"itm_%d","slug":"s-%d","title":"T","summary":"%s"}`, n, n, strings.Repeat("s", 10_000))
 		}
-		load(t, s, "board", fmt.Sprintf(`{"id":%q,"publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[%s]}`, boardID, strings.Join(items, ",")))
+		importRecords(t, s, "board", fmt.Sprintf(`{"id":%q,"publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[%s]}`, boardID, strings.Join(items, ",")))
 		ctx, m := apitest.Request(t)
 		page, err := plan.NewStore(s.Table).LiveItems(ctx, s.CompanyID, boardID, "", 5)
 		if err != nil || len(page.Records) != 5 || page.Next == "" {
@@ -86,8 +86,8 @@ func TestDeleteBoardUnits(t *testing.T) {
 		}
 		items[n] = fmt.Sprintf(`{"id":"itm_%d","slug":"s-%d","title":"T","summary":"%s"}`, n, n, text)
 	}
-	load(t, s, "board", `{"id":"brd_1","publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[`+strings.Join(items, ",")+`]}`)
-	load(t, s, "board", `{"id":"brd_1","publishedVersion":2,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[]}`)
+	importRecords(t, s, "board", `{"id":"brd_1","publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[`+strings.Join(items, ",")+`]}`)
+	importRecords(t, s, "board", `{"id":"brd_1","publishedVersion":2,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[]}`)
 	ctx, m := apitest.Request(t)
 	err := plan.NewStore(s.Table).Boards.Remove(ctx, s.CompanyID, "brd_1", func(plan.Board) error { return nil })
 	units := m.Units()

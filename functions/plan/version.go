@@ -56,13 +56,13 @@ func (s Store) Snapshot(ctx context.Context, companyID, boardID string, version 
 			return Snapshot{}, err
 		}
 		shown = Snapshot{BoardID: boardID, Version: v.Version, PublishedAt: &v.PublishedAt}
-		shown.Items, err = s.contentOf(ctx, b, v)
+		shown.Items, err = s.versionContent(ctx, b, v)
 		return shown, err
 	}
 	if b.SnapshotID == nil {
 		return Snapshot{}, errUnknownSnapshot
 	}
-	shown.Items, err = s.live(ctx, b)
+	shown.Items, err = s.liveSnapshot(ctx, b)
 	return shown, err
 }
 
@@ -95,7 +95,7 @@ func (s Store) Versions(ctx context.Context, companyID, boardID string) ([]Versi
 // time stay. Returns fault.NotFound in the same cases as Snapshot, and fault.Conflict when others
 // kept editing or publishing the board.
 func (s Store) Rollback(ctx context.Context, companyID, boardID string, version int64) (Publication, error) {
-	return s.publishWithRetry(ctx, func() (Planned, error) { return s.planRollback(ctx, companyID, boardID, version) })
+	return s.publishWithRetry(ctx, func() (PublishPlan, error) { return s.planRollback(ctx, companyID, boardID, version) })
 }
 
 // publishedBoard reads a board that has a live version.
@@ -128,11 +128,11 @@ type storedVersion struct {
 }
 
 func versionKey(companyID, boardID string, version int64) table.Key {
-	return key(companyID, versionOf, boardID, fmt.Sprintf("%010d", version))
+	return recordKey(companyID, versionPrefix, boardID, fmt.Sprintf("%010d", version))
 }
 
-// on returns the board as if this version were live, so that Store.live reads its snapshot.
-func (v storedVersion) on(b storedBoard) storedBoard {
+// boardAt returns the board as if this version were live, so that Store.liveSnapshot reads its snapshot.
+func (v storedVersion) boardAt(b storedBoard) storedBoard {
 	b.SnapshotVersion, b.SnapshotID, b.SnapshotChunks = &v.Version, &v.SnapshotID, &v.SnapshotChunks
 	return b
 }
@@ -152,12 +152,12 @@ func (s Store) writeVersion(companyID, boardID string, v storedVersion) table.Wr
 	return s.table.WriteUpdate(versionKey(companyID, boardID, v.Version), update, "", names, values)
 }
 
-// committed reports whether a version has this snapshot. After a lost response the transaction is
+// isCommitted reports whether a version has this snapshot. After a lost response the transaction is
 // retried. A local engine that was killed and restarted no longer recognises the retry and rejects
 // it. The publish succeeded nevertheless, and visitors see its chunks.
-func (s Store) committed(ctx context.Context, b storedBoard, version int64, snapshotID string) (bool, error) {
+func (s Store) isCommitted(ctx context.Context, b storedBoard, version int64, snapshotID string) (bool, error) {
 	v, err := table.Get[storedVersion](ctx, s.table, versionKey(b.CompanyID, b.ID, version))
-	return err == nil && v.SnapshotID == snapshotID, absent(err)
+	return err == nil && v.SnapshotID == snapshotID, ignoreNotFound(err)
 }
 
 // version reads a version that the board has reached, or returns fault.NotFound.
@@ -173,10 +173,10 @@ func (s Store) version(ctx context.Context, b storedBoard, version int64) (store
 	return v, err
 }
 
-// contentOf reads the snapshot of a version, or returns fault.NotFound when a publish removed the
+// versionContent reads the snapshot of a version, or returns fault.NotFound when a publish removed the
 // version before it was read.
-func (s Store) contentOf(ctx context.Context, b storedBoard, v storedVersion) (snapshot, error) {
-	content, err := s.live(ctx, v.on(b))
+func (s Store) versionContent(ctx context.Context, b storedBoard, v storedVersion) (snapshot, error) {
+	content, err := s.liveSnapshot(ctx, v.boardAt(b))
 	var gone *fault.Error
 	if err == nil {
 		return content, nil
@@ -191,7 +191,7 @@ func (s Store) contentOf(ctx context.Context, b storedBoard, v storedVersion) (s
 func (s Store) versions(ctx context.Context, b storedBoard) ([]storedVersion, error) {
 	at := versionKey(b.CompanyID, b.ID, 0)
 	all, err := table.ReadAll[storedVersion](ctx, s.table, table.Collection{
-		Partition: at.PK, Prefix: table.Join(versionOf, b.ID, ""), Consistent: true,
+		Partition: at.PK, Prefix: table.Join(versionPrefix, b.ID, ""), Consistent: true,
 	})
 	reached := all[:0]
 	for _, v := range all {
@@ -203,11 +203,11 @@ func (s Store) versions(ctx context.Context, b storedBoard) ([]storedVersion, er
 }
 
 // planRollback is like Plan, but with the content of an earlier version instead of the items'.
-func (s Store) planRollback(ctx context.Context, companyID, boardID string, version int64) (Planned, error) {
+func (s Store) planRollback(ctx context.Context, companyID, boardID string, version int64) (PublishPlan, error) {
 	if !id.Valid(BoardIDs, boardID) {
-		return Planned{}, fault.ErrNotFound
+		return PublishPlan{}, fault.ErrNotFound
 	}
-	p, err := s.collect(ctx, companyID, boardID)
+	p, err := s.readPlan(ctx, companyID, boardID)
 	if err != nil {
 		return p, err
 	}
@@ -220,14 +220,14 @@ func (s Store) planRollback(ctx context.Context, companyID, boardID string, vers
 	}
 	var live snapshot
 	err = parallel.Both(
-		func() (err error) { p.content, err = s.contentOf(ctx, p.board, v); return err },
-		func() (err error) { live, err = s.live(ctx, p.board); return err },
+		func() (err error) { p.content, err = s.versionContent(ctx, p.board, v); return err },
+		func() (err error) { live, err = s.liveSnapshot(ctx, p.board); return err },
 	)
 	if err != nil {
 		return p, err
 	}
-	p.restores = &version
-	p.difference = p.content.compare(live, p.board.PublishedVersion, p.items)
+	p.rollbackOf = &version
+	p.contentDiff = p.content.compare(live, p.board.PublishedVersion, p.items)
 	p.digest, err = p.content.digest()
 	return p, err
 }

@@ -67,7 +67,7 @@ func Seed(ctx context.Context, t *table.Client, now time.Time) error {
 	if err := publish(ctx, plan.NewStore(t)); err != nil {
 		return err
 	}
-	if _, err := feedback.NewStore(t).FillPosted(ctx, CompanyID, false, func(int64) {}); err != nil {
+	if _, err := feedback.NewStore(t).BackfillPostedIndex(ctx, CompanyID, false, func(int64) {}); err != nil {
 		return err
 	}
 	return write(ctx, types[profile], lines)

@@ -89,7 +89,7 @@ func (o *operator) createCompany(ctx context.Context, s *session.Session, name s
 	if err := company.NewStore(s.Table).Create(ctx, c); err != nil {
 		return fmt.Errorf("create the company: %w", err)
 	}
-	if _, err := feedback.NewStore(s.Table).FillPosted(ctx, c.ID, false, func(int64) {}); err != nil {
+	if _, err := feedback.NewStore(s.Table).BackfillPostedIndex(ctx, c.ID, false, func(int64) {}); err != nil {
 		return fmt.Errorf("company %s was created; end with `%s`: %w", c.ID, o.command("upgrade --company %s", c.ID), err)
 	}
 	command := o.command("key issue --company %s --scopes all", c.ID)
@@ -111,7 +111,7 @@ type listedCompany struct {
 
 // companies returns every company, the oldest first. It reads the whole table.
 func companies(ctx context.Context, s *session.Session) ([]listedCompany, error) {
-	all, err := company.NewStore(s.Table).All(ctx)
+	all, err := company.NewStore(s.Table).ListAll(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list the companies: %w", err)
 	}

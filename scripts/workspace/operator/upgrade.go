@@ -49,7 +49,7 @@ func (o *operator) upgrade(ctx context.Context, s *session.Session, companyID st
 	}
 	store, done := feedback.NewStore(s.Table), upgraded{}
 	for n, id := range ids {
-		filled, err := store.FillPosted(ctx, id, again, func(checked int64) {
+		filled, err := store.BackfillPostedIndex(ctx, id, again, func(checked int64) {
 			o.Note("company %d of %d, %s: checked reviews: %d", n+1, len(ids), id, checked)
 		})
 		done.Filled += filled

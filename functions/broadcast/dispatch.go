@@ -1,0 +1,258 @@
+package broadcast
+
+import (
+	"context"
+	"unicode/utf8"
+
+	"growthworkspace/shared/claim"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/schema"
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/timestamp"
+)
+
+// The dispatcher sends due posts to their platform, and this service records the outcome. These
+// methods are its interface; the command `workspace due` calls them. No HTTP operation does.
+//
+//	Store.DuePosts         lists the posts that are due, of one company
+//	Store.ClaimPost        locks one for this dispatcher: scheduled or failed → publishing
+//	Store.ReportPublished  publishing → published
+//	Store.ReportFailed     publishing → failed; the post can be edited, scheduled and claimed again
+//	Store.RetryPost        publishing → scheduled, to be sent later
+//
+// The dispatcher sends the post that ClaimPost returned, not the one that DuePosts listed. While a
+// post is publishing, the API rejects edits and deletes with conflict. A claim does not expire;
+// Store.StuckPosts lists old ones (see package claim). So a post is sent twice only if someone
+// decides to retry it.
+
+// Dispatch is a post with the claim on it.
+type Dispatch struct {
+	Post
+	claim.Claim
+}
+
+// dispatchKind describes posts to package claim: a post is claimed while it is publishing.
+var dispatchKind = claim.Kind[Dispatch]{
+	Name: "post", Prefix: posts.Prefix, Busy: string(PostStatusPublishing),
+	Status: func(d Dispatch) string { return d.status() },
+	Key:    posts.Key,
+	KeysOf: func(d Dispatch) table.Keys { return posts.Keys(d.Post) },
+	Index:  table.GSI2, Partitions: func(companyID string) []string { return partitionsWithStatus(companyID, PostStatusPublishing) },
+}
+
+// Outcome is what a platform returned for a published post. All fields may be null.
+type Outcome struct {
+	ExternalID  *string // up to 200 characters
+	ExternalURL *string // http or https, up to 2,000 characters
+	PublishedAt *string // RFC 3339; null: now
+}
+
+// Limits of the fields of a report.
+const (
+	externalIDChars  = 200
+	externalURLChars = 2000
+	reasonChars      = 2000
+)
+
+// Check returns fault.BadRequest with a message for each field that is not valid.
+func (o Outcome) Check() error {
+	var problems []string
+	if o.ExternalID != nil && utf8.RuneCountInString(*o.ExternalID) > externalIDChars {
+		problems = append(problems, "externalId: must have at most 200 characters")
+	}
+	if o.ExternalURL != nil && (schema.CheckFormat("web", *o.ExternalURL) != "" || utf8.RuneCountInString(*o.ExternalURL) > externalURLChars) {
+		problems = append(problems, "externalUrl: must be an http or https address with a host, of at most 2000 characters")
+	}
+	if o.PublishedAt != nil {
+		if _, ok := timestamp.Parse(*o.PublishedAt); !ok {
+			problems = append(problems, "publishedAt: must be a time such as 2026-08-11T09:30:00Z")
+		}
+	}
+	if len(problems) > 0 {
+		return &fault.Error{Code: fault.BadRequest, Messages: problems}
+	}
+	return nil
+}
+
+// CheckReason returns fault.BadRequest unless the reason has 1 to 2,000 characters.
+func CheckReason(reason string) error {
+	if n := utf8.RuneCountInString(reason); n == 0 || n > reasonChars {
+		return fault.Invalid("failureReason", "must have 1 to %d characters", reasonChars)
+	}
+	return nil
+}
+
+// isDue reports whether a scheduled post is due. A post without a time, which an import may create,
+// is never due.
+func (p Post) isDue(now string) bool {
+	return p.hasStatus(PostStatusScheduled) && p.ScheduledFor != nil && *p.ScheduledFor <= now
+}
+
+func (p Post) hasStatus(status PostStatus) bool { return p.Status != nil && *p.Status == status }
+
+func (p Post) status() string {
+	if p.Status == nil {
+		return "without a status"
+	}
+	return string(*p.Status)
+}
+
+// claim moves a due or failed post to publishing. An edit may have changed the time since the post
+// was listed, so claim checks it again, as a condition on the write. It is idempotent: a retry
+// after a lost response finds its own claim and succeeds.
+func (d *Dispatch) claim(c claim.Claim) error {
+	switch now := *c.ClaimedAt; {
+	case dispatchKind.IsHeldBy(*d, c):
+		return nil
+	case !d.hasStatus(PostStatusScheduled) && !d.hasStatus(PostStatusFailed):
+		return fault.New(fault.Conflict, "the post is %s; only scheduled or failed posts can be claimed", d.status())
+	case d.ScheduledFor != nil && *d.ScheduledFor > now:
+		return fault.New(fault.Conflict, "the post is not due before %s", *d.ScheduledFor)
+	case d.ScheduledFor == nil && d.hasStatus(PostStatusScheduled):
+		return fault.New(fault.Conflict, "the post has no scheduledFor, so it is never due")
+	}
+	d.setStatus(PostStatusPublishing)
+	d.Claim = c
+	return nil
+}
+
+// published records that the post was sent. Repeating the same report succeeds; a different one is
+// a conflict.
+func (d *Dispatch) published(claimID string, o Outcome, now string) error {
+	repeated, err := dispatchKind.CheckReport(*d, claimID, string(PostStatusPublished))
+	switch {
+	case err != nil:
+		return err
+	case repeated && matchesReport(o.ExternalID, d.ExternalID) && matchesReport(o.ExternalURL, d.ExternalURL) && matchesReport(normaliseTime(o.PublishedAt), d.PublishedAt):
+		return nil
+	case repeated:
+		return fault.New(fault.Conflict, "the post was already reported published, with other values")
+	}
+	d.setStatus(PostStatusPublished)
+	d.ExternalID, d.ExternalURL, d.PublishedAt = o.ExternalID, o.ExternalURL, normaliseTime(o.PublishedAt)
+	if d.PublishedAt == nil {
+		d.PublishedAt = &now
+	}
+	return nil
+}
+
+// failed records why nothing was sent. Repeating the same report succeeds; a different one is a
+// conflict.
+func (d *Dispatch) failed(claimID, reason string) error {
+	repeated, err := dispatchKind.CheckReport(*d, claimID, string(PostStatusFailed))
+	switch {
+	case err != nil:
+		return err
+	case repeated && matchesReport(&reason, d.FailureReason):
+		return nil
+	case repeated:
+		return fault.New(fault.Conflict, "the post was already reported failed, with another reason")
+	}
+	d.setStatus(PostStatusFailed)
+	d.FailureReason = &reason
+	return nil
+}
+
+// retry releases the claim and schedules the post again. Repeating it succeeds.
+func (d *Dispatch) retry(claimID string) error {
+	repeated, err := dispatchKind.CheckReport(*d, claimID, string(PostStatusScheduled))
+	switch {
+	case err != nil || repeated:
+		return err
+	case d.ScheduledFor == nil:
+		return fault.New(fault.Conflict, "the post has no scheduledFor, so it would never be due; report it failed")
+	}
+	d.setStatus(PostStatusScheduled)
+	return nil
+}
+
+// setStatus sets the status and clears the failure of an earlier attempt.
+func (d *Dispatch) setStatus(to PostStatus) { d.Status, d.FailureReason = &to, nil }
+
+// matchesReport reports whether a repeated report has the stored value or no value.
+func matchesReport(reported, stored *string) bool {
+	return reported == nil || stored != nil && *reported == *stored
+}
+
+// DuePosts returns a page of the company's due posts, earliest first, and the position of the next
+// page, empty at the end. See claim.ListReady. The list covers all platforms, and posts without one,
+// which an import may create: report those failed.
+func (s Store) DuePosts(ctx context.Context, companyID, after string, limit int) (due []Post, next string, err error) {
+	if after == "" {
+		after = table.DescendingTimeKey(nil) // skips the posts without any time
+	}
+	now := s.table.Now()
+	q := table.Query{Index: table.GSI2, Partitions: partitionsWithStatus(companyID, PostStatusScheduled), Descending: true, After: after}
+	return claim.ListReady(ctx, s.table, q, limit, Post.latestFirst, func(p Post) (ready, more bool) {
+		at := table.FirstSetTime(p.ScheduledFor, p.CreatedAt)
+		return p.isDue(now), at != nil && *at <= now
+	})
+}
+
+// partitionsWithStatus returns the partitions of all posts with a status: one per platform, and one for posts
+// without a platform.
+func partitionsWithStatus(companyID string, status PostStatus) (out []string) {
+	for _, platform := range keyParts[Platform](nil, Platform("").Values()) {
+		out = append(out, postsOf(companyID, platform, string(status)))
+	}
+	return out
+}
+
+// StuckPosts returns the company's claimed posts whose dispatcher has probably crashed. See
+// claim.Kind.Stale.
+func (s Store) StuckPosts(ctx context.Context, companyID, claimedBefore string) ([]Dispatch, error) {
+	return dispatchKind.Stale(ctx, s.table, companyID, claimedBefore)
+}
+
+// ClaimPost moves a due or failed post to publishing and returns it with the id of the claim. The
+// dispatcher sends this post. Returns fault.ErrNotFound when the post does not exist, and
+// fault.Conflict when it has another status or is not due yet.
+//
+// After any other error the claim may or may not exist. If it does, StuckPosts lists the post
+// later.
+func (s Store) ClaimPost(ctx context.Context, companyID, postID string) (Dispatch, error) {
+	c := claim.New(s.table)
+	return dispatchKind.Modify(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.claim(c) })
+}
+
+// ReportPublished moves a post from publishing to published and stores what the platform returned.
+// Returns fault.ErrNotFound when the post does not exist, and fault.BadRequest when the outcome is
+// not valid. Returns fault.Conflict when the claim is no longer valid: a report released it,
+// another claim followed, or an import replaced the post.
+//
+// A report may be repeated, for instance after a lost response. With the same values, or none, it
+// succeeds and changes nothing; with other values it returns fault.Conflict. A post that an import
+// created as publishing has the empty claim id, and its report cannot be repeated.
+func (s Store) ReportPublished(ctx context.Context, companyID, postID, claimID string, o Outcome) (Dispatch, error) {
+	if err := o.Check(); err != nil {
+		return Dispatch{}, err
+	}
+	now := s.table.Now()
+	return dispatchKind.Modify(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.published(claimID, o, now) })
+}
+
+// ReportFailed moves a post from publishing to failed and stores the reason, 1 to 2,000 characters.
+// Errors and repeats are as in ReportPublished. Report only posts that were not sent: a failed post
+// can be claimed and scheduled again.
+func (s Store) ReportFailed(ctx context.Context, companyID, postID, claimID, reason string) (Dispatch, error) {
+	if err := CheckReason(reason); err != nil {
+		return Dispatch{}, err
+	}
+	return dispatchKind.Modify(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.failed(claimID, reason) })
+}
+
+// RetryPost moves a post from publishing back to scheduled, because the dispatcher could not send
+// it now. The post is due at once and can be edited again. Errors and repeats are as in
+// ReportPublished. Also returns fault.Conflict for a post without a scheduledFor, which would never
+// be due.
+func (s Store) RetryPost(ctx context.Context, companyID, postID, claimID string) (Dispatch, error) {
+	return dispatchKind.Modify(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.retry(claimID) })
+}
+
+func normaliseTime(sent *string) *string {
+	if sent == nil {
+		return nil
+	}
+	text := timestamp.Normalise(*sent)
+	return &text
+}

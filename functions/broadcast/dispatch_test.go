@@ -1,0 +1,228 @@
+package broadcast_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"growthworkspace/functions/broadcast"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/testkit/apitest"
+)
+
+const (
+	unknownClaimID = "clm_of1another" // the id of a claim that does not exist
+	failureReason  = "the account is locked"
+)
+
+func isConflict(err error) bool { return codeOf(err) == fault.Conflict }
+
+func codeOf(err error) fault.Code {
+	var refused *fault.Error
+	if errors.As(err, &refused) {
+		return refused.Code
+	}
+	return ""
+}
+
+// mustMove returns the result of a move and stops the test if it failed.
+func mustMove(t *testing.T) func(broadcast.Dispatch, error) broadcast.Dispatch {
+	t.Helper()
+	return func(d broadcast.Dispatch, err error) broadcast.Dispatch {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+}
+
+// Ensure every move of the dispatcher is accepted or rejected as in
+// scripts/docs/reference/states.md: from every state, with the valid claim, another one and none. A
+// rejected move changes nothing.
+func TestDispatchMoves(t *testing.T) {
+	t.Parallel()
+	apitest.SkipIfShort(t)
+	s := start(t)
+	store := broadcast.NewStore(s.Table)
+	const id, no = "pst_1", "conflict"
+	load1 := func(status any, scheduledFor any) {
+		storeUnchecked(t, s, "post", record{"id": id, "platform": "x", "body": "B", "status": status, "scheduledFor": scheduledFor})
+	}
+	claim := func() string { return *mustMove(t)(store.ClaimPost(t.Context(), s.CompanyID, id)).ClaimID }
+	publish := func(claimID string) string {
+		mustMove(t)(store.ReportPublished(t.Context(), s.CompanyID, id, claimID, broadcast.Outcome{}))
+		return claimID
+	}
+	fail := func(claimID string) string {
+		mustMove(t)(store.ReportFailed(t.Context(), s.CompanyID, id, claimID, failureReason))
+		return claimID
+	}
+	retry := func(claimID string) string {
+		mustMove(t)(store.RetryPost(t.Context(), s.CompanyID, id, claimID))
+		return claimID
+	}
+	for _, tc := range []struct {
+		name string
+		make func() (claimID string) // creates the state and returns the claim id that the moves use
+		// The status after each move, or no when the move is rejected.
+		claim, published, failed, retry string
+	}{
+		{"no status", func() string { load1(nil, earlierTime); return "" }, no, no, no, no},
+		{"draft", func() string { load1("draft", earlierTime); return "" }, no, no, no, no},
+		{"scheduled, due", func() string { load1("scheduled", earlierTime); return unknownClaimID }, "publishing", no, no, no},
+		{"scheduled, due now", func() string { load1("scheduled", s.Table.Now()); return unknownClaimID }, "publishing", no, no, no},
+		{"scheduled, due later", func() string { load1("scheduled", laterTime); return "" }, no, no, no, no},
+		{"scheduled, no time", func() string { load1("scheduled", nil); return "" }, no, no, no, no},
+		{"publishing", func() string { load1("scheduled", earlierTime); return claim() }, no, "published", "failed", "scheduled"},
+		{"publishing, another claim", func() string { load1("scheduled", earlierTime); claim(); return unknownClaimID }, no, no, no, no},
+		{"publishing, no claim given", func() string { load1("scheduled", earlierTime); claim(); return "" }, no, no, no, no},
+		{"publishing, imported", func() string { load1("publishing", earlierTime); return "" }, no, "published", "failed", "scheduled"},
+		{"published, imported", func() string { load1("published", earlierTime); return "" }, no, no, no, no},
+		{"failed, imported", func() string { load1("failed", earlierTime); return "" }, "publishing", no, no, no},
+		{"publishing, imported, claim given", func() string { load1("publishing", earlierTime); return unknownClaimID }, no, no, no, no},
+		{"publishing, no time", func() string { load1("failed", nil); return claim() }, no, "published", "failed", no},
+		{"published", func() string { load1("scheduled", earlierTime); return publish(claim()) }, no, "published", no, no},
+		{"published, another claim", func() string { load1("scheduled", earlierTime); publish(claim()); return unknownClaimID }, no, no, no, no},
+		{"failed", func() string { load1("scheduled", earlierTime); return fail(claim()) }, "publishing", no, "failed", no},
+		{"failed, another claim", func() string { load1("scheduled", earlierTime); fail(claim()); return unknownClaimID }, "publishing", no, no, no},
+		{"failed, due later", func() string { load1("failed", laterTime); return unknownClaimID }, no, no, no, no},
+		{"scheduled again", func() string { load1("scheduled", earlierTime); return retry(claim()) }, "publishing", no, no, "scheduled"},
+		{"claimed again by another", func() string { load1("scheduled", earlierTime); first := retry(claim()); claim(); return first }, no, no, no, no},
+	} {
+		for move, want := range map[string]string{"claim": tc.claim, "published": tc.published, "failed": tc.failed, "retry": tc.retry} {
+			t.Run(tc.name+" "+move, func(t *testing.T) {
+				claimID := tc.make()
+				before, err := store.Posts.Get(t.Context(), s.CompanyID, id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.Clock.Advance(time.Second)
+				var got broadcast.Dispatch
+				switch move {
+				case "claim":
+					got, err = store.ClaimPost(t.Context(), s.CompanyID, id)
+				case "published":
+					got, err = store.ReportPublished(t.Context(), s.CompanyID, id, claimID, broadcast.Outcome{})
+				case "failed":
+					got, err = store.ReportFailed(t.Context(), s.CompanyID, id, claimID, failureReason)
+				case "retry":
+					got, err = store.RetryPost(t.Context(), s.CompanyID, id, claimID)
+				}
+				after, readErr := store.Posts.Get(t.Context(), s.CompanyID, id)
+				if readErr != nil {
+					t.Fatal(readErr)
+				}
+				untouched := fmt.Sprint(deref(before.UpdatedAt), partOf(before.Status)) == fmt.Sprint(deref(after.UpdatedAt), partOf(after.Status))
+				if want == no {
+					if !isConflict(err) || !untouched {
+						t.Errorf("%v; %s became %s", err, partOf(before.Status), partOf(after.Status))
+					}
+					return
+				}
+				if err != nil || partOf(got.Status) != want || partOf(after.Status) != want {
+					t.Errorf("%v; %s became %s, the result is %s", err, partOf(before.Status), partOf(after.Status), partOf(got.Status))
+				}
+				if repeated := partOf(before.Status) == want; repeated != untouched {
+					t.Errorf("a repeated report: %t; nothing was written: %t", repeated, untouched)
+				}
+				if hasReason := got.FailureReason != nil; hasReason != (want == "failed") {
+					t.Errorf("%s with the reason %v", want, got.FailureReason)
+				}
+			})
+		}
+	}
+}
+
+func partOf(status *broadcast.PostStatus) string { return deref((*string)(status)) }
+
+func deref(s *string) string {
+	if s == nil {
+		return "null"
+	}
+	return *s
+}
+
+// Ensure exactly the due posts of all platforms are listed, earliest first.
+func TestDuePosts(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	store := broadcast.NewStore(s.Table)
+	at := func(d time.Duration) string { return apitest.Epoch.Add(d).Format("2006-01-02T15:04:05.000Z") }
+	storeUnchecked(t, s, "post",
+		record{"id": "pst_now", "platform": "x", "status": "scheduled", "scheduledFor": at(0)},
+		record{"id": "pst_old", "platform": "push", "status": "scheduled", "scheduledFor": at(-48 * time.Hour)},
+		record{"id": "pst_odd", "platform": nil, "status": "scheduled", "scheduledFor": at(-time.Hour)},
+		record{"id": "pst_mid", "platform": "x", "status": "scheduled", "scheduledFor": at(-24 * time.Hour), "createdAt": at(-time.Minute)},
+		record{"id": "pst_soon", "platform": "x", "status": "scheduled", "scheduledFor": at(time.Millisecond)},
+		record{"id": "pst_made", "platform": "reddit", "status": "scheduled", "createdAt": at(-36 * time.Hour)},
+		record{"id": "pst_never", "platform": "x", "status": "scheduled"},
+		record{"id": "pst_draft", "platform": "x", "status": "draft", "scheduledFor": at(-time.Hour)},
+		record{"id": "pst_gone", "platform": "x", "status": "published", "scheduledFor": at(-time.Hour)},
+		record{"id": "pst_bad", "platform": "x", "status": "failed", "scheduledFor": at(-time.Hour)},
+	)
+	want := []string{"pst_old", "pst_mid", "pst_odd", "pst_now"}
+	for limit := 1; limit <= len(want)+1; limit++ {
+		var got []string
+		for after, pages := "", 1; ; pages++ {
+			page, next, err := store.DuePosts(t.Context(), s.CompanyID, after, limit)
+			if err != nil || len(page) > limit || next != "" && len(page) < limit {
+				t.Fatalf("limit %d: %d posts, next %q, %v", limit, len(page), next, err)
+			}
+			for _, p := range page {
+				got = append(got, p.ID)
+			}
+			if after = next; next == "" {
+				if pages != (len(want)+limit-1)/limit {
+					t.Errorf("limit %d: %d pages", limit, pages)
+				}
+				break
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("limit %d: %v", limit, got)
+		}
+	}
+	s.Clock.Advance(time.Millisecond)
+	page, _, err := store.DuePosts(t.Context(), s.CompanyID, "", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(page) != 5 || page[4].ID != "pst_soon" {
+		t.Errorf("due posts %+v, want 5 with pst_soon last", page)
+	}
+	other := start(t)
+	page, next, err := broadcast.NewStore(other.Table).DuePosts(t.Context(), other.CompanyID, "", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page == nil || len(page) != 0 || next != "" {
+		t.Errorf("due posts %#v, next %q; want an empty list, not nil, and no next page", page, next)
+	}
+}
+
+// Ensure every move returns not_found for an unknown or malformed id and for a post of another
+// company.
+func TestDispatchNoSuchPost(t *testing.T) {
+	t.Parallel()
+	s, other := start(t), start(t)
+	importRecords(t, other, "post", record{"id": "pst_1", "platform": "x", "status": "scheduled", "scheduledFor": earlierTime})
+	importRecords(t, s, "content-idea", record{"id": "ida_1"})
+	store := broadcast.NewStore(s.Table)
+	for _, id := range []string{"pst_1", "pst_none", "ida_1", "", "pst_1#x", "idea#ida_1"} {
+		_, claimed := store.ClaimPost(t.Context(), s.CompanyID, id)
+		_, published := store.ReportPublished(t.Context(), s.CompanyID, id, "", broadcast.Outcome{})
+		_, failed := store.ReportFailed(t.Context(), s.CompanyID, id, "", "r")
+		_, retried := store.RetryPost(t.Context(), s.CompanyID, id, "")
+		for _, err := range []error{claimed, published, failed, retried} {
+			if !errors.Is(err, fault.ErrNotFound) {
+				t.Errorf("id %q: error %v, want %v", id, err, fault.ErrNotFound)
+			}
+		}
+	}
+	if due, _, err := store.DuePosts(t.Context(), s.CompanyID, "", 10); err != nil || len(due) != 0 {
+		t.Errorf("%d due posts, want none: %v", len(due), err)
+	}
+}

@@ -1,0 +1,85 @@
+package broadcast_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"growthworkspace/functions/broadcast"
+	"growthworkspace/shared/testkit/apitest"
+)
+
+// responseLosingTransport sends all requests and loses the responses to the next few updates of records.
+type responseLosingTransport struct{ left, lost atomic.Int64 }
+
+func (l *responseLosingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	update := strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem")
+	out, err := apitest.Transport.RoundTrip(r)
+	if err != nil || !update || l.left.Add(-1) < 0 {
+		return out, err
+	}
+	l.lost.Add(1)
+	_, err = io.Copy(io.Discard, out.Body)
+	return nil, errors.Join(errors.New("the response was lost"), err, out.Body.Close())
+}
+
+// Ensure a move whose response is lost happens once and its retry succeeds. The retry of a claim
+// returns that claim.
+func TestMovesSurviveLostResponses(t *testing.T) {
+	t.Parallel()
+	apitest.SkipIfShort(t)
+	losing := &responseLosingTransport{}
+	s := apitest.NewOver(t, broadcast.Operations, losing)
+	store := broadcast.NewStore(s.Table)
+	importRecords(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "scheduled", "scheduledFor": earlierTime})
+	claim := func() string {
+		losing.left.Store(1)
+		return *mustMove(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1")).ClaimID
+	}
+	first := claim()
+	losing.left.Store(1)
+	mustMove(t)(store.RetryPost(t.Context(), s.CompanyID, "pst_1", first))
+	second := claim()
+	losing.left.Store(1)
+	mustMove(t)(store.ReportFailed(t.Context(), s.CompanyID, "pst_1", second, failureReason))
+	third := claim()
+	losing.left.Store(1)
+	mustMove(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_1", third, broadcast.Outcome{}))
+	if first == second || second == third || losing.lost.Load() != 6 {
+		t.Errorf("claims %s, %s, %s; %d responses were lost", first, second, third, losing.lost.Load())
+	}
+	p, err := store.Posts.Get(t.Context(), s.CompanyID, "pst_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *p.Status != broadcast.PostStatusPublished {
+		t.Errorf("stored status %s, want %s", *p.Status, broadcast.PostStatusPublished)
+	}
+}
+
+// Ensure a claim whose responses were all lost still locks the post, and that an operator can find
+// and release it.
+func TestClaimWithoutResponse(t *testing.T) {
+	t.Parallel()
+	losing := &responseLosingTransport{}
+	s := apitest.NewOver(t, broadcast.Operations, losing)
+	store := broadcast.NewStore(s.Table)
+	importRecords(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "scheduled", "scheduledFor": earlierTime})
+	losing.left.Store(100)
+	if _, err := store.ClaimPost(t.Context(), s.CompanyID, "pst_1"); err == nil || isConflict(err) {
+		t.Fatalf("a claim without a response: error %v, want one that is no conflict", err)
+	}
+	losing.left.Store(0)
+	if _, err := store.ClaimPost(t.Context(), s.CompanyID, "pst_1"); !isConflict(err) {
+		t.Errorf("a second claim: error %v, want a conflict", err)
+	}
+	stuck, err := store.StuckPosts(t.Context(), s.CompanyID, s.Table.Now())
+	if err != nil || len(stuck) != 1 || stuck[0].ClaimID == nil {
+		t.Fatalf("stuck posts %+v, want one with a claim: %v", stuck, err)
+	}
+	mustMove(t)(store.RetryPost(t.Context(), s.CompanyID, "pst_1", *stuck[0].ClaimID))
+	mustMove(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1"))
+}

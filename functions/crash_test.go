@@ -1,0 +1,224 @@
+package functions_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
+)
+
+// otherProcess returns the service of s in another process, whose calls to the table go over a
+// transport.
+func otherProcess(t *testing.T, s *apitest.Service, over http.RoundTripper) *apitest.Service {
+	t.Helper()
+	another := *s
+	options := apitest.Options(t, s.Clock.Now, over)
+	options.Timeout = 0 // like a function
+	another.Serving = table.New(options)
+	another.Handler = functions.Handler(another.Serving, slog.New(slog.DiscardHandler))
+	return &another
+}
+
+// forEachCrash calls try with a process of s that crashes after its first call to the table, with one
+// that crashes during the following call, and so on for each later call, until two in a row
+// survive.
+func forEachCrash(t *testing.T, s *apitest.Service, try func(dying *apitest.Service, where string)) {
+	t.Helper()
+	for calls := range 200 {
+		died := false
+		for _, during := range []bool{false, true} {
+			m := &apitest.CrashingTransport{}
+			m.CrashAfter(calls, during)
+			try(otherProcess(t, s, m), fmt.Sprintf("death after %d calls, during another: %v", calls, during))
+			died = died || m.Crashed()
+		}
+		if !died {
+			return
+		}
+	}
+	t.Error("the calls to the table have no end")
+}
+
+// countRecordsOf counts the records of a company in the area of an operation, or the company's keys if
+// it is an operation on keys.
+func countRecordsOf(t *testing.T, s *apitest.Service, op api.Operation) (count int) {
+	t.Helper()
+	for _, area := range functions.All() {
+		if area.Name != op.Area {
+			continue
+		}
+		for _, kind := range area.Transfers(s.Table) {
+			if err := kind.Export(t.Context(), s.CompanyID, func(any) error { count++; return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return count
+	}
+	keys, err := s.Keys.List(t.Context(), s.CompanyID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(keys)
+}
+
+// Ensure a request with an Idempotency-Key whose process crashes at any call to the table leaves
+// nothing, or its record and its response, and that a retry in another process gets one record and
+// the one response, which is replayed if the record was there. The calls of some creates depend on
+// the fields of the request, so each also runs with all properties of its sample.
+func TestDeathsWithAnIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	apitest.SkipIfShort(t)
+	for _, op := range idempotentOperations() {
+		bodies := []map[string]any{{}}
+		if op.Effect == api.Create {
+			bodies = append(bodies, sampleBody(t, op))
+		}
+		for i, more := range bodies {
+			t.Run(fmt.Sprint(op.ID, i), func(t *testing.T) {
+				t.Parallel()
+				s, n := start(t, nil), 0
+				key := s.Key(t)
+				forEachCrash(t, s, func(dying *apitest.Service, where string) {
+					n++
+					args := argumentsForCall(t, s, key, op, n, more)
+					if args["slug"] != nil {
+						args["slug"] = fmt.Sprint("chosen-", n)
+					}
+					args["Idempotency-Key"] = fmt.Sprint("once-", n)
+					retryAfterCrash(t, s, dying, key, op, args, where)
+				})
+			})
+		}
+	}
+}
+
+// retryAfterCrash sends a request to a process that crashes, and then twice to one that does not.
+func retryAfterCrash(t *testing.T, s, dying *apitest.Service, key string, op api.Operation, args map[string]any, where string) {
+	t.Helper()
+	s.Clock.Advance(time.Minute) // no rate limit is reached
+	before := countRecordsOf(t, s, op)
+	first := dying.Call(t, key, op.ID, args)
+	left := countRecordsOf(t, s, op) - before
+	creates := op.Effect == api.Create
+	if first.Status != http.StatusOK && first.Status < http.StatusInternalServerError || creates && (left > 1 || first.Status == http.StatusOK && left != 1) {
+		t.Errorf("%s: %d %s, and %d records", where, first.Status, first.Body, left)
+	}
+	if !creates { // some of them claim their key, or the board
+		s.Clock.Advance(15 * time.Second)
+	}
+	retry := s.Call(t, key, op.ID, args)
+	again := s.Call(t, key, op.ID, args)
+	if retry.Status != http.StatusOK || first.Status == http.StatusOK && first.Body != retry.Body || again.Status != http.StatusOK || again.Body != retry.Body {
+		t.Errorf("%s: %d %s\nthe retry: %d %s\nand again: %d %s", where, first.Status, first.Body, retry.Status, retry.Body, again.Status, again.Body)
+	}
+	replayed := retry.Header.Get("Idempotent-Replayed") == "true"
+	if again.Header.Get("Idempotent-Replayed") != "true" || first.Status == http.StatusOK && !replayed || creates && replayed != (left == 1) {
+		t.Errorf("%s: with %d records, the retry was replayed: %v", where, left, replayed)
+	}
+	if created := countRecordsOf(t, s, op) - before; creates && created != 1 {
+		t.Errorf("%s: %d records after the retry", where, created)
+	}
+}
+
+// dependentRecords has records that belong to the deleted ones.
+var dependentRecords = map[string][][2]string{
+	"delete_plan_board": {
+		{"board", `{"id":"brd_2","publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[{"id":"itm_9","slug":"a","title":"A"}]}`},
+		{"board", `{"id":"brd_2","publishedVersion":2,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[]}`},
+	},
+	"delete_optimise_site":  {{"site-goal", `{"id":"gol_8","siteId":"sit_2"}`}, {"site-goal", `{"id":"gol_9","siteId":"sit_2"}`}},
+	"delete_optimise_audit": {{"audit", `{"id":"aud_2","status":"complete","findings":["` + strings.Repeat("x", 1000) + `"]}`}},
+}
+
+// Ensure a delete whose process crashes at any call to the table leaves the record with everything
+// that belongs to it, or a record that readers no longer see, and that the same delete in another
+// process succeeds and leaves nothing.
+func TestDeathsOfDeletes(t *testing.T) {
+	t.Parallel()
+	apitest.SkipIfShort(t)
+	deletes := 0
+	for _, op := range functions.Operations(nil) {
+		if !strings.HasPrefix(op.ID, "delete_") || op.ID == "delete_metric_points" { // which deletes no record as a whole
+			continue
+		}
+		deletes++
+		t.Run(op.ID, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, nil)
+			key := s.Key(t)
+			refill := func() {
+				s.Clock.Advance(time.Minute) // no rate limit is reached
+				importFixture(t, s, fixtureArguments[op.ID][strings.Trim(path.Base(op.Path), "{}")].(string))
+				for _, more := range dependentRecords[op.ID] {
+					importLines(t, s, more[0], json.RawMessage(more[1]))
+				}
+			}
+			refill()
+			if r := s.Call(t, key, op.ID, fixtureArguments[op.ID]); r.Status != http.StatusOK {
+				t.Fatal(r.Body)
+			}
+			rest := storedKeysOf(t, s, op)
+			forEachCrash(t, s, func(dying *apitest.Service, where string) {
+				refill()
+				checkDelete(t, s, dying, key, op, where, rest)
+			})
+		})
+	}
+	if deletes < 11 {
+		t.Errorf("%d deletes", deletes)
+	}
+}
+
+// storedKeysOf returns the sort keys of all records in the area of an operation, including findings.
+func storedKeysOf(t *testing.T, s *apitest.Service, op api.Operation) (keys []string) {
+	t.Helper()
+	type record struct {
+		SK string `store:"sk"`
+	}
+	for _, partition := range []string{table.Partition(s.CompanyID, op.Area), table.Partition(s.CompanyID, op.Area, "findings", "aud_2")} {
+		all, err := table.ReadAll[record](t.Context(), s.Table, table.Collection{Partition: partition, Consistent: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range all {
+			keys = append(keys, r.SK)
+		}
+	}
+	return keys
+}
+
+// checkDelete deletes a record in a process that crashes, and again in one that does not.
+// Afterwards exactly the rest must be stored.
+func checkDelete(t *testing.T, s, dying *apitest.Service, key string, op api.Operation, where string, rest []string) {
+	t.Helper()
+	args, whole := fixtureArguments[op.ID], storedKeysOf(t, s, op)
+	if len(whole) <= len(rest) {
+		t.Fatalf("nothing to delete: %q, then %q", whole, rest)
+	}
+	first := dying.Call(t, key, op.ID, args)
+	left, found := storedKeysOf(t, s, op), s.Call(t, key, strings.Replace(op.ID, "delete_", "get_", 1), args)
+	gone := found.Status == http.StatusNotFound
+	if !gone && (found.Status != http.StatusOK || !slices.Equal(left, whole)) {
+		t.Errorf("%s: the record is there (%d), with %q of %q", where, found.Status, left, whole)
+	}
+	if first.Status < http.StatusInternalServerError && (first.Status != http.StatusOK || !gone || !slices.Equal(left, rest)) {
+		t.Errorf("%s: %d %s, and %q is stored", where, first.Status, first.Body, left)
+	}
+	again := s.Call(t, key, op.ID, args)
+	if again.Status != http.StatusOK && !(again.Status == http.StatusNotFound && slices.Equal(left, rest)) {
+		t.Errorf("%s: the next delete: %d %s, with %q stored", where, again.Status, again.Body, left)
+	}
+	if finally := storedKeysOf(t, s, op); !slices.Equal(finally, rest) {
+		t.Errorf("%s: the next delete leaves %q, want %q", where, finally, rest)
+	}
+}

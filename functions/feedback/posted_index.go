@@ -1,0 +1,253 @@
+package feedback
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/parallel"
+	"growthworkspace/shared/schema"
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/timestamp"
+)
+
+// The list by day of posting. Records stored by an older version lack the keys of its index, so
+// each company has a mark that says whether the index is complete. Until it is, the list reads all
+// records of the company.
+
+// DayRange is a range of days, inclusive, UTC, each as timestamp.ParseDay accepts it. Empty means
+// unbounded.
+type DayRange struct{ From, To string }
+
+// postedKinds are the partitions of the index: records whose reply waits for somebody, and all
+// others. So the review queue of a long range does not read settled feedback.
+var postedKinds = map[bool]string{true: "waiting", false: "settled"}
+
+// needsAction reports whether a reply with this status waits for somebody.
+func needsAction(status *ReplyStatus) bool {
+	if status == nil {
+		return false
+	}
+	switch *status {
+	case ReplyStatusDraft, ReplyStatusNeedsReview, ReplyStatusApproved, ReplyStatusPosting, ReplyStatusFailed:
+		return true
+	case ReplyStatusNone, ReplyStatusPosted, ReplyStatusSkipped:
+	}
+	return false
+}
+
+func postedPartition(companyID string, waiting bool) string {
+	return table.Partition(companyID, area, "posted", postedKinds[waiting])
+}
+
+// postedKey returns the key of a record in the index, zero for one without postedAt.
+func postedKey(f Feedback) table.Key {
+	if f.PostedAt == nil {
+		return table.Key{}
+	}
+	return table.Key{PK: postedPartition(f.CompanyID, needsAction(f.ReplyStatus)), SK: table.Join(table.DescendingTimeKey(f.PostedAt), f.ID)}
+}
+
+// sortKeyBounds returns the least and the greatest sort key of the index within the range.
+func (d DayRange) sortKeyBounds() (least, greatest string) {
+	greatest = "~" // after every key
+	if to, ok := timestamp.ParseDay(d.To); ok {
+		least = table.DescendingTimeKey(new(timestamp.Format(to.Add(24*time.Hour - time.Millisecond))))
+	}
+	if from, ok := timestamp.ParseDay(d.From); ok {
+		greatest = table.Join(table.DescendingTimeKey(new(timestamp.Format(from))), "~")
+	}
+	return least, greatest
+}
+
+// contains reports whether the range has the day of a record.
+func (d DayRange) contains(f Feedback) bool {
+	least, greatest := d.sortKeyBounds()
+	at := postedKey(f).SK
+	return at != "" && least <= at && at <= greatest
+}
+
+// postedQuery returns the query of a filter with days. The index is not keyed by source or
+// sentiment.
+func postedQuery(companyID string, f Filter) table.Query {
+	q := table.Query{Index: table.GSI5, Filter: table.Filter{}}
+	q.From, q.Until = f.Posted.sortKeyBounds()
+	if f.ReplyStatus == nil {
+		q.Partitions = []string{postedPartition(companyID, true), postedPartition(companyID, false)}
+	} else {
+		q.Partitions = []string{postedPartition(companyID, needsAction(f.ReplyStatus))}
+		q.Filter["replyStatus"] = table.String(string(*f.ReplyStatus))
+	}
+	if f.Source != nil {
+		q.Filter["source"] = table.String(string(*f.Source))
+	}
+	if f.Sentiment != nil {
+		q.Filter["sentiment"] = table.String(string(*f.Sentiment))
+	}
+	return q
+}
+
+// listPosted is List for a filter with days. It reads the mark in parallel with the index.
+func (s Store) listPosted(ctx context.Context, companyID string, f Filter, after string, limit int) (page table.Page[json.RawMessage], err error) {
+	var mark backfillState
+	var failure error // of the index, which an older version's table does not have
+	err = parallel.Both(func() (err error) {
+		mark, err = s.backfillState(ctx, companyID)
+		return err
+	}, func() error {
+		q := postedQuery(companyID, f)
+		q.After, q.Limit = after, limit
+		page, failure = table.ListJSON[Feedback](ctx, s.table, q)
+		return nil
+	})
+	switch {
+	case err != nil:
+		return page, err
+	case mark.CompleteAt != nil:
+		return page, failure
+	}
+	return s.listUnindexed(ctx, companyID, f, after, limit)
+}
+
+// listUnindexed returns the same page as the index, from the records themselves. It reads all of
+// them, but keeps only a few pages in memory.
+func (s Store) listUnindexed(ctx context.Context, companyID string, f Filter, after string, limit int) (table.Page[json.RawMessage], error) {
+	order := func(f Feedback) string { return postedKey(f).SK }
+	var found []Feedback
+	err := table.ForEach(ctx, s.table, allRecords(companyID), func(record Feedback) error {
+		if !f.matches(record) {
+			return nil
+		}
+		if found = append(found, record); len(found) > 4*limit {
+			found = table.PageOf(found, order, after, limit+1).Records
+		}
+		return nil
+	})
+	page := table.PageOf(found, order, after, limit)
+	texts := table.Page[json.RawMessage]{Next: page.Next, Behind: page.Behind}
+	for i := range page.Records {
+		text, failure := schema.Encode(&page.Records[i])
+		texts.Records, err = append(texts.Records, text), cmp.Or(err, failure)
+	}
+	return texts, err
+}
+
+// matches reports whether a record has every value of the filter.
+func (f Filter) matches(record Feedback) bool {
+	return matchesValue(f.Source, record.Source) && matchesValue(f.Sentiment, record.Sentiment) && matchesValue(f.ReplyStatus, record.ReplyStatus) &&
+		(f.Posted == nil || f.Posted.contains(record))
+}
+
+func matchesValue[T comparable](filter, value *T) bool {
+	return filter == nil || value != nil && *filter == *value
+}
+
+// backfillState records how much of a company's feedback is in the index by posted day.
+type backfillState struct {
+	After      string  `store:"after"`      // the sort key up to which every record was checked
+	Checked    int64   `store:"checked"`    // how many they are
+	CompleteAt *string `store:"completeAt"` // nil: there may be records that the index lacks
+}
+
+func backfillStateKey(companyID string) table.Key {
+	return table.Key{PK: table.Partition(companyID, area), SK: table.Join("index", "posted")}
+}
+
+// backfillState returns the mark of a company, zero if it has none.
+func (s Store) backfillState(ctx context.Context, companyID string) (backfillState, error) {
+	mark, err := table.Get[backfillState](ctx, s.table, backfillStateKey(companyID))
+	if errors.Is(err, fault.ErrNotFound) {
+		return backfillState{}, nil
+	}
+	return mark, err
+}
+
+func (s Store) setBackfillState(ctx context.Context, companyID string, mark backfillState) error {
+	return s.table.BatchPut(ctx, []table.Item{s.table.NewItem(table.Keys{Key: backfillStateKey(companyID)}, mark)})
+}
+
+// backfillStep is how many records are checked before the mark is written, and backfillWidth how many are
+// written at a time.
+const (
+	backfillStep  = 200
+	backfillWidth = 16
+)
+
+// BackfillPostedIndex puts a company's records into the index by posted day, and marks the index as
+// complete, also for a company without records. It continues where an earlier call ended. If the
+// index is already complete, it does nothing unless again is true: then it checks every record once
+// more, and lists do without the index until it is done. It calls report after every step, with the
+// number of records checked, including earlier calls. filled is how many records this call put into
+// the index. All functions must run a version that writes the keys of the index.
+func (s Store) BackfillPostedIndex(ctx context.Context, companyID string, again bool, report func(checked int64)) (filled int64, err error) {
+	mark, err := s.backfillState(ctx, companyID)
+	if err != nil || mark.CompleteAt != nil && !again {
+		return 0, err
+	}
+	if mark.CompleteAt != nil {
+		mark = backfillState{}
+		if err := s.setBackfillState(ctx, companyID, mark); err != nil {
+			return 0, err
+		}
+	}
+	var step []indexedRecord
+	flush := func() error {
+		n, err := s.backfillBatch(ctx, companyID, step, &mark)
+		if filled += n; err != nil {
+			return err
+		}
+		step = step[:0]
+		report(mark.Checked)
+		return s.setBackfillState(ctx, companyID, mark)
+	}
+	from := allRecords(companyID)
+	from.Consistent = true
+	if mark.After != "" {
+		from.Prefix, from.Until = mark.After+"!", from.Prefix+"~" // ids have none of these characters
+	}
+	err = table.ForEach(ctx, s.table, from, func(record indexedRecord) error {
+		if step = append(step, record); len(step) < backfillStep {
+			return nil
+		}
+		return flush()
+	})
+	if err != nil {
+		return filled, err
+	}
+	mark.CompleteAt = new(s.table.Now())
+	return filled, flush()
+}
+
+// indexedRecord is a record with its keys in the index by posted day.
+type indexedRecord struct {
+	Feedback
+
+	PostedPK string `store:"gsi5pk"`
+	PostedSK string `store:"gsi5sk"`
+}
+
+// backfillBatch gives records their index keys and moves the mark past them. filled is how many of them it
+// wrote.
+func (s Store) backfillBatch(ctx context.Context, companyID string, records []indexedRecord, mark *backfillState) (filled int64, err error) {
+	var written atomic.Int64
+	err = parallel.Do(len(records), backfillWidth, func(n int) error {
+		r := records[n]
+		if (table.Key{PK: r.PostedPK, SK: r.PostedSK}) == postedKey(r.Feedback) {
+			return nil
+		}
+		changed, err := table.Reindex(ctx, s.table, feedbackKey(companyID, r.ID), keysOf)
+		if changed {
+			written.Add(1)
+		}
+		return err
+	})
+	if err == nil && len(records) > 0 {
+		mark.After = feedbackKey(companyID, records[len(records)-1].ID).SK
+		mark.Checked += int64(len(records))
+	}
+	return written.Load(), err
+}

@@ -1,0 +1,116 @@
+package feedback
+
+import (
+	"context"
+
+	"growthworkspace/shared/claim"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/table"
+)
+
+// The posting step: a worker posts approved replies to their platform, and this service records the
+// outcome. It has no HTTP operations; workers call this package or the command `workspace
+// approved`.
+//
+//	Store.ApprovedReplies    lists the replies of a company that are ready
+//	Store.ClaimReply         locks one for this worker: approved → posting
+//	Store.ReportPosted       posting → posted
+//	Store.ReportReplyFailed  posting → failed; the API can approve the reply again
+//
+// The worker shows a person the text that ClaimReply returned, not the text that was listed before.
+// While a reply is posting, the API rejects changes to it with conflict, so the confirmed text is
+// the approved text. A claim does not expire; Store.StuckReplies lists old ones (see package
+// claim). The worker decides which platforms accept replies.
+
+// Posting is a feedback record with the claim on its reply.
+type Posting struct {
+	Feedback
+	claim.Claim
+}
+
+// replyKind describes replies to package claim: a reply is claimed while its status is posting.
+var replyKind = claim.Kind[Posting]{
+	Name: "reply", Prefix: feedbackIDPrefix, Busy: string(ReplyStatusPosting),
+	Status: func(p Posting) string { return string(p.status()) },
+	Key:    feedbackKey, KeysOf: func(p Posting) table.Keys { return keysOf(p.Feedback) },
+	Index: table.GSI4, Partitions: func(companyID string) []string {
+		return []string{queuePartition(companyID, ReplyStatusPosting)}
+	},
+}
+
+// postable reports whether the reply can be claimed: it is approved and has a text. A reply can be
+// approved without one.
+func (f Feedback) postable() bool {
+	return f.status() == ReplyStatusApproved && f.ReplyBody != nil && *f.ReplyBody != ""
+}
+
+// status returns the status of the reply. Null counts as none.
+func (f Feedback) status() ReplyStatus {
+	if f.ReplyStatus == nil {
+		return ReplyStatusNone
+	}
+	return *f.ReplyStatus
+}
+
+// claim moves an approved reply to posting. A retry after a lost response finds its own claim and
+// succeeds. Returns conflict when the reply is not approved or has no text.
+func (p *Posting) claim(c claim.Claim) error {
+	switch {
+	case replyKind.IsHeldBy(*p, c):
+		return nil
+	case p.status() != ReplyStatusApproved:
+		return fault.New(fault.Conflict, "the reply is %s; only an approved reply can be claimed", p.status())
+	case !p.postable():
+		return fault.New(fault.Conflict, "the reply is approved but has no text")
+	}
+	p.ReplyStatus, p.Claim = new(ReplyStatusPosting), c
+	return nil
+}
+
+// finish records the outcome of posting. Repeating a report changes nothing and succeeds.
+func (p *Posting) finish(claimID string, to ReplyStatus) error {
+	repeated, err := replyKind.CheckReport(*p, claimID, string(to))
+	if err == nil && !repeated {
+		p.ReplyStatus = &to
+	}
+	return err
+}
+
+// ApprovedReplies returns at most limit feedback records whose reply is approved and has a text,
+// lowest priority number first. next is the position of the following page, empty at the end. See
+// claim.ListReady.
+func (s Store) ApprovedReplies(ctx context.Context, companyID, after string, limit int) (approved []Feedback, next string, err error) {
+	q := table.Query{Index: table.GSI4, Partitions: []string{queuePartition(companyID, ReplyStatusApproved)}, After: after}
+	position := func(f Feedback) string { return keysOf(f).GSI4.SK }
+	return claim.ListReady(ctx, s.table, q, limit, position, func(f Feedback) (ready, more bool) { return f.postable(), true })
+}
+
+// StuckReplies returns the feedback whose reply was claimed at claimedBefore or earlier and not
+// reported since, oldest claim first. Its worker has probably crashed. See claim.Kind.Stale.
+func (s Store) StuckReplies(ctx context.Context, companyID, claimedBefore string) ([]Posting, error) {
+	return replyKind.Stale(ctx, s.table, companyID, claimedBefore)
+}
+
+// ClaimReply moves a reply from approved to posting and returns it with the id of the claim. The
+// worker posts exactly the returned text. Returns fault.ErrNotFound when the feedback does not
+// exist, and fault.Conflict when the reply is not approved or has no text.
+//
+// After any other error the claim may or may not exist. If it does, StuckReplies lists the reply.
+func (s Store) ClaimReply(ctx context.Context, companyID, feedbackID string) (Posting, error) {
+	c := claim.New(s.table)
+	return replyKind.Modify(ctx, s.table, companyID, feedbackID, func(p *Posting) error { return p.claim(c) })
+}
+
+// ReportPosted moves a reply from posting to posted. Returns fault.ErrNotFound when the feedback
+// does not exist, and fault.Conflict when this claim no longer owns the reply: it was reported with
+// another outcome, claimed again, or replaced by an import. Repeating a report succeeds. A reply
+// that was imported as posting has the empty claim id, and its report cannot be repeated.
+func (s Store) ReportPosted(ctx context.Context, companyID, feedbackID, claimID string) (Posting, error) {
+	return replyKind.Modify(ctx, s.table, companyID, feedbackID, func(p *Posting) error { return p.finish(claimID, ReplyStatusPosted) })
+}
+
+// ReportReplyFailed moves a reply from posting to failed. The API can then edit and approve it
+// again. Errors and repeated reports are as for ReportPosted.
+func (s Store) ReportReplyFailed(ctx context.Context, companyID, feedbackID, claimID string) (Posting, error) {
+	return replyKind.Modify(ctx, s.table, companyID, feedbackID, func(p *Posting) error { return p.finish(claimID, ReplyStatusFailed) })
+}

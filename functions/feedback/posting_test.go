@@ -1,0 +1,234 @@
+package feedback_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"growthworkspace/functions/feedback"
+	"growthworkspace/shared/fault"
+)
+
+const unknownClaimID = "clm_of1another" // the id of a claim that owns no reply in these tests
+
+func codeOf(err error) fault.Code {
+	var refused *fault.Error
+	if errors.As(err, &refused) {
+		return refused.Code
+	}
+	return ""
+}
+
+// mustMove fails the test when a transition returns an error.
+func mustMove(t *testing.T) func(feedback.Posting, error) feedback.Posting {
+	t.Helper()
+	return func(p feedback.Posting, err error) feedback.Posting {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+}
+
+func statusOf(f feedback.Feedback) feedback.ReplyStatus {
+	if f.ReplyStatus == nil {
+		return ""
+	}
+	return *f.ReplyStatus
+}
+
+// Ensure each transition of the posting step is allowed or rejected as specified, from every state,
+// with the claim that owns the reply, with another claim and with none; and that a rejected
+// transition changes nothing.
+func TestPostingMoves(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	store := feedback.NewStore(s.Table)
+	const id, no = "fbk_0001", feedback.ReplyStatus("refused")
+	is := func(status feedback.ReplyStatus, text string, claimID string) func() string {
+		return func() string { importRecords(t, s, recordWithReply(status, text)); return claimID }
+	}
+	claimed := func() string {
+		importRecords(t, s, recordWithReply("approved", "Thanks"))
+		return *mustMove(t)(store.ClaimReply(t.Context(), s.CompanyID, id)).ClaimID
+	}
+	posted := func() string {
+		claimID := claimed()
+		mustMove(t)(store.ReportPosted(t.Context(), s.CompanyID, id, claimID))
+		return claimID
+	}
+	failed := func() string {
+		claimID := claimed()
+		mustMove(t)(store.ReportReplyFailed(t.Context(), s.CompanyID, id, claimID))
+		return claimID
+	}
+	as := func(claimID string, setUp func() string) func() string {
+		return func() string { setUp(); return claimID }
+	}
+	for _, tc := range []struct {
+		name                  string
+		setUp                 func() (claimID string) // creates the state; returns the claim to try the transitions with
+		claim, posted, failed feedback.ReplyStatus    // the state after each transition
+	}{
+		{"null", is("", "Thanks", ""), no, no, no},
+		{"none", is("none", "Thanks", ""), no, no, no},
+		{"draft", is("draft", "Thanks", ""), no, no, no},
+		{"needs_review", is("needs_review", "Thanks", ""), no, no, no},
+		{"skipped", is("skipped", "Thanks", ""), no, no, no},
+		{"approved", is("approved", "Thanks", unknownClaimID), "posting", no, no},
+		{"approved, no text", is("approved", "", ""), no, no, no},
+		{"posting", claimed, no, "posted", "failed"},
+		{"posting, another's", as(unknownClaimID, claimed), no, no, no},
+		{"posting, no claim named", as("", claimed), no, no, no},
+		{"posting, imported", is("posting", "Thanks", ""), no, "posted", "failed"},
+		{"posting, imported, claim named", is("posting", "Thanks", unknownClaimID), no, no, no},
+		{"posted", posted, no, "posted", no},
+		{"posted, another's", as(unknownClaimID, posted), no, no, no},
+		{"posted, imported", is("posted", "Thanks", ""), no, no, no},
+		{"failed", failed, no, no, "failed"},
+		{"failed, another's", as(unknownClaimID, failed), no, no, no},
+		{"failed, imported", is("failed", "Thanks", ""), no, no, no},
+	} {
+		for move, want := range map[string]feedback.ReplyStatus{"claim": tc.claim, "posted": tc.posted, "failed": tc.failed} {
+			t.Run(tc.name+" "+move, func(t *testing.T) {
+				claimID := tc.setUp()
+				before, err := store.Get(t.Context(), s.CompanyID, id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.Clock.Advance(time.Second)
+				var got feedback.Posting
+				switch move {
+				case "claim":
+					got, err = store.ClaimReply(t.Context(), s.CompanyID, id)
+				case "posted":
+					got, err = store.ReportPosted(t.Context(), s.CompanyID, id, claimID)
+				case "failed":
+					got, err = store.ReportReplyFailed(t.Context(), s.CompanyID, id, claimID)
+				}
+				after, readErr := store.Get(t.Context(), s.CompanyID, id)
+				if readErr != nil {
+					t.Fatal(readErr)
+				}
+				untouched := *before.UpdatedAt == *after.UpdatedAt && statusOf(before) == statusOf(after)
+				if want == no {
+					if codeOf(err) != fault.Conflict || !untouched {
+						t.Errorf("error %v, want a conflict; %q became %q, unchanged: %t", err, statusOf(before), statusOf(after), untouched)
+					}
+					return
+				}
+				if err != nil {
+					t.Errorf("%q: error %v, want none", statusOf(before), err)
+				}
+				type reply struct {
+					Returned, Stored feedback.ReplyStatus
+					Text             string
+				}
+				if diff := cmp.Diff(reply{want, want, "Thanks"}, reply{statusOf(got.Feedback), statusOf(after), *after.ReplyBody}); diff != "" {
+					t.Errorf("%q became (-want +got):\n%s", statusOf(before), diff)
+				}
+				if repeated := statusOf(before) == want; repeated != untouched {
+					t.Errorf("repeated report: %t; record unchanged: %t", repeated, untouched)
+				}
+			})
+		}
+	}
+}
+
+// Ensure ApprovedReplies lists exactly the approved replies that have a text, lowest priority
+// number first.
+func TestApprovedReplies(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	store := feedback.NewStore(s.Table)
+	var want []string
+	for n, status := range []feedback.ReplyStatus{"approved", "", "draft", "approved", "posting", "approved", "failed", "approved", "posted"} {
+		f := recordWithReply(status, []string{"Thanks", ""}[n/7])
+		f.ID, f.Priority = fmt.Sprintf("fbk_%04d", n), new(int64(-n))
+		importRecords(t, s, f)
+		if status == "approved" && *f.ReplyBody != "" {
+			want = append(want, f.ID)
+		}
+	}
+	slices.Reverse(want)
+	for limit := 1; limit <= len(want)+1; limit++ {
+		var got []string
+		for after, pages := "", 1; ; pages++ {
+			page, next, err := store.ApprovedReplies(t.Context(), s.CompanyID, after, limit)
+			if err != nil || len(page) > limit || next != "" && len(page) < limit {
+				t.Fatalf("limit %d: %d replies, next %q, %v", limit, len(page), next, err)
+			}
+			for _, f := range page {
+				got = append(got, f.ID)
+			}
+			if after = next; next == "" {
+				if pages != (len(want)+limit-1)/limit {
+					t.Errorf("limit %d: %d pages", limit, pages)
+				}
+				break
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("limit %d: %v", limit, got)
+		}
+	}
+}
+
+// Ensure StuckReplies returns the replies without a claim first, then those with old claims, oldest
+// claim first.
+func TestStuckReplies(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	store := feedback.NewStore(s.Table)
+	for n := range 4 {
+		f := recordWithReply("approved", "Thanks")
+		f.ID = fmt.Sprintf("fbk_%d", n)
+		if n == 3 {
+			f.ReplyStatus = new(feedback.ReplyStatusPosting)
+		}
+		importRecords(t, s, f)
+	}
+	for _, id := range []string{"fbk_1", "fbk_0", "fbk_2"} {
+		mustMove(t)(store.ClaimReply(t.Context(), s.CompanyID, id))
+		s.Clock.Advance(time.Minute)
+	}
+	found, err := store.StuckReplies(t.Context(), s.CompanyID, "2026-08-11T09:31:00.000Z")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range found {
+		got = append(got, p.ID)
+	}
+	if diff := cmp.Diff([]string{"fbk_3", "fbk_1", "fbk_0"}, got); diff != "" {
+		t.Errorf("stuck replies (-want +got):\n%s", diff)
+	}
+}
+
+// Ensure every transition returns not found for an unknown id and for an id of another company; and
+// that an import releases a claim.
+func TestPostingNoSuchReply(t *testing.T) {
+	t.Parallel()
+	s, other := start(t), start(t, recordWithReply("approved", "Thanks"))
+	store := feedback.NewStore(s.Table)
+	for _, id := range []string{"fbk_0001", "", "pst_1", "fbk_1#x"} {
+		_, claimed := store.ClaimReply(t.Context(), s.CompanyID, id)
+		_, posted := store.ReportPosted(t.Context(), s.CompanyID, id, "")
+		_, failed := store.ReportReplyFailed(t.Context(), s.CompanyID, id, "")
+		for _, err := range []error{claimed, posted, failed} {
+			if !errors.Is(err, fault.ErrNotFound) {
+				t.Errorf("id %q: error %v, want %v", id, err, fault.ErrNotFound)
+			}
+		}
+	}
+	claimID := *mustMove(t)(store.ClaimReply(t.Context(), other.CompanyID, "fbk_0001")).ClaimID
+	importRecords(t, other, recordWithReply("posting", "Thanks"))
+	if _, err := store.ReportPosted(t.Context(), other.CompanyID, "fbk_0001", claimID); codeOf(err) != fault.Conflict {
+		t.Errorf("report after an import: error %v, want a conflict", err)
+	}
+}

@@ -1,0 +1,314 @@
+package functions_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+
+	"pgregory.net/rapid"
+
+	"growthworkspace/shared/api"
+	codes "growthworkspace/shared/fault"
+	"growthworkspace/shared/schema"
+)
+
+// generatedRequest is one call of a company.
+type generatedRequest struct {
+	actor   *testTenant
+	company string // the company in the path or the arguments; empty for none, which only a tool call allows
+	op      api.Operation
+	args    map[string]any // by argument name
+	key     string
+	asTool  bool
+}
+
+func (a generatedRequest) String() string {
+	return fmt.Sprintf("%s as a tool %t, company %q, %v, by %s", a.op.ID, a.asTool, a.company, a.args, a.actor.marker)
+}
+
+// generateRequest draws a random call, mostly a valid one, with ids, cursors, ETags and sort keys of
+// any company.
+func generateRequest(r *rapid.T, w *isolationWorld, operations []api.Operation, actor *testTenant, d tableDump) generatedRequest {
+	a := generatedRequest{actor: actor, company: actor.id, key: actor.fullKey, args: map[string]any{}}
+	ids := make([]string, len(operations))
+	for i := range operations {
+		ids[i] = operations[i].ID
+	}
+	name := rapid.SampledFrom(ids).Draw(r, "operation")
+	a.op = operations[slices.Index(ids, name)]
+	a.asTool = rapid.Bool().Draw(r, "as a tool")
+	switch rapid.IntRange(0, 15).Draw(r, "kind") {
+	case 0:
+		a.company = w.anyTenant(r, "named").id
+	case 1:
+		a.company = w.anyTenant(r, "named").id + rapid.SampledFrom([]string{"#plan", "/", "%23", " ", "/../" + actor.id}).Draw(r, "spoiled")
+	case 2:
+		a.key = actor.readKey
+	case 3, 4, 5:
+		if a.asTool {
+			a.company = ""
+		}
+	}
+	draw := argumentGenerator{r, w, a, d}
+	for _, f := range a.op.Input {
+		if f.Required || rapid.IntRange(0, 2).Draw(r, f.Name+" is there") == 0 || f.Name == "cursor" && rapid.IntRange(0, 3).Draw(r, "goes on") > 0 {
+			a.args[f.Argument()] = draw.argument(f)
+		}
+	}
+	if f := a.op.Input; len(f) > 0 && rapid.IntRange(0, 11).Draw(r, "spoil") == 0 {
+		name := f[rapid.IntRange(0, len(f)-1).Draw(r, "spoiled")].Argument()
+		a.args[name] = rapid.SampledFrom([]any{nil, "nope nope", 5, true, []any{}, []any{nil}, map[string]any{"a": 1}}).Draw(r, "by")
+	}
+	return a
+}
+
+// argumentGenerator draws the arguments of one call.
+type argumentGenerator struct {
+	r *rapid.T
+	w *isolationWorld
+	a generatedRequest
+	d tableDump
+}
+
+func (d argumentGenerator) oneOf(label string, values ...string) string {
+	return rapid.SampledFrom(values).Draw(d.r, label)
+}
+
+func (d argumentGenerator) anyTenant() *testTenant { return d.w.anyTenant(d.r, "whose") }
+
+func (w *isolationWorld) anyTenant(r *rapid.T, label string) *testTenant {
+	return w.tenants[rapid.IntRange(0, len(w.tenants)-1).Draw(r, label)]
+}
+
+// id draws the id of a record of any company, if possible of the right type, or a text that might
+// reach another partition.
+func (d argumentGenerator) id(f schema.Field) string {
+	whose, alone := d.a.actor, false
+	switch rapid.IntRange(0, 7).Draw(d.r, "id") {
+	case 0, 1, 2:
+		whose, alone = d.anyTenant(), true
+	case 3:
+		other := d.anyTenant().id
+		return d.oneOf("way out", other, other+"#plan", "itm_1#"+other, "../"+other, other+"/", "%2e%2e", "itm_1%23", "x", "itm_")
+	}
+	ids := d.d.ids[whose.id]
+	known, _ := fixtureArguments[d.a.op.ID][f.Name].(string)
+	prefix, _, _ := strings.Cut(known, "_")
+	if f.Name == "keyId" {
+		prefix = "key"
+	}
+	for _, fits := range []func(string) bool{
+		func(one string) bool { return strings.HasPrefix(one, prefix+"_") },
+		func(one string) bool { return !alone || !fixtureID.MatchString(one) }, // all companies have the ids of the fixture
+	} {
+		if some := slices.DeleteFunc(slices.Clone(ids), func(one string) bool { return !fits(one) }); len(some) > 0 {
+			ids = some
+		}
+	}
+	return d.oneOf(f.Name, ids...)
+}
+
+func (d argumentGenerator) argument(f schema.Field) any {
+	switch {
+	case f.In == schema.InPath:
+		return d.id(f)
+	case f.Name == "cursor":
+		return d.cursor()
+	case f.In == schema.InHeader:
+		values := []string{"one", "two", "*", `"stale"`}
+		for _, one := range d.w.tenants {
+			values = append(values, one.tags...)
+		}
+		return d.oneOf(f.Name, values...)
+	case f.Name == "scopes": // random texts are not scopes
+		return []any{d.oneOf(f.Name, "plan:read", "feedback:write")}
+	case f.Name == "limit":
+		return rapid.IntRange(0, 4).Draw(d.r, "limit")
+	}
+	return d.value(f)
+}
+
+// cursor draws a cursor that some list returned, or a forged one: the digest in a cursor needs no
+// secret.
+func (d argumentGenerator) cursor() string {
+	values := []string{"AAAA"}
+	for _, one := range d.w.tenants {
+		values = append(values, one.cursors...)
+	}
+	if rapid.Bool().Draw(d.r, "of a list") {
+		return d.oneOf("cursor", values...)
+	}
+	position := d.oneOf("position", d.d.sorts...)
+	switch rapid.IntRange(0, 3).Draw(d.r, "position") {
+	case 0:
+		_, position, _ = strings.Cut(position, "#")
+	case 1:
+		position = d.anyTenant().id + "#" + position
+	case 2:
+		position = d.oneOf("edge", "0", "~", "#", "\x00", "\U0010FFFF")
+	}
+	scope := schema.CursorScope{Operation: d.a.op.ID}
+	for _, f := range d.a.op.Input {
+		value, sent := d.a.args[f.Name]
+		if !sent && f.Default != "" {
+			value, sent = f.Default, true
+		}
+		if sent && (f.In == schema.InPath || f.In == schema.InQuery && f.Name != "limit" && f.Name != "cursor") {
+			scope.Filters = append(scope.Filters, fmt.Sprintf("%s=%v", f.Name, value))
+		}
+	}
+	return scope.Encode(position)
+}
+
+// value draws a mostly valid value of a field.
+func (d argumentGenerator) value(f schema.Field) any {
+	switch f.Kind {
+	case schema.Integer:
+		return rapid.Int64Range(int64(max(*f.Min, -5)), int64(min(*f.Max, 1000))).Draw(d.r, f.Name)
+	case schema.Number:
+		return float64(rapid.IntRange(0, 1000).Draw(d.r, f.Name)) / 8
+	case schema.Any:
+		return map[string]any{"page": d.oneOf(f.Name, "/", "/a")}
+	case schema.Boolean:
+		return rapid.Bool().Draw(d.r, f.Name)
+	case schema.Map:
+		return map[string]any{"country": d.oneOf(f.Name, "de", "fr")}
+	case schema.Array:
+		list := []any{}
+		for range rapid.IntRange(1, 3).Draw(d.r, f.Name) {
+			if f.Fields == nil {
+				list = append(list, d.text(f))
+				continue
+			}
+			o := map[string]any{}
+			for _, inner := range f.Fields {
+				if inner.Required || rapid.Bool().Draw(d.r, inner.Name) {
+					o[inner.Name] = d.value(inner)
+				}
+			}
+			list = append(list, o)
+		}
+		return list
+	}
+	switch {
+	case f.Enum != nil:
+		return d.oneOf(f.Name, f.Enum...)
+	case samplesOf(f) != nil:
+		return d.oneOf(f.Name, samplesOf(f)...)
+	}
+	return d.text(f)
+}
+
+// text draws a word or the id of any company's record, because callers can write ids into texts. It
+// never draws the id of a company, so that judge can search responses for it.
+func (d argumentGenerator) text(f schema.Field) string {
+	if rapid.Bool().Draw(d.r, "an id") {
+		records := slices.DeleteFunc(slices.Clone(d.d.ids[d.anyTenant().id]), func(one string) bool { return strings.HasPrefix(one, "co_") })
+		return d.oneOf(f.Name, records...)
+	}
+	return d.oneOf(f.Name, "New words", "growth.signups", "a", "é<&>", "plan:read", "#", "")
+}
+
+// callResult is the result of a call.
+type callResult struct {
+	status int
+	value  string // the JSON value, of a failure too
+	whole  string // the body and the headers
+	next   string
+	tag    string
+}
+
+// execute sends a call, over HTTP or as a tool.
+func (w *isolationWorld) execute(a generatedRequest) callResult {
+	w.refillQuotas()
+	if a.asTool {
+		return w.executeAsTool(a)
+	}
+	path, query, body, header := a.op.Path, url.Values{}, map[string]any{}, http.Header{}
+	path = strings.ReplaceAll(path, "{companyId}", url.PathEscape(a.company))
+	for _, f := range a.op.Input {
+		value, sent := a.args[f.Argument()]
+		switch {
+		case !sent && f.In != schema.InPath:
+		case f.In == schema.InPath:
+			path = strings.ReplaceAll(path, "{"+f.Name+"}", url.PathEscape(fmt.Sprint(value)))
+		case f.In == schema.InQuery:
+			query.Set(f.Name, fmt.Sprint(value))
+		case f.In == schema.InHeader:
+			header.Set(f.Name, fmt.Sprint(value))
+		default:
+			body[f.Name] = value
+		}
+	}
+	text := ""
+	if hasBody(a.op) {
+		header.Set("Content-Type", "application/json")
+		text = generatedCall{args: body}.text()
+	}
+	r := w.request(a.op.Method, path+"?"+query.Encode(), text, a.key, header)
+	got := w.service.Do(r)
+	out := callResult{status: got.Status, value: got.Body, whole: got.Body + formatHeader(got.Header), tag: got.Header.Get("ETag")}
+	if link, _, more := strings.Cut(strings.TrimPrefix(got.Header.Get("Link"), "<"), ">"); more {
+		u, err := url.Parse(link)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		out.next = u.Query().Get("cursor")
+	}
+	return out
+}
+
+func (w *isolationWorld) request(method, target, body, key string, header http.Header) *http.Request {
+	r := httptest.NewRequestWithContext(w.t.Context(), method, "http://api.test/", strings.NewReader(body))
+	u, err := url.Parse("http://api.test" + strings.TrimSuffix(target, "?"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r.URL, r.Header = u, header
+	r.Header.Set("Authorization", "Bearer "+key)
+	return r
+}
+
+func (w *isolationWorld) executeAsTool(a generatedRequest) callResult {
+	args := maps.Clone(a.args)
+	if a.company != "" {
+		args["companyId"] = a.company
+	}
+	frame := generatedCall{args: map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": "service_" + a.op.ID, "arguments": args}}}
+	got := w.service.Do(w.request(http.MethodPost, "/mcp", frame.text(), a.key, http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}))
+	var response struct {
+		Error  *struct{ Message string }
+		Result toolResult
+	}
+	if err := json.Unmarshal([]byte(got.Body), &response); err != nil {
+		w.t.Fatalf("%v: %d %s", a, got.Status, got.Body)
+	}
+	out := callResult{status: got.Status, value: string(response.Result.StructuredContent), whole: got.Body + formatHeader(got.Header), next: response.Result.Meta.NextCursor, tag: response.Result.Meta.ETag}
+	switch {
+	case response.Error != nil: // some operations are not tools
+		out.status, out.value = http.StatusNotFound, response.Error.Message
+	case response.Result.IsError:
+		out.value = response.Result.Content[0].Text
+		var envelope struct{ Errors []struct{ Code string } }
+		if err := json.Unmarshal([]byte(out.value), &envelope); err != nil || len(envelope.Errors) == 0 {
+			w.t.Fatalf("%v: %s", a, out.value)
+		}
+		out.status = codes.Code(envelope.Errors[0].Code).Status()
+	case got.Status != http.StatusOK:
+		out.value = got.Body
+	}
+	return out
+}
+
+func formatHeader(h http.Header) string {
+	var out strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		fmt.Fprintf(&out, "\n%s: %q", name, h[name])
+	}
+	return out.String()
+}

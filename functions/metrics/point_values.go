@@ -1,0 +1,104 @@
+package metrics
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"growthworkspace/shared/timestamp"
+)
+
+// pointValues holds the values that a Point's pointers refer to. A list has hundreds of points, so all
+// cells of a record are allocated at once.
+type pointValues struct {
+	ts, ingestedAt, currency, source string
+	value, baseValue                 float64
+	ms                               int64
+	ingested                         *int64 // milliseconds after ts
+}
+
+// read decodes a text that encodePoint returned into p. p.TS must be set. m is shared by the points
+// of a record.
+func (c *pointValues) read(text string, p *Point, m *monthCache) error {
+	if !c.readFast(text, p) {
+		parts := []any{&p.Value, &c.ingested, &p.Currency, &p.BaseValue, &p.Source}
+		if err := json.Unmarshal([]byte(text), &parts); err != nil {
+			return err
+		}
+	}
+	if c.ingested == nil {
+		return nil
+	}
+	start, err := m.millis(dayOf(c.ts))
+	c.ingestedAt = timestamp.Format(time.UnixMilli(start + *c.ingested))
+	p.IngestedAt = &c.ingestedAt
+	return err
+}
+
+// monthCache remembers the start of the last month that it parsed. A list has hundreds of days in a few
+// months, and time.Parse parses its layout for each.
+type monthCache struct {
+	name  string // 2026-01
+	begin int64  // in milliseconds of Unix time
+}
+
+// millis returns the start of a day in milliseconds of Unix time.
+func (m *monthCache) millis(day string) (int64, error) {
+	const name = len("2006-01")
+	if day[:name] != m.name {
+		t, err := time.Parse("2006-01", day[:name])
+		if err != nil {
+			return 0, err
+		}
+		m.name, m.begin = day[:name], t.UnixMilli()
+	}
+	n, err := strconv.Atoi(day[name+1:])
+	return m.begin + int64(n-1)*24*time.Hour.Milliseconds(), err
+}
+
+// readFast decodes a text whose strings contain no escapes and no commas, five times as fast as
+// encoding/json. It reports whether it could; when it could not, read uses encoding/json.
+func (c *pointValues) readFast(text string, p *Point) bool {
+	if len(text) < 2 || text[0] != '[' || text[len(text)-1] != ']' || strings.Contains(text, `\`) {
+		return false
+	}
+	part, rest, more := "", text[1:len(text)-1], true
+	for i, ok := 0, true; more; i++ {
+		part, rest, more = strings.Cut(rest, ",")
+		switch {
+		case i > 4:
+			return false
+		case part == "null":
+		case i == 0:
+			p.Value, ok = &c.value, parseFloatInto(part, &c.value)
+		case i == 1:
+			ms, err := strconv.ParseInt(part, 10, 64)
+			c.ms, c.ingested, ok = ms, &c.ms, err == nil
+		case i == 2:
+			p.Currency, ok = &c.currency, unquoteInto(part, &c.currency)
+		case i == 3:
+			p.BaseValue, ok = &c.baseValue, parseFloatInto(part, &c.baseValue)
+		case i == 4:
+			p.Source, ok = &c.source, unquoteInto(part, &c.source)
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func parseFloatInto(text string, into *float64) (ok bool) {
+	f, err := strconv.ParseFloat(text, 64)
+	*into = f
+	return err == nil
+}
+
+func unquoteInto(text string, into *string) (ok bool) {
+	if len(text) < 2 || text[0] != '"' || text[len(text)-1] != '"' {
+		return false
+	}
+	*into = text[1 : len(text)-1]
+	return true
+}

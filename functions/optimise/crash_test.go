@@ -1,0 +1,88 @@
+package optimise_test
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"growthworkspace/functions/optimise"
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
+)
+
+// crashingTransport is a transport of a process that crashes after a number of calls to the table: it makes no
+// more calls.
+type crashingTransport struct {
+	mu   sync.Mutex
+	left int
+	dead bool
+	stop func() // ends the request
+}
+
+func (m *crashingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	m.mu.Lock()
+	alive := m.left > 0
+	m.left--
+	m.dead = m.dead || !alive
+	m.mu.Unlock()
+	if !alive {
+		m.stop()
+		return nil, context.Canceled
+	}
+	return apitest.Transport.RoundTrip(r)
+}
+
+// forEachCrash makes a call in a process that crashes at its first call to the table, then in one that
+// crashes at its second, and so on until one survives. After each it repeats the call, and passes
+// both responses to check. Each round has a company of its own, which prepare fills.
+func forEachCrash(t *testing.T, op string, prepare func(s *apitest.Service) map[string]any, check func(s *apitest.Service, died, again apitest.Response)) {
+	t.Helper()
+	for calls := 0; ; calls++ {
+		s := start(t)
+		key, args := s.Key(t), prepare(s)
+		ctx, stop := context.WithCancel(t.Context())
+		m := &crashingTransport{left: calls, stop: stop}
+		dying := apitest.NewOver(t, optimise.Operations, m)
+		dying.CompanyID = s.CompanyID
+		handler := dying.Handler
+		dying.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r.WithContext(ctx)) })
+		died := dying.Call(t, key, op, args)
+		stop()
+		check(s, died, s.Call(t, key, op, args))
+		if t.Failed() {
+			t.Fatalf("the process died after %d calls", calls)
+		}
+		if !m.dead {
+			if calls < 3 {
+				t.Fatalf("%s makes %d calls", op, calls)
+			}
+			return
+		}
+	}
+}
+
+// sortKeysIn returns the sort keys in a partition of the area, without the memory of idempotency keys.
+func sortKeysIn(t *testing.T, s *apitest.Service, narrower ...string) (out []string) {
+	t.Helper()
+	of := table.Collection{Partition: table.Partition(s.CompanyID, "optimise", narrower...), Consistent: true}
+	all, err := table.ReadAll[struct {
+		SK string `store:"sk"`
+	}](t.Context(), s.Table, of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range all {
+		if !strings.HasPrefix(r.SK, "idempotency#") {
+			out = append(out, r.SK)
+		}
+	}
+	return out
+}
+
+// count returns how many of the texts begin with the prefix.
+func count(texts []string, prefix string) int {
+	return len(slices.DeleteFunc(slices.Clone(texts), func(s string) bool { return !strings.HasPrefix(s, prefix) }))
+}

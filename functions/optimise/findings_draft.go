@@ -1,0 +1,113 @@
+package optimise
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/table"
+)
+
+// One transaction cannot write all chunks of findings. So a draft names them before they are
+// stored, together with the chunks that they replace. A process that crashes in between leaves the
+// draft, and a later write of findings by the company deletes the chunks that the audit does not
+// refer to.
+
+// findingsDraft is the record of a write of findings that has not ended.
+type findingsDraft struct {
+	SK      string   `store:"sk"`
+	AuditID string   `store:"auditId"`
+	Chunks  []string `store:"chunks"` // sort keys
+}
+
+const (
+	draftIDPrefix = "drf"
+
+	// draftExpiry is the age at which the request of a draft has certainly ended: a request has 9
+	// seconds.
+	draftExpiry = time.Hour
+
+	// draftsMax bounds the old drafts that one request deletes.
+	draftsMax = 3
+)
+
+func findingsDraftKey(companyID string, d findingsDraft) table.Key {
+	return table.Key{PK: partition(companyID), SK: d.SK}
+}
+
+// newDraft returns a draft with the chunks of an audit before and after the write.
+func (s auditStore) newDraft(versions ...storedAudit) findingsDraft {
+	d := findingsDraft{SK: table.Join(draftKind, s.table.NewID(draftIDPrefix)), AuditID: versions[0].ID}
+	for _, v := range versions {
+		for _, k := range v.chunkKeys() {
+			d.Chunks = append(d.Chunks, k.SK)
+		}
+	}
+	return d
+}
+
+// storeDraft stores a draft and then the chunks.
+func (s auditStore) storeDraft(ctx context.Context, companyID string, d findingsDraft, chunks []table.Item) error {
+	if err := s.table.BatchPut(ctx, []table.Item{s.table.NewItem(table.Keys{Key: findingsDraftKey(companyID, d)}, d)}); err != nil {
+		return err
+	}
+	return s.table.BatchPut(ctx, chunks)
+}
+
+// finishDrafts deletes the chunks of an audit's drafts that it does not refer to, and then the drafts.
+// The request has ended already, so a failure is only noted: the drafts stay for a later request.
+func (s auditStore) finishDrafts(ctx context.Context, companyID string, drafts []findingsDraft, a storedAudit) {
+	var unused, ended []table.Key
+	used := a.chunkKeys()
+	for _, d := range drafts {
+		for _, sk := range d.Chunks {
+			k := table.Key{PK: partition(companyID, findingsPart, d.AuditID), SK: sk}
+			if !slices.Contains(used, k) && !slices.Contains(unused, k) {
+				unused = append(unused, k)
+			}
+		}
+		ended = append(ended, findingsDraftKey(companyID, d))
+	}
+	err := s.table.BatchDelete(ctx, unused)
+	if err == nil {
+		err = s.table.BatchDelete(ctx, ended)
+	}
+	table.RequestOf(ctx).AddFailure(err)
+}
+
+// removeOldDrafts settles old drafts of the company. A failure is only noted.
+func (s auditStore) removeOldDrafts(ctx context.Context, companyID string) {
+	old := table.Collection{
+		Partition: partition(companyID), Prefix: table.Join(draftKind, ""),
+		Until: table.Join(draftKind, id.Oldest(draftIDPrefix, s.table.Clock()().Add(-draftExpiry))),
+	}
+	drafts, err := table.ReadAll[findingsDraft](ctx, s.table, old)
+	table.RequestOf(ctx).AddFailure(err)
+	for _, d := range drafts[:min(len(drafts), draftsMax)] {
+		a, err := table.Get[storedAudit](ctx, s.table, s.Key(companyID, d.AuditID))
+		if err != nil && !errors.Is(err, fault.ErrNotFound) {
+			table.RequestOf(ctx).AddFailure(err)
+			return
+		}
+		s.finishDrafts(ctx, companyID, []findingsDraft{d}, a)
+	}
+}
+
+// removeFindings deletes all chunks of an audit that is gone.
+func (s auditStore) removeFindings(ctx context.Context, companyID, auditID string) error {
+	of := table.Collection{Partition: partition(companyID, findingsPart, auditID), Consistent: true}
+	var found []table.Key
+	err := table.ForEach(ctx, s.table, of, func(c struct {
+		SK string `store:"sk"`
+	}) error {
+		found = append(found, table.Key{PK: of.Partition, SK: c.SK})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.table.BatchDelete(ctx, found)
+}

@@ -1,0 +1,99 @@
+package plan_test
+
+import (
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"growthworkspace/functions/plan"
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
+	"growthworkspace/shared/timestamp"
+)
+
+// beforeCallTransport runs a function before the n-th call, while the caller waits.
+type beforeCallTransport struct {
+	calls, at atomic.Int64
+	intrude   func()
+}
+
+func (i *beforeCallTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if i.calls.Add(1) == i.at.Load() {
+		i.intrude()
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// Ensure a publish that is overtaken by an edit and another publish, before any of its table calls,
+// leaves a board whose live items match its live version. Each change of the content adds one
+// version.
+func TestPublishIsOvertaken(t *testing.T) {
+	t.Parallel()
+	apitest.SkipIfShort(t)
+	for at, reached := int64(1), true; reached; at++ {
+		s, key := start(t)
+		stays := createItem(t, s, key, map[string]any{"title": "Stays", "status": "published"})["id"]
+		goes := createItem(t, s, key, map[string]any{"title": "Goes", "status": "published"})["id"]
+		comes := createItem(t, s, key, map[string]any{"title": "Comes"})["id"]
+		always := func(string) error { return nil }
+
+		overtaking := &beforeCallTransport{intrude: func() {
+			s.Clock.Advance(time.Minute) // so that a lease of the slow publish has ended
+			callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": goes, "status": "archived"})
+			callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": comes, "status": "published"})
+			if _, err := plan.NewStore(s.Table).Publish(t.Context(), s.CompanyID, "brd_1", always); err != nil {
+				t.Error(err)
+			}
+		}}
+		overtaking.at.Store(at)
+		slow := apitest.NewOver(t, plan.Operations, overtaking)
+		if _, err := plan.NewStore(slow.Table).Publish(t.Context(), s.CompanyID, "brd_1", always); err != nil {
+			t.Errorf("before call %d: %v", at, err)
+		}
+		reached = overtaking.calls.Load() >= at
+		if !reached {
+			return
+		}
+		board := callOperation(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"]
+		if board != 1.0 && board != 2.0 {
+			t.Errorf("before call %d: version %v after at most two changes", at, board)
+		}
+		for id, wantLive := range map[any]bool{stays: true, goes: false, comes: true} {
+			if got := callOperation(t, s, key, "get_plan_item", map[string]any{"itemId": id})["publishedVersion"]; (got == board) != wantLive {
+				t.Errorf("before call %d: %v shows version %v on version %v of the board, want live %v", at, id, got, board, wantLive)
+			}
+		}
+		if p := callOperation(t, s, key, "preview_plan_publish", map[string]any{"boardId": "brd_1"}); p["hasChanges"] != false {
+			t.Errorf("before call %d: changes are left: %v", at, p)
+		}
+	}
+}
+
+// Ensure updatedAt of a board never goes back when another writer, whose clock is ahead, edits the
+// board before any table call of a publish: the publish is a millisecond later than the edit.
+func TestPublishAfterALaterEdit(t *testing.T) {
+	t.Parallel()
+	for at, reached := int64(1), true; reached; at++ {
+		s, key := start(t)
+		createItem(t, s, key, map[string]any{"title": "New", "status": "published"})
+		later := timestamp.Format(s.Clock.Now().Add(20 * time.Second))
+		edits := &beforeCallTransport{intrude: func() {
+			board := table.Key{PK: table.Partition(s.CompanyID, "plan"), SK: "board#brd_1"}
+			if err := s.Table.Transact(t.Context(), s.Table.WriteUpdate(board, "SET updatedAt = :at ADD rev :one", "", nil,
+				table.Item{":at": table.String(later), ":one": table.Number(1)})); err != nil {
+				t.Error(err)
+			}
+		}}
+		edits.at.Store(at)
+		slow := apitest.NewOver(t, plan.Operations, edits)
+		done, err := plan.NewStore(slow.Table).Publish(t.Context(), s.CompanyID, "brd_1", func(string) error { return nil })
+		if reached = edits.calls.Load() >= at; !reached {
+			return
+		}
+		got := callOperation(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})
+		if err != nil || got["updatedAt"].(string) < later || got["publishedAt"] != done.PublishedAt {
+			t.Errorf("before call %d: %v, updatedAt %v, publishedAt %v, want %s or later", at, err, got["updatedAt"], got["publishedAt"], later)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package plan_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"growthworkspace/functions/plan"
+	"growthworkspace/shared/testkit/apitest"
+)
+
+// editAfterLeaseTransport edits the board once the publish that it carries has leased it, and then refuses the
+// first call that has all of the given words in its name and body.
+type editAfterLeaseTransport struct {
+	edit    func()
+	refuses []string
+
+	edited, refused atomic.Bool
+}
+
+func (o *editAfterLeaseTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	text := r.Header.Get("X-Amz-Target") + string(body)
+	all := o.edited.Load()
+	for _, word := range o.refuses {
+		all = all && strings.Contains(text, word)
+	}
+	if all && o.refused.CompareAndSwap(false, true) {
+		return &http.Response{StatusCode: http.StatusBadRequest, Body: io.NopCloser(strings.NewReader(`{"__type":"ValidationException"}`)), Request: r}, nil
+	}
+	return afterLeaseTransport{func() {
+		if o.edited.CompareAndSwap(false, true) {
+			o.edit()
+		}
+	}}.RoundTrip(r)
+}
+
+// afterLeaseTransport calls do each time that the publish that it carries has leased the board.
+type afterLeaseTransport struct{ do func() }
+
+func (a afterLeaseTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	response, err := apitest.Transport.RoundTrip(r)
+	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") && bytes.Contains(body, []byte("SET claim")) {
+		a.do()
+	}
+	return response, err
+}
+
+// Ensure a publish that is overtaken by an edit, and cannot delete the snapshot that it will never
+// commit, fails with an error that says so instead of leaving the snapshot behind and succeeding;
+// that it publishes nothing and releases the board; and that the next publish succeeds.
+func TestOvertakenPublishThatCannotCleanUp(t *testing.T) {
+	t.Parallel()
+	for name, refuses := range map[string][]string{
+		"the snapshot cannot be read":    {".Query", "snapshot#brd_1"},
+		"the snapshot cannot be deleted": {".BatchWriteItem", "DeleteRequest", "snapshot#brd_1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, key := start(t)
+			createItem(t, s, key, map[string]any{"title": "First", "status": "published"})
+			o := &editAfterLeaseTransport{refuses: refuses, edit: func() { createItem(t, s, key, map[string]any{"title": "Second", "status": "published"}) }}
+			_, err := plan.NewStore(apitest.NewOver(t, plan.Operations, o).Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest)
+			if !o.refused.Load() {
+				t.Fatal("the publish was not overtaken")
+			}
+			if err == nil || !strings.Contains(err.Error(), "drop chunks") {
+				t.Errorf("the publish returns %v", err)
+			}
+			board := callOperation(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})
+			if c := leaseOf(t, s); c != nil || board["publishedVersion"] != nil {
+				t.Errorf("the board has the lease %v and the version %v", c, board["publishedVersion"])
+			}
+			done, err := plan.NewStore(s.Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest)
+			if err != nil || done.PublishedVersion != 1 || done.ItemCount != 2 {
+				t.Errorf("the next publish: %+v, %v", done, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,159 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/table"
+)
+
+// liveState is the part of an item's record from which its publishedVersion follows. It avoids a
+// write to every item at every publish: an item is written only when a publish adds or removes it.
+//
+// A publish prepares the state of version v before it commits v. A reader ignores a prepared state
+// until the board has reached v, so all items change with the one write that moves the board's
+// version. A publish that crashes leaves a prepared state of a version that the board does not
+// have. The next publish of that version overwrites it (see Store.Publish).
+type liveState struct {
+	Live            bool   `store:"live"`            // whether the item was live before PreparedVersion
+	LastVersion     *int64 `store:"lastVersion"`     // the last version that showed the item, when it is not live
+	PreparedVersion *int64 `store:"preparedVersion"` // the version from which PreparedLive counts
+	PreparedLive    *bool  `store:"preparedLive"`
+}
+
+// liveAt reports whether an item is live on a board whose live version is current. If it is not, last
+// is the item's last version.
+func (l liveState) liveAt(current *int64) (live bool, last *int64) {
+	live, last = l.Live, l.LastVersion
+	if current != nil && l.PreparedVersion != nil && *l.PreparedVersion <= *current {
+		if l.Live && !*l.PreparedLive {
+			before := *l.PreparedVersion - 1
+			last = &before
+		}
+		live = *l.PreparedLive
+	}
+	return live, last
+}
+
+// publishedVersion returns the value of the item's field publishedVersion.
+func (l liveState) publishedVersion(current *int64) *int64 {
+	live, last := l.liveAt(current)
+	if live {
+		return current
+	}
+	return last
+}
+
+// afterVersion returns the state for publishing version next after current. changed reports whether it
+// differs from the stored one.
+func (l liveState) afterVersion(current *int64, next int64, live bool) (prepared liveState, changed bool) {
+	wasLive, last := l.liveAt(current)
+	stale := l.PreparedVersion != nil && *l.PreparedVersion >= next
+	if wasLive == live && !stale {
+		return l, false
+	}
+	return liveState{Live: wasLive, LastVersion: last, PreparedVersion: &next, PreparedLive: &live}, true
+}
+
+// skippedAhead reports whether two or more versions may have gone live since current was read. The
+// state then no longer shows whether the item was live in the first of them.
+func (l liveState) skippedAhead(current *int64) bool {
+	read := int64(0)
+	if current != nil {
+		read = *current
+	}
+	return l.PreparedVersion != nil && *l.PreparedVersion > read+1
+}
+
+// liveVersions is a record with the live version of each published board, one attribute per board.
+// It is nil before the company's first publish.
+type liveVersions table.Item
+
+// liveVersion returns the live version of a board, or nil when it was never published.
+func (l liveVersions) liveVersion(boardID string) (*int64, error) {
+	if l[boardID] == nil {
+		return nil, nil
+	}
+	var record struct {
+		Head []string `store:"head"` // version, time
+	}
+	if err := table.Decode(table.Item{"head": l[boardID]}, &record); err != nil {
+		return nil, fmt.Errorf("head of board %s: %w", boardID, err)
+	}
+	if len(record.Head) != 2 {
+		return nil, fmt.Errorf("head of board %s: %q is not a version and a time", boardID, record.Head)
+	}
+	version, err := strconv.ParseInt(record.Head[0], 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("head of board %s: %w", boardID, err)
+	}
+	return &version, nil
+}
+
+// withVersion returns an item with its publishedVersion set. The item must be read in one
+// transaction with the live versions, or after them. An item that was read before them may lack the
+// state of a version that went live in between.
+func (l liveVersions) withVersion(i storedItem) (Item, error) {
+	current, err := l.liveVersion(i.RoadmapID)
+	return i.withVersion(current), err
+}
+
+// rereadMax bounds how often an item is read again because two publishes happened between its
+// reads.
+const rereadMax = 5
+
+// itemAndLiveVersions reads an item and the live versions in one transaction. A concurrent write of
+// the item, or a publish of any board, cancels the transaction; then it reads them one after the
+// other. Returns fault.ErrNotFound when the item does not exist.
+func (s itemStore) itemAndLiveVersions(ctx context.Context, companyID, itemID string) (table.Item, liveVersions, error) {
+	found, err := table.TransactGet(ctx, s.table, itemKey(companyID, itemID), liveVersionsKey(companyID))
+	for n := 0; errors.Is(err, table.ErrTooMuchContention) && n < rereadMax; n++ {
+		found, err = s.liveVersionsThenItem(ctx, companyID, itemID)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if found[0] == nil {
+		return nil, nil, fault.ErrNotFound
+	}
+	return found[0], liveVersions(found[1]), nil
+}
+
+// liveVersionsThenItem reads the live versions and then the item, the order that
+// liveVersions.withVersion needs. Returns table.ErrTooMuchContention when the item's board was published
+// twice in between.
+func (s itemStore) liveVersionsThenItem(ctx context.Context, companyID, itemID string) ([]table.Item, error) {
+	live, err := table.GetItem(ctx, s.table, liveVersionsKey(companyID))
+	if err != nil {
+		return nil, err
+	}
+	item, err := table.GetItem(ctx, s.table, itemKey(companyID, itemID))
+	if err != nil || len(item) == 0 {
+		return []table.Item{nil, live}, err
+	}
+	var stored storedItem
+	if err := table.Decode(item, &stored); err != nil {
+		return nil, err
+	}
+	current, err := liveVersions(live).liveVersion(stored.RoadmapID)
+	if err == nil && stored.skippedAhead(current) {
+		err = table.ErrTooMuchContention
+	}
+	return []table.Item{item, live}, err
+}
+
+// writeLiveVersion returns the write that sets the live version of a board.
+func (s Store) writeLiveVersion(companyID, boardID string, version int64, at string) table.Write {
+	record := struct {
+		Head []string `store:":head"`
+	}{[]string{strconv.FormatInt(version, 10), at}}
+	return s.table.WriteUpdate(liveVersionsKey(companyID), "SET #board = :head", "", map[string]string{"#board": boardID}, table.Encode(record))
+}
+
+// dropLiveVersion returns the write that removes the live version of a board.
+func (s boardStore) dropLiveVersion(companyID, boardID string) table.Write {
+	return s.table.WriteUpdate(liveVersionsKey(companyID), "REMOVE #board", "", map[string]string{"#board": boardID}, nil)
+}

@@ -1,0 +1,43 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"growthworkspace/shared/table"
+)
+
+// Ensure a board without a head counts as never published, and a malformed head is an error.
+func TestHeads(t *testing.T) {
+	list := func(texts ...string) table.Item {
+		return table.Encode(struct {
+			Head []string `store:"brd_1"`
+		}{texts})
+	}
+	const at = "2026-08-11T00:00:00.000Z"
+	for _, test := range []struct {
+		versions table.Item
+		version  int64
+		err      string
+	}{
+		{nil, 0, ""},
+		{list("3", at), 3, ""},
+		{list("3"), 0, "not a version and a time"},
+		{list("three", at), 0, `"three"`},
+		{table.Item{"brd_1": table.String("3")}, 0, "brd_1"},
+	} {
+		got, err := liveVersions(test.versions).liveVersion("brd_1")
+		if (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
+			t.Errorf("%v: %v, want %q", test.versions, err, test.err)
+		}
+		var want *int64
+		if test.version != 0 {
+			want = &test.version
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%v: version (-want +got):\n%s", test.versions, diff)
+		}
+	}
+}

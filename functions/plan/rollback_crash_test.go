@@ -1,0 +1,120 @@
+package plan_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"growthworkspace/functions/plan"
+	"growthworkspace/shared/testkit/apitest"
+)
+
+// twoVersions returns a company whose board shows one item in version 1 and another in version 2.
+func twoVersions(t *testing.T) (s *apitest.Service, key string, first, second any) {
+	t.Helper()
+	s, key = start(t)
+	first = createItem(t, s, key, map[string]any{"title": "First", "status": "published"})["id"]
+	callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+	callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": first, "status": "draft"})
+	second = createItem(t, s, key, map[string]any{"title": "Second", "status": "published"})["id"]
+	callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+	return s, key, first, second
+}
+
+// Ensure a rollback that crashes after any of its table calls leaves the old state or the new one,
+// the same in snapshot, versions, board and items, and that the next publish and rollback succeed.
+func TestRollbackDies(t *testing.T) {
+	t.Parallel()
+	apitest.SkipIfShort(t)
+	for calls, finished := int64(0), false; !finished; calls++ {
+		if calls > 40 {
+			t.Fatal("the rollback did not finish within 40 calls")
+		}
+		s, key, first, second := twoVersions(t)
+		breaking := &crashTransport{next: http.DefaultTransport}
+		breaking.left.Store(calls)
+		_, err := plan.NewStore(apitest.NewOver(t, plan.Operations, breaking).Table).Rollback(t.Context(), s.CompanyID, "brd_1", 1)
+		s.Clock.Advance(time.Minute) // so that its lease has ended
+
+		state := func() string {
+			versions, err := plan.NewStore(s.Table).Versions(t.Context(), s.CompanyID, "brd_1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return fmt.Sprint(versionTitles(t, s, 0), " of ", len(versions), " on ", callOperation(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"],
+				": ", callOperation(t, s, key, "get_plan_item", map[string]any{"itemId": first})["publishedVersion"],
+				" ", callOperation(t, s, key, "get_plan_item", map[string]any{"itemId": second})["publishedVersion"])
+		}
+		got := state()
+		done := got == "[First] of 3 on 3: 3 2"
+		if !done && got != "[Second] of 2 on 2: 1 2" || err == nil && !done {
+			t.Errorf("died after %d calls (%v): %s", calls, err, got)
+		}
+		finished = err == nil
+
+		// The live state that the crashed rollback prepared must not count, neither in a publish
+		// nor in a rollback after it.
+		callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+		want := "[Second] of 2 on 2: 1 2"
+		if done {
+			want = "[Second] of 4 on 4: 3 4"
+		}
+		if got := state(); got != want {
+			t.Errorf("after %d calls, published: %s, want %s", calls, got, want)
+		}
+		if _, err := plan.NewStore(s.Table).Rollback(t.Context(), s.CompanyID, "brd_1", 1); err != nil {
+			t.Error(err)
+		}
+		want = "[First] of 3 on 3: 3 2"
+		if done {
+			want = "[First] of 5 on 5: 5 4"
+		}
+		if got := state(); got != want {
+			t.Errorf("after %d calls, rolled back: %s, want %s", calls, got, want)
+		}
+	}
+}
+
+// Ensure a rollback that is overtaken by an edit and a publish, before any of its table calls,
+// leaves a board whose live items match its live version. Each change of the content adds one
+// version.
+func TestRollbackIsOvertaken(t *testing.T) {
+	t.Parallel()
+	apitest.SkipIfShort(t)
+	for at, reached := int64(1), true; reached; at++ {
+		s, key, first, second := twoVersions(t)
+		third := createItem(t, s, key, map[string]any{"title": "Third"})["id"]
+		overtaking := &beforeCallTransport{intrude: func() {
+			s.Clock.Advance(time.Minute) // so that a lease of the slow rollback has ended
+			callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": third, "status": "published"})
+			if _, err := plan.NewStore(s.Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest); err != nil {
+				t.Error(err)
+			}
+		}}
+		overtaking.at.Store(at)
+		slow := plan.NewStore(apitest.NewOver(t, plan.Operations, overtaking).Table)
+		if _, err := slow.Rollback(t.Context(), s.CompanyID, "brd_1", 1); err != nil {
+			t.Errorf("before call %d: %v", at, err)
+		}
+		if reached = overtaking.calls.Load() >= at; !reached {
+			return
+		}
+		board := callOperation(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"]
+		shown := versionTitles(t, s, 0)
+		if board != 4.0 || !slices.Equal(shown, []string{"First"}) { // the publish is version 3, the rollback comes after it
+			t.Errorf("before call %d: version %v shows %v", at, board, shown)
+		}
+		for title, id := range map[string]any{"First": first, "Second": second, "Third": third} {
+			got := callOperation(t, s, key, "get_plan_item", map[string]any{"itemId": id})["publishedVersion"]
+			if (got == board) != slices.Contains(shown, title) {
+				t.Errorf("before call %d: %s shows version %v on version %v of the board, whose items are %v", at, title, got, board, shown)
+			}
+		}
+		versions, err := plan.NewStore(s.Table).Versions(t.Context(), s.CompanyID, "brd_1")
+		if err != nil || len(versions) != 4 || !versions[0].Live {
+			t.Errorf("before call %d: %+v %v", at, versions, err)
+		}
+	}
+}

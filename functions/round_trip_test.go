@@ -1,0 +1,48 @@
+package functions_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/testkit/apitest"
+)
+
+// Ensure a read takes one round trip to the table and a write two: the service checks the key in
+// parallel with the reads, and only writes wait for the result. Operations whose calls depend on
+// each other take more; the tables have their numbers.
+func TestRoundTrips(t *testing.T) {
+	t.Parallel()
+	apitest.SkipIfShort(t)
+	counter := &apitest.RoundTripCounter{}
+	s := start(t, counter)
+	key := s.Key(t)
+	for _, op := range functions.Operations(nil) {
+		s.Clock.Advance(time.Minute) // so that the rate limit bucket is full
+		o := operationLine(t, op)
+		want := o.Trips
+		if want == 0 {
+			want = 1
+			if op.Effect != api.Read {
+				want = 2
+			}
+		}
+		calls := []string{"full"}
+		if op.Effect == api.Read {
+			calls = append(calls, "in use") // admission works differently; a write cannot be repeated here
+		}
+		for _, bucket := range calls {
+			trips, n := counter.Count(t, func(t *testing.T) {
+				if got := newTestRequest(t, s, op, key).send(t, s); got.Status != http.StatusOK {
+					t.Errorf("%s: %d %s", op.ID, got.Status, got.Body)
+				}
+			})
+			t.Logf("%s, bucket %s: %d round trips, %d calls", op.ID, bucket, trips, n)
+			if trips != want {
+				t.Errorf("%s: %s, bucket %s: %d round trips, want %d: save one, or type the number and give the reason in %s", o.CellLocation("trips"), op.ID, bucket, trips, want, roundTripPage)
+			}
+		}
+	}
+}

@@ -1,0 +1,252 @@
+package functions_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/testkit/apitest"
+)
+
+// These tests run with the clock of package synctest, so no pause between two attempts takes real
+// time, and a request takes only as long as its pauses.
+
+// throttlingTransport is a transport from a bubble of package synctest to the engine. It refuses calls as
+// DynamoDB does when it has too much to do.
+type throttlingTransport struct {
+	engine *http.Transport
+
+	mu          sync.Mutex
+	calls       int
+	refused     int
+	chooseError func(call string, n int) (code string) // for the n-th call, from 0; empty: the call is sent
+}
+
+// newThrottlingTransport returns a throttle for the bubble in which it is called.
+func newThrottlingTransport(choose func(call string, n int) (code string)) *throttlingTransport {
+	return &throttlingTransport{engine: apitest.BubbleTransport(), chooseError: choose}
+}
+
+const (
+	codeThrottling = "ThrottlingException"
+	codeThroughput = "ProvisionedThroughputExceededException"
+	codeConflict   = "TransactionConflictException"
+)
+
+// throttleMessage is part of the message of every refused call.
+const throttleMessage = "the table has too much to do"
+
+// RoundTrip implements http.RoundTripper.
+func (h *throttlingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	_, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	h.mu.Lock()
+	code := h.chooseError(call, h.calls)
+	if h.calls++; code != "" {
+		h.refused++
+	}
+	h.mu.Unlock()
+	if code == "" {
+		return h.engine.RoundTrip(r)
+	}
+	var sent struct{ TransactItems []json.RawMessage }
+	if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
+		return nil, err
+	}
+	const namespace = "com.amazonaws.dynamodb.v20120810#"
+	body := map[string]any{"__type": namespace + code, "message": throttleMessage}
+	if len(sent.TransactItems) > 0 && code != codeThrottling { // DynamoDB cancels the transaction, and says why for each of its writes
+		reasons := slices.Repeat([]map[string]string{{"Code": "None"}}, len(sent.TransactItems))
+		reasons[0] = map[string]string{"Code": map[string]string{codeConflict: "TransactionConflict", codeThroughput: "ThrottlingError"}[code], "Message": throttleMessage}
+		body = map[string]any{"__type": namespace + "TransactionCanceledException", "message": throttleMessage, "CancellationReasons": reasons}
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{
+		StatusCode: http.StatusBadRequest, Request: r, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+		ContentLength: int64(len(text)), Body: io.NopCloser(strings.NewReader(string(text))),
+	}, nil
+}
+
+// requestTimeMax is the longest time that a request may take: the timeout of a request is a second longer.
+const requestTimeMax = 8 * time.Second
+
+// callInBubble makes a call in a process of s with a retry budget of its own. Its response arrives in
+// time and is 200, or 503 with the envelope and Retry-After and nothing about the table.
+func callInBubble(t *testing.T, s *apitest.Service, over *throttlingTransport, key string, op api.Operation, args map[string]any, where string) apitest.Response {
+	t.Helper()
+	s.Clock.Advance(time.Minute) // no rate limit is reached
+	began := time.Now()
+	r := otherProcess(t, s, over).Call(t, key, op.ID, args)
+	if took := time.Since(began); took > requestTimeMax {
+		t.Errorf("%s, %s: a response after %s", op.ID, where, took)
+	}
+	if r.Status != http.StatusOK && !isUnavailable(t, r) {
+		t.Errorf("%s, %s: %d %s, Retry-After %q", op.ID, where, r.Status, r.Body, r.Header.Get("Retry-After"))
+	}
+	return r
+}
+
+// isUnavailable reports whether a response is 503 with the envelope and Retry-After, and shows
+// nothing about the table.
+func isUnavailable(t *testing.T, r apitest.Response) bool {
+	t.Helper()
+	seconds, err := strconv.Atoi(r.Header.Get("Retry-After"))
+	code, messages := r.Messages(t)
+	return r.Status == http.StatusServiceUnavailable && err == nil && seconds >= 1 && code == "unavailable" && len(messages) == 1 &&
+		!strings.Contains(r.Body, throttleMessage) && !strings.Contains(r.Body, "Exception")
+}
+
+// Ensure that while the table refuses every call, or every call of a kind, a request that needs one
+// is 503 with the envelope in time, and any other succeeds.
+func TestOutages(t *testing.T) {
+	t.Parallel()
+	apitest.SkipIfShort(t)
+	writes := []string{"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems", "BatchWriteItem"}
+	for name, of := range map[string]func(call string) bool{
+		"everything":   func(string) bool { return true },
+		"reads":        func(call string) bool { return !slices.Contains(writes, call) },
+		"transactions": func(call string) bool { return call == "TransactWriteItems" },
+		"batches":      func(call string) bool { return call == "BatchWriteItem" },
+	} {
+		for _, code := range []string{codeThrottling, codeThroughput, codeConflict} {
+			t.Run(code+" of "+name, func(t *testing.T) {
+				t.Parallel()
+				s := start(t, nil)
+				key := s.Key(t)
+				publishFixtureBoard(t, s, key)
+				synctest.Test(t, func(t *testing.T) {
+					failed := 0
+					for _, op := range functions.Operations(nil) {
+						over := newThrottlingTransport(func(call string, _ int) string { return map[bool]string{true: code}[of(call)] })
+						r := callInBubble(t, s, over, key, op, fixtureArguments[op.ID], name)
+						if ok := r.Status == http.StatusOK; !ok {
+							failed++
+						} else if over.refused > 0 && !toleratesRefusal(op.ID) || name == "everything" {
+							t.Errorf("%s: 200, with %d calls refused", op.ID, over.refused)
+						}
+					}
+					t.Logf("%d requests failed", failed)
+				})
+			})
+		}
+	}
+}
+
+// toleratesRefusal reports whether there are calls whose refusal does not fail the operation.
+func toleratesRefusal(operation string) bool {
+	return slices.ContainsFunc(toleratedRefusals, func(u [3]string) bool { return u[0] == operation })
+}
+
+// Ensure that when the table begins to refuse every call at any call of a request, the request is
+// 503 with the envelope in time, and that it succeeds once the table accepts calls again: with an
+// Idempotency-Key, it creates one record.
+func TestOutageFromAnyCall(t *testing.T) {
+	t.Parallel()
+	apitest.SkipIfShort(t)
+	for _, area := range functions.All() {
+		t.Run(area.Name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, nil)
+			key := s.Key(t)
+			publishFixtureBoard(t, s, key)
+			for _, op := range area.Operations(nil) {
+				args := argumentsWith(op, nil)
+				if acceptsHeader(op, "Idempotency-Key") {
+					args["Idempotency-Key"] = "once"
+				}
+				if op.ID == "publish_plan_board" { // an item appears
+					s.Call(t, key, "create_plan_item", map[string]any{"boardId": "brd_1", "title": "New", "status": "published"})
+				}
+				before := countRecordsOf(t, s, op)
+				synctest.Test(t, func(t *testing.T) {
+					for from := 0; ; from++ {
+						over := newThrottlingTransport(func(_ string, n int) string { return map[bool]string{true: codeThrottling}[n >= from] })
+						r := callInBubble(t, s, over, key, op, args, fmt.Sprintf("from call %d on", from))
+						if r.Status == http.StatusOK {
+							if over.refused > 0 && !toleratesRefusal(op.ID) {
+								t.Errorf("%s: 200, with %d calls refused", op.ID, over.refused)
+							}
+							break
+						}
+						s.Clock.Advance(time.Minute) // so that no claim is running
+					}
+				})
+				if created := countRecordsOf(t, s, op) - before; op.Effect == api.Create && created != 1 {
+					t.Errorf("%s: %d records", op.ID, created)
+				}
+			}
+		})
+	}
+}
+
+// Ensure 99.9 % of the requests succeed while the table refuses a fifth of the calls, with at most
+// 1.5 times as many calls.
+func TestFifthOfTheCallsThrottled(t *testing.T) {
+	t.Parallel()
+	apitest.SkipIfShort(t)
+	const requests, seed = 1000, 1
+	random := rand.New(rand.NewPCG(seed, 0))
+	never := func(string, int) string { return "" }
+	fifth := func(call string, _ int) string {
+		kind := random.Float64()
+		switch {
+		case random.Float64() >= 0.2:
+			return ""
+		case kind < 0.5 && (strings.HasPrefix(call, "Transact") || strings.HasSuffix(call, "Item") && call != "GetItem"):
+			return codeConflict
+		case kind < 0.75:
+			return codeThroughput
+		}
+		return codeThrottling
+	}
+	well, failures := callAllThrottled(t, never, requests/10)
+	if len(failures) > 0 {
+		t.Fatalf("%d failures while nothing is refused: %s", len(failures), failures[0])
+	}
+	ill, failures := callAllThrottled(t, fifth, requests)
+	if float64(len(failures)) > 0.001*requests {
+		t.Errorf("%d of %d requests fail, such as %s", len(failures), requests, failures[0])
+	}
+	if more := ill / well; more > 1.5 || more < 1.1 {
+		t.Errorf("%.2f times the calls", more)
+	}
+	t.Logf("%.2f calls a request, %.2f while nothing is refused; %d failures", ill, well, len(failures))
+}
+
+// callAllThrottled sends requests of all operations that can be repeated. It returns the calls to
+// the table of each, and the failures.
+func callAllThrottled(t *testing.T, choose func(call string, n int) string, requests int) (calls float64, failures []string) {
+	t.Helper()
+	s := start(t, nil)
+	key := s.Key(t)
+	publishFixtureBoard(t, s, key)
+	operations := slices.DeleteFunc(functions.Operations(nil), func(op api.Operation) bool {
+		return op.Effect == api.Destructive || op.ID == "create_metric_definition" || op.ID == "rotate_key"
+	})
+	synctest.Test(t, func(t *testing.T) {
+		over := newThrottlingTransport(choose)
+		one := otherProcess(t, s, over)
+		for n := range requests {
+			op := operations[n%len(operations)]
+			s.Clock.Advance(time.Minute) // no rate limit is reached
+			if r := one.Call(t, key, op.ID, fixtureArguments[op.ID]); r.Status != http.StatusOK {
+				failures = append(failures, fmt.Sprintf("%s: %d %s", op.ID, r.Status, r.Body))
+			}
+		}
+		calls = float64(over.calls) / float64(requests)
+	})
+	return calls, failures
+}

@@ -8,8 +8,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Metric is a metric of an alarm.
-type Metric struct {
+// AlarmMetric is a metric of an alarm.
+type AlarmMetric struct {
 	Namespace  any // a string or a reference
 	Name       string
 	Dimensions Object // name and value
@@ -20,7 +20,7 @@ type Metric struct {
 type Alarm struct {
 	ID          string
 	Description string
-	Metrics     []Metric
+	Metrics     []AlarmMetric
 	Threshold   Parameter
 	Periods     int // consecutive periods that must exceed the threshold
 }
@@ -59,40 +59,40 @@ func alarms(functions []Function) (out []Alarm) {
 }
 
 func wantedAlarms(functions []Function) []Alarm {
-	perFunction := func(name string) (out []Metric) {
+	perFunction := func(name string) (out []AlarmMetric) {
 		for _, f := range functions {
-			out = append(out, Metric{"AWS/Lambda", name, Object{{"FunctionName", Ref(f.ID())}}, "Sum"})
+			out = append(out, AlarmMetric{"AWS/Lambda", name, Object{{"FunctionName", Ref(f.ID())}}, "Sum"})
 		}
 		return out
 	}
 	gateway := Object{{"ApiName", Ref("AWS::StackName")}, {"Stage", StageName}}
 	return []Alarm{
 		{"ServerErrors", "The share of requests with a 5xx response, crashes and timeouts included",
-			[]Metric{{"AWS/ApiGateway", "5XXError", gateway, "Average"}},
-			threshold("ServerErrorShareMax", 0.01, "Alarm when a larger share of the requests gets a 5xx response"), 2},
+			[]AlarmMetric{{"AWS/ApiGateway", "5XXError", gateway, "Average"}},
+			thresholdParameter("ServerErrorShareMax", 0.01, "Alarm when a larger share of the requests gets a 5xx response"), 2},
 		{"SlowRequests", "The 99th percentile of the duration of requests, in milliseconds",
-			[]Metric{{StackNamespace(), "Duration", nil, "p99"}},
-			threshold("DurationP99MillisecondsMax", 1000, "Alarm when the 99th percentile of the duration of requests is longer"), 3},
+			[]AlarmMetric{{StackNamespace(), "Duration", nil, "p99"}},
+			thresholdParameter("DurationP99MillisecondsMax", 1000, "Alarm when the 99th percentile of the duration of requests is longer"), 3},
 		{"FunctionErrors", "Crashes and timeouts of functions, in five minutes", perFunction("Errors"),
-			threshold("FunctionErrorsMax", 0, "Alarm when functions crash or time out more often in five minutes"), 1},
+			thresholdParameter("FunctionErrorsMax", 0, "Alarm when functions crash or time out more often in five minutes"), 1},
 		{"FunctionThrottles", "Requests throttled for lack of a free function instance, in five minutes", perFunction("Throttles"),
-			threshold("FunctionThrottlesMax", 0, "Alarm when more requests find no free function instance in five minutes"), 1},
+			thresholdParameter("FunctionThrottlesMax", 0, "Alarm when more requests find no free function instance in five minutes"), 1},
 		{"TableThrottles", "Reads and writes that DynamoDB throttled, in five minutes", tableThrottles(),
-			threshold("TableThrottlesMax", 10, "Alarm when DynamoDB throttles more reads and writes in five minutes"), 1},
+			thresholdParameter("TableThrottlesMax", 10, "Alarm when DynamoDB throttles more reads and writes in five minutes"), 1},
 		{"GatewayThrottles", "Requests that the gateway throttled, in five minutes",
-			[]Metric{{StackNamespace(), GatewayThrottled, nil, "Sum"}},
-			threshold("GatewayThrottlesMax", 100, "Alarm when the gateway throttles more requests in five minutes"), 1},
+			[]AlarmMetric{{StackNamespace(), GatewayThrottled, nil, "Sum"}},
+			thresholdParameter("GatewayThrottlesMax", 100, "Alarm when the gateway throttles more requests in five minutes"), 1},
 		{"AuthFailures", "Requests without a valid key or without the scope, in five minutes",
-			[]Metric{{StackNamespace(), "Unauthorised", nil, "Sum"}},
-			threshold("AuthFailuresMax", 100, "Alarm when more requests have no valid key or no scope in five minutes"), 1},
+			[]AlarmMetric{{StackNamespace(), "Unauthorised", nil, "Sum"}},
+			thresholdParameter("AuthFailuresMax", 100, "Alarm when more requests have no valid key or no scope in five minutes"), 1},
 	}
 }
 
-func tableThrottles() (out []Metric) {
+func tableThrottles() (out []AlarmMetric) {
 	for _, name := range []string{"ReadThrottleEvents", "WriteThrottleEvents"} {
-		out = append(out, Metric{"AWS/DynamoDB", name, Object{{"TableName", tableName()}}, "Sum"})
+		out = append(out, AlarmMetric{"AWS/DynamoDB", name, Object{{"TableName", tableName()}}, "Sum"})
 		for _, i := range table.Indexes() {
-			out = append(out, Metric{"AWS/DynamoDB", name, Object{
+			out = append(out, AlarmMetric{"AWS/DynamoDB", name, Object{
 				{"TableName", tableName()}, {"GlobalSecondaryIndexName", i.Name()},
 			}, "Sum"})
 		}
@@ -100,8 +100,8 @@ func tableThrottles() (out []Metric) {
 	return out
 }
 
-// threshold returns the parameter for the threshold of an alarm.
-func threshold(name string, value any, description string) Parameter {
+// thresholdParameter returns the parameter for the threshold of an alarm.
+func thresholdParameter(name string, value any, description string) Parameter {
 	return Parameter{Name: name, Type: "Number", Default: value, Description: description}
 }
 
@@ -144,7 +144,7 @@ func (a Alarm) sum() List {
 	return out
 }
 
-func (m Metric) dimensions() (out List) {
+func (m AlarmMetric) dimensions() (out List) {
 	for _, d := range m.Dimensions {
 		out = append(out, Object{{"Name", d.Name}, {"Value", d.Value}})
 	}

@@ -13,15 +13,15 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// recorder is a transport that records the functions' calls to the table, as IAM sees them.
-type recorder struct {
+// accessRecorder is a transport that records the functions' calls to the table, as IAM sees them.
+type accessRecorder struct {
 	mu    sync.Mutex
-	calls []access
+	calls []callAccess
 	errs  []error
 }
 
 // RoundTrip implements http.RoundTripper.
-func (r *recorder) RoundTrip(request *http.Request) (*http.Response, error) {
+func (r *accessRecorder) RoundTrip(request *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(request.Body)
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (r *recorder) RoundTrip(request *http.Request) (*http.Response, error) {
 
 // take returns the calls since the last take. It replaces the name of the test's table by the ARN
 // of the stack's table.
-func (r *recorder) take(t *testing.T, tableName string) (calls []access) {
+func (r *accessRecorder) take(t *testing.T, tableName string) (calls []callAccess) {
 	t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -52,29 +52,29 @@ func (r *recorder) take(t *testing.T, tableName string) (calls []access) {
 		if !ok {
 			t.Errorf("%s on %s, which is not the table", a.action, a.resource)
 		}
-		calls = append(calls, access{"dynamodb:" + a.action, tableARN + rest, a.leading})
+		calls = append(calls, callAccess{"dynamodb:" + a.action, tableARN + rest, a.leading})
 	}
 	r.calls, r.errs = nil, nil
 	return calls
 }
 
-// part is a request to the table, or a part of one, with the fields that IAM checks.
-type part struct {
+// accessPart is a request to the table, or a part of one, with the fields that IAM checks.
+type accessPart struct {
 	TableName, IndexName      string
 	Key, Item                 map[string]any
 	KeyConditionExpression    string
 	ExpressionAttributeNames  map[string]string
 	ExpressionAttributeValues map[string]map[string]any
-	TransactItems             []map[string]part            // Get, Put, Update, Delete or ConditionCheck
-	RequestItems              map[string][]map[string]part // by table; PutRequest or DeleteRequest
+	TransactItems             []map[string]accessPart            // Get, Put, Update, Delete or ConditionCheck
+	RequestItems              map[string][]map[string]accessPart // by table; PutRequest or DeleteRequest
 }
 
 // accesses returns the accesses of one request that IAM checks. A transaction needs the actions of
 // its parts. AWS does not say whether each part is checked with its own partition key or with the
 // keys of all parts, as in a batch. The accesses assume the second, which is stricter: a policy
 // that allows them allows the others.
-func accesses(action string, body []byte) (out []access, err error) {
-	var request part
+func accesses(action string, body []byte) (out []callAccess, err error) {
+	var request accessPart
 	if action == "BatchGetItem" {
 		return batchGet(body)
 	}
@@ -101,7 +101,7 @@ func accesses(action string, body []byte) (out []access, err error) {
 		}
 	case "BatchWriteItem":
 		for name, items := range request.RequestItems {
-			batch := access{action: action, resource: name}
+			batch := callAccess{action: action, resource: name}
 			for _, item := range items {
 				for _, p := range item {
 					batch.leading = append(batch.leading, p.access(action).leading...)
@@ -115,27 +115,27 @@ func accesses(action string, body []byte) (out []access, err error) {
 	return out, nil
 }
 
-func (p part) access(action string) access {
+func (p accessPart) access(action string) callAccess {
 	key := p.Key
 	if key == nil {
 		key = p.Item
 	}
 	attribute, _ := key["pk"].(map[string]any)
 	text, _ := attribute["S"].(string)
-	return access{action, p.TableName, []string{text}}
+	return callAccess{action, p.TableName, []string{text}}
 }
 
 // batchGet decodes a BatchGetItem request. Its items have a different form from the items of
 // BatchWriteItem.
-func batchGet(body []byte) (out []access, err error) {
+func batchGet(body []byte) (out []callAccess, err error) {
 	var request struct {
 		RequestItems map[string]struct{ Keys []map[string]any }
 	}
 	err = json.Unmarshal(body, &request)
 	for name, of := range request.RequestItems {
-		batch := access{action: "BatchGetItem", resource: name}
+		batch := callAccess{action: "BatchGetItem", resource: name}
 		for _, key := range of.Keys {
-			batch.leading = append(batch.leading, part{Key: key}.access("").leading...)
+			batch.leading = append(batch.leading, accessPart{Key: key}.access("").leading...)
 		}
 		out = append(out, batch)
 	}
@@ -144,7 +144,7 @@ func batchGet(body []byte) (out []access, err error) {
 
 // query returns the access of a query of the table or an index. The partition is the value in its
 // key condition.
-func (p part) query() ([]access, error) {
+func (p accessPart) query() ([]callAccess, error) {
 	resource, attribute := p.TableName, "pk"
 	if p.IndexName != "" {
 		resource, attribute = resource+"/index/"+p.IndexName, p.IndexName+"pk"
@@ -155,5 +155,5 @@ func (p part) query() ([]access, error) {
 	if name != attribute && p.ExpressionAttributeNames[name] != attribute || !ok {
 		return nil, fmt.Errorf("cannot find the partition in %s", p.KeyConditionExpression)
 	}
-	return []access{{"Query", resource, []string{text}}}, nil
+	return []callAccess{{"Query", resource, []string{text}}}, nil
 }

@@ -101,7 +101,7 @@ func TestRunbookCosts(t *testing.T) {
 			t.Errorf("%s: the total is %.2f, which should be %.4f", row[0], got, total)
 		}
 	}
-	for _, want := range fixed(t) {
+	for _, want := range fixedCosts(t) {
 		if !strings.Contains(c.text, want) {
 			t.Errorf("RUNBOOK.md does not say: %s", want)
 		}
@@ -114,9 +114,9 @@ const (
 	metricPrice = 0.30
 )
 
-// amounts returns the number of alarm metrics, and the monthly costs of alarms and of metrics
+// alarmAndMetricCosts returns the number of alarm metrics, and the monthly costs of alarms and of metrics
 // without and with operations.
-func amounts(t *testing.T) (alarms int, ofAlarms, ofService, ofOperations float64) {
+func alarmAndMetricCosts(t *testing.T) (alarms int, ofAlarms, ofService, ofOperations float64) {
 	t.Helper()
 	for _, a := range infra.New().Alarms {
 		alarms += len(a.Metrics)
@@ -126,10 +126,10 @@ func amounts(t *testing.T) (alarms int, ofAlarms, ofService, ofOperations float6
 	return alarms, float64(alarms) * alarmPrice, float64(service) * metricPrice, float64(service+perOperation*len(functions.Operations(nil))) * metricPrice
 }
 
-// fixed returns what the runbook says about fixed costs.
-func fixed(t *testing.T) []string {
+// fixedCosts returns what the runbook says about fixed costs.
+func fixedCosts(t *testing.T) []string {
 	t.Helper()
-	alarms, ofAlarms, ofService, ofOperations := amounts(t)
+	alarms, ofAlarms, ofService, ofOperations := alarmAndMetricCosts(t)
 	return []string{
 		fmt.Sprintf("%d alarm metrics at $%.2f, $%.2f in all", alarms, alarmPrice, ofAlarms),
 		fmt.Sprintf("metrics at $%.2f each", metricPrice),
@@ -150,7 +150,7 @@ func TestReadmePrice(t *testing.T) {
 		total := dollars(t, row[6])[0]
 		least, most = min(least, total), max(most, total)
 	}
-	_, ofAlarms, _, ofOperations := amounts(t)
+	_, ofAlarms, _, ofOperations := alarmAndMetricCosts(t)
 	want := fmt.Sprintf("| what AWS bills: $%.2f to $%.2f per million requests, and each month $%.2f for alarms and at most $%.2f for metrics ([costs](infra/RUNBOOK.md#costs)) |",
 		least, most, ofAlarms, ofOperations)
 	if !strings.Contains(string(text), want) {

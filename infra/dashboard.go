@@ -45,7 +45,7 @@ func dashboard(functions []Function) string {
 		}
 		return out
 	}
-	return layOut([]widget{
+	return layoutWidgets([]widget{
 		{"Requests at the gateway", gateway("Count"), "Sum"},
 		{"Share of 5xx", gateway("5XXError"), "Average"},
 		{"Share of 4xx", gateway("4XXError"), "Average"},
@@ -67,8 +67,8 @@ func dashboard(functions []Function) string {
 	})
 }
 
-// layOut returns the body with one widget on each line.
-func layOut(widgets []widget) string {
+// layoutWidgets returns the body with one widget on each line.
+func layoutWidgets(widgets []widget) string {
 	const columns, width, height = 3, 8, 6
 	lines := make([]string, len(widgets))
 	for i, w := range widgets {

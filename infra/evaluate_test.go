@@ -14,8 +14,8 @@ const (
 	foreignARN = "arn:aws:dynamodb:eu-central-1:111122223333:table/other"
 )
 
-// access is a call as IAM sees it.
-type access struct {
+// callAccess is a call as IAM sees it.
+type callAccess struct {
 	action   string
 	resource string
 	leading  []string // the partition keys in the call; nil if it has none
@@ -33,7 +33,7 @@ type statement struct {
 // policyOf returns the policy of a function's role.
 func policyOf(t *testing.T, f infra.Function) policy {
 	t.Helper()
-	document := resolve(t, infra.JSON(f.Policy())).(map[string]any)
+	document := resolveReferences(t, infra.JSON(f.Policy())).(map[string]any)
 	if document["Version"] != "2012-10-17" {
 		t.Errorf("%s: version %v of the policy language", f.Name, document["Version"])
 	}
@@ -67,24 +67,24 @@ func policyOf(t *testing.T, f infra.Function) policy {
 	return out
 }
 
-// resolve replaces references as CloudFormation does, for a stack that creates its own table.
-func resolve(t *testing.T, value any) any {
+// resolveReferences replaces references as CloudFormation does, for a stack that creates its own table.
+func resolveReferences(t *testing.T, value any) any {
 	t.Helper()
 	switch v := value.(type) {
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = resolve(t, v[i])
+			out[i] = resolveReferences(t, v[i])
 		}
 		return out
 	case map[string]any:
 		if arguments, ok := v["Fn::Sub"].([]any); ok {
 			names := strings.NewReplacer("${AWS::Partition}", "aws", "${AWS::Region}", "eu-central-1", "${AWS::AccountId}", "111122223333",
-				"${Name}", resolve(t, arguments[1].(map[string]any)["Name"]).(string))
+				"${Name}", resolveReferences(t, arguments[1].(map[string]any)["Name"]).(string))
 			return names.Replace(arguments[0].(string))
 		}
 		if arguments, ok := v["Fn::If"].([]any); ok {
-			return resolve(t, arguments[1])
+			return resolveReferences(t, arguments[1])
 		}
 		if arguments, ok := v["Fn::GetAtt"].([]any); ok {
 			return "arn:of:" + arguments[0].(string)
@@ -97,7 +97,7 @@ func resolve(t *testing.T, value any) any {
 			if name == "Ref" || strings.HasPrefix(name, "Fn::") {
 				t.Fatalf("this evaluator does not support %v", v)
 			}
-			out[name] = resolve(t, v[name])
+			out[name] = resolveReferences(t, v[name])
 		}
 		return out
 	}
@@ -116,7 +116,7 @@ func list(value any) (out []string) {
 
 // allows reports whether IAM allows an access: at least one statement must allow it, and none deny
 // it.
-func (p policy) allows(a access) bool {
+func (p policy) allows(a callAccess) bool {
 	allowed := false
 	for _, s := range p {
 		switch {
@@ -130,9 +130,9 @@ func (p policy) allows(a access) bool {
 	return allowed
 }
 
-func (s statement) covers(a access) bool {
+func (s statement) covers(a callAccess) bool {
 	matches := func(patterns []string, text string) bool {
-		return slices.ContainsFunc(patterns, func(p string) bool { return like(p, text) })
+		return slices.ContainsFunc(patterns, func(p string) bool { return matchesWildcard(p, text) })
 	}
 	if !matches(s.actions, a.action) || !matches(s.resources, a.resource) {
 		return false
@@ -156,23 +156,23 @@ func (s statement) covers(a access) bool {
 	return true
 }
 
-// like reports whether text matches a pattern with IAM's wildcards: * is any characters, ? is one.
-func like(pattern, text string) bool {
+// matchesWildcard reports whether text matches a pattern with IAM's wildcards: * is any characters, ? is one.
+func matchesWildcard(pattern, text string) bool {
 	if pattern == "" {
 		return text == ""
 	}
 	switch pattern[0] {
 	case '*':
 		for i := 0; i <= len(text); i++ {
-			if like(pattern[1:], text[i:]) {
+			if matchesWildcard(pattern[1:], text[i:]) {
 				return true
 			}
 		}
 		return false
 	case '?':
-		return text != "" && like(pattern[1:], text[1:])
+		return text != "" && matchesWildcard(pattern[1:], text[1:])
 	}
-	return text != "" && text[0] == pattern[0] && like(pattern[1:], text[1:])
+	return text != "" && text[0] == pattern[0] && matchesWildcard(pattern[1:], text[1:])
 }
 
 // Ensure the evaluator decides as IAM does, because a mistake in it could hide a mistake in a
@@ -187,10 +187,10 @@ func TestEvaluator(t *testing.T) {
 	lower := only
 	lower.effect = "allow"
 	deny := statement{"Deny", []string{"dynamodb:GetItem"}, []string{"*"}, nil}
-	get := func(leading ...string) access { return access{"dynamodb:GetItem", tableARN, leading} }
+	get := func(leading ...string) callAccess { return callAccess{"dynamodb:GetItem", tableARN, leading} }
 	for name, test := range map[string]struct {
 		p    policy
-		a    access
+		a    callAccess
 		want bool
 	}{
 		"own partition":           {policy{only}, get("c1#a"), true},
@@ -200,9 +200,9 @@ func TestEvaluator(t *testing.T) {
 		"one of two is another's": {policy{only}, get("c1#a", "c1#b"), false},
 		"no keys":                 {policy{only}, get(), false},
 		"no keys, no Null":        {policy{withoutNull}, get(), true},
-		"another table":           {policy{only}, access{"dynamodb:GetItem", foreignARN, []string{"c1#a"}}, false},
-		"an index":                {policy{only}, access{"dynamodb:GetItem", tableARN + "/index/gsi1", []string{"c1#a"}}, false},
-		"another action":          {policy{only}, access{"dynamodb:PutItem", tableARN, []string{"c1#a"}}, false},
+		"another table":           {policy{only}, callAccess{"dynamodb:GetItem", foreignARN, []string{"c1#a"}}, false},
+		"an index":                {policy{only}, callAccess{"dynamodb:GetItem", tableARN + "/index/gsi1", []string{"c1#a"}}, false},
+		"another action":          {policy{only}, callAccess{"dynamodb:PutItem", tableARN, []string{"c1#a"}}, false},
 		"allowed and denied":      {policy{only, deny}, get("c1#a"), false},
 		"an unknown effect":       {policy{lower}, get("c1#a"), false},
 		"nothing":                 {nil, get("c1#a"), false},

@@ -34,11 +34,11 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// stage is the service as separate functions, as the stack deploys them, with a table whose calls
+// deployedStage is the service as separate functions, as the stack deploys them, with a table whose calls
 // are recorded.
-type stage struct {
+type deployedStage struct {
 	*apitest.Service
-	recorder  *recorder
+	recorder  *accessRecorder
 	tables    oracle.Table
 	key       string
 	functions map[string]function
@@ -46,14 +46,14 @@ type stage struct {
 
 type function = func(t *testing.T, e events.APIGatewayProxyRequest) events.APIGatewayProxyResponse
 
-func newStage(t *testing.T) *stage {
+func newDeployedStage(t *testing.T) *deployedStage {
 	t.Helper()
 	tables, err := oracle.Read()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &recorder{}
-	s := &stage{Service: apitest.NewOver(t, functions.Operations, r), recorder: r, tables: tables, functions: map[string]function{}}
+	r := &accessRecorder{}
+	s := &deployedStage{Service: apitest.NewOver(t, functions.Operations, r), recorder: r, tables: tables, functions: map[string]function{}}
 	log := slog.New(slog.DiscardHandler)
 	add := func(name string, h http.Handler) {
 		proxy := gateway.Proxy(h)
@@ -74,8 +74,8 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// spare returns the id of a new key, to rotate or to revoke.
-func (s *stage) spare(t *testing.T) string {
+// issueSpareKey returns the id of a new key, to rotate or to revoke.
+func (s *deployedStage) issueSpareKey(t *testing.T) string {
 	t.Helper()
 	key, _, err := s.Keys.Issue(t.Context(), s.CompanyID, keys.Grant{Name: "spare", Scopes: auth.Scopes()}, rand.Reader)
 	if err != nil {
@@ -85,8 +85,8 @@ func (s *stage) spare(t *testing.T) string {
 	return key.ID
 }
 
-// load writes the fixture company, which has one record of each type.
-func (s *stage) load(t *testing.T) {
+// importFixture writes the fixture company, which has one record of each type.
+func (s *deployedStage) importFixture(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile("../functions/testdata/company.jsonl")
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *stage) load(t *testing.T) {
 }
 
 // event reads the sample event of an operation and fills in its placeholders.
-func (s *stage) event(t *testing.T, operation string) events.APIGatewayProxyRequest {
+func (s *deployedStage) event(t *testing.T, operation string) events.APIGatewayProxyRequest {
 	t.Helper()
 	text, err := os.ReadFile("../events/" + operation + ".json")
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *stage) event(t *testing.T, operation string) events.APIGatewayProxyRequ
 	}
 	filled := strings.NewReplacer(infra.KeyPlaceholder, s.key, infra.Placeholder("companyId"), s.CompanyID).Replace(string(text))
 	if keyID := infra.Placeholder("keyId"); strings.Contains(filled, keyID) {
-		filled = strings.ReplaceAll(filled, keyID, s.spare(t))
+		filled = strings.ReplaceAll(filled, keyID, s.issueSpareKey(t))
 	}
 	o, ok := s.tables.Lookup(operation)
 	if !ok {
@@ -145,8 +145,8 @@ func (s *stage) event(t *testing.T, operation string) events.APIGatewayProxyRequ
 // call, and with a key and ids filled in with 200.
 func TestEvents(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	s.load(t)
+	s := newDeployedStage(t)
+	s.importFixture(t)
 	for _, area := range functions.All() {
 		for _, op := range area.Operations(nil) {
 			text, err := os.ReadFile("../events/" + op.ID + ".json")
@@ -177,8 +177,8 @@ func TestEvents(t *testing.T) {
 // event's path.
 func TestLinkHasTheStage(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	s.load(t)
+	s := newDeployedStage(t)
+	s.importFixture(t)
 	e := s.event(t, "list_plan_items")
 	e.MultiValueQueryStringParameters = map[string][]string{"limit": {"1"}}
 	got := s.functions["plan"](t, e)
@@ -214,17 +214,17 @@ func TestEventsAreAsDeclared(t *testing.T) {
 	}
 }
 
-// variant is an event for another code path of an operation: a filter, a replay, or an error.
-type variant struct {
+// eventVariant is an event for another code path of an operation: a filter, a replay, or an error.
+type eventVariant struct {
 	name  string
 	event events.APIGatewayProxyRequest
 }
 
-func (s *stage) variants(t *testing.T, op api.Operation) []variant {
+func (s *deployedStage) variants(t *testing.T, op api.Operation) []eventVariant {
 	t.Helper()
 	foreign := s.event(t, op.ID)
 	foreign.Path = strings.Replace(foreign.Path, s.CompanyID, s.Table.NewID("co"), 1)
-	out := []variant{{"another company", foreign}, {"plain", s.event(t, op.ID)}}
+	out := []eventVariant{{"another company", foreign}, {"plain", s.event(t, op.ID)}}
 	for _, query := range queries(op, s.tables) {
 		e := s.event(t, op.ID)
 		e.QueryStringParameters = nil
@@ -232,7 +232,7 @@ func (s *stage) variants(t *testing.T, op api.Operation) []variant {
 			e.MultiValueQueryStringParameters = map[string][]string{}
 		}
 		maps.Copy(e.MultiValueQueryStringParameters, query)
-		out = append(out, variant{fmt.Sprint(query), e})
+		out = append(out, eventVariant{fmt.Sprint(query), e})
 	}
 	if slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.Name == "Idempotency-Key" }) {
 		same := s.event(t, op.ID).Path                             // of one key, so that its second rotation is a conflict
@@ -240,21 +240,21 @@ func (s *stage) variants(t *testing.T, op api.Operation) []variant {
 			e := s.event(t, op.ID)
 			e.Path = same
 			e.MultiValueHeaders["Idempotency-Key"] = []string{key}
-			out = append(out, variant{"with an Idempotency-Key", e})
+			out = append(out, eventVariant{"with an Idempotency-Key", e})
 		}
 	}
 	if op.ID == "delete_metric_points" { // the rest of the record of points
 		e := s.event(t, op.ID)
 		e.MultiValueQueryStringParameters["to"] = []string{"2026-08-31"}
 		e.QueryStringParameters = nil
-		out = append(out, variant{"a month", e})
+		out = append(out, eventVariant{"a month", e})
 	}
 	if op.ID == "push_feedback" { // of a record that is already stored
 		e := s.event(t, op.ID)
 		e.Body = strings.Replace(e.Body, `"title":"text"`, `"title":"another"`, 1)
-		out = append(out, variant{"a change", e})
+		out = append(out, eventVariant{"a change", e})
 	}
-	return append(out, variant{"repeated", s.event(t, op.ID)})
+	return append(out, eventVariant{"repeated", s.event(t, op.ID)})
 }
 
 // queries returns every combination of a list's filters and their values.
@@ -286,20 +286,20 @@ func queries(op api.Operation, tables oracle.Table) []map[string][]string {
 // operation sends to the table.
 func TestEveryCallIsAllowed(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	s.load(t)
+	s := newDeployedStage(t)
+	s.importFixture(t)
 	policies := map[string]policy{}
 	for _, f := range infra.New().Functions {
 		policies[f.Name] = policyOf(t, f)
 	}
-	used, byOperation := map[string]bool{}, map[string]*use{}
-	bare, nameless := newStage(t), newStage(t)
-	nameless.load(t)
+	used, byOperation := map[string]bool{}, map[string]*operationUse{}
+	bare, nameless := newDeployedStage(t), newDeployedStage(t)
+	nameless.importFixture(t)
 	if err := nameless.Table.BatchDelete(t.Context(), []table.Key{{PK: table.Partition(nameless.CompanyID, "metrics"), SK: "defid#mdf_1"}, {PK: table.Partition(nameless.CompanyID, "metrics"), SK: "defid#mdf_2"}}); err != nil {
 		t.Fatal(err)
 	}
-	dead := newStage(t)
-	dead.load(t)
+	dead := newDeployedStage(t)
+	dead.importFixture(t)
 	plan := table.Partition(dead.CompanyID, "plan")
 	if err := dead.Table.Transact(t.Context(),
 		dead.Table.WriteUpdate(table.Key{PK: plan, SK: "board#brd_1"}, "SET claim = :claim", "", nil, table.Item{":claim": table.String("snp_1")}),
@@ -323,7 +323,7 @@ func TestEveryCallIsAllowed(t *testing.T) {
 		}
 	}
 	for _, rare := range []struct {
-		s        *stage
+		s        *deployedStage
 		area, op string
 	}{
 		{bare, "context", "update_context_brand_kit"}, // a company without a brand kit: the update creates it
@@ -340,11 +340,11 @@ func TestEveryCallIsAllowed(t *testing.T) {
 		rare.s.functions[rare.area](t, rare.s.event(t, rare.op))
 		calls := rare.s.recorder.take(t, rare.s.Table.Name())
 		for _, call := range calls {
-			for _, name := range usages(rare.area, call) {
+			for _, name := range grantsUsed(rare.area, call) {
 				used[name] = policies[rare.area].allows(call) && policies["mcp"].allows(call)
 			}
 		}
-		byOperation[rare.op] = &use{plain: needed(calls)}
+		byOperation[rare.op] = &operationUse{withoutKey: areaActions(calls)}
 	}
 	s.Table.Warm(t.Context(), 1) // the reads of a function's start
 	for _, call := range s.recorder.take(t, s.Table.Name()) {
@@ -369,12 +369,12 @@ func TestEveryCallIsAllowed(t *testing.T) {
 							t.Errorf("%s, %s: the role of %s does not allow %s on %s in %q: add %s to needs in infra/grant.go", op.ID, v.name, function, call.action, call.resource, call.leading, op.ID)
 						}
 					}
-					for _, name := range usages(area.Name, call) {
+					for _, name := range grantsUsed(area.Name, call) {
 						used[name] = true
 					}
 				}
 				if byOperation[op.ID] == nil {
-					byOperation[op.ID] = &use{}
+					byOperation[op.ID] = &operationUse{}
 				}
 				byOperation[op.ID].add(v.event, calls)
 			}
@@ -384,25 +384,25 @@ func TestEveryCallIsAllowed(t *testing.T) {
 	checkGrantsAreUsed(t, used)
 }
 
-// use has the actions that the calls of an operation need: of its requests with an Idempotency-Key,
+// operationUse has the actions that the calls of an operation need: of its requests with an Idempotency-Key,
 // and of the others.
-type use struct{ plain, withKey map[string]bool }
+type operationUse struct{ withoutKey, withKey map[string]bool }
 
-func (u *use) add(e events.APIGatewayProxyRequest, calls []access) {
-	of := &u.plain
+func (u *operationUse) add(e events.APIGatewayProxyRequest, calls []callAccess) {
+	of := &u.withoutKey
 	if e.MultiValueHeaders["Idempotency-Key"] != nil {
 		of = &u.withKey
 	}
 	if *of == nil {
 		*of = map[string]bool{}
 	}
-	maps.Copy(*of, needed(calls))
+	maps.Copy(*of, areaActions(calls))
 }
 
 const indexQuery = "Query of an index"
 
-// needed returns the area and the action of each call.
-func needed(calls []access) map[string]bool {
+// areaActions returns the area and the action of each call.
+func areaActions(calls []callAccess) map[string]bool {
 	out := map[string]bool{}
 	for _, call := range calls {
 		action := strings.TrimPrefix(call.action, "dynamodb:")
@@ -419,7 +419,7 @@ func needed(calls []access) map[string]bool {
 // check reports an error unless infra/grant.go grants exactly the actions that the operation needs,
 // except for the actions that check a key. A request with an Idempotency-Key also needs the actions
 // that store its response.
-func (u *use) check(t *testing.T, area string, op api.Operation) {
+func (u *operationUse) check(t *testing.T, area string, op api.Operation) {
 	t.Helper()
 	own := area
 	if strings.Contains(op.Path, "/keys") {
@@ -435,18 +435,18 @@ func (u *use) check(t *testing.T, area string, op api.Operation) {
 		}
 		return out
 	}
-	says, keys := set(own, infra.NeedsOf(op)...), set("keys", infra.Authentication...)
-	memory := set(area, infra.Memory...)
+	says, keys := set(own, infra.ActionsOf(op)...), set("keys", infra.KeyGrants...)
+	memory := set(area, infra.IdempotencyActions...)
 	if own != area {
-		maps.Copy(memory, set(area, infra.Transacted(op)...)) // one transaction over both
+		maps.Copy(memory, set(area, infra.TransactionActions(op)...)) // one transaction over both
 	}
-	for what := range u.plain {
+	for what := range u.withoutKey {
 		if !says[what] && !keys[what] {
 			t.Errorf("%s uses %s: add it to needs in infra/grant.go", op.ID, what)
 		}
 	}
 	for what := range says {
-		if !u.plain[what] {
+		if !u.withoutKey[what] {
 			t.Errorf("%s does not use %s: remove it from needs in infra/grant.go", op.ID, what)
 		}
 	}
@@ -462,9 +462,9 @@ func (u *use) check(t *testing.T, area string, op api.Operation) {
 	}
 }
 
-// usages returns the grants that a call needs, as in access.tsv: for each of its areas, and for all
+// grantsUsed returns the grants that a call needs, as in access.tsv: for each of its areas, and for all
 // together.
-func usages(function string, call access) (out []string) {
+func grantsUsed(function string, call callAccess) (out []string) {
 	target := "table"
 	if strings.Contains(call.resource, "/index/") {
 		target = "index"
@@ -477,7 +477,7 @@ func usages(function string, call access) (out []string) {
 }
 
 // areas returns the areas of a call's partitions, joined by a plus.
-func (a access) areas() string {
+func (a callAccess) areas() string {
 	var out []string
 	for _, partition := range a.leading {
 		out = append(out, strings.Split(partition, "#")[1])
@@ -490,7 +490,7 @@ func (a access) areas() string {
 // is in access.tsv.
 func checkGrantsAreUsed(t *testing.T, used map[string]bool) {
 	t.Helper()
-	for cell, actions := range granted(t) {
+	for cell, actions := range readAccessTable(t) {
 		for _, action := range actions {
 			name := fmt.Sprintf("%s %s %s %s", cell[0], cell[1], cell[2], action)
 			if cell[0] != "mcp" && !used[name] {
@@ -499,7 +499,7 @@ func checkGrantsAreUsed(t *testing.T, used map[string]bool) {
 		}
 	}
 	for name := range used {
-		if f := strings.Fields(name); !slices.Contains(granted(t)[[3]string(f[:3])], f[3]) {
+		if f := strings.Fields(name); !slices.Contains(readAccessTable(t)[[3]string(f[:3])], f[3]) {
 			t.Errorf("not in infra/testdata/access.tsv: add %s to it", name)
 		}
 	}
@@ -509,8 +509,8 @@ func checkGrantsAreUsed(t *testing.T, used map[string]bool) {
 // event has the areas of the query.
 func TestToolCallIsAllowed(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	s.load(t)
+	s := newDeployedStage(t)
+	s.importFixture(t)
 	all := infra.New().Functions
 	p := policyOf(t, all[slices.IndexFunc(all, func(f infra.Function) bool { return f.Name == "mcp" })])
 	for _, body := range []string{

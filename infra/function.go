@@ -16,15 +16,15 @@ type Function struct {
 }
 
 // ID is the logical id of the function. The ids of its role and logs start with the same word.
-func (f Function) ID() string { return f.word() + "Function" }
+func (f Function) ID() string { return f.logicalPrefix() + "Function" }
 
 // RoleID is the logical id of the function's role.
-func (f Function) RoleID() string { return f.word() + "Role" }
+func (f Function) RoleID() string { return f.logicalPrefix() + "Role" }
 
 // LogsID is the logical id of the function's log group.
-func (f Function) LogsID() string { return f.word() + "Logs" }
+func (f Function) LogsID() string { return f.logicalPrefix() + "Logs" }
 
-func (f Function) word() string { return capital(f.Name) }
+func (f Function) logicalPrefix() string { return capitalize(f.Name) }
 
 // Source is the folder of the function's program, from the repository's root.
 func (f Function) Source() string { return "functions/" + f.Name + "/lambda" }

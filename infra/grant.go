@@ -20,118 +20,118 @@ type Grant struct {
 // The actions of records. A transaction has no action of its own: it needs the actions of its
 // parts.
 const (
-	getItem        = "GetItem"
-	getItems       = "BatchGetItem"
-	query          = "Query"
-	putItem        = "PutItem"
-	updateItem     = "UpdateItem"
-	deleteItem     = "DeleteItem"
-	conditionCheck = "ConditionCheckItem"
-	writeItems     = "BatchWriteItem"
+	actionGetItem        = "GetItem"
+	actionBatchGetItem   = "BatchGetItem"
+	actionQuery          = "Query"
+	actionPutItem        = "PutItem"
+	actionUpdateItem     = "UpdateItem"
+	actionDeleteItem     = "DeleteItem"
+	actionConditionCheck = "ConditionCheckItem"
+	actionBatchWriteItem = "BatchWriteItem"
 
-	queryIndexes = "" // stands for Query on the indexes
+	queryIndexesAction = "" // stands for Query on the indexes
 )
 
-// needs lists the actions that operations need on the records of their area. The key is a verb, or
+// actionsByEffect lists the actions that operations need on the records of their area. The key is a verb, or
 // an operation id if the operation differs from others with its verb. The verb is the first word of
 // an id; api.Define allows no other verbs. TestEveryCallIsAllowed fails when an operation needs
 // more, or when a function has more than its operations need.
-var needs = map[string][]string{
-	"list":    {query},
-	"get":     {getItem},
-	"preview": {getItem, query},
-	"create":  {putItem},
-	"update":  {getItem, updateItem},
-	"delete":  {deleteItem, getItem},
-	"publish": {conditionCheck, getItem, putItem, query, updateItem, writeItems},
-	"push":    {conditionCheck, getItems, putItem, updateItem},
-	"rotate":  {conditionCheck, getItem, putItem, updateItem},
-	"revoke":  {getItem, updateItem},
+var actionsByEffect = map[string][]string{
+	"list":    {actionQuery},
+	"get":     {actionGetItem},
+	"preview": {actionGetItem, actionQuery},
+	"create":  {actionPutItem},
+	"update":  {actionGetItem, actionUpdateItem},
+	"delete":  {actionDeleteItem, actionGetItem},
+	"publish": {actionConditionCheck, actionGetItem, actionPutItem, actionQuery, actionUpdateItem, actionBatchWriteItem},
+	"push":    {actionConditionCheck, actionBatchGetItem, actionPutItem, actionUpdateItem},
+	"rotate":  {actionConditionCheck, actionGetItem, actionPutItem, actionUpdateItem},
+	"revoke":  {actionGetItem, actionUpdateItem},
 
-	"create_optimise_audit": {deleteItem, getItem, putItem, query, writeItems},
-	"update_optimise_audit": {getItem, query, updateItem, writeItems},
-	"delete_optimise_audit": {deleteItem, getItem, putItem, query, writeItems},
-	"delete_plan_board":     {deleteItem, getItem, putItem, query, updateItem, writeItems},
-	"list_plan_items":       {getItem, queryIndexes},
-	"list_plan_live_items":  {getItem},
-	"create_plan_item":      {putItem, updateItem},
+	"create_optimise_audit": {actionDeleteItem, actionGetItem, actionPutItem, actionQuery, actionBatchWriteItem},
+	"update_optimise_audit": {actionGetItem, actionQuery, actionUpdateItem, actionBatchWriteItem},
+	"delete_optimise_audit": {actionDeleteItem, actionGetItem, actionPutItem, actionQuery, actionBatchWriteItem},
+	"delete_plan_board":     {actionDeleteItem, actionGetItem, actionPutItem, actionQuery, actionUpdateItem, actionBatchWriteItem},
+	"list_plan_items":       {actionGetItem, queryIndexesAction},
+	"list_plan_live_items":  {actionGetItem},
+	"create_plan_item":      {actionPutItem, actionUpdateItem},
 
-	"get_optimise_goal":        {getItems},
-	"create_optimise_goal":     {putItem, queryIndexes, updateItem},
-	"update_optimise_goal":     {getItems, updateItem},
-	"delete_optimise_goal":     {deleteItem, getItem, getItems},
-	"list_companies":           {getItem},
-	"create_key":               {conditionCheck, getItem, putItem},
-	"list_feedback":            {getItem, query, queryIndexes},
-	"list_metric_definitions":  {query, queryIndexes},
-	"get_metric_definition":    {getItem, query},
-	"create_metric_definition": {conditionCheck, putItem},
-	"list_metric_points":       {getItem, query},
-	"update_metric_definition": {getItem, putItem, query, updateItem},
-	"delete_optimise_site":     {deleteItem, getItem, putItem, query, writeItems},
-	"list_optimise_goals":      {getItem, queryIndexes},
-	"list_optimise_audits":     {queryIndexes},
-	"get_optimise_audit":       {getItem, query},
-	"list_broadcast_ideas":     {queryIndexes},
-	"list_broadcast_posts":     {queryIndexes},
-	"update_context_brand_kit": {getItem, putItem, updateItem},
+	"get_optimise_goal":        {actionBatchGetItem},
+	"create_optimise_goal":     {actionPutItem, queryIndexesAction, actionUpdateItem},
+	"update_optimise_goal":     {actionBatchGetItem, actionUpdateItem},
+	"delete_optimise_goal":     {actionDeleteItem, actionGetItem, actionBatchGetItem},
+	"list_companies":           {actionGetItem},
+	"create_key":               {actionConditionCheck, actionGetItem, actionPutItem},
+	"list_feedback":            {actionGetItem, actionQuery, queryIndexesAction},
+	"list_metric_definitions":  {actionQuery, queryIndexesAction},
+	"get_metric_definition":    {actionGetItem, actionQuery},
+	"create_metric_definition": {actionConditionCheck, actionPutItem},
+	"list_metric_points":       {actionGetItem, actionQuery},
+	"update_metric_definition": {actionGetItem, actionPutItem, actionQuery, actionUpdateItem},
+	"delete_optimise_site":     {actionDeleteItem, actionGetItem, actionPutItem, actionQuery, actionBatchWriteItem},
+	"list_optimise_goals":      {actionGetItem, queryIndexesAction},
+	"list_optimise_audits":     {queryIndexesAction},
+	"get_optimise_audit":       {actionGetItem, actionQuery},
+	"list_broadcast_ideas":     {queryIndexesAction},
+	"list_broadcast_posts":     {queryIndexesAction},
+	"update_context_brand_kit": {actionGetItem, actionPutItem, actionUpdateItem},
 
-	"delete_metric_definition": {deleteItem, getItem, putItem, query},
-	"delete_metric_points":     {deleteItem, getItems, query, updateItem},
+	"delete_metric_definition": {actionDeleteItem, actionGetItem, actionPutItem, actionQuery},
+	"delete_metric_points":     {actionDeleteItem, actionBatchGetItem, actionQuery, actionUpdateItem},
 }
 
-// needsOf returns the actions of an operation on records. A create that can return conflict counts
+// actionsOf returns the actions of an operation on records. A create that can return conflict counts
 // the records, unless needs says otherwise.
-func needsOf(op api.Operation) []string {
-	if actions, ok := needs[op.ID]; ok {
+func actionsOf(op api.Operation) []string {
+	if actions, ok := actionsByEffect[op.ID]; ok {
 		return actions
 	}
 	verb, _, _ := strings.Cut(op.ID, "_")
 	if op.Effect == api.Create && slices.Contains(op.Errors, fault.Conflict) {
-		return append(slices.Clone(needs[verb]), query)
+		return append(slices.Clone(actionsByEffect[verb]), actionQuery)
 	}
-	return needs[verb]
+	return actionsByEffect[verb]
 }
 
 // keysArea is the partition of keys. To verify a key, a function updates its last use with a
 // condition, and reads the key if the condition fails. authentication has the actions for this.
 const keysArea = "keys"
 
-var authentication = []string{getItem, updateItem}
+var keyGrants = []string{actionGetItem, actionUpdateItem}
 
 // grantsOf returns what a function needs to serve the operations of an area.
 func grantsOf(area string, operations []api.Operation) []Grant {
-	out := []Grant{{Area: keysArea, Actions: authentication}}
+	out := []Grant{{Area: keysArea, Actions: keyGrants}}
 	for _, op := range operations {
-		grant := Grant{Area: op.Area, Actions: needsOf(op)}
-		out = union(out, []Grant{grant})
+		grant := Grant{Area: op.Area, Actions: actionsOf(op)}
+		out = mergeGrants(out, []Grant{grant})
 		if op.IdempotencyKey != nil {
-			out = union(out, []Grant{{Area: area, Actions: memory}})
+			out = mergeGrants(out, []Grant{{Area: area, Actions: idempotencyActions}})
 			if grant.Area != area {
-				out = union(out, []Grant{{Area: grant.Area, With: area, Actions: transacted(op)}})
+				out = mergeGrants(out, []Grant{{Area: grant.Area, With: area, Actions: transactionActions(op)}})
 			}
 		}
 	}
 	return out
 }
 
-// memory lists the actions that store the response to an Idempotency-Key: in the operation's area,
+// idempotencyActions lists the actions that store the response to an Idempotency-Key: in the operation's area,
 // or in the company's for operations on keys. Only publish has responses that need more than one
 // record.
-var memory = []string{putItem, query}
+var idempotencyActions = []string{actionPutItem, actionQuery}
 
-// transacted returns the actions of the transaction in which an operation on keys also stores the
+// transactionActions returns the actions of the transaction in which an operation on keys also stores the
 // response, with the company's records. AWS does not say whether it checks the partition keys of a
 // transaction together, as it does for a batch. If it does, only a statement about both kinds of
 // partition allows the transaction.
-func transacted(op api.Operation) []string {
-	return slices.DeleteFunc(slices.Clone(needsOf(op)), func(action string) bool {
-		return !slices.Contains([]string{conditionCheck, putItem, updateItem, deleteItem}, action)
+func transactionActions(op api.Operation) []string {
+	return slices.DeleteFunc(slices.Clone(actionsOf(op)), func(action string) bool {
+		return !slices.Contains([]string{actionConditionCheck, actionPutItem, actionUpdateItem, actionDeleteItem}, action)
 	})
 }
 
-// union merges grants by area, in the order in which the areas first appear.
-func union(to, from []Grant) []Grant {
+// mergeGrants merges grants by area, in the order in which the areas first appear.
+func mergeGrants(to, from []Grant) []Grant {
 	out := slices.Clone(to)
 	for _, g := range from {
 		i := slices.IndexFunc(out, func(o Grant) bool { return o.Area == g.Area && o.With == g.With })
@@ -141,8 +141,8 @@ func union(to, from []Grant) []Grant {
 		actions := append(slices.Clone(out[i].Actions), g.Actions...)
 		slices.Sort(actions)
 		actions = slices.Compact(actions)
-		indexes := out[i].Indexes || g.Indexes || slices.Contains(actions, queryIndexes)
-		actions = slices.DeleteFunc(actions, func(a string) bool { return a == queryIndexes })
+		indexes := out[i].Indexes || g.Indexes || slices.Contains(actions, queryIndexesAction)
+		actions = slices.DeleteFunc(actions, func(a string) bool { return a == queryIndexesAction })
 		out[i] = Grant{Area: g.Area, With: g.With, Actions: actions, Indexes: indexes}
 	}
 	return out
@@ -165,12 +165,12 @@ func (f Function) Statements() []Statement {
 		Resources: List{Attribute(f.LogsID(), "Arn")},
 	}}
 	for _, g := range f.Grants {
-		word, leading := capital(g.Area), leadingKeys(g.Area)
+		word, leading := capitalize(g.Area), leadingKeys(g.Area)
 		if g.With != "" {
-			word, leading = word+"And"+capital(g.With), append(leading, leadingKeys(g.With)...)
+			word, leading = word+"And"+capitalize(g.With), append(leading, leadingKeys(g.With)...)
 		}
 		out = append(out, Statement{
-			Sid: word + "Records", Effect: "Allow", Actions: qualified(g.Actions),
+			Sid: word + "Records", Effect: "Allow", Actions: withServicePrefix(g.Actions),
 			Resources: List{tableARN(table.Base)}, Leading: leading,
 		})
 		if g.Indexes {
@@ -179,19 +179,19 @@ func (f Function) Statements() []Statement {
 				indexes = append(indexes, tableARN(i))
 			}
 			out = append(out, Statement{
-				Sid: word + "Lists", Effect: "Allow", Actions: qualified([]string{query}),
+				Sid: word + "Lists", Effect: "Allow", Actions: withServicePrefix([]string{actionQuery}),
 				Resources: indexes, Leading: leadingKeys(g.Area),
 			})
 		}
 	}
 	return append(out, Statement{
-		Sid: "NeverWholeTables", Effect: "Deny", Actions: qualified([]string{"PartiQL*", "Scan"}), Resources: List{"*"},
+		Sid: "NeverWholeTables", Effect: "Deny", Actions: withServicePrefix([]string{"PartiQL*", "Scan"}), Resources: List{"*"},
 	})
 }
 
-func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
+func capitalize(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
-func qualified(actions []string) []string {
+func withServicePrefix(actions []string) []string {
 	out := make([]string, len(actions))
 	for i, action := range actions {
 		out[i] = "dynamodb:" + action
@@ -216,11 +216,11 @@ func leadingKeys(area string) []string {
 // partition key, such as a scan, so the second condition requires one.
 func (s Statement) document() Object {
 	out := Object{
-		{"Sid", s.Sid}, {"Effect", s.Effect}, {"Action", oneOrList(texts(s.Actions...))}, {"Resource", oneOrList(s.Resources)},
+		{"Sid", s.Sid}, {"Effect", s.Effect}, {"Action", oneOrList(stringList(s.Actions...))}, {"Resource", oneOrList(s.Resources)},
 	}
 	if len(s.Leading) > 0 {
 		out = append(out, Field{"Condition", Object{
-			{"ForAllValues:StringLike", Object{{"dynamodb:LeadingKeys", texts(s.Leading...)}}},
+			{"ForAllValues:StringLike", Object{{"dynamodb:LeadingKeys", stringList(s.Leading...)}}},
 			{"Null", Object{{"dynamodb:LeadingKeys", "false"}}},
 		}})
 	}

@@ -53,7 +53,7 @@ func areaFunctions() []Function {
 	for _, area := range functions.All() {
 		operations := area.Operations(nil)
 		grants := grantsOf(area.Name, operations)
-		all = union(all, grantsOf(area.Name, tools(operations)))
+		all = mergeGrants(all, grantsOf(area.Name, tools(operations)))
 		out = append(out, Function{area.Name, grants, areaRoutes(area.Name)})
 	}
 	return append(out,

@@ -30,8 +30,8 @@ const (
 	ParamAlarmEmail    = "AlarmEmail"
 )
 
-// unreserved is the value of ParamConcurrency that reserves nothing.
-const unreserved = -1
+// unreservedConcurrency is the value of ParamConcurrency that reserves nothing.
+const unreservedConcurrency = -1
 
 func parameters() []Parameter {
 	return []Parameter{
@@ -43,7 +43,7 @@ func parameters() []Parameter {
 			Description: "The URL of an engine that speaks DynamoDB's protocol, for local runs; empty for DynamoDB itself"},
 		{Name: ParamRetention, Type: "Number", Default: "30", Allowed: strings.Fields("1 3 5 7 14 30 60 90 120 150 180 365 400 545 731"),
 			Description: "How many days logs are stored"},
-		{Name: ParamConcurrency, Type: "Number", Default: unreserved, Minimum: unreserved,
+		{Name: ParamConcurrency, Type: "Number", Default: unreservedConcurrency, Minimum: unreservedConcurrency,
 			Description: "How many instances of each function may run at once, reserved from the account's concurrency; -1 reserves nothing, 0 stops the service"},
 		{Name: ParamThrottleRate, Type: "Number", Default: 500, Minimum: 1,
 			Description: "Requests per second that the gateway admits for each of its paths, from all callers together; an area has two paths or more, and each key also has its own quota"},
@@ -67,15 +67,15 @@ const (
 
 func conditions() Object {
 	return Object{
-		{ifNewTable, equals(ParamTable, "")},
-		{ifReserved, not(equals(ParamConcurrency, strconv.Itoa(unreserved)))},
-		{ifGatewayLogs, equals(ParamGatewayLogs, "create")},
-		{ifEmail, not(equals(ParamAlarmEmail, ""))},
+		{ifNewTable, equalsCondition(ParamTable, "")},
+		{ifReserved, notCondition(equalsCondition(ParamConcurrency, strconv.Itoa(unreservedConcurrency)))},
+		{ifGatewayLogs, equalsCondition(ParamGatewayLogs, "create")},
+		{ifEmail, notCondition(equalsCondition(ParamAlarmEmail, ""))},
 	}
 }
 
-func not(expression Object) Object { return Object{{"Fn::Not", List{expression}}} }
+func notCondition(expression Object) Object { return Object{{"Fn::Not", List{expression}}} }
 
-func equals(parameter, value string) Object {
+func equalsCondition(parameter, value string) Object {
 	return Object{{"Fn::Equals", List{Ref(parameter), value}}}
 }

@@ -28,9 +28,9 @@ var dynamoActions = strings.Fields(`
 
 const aCompany = "co_01kdvdna017fxb6j762bd9qnf4"
 
-// granted reads testdata/access.tsv, the hand-written list of grants: function, area, table or
+// readAccessTable reads testdata/access.tsv, the hand-written list of grants: function, area, table or
 // index, actions.
-func granted(t *testing.T) map[[3]string][]string {
+func readAccessTable(t *testing.T) map[[3]string][]string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/access.tsv")
 	if err != nil {
@@ -64,7 +64,7 @@ func areas() []string {
 // without a partition key.
 func TestAccess(t *testing.T) {
 	t.Parallel()
-	want := granted(t)
+	want := readAccessTable(t)
 	used := map[[3]string]bool{}
 	for _, f := range infra.New().Functions {
 		p := policyOf(t, f)
@@ -75,16 +75,16 @@ func TestAccess(t *testing.T) {
 					used[cell] = true
 					allowed := slices.Contains(want[cell], action)
 					for _, resource := range resources {
-						checkCell(t, p, f.Name, area, access{"dynamodb:" + action, resource, nil}, allowed)
+						checkCell(t, p, f.Name, area, callAccess{"dynamodb:" + action, resource, nil}, allowed)
 					}
 				}
 			}
 		}
-		for _, pair := range pairs(areas()) {
+		for _, pair := range areaPairs(areas()) {
 			cell := [3]string{f.Name, strings.Join(pair, "+"), "table"}
 			used[cell] = true
 			for _, action := range dynamoActions {
-				both := access{"dynamodb:" + action, tableARN, []string{table.Partition(aCompany, pair[0]), table.Partition(aCompany, pair[1])}}
+				both := callAccess{"dynamodb:" + action, tableARN, []string{table.Partition(aCompany, pair[0]), table.Partition(aCompany, pair[1])}}
 				if got, want := p.allows(both), slices.Contains(want[cell], action); got != want {
 					t.Errorf("%s, %s in %v together: %v", f.Name, action, pair, got)
 				}
@@ -92,7 +92,7 @@ func TestAccess(t *testing.T) {
 		}
 		for _, action := range dynamoActions {
 			for _, resource := range append(indexARNs(), tableARN, foreignARN, foreignARN+"/index/gsi1", "*") {
-				if p.allows(access{"dynamodb:" + action, resource, nil}) {
+				if p.allows(callAccess{"dynamodb:" + action, resource, nil}) {
 					t.Errorf("%s may %s on %s without a partition key", f.Name, action, resource)
 				}
 			}
@@ -105,8 +105,8 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// pairs returns each two of the areas, in alphabetical order.
-func pairs(areas []string) (out [][]string) {
+// areaPairs returns each two of the areas, in alphabetical order.
+func areaPairs(areas []string) (out [][]string) {
 	slices.Sort(areas)
 	for i, first := range areas {
 		for _, second := range areas[i+1:] {
@@ -117,7 +117,7 @@ func pairs(areas []string) (out [][]string) {
 }
 
 // checkCell checks an action in one kind of partition, and in similar partitions.
-func checkCell(t *testing.T, p policy, function, area string, a access, allowed bool) {
+func checkCell(t *testing.T, p policy, function, area string, a callAccess, allowed bool) {
 	t.Helper()
 	decide := func(want bool, resource string, leading ...string) {
 		t.Helper()
@@ -161,7 +161,7 @@ func TestScansAreDenied(t *testing.T) {
 		p := append(policy{everything}, policyOf(t, f)...)
 		for _, action := range dynamoActions {
 			want := action != "Scan" && !strings.HasPrefix(action, "PartiQL")
-			if got := p.allows(access{"dynamodb:" + action, tableARN, []string{aCompany + "#keys"}}); got != want {
+			if got := p.allows(callAccess{"dynamodb:" + action, tableARN, []string{aCompany + "#keys"}}); got != want {
 				t.Errorf("%s: %s is allowed: %t, want %t", f.Name, action, got, want)
 			}
 		}
@@ -177,7 +177,7 @@ func TestOnlyTableAndLogs(t *testing.T) {
 		for _, other := range infra.New().Functions {
 			for _, action := range []string{"logs:CreateLogStream", "logs:PutLogEvents", "logs:CreateLogGroup", "logs:FilterLogEvents"} {
 				want := f.Name == other.Name && action != "logs:CreateLogGroup" && action != "logs:FilterLogEvents"
-				if got := p.allows(access{action: action, resource: "arn:of:" + other.LogsID()}); got != want {
+				if got := p.allows(callAccess{action: action, resource: "arn:of:" + other.LogsID()}); got != want {
 					t.Errorf("%s: %s of %s is allowed: %t, want %t", f.Name, action, other.Name, got, want)
 				}
 			}

@@ -9,7 +9,7 @@ func (m Model) PlainResources() Object {
 	out = append(out,
 		Field{gatewayLogsID, logGroup()},
 		Field{AccountRoleID, accountRole()},
-		Field{accountID, account()},
+		Field{accountID, accountResource()},
 		Field{GatewayThrottled, throttledFilter()},
 		// The topic exists even without an address, so that an operator can subscribe to it.
 		Field{alarmTopicID, Object{{"Type", "AWS::SNS::Topic"}}},
@@ -26,13 +26,13 @@ func (m Model) PlainResources() Object {
 // roleResource returns the role of a function, with exactly its statements and no managed policy.
 func (f Function) roleResource() Object {
 	return resource("AWS::IAM::Role", Object{
-		{"AssumeRolePolicyDocument", assumedBy("lambda.amazonaws.com")},
+		{"AssumeRolePolicyDocument", assumeRolePolicy("lambda.amazonaws.com")},
 		{"Policies", List{Object{{"PolicyName", "Exactly"}, {"PolicyDocument", f.Policy()}}}},
 	})
 }
 
-// assumedBy lets a service of AWS assume a role.
-func assumedBy(service string) Object {
+// assumeRolePolicy lets a service of AWS assume a role.
+func assumeRolePolicy(service string) Object {
 	return policyDocument(Object{
 		{"Effect", "Allow"}, {"Principal", Object{{"Service", service}}}, {"Action", "sts:AssumeRole"},
 	})
@@ -62,14 +62,14 @@ func logGroup() Object {
 // such role, so it outlives this stack.
 func accountRole() Object {
 	return onlyIf(ifGatewayLogs, onDelete("Retain", resource("AWS::IAM::Role", Object{
-		{"AssumeRolePolicyDocument", assumedBy("apigateway.amazonaws.com")},
+		{"AssumeRolePolicyDocument", assumeRolePolicy("apigateway.amazonaws.com")},
 		{"ManagedPolicyArns", List{
 			Sub("arn:${AWS::Partition}:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs"),
 		}},
 	})))
 }
 
-func account() Object {
+func accountResource() Object {
 	return onlyIf(ifGatewayLogs, onDelete("Retain", resource("AWS::ApiGateway::Account", Object{
 		{"CloudWatchRoleArn", Attribute(AccountRoleID, "Arn")},
 	})))

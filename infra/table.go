@@ -6,7 +6,7 @@ import "growthworkspace/shared/table"
 const TableID = "Table"
 
 // tableName is the name of the stack's own table, or of the table in ParamTable.
-func tableName() Object { return If(ifNewTable, Ref(TableID), Ref(ParamTable)) }
+func tableName() Object { return IfCondition(ifNewTable, Ref(TableID), Ref(ParamTable)) }
 
 // tableARN is the ARN of the table or of one of its indexes. It is built from the name, so it fits
 // an existing table too.

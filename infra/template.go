@@ -43,7 +43,7 @@ func (m Model) parameterSection() (out Object) {
 	for _, p := range m.Parameters {
 		fields := Object{{"Type", p.Type}, {"Default", p.Default}, {"Description", p.Description}}
 		if len(p.Allowed) > 0 {
-			fields = append(fields, Field{"AllowedValues", texts(p.Allowed...)})
+			fields = append(fields, Field{"AllowedValues", stringList(p.Allowed...)})
 		}
 		if p.Pattern != "" {
 			fields = append(fields, Field{"AllowedPattern", p.Pattern})
@@ -67,7 +67,7 @@ func (m Model) outputSection() (out Object) {
 func functionGlobals() Object {
 	return Object{
 		{"Runtime", Runtime}, {"Handler", "bootstrap"}, {"Architectures", List{Ref(ParamArchitecture)}},
-		{"MemorySize", MemoryMB}, {"Timeout", TimeoutSecond}, {"ReservedConcurrentExecutions", If(ifReserved, Ref(ParamConcurrency), Ref("AWS::NoValue"))},
+		{"MemorySize", MemoryMB}, {"Timeout", TimeoutSecond}, {"ReservedConcurrentExecutions", IfCondition(ifReserved, Ref(ParamConcurrency), Ref("AWS::NoValue"))},
 	}
 }
 
@@ -130,6 +130,6 @@ func stageSettings() Object {
 		// The stage can only be created once the account has a role for logs. DependsOn can't refer
 		// to a resource that a condition may leave out; a stage variable that refers to it has the
 		// same effect.
-		{"Variables", Object{{"gatewayLogs", If(ifGatewayLogs, Ref(accountID), "existing")}}},
+		{"Variables", Object{{"gatewayLogs", IfCondition(ifGatewayLogs, Ref(accountID), "existing")}}},
 	}
 }

@@ -66,7 +66,7 @@ func checkRoute(t *testing.T, path, want string) {
 	got, best := "", -1
 	for _, f := range infra.New().Functions {
 		for _, r := range f.Routes {
-			if literals, ok := fits(r.Path, path); ok && literals > best {
+			if literals, ok := routeMatches(r.Path, path); ok && literals > best {
 				got, best = f.Name, literals
 			}
 		}
@@ -76,9 +76,9 @@ func checkRoute(t *testing.T, path, want string) {
 	}
 }
 
-// fits reports whether a route matches a path, and how well: a literal segment counts more than a
+// routeMatches reports whether a route matches a path, and how well: a literal segment counts more than a
 // parameter.
-func fits(route, path string) (quality int, ok bool) {
+func routeMatches(route, path string) (quality int, ok bool) {
 	segments := strings.Split(path, "/")
 	for i, s := range strings.Split(route, "/") {
 		switch {

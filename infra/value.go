@@ -25,15 +25,17 @@ func Attribute(id, name string) Object { return Object{{"Fn::GetAtt", List{id, n
 // Sub returns a string that may contain the ${names} of parameters, resources and their attributes.
 func Sub(text string) Object { return Object{{"Fn::Sub", text}} }
 
-// If returns one of two values, chosen by a condition.
-func If(condition string, yes, no any) Object { return Object{{"Fn::If", List{condition, yes, no}}} }
+// IfCondition returns one of two values, chosen by a condition.
+func IfCondition(condition string, yes, no any) Object {
+	return Object{{"Fn::If", List{condition, yes, no}}}
+}
 
 // resource returns a resource of a template.
 func resource(kind string, properties Object) Object {
 	return Object{{"Type", kind}, {"Properties", properties}}
 }
 
-func texts(values ...string) List {
+func stringList(values ...string) List {
 	out := make(List, len(values))
 	for i, v := range values {
 		out[i] = v

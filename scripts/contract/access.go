@@ -12,37 +12,37 @@ import (
 
 // withKey returns a rule that sends every read with another Authorization header and requires a
 // 401. Records need not exist, because the key is checked first.
-func withKey(authorization, what string) func(*kit) {
-	return func(k *kit) {
-		for _, p := range k.primed {
+func withKey(authorization, what string) func(*runner) {
+	return func(k *runner) {
+		for _, p := range k.discovered {
 			path := p.path
 			if path == "" {
-				path = k.invented(p.Path)
+				path = k.pathWithUnknownIDs(p.Path)
 			}
-			if optional(p.Operation) && p.reason != "" {
+			if isOptional(p.Operation) && p.reason != "" {
 				continue
 			}
 			got := k.do(http.MethodGet, path, "", "Authorization", authorization)
 			got.what += " with " + what
-			k.is(got, fault.Unauthorised, "")
+			k.checkError(got, fault.Unauthorised, "")
 		}
 	}
 }
 
-// invented fills the parameters of a path with ids that no record has.
-func (k *kit) invented(path string) string {
+// pathWithUnknownIDs fills the parameters of a path with ids that no record has.
+func (k *runner) pathWithUnknownIDs(path string) string {
 	segments := strings.Split(strings.ReplaceAll(path, "{companyId}", k.company), "/")
 	for i, s := range segments {
 		if _, isParameter := api.PathParameter(s); isParameter {
-			segments[i] = k.unknown(segments[areaAt], segments[i-1])
+			segments[i] = k.unknownID(segments[areaSegment], segments[i-1])
 		}
 	}
 	return strings.Join(segments, "/")
 }
 
-// unknown returns an id with the prefix of an area's collection that no record has.
-func (k *kit) unknown(area, collection string) string {
-	id, ok := k.known(area, collection, "id")
+// unknownID returns an id with the prefix of an area's collection that no record has.
+func (k *runner) unknownID(area, collection string) string {
+	id, ok := k.knownField(area, collection, "id")
 	prefix, _, found := strings.Cut(id, "_")
 	if !ok || !found {
 		return "none_0000000000000000000000000"
@@ -50,8 +50,8 @@ func (k *kit) unknown(area, collection string) string {
 	return prefix + "_" + strings.Repeat("0", 26)
 }
 
-// otherID returns the id of another company.
-func (k *kit) otherID() string {
+// otherCompanyID returns the id of another company.
+func (k *runner) otherCompanyID() string {
 	prefix, _, found := strings.Cut(k.company, "_")
 	if !found {
 		return "co_" + strings.Repeat("0", 26)
@@ -59,46 +59,46 @@ func (k *kit) otherID() string {
 	return prefix + "_" + strings.Repeat("0", 26)
 }
 
-func otherCompany(k *kit) {
-	k.each(func(p primed) {
+func otherCompany(k *runner) {
+	k.eachRead(func(p discoveredRead) {
 		if !p.Company() {
 			return
 		}
-		path := strings.Replace(p.address(), k.company, k.otherID(), 1)
+		path := strings.Replace(p.url(), k.company, k.otherCompanyID(), 1)
 		got := k.get(path)
-		k.is(got, fault.NotFound, "")
+		k.checkError(got, fault.NotFound, "")
 	})
 }
 
 // unknownRecord requires the same 404 for an unknown record and for a record of another company.
-func unknownRecord(k *kit) {
-	k.each(func(p primed) {
-		if k.invented(p.Path) == strings.ReplaceAll(p.Path, "{companyId}", k.company) || p.Path == "/v1/companies" {
+func unknownRecord(k *runner) {
+	k.eachRead(func(p discoveredRead) {
+		if k.pathWithUnknownIDs(p.Path) == strings.ReplaceAll(p.Path, "{companyId}", k.company) || p.Path == "/v1/companies" {
 			return // the path has no other id
 		}
 		if p.IsList() {
 			return // a list of an unknown parent may be empty
 		}
-		here := k.get(k.invented(p.Path))
-		k.is(here, fault.NotFound, "")
-		there := k.get(strings.Replace(p.path, k.company, k.otherID(), 1))
+		here := k.get(k.pathWithUnknownIDs(p.Path))
+		k.checkError(here, fault.NotFound, "")
+		there := k.get(strings.Replace(p.path, k.company, k.otherCompanyID(), 1))
 		if here.status == there.status && string(here.body) != string(there.body) {
 			k.fail("%s: an unknown record returns %s, one of another company %s", here.what, here.body, there.body)
 		}
 	})
 }
 
-func unknownPath(k *kit) {
+func unknownPath(k *runner) {
 	for _, path := range []string{"/v1/nope", "/v1/companies/" + k.company + "/nope", "/v1/companies/" + k.company + "/plan/nope/nope", "/v2/companies"} {
-		k.is(k.get(path), fault.NotFound, "")
+		k.checkError(k.get(path), fault.NotFound, "")
 	}
 }
 
 // wrongVerb sends PUT, which no operation uses, for records that do not exist.
-func wrongVerb(k *kit) {
+func wrongVerb(k *runner) {
 	verbs, order := map[string][]string{}, []string{}
 	for _, op := range functions.Operations(nil) {
-		if optional(op) {
+		if isOptional(op) {
 			continue
 		}
 		if verbs[op.Path] == nil {
@@ -107,8 +107,8 @@ func wrongVerb(k *kit) {
 		verbs[op.Path] = append(verbs[op.Path], op.Method)
 	}
 	for _, path := range order {
-		got := k.do(http.MethodPut, k.invented(path), "")
-		k.is(got, fault.MethodNotAllowed, "")
+		got := k.do(http.MethodPut, k.pathWithUnknownIDs(path), "")
+		k.checkError(got, fault.MethodNotAllowed, "")
 		var allowed []string
 		for verb := range strings.SplitSeq(got.header.Get("Allow"), ",") {
 			allowed = append(allowed, strings.TrimSpace(verb))

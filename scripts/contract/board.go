@@ -10,45 +10,45 @@ import (
 
 const boardByID = "/plan/boards/"
 
-// board creates a board, which the caller must remove.
-func (k *kit) board() (created, bool) {
+// createBoard creates a board, which the caller must remove.
+func (k *runner) createBoard() (created, bool) {
 	return k.create(k.companyPath("/plan/boards"), `{"name":"Conformance check"}`, boardByID)
 }
 
-// publicKeyForm matches the public keys that the service generates.
-var publicKeyForm = regexp.MustCompile(`^pk_live_[0-9a-z]{26}$`)
+// publicKeyPattern matches the public keys that the service generates.
+var publicKeyPattern = regexp.MustCompile(`^pk_live_[0-9a-z]{26}$`)
 
-// boardLife creates, updates and deletes a board. It cannot be deleted while it has an item.
-func boardLife(k *kit) {
-	board, ok := k.board()
+// boardLifecycle creates, updates and deletes a board. It cannot be deleted while it has an item.
+func boardLifecycle(k *runner) {
+	board, ok := k.createBoard()
 	if !ok {
 		return
 	}
 	defer k.remove(board)
-	k.valid("create_plan_board", board.response)
-	k.has(board.what, board.record, map[string]any{"name": "Conformance check", "allowedOrigins": []any{}, "active": true, "publishedVersion": nil, "companyId": k.company})
-	if publicKey, _ := board.record["publicKey"].(string); !publicKeyForm.MatchString(publicKey) {
+	k.checkSchema("create_plan_board", board.response)
+	k.checkFields(board.what, board.record, map[string]any{"name": "Conformance check", "allowedOrigins": []any{}, "active": true, "publishedVersion": nil, "companyId": k.company})
+	if publicKey, _ := board.record["publicKey"].(string); !publicKeyPattern.MatchString(publicKey) {
 		k.fail("%s: the public key is %v", board.what, board.record["publicKey"])
 	}
-	k.life(board, `{"name":"Changed","allowedOrigins":["https://example.com","http://localhost:3000"],"active":false}`, "update_plan_board", map[string]any{
+	k.checkUpdate(board, `{"name":"Changed","allowedOrigins":["https://example.com","http://localhost:3000"],"active":false}`, "update_plan_board", map[string]any{
 		"name": "Changed", "allowedOrigins": []any{"https://example.com", "http://localhost:3000"}, "active": false, "publicKey": board.record["publicKey"],
 	})
-	k.is(k.do(http.MethodPatch, board.path, `{"allowedOrigins":null}`), fault.BadRequest, "allowedOrigins")
-	k.is(k.do(http.MethodPatch, board.path, `{"allowedOrigins":["https://example.com","https://*.example.com"]}`), fault.BadRequest, "allowedOrigins[1]")
+	k.checkError(k.do(http.MethodPatch, board.path, `{"allowedOrigins":null}`), fault.BadRequest, "allowedOrigins")
+	k.checkError(k.do(http.MethodPatch, board.path, `{"allowedOrigins":["https://example.com","https://*.example.com"]}`), fault.BadRequest, "allowedOrigins[1]")
 	item, ok := k.create(board.path+"/items", `{"title":"Conformance check"}`, itemByID)
 	if !ok {
 		return
 	}
 	defer k.remove(item)
-	k.is(k.do(http.MethodDelete, board.path, ""), fault.Conflict, "")
+	k.checkError(k.do(http.MethodDelete, board.path, ""), fault.Conflict, "")
 	k.remove(item)
-	k.death(board)
+	k.checkDelete(board)
 }
 
 // liveItems publishes a board of its own and requires that the live items do not change until the
 // next publish. It also requires that a board cannot be deleted while visitors see an item.
-func liveItems(k *kit) {
-	board, ok := k.board()
+func liveItems(k *runner) {
+	board, ok := k.createBoard()
 	if !ok {
 		return
 	}
@@ -58,7 +58,7 @@ func liveItems(k *kit) {
 		return
 	}
 	defer k.remove(item)
-	k.live(board, nil)
+	k.checkLiveItem(board, nil)
 	if done := k.do(http.MethodPost, board.path+"/publish", ""); done.status == http.StatusUnauthorized {
 		k.skip("the key lacks plan:publish")
 		return
@@ -67,23 +67,23 @@ func liveItems(k *kit) {
 		"id": item.record["id"], "slug": item.record["slug"], "title": "Conformance check", "summary": nil, "columnId": nil, "categoryIds": nil,
 		"sortOrder": nil, "targetLabel": nil, "publishedVersion": float64(1),
 	}
-	k.live(board, shown)
-	k.record(k.do(http.MethodPatch, item.path, `{"title":"Edited since","status":"draft"}`))
-	k.live(board, shown)
+	k.checkLiveItem(board, shown)
+	k.checkRecord(k.do(http.MethodPatch, item.path, `{"title":"Edited since","status":"draft"}`))
+	k.checkLiveItem(board, shown)
 	k.remove(item)
-	k.live(board, shown)
-	k.is(k.do(http.MethodDelete, board.path, ""), fault.Conflict, "publish it empty")
-	k.record(k.do(http.MethodPost, board.path+"/publish", ""))
-	k.live(board, nil)
-	k.death(board)
+	k.checkLiveItem(board, shown)
+	k.checkError(k.do(http.MethodDelete, board.path, ""), fault.Conflict, "publish it empty")
+	k.checkRecord(k.do(http.MethodPost, board.path+"/publish", ""))
+	k.checkLiveItem(board, nil)
+	k.checkDelete(board)
 }
 
-// live requires that visitors see exactly this item of a board, none if it is nil.
-func (k *kit) live(board created, want map[string]any) {
+// checkLiveItem requires that visitors see exactly this item of a board, none if it is nil.
+func (k *runner) checkLiveItem(board created, want map[string]any) {
 	got := k.get(board.path + "/live")
-	k.valid("list_plan_live_items", got)
+	k.checkSchema("list_plan_live_items", got)
 	var list struct{ Items []map[string]any }
-	if !k.ok(got, &list) {
+	if !k.checkSuccess(got, &list) {
 		return
 	}
 	all := []map[string]any{}

@@ -13,35 +13,35 @@ const (
 	ideaByID = "/broadcast/ideas/"
 )
 
-// ideaLife creates a plan with an idea. A plan cannot end before it starts, an idea can leave its
+// ideaLifecycle creates a plan with an idea. A plan cannot end before it starts, an idea can leave its
 // plan, and both can be deleted.
-func ideaLife(k *kit) {
-	plan, ok := k.create(k.companyPath("/broadcast/plans"), `{"name":"Conformance check","platforms":["x"],"startsAt":"`+farTime+`"}`, planByID)
+func ideaLifecycle(k *runner) {
+	plan, ok := k.create(k.companyPath("/broadcast/plans"), `{"name":"Conformance check","platforms":["x"],"startsAt":"`+farFuture+`"}`, planByID)
 	if !ok {
 		return
 	}
 	defer k.remove(plan)
-	k.valid("create_broadcast_plan", plan.response)
-	k.has(plan.what, plan.record, map[string]any{"status": "draft", "startsAt": farTime, "endsAt": nil, "companyId": k.company})
-	k.is(k.do(http.MethodPatch, plan.path, `{"endsAt":"2098-12-31T23:59:59Z"}`), fault.BadRequest, "endsAt")
-	k.is(k.do(http.MethodPatch, plan.path, `{"platforms":["x","blog"]}`), fault.BadRequest, "platforms[1]")
-	k.life(plan, `{"status":"complete","endsAt":"`+farTime+`","platforms":null}`, "update_broadcast_plan", map[string]any{"status": "complete", "endsAt": farTime, "platforms": nil})
+	k.checkSchema("create_broadcast_plan", plan.response)
+	k.checkFields(plan.what, plan.record, map[string]any{"status": "draft", "startsAt": farFuture, "endsAt": nil, "companyId": k.company})
+	k.checkError(k.do(http.MethodPatch, plan.path, `{"endsAt":"2098-12-31T23:59:59Z"}`), fault.BadRequest, "endsAt")
+	k.checkError(k.do(http.MethodPatch, plan.path, `{"platforms":["x","blog"]}`), fault.BadRequest, "platforms[1]")
+	k.checkUpdate(plan, `{"status":"complete","endsAt":"`+farFuture+`","platforms":null}`, "update_broadcast_plan", map[string]any{"status": "complete", "endsAt": farFuture, "platforms": nil})
 	idea, ok := k.create(k.companyPath("/broadcast/ideas"), fmt.Sprintf(`{"title":"Conformance check","planId":%q}`, plan.record["id"]), ideaByID)
 	if !ok {
 		return
 	}
 	defer k.remove(idea)
-	k.valid("create_broadcast_idea", idea.response)
-	k.has(idea.what, idea.record, map[string]any{"status": "suggested", "sourceKind": "manual", "planId": plan.record["id"]})
-	k.death(plan)
-	k.life(idea, `{"status":"accepted","planId":null}`, "update_broadcast_idea", map[string]any{"status": "accepted", "planId": nil})
-	k.death(idea)
+	k.checkSchema("create_broadcast_idea", idea.response)
+	k.checkFields(idea.what, idea.record, map[string]any{"status": "suggested", "sourceKind": "manual", "planId": plan.record["id"]})
+	k.checkDelete(plan)
+	k.checkUpdate(idea, `{"status":"accepted","planId":null}`, "update_broadcast_idea", map[string]any{"status": "accepted", "planId": nil})
+	k.checkDelete(idea)
 }
 
 // postDays requires that the posts from the day of the second post to the day of the first, in
 // either order, are the first posts of the whole list.
-func postDays(k *kit) {
-	k.lists(func(p primed) {
+func postDays(k *runner) {
+	k.eachList(func(p discoveredRead) {
 		whole := p.records()
 		if p.ID != "list_broadcast_posts" || len(whole) == 0 || postDay(whole[0]) == "" {
 			return
@@ -57,8 +57,8 @@ func postDays(k *kit) {
 				want = append(want, fmt.Sprint(post["id"]))
 			}
 		}
-		latest, ok := k.idsOf(p.address("from", from, "to", to))
-		earliest, also := k.idsOf(p.address("from", from, "to", to, "order", "asc"))
+		latest, ok := k.listIDs(p.url("from", from, "to", to))
+		earliest, also := k.listIDs(p.url("from", from, "to", to, "order", "asc"))
 		if !ok || !also || len(want) == len(whole) && p.header.Get("Service-Has-More") == "true" {
 			return
 		}
@@ -79,10 +79,10 @@ func postDay(post map[string]any) string {
 	return ""
 }
 
-// idsOf returns the ids of a list's first page.
-func (k *kit) idsOf(path string) (ids []string, ok bool) {
+// listIDs returns the ids of a list's first page.
+func (k *runner) listIDs(path string) (ids []string, ok bool) {
 	var body listOf[map[string]any]
-	ok = k.ok(k.get(path), &body)
+	ok = k.checkSuccess(k.get(path), &body)
 	for _, r := range body.Items {
 		ids = append(ids, fmt.Sprint(r["id"]))
 	}

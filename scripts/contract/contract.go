@@ -2,8 +2,8 @@
 // rules of the specification on any implementation. `prove contract` checks all rules, including
 // the rules of this implementation, on a deployment with a complete company.
 //
-// Reading order: this file (a run and its report), rule.go (the rules), kit.go (requests and their
-// checks), prime.go (the first requests of a run), observe.go (the rules of every response), then
+// Reading order: this file (a run and its report), rule.go (the rules), runner.go (requests and their
+// checks), discover.go (the first requests of a run), observe.go (the rules of every response), then
 // the files of the other rules.
 package contract
 
@@ -66,7 +66,7 @@ type Report struct {
 // records, or need a company with a record of every kind.
 func Names(deployed bool) (names []string) {
 	for _, r := range rules {
-		if r.specified && r.level <= writes || deployed {
+		if r.specified && r.level <= levelWrites || deployed {
 			names = append(names, r.name)
 		}
 	}
@@ -100,8 +100,8 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	}
 	o.HTTP.Timeout = callTimeout
 	o.HTTP.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	k := &kit{Options: o, ctx: ctx, seen: map[string]bool{}, observed: map[string][]string{}, relevant: map[string]int{}}
-	if err := k.prime(); err != nil {
+	k := &runner{Options: o, ctx: ctx, responses: map[string]bool{}, observed: map[string][]string{}, counted: map[string]int{}}
+	if err := k.discover(); err != nil {
 		return Report{}, err
 	}
 	report := Report{BaseURL: o.BaseURL, Company: k.company}
@@ -124,14 +124,14 @@ func Run(ctx context.Context, o Options) (Report, error) {
 }
 
 // check runs a rule and returns its result.
-func (k *kit) check(r Rule) Result {
-	k.finding = finding{}
+func (k *runner) check(r Rule) Result {
+	k.ruleResult = ruleResult{}
 	out := Result{Rule: r.name, Section: r.section, Specified: r.specified, Title: r.title, Problems: []string{}}
-	may := r.level == reads || r.level == writes && k.Write || r.level == publishes && k.Publish || r.level == complete && k.Strict
+	may := r.level == levelReads || r.level == levelWrites && k.Write || r.level == levelPublishes && k.Publish || r.level == needsAllRecords && k.Strict
 	switch {
 	case may:
 		r.run(k)
-	case r.level == complete:
+	case r.level == needsAllRecords:
 		k.skip("it needs a company with a record of every kind")
 	default:
 		k.skip("it changes records: give --write")
@@ -139,16 +139,16 @@ func (k *kit) check(r Rule) Result {
 	if k.reason == "" {
 		k.reason = "there was nothing to check"
 	}
-	if may && k.Strict && k.checked == 0 && !k.optional {
+	if may && k.Strict && k.checks == 0 && !k.optional {
 		k.fail("%s", k.reason)
 	}
 	switch {
 	case len(k.problems) > 0:
 		out.Result, out.Problems = Failed, k.problems
-	case k.checked == 0:
+	case k.checks == 0:
 		out.Result, out.Detail = Skipped, k.reason
 	default:
-		out.Result, out.Detail = Passed, fmt.Sprintf("%d checked", k.checked)
+		out.Result, out.Detail = Passed, fmt.Sprintf("%d checked", k.checks)
 	}
 	return out
 }
@@ -161,10 +161,10 @@ func (r Report) String() string {
 	for _, rule := range r.Rules {
 		fmt.Fprintf(w, "%s\t%s\t%s (%s)\n", rule.Result, rule.Rule, rule.Title, rule.Section)
 		if rule.Detail != "" && rule.Result != Passed {
-			fmt.Fprintf(w, "\t\t%s\n", shown(rule.Detail))
+			fmt.Fprintf(w, "\t\t%s\n", escapeControls(rule.Detail))
 		}
 		for _, problem := range rule.Problems {
-			fmt.Fprintf(w, "\t\t- %s\n", shown(problem))
+			fmt.Fprintf(w, "\t\t- %s\n", escapeControls(problem))
 		}
 	}
 	_ = w.Flush() // a strings.Builder never fails
@@ -172,9 +172,9 @@ func (r Report) String() string {
 	return text.String()
 }
 
-// shown escapes control characters in texts from the service, so that they cannot affect the
+// escapeControls escapes control characters in texts from the service, so that they cannot affect the
 // terminal.
-func shown(text string) string {
+func escapeControls(text string) string {
 	quoted := strconv.QuoteToGraphic(text)
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }

@@ -21,7 +21,7 @@ import (
 	"growthworkspace/functions"
 	"growthworkspace/scripts/contract"
 	"growthworkspace/scripts/workspace/demo"
-	"growthworkspace/scripts/workspace/records"
+	"growthworkspace/scripts/workspace/jsonl"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/keys"
@@ -34,8 +34,8 @@ const (
 	ruleRequestID, ruleCache, ruleChallenge        = "request-id", "no-store", "challenge"
 )
 
-// key returns a key with the scopes and with quotas that no test uses up.
-func key(t *testing.T, s *apitest.Service, companyID string, scopes ...auth.Scope) string {
+// keyWithScopes returns a key with the scopes and with quotas that no test uses up.
+func keyWithScopes(t *testing.T, s *apitest.Service, companyID string, scopes ...auth.Scope) string {
 	t.Helper()
 	issued, secret, err := s.Keys.Issue(t.Context(), companyID, keys.Grant{Name: "contract", Scopes: scopes, APIVersion: fault.Version}, rand.Reader)
 	if err != nil {
@@ -49,15 +49,15 @@ func key(t *testing.T, s *apitest.Service, companyID string, scopes ...auth.Scop
 	return secret
 }
 
-func serve(t *testing.T, s *apitest.Service) string {
+func serveHTTP(t *testing.T, s *apitest.Service) string {
 	t.Helper()
 	server := httptest.NewServer(functions.Handler(s.Serving, slog.New(slog.DiscardHandler)))
 	t.Cleanup(server.Close)
 	return server.URL
 }
 
-// check runs the named rules, or all of them.
-func check(t *testing.T, o contract.Options, names ...string) contract.Report {
+// runRules runs the named rules, or all of them.
+func runRules(t *testing.T, o contract.Options, names ...string) contract.Report {
 	t.Helper()
 	var err error
 	if o.Rules, err = contract.Choose(contract.Names(true), names); err != nil {
@@ -81,7 +81,7 @@ func TestDeployment(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	checked, err := records.Check(t.Context(), functions.Transfers(s.Table), s.CompanyID, file, records.Options{})
+	checked, err := jsonl.Check(t.Context(), functions.Transfers(s.Table), s.CompanyID, file, jsonl.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestDeployment(t *testing.T) {
 	}
 	var mu sync.Mutex
 	visited := map[string]int{}
-	base := proxy(t, serve(t, s), planted{request: func(r *http.Request) {
+	base := faultyProxy(t, serveHTTP(t, s), injectedFault{request: func(r *http.Request) {
 		parts := strings.Split(r.URL.Path, "/")
 		mu.Lock()
 		defer mu.Unlock()
@@ -102,9 +102,9 @@ func TestDeployment(t *testing.T) {
 			visited["company"]++
 		}
 	}})
-	secret := key(t, s, s.CompanyID, auth.Scopes()...)
+	secret := keyWithScopes(t, s, s.CompanyID, auth.Scopes()...)
 	for range 2 {
-		report := check(t, contract.Options{BaseURL: base, Key: secret, Write: true, Publish: true, Strict: true})
+		report := runRules(t, contract.Options{BaseURL: base, Key: secret, Write: true, Publish: true, Strict: true})
 		if report.Failed > 0 || report.Skipped > 1 || report.Company != s.CompanyID {
 			t.Errorf("after a new operation, run go run ./scripts/gen: it adds an example to functions/testdata/company.jsonl\n%v", report)
 		}
@@ -115,40 +115,40 @@ func TestDeployment(t *testing.T) {
 		}
 	}
 	// With a key that lacks scopes, a strict run fails.
-	report := check(t, contract.Options{BaseURL: base, Key: key(t, s, s.CompanyID, auth.CompanyRead), Strict: true}, "complete", "closed-filters")
+	report := runRules(t, contract.Options{BaseURL: base, Key: keyWithScopes(t, s, s.CompanyID, auth.CompanyRead), Strict: true}, "complete", "closed-filters")
 	if report.Failed != 2 || !strings.Contains(report.String(), "lacks") {
 		t.Errorf("%d rules failed, want 2 that name what the key lacks:\n%v", report.Failed, report)
 	}
 }
 
-// planted is a fault that a proxy adds to the service: it changes requests or responses.
-type planted struct {
+// injectedFault is a fault that a proxy adds to the service: it changes requests or responses.
+type injectedFault struct {
 	request  func(r *http.Request)
 	response func(r *http.Response, body string) string
 }
 
-// plants returns faults by the name of the rule that they break. A name may have a slash and a
+// injectedFaults returns faults by the name of the rule that they break. A name may have a slash and a
 // description.
-func plants(companyID, key string) map[string]planted {
-	letIn := planted{request: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+key) }}
+func injectedFaults(companyID, key string) map[string]injectedFault {
+	letIn := injectedFault{request: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+key) }}
 	var previews, ids atomic.Int64
-	on := func(method, part, from, to string) planted {
-		return planted{response: func(r *http.Response, body string) string {
+	on := func(method, part, from, to string) injectedFault {
+		return injectedFault{response: func(r *http.Response, body string) string {
 			if r.Request.Method == method && strings.HasSuffix(r.Request.URL.Path, part) && r.StatusCode == 200 {
 				return strings.Replace(body, from, to, 1)
 			}
 			return body
 		}}
 	}
-	drop := func(names ...string) planted {
-		return planted{request: func(r *http.Request) {
+	drop := func(names ...string) injectedFault {
+		return injectedFault{request: func(r *http.Request) {
 			for _, name := range names {
 				r.Header.Del(name)
 			}
 		}}
 	}
-	without := func(name string, when func(string) bool) planted {
-		return planted{request: func(r *http.Request) {
+	without := func(name string, when func(string) bool) injectedFault {
+		return injectedFault{request: func(r *http.Request) {
 			query := r.URL.Query()
 			if query.Has(name) && when(query.Get(name)) {
 				query.Del(name)
@@ -156,8 +156,8 @@ func plants(companyID, key string) map[string]planted {
 			}
 		}}
 	}
-	sent := func(from, to string) planted {
-		return planted{request: func(r *http.Request) {
+	sent := func(from, to string) injectedFault {
+		return injectedFault{request: func(r *http.Request) {
 			if r.Body == nil {
 				return
 			}
@@ -167,8 +167,8 @@ func plants(companyID, key string) map[string]planted {
 			r.Header.Set("Content-Length", strconv.Itoa(len(text)))
 		}}
 	}
-	header := func(name, value string, statuses ...int) planted {
-		return planted{response: func(r *http.Response, body string) string {
+	header := func(name, value string, statuses ...int) injectedFault {
+		return injectedFault{response: func(r *http.Response, body string) string {
 			for _, status := range statuses {
 				if r.StatusCode == status {
 					r.Header.Set(name, value)
@@ -178,8 +178,8 @@ func plants(companyID, key string) map[string]planted {
 		}}
 	}
 	clamp := without("limit", func(v string) bool { n, err := strconv.Atoi(v); return err != nil || n < 1 || n > 50 })
-	crash := func(part string, status int) planted {
-		return planted{response: func(r *http.Response, body string) string {
+	crash := func(part string, status int) injectedFault {
+		return injectedFault{response: func(r *http.Response, body string) string {
 			if !strings.Contains(r.Request.URL.Path, part) {
 				return body
 			}
@@ -187,15 +187,15 @@ func plants(companyID, key string) map[string]planted {
 			return `{"message": "Internal server error"}`
 		}}
 	}
-	forced := func(method, part string, refused int) planted {
-		return planted{response: func(r *http.Response, body string) string {
+	forced := func(method, part string, refused int) injectedFault {
+		return injectedFault{response: func(r *http.Response, body string) string {
 			if r.Request.Method == method && strings.Contains(r.Request.URL.Path, part) && r.StatusCode == refused {
 				r.StatusCode = http.StatusOK
 			}
 			return body
 		}}
 	}
-	return map[string]planted{
+	return map[string]injectedFault{
 		"complete": {response: func(r *http.Response, body string) string {
 			if strings.HasSuffix(r.Request.URL.Path, "/broadcast/channels") {
 				return `{"items":[]}`
@@ -251,7 +251,7 @@ func plants(companyID, key string) map[string]planted {
 		"unknown-path":     {request: func(r *http.Request) { r.URL.Path = strings.Replace(r.URL.Path, "/v2/", "/v1/", 1) }},
 		"wrong-verb":       header("Allow", "GET", 405),
 		"limit-honoured":   without("limit", func(v string) bool { return v == "1" }),
-		"limit-default":    {request: func(r *http.Request) { more(r) }},
+		"limit-default":    {request: func(r *http.Request) { raiseLimit(r) }},
 		"limit-bounds":     clamp,
 		"limit-bounds-all": clamp,
 		"closed-filters":   without("status", func(v string) bool { return v == "nope" }),
@@ -386,8 +386,8 @@ func plants(companyID, key string) map[string]planted {
 	}
 }
 
-// more sets limit to 200 in requests for two lists, so that their default does not apply.
-func more(r *http.Request) {
+// raiseLimit sets limit to 200 in requests for two lists, so that their default does not apply.
+func raiseLimit(r *http.Request) {
 	query := r.URL.Query()
 	if strings.HasSuffix(r.URL.Path, "/optimise/audits") || strings.HasSuffix(r.URL.Path, "/feedback") && !query.Has("limit") {
 		query.Set("limit", "200")
@@ -395,8 +395,8 @@ func more(r *http.Request) {
 	}
 }
 
-// proxy serves the service with a fault and returns its address.
-func proxy(t *testing.T, to string, f planted) string {
+// faultyProxy serves the service with a fault and returns its address.
+func faultyProxy(t *testing.T, to string, f injectedFault) string {
 	t.Helper()
 	target, err := url.Parse(to)
 	if err != nil {
@@ -430,8 +430,8 @@ func proxy(t *testing.T, to string, f planted) string {
 	return server.URL
 }
 
-// neighbours are rules that send the requests whose responses these rules need.
-var neighbours = map[string]string{
+// prerequisiteRules are rules that send the requests whose responses these rules need.
+var prerequisiteRules = map[string]string{
 	ruleEnvelope: "unknown-path", ruleVersion: "unknown-path", ruleJSON: "unknown-parameter", ruleChallenge: "missing-key",
 }
 
@@ -442,16 +442,16 @@ func TestCatches(t *testing.T) {
 	if err := demo.Seed(t.Context(), s.Table, apitest.Epoch.Add(-time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	base, secret := serve(t, s), key(t, s, demo.CompanyID, auth.Scopes()...)
-	all := plants(demo.CompanyID, secret)
+	base, secret := serveHTTP(t, s), keyWithScopes(t, s, demo.CompanyID, auth.Scopes()...)
+	all := injectedFaults(demo.CompanyID, secret)
 	for name, plant := range all {
 		rule, _, _ := strings.Cut(name, "/")
 		names := []string{rule}
-		if neighbours[rule] != "" {
-			names = append(names, neighbours[rule])
+		if prerequisiteRules[rule] != "" {
+			names = append(names, prerequisiteRules[rule])
 		}
-		o := contract.Options{BaseURL: proxy(t, base, plant), Key: secret, Write: true, Publish: true, Strict: rule == "complete"}
-		report, found := check(t, o, names...), false
+		o := contract.Options{BaseURL: faultyProxy(t, base, plant), Key: secret, Write: true, Publish: true, Strict: rule == "complete"}
+		report, found := runRules(t, o, names...), false
 		for _, r := range report.Rules {
 			found = found || r.Rule == rule && r.Result == contract.Failed && len(r.Problems) > 0
 		}
@@ -465,13 +465,13 @@ func TestCatches(t *testing.T) {
 		}
 	}
 	// A 401 for a key that has the scope breaks a rule; it is not a missing scope.
-	refusing := planted{response: func(r *http.Response, body string) string {
+	refusing := injectedFault{response: func(r *http.Response, body string) string {
 		if strings.HasSuffix(r.Request.URL.Path, "/optimise/sites") {
 			r.StatusCode = http.StatusUnauthorized
 		}
 		return body
 	}}
-	if report := check(t, contract.Options{BaseURL: proxy(t, base, refusing), Key: secret}, "list-shape"); report.Failed != 1 {
+	if report := runRules(t, contract.Options{BaseURL: faultyProxy(t, base, refusing), Key: secret}, "list-shape"); report.Failed != 1 {
 		t.Errorf("%d rules failed, want 1:\n%v", report.Failed, report)
 	}
 }

@@ -20,18 +20,18 @@ import (
 
 func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
-func limitHonoured(k *kit) {
-	k.pagedLists(func(p primed, _ schema.Field) {
+func limitHonoured(k *runner) {
+	k.eachPagedList(func(p discoveredRead, _ schema.Field) {
 		var body listOf[any]
-		got := k.get(p.address("limit", "1"))
-		if k.ok(got, &body) && (len(body.Items) > 1 || len(body.Items) == 0 && len(p.records()) > 0) {
+		got := k.get(p.url("limit", "1"))
+		if k.checkSuccess(got, &body) && (len(body.Items) > 1 || len(body.Items) == 0 && len(p.records()) > 0) {
 			k.fail("%s: %d records", got.what, len(body.Items))
 		}
 	})
 }
 
-func limitDefault(k *kit) {
-	k.pagedLists(func(p primed, f schema.Field) {
+func limitDefault(k *runner) {
+	k.eachPagedList(func(p discoveredRead, f schema.Field) {
 		k.count()
 		most, err := strconv.Atoi(f.Default)
 		if n := len(p.records()); err == nil && n > most {
@@ -40,65 +40,65 @@ func limitDefault(k *kit) {
 	})
 }
 
-func notSpecified(op api.Operation) bool { return !specified(op) }
+func isOtherList(op api.Operation) bool { return !isSpecifiedList(op) }
 
-func limitBounds(which func(api.Operation) bool) func(*kit) {
-	return func(k *kit) {
-		k.pagedLists(func(p primed, f schema.Field) {
+func limitBounds(which func(api.Operation) bool) func(*runner) {
+	return func(k *runner) {
+		k.eachPagedList(func(p discoveredRead, f schema.Field) {
 			if !which(p.Operation) {
 				return
 			}
 			for _, limit := range []string{strconv.Itoa(int(*f.Min) - 1), strconv.Itoa(int(*f.Max) + 1), "1.5", "many"} {
-				k.is(k.get(p.address("limit", limit)), fault.BadRequest, "limit")
+				k.checkError(k.get(p.url("limit", limit)), fault.BadRequest, "limit")
 			}
 			var body any
-			k.ok(k.get(p.address("limit", strconv.Itoa(int(*f.Max)))), &body)
+			k.checkSuccess(k.get(p.url("limit", strconv.Itoa(int(*f.Max)))), &body)
 		})
 	}
 }
 
-func closedFilters(k *kit) {
-	k.lists(func(p primed) {
+func closedFilters(k *runner) {
+	k.eachList(func(p discoveredRead) {
 		for _, f := range p.Input {
 			if f.In == schema.InQuery && f.Enum != nil {
-				k.is(k.get(p.address(f.Name, "nope")), fault.BadRequest, f.Name)
+				k.checkError(k.get(p.url(f.Name, "nope")), fault.BadRequest, f.Name)
 				for _, value := range f.Enum {
 					var body any
-					k.ok(k.get(p.address(f.Name, value)), &body)
+					k.checkSuccess(k.get(p.url(f.Name, value)), &body)
 				}
 			}
 		}
 	})
 }
 
-func requiredParameter(k *kit) {
-	k.lists(func(p primed) {
+func requiredParameter(k *runner) {
+	k.eachList(func(p discoveredRead) {
 		for _, f := range p.Input {
 			if f.In == schema.InQuery && f.Required {
-				k.is(k.get(p.path), fault.BadRequest, f.Name)
+				k.checkError(k.get(p.path), fault.BadRequest, f.Name)
 			}
 		}
 	})
 }
 
-func days(k *kit) {
-	k.lists(func(p primed) {
+func dayBounds(k *runner) {
+	k.eachList(func(p discoveredRead) {
 		for _, names := range [][2]string{{"from", "to"}, {"postedFrom", "postedTo"}} {
 			from, to := names[0], names[1]
 			if p.field(from) == nil {
 				continue
 			}
-			k.is(k.get(p.address(from, "yesterday")), fault.BadRequest, from)
-			k.is(k.get(p.address(to, "2026-02-30")), fault.BadRequest, to)
-			k.is(k.get(p.address(from, "2026-08-11", to, "2026-08-10")), fault.BadRequest, from)
+			k.checkError(k.get(p.url(from, "yesterday")), fault.BadRequest, from)
+			k.checkError(k.get(p.url(to, "2026-02-30")), fault.BadRequest, to)
+			k.checkError(k.get(p.url(from, "2026-08-11", to, "2026-08-10")), fault.BadRequest, from)
 		}
 	})
 }
 
 // postedDays reads the reviews of the day on which a listed review was posted. It requires that the
 // review is among them, that all are from that day, and that the newest is first.
-func postedDays(k *kit) {
-	k.lists(func(p primed) {
+func postedDays(k *runner) {
+	k.eachList(func(p discoveredRead) {
 		if p.ID != "list_feedback" {
 			return
 		}
@@ -109,9 +109,9 @@ func postedDays(k *kit) {
 			return
 		}
 		day := records[known]["postedAt"].(string)[:len(time.DateOnly)]
-		got := k.get(p.address("postedFrom", day, "postedTo", day, "limit", "200"))
+		got := k.get(p.url("postedFrom", day, "postedTo", day, "limit", "200"))
 		var body listOf[any]
-		if !k.ok(got, &body) {
+		if !k.checkSuccess(got, &body) {
 			return
 		}
 		var times []string
@@ -130,11 +130,11 @@ func postedDays(k *kit) {
 	})
 }
 
-func unknownParameter(k *kit) {
-	k.each(func(p primed) { k.is(k.get(p.address("nope", "1")), fault.BadRequest, "nope") })
-	k.pagedLists(func(p primed, _ schema.Field) {
-		address := p.address("limit", "1")
-		k.is(k.get(address+"&limit=1"), fault.BadRequest, "limit")
+func unknownParameter(k *runner) {
+	k.eachRead(func(p discoveredRead) { k.checkError(k.get(p.url("nope", "1")), fault.BadRequest, "nope") })
+	k.eachPagedList(func(p discoveredRead, _ schema.Field) {
+		address := p.url("limit", "1")
+		k.checkError(k.get(address+"&limit=1"), fault.BadRequest, "limit")
 	})
 }
 
@@ -144,29 +144,29 @@ const (
 	pageSize  = 2
 )
 
-// paging compares three pages of two records with one page of six. It ignores the order of the
+// listPaging compares three pages of two records with one page of six. It ignores the order of the
 // pages, because the next page of metric points has the older points.
-func paging(k *kit) {
-	k.pagedLists(func(p primed, _ schema.Field) {
+func listPaging(k *runner) {
+	k.eachPagedList(func(p discoveredRead, _ schema.Field) {
 		if p.header.Get("Service-Has-More") == "" {
 			k.skip("the lists have no Service-Has-More: the service has no paging")
 			return
 		}
 		var whole listOf[json.RawMessage]
-		if !k.ok(k.get(p.address("limit", strconv.Itoa(pagesRead*pageSize))), &whole) {
+		if !k.checkSuccess(k.get(p.url("limit", strconv.Itoa(pagesRead*pageSize))), &whole) {
 			return
 		}
 		var parts []any
-		next := p.address("limit", strconv.Itoa(pageSize))
+		next := p.url("limit", strconv.Itoa(pageSize))
 		for n := 0; n < pagesRead && next != ""; n++ {
 			got := k.get(next)
 			var page listOf[any]
-			if !k.ok(got, &page) {
+			if !k.checkSuccess(got, &page) {
 				return
 			}
 			parts = append(parts, page.Items...)
 			var err error
-			next, err = k.next(got)
+			next, err = k.nextPage(got)
 			hasMore := got.header.Get("Service-Has-More")
 			switch {
 			case err != nil:
@@ -185,10 +185,10 @@ func paging(k *kit) {
 	})
 }
 
-// next returns the path of the next page, empty on the last page. It returns an error when the link
+// nextPage returns the path of the next page, empty on the last page. It returns an error when the link
 // does not begin with the base URL, stage included. Emulated gateways write https links for http
 // requests, which next accepts.
-func (k *kit) next(r response) (string, error) {
+func (k *runner) nextPage(r response) (string, error) {
 	cursor, err := client.Response{Status: r.status, Header: r.header}.Next()
 	if err != nil || cursor == "" {
 		return "", err
@@ -231,79 +231,79 @@ func sameRecords(parts []any, whole []json.RawMessage) bool {
 	return len(left) == 0
 }
 
-func forgedCursor(k *kit) {
+func forgedCursor(k *runner) {
 	var other string
 	var from string
-	k.pagedLists(func(p primed, _ schema.Field) {
+	k.eachPagedList(func(p discoveredRead, _ schema.Field) {
 		if p.header.Get("Service-Has-More") == "" {
 			k.skip("the lists have no Service-Has-More: the service has no paging")
 			return
 		}
-		k.is(k.get(p.address("cursor", "bm90aGluZw")), fault.BadRequest, "cursor")
-		k.is(k.get(p.address("cursor", "")), fault.BadRequest, "cursor")
+		k.checkError(k.get(p.url("cursor", "bm90aGluZw")), fault.BadRequest, "cursor")
+		k.checkError(k.get(p.url("cursor", "")), fault.BadRequest, "cursor")
 		if other != "" && from != p.ID {
-			k.is(k.get(p.address("cursor", other)), fault.BadRequest, "cursor")
+			k.checkError(k.get(p.url("cursor", other)), fault.BadRequest, "cursor")
 		}
-		got := k.get(p.address("limit", "1"))
+		got := k.get(p.url("limit", "1"))
 		if next, err := (client.Response{Status: got.status, Header: got.header}).Next(); err == nil && next != "" {
 			other, from = next, p.ID
 		}
 	})
 }
 
-func pinnedVersion(k *kit) {
+func pinnedVersion(k *runner) {
 	date := k.get("/v1/companies").header.Get("Service-Version")
 	got := k.do(http.MethodGet, "/v1/companies", "", "Service-Version", date)
 	var body any
-	if k.ok(got, &body) && got.header.Get("Service-Version") != date {
+	if k.checkSuccess(got, &body) && got.header.Get("Service-Version") != date {
 		k.fail("%s: Service-Version is %q in the response to a request that pins %q", got.what, got.header.Get("Service-Version"), date)
 	}
 }
 
-func unknownVersion(k *kit) {
+func unknownVersion(k *runner) {
 	for _, date := range []string{"1999-01-01", "newest"} {
 		got := k.do(http.MethodGet, "/v1/companies", "", "Service-Version", date)
-		k.is(got, fault.BadRequest, got.header.Get("Service-Version"))
+		k.checkError(got, fault.BadRequest, got.header.Get("Service-Version"))
 	}
 }
 
-func head(k *kit) {
-	k.each(func(p primed) {
+func headRequests(k *runner) {
+	k.eachRead(func(p discoveredRead) {
 		if p.status != http.StatusOK {
 			return
 		}
 		k.count()
-		got := k.do(http.MethodHead, p.address(), "")
+		got := k.do(http.MethodHead, p.url(), "")
 		if got.status != p.status || len(got.body) > 0 {
 			k.fail("%s: %d with a body of %d bytes", got.what, got.status, len(got.body))
 		}
 	})
 }
 
-func entityTags(k *kit) {
-	k.each(func(p primed) {
-		if p.IsList() || optional(p.Operation) || p.status != http.StatusOK {
+func entityTags(k *runner) {
+	k.eachRead(func(p discoveredRead) {
+		if p.IsList() || isOptional(p.Operation) || p.status != http.StatusOK {
 			return
 		}
-		tag := k.get(p.address()).header.Get("ETag")
+		tag := k.get(p.url()).header.Get("ETag")
 		if tag == "" {
 			k.skip("records have no ETag: the service does not support it")
 			return
 		}
 		k.count()
-		same := k.do(http.MethodGet, p.address(), "", "If-None-Match", tag)
+		same := k.do(http.MethodGet, p.url(), "", "If-None-Match", tag)
 		if same.status != http.StatusNotModified || len(same.body) > 0 {
 			k.fail("%s with its ETag: %d with a body of %d bytes", same.what, same.status, len(same.body))
 		}
-		other := k.do(http.MethodGet, p.address(), "", "If-None-Match", `"nope"`)
+		other := k.do(http.MethodGet, p.url(), "", "If-None-Match", `"nope"`)
 		if other.status != http.StatusOK {
 			k.fail("%s with another ETag: %d", other.what, other.status)
 		}
 	})
 }
 
-func quotaHeaders(k *kit) {
-	k.each(func(p primed) {
+func quotaHeaders(k *runner) {
+	k.eachRead(func(p discoveredRead) {
 		if p.header.Get("RateLimit-Limit") == "" && p.ID == "list_companies" {
 			k.skip("responses have no RateLimit-Limit: the service does not support it")
 			return

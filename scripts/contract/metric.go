@@ -26,10 +26,10 @@ var checkDays = []float64{.1, .2, .3, 4, -1.5, 9, 2.6, 5, 3.5, 8}
 
 var checkFrom = time.Date(2020, time.February, 22, 0, 0, 0, 0, time.UTC)
 
-// metric pushes the points of checkMetric and returns the path of its definition, which the caller
+// createMetric pushes the points of checkMetric and returns the path of its definition, which the caller
 // must remove (removeMetric). It skips the rule if the key lacks the scope or the service lacks the
 // operation.
-func (k *kit) metric() (path string, ok bool) {
+func (k *runner) createMetric() (path string, ok bool) {
 	var points []map[string]any
 	for i, value := range checkDays {
 		points = append(points, map[string]any{
@@ -48,7 +48,7 @@ func (k *kit) metric() (path string, ok bool) {
 		k.skip("the key may not push points, or the service does not support it")
 		return "", false
 	}
-	if k.valid("push_metric_points", got); got.status != http.StatusOK {
+	if k.checkSchema("push_metric_points", got); got.status != http.StatusOK {
 		return "", false
 	}
 	for next := k.companyPath("/metrics/definitions?limit=200"); next != ""; {
@@ -62,7 +62,7 @@ func (k *kit) metric() (path string, ok bool) {
 				return k.companyPath("/metrics/definitions/" + url.PathEscape(fmt.Sprint(d["id"]))), true
 			}
 		}
-		if next, err = k.next(page); err != nil {
+		if next, err = k.nextPage(page); err != nil {
 			k.fail("%s: %v", page.what, err)
 			return "", false
 		}
@@ -73,15 +73,15 @@ func (k *kit) metric() (path string, ok bool) {
 
 // deletePoints deletes points of checkMetric, from and to days after checkFrom, and returns
 // deletedCount.
-func (k *kit) deletePoints(from, to int) (deleted float64) {
+func (k *runner) deletePoints(from, to int) (deleted float64) {
 	day := func(n int) string { return checkFrom.AddDate(0, 0, n).Format(time.DateOnly) }
 	for more := "true"; more == "true"; {
 		got := k.do(http.MethodDelete, k.companyPath("/metrics/points?"+url.Values{"metricKey": {checkMetric}, "from": {day(from)}, "to": {day(to)}}.Encode()), "")
 		var result struct{ DeletedCount float64 }
-		if !k.ok(got, &result) {
+		if !k.checkSuccess(got, &result) {
 			return deleted
 		}
-		k.valid("delete_metric_points", got)
+		k.checkSchema("delete_metric_points", got)
 		deleted += result.DeletedCount
 		if more = got.header.Get("Service-Has-More"); more != "true" && more != "false" {
 			k.fail("%s: Service-Has-More is %q", got.what, more)
@@ -91,28 +91,28 @@ func (k *kit) deletePoints(from, to int) (deleted float64) {
 }
 
 // removeMetric deletes checkMetric.
-func (k *kit) removeMetric(path string) {
+func (k *runner) removeMetric(path string) {
 	k.deletePoints(0, len(checkDays))
 	k.removeAt(path)
 }
 
 // checkPoints lists all points of checkMetric with a grain, by one of its names. more are further
 // parameters, in pairs.
-func (k *kit) checkPoints(name, grain string, more ...string) []map[string]any {
+func (k *runner) checkPoints(name, grain string, more ...string) []map[string]any {
 	query := url.Values{"metricKey": {name}, "grain": {grain}, "limit": {"1000"}}
 	for i := 0; i < len(more); i += 2 {
 		query.Set(more[i], more[i+1])
 	}
 	var list listOf[map[string]any]
-	if !k.ok(k.get(k.companyPath("/metrics/points?"+query.Encode())), &list) {
+	if !k.checkSuccess(k.get(k.companyPath("/metrics/points?"+query.Encode())), &list) {
 		return nil
 	}
 	return list.Items
 }
 
-// rollUp compares weeks and months with the days that the service returns, for every aggregation.
-func rollUp(k *kit) {
-	path, ok := k.metric()
+// rollupMatchesDays compares weeks and months with the days that the service returns, for every aggregation.
+func rollupMatchesDays(k *runner) {
+	path, ok := k.createMetric()
 	if !ok {
 		return
 	}
@@ -128,7 +128,7 @@ func rollUp(k *kit) {
 			k.fail("%v", err)
 			return
 		}
-		if _, ok := k.record(k.do(http.MethodPatch, path, string(body))); !ok {
+		if _, ok := k.checkRecord(k.do(http.MethodPatch, path, string(body))); !ok {
 			return
 		}
 		for _, grain := range []string{"week", "month"} {
@@ -166,16 +166,16 @@ func bucketsOf(days []map[string]any, grain string, aggregation any) map[string]
 	}
 	out := map[string]float64{}
 	for name, all := range values {
-		if value := combined(all, aggregation); !math.IsNaN(value) {
+		if value := aggregateDays(all, aggregation); !math.IsNaN(value) {
 			out[name] = value
 		}
 	}
 	return out
 }
 
-// combined returns what days combine to; not a number when nothing is computed. Sums and means are
+// aggregateDays returns what days combine to; not a number when nothing is computed. Sums and means are
 // exact and rounded once.
-func combined(days []float64, aggregation any) float64 {
+func aggregateDays(days []float64, aggregation any) float64 {
 	total := new(big.Rat)
 	for _, day := range days {
 		total.Add(total, new(big.Rat).SetFloat64(day))
@@ -198,8 +198,8 @@ func combined(days []float64, aggregation any) float64 {
 }
 
 // metricNames reads a metric by both of its names, and pushes it by the other one.
-func metricNames(k *kit) {
-	path, ok := k.metric()
+func metricNames(k *runner) {
+	path, ok := k.createMetric()
 	if !ok {
 		return
 	}
@@ -207,7 +207,7 @@ func metricNames(k *kit) {
 	push := k.do(http.MethodPost, k.companyPath("/metrics/points"),
 		fmt.Sprintf(`{"points":[{"metricKey":"custom.%s","ts":%q,"value":%v,"dims":{"half":"a"},"source":"workspace check"}]}`, checkMetric, checkFrom.Format(time.DateOnly), checkDays[0]))
 	var result struct{ CreatedKeys []string }
-	if k.ok(push, &result) && len(result.CreatedKeys) > 0 {
+	if k.checkSuccess(push, &result) && len(result.CreatedKeys) > 0 {
 		k.fail("%s: a push under the other name of a metric created %v", push.what, result.CreatedKeys)
 	}
 	plain, custom := k.checkPoints(checkMetric, "day"), k.checkPoints("custom."+checkMetric, "day")
@@ -217,29 +217,29 @@ func metricNames(k *kit) {
 }
 
 // metricDefinition updates and confirms a definition.
-func metricDefinition(k *kit) {
-	path, ok := k.metric()
+func metricDefinition(k *runner) {
+	path, ok := k.createMetric()
 	if !ok {
 		return
 	}
 	defer k.removeMetric(path)
 	changed := k.do(http.MethodPatch, path, `{"name":"Conformance check","unit":"count","description":null,"needsReview":false}`)
-	k.valid("update_metric_definition", changed)
-	if d, ok := k.record(changed); ok {
-		k.has(changed.what, d, map[string]any{"name": "Conformance check", "unit": "count", "description": nil, "needsReview": false, "kind": "measured"})
+	k.checkSchema("update_metric_definition", changed)
+	if d, ok := k.checkRecord(changed); ok {
+		k.checkFields(changed.what, d, map[string]any{"name": "Conformance check", "unit": "count", "description": nil, "needsReview": false, "kind": "measured"})
 	}
 	for _, refused := range [][2]string{
 		{`{"needsReview":true}`, "needsReview"}, {`{"needsReview":null}`, "needsReview"}, {`{"key":"a"}`, "key"}, {`{"kind":"split"}`, "kind"},
 		{`{"formula":"a / b"}`, "formula"}, {`{"aggregation":"total"}`, "aggregation"},
 	} {
-		k.is(k.do(http.MethodPatch, path, refused[0]), fault.BadRequest, refused[1])
+		k.checkError(k.do(http.MethodPatch, path, refused[0]), fault.BadRequest, refused[1])
 	}
 }
 
 // metricTotal compares one series, and the total of all series, with the points that the service
 // returns without these parameters.
-func metricTotal(k *kit) {
-	path, ok := k.metric()
+func metricTotal(k *runner) {
+	path, ok := k.createMetric()
 	if !ok {
 		return
 	}
@@ -261,11 +261,11 @@ func metricTotal(k *kit) {
 		plain = append(plain, p)
 	}
 	for _, aggregation := range []string{"sum", "min", "max", "avg", "last"} {
-		if _, ok := k.record(k.do(http.MethodPatch, path, `{"aggregation":"`+aggregation+`"}`)); !ok {
+		if _, ok := k.checkRecord(k.do(http.MethodPatch, path, `{"aggregation":"`+aggregation+`"}`)); !ok {
 			return
 		}
 		if aggregation == "avg" || aggregation == "last" {
-			k.is(k.get(k.companyPath("/metrics/points?metricKey="+checkMetric+"&total=true")), fault.BadRequest, "total")
+			k.checkError(k.get(k.companyPath("/metrics/points?metricKey="+checkMetric+"&total=true")), fault.BadRequest, "total")
 			continue
 		}
 		want, got := bucketsOf(plain, "week", aggregation), map[string]float64{}
@@ -280,15 +280,15 @@ func metricTotal(k *kit) {
 	}
 }
 
-// metricLife creates a metric, deletes its points and then its definition.
-func metricLife(k *kit) {
-	path, ok := k.metric()
+// metricLifecycle creates a metric, deletes its points and then its definition.
+func metricLifecycle(k *runner) {
+	path, ok := k.createMetric()
 	if !ok {
 		return
 	}
 	defer k.removeMetric(path)
 	const collection, byID = "/metrics/definitions", "/metrics/definitions/"
-	k.is(k.do(http.MethodDelete, path, ""), fault.Conflict, "points")
+	k.checkError(k.do(http.MethodDelete, path, ""), fault.Conflict, "points")
 	for _, c := range []struct {
 		body  string
 		code  fault.Code
@@ -300,7 +300,7 @@ func metricLife(k *kit) {
 		{`{"key":"custom.` + checkMetric + `.derived","kind":"derived"}`, fault.BadRequest, "formula"},
 		{`{"key":"custom.` + checkMetric + `.formula","formula":"a / b"}`, fault.BadRequest, "formula"},
 	} {
-		k.refusedCreate(k.do(http.MethodPost, k.companyPath(collection), c.body), byID, c.code, c.names)
+		k.checkRefusedCreate(k.do(http.MethodPost, k.companyPath(collection), c.body), byID, c.code, c.names)
 	}
 	for _, c := range []struct{ from, to, want int }{{1, 2, 2}, {1, 2, 0}, {0, len(checkDays), len(checkDays) - 2}} {
 		if got := k.deletePoints(c.from, c.to); int(got) != c.want {
@@ -311,12 +311,12 @@ func metricLife(k *kit) {
 		k.fail("%d points are left after the delete", len(left))
 	}
 	k.removeAt(path)
-	k.is(k.get(path), fault.NotFound, "")
+	k.checkError(k.get(path), fault.NotFound, "")
 	m, ok := k.create(k.companyPath(collection), `{"key":"`+checkMetric+`","unit":"count","kind":"split","dimensions":["half"]}`, byID)
 	if !ok {
 		return
 	}
 	defer k.remove(m)
-	k.valid("create_metric_definition", m.response)
-	k.has(m.what, m.record, map[string]any{"key": checkMetric, "kind": "split", "needsReview": false, "unit": "count", "name": nil})
+	k.checkSchema("create_metric_definition", m.response)
+	k.checkFields(m.what, m.record, map[string]any{"key": checkMetric, "kind": "split", "needsReview": false, "unit": "count", "name": nil})
 }

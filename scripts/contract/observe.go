@@ -25,9 +25,9 @@ const (
 )
 
 // observe checks a response against the rules of every response.
-func (k *kit) observe(r response) {
+func (k *runner) observe(r response) {
 	check := func(rule string, good bool, format string, args ...any) {
-		k.relevant[rule]++
+		k.counted[rule]++
 		if !good && len(k.observed[rule]) < problemsMax {
 			k.observed[rule] = append(k.observed[rule], fmt.Sprintf("%s (%d): ", r.what, r.status)+fmt.Sprintf(format, args...))
 		}
@@ -36,9 +36,9 @@ func (k *kit) observe(r response) {
 	if k.version == "" {
 		k.version = date
 	}
-	check(ruleVersion, isDay(date) && date == k.version, "Service-Version is %q, on the first response %q", date, k.version)
-	check(ruleRequestID, id != "" && !k.seen[id], "Service-Request-Id is %q: empty, or the same as before", id)
-	k.seen[id] = true
+	check(ruleVersion, isDayText(date) && date == k.version, "Service-Version is %q, on the first response %q", date, k.version)
+	check(ruleRequestID, id != "" && !k.responses[id], "Service-Request-Id is %q: empty, or the same as before", id)
+	k.responses[id] = true
 	check(ruleCache, cache == "no-store", "Cache-Control is %q", cache)
 	if len(r.body) > 0 {
 		kind, _, err := mime.ParseMediaType(r.header.Get("Content-Type"))
@@ -58,13 +58,13 @@ func (k *kit) observe(r response) {
 	code, _, err := r.envelope()
 	check(ruleEnvelope, err == nil, "%v", err)
 	if err == nil {
-		check(ruleEnvelope, codeOf(code, r.status), "the code %q belongs to another status", code)
+		check(ruleEnvelope, codeHasStatus(code, r.status), "the code %q belongs to another status", code)
 	}
 }
 
-// codeOf reports whether a code may have a status. A status without a known code may have any
+// codeHasStatus reports whether a code may have a status. A status without a known code may have any
 // unknown code.
-func codeOf(code string, status int) bool {
+func codeHasStatus(code string, status int) bool {
 	own, known := fault.Codes()[fault.Code(code)]
 	if known {
 		return own == status
@@ -72,19 +72,19 @@ func codeOf(code string, status int) bool {
 	return !slices.Contains(slices.Collect(maps.Values(fault.Codes())), status)
 }
 
-func isDay(text string) bool {
+func isDayText(text string) bool {
 	_, err := time.Parse(time.DateOnly, text)
 	return err == nil
 }
 
 // observedRule returns a rule that reports the observations of all responses so far. The rule is
 // skipped if no response was relevant.
-func observedRule(name string) func(*kit) {
-	return func(k *kit) {
+func observedRule(name string) func(*runner) {
+	return func(k *runner) {
 		for _, problem := range k.observed[name] {
 			k.fail("%s", problem)
 		}
-		k.checked = k.relevant[name]
+		k.checks = k.counted[name]
 		k.skip("the run had no such response")
 		k.optional = name == ruleRetry // a run may stay below its quota
 	}

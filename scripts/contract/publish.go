@@ -12,17 +12,17 @@ import (
 
 // publish publishes a board with a new item. If the preview has an ETag, it publishes with
 // If-Match.
-func publish(k *kit) {
-	item, ok := k.item()
+func publish(k *runner) {
+	item, ok := k.createItem()
 	if !ok {
 		return
 	}
 	defer k.remove(item)
-	k.record(k.do(http.MethodPatch, item.path, `{"status":"published"}`))
-	board, _ := k.fill("/v1/companies/{companyId}/plan/boards/{boardId}")
+	k.checkRecord(k.do(http.MethodPatch, item.path, `{"status":"published"}`))
+	board, _ := k.fillPath("/v1/companies/{companyId}/plan/boards/{boardId}")
 	preview := k.do(http.MethodPost, board+"/publish/preview", "")
-	k.valid("preview_plan_publish", preview)
-	planned, ok := k.record(preview)
+	k.checkSchema("preview_plan_publish", preview)
+	planned, ok := k.checkRecord(preview)
 	if !ok {
 		return
 	}
@@ -32,38 +32,38 @@ func publish(k *kit) {
 	var condition []string
 	if tag := preview.header.Get("ETag"); tag != "" {
 		condition = []string{"If-Match", tag}
-		k.is(k.do(http.MethodPost, board+"/publish", "", "If-Match", `"other"`), fault.PreconditionFailed, "")
+		k.checkError(k.do(http.MethodPost, board+"/publish", "", "If-Match", `"other"`), fault.PreconditionFailed, "")
 	}
 	done := k.do(http.MethodPost, board+"/publish", "", condition...)
-	k.valid("publish_plan_board", done)
+	k.checkSchema("publish_plan_board", done)
 	version := map[string]any{"publishedVersion": planned["nextVersion"]}
-	if result, ok := k.record(done); ok {
-		k.has(done.what, result, version)
-		k.has(done.what, result, map[string]any{"changed": true})
+	if result, ok := k.checkRecord(done); ok {
+		k.checkFields(done.what, result, version)
+		k.checkFields(done.what, result, map[string]any{"changed": true})
 	}
 	for _, path := range []string{board, item.path} {
 		got := k.get(path)
-		if record, ok := k.record(got); ok {
-			k.has(got.what+" after the publish", record, version)
+		if record, ok := k.checkRecord(got); ok {
+			k.checkFields(got.what+" after the publish", record, version)
 		}
 	}
 }
 
-// updates changes one record of every kind that can be updated and that no other rule creates. It
+// updateEveryKind changes one record of every kind that can be updated and that no other rule creates. It
 // then reads each record again.
-func updates(k *kit) {
-	k.update("update_company", k.companyPath(""), k.companyPath(""), `{"summary":"Résumé of the contract"}`)
-	k.update("update_context_brand_kit", k.companyPath("/context/brand-kit"), k.companyPath("/context/brand-kit"), `{"avoidWords":["synergy"]}`)
-	for _, p := range k.primed {
+func updateEveryKind(k *runner) {
+	k.checkUpdateOf("update_company", k.companyPath(""), k.companyPath(""), `{"summary":"Résumé of the contract"}`)
+	k.checkUpdateOf("update_context_brand_kit", k.companyPath("/context/brand-kit"), k.companyPath("/context/brand-kit"), `{"avoidWords":["synergy"]}`)
+	for _, p := range k.discovered {
 		for _, record := range p.records() {
 			id, _ := record["id"].(string)
 			status, _ := record["replyStatus"].(string)
 			switch {
 			case p.ID == "list_context_content_types":
-				k.update("update_context_content_type", p.path+"/"+id, "", `{"cadence":"weekly"}`)
+				k.checkUpdateOf("update_context_content_type", p.path+"/"+id, "", `{"cadence":"weekly"}`)
 			case p.ID == "list_feedback" && strings.Contains(" none draft needs_review approved", " "+status):
-				k.update("update_feedback_reply", p.path+"/"+id+"/reply", p.path+"/"+id, `{"replyBody":"Thank you — 谢谢.","replyStatus":"approved"}`)
-				k.is(k.do(http.MethodPatch, p.path+"/"+id+"/reply", `{"replyStatus":"posted"}`), fault.BadRequest, "replyStatus")
+				k.checkUpdateOf("update_feedback_reply", p.path+"/"+id+"/reply", p.path+"/"+id, `{"replyBody":"Thank you — 谢谢.","replyStatus":"approved"}`)
+				k.checkError(k.do(http.MethodPatch, p.path+"/"+id+"/reply", `{"replyStatus":"posted"}`), fault.BadRequest, "replyStatus")
 			default:
 				continue
 			}
@@ -71,44 +71,44 @@ func updates(k *kit) {
 		}
 	}
 	const summary = "Written by a tool"
-	result, err := k.tool("service_update_company", map[string]any{"summary": summary})
+	result, err := k.callTool("service_update_company", map[string]any{"summary": summary})
 	if err != nil {
 		k.fail("%v", err)
 		return
 	}
 	stored, _ := result["structuredContent"].(map[string]any)
-	k.has("service_update_company", stored, map[string]any{"summary": summary})
-	if company, ok := k.record(k.get(k.companyPath(""))); ok {
-		k.has("GET after service_update_company", company, map[string]any{"summary": summary})
+	k.checkFields("service_update_company", stored, map[string]any{"summary": summary})
+	if company, ok := k.checkRecord(k.get(k.companyPath(""))); ok {
+		k.checkFields("GET after service_update_company", company, map[string]any{"summary": summary})
 	}
 }
 
-// update sends a body and requires its values in the response and, if readPath is given, in a later
+// checkUpdateOf sends a body and requires its values in the response and, if readPath is given, in a later
 // read.
-func (k *kit) update(operation, path, readPath, body string) {
+func (k *runner) checkUpdateOf(operation, path, readPath, body string) {
 	var want map[string]any
 	if err := json.NewDecoder(bytes.NewReader([]byte(body))).Decode(&want); err != nil {
 		k.fail("%s: %v", operation, err)
 		return
 	}
 	got := k.do(http.MethodPatch, path, body)
-	k.valid(operation, got)
-	if record, ok := k.record(got); ok {
-		k.has(got.what, record, want)
+	k.checkSchema(operation, got)
+	if record, ok := k.checkRecord(got); ok {
+		k.checkFields(got.what, record, want)
 	}
 	if readPath == "" {
 		return
 	}
-	if record, ok := k.record(k.get(readPath)); ok {
-		k.has(got.what+", read again", record, want)
+	if record, ok := k.checkRecord(k.get(readPath)); ok {
+		k.checkFields(got.what+", read again", record, want)
 	}
 }
 
-// everyRead requires that the company has a record of every kind. An operation without a record
+// everyReadHasRecord requires that the company has a record of every kind. An operation without a record
 // would prove nothing.
-func everyRead(k *kit) {
+func everyReadHasRecord(k *runner) {
 	findings := false
-	for _, p := range k.primed {
+	for _, p := range k.discovered {
 		k.count()
 		if p.reason != "" {
 			k.fail("%s", p.reason)
@@ -119,7 +119,7 @@ func everyRead(k *kit) {
 			continue
 		}
 		for _, audit := range p.records() {
-			one, ok := k.record(k.get(p.path + "/" + fmt.Sprint(audit["id"])))
+			one, ok := k.checkRecord(k.get(p.path + "/" + fmt.Sprint(audit["id"])))
 			findings = findings || ok && one["findings"] != nil
 		}
 	}

@@ -10,30 +10,30 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// checkedReview is the identity of the review that these rules push. A review cannot be deleted, so
+// reviewIdentity is the identity of the review that these rules push. A review cannot be deleted, so
 // the rules always use the same one.
-const checkedReview = `"source":"reddit","externalId":"conformance-check"`
+const reviewIdentity = `"source":"reddit","externalId":"conformance-check"`
 
 // pushCounts is the response of a push of feedback.
 type pushCounts struct{ Accepted, Created, Updated int }
 
 // pushReviews pushes reviews with these titles under the checked identity.
-func (k *kit) pushReviews(titles ...string) (counts pushCounts, ok bool) {
+func (k *runner) pushReviews(titles ...string) (counts pushCounts, ok bool) {
 	body := ""
 	for _, title := range titles {
-		body += fmt.Sprintf(`,{%s,"title":%q}`, checkedReview, title)
+		body += fmt.Sprintf(`,{%s,"title":%q}`, reviewIdentity, title)
 	}
 	r := k.do(http.MethodPost, k.companyPath("/feedback"), `{"records":[`+body[1:]+`]}`)
 	if r.status == http.StatusUnauthorized {
 		k.skip("the key may not write here")
 		return counts, false
 	}
-	return counts, k.ok(r, &counts)
+	return counts, k.checkSuccess(r, &counts)
 }
 
 // pushIdentity pushes one review several times. It requires that there is one record, and that a
 // push without a change writes nothing.
-func pushIdentity(k *kit) {
+func pushIdentity(k *runner) {
 	first, second := rand.Text(), rand.Text()
 	for _, step := range []struct {
 		what   string
@@ -60,7 +60,7 @@ func pushIdentity(k *kit) {
 
 // refusedPush sends different pushes with one Idempotency-Key at the same time. It requires that
 // one is accepted, and that the stored review comes from that push.
-func refusedPush(k *kit) {
+func refusedPush(k *runner) {
 	if _, ok := k.pushReviews(rand.Text()); !ok {
 		return
 	}
@@ -73,8 +73,8 @@ func refusedPush(k *kit) {
 		titles[n] = rand.Text()
 		wait.Go(func() {
 			q := request{method: http.MethodPost, path: k.companyPath("/feedback"), header: map[string]string{"Idempotency-Key": name}}
-			q.body = fmt.Sprintf(`{"records":[{%s,"title":%q}]}`, checkedReview, titles[n])
-			responses[n], _ = k.once(q) // without a response, its status is 0
+			q.body = fmt.Sprintf(`{"records":[{%s,"title":%q}]}`, reviewIdentity, titles[n])
+			responses[n], _ = k.sendOnce(q) // without a response, its status is 0
 		})
 	}
 	wait.Wait()
@@ -85,7 +85,7 @@ func refusedPush(k *kit) {
 	}
 	for n, r := range responses {
 		if n != accepted {
-			k.is(r, fault.BadRequest, "Idempotency-Key")
+			k.checkError(r, fault.BadRequest, "Idempotency-Key")
 		}
 	}
 	if got, ok := k.pushReviews(titles[accepted]); ok && got.Updated+got.Created > 0 {

@@ -10,9 +10,9 @@ import (
 	"growthworkspace/shared/schema/jsonschema"
 )
 
-func oneCompany(k *kit) {
+func onlyOwnCompany(k *runner) {
 	var companies listOf[map[string]any]
-	if !k.ok(k.get("/v1/companies"), &companies) {
+	if !k.checkSuccess(k.get("/v1/companies"), &companies) {
 		return
 	}
 	if len(companies.Items) != 1 || companies.Items[0]["id"] != k.company {
@@ -20,15 +20,15 @@ func oneCompany(k *kit) {
 		return
 	}
 	var one map[string]any
-	if k.ok(k.get(k.companyPath("")), &one) && !reflect.DeepEqual(one, companies.Items[0]) {
+	if k.checkSuccess(k.get(k.companyPath("")), &one) && !reflect.DeepEqual(one, companies.Items[0]) {
 		k.fail("GET /v1/companies/{companyId} returns another record than the list")
 	}
 }
 
-func listShape(k *kit) {
-	k.each(func(p primed) {
+func listShape(k *runner) {
+	k.eachRead(func(p discoveredRead) {
 		var body map[string]any
-		if !p.IsList() || !k.ok(p.response, &body) {
+		if !p.IsList() || !k.checkSuccess(p.response, &body) {
 			return
 		}
 		if _, ok := body["items"].([]any); !ok || len(body) != 1 {
@@ -37,10 +37,10 @@ func listShape(k *kit) {
 	})
 }
 
-// valid fails the rule unless the response matches the operation's published schema.
-func (k *kit) valid(operation string, got response) {
+// checkSchema fails the rule unless the response matches the operation's published schema.
+func (k *runner) checkSchema(operation string, got response) {
 	var body any
-	if !k.ok(got, &body) {
+	if !k.checkSuccess(got, &body) {
 		return
 	}
 	for _, op := range functions.Operations(nil) {
@@ -57,23 +57,23 @@ func (k *kit) valid(operation string, got response) {
 	}
 }
 
-func recordFieldsRule(k *kit) {
-	k.each(func(p primed) { k.valid(p.ID, p.response) })
+func recordFieldsRule(k *runner) {
+	k.eachRead(func(p discoveredRead) { k.checkSchema(p.ID, p.response) })
 }
 
 // recordByID compares each record with its entry in the list. It skips API keys, because each
 // request changes the record of the key that it uses.
-func recordByID(k *kit) {
-	k.each(func(p primed) {
-		if p.IsList() || optional(p.Operation) || p.status != http.StatusOK || !strings.HasSuffix(p.Path, "}") || p.Path == "/v1/companies/{companyId}" {
+func recordByID(k *runner) {
+	k.eachRead(func(p discoveredRead) {
+		if p.IsList() || isOptional(p.Operation) || p.status != http.StatusOK || !strings.HasSuffix(p.Path, "}") || p.Path == "/v1/companies/{companyId}" {
 			return
 		}
 		var got map[string]any
-		if !k.ok(k.get(p.path), &got) {
+		if !k.checkSuccess(k.get(p.path), &got) {
 			return
 		}
 		segments := strings.Split(p.Path, "/")
-		listed := k.listed(segments[len(segments)-2], got["id"])
+		listed := k.listedRecord(segments[len(segments)-2], got["id"])
 		if listed == nil {
 			k.fail("%s: no record in the list has the id %v of the response", p.what, got["id"])
 		}
@@ -85,12 +85,12 @@ func recordByID(k *kit) {
 	})
 }
 
-// listed reads the list of a collection and returns the record with an id, or nil if the list does
+// listedRecord reads the list of a collection and returns the record with an id, or nil if the list does
 // not contain it.
-func (k *kit) listed(collection string, id any) map[string]any {
-	for _, p := range k.primed {
+func (k *runner) listedRecord(collection string, id any) map[string]any {
+	for _, p := range k.discovered {
 		if p.IsList() && strings.HasSuffix(p.Path, "/"+collection) && p.status == http.StatusOK {
-			for _, record := range k.get(p.address()).records() {
+			for _, record := range k.get(p.url()).records() {
 				if record["id"] == id {
 					return record
 				}
@@ -100,8 +100,8 @@ func (k *kit) listed(collection string, id any) map[string]any {
 	return nil
 }
 
-func findingsApart(k *kit) {
-	k.each(func(p primed) {
+func findingsOnlyInSingle(k *runner) {
+	k.eachRead(func(p discoveredRead) {
 		switch p.ID {
 		case "list_optimise_audits":
 			for _, record := range p.records() {
@@ -113,7 +113,7 @@ func findingsApart(k *kit) {
 			}
 		case "get_optimise_audit":
 			var audit map[string]any
-			if k.ok(p.response, &audit) {
+			if k.checkSuccess(p.response, &audit) {
 				if _, has := audit["findings"]; !has {
 					k.fail("a single audit has no findings, not even null")
 				}
@@ -122,15 +122,15 @@ func findingsApart(k *kit) {
 	})
 }
 
-// previewIsDry compares the board and its items before and after a preview.
-func previewIsDry(k *kit) {
-	board, ok := k.fill("/v1/companies/{companyId}/plan/boards/{boardId}")
+// previewChangesNothing compares the board and its items before and after a preview.
+func previewChangesNothing(k *runner) {
+	board, ok := k.fillPath("/v1/companies/{companyId}/plan/boards/{boardId}")
 	if !ok {
 		k.skip("the company has no board, or the key lacks plan:read")
 		return
 	}
 	before, items := k.get(board), k.get(board+"/items")
-	k.valid("preview_plan_publish", k.do(http.MethodPost, board+"/publish/preview", ""))
+	k.checkSchema("preview_plan_publish", k.do(http.MethodPost, board+"/publish/preview", ""))
 	if after := k.get(board); !sameJSON(before.body, after.body) {
 		k.fail("the board was %s and is %s", before.body, after.body)
 	}

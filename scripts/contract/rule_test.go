@@ -32,7 +32,7 @@ func TestSpecified(t *testing.T) {
 	t.Parallel()
 	var want []string
 	for _, r := range rules {
-		if r.specified && (r.level == reads || r.level == writes) {
+		if r.specified && (r.level == levelReads || r.level == levelWrites) {
 			want = append(want, r.name)
 		}
 	}

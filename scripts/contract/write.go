@@ -22,13 +22,13 @@ type created struct {
 
 // create creates a record, which the caller must remove. It skips the rule when the key lacks the
 // scope.
-func (k *kit) create(collection, body, byID string, header ...string) (created, bool) {
+func (k *runner) create(collection, body, byID string, header ...string) (created, bool) {
 	got := k.do(http.MethodPost, collection, body, header...)
 	if got.status == http.StatusUnauthorized {
 		k.skip("the key may not write here")
 		return created{}, false
 	}
-	record, ok := k.record(got)
+	record, ok := k.checkRecord(got)
 	if !ok {
 		return created{}, false
 	}
@@ -41,26 +41,26 @@ func (k *kit) create(collection, body, byID string, header ...string) (created, 
 }
 
 // remove deletes a record that a rule created. The rule fails when it cannot be deleted.
-func (k *kit) remove(c created) { k.removeAt(c.path) }
+func (k *runner) remove(c created) { k.removeAt(c.path) }
 
-func (k *kit) removeAt(path string) {
+func (k *runner) removeAt(path string) {
 	if got := k.do(http.MethodDelete, path, ""); got.status != http.StatusOK && got.status != http.StatusNotFound {
 		k.fail("%s: %d: the record could not be deleted and remains", got.what, got.status)
 	}
 }
 
-// refusedCreate fails the rule unless a create was refused. If it created a record, it deletes it.
-func (k *kit) refusedCreate(got response, byID string, code fault.Code, names string) {
-	k.is(got, code, names)
+// checkRefusedCreate fails the rule unless a create was refused. If it created a record, it deletes it.
+func (k *runner) checkRefusedCreate(got response, byID string, code fault.Code, names string) {
+	k.checkError(got, code, names)
 	var record struct{ ID string }
 	if got.status == http.StatusOK && json.Unmarshal(got.body, &record) == nil && record.ID != "" {
 		k.removeAt(k.companyPath(byID + record.ID))
 	}
 }
 
-// items returns the path of the items of a board. It skips the rule if no board is known.
-func (k *kit) items() (string, bool) {
-	path, ok := k.fill("/v1/companies/{companyId}/plan/boards/{boardId}/items")
+// itemsPath returns the path of the items of a board. It skips the rule if no board is known.
+func (k *runner) itemsPath() (string, bool) {
+	path, ok := k.fillPath("/v1/companies/{companyId}/plan/boards/{boardId}/items")
 	if !ok {
 		k.skip("the company has no board, or the key lacks plan:read")
 	}
@@ -69,17 +69,17 @@ func (k *kit) items() (string, bool) {
 
 const itemByID, postByID, goalByID = "/plan/items/", "/broadcast/posts/", "/context/goals/"
 
-// item creates an item, which the caller must remove.
-func (k *kit) item(header ...string) (created, bool) {
-	items, ok := k.items()
+// createItem creates an item, which the caller must remove.
+func (k *runner) createItem(header ...string) (created, bool) {
+	items, ok := k.itemsPath()
 	if !ok {
 		return created{}, false
 	}
 	return k.create(items, `{"title":"Conformance check"}`, itemByID, header...)
 }
 
-// has fails the rule unless a record has these values.
-func (k *kit) has(what string, record, want map[string]any) {
+// checkFields fails the rule unless a record has these values.
+func (k *runner) checkFields(what string, record, want map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if !reflect.DeepEqual(record[name], want[name]) {
 			k.fail("%s: %s is %v instead of %v", what, name, record[name], want[name])
@@ -87,48 +87,48 @@ func (k *kit) has(what string, record, want map[string]any) {
 	}
 }
 
-// life reads a created record, updates it, and requires that a read returns the new values.
-func (k *kit) life(m created, update, updateOperation string, want map[string]any) {
-	if read, ok := k.record(k.get(m.path)); ok && !reflect.DeepEqual(read, m.record) {
+// checkUpdate reads a created record, updates it, and requires that a read returns the new values.
+func (k *runner) checkUpdate(m created, update, updateOperation string, want map[string]any) {
+	if read, ok := k.checkRecord(k.get(m.path)); ok && !reflect.DeepEqual(read, m.record) {
 		k.fail("GET of the record differs from the response to its creation")
 	}
 	changed := k.do(http.MethodPatch, m.path, update)
-	k.valid(updateOperation, changed)
-	if after, ok := k.record(k.get(m.path)); ok {
-		k.has(changed.what, after, want)
+	k.checkSchema(updateOperation, changed)
+	if after, ok := k.checkRecord(k.get(m.path)); ok {
+		k.checkFields(changed.what, after, want)
 	}
 }
 
-// death deletes the record and requires that it is gone.
-func (k *kit) death(m created) {
+// checkDelete deletes the record and requires that it is gone.
+func (k *runner) checkDelete(m created) {
 	gone := k.do(http.MethodDelete, m.path, "")
-	if deleted, ok := k.record(gone); ok && !reflect.DeepEqual(deleted, map[string]any{"id": m.record["id"], "deleted": true}) {
+	if deleted, ok := k.checkRecord(gone); ok && !reflect.DeepEqual(deleted, map[string]any{"id": m.record["id"], "deleted": true}) {
 		k.fail("%s: the response is %s", gone.what, gone.body)
 	}
-	k.is(k.get(m.path), fault.NotFound, "")
-	k.is(k.do(http.MethodDelete, m.path, ""), fault.NotFound, "")
+	k.checkError(k.get(m.path), fault.NotFound, "")
+	k.checkError(k.do(http.MethodDelete, m.path, ""), fault.NotFound, "")
 }
 
-func itemLife(k *kit) {
-	item, ok := k.item()
+func itemLifecycle(k *runner) {
+	item, ok := k.createItem()
 	if !ok {
 		return
 	}
 	defer k.remove(item)
-	k.valid("create_plan_item", item.response)
-	k.has(item.what, item.record, map[string]any{"status": "draft", "title": "Conformance check", "publishedVersion": nil, "companyId": k.company})
+	k.checkSchema("create_plan_item", item.response)
+	k.checkFields(item.what, item.record, map[string]any{"status": "draft", "title": "Conformance check", "publishedVersion": nil, "companyId": k.company})
 	if slug, ok := item.record["slug"].(string); !ok || !strings.HasPrefix(slug, "conformance-check") {
 		k.fail("%s: the slug is %v, not derived from the title", item.what, item.record["slug"])
 	}
-	k.life(item, `{"summary":"Changed.","status":"in_review","sortOrder":7,"categoryIds":["a"]}`, "update_plan_item", map[string]any{
+	k.checkUpdate(item, `{"summary":"Changed.","status":"in_review","sortOrder":7,"categoryIds":["a"]}`, "update_plan_item", map[string]any{
 		"summary": "Changed.", "status": "in_review", "sortOrder": float64(7), "categoryIds": []any{"a"}, "slug": item.record["slug"], "title": item.record["title"],
 	})
-	k.death(item)
+	k.checkDelete(item)
 }
 
 // slugScripts creates items whose titles have no plain Latin letters, or have an apostrophe.
-func slugScripts(k *kit) {
-	items, ok := k.items()
+func slugScripts(k *runner) {
+	items, ok := k.itemsPath()
 	if !ok {
 		return
 	}
@@ -147,7 +147,7 @@ func slugScripts(k *kit) {
 }
 
 // postThread creates posts on x of known weight.
-func postThread(k *kit) {
+func postThread(k *runner) {
 	wide, family := strings.Repeat("日", 140), strings.Repeat("👩‍👩‍👧‍👦", 140)
 	link := "https://example.com/" + strings.Repeat("a", 300)
 	for body, want := range map[string]any{
@@ -165,50 +165,50 @@ func postThread(k *kit) {
 			return
 		}
 		defer k.remove(post)
-		k.has(post.what, post.record, map[string]any{"threadParts": want})
+		k.checkFields(post.what, post.record, map[string]any{"threadParts": want})
 	}
 }
 
-const farTime = "2099-01-01T00:00:00.000Z"
+const farFuture = "2099-01-01T00:00:00.000Z"
 
-func postLife(k *kit) {
+func postLifecycle(k *runner) {
 	post, ok := k.create(k.companyPath("/broadcast/posts"), `{"platform":"x","body":"Conformance check"}`, postByID)
 	if !ok {
 		return
 	}
 	defer k.remove(post)
-	k.valid("create_broadcast_post", post.response)
-	k.has(post.what, post.record, map[string]any{"status": "draft", "publishedAt": nil})
-	k.life(post, `{"scheduledFor":"`+farTime+`","status":"scheduled"}`, "update_broadcast_post", map[string]any{"status": "scheduled", "scheduledFor": farTime})
-	k.is(k.do(http.MethodPatch, post.path, `{"platform":"push"}`), fault.BadRequest, "platform")
-	k.death(post)
+	k.checkSchema("create_broadcast_post", post.response)
+	k.checkFields(post.what, post.record, map[string]any{"status": "draft", "publishedAt": nil})
+	k.checkUpdate(post, `{"scheduledFor":"`+farFuture+`","status":"scheduled"}`, "update_broadcast_post", map[string]any{"status": "scheduled", "scheduledFor": farFuture})
+	k.checkError(k.do(http.MethodPatch, post.path, `{"platform":"push"}`), fault.BadRequest, "platform")
+	k.checkDelete(post)
 }
 
-func goalLife(k *kit) {
-	goal, ok := k.create(k.companyPath("/context/goals"), `{"name":"Conformance check","metricKey":"growth.signups","dueAt":"`+farTime+`"}`, goalByID)
+func goalLifecycle(k *runner) {
+	goal, ok := k.create(k.companyPath("/context/goals"), `{"name":"Conformance check","metricKey":"growth.signups","dueAt":"`+farFuture+`"}`, goalByID)
 	if !ok {
 		return
 	}
 	defer k.remove(goal)
-	k.valid("create_context_goal", goal.response)
-	k.has(goal.what, goal.record, map[string]any{"status": "active", "dueAt": farTime, "priority": nil})
-	k.life(goal, `{"status":"achieved","dueAt":null,"priority":1}`, "update_context_goal", map[string]any{"status": "achieved", "dueAt": nil, "priority": float64(1)})
-	k.is(k.do(http.MethodPatch, goal.path, `{"name":""}`), fault.BadRequest, "name")
-	k.is(k.do(http.MethodPatch, goal.path, `{"priority":0.5}`), fault.BadRequest, "priority")
-	k.death(goal)
+	k.checkSchema("create_context_goal", goal.response)
+	k.checkFields(goal.what, goal.record, map[string]any{"status": "active", "dueAt": farFuture, "priority": nil})
+	k.checkUpdate(goal, `{"status":"achieved","dueAt":null,"priority":1}`, "update_context_goal", map[string]any{"status": "achieved", "dueAt": nil, "priority": float64(1)})
+	k.checkError(k.do(http.MethodPatch, goal.path, `{"name":""}`), fault.BadRequest, "name")
+	k.checkError(k.do(http.MethodPatch, goal.path, `{"priority":0.5}`), fault.BadRequest, "priority")
+	k.checkDelete(goal)
 }
 
-func itemSlug(k *kit) {
-	item, ok := k.item()
+func itemSlug(k *runner) {
+	item, ok := k.createItem()
 	if !ok {
 		return
 	}
 	defer k.remove(item)
-	k.is(k.do(http.MethodPatch, item.path, `{"slug":"another"}`), fault.BadRequest, "slug")
-	items, _ := k.items()
+	k.checkError(k.do(http.MethodPatch, item.path, `{"slug":"another"}`), fault.BadRequest, "slug")
+	items, _ := k.itemsPath()
 	slug := fmt.Sprint(item.record["slug"])
-	k.refusedCreate(k.do(http.MethodPost, items, fmt.Sprintf(`{"title":"Conformance check","slug":%q}`, slug)), itemByID, fault.Conflict, "")
-	second, ok := k.item()
+	k.checkRefusedCreate(k.do(http.MethodPost, items, fmt.Sprintf(`{"title":"Conformance check","slug":%q}`, slug)), itemByID, fault.Conflict, "")
+	second, ok := k.createItem()
 	if !ok {
 		return
 	}
@@ -219,8 +219,8 @@ func itemSlug(k *kit) {
 }
 
 // nullClears creates an item with nulls, fills it, and clears it. The title cannot be cleared.
-func nullClears(k *kit) {
-	items, ok := k.items()
+func nullClears(k *runner) {
+	items, ok := k.itemsPath()
 	if !ok {
 		return
 	}
@@ -230,32 +230,32 @@ func nullClears(k *kit) {
 		return
 	}
 	defer k.remove(item)
-	k.has(item.what+" with nulls", item.record, nulls)
-	k.has(item.what+" with nulls", item.record, map[string]any{"status": "draft"})
+	k.checkFields(item.what+" with nulls", item.record, nulls)
+	k.checkFields(item.what+" with nulls", item.record, map[string]any{"status": "draft"})
 	full := `{"summary":"S","columnId":"a","categoryIds":["a"],"sortOrder":1,"targetLabel":"T"}`
-	k.life(item, full, "update_plan_item", map[string]any{"summary": "S", "columnId": "a", "categoryIds": []any{"a"}, "sortOrder": float64(1), "targetLabel": "T"})
+	k.checkUpdate(item, full, "update_plan_item", map[string]any{"summary": "S", "columnId": "a", "categoryIds": []any{"a"}, "sortOrder": float64(1), "targetLabel": "T"})
 	cleared := k.do(http.MethodPatch, item.path, `{"summary":null,"columnId":null,"categoryIds":null,"sortOrder":null,"targetLabel":null}`)
-	k.valid("update_plan_item", cleared)
-	if after, ok := k.record(k.get(item.path)); ok {
-		k.has(cleared.what+" with nulls", after, nulls)
+	k.checkSchema("update_plan_item", cleared)
+	if after, ok := k.checkRecord(k.get(item.path)); ok {
+		k.checkFields(cleared.what+" with nulls", after, nulls)
 	}
-	k.is(k.do(http.MethodPatch, item.path, `{"title":null}`), fault.BadRequest, "title")
-	k.is(k.do(http.MethodPatch, item.path, `{"status":null}`), fault.BadRequest, "status")
+	k.checkError(k.do(http.MethodPatch, item.path, `{"title":null}`), fault.BadRequest, "title")
+	k.checkError(k.do(http.MethodPatch, item.path, `{"status":null}`), fault.BadRequest, "status")
 }
 
-func emptyUpdate(k *kit) {
-	item, ok := k.item()
+func emptyUpdate(k *runner) {
+	item, ok := k.createItem()
 	if !ok {
 		return
 	}
 	defer k.remove(item)
-	if after, ok := k.record(k.do(http.MethodPatch, item.path, `{}`)); ok && !reflect.DeepEqual(after, item.record) {
+	if after, ok := k.checkRecord(k.do(http.MethodPatch, item.path, `{}`)); ok && !reflect.DeepEqual(after, item.record) {
 		k.fail("PATCH of an item with {}: the record changed")
 	}
 }
 
-func ifMatch(k *kit) {
-	item, ok := k.item()
+func ifMatch(k *runner) {
+	item, ok := k.createItem()
 	if !ok {
 		return
 	}
@@ -263,27 +263,27 @@ func ifMatch(k *kit) {
 	tag := k.get(item.path).header.Get("ETag")
 	if tag == "" {
 		k.skip("records have no ETag: the service does not support it")
-		k.checked = 0
+		k.checks = 0
 		return
 	}
-	k.record(k.do(http.MethodPatch, item.path, `{"summary":"One."}`, "If-Match", tag))
-	k.is(k.do(http.MethodPatch, item.path, `{"summary":"Two."}`, "If-Match", tag), fault.PreconditionFailed, "")
-	k.is(k.do(http.MethodDelete, item.path, "", "If-Match", tag), fault.PreconditionFailed, "")
-	if after, ok := k.record(k.get(item.path)); ok && after["summary"] != "One." {
+	k.checkRecord(k.do(http.MethodPatch, item.path, `{"summary":"One."}`, "If-Match", tag))
+	k.checkError(k.do(http.MethodPatch, item.path, `{"summary":"Two."}`, "If-Match", tag), fault.PreconditionFailed, "")
+	k.checkError(k.do(http.MethodDelete, item.path, "", "If-Match", tag), fault.PreconditionFailed, "")
+	if after, ok := k.checkRecord(k.get(item.path)); ok && after["summary"] != "One." {
 		k.fail("an update that got a 412 was done: the summary is %v", after["summary"])
 	}
 }
 
-func idempotencyRule(k *kit) {
+func idempotencyRule(k *runner) {
 	name := rand.Text()
-	item, ok := k.item("Idempotency-Key", name)
+	item, ok := k.createItem("Idempotency-Key", name)
 	if !ok {
 		return
 	}
 	defer k.remove(item)
-	items, _ := k.items()
+	items, _ := k.itemsPath()
 	retry := k.do(http.MethodPost, items, `{"title":"Conformance check"}`, "Idempotency-Key", name)
-	record, ok := k.record(retry)
+	record, ok := k.checkRecord(retry)
 	if !ok {
 		return
 	}
@@ -295,5 +295,5 @@ func idempotencyRule(k *kit) {
 	if retry.header.Get("Idempotent-Replayed") != "true" {
 		k.fail("%s: Idempotent-Replayed is %q on a replayed response", retry.what, retry.header.Get("Idempotent-Replayed"))
 	}
-	k.is(k.do(http.MethodPost, items, `{"title":"Another"}`, "Idempotency-Key", name), fault.BadRequest, "Idempotency-Key")
+	k.checkError(k.do(http.MethodPost, items, `{"title":"Another"}`, "Idempotency-Key", name), fault.BadRequest, "Idempotency-Key")
 }

@@ -58,15 +58,15 @@ func open(ctx context.Context, region, profile string) (*account, error) {
 		ARN     string `xml:"GetCallerIdentityResult>Arn"`
 	}
 	if err := a.query(ctx, "sts", "2011-06-15", url.Values{"Action": {"GetCallerIdentity"}}, &identity); err != nil {
-		return nil, a.explain(err)
+		return nil, a.explainCredentials(err)
 	}
 	a.id, a.caller = identity.Account, identity.ARN
 	return a, nil
 }
 
-// explain returns an error that says why AWS does not accept the credentials and what to do.
-func (a *account) explain(err error) error {
-	var refused *refusal
+// explainCredentials returns an error that says why AWS does not accept the credentials and what to do.
+func (a *account) explainCredentials(err error) error {
+	var refused *awsError
 	if !errors.As(err, &refused) {
 		return fmt.Errorf("cannot check the credentials with AWS: check the network and the region %s: %w", a.config.Region, err)
 	}
@@ -78,15 +78,15 @@ func (a *account) explain(err error) error {
 		a.config.Region, err)
 }
 
-// refusal is an error response of AWS.
-type refusal struct {
+// awsError is an error response of AWS.
+type awsError struct {
 	code, message string
 }
 
-func (r *refusal) Error() string { return r.code + ": " + r.message }
+func (r *awsError) Error() string { return r.code + ": " + r.message }
 
-// stack is the state of a stack. Its status is empty when there is none.
-type stack struct {
+// deployedStack is the state of a stack. Its status is empty when there is none.
+type deployedStack struct {
 	Name       string     `xml:"StackName"`
 	Status     string     `xml:"StackStatus"`
 	Reason     string     `xml:"StackStatusReason"`
@@ -102,7 +102,7 @@ type keyValue struct {
 }
 
 // parameter returns the value that a parameter was deployed with.
-func (s stack) parameter(name string) string {
+func (s deployedStack) parameter(name string) string {
 	for _, p := range s.Parameters {
 		if p.Parameter == name {
 			return p.Value
@@ -111,7 +111,7 @@ func (s stack) parameter(name string) string {
 	return ""
 }
 
-func (s stack) output(name string) string {
+func (s deployedStack) output(name string) string {
 	for _, o := range s.Outputs {
 		if o.Output == name {
 			return o.Result
@@ -121,26 +121,26 @@ func (s stack) output(name string) string {
 }
 
 // stack requests a stack from CloudFormation.
-func (a *account) stack(ctx context.Context, name string) (stack, error) {
+func (a *account) stack(ctx context.Context, name string) (deployedStack, error) {
 	var response struct {
-		Stacks []stack `xml:"DescribeStacksResult>Stacks>member"`
+		Stacks []deployedStack `xml:"DescribeStacksResult>Stacks>member"`
 	}
 	err := a.query(ctx, "cloudformation", "2010-05-15", url.Values{"Action": {"DescribeStacks"}, "StackName": {name}}, &response)
-	var refused *refusal
+	var refused *awsError
 	if errors.As(err, &refused) && refused.code == "ValidationError" && strings.Contains(refused.message, "does not exist") {
-		return stack{Name: name}, nil
+		return deployedStack{Name: name}, nil
 	}
 	if err != nil {
-		return stack{}, fmt.Errorf("read the stack %s: %w", name, err)
+		return deployedStack{}, fmt.Errorf("read the stack %s: %w", name, err)
 	}
 	if len(response.Stacks) == 0 {
-		return stack{Name: name}, nil
+		return deployedStack{Name: name}, nil
 	}
 	return response.Stacks[0], nil
 }
 
-// usable returns an error unless the service can use a table.
-func (a *account) usable(ctx context.Context, table string) error {
+// checkTable returns an error unless the service can use a table.
+func (a *account) checkTable(ctx context.Context, table string) error {
 	var response struct {
 		Table struct {
 			TableStatus string
@@ -149,7 +149,7 @@ func (a *account) usable(ctx context.Context, table string) error {
 	}
 	err := a.call(ctx, "dynamodb", "application/x-amz-json-1.0", "DynamoDB_20120810.DescribeTable", fmt.Appendf(nil, `{"TableName":%q}`, table),
 		func(body []byte) error { return json.Unmarshal(body, &response) })
-	var refused *refusal
+	var refused *awsError
 	switch {
 	case errors.As(err, &refused) && refused.code == "ResourceNotFoundException":
 		return fmt.Errorf("there is no table %s in %s: --table needs an existing table in the same account and region", table, a.config.Region)
@@ -198,7 +198,7 @@ func (a *account) call(ctx context.Context, service, contentType, target string,
 		return err
 	}
 	if response.StatusCode != http.StatusOK {
-		return refused(response.StatusCode, text)
+		return awsErrorOf(response.StatusCode, text)
 	}
 	return decode(text)
 }
@@ -218,21 +218,21 @@ func (a *account) endpoint(service string) string {
 	return "https://" + service + "." + a.config.Region + "." + domain + "/"
 }
 
-// refused decodes an error response, which is XML or JSON.
-func refused(status int, body []byte) error {
+// awsErrorOf decodes an error response, which is XML or JSON.
+func awsErrorOf(status int, body []byte) error {
 	var form struct {
 		Code    string `xml:"Error>Code"`
 		Message string `xml:"Error>Message"`
 	}
 	if xml.Unmarshal(body, &form) == nil && form.Code != "" {
-		return &refusal{form.Code, form.Message}
+		return &awsError{form.Code, form.Message}
 	}
 	var object struct {
 		Type    string `json:"__type"`
 		Message string `json:"message"`
 	}
 	if json.Unmarshal(body, &object) == nil && object.Type != "" {
-		return &refusal{object.Type[strings.LastIndexByte(object.Type, '#')+1:], object.Message}
+		return &awsError{object.Type[strings.LastIndexByte(object.Type, '#')+1:], object.Message}
 	}
 	return fmt.Errorf("status %d: %.200s", status, body)
 }

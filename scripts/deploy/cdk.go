@@ -15,7 +15,7 @@ import (
 // prepare builds the functions and the CDK app, and installs the CDK's command line if necessary.
 func (d *deployer) prepare(ctx context.Context) error {
 	goarch := map[string]string{"arm64": "arm64", "x86_64": "amd64"}
-	arch, _ := d.parameters.of(infra.ParamArchitecture)
+	arch, _ := d.parameters.lookup(infra.ParamArchitecture)
 	if arch == "" {
 		arch = "arm64" // only when nothing is deployed
 	}

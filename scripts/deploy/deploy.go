@@ -18,8 +18,8 @@ import (
 // module in go.mod.
 const cdkVersion = "2.1148.1"
 
-// places finds the repository and the cache, and creates a temporary folder.
-func (d *deployer) places() error {
+// prepareFolders finds the repository and the cache, and creates a temporary folder.
+func (d *deployer) prepareFolders() error {
 	out, err := exec.Command("go", "env", "GOMOD").Output()
 	d.root = filepath.Dir(strings.TrimSpace(string(out)))
 	if err == nil {
@@ -39,26 +39,26 @@ func (d *deployer) places() error {
 	return nil
 }
 
-// decide uses the architecture of the deployed functions unless a flag changes it, because the
+// chooseArchitecture uses the architecture of the deployed functions unless a flag changes it, because the
 // build must match it. It also checks the table named by --table.
-func (d *deployer) decide(ctx context.Context, s stack) error {
-	if _, ok := d.parameters.of(infra.ParamArchitecture); !ok {
-		deployed := or(s.parameter(infra.ParamArchitecture), "arm64")
+func (d *deployer) chooseArchitecture(ctx context.Context, s deployedStack) error {
+	if _, ok := d.parameters.lookup(infra.ParamArchitecture); !ok {
+		deployed := valueOr(s.parameter(infra.ParamArchitecture), "arm64")
 		d.parameters = append(d.parameters, setting{infra.ParamArchitecture, deployed})
 	}
-	if table, ok := d.parameters.of(infra.ParamTable); ok && table != "" {
-		return d.account.usable(ctx, table)
+	if table, ok := d.parameters.lookup(infra.ParamTable); ok && table != "" {
+		return d.account.checkTable(ctx, table)
 	}
 	return nil
 }
 
 // deploy builds, prepares the account for the CDK if necessary, and deploys.
-func (d *deployer) deploy(ctx context.Context, s stack) error {
+func (d *deployer) deploy(ctx context.Context, s deployedStack) error {
 	toolkit, err := d.account.stack(ctx, "CDKToolkit")
 	if err != nil {
 		return err
 	}
-	d.announce(s, toolkit.exists())
+	d.printPlan(s, toolkit.exists())
 	if err := d.confirm(); err != nil {
 		return err
 	}
@@ -75,26 +75,26 @@ func (d *deployer) deploy(ctx context.Context, s stack) error {
 		args = append(args, "--parameters", d.stack+":"+p.name+"="+p.value)
 	}
 	if err := d.cdk(ctx, args...); err != nil {
-		return d.ended(err)
+		return d.deployError(err)
 	}
-	return d.deployed(ctx)
+	return d.printOutputs(ctx)
 }
 
-func (d *deployer) announce(s stack, prepared bool) {
-	table, ok := d.parameters.of(infra.ParamTable)
+func (d *deployer) printPlan(s deployedStack, prepared bool) {
+	table, ok := d.parameters.lookup(infra.ParamTable)
 	if !ok {
 		table = s.output("TableName")
 	}
 	what := "deploy the new stack"
 	switch {
-	case s.failedAtFirst():
+	case s.neverDeployed():
 		what = "remove the rest of a failed first deploy (" + s.Status + ") and deploy"
 	case s.exists():
 		what = "upgrade the stack"
 	}
-	arch, _ := d.parameters.of(infra.ParamArchitecture)
+	arch, _ := d.parameters.lookup(infra.ParamArchitecture)
 	fmt.Fprintf(d.out, "account   %s, as %s\nregion    %s\nstack     %s: %s\ntable     %s\nfunctions %s\n",
-		d.account.id, d.account.caller, d.account.config.Region, d.stack, what, or(table, "a new one"), arch)
+		d.account.id, d.account.caller, d.account.config.Region, d.stack, what, valueOr(table, "a new one"), arch)
 	for _, p := range d.parameters {
 		if p.name != infra.ParamTable && p.name != infra.ParamArchitecture {
 			fmt.Fprintf(d.out, "%-9s %s\n", p.name, p.value)
@@ -126,26 +126,26 @@ func (d *deployer) confirm() error {
 	return nil
 }
 
-// ended returns an error with the state in which a failed deploy left the stack. It uses a new
+// deployError returns an error with the state in which a failed deploy left the stack. It uses a new
 // context, because the program's context may have been canceled.
-func (d *deployer) ended(cause error) error {
+func (d *deployer) deployError(cause error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout+time.Second)
 	defer cancel()
 	s, err := d.account.stack(ctx, d.stack)
 	if err != nil {
 		return fmt.Errorf("%w\nand the state of the stack is unknown: %w", cause, err)
 	}
-	return fmt.Errorf("%w\n%s", cause, outcome(s))
+	return fmt.Errorf("%w\n%s", cause, failureAdvice(s))
 }
 
-// deployed prints the base URL, the table and the command for the first key.
-func (d *deployer) deployed(ctx context.Context) error {
+// printOutputs prints the base URL, the table and the command for the first key.
+func (d *deployer) printOutputs(ctx context.Context) error {
 	s, err := d.account.stack(ctx, d.stack)
 	if err != nil {
 		return err
 	}
 	if s.output("BaseUrl") == "" {
-		return fmt.Errorf("the CDK succeeded, but the stack has no output BaseUrl: %s", outcome(s))
+		return fmt.Errorf("the CDK succeeded, but the stack has no output BaseUrl: %s", failureAdvice(s))
 	}
 	fmt.Fprintf(d.out, "\nbase URL  %s\ntable     %s\n\nCreate a company and its first key:\n\n  %s\n", s.output("BaseUrl"), s.output("TableName"), d.withProfile(s.output("FirstKeyCommand")))
 	return nil
@@ -159,7 +159,7 @@ func (d *deployer) withProfile(command string) string {
 	return strings.ReplaceAll(command, "AWS_REGION=", "AWS_PROFILE="+d.profile+" AWS_REGION=")
 }
 
-func (d *deployer) difference(ctx context.Context) error {
+func (d *deployer) printDiff(ctx context.Context) error {
 	if err := d.prepare(ctx); err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (d *deployer) difference(ctx context.Context) error {
 }
 
 func (d *deployer) synthesise(ctx context.Context) error {
-	if _, ok := d.parameters.of(infra.ParamArchitecture); !ok {
+	if _, ok := d.parameters.lookup(infra.ParamArchitecture); !ok {
 		d.parameters = append(d.parameters, setting{infra.ParamArchitecture, "arm64"})
 	}
 	out, err := filepath.Abs(d.synth)
@@ -185,19 +185,19 @@ func (d *deployer) synthesise(ctx context.Context) error {
 }
 
 // tearDown deletes the stack, and prints how to delete the table, which stays.
-func (d *deployer) tearDown(ctx context.Context, s stack) error {
+func (d *deployer) tearDown(ctx context.Context, s deployedStack) error {
 	if !s.exists() {
 		return fmt.Errorf("there is no stack %s in %s: nothing to delete", d.stack, d.account.config.Region)
 	}
-	if err := s.ours(); err != nil {
+	if err := s.checkOwned(); err != nil {
 		return err
 	}
-	if err := settled(s); err != nil && s.Status != "DELETE_FAILED" && s.Status != "CREATE_FAILED" {
+	if err := checkIdle(s); err != nil && s.Status != "DELETE_FAILED" && s.Status != "CREATE_FAILED" {
 		return err
 	}
 	table := s.output("TableName")
 	fmt.Fprintf(d.out, "account   %s, as %s\nregion    %s\nstack     %s: delete it and all logs; its base URL is lost for good\ntable     %s: stays, with all records\n",
-		d.account.id, d.account.caller, d.account.config.Region, d.stack, or(table, "unknown"))
+		d.account.id, d.account.caller, d.account.config.Region, d.stack, valueOr(table, "unknown"))
 	if err := d.confirm(); err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func (d *deployer) tearDown(ctx context.Context, s stack) error {
 		return err
 	}
 	if err := d.cdk(ctx, "destroy", d.stack, "--force"); err != nil {
-		return d.ended(err)
+		return d.deployError(err)
 	}
 	if table == "" {
 		return nil

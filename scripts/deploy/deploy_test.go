@@ -16,9 +16,9 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// world is a fake machine and AWS account for one test: a PATH with programs that only log their
+// fakeAWS is a fake machine and AWS account for one test: a PATH with programs that only log their
 // calls, a clone, and an HTTP server in place of AWS.
-type world struct {
+type fakeAWS struct {
 	t        *testing.T
 	root     string
 	path     string
@@ -31,9 +31,9 @@ type world struct {
 	table    string // the response of DescribeTable; empty: the table does not exist
 }
 
-func newWorld(t *testing.T) *world {
+func newFakeAWS(t *testing.T) *fakeAWS {
 	t.Helper()
-	w := &world{t: t, root: t.TempDir(), path: t.TempDir(), toolkit: true}
+	w := &fakeAWS{t: t, root: t.TempDir(), path: t.TempDir(), toolkit: true}
 	w.log = filepath.Join(t.TempDir(), "log")
 	cache := t.TempDir()
 	for _, name := range []string{"scripts", "infra/cdk"} {
@@ -42,17 +42,17 @@ func newWorld(t *testing.T) *world {
 		}
 	}
 	w.write(filepath.Join(w.root, "scripts/build"), "")
-	w.program("go", `if [ "$1" = env ]; then echo "$WORLD/go.mod"; fi`)
-	w.program("node", `echo v22.1.0`)
-	w.program("npm", "")
-	w.program("bash", "")
+	w.addProgram("go", `if [ "$1" = env ]; then echo "$WORLD/go.mod"; fi`)
+	w.addProgram("node", `echo v22.1.0`)
+	w.addProgram("npm", "")
+	w.addProgram("bash", "")
 	bin := filepath.Join(cache, "growth-workspace", "aws-cdk-"+cdkVersion, "node_modules", ".bin")
 	if err := os.MkdirAll(bin, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	w.path += string(os.PathListSeparator) + bin
-	w.program("cdk", `: >"$LOG.cdk"; exit ${CDK_EXIT-0}`, bin)
-	server := httptest.NewServer(http.HandlerFunc(w.aws))
+	w.addProgram("cdk", `: >"$LOG.cdk"; exit ${CDK_EXIT-0}`, bin)
+	server := httptest.NewServer(http.HandlerFunc(w.serveAWS))
 	t.Cleanup(server.Close)
 	for name, value := range map[string]string{
 		"PATH": w.path, "WORLD": w.root, "LOG": w.log, "XDG_CACHE_HOME": cache, "HOME": cache, "AWS_ENDPOINT_URL": server.URL,
@@ -65,15 +65,15 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) write(path, text string) {
+func (w *fakeAWS) write(path, text string) {
 	w.t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-// program puts a program on PATH that logs its GOARCH, name and arguments, and then runs part.
-func (w *world) program(name, part string, folder ...string) {
+// addProgram puts a program on PATH that logs its GOARCH, name and arguments, and then runs part.
+func (w *fakeAWS) addProgram(name, part string, folder ...string) {
 	w.t.Helper()
 	dir, _, _ := strings.Cut(w.path, string(os.PathListSeparator))
 	if len(folder) > 0 {
@@ -82,7 +82,7 @@ func (w *world) program(name, part string, folder ...string) {
 	w.write(filepath.Join(dir, name), "#!/bin/sh\necho \"$GOARCH "+name+" $*\" >>\"$LOG\"\n"+part+"\n")
 }
 
-func (w *world) calls() string {
+func (w *fakeAWS) loggedCalls() string {
 	text, err := os.ReadFile(w.log)
 	if err != nil {
 		w.t.Fatal(err)
@@ -90,8 +90,8 @@ func (w *world) calls() string {
 	return string(text)
 }
 
-// aws handles the requests to AWS.
-func (w *world) aws(rw http.ResponseWriter, r *http.Request) {
+// serveAWS handles the requests to AWS.
+func (w *fakeAWS) serveAWS(rw http.ResponseWriter, r *http.Request) {
 	if !strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 Credential=id/") {
 		w.t.Errorf("a request is not signed: %v", r.Header)
 	}
@@ -119,7 +119,7 @@ func (w *world) aws(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (w *world) describe(rw http.ResponseWriter, name string) {
+func (w *fakeAWS) describe(rw http.ResponseWriter, name string) {
 	status := w.status
 	if _, err := os.Stat(w.log + ".cdk"); err == nil && w.after != "" {
 		status = w.after
@@ -151,7 +151,7 @@ func (w *world) describe(rw http.ResponseWriter, name string) {
 }
 
 // deploy runs the program and returns its output.
-func (w *world) deploy(want int, args ...string) string {
+func (w *fakeAWS) deploy(want int, args ...string) string {
 	w.t.Helper()
 	var output bytes.Buffer
 	if code := run(w.t.Context(), args, strings.NewReader(""), &output, &output); code != want {
@@ -160,7 +160,7 @@ func (w *world) deploy(want int, args ...string) string {
 	return output.String()
 }
 
-func contains(t *testing.T, text string, parts ...string) {
+func requireContains(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
 		if !strings.Contains(text, part) {
@@ -172,22 +172,22 @@ func contains(t *testing.T, text string, parts ...string) {
 // Ensure a first deploy prepares the account, deploys for arm64, and prints the base URL and the
 // command for the first key.
 func TestFirstDeploy(t *testing.T) {
-	w := newWorld(t)
+	w := newFakeAWS(t)
 	w.toolkit, w.after = false, "CREATE_COMPLETE"
 	output := w.deploy(0, "--yes", "--profile", "", "--param", "AlarmEmail=operator@example.com")
-	contains(t, output, "111122223333", "eu-central-1", "deploy the new stack", "prepare the account", "https://api.example/prod", "the-table", "make a key")
-	contains(t, w.calls(), "arm64 bash scripts/build", "bootstrap aws://111122223333/eu-central-1",
+	requireContains(t, output, "111122223333", "eu-central-1", "deploy the new stack", "prepare the account", "https://api.example/prod", "the-table", "make a key")
+	requireContains(t, w.loggedCalls(), "arm64 bash scripts/build", "bootstrap aws://111122223333/eu-central-1",
 		"deploy growth-workspace --require-approval never", "growth-workspace:AlarmEmail=operator@example.com", "growth-workspace:Architecture=arm64")
 }
 
 // Ensure an upgrade builds for the deployed architecture: functions for another one would not
 // start.
 func TestUpgradeKeepsTheArchitecture(t *testing.T) {
-	w := newWorld(t)
+	w := newFakeAWS(t)
 	w.status = "UPDATE_COMPLETE"
-	contains(t, w.deploy(0, "--yes"), "upgrade the stack", "functions x86_64")
-	contains(t, w.calls(), "amd64 bash scripts/build", "growth-workspace:Architecture=x86_64")
-	if strings.Contains(w.calls(), "bootstrap") {
+	requireContains(t, w.deploy(0, "--yes"), "upgrade the stack", "functions x86_64")
+	requireContains(t, w.loggedCalls(), "amd64 bash scripts/build", "growth-workspace:Architecture=x86_64")
+	if strings.Contains(w.loggedCalls(), "bootstrap") {
 		t.Error("a prepared account was prepared again")
 	}
 }
@@ -202,7 +202,7 @@ func TestErrTools(t *testing.T) {
 		"node and npm": {[]string{"node", "npm"}, []string{"node is not on PATH", "npm is not on PATH"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFakeAWS(t)
 			dir, _, _ := strings.Cut(w.path, string(os.PathListSeparator))
 			for _, tool := range test.remove {
 				if err := os.Remove(filepath.Join(dir, tool)); err != nil {
@@ -210,18 +210,18 @@ func TestErrTools(t *testing.T) {
 				}
 			}
 			w.identity = "AccessDenied"
-			contains(t, w.deploy(1, "--yes"), test.want...)
+			requireContains(t, w.deploy(1, "--yes"), test.want...)
 		})
 	}
 	t.Run("an old node", func(t *testing.T) {
-		w := newWorld(t)
-		w.program("node", "echo v18.20.1")
-		contains(t, w.deploy(1, "--yes"), "node is v18.20.1", "install Node.js 20.19")
+		w := newFakeAWS(t)
+		w.addProgram("node", "echo v18.20.1")
+		requireContains(t, w.deploy(1, "--yes"), "node is v18.20.1", "install Node.js 20.19")
 	})
 	t.Run("no clone", func(t *testing.T) {
-		w := newWorld(t)
-		w.program("go", "echo /dev/null")
-		contains(t, w.deploy(1, "--yes"), "not a clone of the repository")
+		w := newFakeAWS(t)
+		w.addProgram("go", "echo /dev/null")
+		requireContains(t, w.deploy(1, "--yes"), "not a clone of the repository")
 	})
 }
 
@@ -267,13 +267,13 @@ func TestErrCredentials(t *testing.T) {
 		"no profile": {args: []string{"--profile", "nobody"}, want: "nobody"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFakeAWS(t)
 			w.identity = test.identity
 			if test.unset != "" {
 				t.Setenv(test.unset, "")
 			}
-			contains(t, w.deploy(1, append(test.args, "--yes")...), test.want)
-			if strings.Contains(w.calls(), "build") {
+			requireContains(t, w.deploy(1, append(test.args, "--yes")...), test.want)
+			if strings.Contains(w.loggedCalls(), "build") {
 				t.Error("built before the check")
 			}
 		})
@@ -290,28 +290,28 @@ func TestErrStack(t *testing.T) {
 		"DELETE_FAILED":          "a role may not be made",
 	} {
 		t.Run(status, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFakeAWS(t)
 			w.status = status
-			contains(t, w.deploy(1, "--yes"), status, want)
-			if strings.Contains(w.calls(), "cdk") {
+			requireContains(t, w.deploy(1, "--yes"), status, want)
+			if strings.Contains(w.loggedCalls(), "cdk") {
 				t.Error("the CDK was called")
 			}
 		})
 	}
 	t.Run("another service's", func(t *testing.T) {
-		w := newWorld(t)
+		w := newFakeAWS(t)
 		w.status, w.foreign = "CREATE_COMPLETE", true
-		contains(t, w.deploy(1, "--yes"), "does not belong to this service: choose another name with --stack")
-		contains(t, w.deploy(1, "--yes", "--destroy"), "does not belong to this service")
+		requireContains(t, w.deploy(1, "--yes"), "does not belong to this service: choose another name with --stack")
+		requireContains(t, w.deploy(1, "--yes", "--destroy"), "does not belong to this service")
 	})
 }
 
 // Ensure the rest of a failed first deploy is announced as removed, and the stack is deployed
 // again.
 func TestFailedFirstDeploy(t *testing.T) {
-	w := newWorld(t)
+	w := newFakeAWS(t)
 	w.status, w.after = "ROLLBACK_COMPLETE", "CREATE_COMPLETE"
-	contains(t, w.deploy(0, "--yes"), "remove the rest of a failed first deploy (ROLLBACK_COMPLETE) and deploy")
+	requireContains(t, w.deploy(0, "--yes"), "remove the rest of a failed first deploy (ROLLBACK_COMPLETE) and deploy")
 }
 
 // Ensure the error of a failed deploy says which version runs now and what to do.
@@ -324,14 +324,14 @@ func TestErrDeploy(t *testing.T) {
 		"in progress":  {"CREATE_COMPLETE", "UPDATE_IN_PROGRESS", "CloudFormation continues without this program"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFakeAWS(t)
 			w.status, w.after = test.before, test.after
 			t.Setenv("CDK_EXIT", "1")
-			contains(t, w.deploy(1, "--yes"), "cdk deploy: ", test.want)
+			requireContains(t, w.deploy(1, "--yes"), "cdk deploy: ", test.want)
 		})
 	}
 	t.Run("interrupted", func(t *testing.T) {
-		w := newWorld(t)
+		w := newFakeAWS(t)
 		w.status, w.after = "CREATE_COMPLETE", "UPDATE_IN_PROGRESS"
 		d := &deployer{options: options{stack: "growth-workspace"}}
 		var err error
@@ -339,12 +339,12 @@ func TestErrDeploy(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.write(w.log+".cdk", "")
-		contains(t, d.ended(context.Canceled).Error(), "CloudFormation continues without this program")
+		requireContains(t, d.deployError(context.Canceled).Error(), "CloudFormation continues without this program")
 	})
 	t.Run("the build", func(t *testing.T) {
-		w := newWorld(t)
-		w.program("bash", "exit 1")
-		contains(t, w.deploy(1, "--yes"), "the functions could not be built, and nothing was deployed")
+		w := newFakeAWS(t)
+		w.addProgram("bash", "exit 1")
+		requireContains(t, w.deploy(1, "--yes"), "the functions could not be built, and nothing was deployed")
 	})
 }
 
@@ -364,10 +364,10 @@ func TestErrOptions(t *testing.T) {
 		"unknown argument \"now\"":                       {"now"},
 		"flag provided but not defined: -regoin (see --": {"--regoin", "x"},
 	} {
-		w := newWorld(t)
-		contains(t, w.deploy(2, args...), want)
+		w := newFakeAWS(t)
+		requireContains(t, w.deploy(2, args...), want)
 		if _, err := os.Stat(w.log); err == nil {
-			t.Errorf("%v: called %s", args, w.calls())
+			t.Errorf("%v: called %s", args, w.loggedCalls())
 		}
 	}
 }
@@ -379,46 +379,46 @@ func TestErrTable(t *testing.T) {
 		`{"Table":{"TableStatus":"CREATING"}}`: "is CREATING: wait until it is ACTIVE",
 		`{"Table":{"TableStatus":"ACTIVE","KeySchema":[{"AttributeName":"id"}]}}`: "does not belong to this service",
 	} {
-		w := newWorld(t)
+		w := newFakeAWS(t)
 		w.table = response
-		contains(t, w.deploy(1, "--yes", "--table", "restored"), want)
+		requireContains(t, w.deploy(1, "--yes", "--table", "restored"), want)
 	}
-	w := newWorld(t)
+	w := newFakeAWS(t)
 	w.status, w.table = "CREATE_COMPLETE", `{"Table":{"TableStatus":"ACTIVE","KeySchema":[{"AttributeName":"pk"},{"AttributeName":"sk"}]}}`
-	contains(t, w.deploy(0, "--yes", "--table", "restored"), "table     restored", "the table the-table stays, but")
-	contains(t, w.calls(), "growth-workspace:ExistingTableName=restored")
+	requireContains(t, w.deploy(0, "--yes", "--table", "restored"), "table     restored", "the table the-table stays, but")
+	requireContains(t, w.loggedCalls(), "growth-workspace:ExistingTableName=restored")
 }
 
 // Ensure nothing is done without a confirmation.
 func TestErrUnconfirmed(t *testing.T) {
-	w := newWorld(t)
-	contains(t, w.deploy(1), "Continue? [y/N]", "confirm with --yes")
+	w := newFakeAWS(t)
+	requireContains(t, w.deploy(1), "Continue? [y/N]", "confirm with --yes")
 	w.status = "CREATE_COMPLETE"
-	contains(t, w.deploy(1, "--destroy"), "confirm with --yes")
-	if strings.Contains(w.calls(), "build") {
+	requireContains(t, w.deploy(1, "--destroy"), "confirm with --yes")
+	if strings.Contains(w.loggedCalls(), "build") {
 		t.Error("built without a confirmation")
 	}
 }
 
 // Ensure --diff deploys nothing, and --destroy prints that the table stays and how to delete it.
 func TestDiffAndDestroy(t *testing.T) {
-	w := newWorld(t)
+	w := newFakeAWS(t)
 	w.status = "CREATE_COMPLETE"
 	w.deploy(0, "--diff")
-	contains(t, w.calls(), "diff growth-workspace")
-	if strings.Contains(w.calls(), "deploy growth-workspace") {
+	requireContains(t, w.loggedCalls(), "diff growth-workspace")
+	if strings.Contains(w.loggedCalls(), "deploy growth-workspace") {
 		t.Error("--diff deploys")
 	}
-	contains(t, w.deploy(0, "--destroy", "--yes"), "the-table still exists", "--no-deletion-protection-enabled", "--table the-table")
-	contains(t, w.calls(), "destroy growth-workspace --force")
-	w = newWorld(t)
-	contains(t, w.deploy(1, "--destroy", "--yes"), "there is no stack growth-workspace")
+	requireContains(t, w.deploy(0, "--destroy", "--yes"), "the-table still exists", "--no-deletion-protection-enabled", "--table the-table")
+	requireContains(t, w.loggedCalls(), "destroy growth-workspace --force")
+	w = newFakeAWS(t)
+	requireContains(t, w.deploy(1, "--destroy", "--yes"), "there is no stack growth-workspace")
 }
 
 // Ensure --synth needs no credentials.
 func TestSynth(t *testing.T) {
-	w := newWorld(t)
+	w := newFakeAWS(t)
 	w.identity = "AccessDenied"
 	w.deploy(0, "--synth", t.TempDir())
-	contains(t, w.calls(), "synth growth-workspace --quiet --output ")
+	requireContains(t, w.loggedCalls(), "synth growth-workspace --quiet --output ")
 }

@@ -8,7 +8,7 @@
 // the account. `--help` lists the flags; infra/RUNBOOK.md covers upgrade, rollback, teardown and
 // restore.
 //
-// options.go has the flags, tool.go and account.go the checks, state.go the states of a stack, and
+// options.go has the flags, required_tools.go and account.go the checks, state.go the states of a stack, and
 // deploy.go the changes, which all run the CDK.
 package main
 
@@ -60,11 +60,11 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 
 // run checks, then acts.
 func (d *deployer) run(ctx context.Context) error {
-	if err := d.places(); err != nil {
+	if err := d.prepareFolders(); err != nil {
 		return err
 	}
 	defer os.RemoveAll(d.tmp)
-	if err := tools(ctx); err != nil {
+	if err := checkTools(ctx); err != nil {
 		return err
 	}
 	if d.synth != "" {
@@ -81,14 +81,14 @@ func (d *deployer) run(ctx context.Context) error {
 	if d.destroy {
 		return d.tearDown(ctx, stack)
 	}
-	if err := deployable(stack); err != nil {
+	if err := checkDeployable(stack); err != nil {
 		return err
 	}
-	if err := d.decide(ctx, stack); err != nil {
+	if err := d.chooseArchitecture(ctx, stack); err != nil {
 		return err
 	}
 	if d.diff {
-		return d.difference(ctx)
+		return d.printDiff(ctx)
 	}
 	return d.deploy(ctx, stack)
 }

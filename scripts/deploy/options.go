@@ -39,7 +39,7 @@ func (s *settings) Set(text string) error {
 	for _, p := range infra.New().Parameters {
 		if p.Name == name {
 			*s = append(*s, setting{name, value})
-			return permitted(p, value)
+			return checkParameter(p, value)
 		}
 	}
 	var names []string
@@ -49,8 +49,8 @@ func (s *settings) Set(text string) error {
 	return fmt.Errorf("there is no parameter %q; the parameters are %s", name, strings.Join(names, ", "))
 }
 
-// permitted returns an error unless a value is valid for a parameter.
-func permitted(p infra.Parameter, value string) error {
+// checkParameter returns an error unless a value is valid for a parameter.
+func checkParameter(p infra.Parameter, value string) error {
 	if len(p.Allowed) > 0 && !slices.Contains(p.Allowed, value) {
 		return fmt.Errorf("%s must be one of %s", p.Name, strings.Join(p.Allowed, ", "))
 	}
@@ -74,7 +74,7 @@ var (
 	stackName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,99}$`)
 )
 
-const manual = `usage: go run ./scripts/deploy [flags]
+const helpText = `usage: go run ./scripts/deploy [flags]
 
 Builds the functions, prepares the account for the CDK if necessary, and
 deploys or upgrades the stack. It prints what it is going to do and asks for
@@ -102,7 +102,7 @@ func parse(args []string, errOut io.Writer) (options, error) {
 	err := flags.Parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(errOut, manual)
+		fmt.Fprint(errOut, helpText)
 		flags.SetOutput(errOut)
 		flags.PrintDefaults()
 		fmt.Fprint(errOut, "\nParameters of the stack:\n")
@@ -133,8 +133,8 @@ func parse(args []string, errOut io.Writer) (options, error) {
 	return o, nil
 }
 
-// of returns the value that is set for a parameter, and reports whether there is one.
-func (s settings) of(name string) (value string, ok bool) {
+// lookup returns the value that is set for a parameter, and reports whether there is one.
+func (s settings) lookup(name string) (value string, ok bool) {
 	for _, x := range s {
 		if x.name == name {
 			value, ok = x.value, true

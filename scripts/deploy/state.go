@@ -9,19 +9,19 @@ import (
 )
 
 // exists reports whether the stack exists.
-func (s stack) exists() bool {
+func (s deployedStack) exists() bool {
 	return s.Status != "" && s.Status != "DELETE_COMPLETE" && s.Status != "REVIEW_IN_PROGRESS"
 }
 
-// failedAtFirst reports whether the stack's first deploy failed and was rolled back. The CDK
+// neverDeployed reports whether the stack's first deploy failed and was rolled back. The CDK
 // removes such a stack before it deploys.
-func (s stack) failedAtFirst() bool {
+func (s deployedStack) neverDeployed() bool {
 	return s.Status == "ROLLBACK_COMPLETE" || s.Status == "ROLLBACK_FAILED"
 }
 
-// ours returns an error unless the stack belongs to this service. It checks the parameters, which a
+// checkOwned returns an error unless the stack belongs to this service. It checks the parameters, which a
 // stack has in every state.
-func (s stack) ours() error {
+func (s deployedStack) checkOwned() error {
 	for _, name := range []string{infra.ParamArchitecture, infra.ParamTable, infra.ParamEndpoint} {
 		if !slices.ContainsFunc(s.Parameters, func(p keyValue) bool { return p.Parameter == name }) {
 			return fmt.Errorf("the stack %s exists and does not belong to this service: choose another name with --stack", s.Name)
@@ -30,20 +30,20 @@ func (s stack) ours() error {
 	return nil
 }
 
-// deployable returns an error unless the state of the stack allows a deploy. The error says what to
+// checkDeployable returns an error unless the state of the stack allows a deploy. The error says what to
 // do.
-func deployable(s stack) error {
+func checkDeployable(s deployedStack) error {
 	if !s.exists() {
 		return nil
 	}
-	if err := s.ours(); err != nil {
+	if err := s.checkOwned(); err != nil {
 		return err
 	}
-	return settled(s)
+	return checkIdle(s)
 }
 
-// settled returns an error when a change of the stack is in progress or has failed.
-func settled(s stack) error {
+// checkIdle returns an error when a change of the stack is in progress or has failed.
+func checkIdle(s deployedStack) error {
 	switch {
 	case strings.HasSuffix(s.Status, "_IN_PROGRESS"):
 		return fmt.Errorf(`the stack %[1]s is %[2]s: a deploy is running, or was interrupted, which does not stop CloudFormation.
@@ -57,37 +57,37 @@ The reason: %[2]s
 Find what failed, fix the cause, and let CloudFormation finish the rollback; then run this again:
   aws cloudformation describe-stack-events --stack-name %[1]s --query "StackEvents[?ends_with(ResourceStatus, 'FAILED')]"
   aws cloudformation continue-update-rollback --stack-name %[1]s
-None of this changes the table or its records`, s.Name, or(s.Reason, "unknown"))
+None of this changes the table or its records`, s.Name, valueOr(s.Reason, "unknown"))
 	case s.Status == "CREATE_FAILED":
 		return fmt.Errorf(`the stack %[1]s is CREATE_FAILED: its first deploy failed, with the rollback switched off, and nothing is running.
 The reason: %[2]s
-Delete the rest of it with --destroy, fix the cause, then run this again`, s.Name, or(s.Reason, "unknown"))
+Delete the rest of it with --destroy, fix the cause, then run this again`, s.Name, valueOr(s.Reason, "unknown"))
 	case s.Status == "DELETE_FAILED":
 		return fmt.Errorf(`the stack %[1]s is DELETE_FAILED: it was deleted in part.
 The reason: %[2]s
-Fix the cause and delete the rest with --destroy; the table stays. Then deploy with --table and the table's name`, s.Name, or(s.Reason, "unknown"))
+Fix the cause and delete the rest with --destroy; the table stays. Then deploy with --table and the table's name`, s.Name, valueOr(s.Reason, "unknown"))
 	}
 	return nil
 }
 
-// outcome returns the state in which a failed deploy left the stack, and what to do.
-func outcome(s stack) string {
+// failureAdvice returns the state in which a failed deploy left the stack, and what to do.
+func failureAdvice(s deployedStack) string {
 	switch {
 	case !s.exists():
 		return "Nothing was deployed: there is no stack " + s.Name + "."
 	case strings.HasSuffix(s.Status, "_IN_PROGRESS"):
 		return "CloudFormation continues without this program: the stack " + s.Name + " is " + s.Status + ". Wait until it ends, then run this again."
-	case s.failedAtFirst():
+	case s.neverDeployed():
 		return "The first deploy failed and nothing is running: the stack is " + s.Status + ".\n" +
 			"Fix the cause and run this again: the rest of the stack is removed first. If a table was created, it stays, empty;\n" +
 			"aws dynamodb list-tables shows it."
 	case s.Status == "UPDATE_ROLLBACK_FAILED", s.Status == "DELETE_FAILED", s.Status == "CREATE_FAILED":
-		return settled(s).Error()
+		return checkIdle(s).Error()
 	}
 	return "The stack " + s.Name + " is " + s.Status + ": the earlier version is running. Fix the cause and run this again."
 }
 
-func or(text, otherwise string) string {
+func valueOr(text, otherwise string) string {
 	if text == "" {
 		return otherwise
 	}

@@ -55,7 +55,7 @@ func run(args []string) (code int, err error) {
 	// Catch signals before the engine starts, so that none ends this process while the engine runs.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	e, err := open(o, signals)
+	e, err := openEngine(o, signals)
 	if err != nil {
 		return 1, err
 	}
@@ -65,11 +65,11 @@ func run(args []string) (code int, err error) {
 		}
 	}()
 	fmt.Fprintf(os.Stderr, "engine: %s at %s\n", e.Name, e.Endpoint)
-	return runBeside(e, command, signals)
+	return runWithEngine(e, command, signals)
 }
 
-// open starts the engine. It stops with an error when a signal arrives.
-func open(o engine.Options, signals <-chan os.Signal) (*engine.Engine, error) {
+// openEngine starts the engine. It stops with an error when a signal arrives.
+func openEngine(o engine.Options, signals <-chan os.Signal) (*engine.Engine, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	opened := make(chan struct{})
 	defer cancel(nil)
@@ -91,8 +91,8 @@ func open(o engine.Options, signals <-chan os.Signal) (*engine.Engine, error) {
 	return e, err
 }
 
-// runBeside runs the command to its end, even when the engine ends first.
-func runBeside(e *engine.Engine, command []string, signals <-chan os.Signal) (int, error) {
+// runWithEngine runs the command to its end, even when the engine ends first.
+func runWithEngine(e *engine.Engine, command []string, signals <-chan os.Signal) (int, error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), "WORKSPACE_TEST_ENDPOINT="+e.Endpoint)

@@ -10,12 +10,12 @@ import (
 // clientModel collects the declared names. Areas share them, so a record or a closed list is
 // declared once.
 type clientModel struct {
-	records map[string]reflect.Type
-	lists   map[string]reflect.Type // closed lists of values, by their name in the client
-	order   []string                // of lists
-	sent    map[string][]string     // the closed lists of an area's inputs that are arrays, by field
-	maps    map[string]bool         // the fields of an area's inputs that are maps
-	err     error
+	records    map[string]reflect.Type
+	enums      map[string]reflect.Type // closed lists of values, by their name in the client
+	order      []string                // of lists
+	inputTypes map[string][]string     // the closed lists of an area's inputs that are arrays, by field
+	maps       map[string]bool         // the fields of an area's inputs that are maps
+	err        error
 }
 
 func (m *clientModel) fail(format string, args ...any) {

@@ -17,8 +17,8 @@ import (
 func (m *clientModel) operationsOf(operations []api.Operation) string {
 	var body strings.Builder
 	for _, op := range operations {
-		m.input(&body, op)
-		m.method(&body, op)
+		m.declareInput(&body, op)
+		m.declareMethod(&body, op)
 	}
 	return importsOf(body.String()) + body.String()
 }
@@ -28,7 +28,7 @@ func inputOf(op api.Operation) []schema.Field {
 	return slices.DeleteFunc(slices.Clone(op.Input), func(f schema.Field) bool { return f.In == schema.InHeader })
 }
 
-func (m *clientModel) input(out *strings.Builder, op api.Operation) {
+func (m *clientModel) declareInput(out *strings.Builder, op api.Operation) {
 	fields := inputOf(op)
 	if len(fields) == 0 {
 		return
@@ -36,14 +36,14 @@ func (m *clientModel) input(out *strings.Builder, op api.Operation) {
 	name := goName(op.ID)
 	for _, f := range fields {
 		if f.Fields != nil {
-			m.object(out, fmt.Sprintf("%s is an element of %s of %sInput.", openapi.ElementName(op.ID, f.Name), goName(f.Name), name), openapi.ElementName(op.ID, f.Name), op, f.Fields)
+			m.declareStruct(out, fmt.Sprintf("%s is an element of %s of %sInput.", openapi.ElementName(op.ID, f.Name), goName(f.Name), name), openapi.ElementName(op.ID, f.Name), op, f.Fields)
 		}
 	}
-	m.object(out, fmt.Sprintf("%sInput is the input of %s.", name, name), name+"Input", op, fields)
+	m.declareStruct(out, fmt.Sprintf("%sInput is the input of %s.", name, name), name+"Input", op, fields)
 }
 
-// object declares a struct of fields.
-func (m *clientModel) object(out *strings.Builder, doc, name string, op api.Operation, fields []schema.Field) {
+// declareStruct declares a struct of fields.
+func (m *clientModel) declareStruct(out *strings.Builder, doc, name string, op api.Operation, fields []schema.Field) {
 	fmt.Fprintf(out, "%stype %s struct {\n", comment("", doc), name)
 	for _, f := range fields {
 		tag := fmt.Sprintf(`json:"-" %s:%q`, f.In, f.Name)
@@ -53,13 +53,13 @@ func (m *clientModel) object(out *strings.Builder, doc, name string, op api.Oper
 				tag = fmt.Sprintf(`json:"%s,omitzero"`, f.Name)
 			}
 		}
-		fmt.Fprintf(out, "%s %s `%s`%s\n", goName(f.Name), m.inputType(op, f), tag, remark(f, m.valueType(op, f)))
+		fmt.Fprintf(out, "%s %s `%s`%s\n", goName(f.Name), m.inputType(op, f), tag, fieldComment(f, m.valueType(op, f)))
 	}
 	out.WriteString("}\n\n")
 }
 
-// remark returns the comment of a field: its description, allowed values and default.
-func remark(f schema.Field, kind string) string {
+// fieldComment returns the comment of a field: its description, allowed values and default.
+func fieldComment(f schema.Field, kind string) string {
 	text := f.Description()
 	add := func(format string, args ...any) {
 		if text != "" {
@@ -126,7 +126,7 @@ func (m *clientModel) textType(op api.Operation, f schema.Field) string {
 	if f.Enum == nil {
 		return "string"
 	}
-	for _, r := range visible(recordOf(op)) {
+	for _, r := range jsonFields(recordOf(op)) {
 		element := r.Type
 		for element.Kind() == reflect.Pointer || element.Kind() == reflect.Slice {
 			element = element.Elem()
@@ -136,7 +136,7 @@ func (m *clientModel) textType(op api.Operation, f schema.Field) string {
 			continue
 		}
 		for _, known := range m.order {
-			if m.lists[known] == element {
+			if m.enums[known] == element {
 				return known
 			}
 		}
@@ -144,7 +144,7 @@ func (m *clientModel) textType(op api.Operation, f schema.Field) string {
 	return cmp.Or(m.listWith(f.Enum), "string")
 }
 
-func (m *clientModel) method(out *strings.Builder, op api.Operation) {
+func (m *clientModel) declareMethod(out *strings.Builder, op api.Operation) {
 	name, in, pass := goName(op.ID), "", "struct{}{}"
 	if len(inputOf(op)) > 0 {
 		in, pass = "in "+name+"Input, ", "in"

@@ -16,31 +16,31 @@ import (
 func (m *clientModel) recordsOf(operations []api.Operation) string {
 	var body, lists strings.Builder
 	before := len(m.order)
-	m.sent, m.maps = map[string][]string{}, map[string]bool{}
+	m.inputTypes, m.maps = map[string][]string{}, map[string]bool{}
 	for _, op := range operations {
-		m.listsOf(recordOf(op))
-		m.inputs(op.Input)
+		m.addEnums(recordOf(op))
+		m.addInputTypes(op.Input)
 	}
 	for _, op := range operations {
-		m.record(&body, recordOf(op))
+		m.declareRecord(&body, recordOf(op))
 	}
 	for _, name := range m.order[before:] {
-		m.list(&lists, name)
+		m.declareEnum(&lists, name)
 	}
 	text := body.String() + lists.String()
 	return importsOf(text) + text
 }
 
-// inputs notes the inputs of an area that give a record's field of the same name its type.
-func (m *clientModel) inputs(fields []schema.Field) {
+// addInputTypes notes the inputs of an area that give a record's field of the same name its type.
+func (m *clientModel) addInputTypes(fields []schema.Field) {
 	for _, f := range fields {
 		if f.Kind == schema.Array && f.Enum != nil {
-			m.sent[f.Name] = f.Enum
+			m.inputTypes[f.Name] = f.Enum
 		}
 		if f.Kind == schema.Map {
 			m.maps[f.Name] = true
 		}
-		m.inputs(f.Fields)
+		m.addInputTypes(f.Fields)
 	}
 }
 
@@ -55,17 +55,17 @@ func recordOf(op api.Operation) reflect.Type {
 	return op.Output
 }
 
-// listsOf notes the closed lists of a record.
-func (m *clientModel) listsOf(t reflect.Type) {
-	for _, f := range visible(t) {
+// addEnums notes the closed lists of a record.
+func (m *clientModel) addEnums(t reflect.Type) {
+	for _, f := range jsonFields(t) {
 		element := f.Type
 		for element.Kind() == reflect.Pointer || element.Kind() == reflect.Slice {
 			element = element.Elem()
 		}
 		if element.Kind() == reflect.Struct {
-			m.listsOf(element)
+			m.addEnums(element)
 		} else if _, ok := reflect.Zero(element).Interface().(schema.Enum); ok {
-			m.closedList(element)
+			m.enumName(element)
 		}
 	}
 }
@@ -73,15 +73,15 @@ func (m *clientModel) listsOf(t reflect.Type) {
 // listWith returns the name of the closed list with these values, "" when there is none.
 func (m *clientModel) listWith(values []string) string {
 	for _, known := range m.order {
-		if slices.Equal(reflect.Zero(m.lists[known]).Interface().(schema.Enum).Values(), values) {
+		if slices.Equal(reflect.Zero(m.enums[known]).Interface().(schema.Enum).Values(), values) {
 			return known
 		}
 	}
 	return ""
 }
 
-// record declares a record type, after the types of its fields.
-func (m *clientModel) record(out *strings.Builder, t reflect.Type) {
+// declareRecord declares a record type, after the types of its fields.
+func (m *clientModel) declareRecord(out *strings.Builder, t reflect.Type) {
 	if known, ok := m.records[t.Name()]; ok {
 		if known != t {
 			m.fail("%s and %s are both called %s", known, t, t.Name())
@@ -90,7 +90,7 @@ func (m *clientModel) record(out *strings.Builder, t reflect.Type) {
 	}
 	m.records[t.Name()] = t
 	var body strings.Builder
-	for _, f := range visible(t) {
+	for _, f := range jsonFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		kind, tag, doc := m.fieldType(out, f), name, f.Tag.Get("doc")
 		if nullable(f) {
@@ -104,8 +104,8 @@ func (m *clientModel) record(out *strings.Builder, t reflect.Type) {
 	fmt.Fprintf(out, "// %s is a record in a response. A field that may be null is an Optional.\ntype %s struct {\n%s}\n\n", t.Name(), t.Name(), body.String())
 }
 
-// visible returns the fields of a record that encoding/json encodes.
-func visible(t reflect.Type) []reflect.StructField {
+// jsonFields returns the fields of a record that encoding/json encodes.
+func jsonFields(t reflect.Type) []reflect.StructField {
 	return slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool {
 		return f.Anonymous || !f.IsExported() || f.Tag.Get("json") == "" || f.Tag.Get("json") == "-"
 	})
@@ -134,7 +134,7 @@ func (m *clientModel) fieldType(out *strings.Builder, f reflect.StructField) str
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	// A record's list of texts may be closed only in inputs. It has the same type here, so that a
 	// value of a record can be sent.
-	if list := m.listWith(m.sent[name]); list != "" && isTexts(t) {
+	if list := m.listWith(m.inputTypes[name]); list != "" && isTexts(t) {
 		return "[]" + list
 	}
 	if m.maps[name] && t.String() == "json.RawMessage" {
@@ -155,11 +155,11 @@ func (m *clientModel) recordType(out *strings.Builder, t reflect.Type) string {
 	case t.Kind() == reflect.Slice:
 		return "[]" + m.recordType(out, t.Elem())
 	case t.Kind() == reflect.Struct:
-		m.record(out, t)
+		m.declareRecord(out, t)
 		return t.Name()
 	case t.Kind() == reflect.String && reflect.Zero(t).CanInterface():
 		if _, ok := reflect.Zero(t).Interface().(schema.Enum); ok {
-			return m.closedList(t)
+			return m.enumName(t)
 		}
 	}
 	if t.Kind() == reflect.Int64 {
@@ -168,13 +168,13 @@ func (m *clientModel) recordType(out *strings.Builder, t reflect.Type) string {
 	return t.Kind().String()
 }
 
-// closedList returns the name of a closed list of values.
-func (m *clientModel) closedList(t reflect.Type) string {
+// enumName returns the name of a closed list of values.
+func (m *clientModel) enumName(t reflect.Type) string {
 	name := openapi.ListName(t)
-	known, ok := m.lists[name]
+	known, ok := m.enums[name]
 	switch {
 	case !ok:
-		m.lists[name] = t
+		m.enums[name] = t
 		m.order = append(m.order, name)
 	case known != t:
 		m.fail("%s and %s are both called %s", known, t, name)
@@ -182,10 +182,10 @@ func (m *clientModel) closedList(t reflect.Type) string {
 	return name
 }
 
-// list declares a closed list.
-func (m *clientModel) list(out *strings.Builder, name string) {
+// declareEnum declares a closed list.
+func (m *clientModel) declareEnum(out *strings.Builder, name string) {
 	fmt.Fprintf(out, "// %s is one of the values below. A later version of the service may add values.\ntype %s string\n\nconst (\n", name, name)
-	for _, value := range reflect.Zero(m.lists[name]).Interface().(schema.Enum).Values() {
+	for _, value := range reflect.Zero(m.enums[name]).Interface().(schema.Enum).Values() {
 		fmt.Fprintf(out, "%s%s %s = %q\n", name, goName(value), name, value)
 	}
 	out.WriteString(")\n\n")

@@ -26,7 +26,7 @@ func TestGoName(t *testing.T) {
 // Ensure every declared name is unique: two values must not become one constant.
 func TestClientNamesAreApart(t *testing.T) {
 	t.Parallel()
-	m := clientModel{records: map[string]reflect.Type{}, lists: map[string]reflect.Type{}}
+	m := clientModel{records: map[string]reflect.Type{}, enums: map[string]reflect.Type{}}
 	seen := map[string]bool{}
 	for _, area := range functions.All() {
 		text := m.recordsOf(area.Operations(nil)) + m.operationsOf(area.Operations(nil))
@@ -57,7 +57,7 @@ func TestClientNamesAreApart(t *testing.T) {
 // Ensure each error code of the service is a constant with its status.
 func TestClientCodes(t *testing.T) {
 	t.Parallel()
-	text := codes()
+	text := codeConstants()
 	for code, status := range fault.Codes() {
 		if !strings.Contains(text, fmt.Sprintf(" = %q // %d: ", code, status)) {
 			t.Errorf("no constant for %s in\n%s", code, text)
@@ -74,7 +74,7 @@ func TestClientRefusesTwins(t *testing.T) {
 	type Company struct {
 		ID string `json:"id"`
 	}
-	m := clientModel{records: map[string]reflect.Type{"Company": reflect.TypeFor[Company]()}, lists: map[string]reflect.Type{}}
+	m := clientModel{records: map[string]reflect.Type{"Company": reflect.TypeFor[Company]()}, enums: map[string]reflect.Type{}}
 	m.recordsOf(functions.All()[0].Operations(nil))
 	if m.err == nil || !strings.Contains(m.err.Error(), "are both called Company") {
 		t.Errorf("error %v, want that two types are both called Company", m.err)

@@ -16,17 +16,17 @@ import (
 // deployments are tried with it.
 const companyFile = "functions/testdata/company.jsonl"
 
-// company returns the file, with examples added for each type without a record: one, and for a type
+// companyJSONL returns the file, with examples added for each type without a record: one, and for a type
 // with ids a second, which a delete can remove.
-func company() ([]byte, error) {
+func companyJSONL() ([]byte, error) {
 	text, err := os.ReadFile(companyFile)
 	if err != nil {
 		return nil, err
 	}
-	return withExamples(text, functions.Transfers(nil))
+	return addExamples(text, functions.Transfers(nil))
 }
 
-func withExamples(text []byte, types []transfer.Type) ([]byte, error) {
+func addExamples(text []byte, types []transfer.Type) ([]byte, error) {
 	for _, kind := range types {
 		if bytes.Contains(text, fmt.Appendf(nil, `{"type":%q,`, kind.Name)) {
 			continue

@@ -14,15 +14,15 @@ import (
 // files returns every generated file, in the order of their paths. The same declarations give the
 // same bytes.
 func files() ([]generated, error) {
-	document, err := document()
+	document, err := openapiDocument()
 	if err != nil {
 		return nil, err
 	}
-	readme, err := readme()
+	readme, err := operationsTable()
 	if err != nil {
 		return nil, err
 	}
-	company, err := company()
+	company, err := companyJSONL()
 	if err != nil {
 		return nil, err
 	}
@@ -44,17 +44,17 @@ func files() ([]generated, error) {
 		}
 		out = append(out, generated{toolsFolder + tool.Name + ".json", text})
 	}
-	client, err := client()
+	client, err := clientFiles()
 	if err != nil {
 		return nil, err
 	}
-	return withRemovals(append(out, client...), "events/*.json", toolsFolder+"*.json", clientFolder+"records_*.go", clientFolder+"operations_*.go")
+	return addRemovals(append(out, client...), "events/*.json", toolsFolder+"*.json", clientFolder+"records_*.go", clientFolder+"operations_*.go")
 }
 
 // toolsFolder has a snapshot of each MCP tool, so that a review shows what agents see.
 const toolsFolder = "functions/mcp/testdata/tools/"
 
-func document() ([]byte, error) {
+func openapiDocument() ([]byte, error) {
 	text, err := os.ReadFile("functions/openapi/source.json")
 	if err != nil {
 		return nil, err

@@ -31,7 +31,7 @@ func TestWithRemovals(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := withRemovals([]generated{{"kept.json", []byte("{}")}}, "*.json")
+	got, err := addRemovals([]generated{{"kept.json", []byte("{}")}}, "*.json")
 	if err != nil || !reflect.DeepEqual(got, []generated{{path: "gone.json"}, {"kept.json", []byte("{}")}}) {
 		t.Errorf("files %v, want kept.json and the removal of gone.json: %v", got, err)
 	}

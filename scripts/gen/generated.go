@@ -26,9 +26,9 @@ func (g generated) write() error {
 	return os.WriteFile(g.path, g.text, 0o644)
 }
 
-// withRemovals adds the files that match a pattern but are no longer generated, so that they are
+// addRemovals adds the files that match a pattern but are no longer generated, so that they are
 // removed.
-func withRemovals(out []generated, patterns ...string) ([]generated, error) {
+func addRemovals(out []generated, patterns ...string) ([]generated, error) {
 	for _, pattern := range patterns {
 		found, err := filepath.Glob(pattern)
 		if err != nil {

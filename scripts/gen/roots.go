@@ -22,7 +22,7 @@ func refreshRoots(from, to string, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	out, err := extract(text)
+	out, err := publishedRoots(text)
 	if err != nil {
 		return err
 	}
@@ -33,8 +33,8 @@ func refreshRoots(from, to string, now time.Time) error {
 	return os.WriteFile(to, out, 0o644)
 }
 
-// extract returns the published roots among the certificates, in the published order.
-func extract(text []byte) ([]byte, error) {
+// publishedRoots returns the published roots among the certificates, in the published order.
+func publishedRoots(text []byte) ([]byte, error) {
 	found := map[string]*x509.Certificate{}
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
 		c, err := x509.ParseCertificate(block.Bytes)

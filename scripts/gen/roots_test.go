@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-const embedded = "../../shared/table/amazon.pem"
+const embeddedRoots = "../../shared/table/amazon.pem"
 
 // Ensure a refresh from a file with the roots and other certificates reproduces the embedded file,
 // and a refresh from a file without one of the roots writes nothing.
 func TestRefreshRoots(t *testing.T) {
-	text, err := os.ReadFile(embedded)
+	text, err := os.ReadFile(embeddedRoots)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func pack(from, to string) (size int, sum string, err error) {
 		return 0, "", fmt.Errorf("read the program: %w", err)
 	}
 	packed, err := os.ReadFile(to)
-	if err != nil || !holds(packed, program) {
+	if err != nil || !containsProgram(packed, program) {
 		var out bytes.Buffer
 		if err := write(&out, program); err != nil {
 			return 0, "", fmt.Errorf("create the zip of %s: %w", from, err)
@@ -53,9 +53,9 @@ func pack(from, to string) (size int, sum string, err error) {
 	return len(packed), base64.StdEncoding.EncodeToString(hash[:]), nil
 }
 
-// holds reports whether a zip of an earlier build contains the same program, which then need not be
+// containsProgram reports whether a zip of an earlier build contains the same program, which then need not be
 // compressed again. The program names the version of Go, so the compressor is the same, too.
-func holds(packed, program []byte) bool {
+func containsProgram(packed, program []byte) bool {
 	archive, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
 	if err != nil || len(archive.File) != 1 {
 		return false

@@ -30,17 +30,17 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// errRefuted is returned when a claim does not hold. The proof has printed why.
-var errRefuted = errors.New("a claim does not hold")
+// errChecksFailed is returned when a claim does not hold. The proof has printed why.
+var errChecksFailed = errors.New("a claim does not hold")
 
 func main() {
 	engine.Main()
-	faults.BeServer() // the fault gates start this program as a server
+	faults.RunServerIfStartedAsOne() // the fault gates start this program as a server
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := command().ExecuteContext(ctx)
 	stop()
 	switch {
-	case errors.Is(err, errRefuted):
+	case errors.Is(err, errChecksFailed):
 		os.Exit(1)
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "prove:", err)
@@ -59,10 +59,10 @@ claim does not hold, and 2 for wrong usage or an error.`,
 	return root
 }
 
-// refuted returns errRefuted if the claims do not hold, and err if the proof could not run.
-func refuted(held bool, err error) error {
+// failedCheck returns errChecksFailed if the claims do not hold, and err if the proof could not run.
+func failedCheck(held bool, err error) error {
 	if err == nil && !held {
-		return errRefuted
+		return errChecksFailed
 	}
 	return err
 }
@@ -87,7 +87,7 @@ Without a name, all gates run, with numbers that fit into CI.`,
 		Example: "  go run ./scripts/prove faults\n  go run ./scripts/prove faults --seed 7 linear\n  go run ./scripts/prove faults --long",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Gates = args
-			return refuted(faults.Run(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr()))
+			return failedCheck(faults.Run(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr()))
 		},
 	}
 	cmd.Flags().BoolVar(&o.Long, "long", false, "the full numbers instead of those of CI")
@@ -139,7 +139,7 @@ rules of the specification, skips rules that cannot be checked, and publishes no
 			if err == nil {
 				_, err = fmt.Fprint(cmd.OutOrStdout(), report)
 			}
-			return refuted(report.Failed == 0, err)
+			return failedCheck(report.Failed == 0, err)
 		},
 	}
 	cmd.Flags().BoolVar(&o.Write, "write", false, "also change records, and publish")
@@ -168,7 +168,7 @@ filters, page by page. Each record must appear exactly once in each list that it
 to, in order and unchanged, and the export must equal the import.`,
 		Example: "  go run ./scripts/prove roundtrip\n  go run ./scripts/prove roundtrip --scale 0.05",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return refuted(roundtrip.Run(cmd.Context(), scale, cmd.OutOrStdout()))
+			return failedCheck(roundtrip.Run(cmd.Context(), scale, cmd.OutOrStdout()))
 		},
 	}
 	cmd.Flags().Float64Var(&scale, "scale", 1, "the size of the company: 1 means 10,000 reviews, 5,000 posts, 2,000 items and 3 years of metrics")

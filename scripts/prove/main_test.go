@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) {
 	engine.Main()
-	faults.BeServer()
+	faults.RunServerIfStartedAsOne()
 	os.Exit(m.Run())
 }
 
@@ -37,7 +37,7 @@ func TestWrongCalls(t *testing.T) {
 		cmd.SetArgs(strings.Fields(args))
 		cmd.SetOut(io.Discard)
 		cmd.SetErr(io.Discard)
-		if err := cmd.ExecuteContext(t.Context()); err == nil || errors.Is(err, errRefuted) || !strings.Contains(err.Error(), want) {
+		if err := cmd.ExecuteContext(t.Context()); err == nil || errors.Is(err, errChecksFailed) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", args, err, want)
 		}
 	}
@@ -47,13 +47,13 @@ func TestWrongCalls(t *testing.T) {
 func TestRefuted(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no engine")
-	if err := refuted(true, nil); err != nil {
+	if err := failedCheck(true, nil); err != nil {
 		t.Errorf("a claim that holds: %v, want no error", err)
 	}
-	if err := refuted(false, nil); !errors.Is(err, errRefuted) {
-		t.Errorf("a claim that does not hold: %v, want %v", err, errRefuted)
+	if err := failedCheck(false, nil); !errors.Is(err, errChecksFailed) {
+		t.Errorf("a claim that does not hold: %v, want %v", err, errChecksFailed)
 	}
-	if err := refuted(false, broken); !errors.Is(err, broken) || errors.Is(err, errRefuted) {
+	if err := failedCheck(false, broken); !errors.Is(err, broken) || errors.Is(err, errChecksFailed) {
 		t.Errorf("a proof that could not be run: %v, want %v", err, broken)
 	}
 }

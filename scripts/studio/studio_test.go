@@ -23,7 +23,7 @@ import (
 	"growthworkspace/functions"
 	"growthworkspace/scripts/studio"
 	"growthworkspace/scripts/workspace/demo"
-	"growthworkspace/scripts/workspace/private"
+	"growthworkspace/scripts/workspace/secretfile"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/testkit/apitest"
 )
@@ -108,7 +108,7 @@ func enter(t *testing.T, s *apitest.Service, key string, between func(http.Round
 		transport = between(transport)
 	}
 	st, err := studio.New(studio.Options{
-		BaseURL: "https://api.example", Key: key, CompanyID: s.CompanyID, SaveSecret: private.SecretsIn(w.folder), Now: s.Clock.Now, Transport: transport,
+		BaseURL: "https://api.example", Key: key, CompanyID: s.CompanyID, SaveSecret: secretfile.FilesIn(w.folder), Now: s.Clock.Now, Transport: transport,
 		Log: slog.New(slog.NewTextHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	if err != nil {

@@ -28,8 +28,8 @@ import (
 // service starts a server and sets the environment variables of its URL and key.
 func service(t *testing.T) (s *server, data string) {
 	t.Helper()
-	private(t)
-	data = folder(t)
+	isolateUserFolders(t)
+	data = dataFolder(t)
 	s = startServer(t, data)
 	t.Setenv(urlVariable, s.BaseURL)
 	t.Setenv(keyVariable, s.Key)
@@ -39,7 +39,7 @@ func service(t *testing.T) (s *server, data string) {
 // apiJSON calls an operation with --json and decodes the output.
 func apiJSON(t *testing.T, in string, args ...string) map[string]any {
 	t.Helper()
-	r := call(t, in, append([]string{"api", "--json"}, args...)...)
+	r := runCommand(t, in, append([]string{"api", "--json"}, args...)...)
 	var object map[string]any
 	if err := json.Unmarshal([]byte(r.out), &object); err != nil || r.code != 0 {
 		t.Fatalf("%v: exit code %d, %v: %s %s", args, r.code, err, r.out, r.err)
@@ -99,7 +99,7 @@ func TestAPIReads(t *testing.T) {
 		if !strings.Contains(op.ID, "key") && !reflect.DeepEqual(got, body) { // using a key changes its lastUsedAt
 			t.Errorf("%s: %v instead of %v", op.ID, got, body)
 		}
-		r := call(t, "", append([]string{"api", op.ID}, args...)...)
+		r := runCommand(t, "", append([]string{"api", op.ID}, args...)...)
 		lines := strings.Count(r.out, "\n")
 		if r.code != 0 || strings.Contains(r.out, "{}") {
 			t.Errorf("%s: exit code %d, or an empty object is shown: %s %s", op.ID, r.code, r.out, r.err)
@@ -120,17 +120,17 @@ func TestAPIWrites(t *testing.T) {
 	service(t)
 	board := apiJSON(t, "", "list_plan_boards")["items"].([]any)[0].(map[string]any)["id"].(string)
 	item := apiJSON(t, "", "create_plan_item", "--board-id", board, "--title", "From the shell", "--category-ids", "a,b", "--categoryIds", `["c","d"]`, "--sort-order", "0", "--summary", "12")
-	if diff := differs(map[string]any{"categoryIds": []any{"a,b", "c", "d"}, "sortOrder": 0.0, "summary": "12"}, item); diff != "" {
+	if diff := objectDifference(map[string]any{"categoryIds": []any{"a,b", "c", "d"}, "sortOrder": 0.0, "summary": "12"}, item); diff != "" {
 		t.Errorf("created item (-want +got):\n%s", diff)
 	}
 	id := item["id"].(string)
 	got := apiJSON(t, "", "update-plan-item", id, "--category-ids", "[]", "--status", "published")
-	if diff := differs(map[string]any{"categoryIds": []any{}, "status": "published"}, got); diff != "" {
+	if diff := objectDifference(map[string]any{"categoryIds": []any{}, "status": "published"}, got); diff != "" {
 		t.Errorf("updated item (-want +got):\n%s", diff)
 	}
 	got = apiJSON(t, "", "update_plan_item", id, "--title", "Cleared", "--clear", "summary,sort-order", "--clear", "categoryIds")
 	cleared := map[string]any{"title": "Cleared", "summary": nil, "sortOrder": nil, "categoryIds": nil, "status": "published"}
-	if diff := differs(cleared, got); diff != "" {
+	if diff := objectDifference(cleared, got); diff != "" {
 		t.Errorf("cleared item (-want +got):\n%s", diff)
 	}
 	for want, args := range map[string][]string{
@@ -138,11 +138,11 @@ func TestAPIWrites(t *testing.T) {
 		"--clear: --summary also has a value":                               {"--clear", "summary", "--summary", "x"},
 		"--input has the whole body: leave out --clear":                     {"--clear", "summary", "--input", "-"},
 	} {
-		if r := call(t, "{}", append([]string{"api", "update_plan_item", id}, args...)...); r.code != 2 || !strings.Contains(r.err, want) {
+		if r := runCommand(t, "{}", append([]string{"api", "update_plan_item", id}, args...)...); r.code != 2 || !strings.Contains(r.err, want) {
 			t.Errorf("%v: %+v, want exit code 2 and %s", args, r, want)
 		}
 	}
-	if r := call(t, "", "api", "update_plan_item", id, "--title", "x", "--if-match", `"stale"`); r.code != 1 || !strings.Contains(r.err, "precondition_failed (412)") || !strings.Contains(r.err, "--if-match: ") {
+	if r := runCommand(t, "", "api", "update_plan_item", id, "--title", "x", "--if-match", `"stale"`); r.code != 1 || !strings.Contains(r.err, "precondition_failed (412)") || !strings.Contains(r.err, "--if-match: ") {
 		t.Errorf("%+v, want exit code 1, precondition_failed (412) and --if-match", r)
 	}
 	if got := apiJSON(t, "", "delete_plan_item", id); got["deleted"] != true {
@@ -197,7 +197,7 @@ func TestAPILargeValue(t *testing.T) {
 		}
 	}
 	for text, message := range map[string]string{"@nowhere.json": "--findings: ", "-": "must be a JSON value"} {
-		if r := call(t, "{", "api", "create_optimise_audit", "--root-url", "https://example.com", "--findings", text); r.code == 0 || !strings.Contains(r.err, message) {
+		if r := runCommand(t, "{", "api", "create_optimise_audit", "--root-url", "https://example.com", "--findings", text); r.code == 0 || !strings.Contains(r.err, message) {
 			t.Errorf("--findings %s: %+v, want a failure with %s", text, r, message)
 		}
 	}
@@ -230,11 +230,11 @@ func TestAPIDeleteAsks(t *testing.T) {
 		if strings.Contains(errOut.String(), question) != c.asked || (err == nil) != c.gone {
 			t.Errorf("%+v: error %v: %s", c, err, errOut.String())
 		}
-		if r := call(t, "", "api", "get_plan_item", id); (r.code != 0) != c.gone {
+		if r := runCommand(t, "", "api", "get_plan_item", id); (r.code != 0) != c.gone {
 			t.Errorf("%+v: the item afterwards: %+v", c, r)
 		}
 	}
-	if help := call(t, "", "api", "update_plan_item", "--help").out; strings.Contains(help, "--yes") {
+	if help := runCommand(t, "", "api", "update_plan_item", "--help").out; strings.Contains(help, "--yes") {
 		t.Error("an update has --yes")
 	}
 }
@@ -250,12 +250,12 @@ func TestAPIAll(t *testing.T) {
 	if got := apiJSON(t, "", "list_feedback", "--limit", "7", "--all")["items"].([]any); !reflect.DeepEqual(got, whole) {
 		t.Errorf("%d records instead of %d", len(got), len(whole))
 	}
-	r := call(t, "", "api", "list_feedback", "--limit", "7")
-	want(t, r.err, "--all fetches every page", "--cursor ")
+	r := runCommand(t, "", "api", "list_feedback", "--limit", "7")
+	requireContains(t, r.err, "--all fetches every page", "--cursor ")
 	if lines := strings.Count(r.out, "\n"); lines != 8 {
 		t.Errorf("%d lines, want a heading and 7 records: %s", lines, r.out)
 	}
-	if r := call(t, "", "api", "list_feedback", "--limit", "7", "--json"); r.err != "" {
+	if r := runCommand(t, "", "api", "list_feedback", "--limit", "7", "--json"); r.err != "" {
 		t.Errorf("with --json a note is on standard error: %s", r.err)
 	}
 }
@@ -264,13 +264,13 @@ func TestAPIAll(t *testing.T) {
 // request id, or as JSON.
 func TestAPIErrors(t *testing.T) {
 	service(t)
-	r := call(t, "", "api", "create_plan_item", "brd_0", "--title", "", "--status", "live")
+	r := runCommand(t, "", "api", "create_plan_item", "brd_0", "--title", "", "--status", "live")
 	lines := strings.Split(strings.TrimSpace(r.err), "\n")
 	starts := []string{"workspace: bad_request (400)", "  --title: ", "  --status: ", "  request req_"}
 	if r.code != 1 || lines[0] != starts[0] || !slices.EqualFunc(lines, starts, strings.HasPrefix) {
 		t.Errorf("exit code %d, want 1; lines %q, want them to begin with %q", r.code, lines, starts)
 	}
-	r = call(t, "", "api", "create_plan_item", "brd_0", "--title", "", "--json")
+	r = runCommand(t, "", "api", "create_plan_item", "brd_0", "--title", "", "--json")
 	var refused struct {
 		Error, Code, RequestID string
 		Status                 int
@@ -285,19 +285,19 @@ func TestAPIErrors(t *testing.T) {
 	if len(refused.Messages) != 1 || refused.RequestID == "" {
 		t.Errorf("messages %q and request id %q, want one of each", refused.Messages, refused.RequestID)
 	}
-	want(t, call(t, "", "api", "push_metric_points", "--points", `{"metricKey":"a","ts":"2026-08-10"}`).err, "--points[0].value: is required")
+	requireContains(t, runCommand(t, "", "api", "push_metric_points", "--points", `{"metricKey":"a","ts":"2026-08-10"}`).err, "--points[0].value: is required")
 	// With --input, messages keep the paths of the file.
-	want(t, call(t, `{"points":[{"metricKey":"a","ts":"2026-08-10"}]}`, "api", "push_metric_points", "--input", "-").err, "body.points[0].value: is required")
-	want(t, call(t, "", "api", "push_metric_points", "--input", "nowhere.json").err, "--input: ", "nowhere.json")
+	requireContains(t, runCommand(t, `{"points":[{"metricKey":"a","ts":"2026-08-10"}]}`, "api", "push_metric_points", "--input", "-").err, "body.points[0].value: is required")
+	requireContains(t, runCommand(t, "", "api", "push_metric_points", "--input", "nowhere.json").err, "--input: ", "nowhere.json")
 	t.Setenv(keyVariable, "sk_live_nope")
-	want(t, call(t, "", "api", "get_company", "--company", "co_1").err, "unauthorised (401)", "the key of WORKSPACE_KEY was sent to", "workspace doctor")
-	want(t, call(t, "", "api", "get_company", "--base-url", "http://127.0.0.1:1", "--company", "co_1").err, "http://127.0.0.1:1 does not respond: connection refused; start the service there with `workspace serve --addr 127.0.0.1:1`")
-	want(t, call(t, "", "api", "get_company", "--base-url", "nowhere").err, "the base URL must be like")
+	requireContains(t, runCommand(t, "", "api", "get_company", "--company", "co_1").err, "unauthorised (401)", "the key of WORKSPACE_KEY was sent to", "workspace doctor")
+	requireContains(t, runCommand(t, "", "api", "get_company", "--base-url", "http://127.0.0.1:1", "--company", "co_1").err, "http://127.0.0.1:1 does not respond: connection refused; start the service there with `workspace serve --addr 127.0.0.1:1`")
+	requireContains(t, runCommand(t, "", "api", "get_company", "--base-url", "nowhere").err, "the base URL must be like")
 }
 
 // Ensure a usage error is one line, with exit code 2, before any request is sent.
 func TestAPIUsage(t *testing.T) {
-	private(t)
+	isolateUserFolders(t)
 	for args, parts := range map[string][]string{
 		"api list_fedback":                                        {`no operation "list_fedback"`, "did you mean list_feedback"},
 		"api bananas --title x":                                   {`no operation "bananas"`, "`workspace api` lists them"},
@@ -325,10 +325,10 @@ func TestAPIUsage(t *testing.T) {
 		"check http://127.0.0.1:1 --rule x": {`no rule "x"`, "one-company", "retry-after"},
 		"check http://x --rule paging":      {`no rule "paging"`},
 	} {
-		r := call(t, "", strings.Fields(args)...)
+		r := runCommand(t, "", strings.Fields(args)...)
 		requireUsage(t, args, r)
-		want(t, r.err, parts...)
-		want(t, refusal(t, 2, "", strings.Fields(args)...), parts...)
+		requireContains(t, r.err, parts...)
+		requireContains(t, runRefused(t, 2, "", strings.Fields(args)...), parts...)
 	}
 }
 
@@ -347,16 +347,16 @@ func TestAPICommands(t *testing.T) {
 			c.PersistentFlags().VisitAll(add)
 		}
 	}
-	list := call(t, "", "api")
+	list := runCommand(t, "", "api")
 	for _, op := range functions.Operations(nil) {
-		want(t, list.out, "  "+op.ID+" ", op.Summary)
+		requireContains(t, list.out, "  "+op.ID+" ", op.Summary)
 		i := slices.IndexFunc(group.Commands(), func(c *cobra.Command) bool { return c.Name() == op.ID })
 		if i < 0 {
 			t.Errorf("no command %s", op.ID)
 			continue
 		}
-		help := call(t, "", "api", op.ID, "--help")
-		want(t, help.out, op.Path, "Examples:", "workspace api "+op.ID)
+		help := runCommand(t, "", "api", op.ID, "--help")
+		requireContains(t, help.out, op.Path, "Examples:", "workspace api "+op.ID)
 		for _, f := range op.Input {
 			name := strings.ToLower(regexp.MustCompile(`(\p{Ll})(\p{Lu})`).ReplaceAllString(f.Name, "$1-$2"))
 			if shared[name] {
@@ -367,9 +367,9 @@ func TestAPICommands(t *testing.T) {
 				t.Errorf("%s: no flag --%s", op.ID, name)
 				continue
 			}
-			want(t, help.out, "--"+name, strings.ReplaceAll(f.Doc, "`", ""))
+			requireContains(t, help.out, "--"+name, strings.ReplaceAll(f.Doc, "`", ""))
 			for _, value := range f.Enum {
-				want(t, flag.Usage, value)
+				requireContains(t, flag.Usage, value)
 			}
 			if flag.DefValue != f.Default {
 				t.Errorf("%s: the default of --%s is %q", op.ID, name, flag.DefValue)
@@ -377,13 +377,13 @@ func TestAPICommands(t *testing.T) {
 		}
 	}
 	for _, command := range []string{"api", "studio", "login", "logout", "doctor", "check"} {
-		want(t, call(t, "", command, "--help").out, "Examples:", "workspace "+command)
+		requireContains(t, runCommand(t, "", command, "--help").out, "Examples:", "workspace "+command)
 	}
-	points := call(t, "", "api", "push_metric_points", "--help").out
-	want(t, points, "The fields of an object of --points:", "  metricKey  string  ", "  ts         string  ", "  value      number  in the unit of the definition; required",
+	points := runCommand(t, "", "api", "push_metric_points", "--help").out
+	requireContains(t, points, "The fields of an object of --points:", "  metricKey  string  ", "  ts         string  ", "  value      number  in the unit of the definition; required",
 		"one of day, week, month", `--points '{"metricKey":"...","ts":"...","value":0}'`)
-	want(t, call(t, "", "api", "push_feedback", "--help").out, "  externalId   string  ", `--records '{"source":"app_store","externalId":"..."}'`)
-	if all, operations := answer(t, t.TempDir(), "", "api")["items"].([]any), functions.Operations(nil); len(all) != len(operations) {
+	requireContains(t, runCommand(t, "", "api", "push_feedback", "--help").out, "  externalId   string  ", `--records '{"source":"app_store","externalId":"..."}'`)
+	if all, operations := runJSON(t, t.TempDir(), "", "api")["items"].([]any), functions.Operations(nil); len(all) != len(operations) {
 		t.Errorf("%d operations are listed, want %d", len(all), len(operations))
 	}
 }
@@ -391,11 +391,11 @@ func TestAPICommands(t *testing.T) {
 // Ensure shell completion offers operations and the values of closed lists.
 func TestAPICompletion(t *testing.T) {
 	t.Parallel()
-	want(t, call(t, "", "__complete", "api", "list_pl").out, "list_plan_boards\t", "list_plan_items\t")
-	want(t, call(t, "", "__complete", "api", "list_feedback", "--reply-status", "").out, "needs_review\n", "skipped\n")
-	want(t, call(t, "", "__complete", "api", "create_context_content_type", "--active", "").out, "true\nfalse\n")
-	want(t, call(t, "", "__complete", "api", "create_plan_item", "--tit").out, "--title")
-	want(t, call(t, "", "__complete", "check", "http://x", "--rule", "list").out, "list-shape\n")
+	requireContains(t, runCommand(t, "", "__complete", "api", "list_pl").out, "list_plan_boards\t", "list_plan_items\t")
+	requireContains(t, runCommand(t, "", "__complete", "api", "list_feedback", "--reply-status", "").out, "needs_review\n", "skipped\n")
+	requireContains(t, runCommand(t, "", "__complete", "api", "create_context_content_type", "--active", "").out, "true\nfalse\n")
+	requireContains(t, runCommand(t, "", "__complete", "api", "create_plan_item", "--tit").out, "--title")
+	requireContains(t, runCommand(t, "", "__complete", "check", "http://x", "--rule", "list").out, "list-shape\n")
 }
 
 // Ensure only its owner can read a stored key, it is sent only to its own service, and it can be
@@ -404,11 +404,11 @@ func TestLogin(t *testing.T) {
 	s, _ := service(t)
 	t.Setenv(keyVariable, "")
 	t.Setenv(urlVariable, "")
-	want(t, call(t, "", "api", "get_company", "--base-url", s.BaseURL).err, "no key for "+s.BaseURL, keyVariable, "workspace login")
-	want(t, refusal(t, 1, "", "login", "--base-url", s.BaseURL), "no key on standard input")
-	want(t, refusal(t, 1, "pk_live_x", "login", "--base-url", s.BaseURL), "publishable")
-	want(t, call(t, "sk_live_nope", "login", "--base-url", s.BaseURL).err, "unauthorised (401)", "the key on standard input")
-	r := call(t, s.Key+"\n", "login", "--base-url", s.BaseURL+"/", "--json")
+	requireContains(t, runCommand(t, "", "api", "get_company", "--base-url", s.BaseURL).err, "no key for "+s.BaseURL, keyVariable, "workspace login")
+	requireContains(t, runRefused(t, 1, "", "login", "--base-url", s.BaseURL), "no key on standard input")
+	requireContains(t, runRefused(t, 1, "pk_live_x", "login", "--base-url", s.BaseURL), "publishable")
+	requireContains(t, runCommand(t, "sk_live_nope", "login", "--base-url", s.BaseURL).err, "unauthorised (401)", "the key on standard input")
+	r := runCommand(t, s.Key+"\n", "login", "--base-url", s.BaseURL+"/", "--json")
 	var in struct{ BaseURL, CompanyID, File string }
 	if err := json.Unmarshal([]byte(r.out), &in); err != nil || r.code != 0 {
 		t.Fatalf("login: want exit code 0 and JSON: %v: %+v", err, r)
@@ -426,22 +426,22 @@ func TestLogin(t *testing.T) {
 	seen := 0
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { seen++ }))
 	t.Cleanup(other.Close)
-	if r := call(t, "", "api", "get_company", "--base-url", other.URL); r.code != 1 || seen > 0 {
+	if r := runCommand(t, "", "api", "get_company", "--base-url", other.URL); r.code != 1 || seen > 0 {
 		t.Error("the key was sent to another service", r)
 	}
 	if err := os.Chmod(in.File, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	want(t, refusal(t, 1, "", "api", "get_company"), "can be read by others", "chmod 600")
-	isAs(t, examined(t, 1, "--base-url", s.BaseURL), "service", "ok", "key's form", "fail", "key", "skip")
+	requireContains(t, runRefused(t, 1, "", "api", "get_company"), "can be read by others", "chmod 600")
+	requireFindings(t, runDoctor(t, 1, "--base-url", s.BaseURL), "service", "ok", "key's form", "fail", "key", "skip")
 	t.Setenv(keyVariable, s.Key)
 	if got := apiJSON(t, "", "get_company", "--base-url", s.BaseURL); got["id"] != s.CompanyID {
 		t.Errorf("company %v, want %s", got["id"], s.CompanyID)
 	}
-	if r := call(t, "", "logout"); r.code != 0 || !strings.Contains(r.out, "removed") {
+	if r := runCommand(t, "", "logout"); r.code != 0 || !strings.Contains(r.out, "removed") {
 		t.Errorf("logout: %+v, want exit code 0 and that the key is removed", r)
 	}
-	want(t, call(t, "", "logout").out, "no key is stored")
+	requireContains(t, runCommand(t, "", "logout").out, "no key is stored")
 }
 
 // Ensure the demo company's key is used without any setting for a server on this machine, and not
@@ -452,14 +452,14 @@ func TestDemoKeyHere(t *testing.T) {
 	if got := apiJSON(t, "", "get_company", "--data", data); got["id"] != s.CompanyID {
 		t.Errorf("company %v, want %s", got["id"], s.CompanyID)
 	}
-	want(t, refusal(t, 1, "", "api", "get_company", "--data", data, "--base-url", "http://service.example"), "no key for http://service.example")
+	requireContains(t, runRefused(t, 1, "", "api", "get_company", "--data", data, "--base-url", "http://service.example"), "no key for http://service.example")
 }
 
 // Ensure a key without company:read works, because the key contains its company's id. If the key
 // has another form, the command requests the company.
 func TestCompanyOfKey(t *testing.T) {
 	s, data := service(t)
-	t.Setenv(keyVariable, answer(t, data, "", "key", "issue", "--company", s.CompanyID, "--scopes", "plan:read")["key"].(string))
+	t.Setenv(keyVariable, runJSON(t, data, "", "key", "issue", "--company", s.CompanyID, "--scopes", "plan:read")["key"].(string))
 	if got := apiJSON(t, "", "list_plan_boards")["items"].([]any); len(got) == 0 {
 		t.Error("no board is listed, want those of the key's company")
 	}
@@ -480,17 +480,17 @@ func TestCompanyOfKey(t *testing.T) {
 func TestAPIShowsEntityTags(t *testing.T) {
 	service(t)
 	board := apiJSON(t, "", "list_plan_boards")["items"].([]any)[0].(map[string]any)["id"].(string)
-	preview := call(t, "", "api", "preview_plan_publish", board)
+	preview := runCommand(t, "", "api", "preview_plan_publish", board)
 	_, tag, found := strings.Cut(preview.err, "ETag ")
 	tag, _, _ = strings.Cut(tag, ",")
 	if !found || !strings.HasPrefix(tag, `"`) {
 		t.Fatalf("the preview prints no ETag: %s %s", preview.out, preview.err)
 	}
-	stale := call(t, "", "api", "publish_plan_board", board, "--if-match", `"other"`)
-	if want(t, stale.err, "preview again"); stale.code != 1 {
+	stale := runCommand(t, "", "api", "publish_plan_board", board, "--if-match", `"other"`)
+	if requireContains(t, stale.err, "preview again"); stale.code != 1 {
 		t.Errorf("another tag: %d %s", stale.code, stale.out)
 	}
-	if r := call(t, "", "api", "publish_plan_board", board, "--if-match", tag); r.code != 0 {
+	if r := runCommand(t, "", "api", "publish_plan_board", board, "--if-match", tag); r.code != 0 {
 		t.Errorf("publish with the preview's ETag: exit code %d, want 0: %s %s", r.code, r.out, r.err)
 	}
 }

@@ -11,19 +11,19 @@ import (
 	"growthworkspace/scripts/contract"
 )
 
-// calm raises the quotas of the server's demo key, so that no test waits.
-func (s *server) calm(t *testing.T, data string) {
+// raiseQuotas raises the quotas of the server's demo key, so that no test waits.
+func (s *server) raiseQuotas(t *testing.T, data string) {
 	t.Helper()
-	items := answer(t, data, "", "key", "list", "--company", s.CompanyID)["items"].([]any)
+	items := runJSON(t, data, "", "key", "list", "--company", s.CompanyID)["items"].([]any)
 	for _, class := range []string{"read", "write", "publish", "push"} {
-		answer(t, data, "", "key", "quota", items[0].(map[string]any)["id"].(string), "--company", s.CompanyID, "--class", class, "--limit", "1000000")
+		runJSON(t, data, "", "key", "quota", items[0].(map[string]any)["id"].(string), "--company", s.CompanyID, "--class", class, "--limit", "1000000")
 	}
 }
 
-// checked runs check and returns its report.
-func checked(t *testing.T, code int, args ...string) contract.Report {
+// runCheck runs check and returns its report.
+func runCheck(t *testing.T, code int, args ...string) contract.Report {
 	t.Helper()
-	r := call(t, "", append([]string{"check", "--json"}, args...)...)
+	r := runCommand(t, "", append([]string{"check", "--json"}, args...)...)
 	var report contract.Report
 	if err := json.Unmarshal([]byte(r.out), &report); err != nil || r.code != code {
 		t.Errorf("%v: exit code %d, %v: %s %s", args, r.code, err, r.out, r.err)
@@ -31,9 +31,9 @@ func checked(t *testing.T, code int, args ...string) contract.Report {
 	return report
 }
 
-// private gives a test empty settings and data folders, so that it does not use the user's own
+// isolateUserFolders gives a test empty settings and data folders, so that it does not use the user's own
 // keys.
-func private(t *testing.T) {
+func isolateUserFolders(t *testing.T) {
 	t.Helper()
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Setenv("XDG_DATA_HOME", t.TempDir())
@@ -44,14 +44,14 @@ func private(t *testing.T) {
 // Ensure the service passes every rule of its contract, and a check with --write leaves nothing
 // behind.
 func TestCheckOurselves(t *testing.T) {
-	private(t)
-	data := folder(t)
+	isolateUserFolders(t)
+	data := dataFolder(t)
 	s := startServer(t, data)
-	s.calm(t, data)
+	s.raiseQuotas(t, data)
 	t.Setenv(keyVariable, s.Key)
 	before := exportOf(t, data, s.CompanyID)
 	for _, args := range [][]string{{s.BaseURL}, {s.BaseURL, "--write"}} {
-		report := checked(t, 0, args...)
+		report := runCheck(t, 0, args...)
 		for _, r := range report.Rules {
 			needsWrite := len(args) == 1 && strings.Contains(r.Detail, "--write")
 			if r.Result != contract.Passed && !needsWrite && r.Rule != "retry-after" {
@@ -65,12 +65,12 @@ func TestCheckOurselves(t *testing.T) {
 	if exportOf(t, data, s.CompanyID) != before {
 		t.Error("the check left something behind")
 	}
-	r := call(t, "", "check", s.BaseURL, "--rule", "one-company", "--rule", "item-life")
-	want(t, r.out, "pass  one-company", "skip  item-life", "give --write", "1 passed, 0 failed, 1 skipped")
+	r := runCommand(t, "", "check", s.BaseURL, "--rule", "one-company", "--rule", "item-life")
+	requireContains(t, r.out, "pass  one-company", "skip  item-life", "give --write", "1 passed, 0 failed, 1 skipped")
 
 	// A rule that the key cannot reach is skipped, with the scope that it lacks.
-	t.Setenv(keyVariable, answer(t, data, "", "key", "issue", "--company", s.CompanyID, "--scopes", "company:read")["key"].(string))
-	for _, r := range checked(t, 0, s.BaseURL, "--rule", "closed-filters", "--rule", "item-life", "--write").Rules {
+	t.Setenv(keyVariable, runJSON(t, data, "", "key", "issue", "--company", s.CompanyID, "--scopes", "company:read")["key"].(string))
+	for _, r := range runCheck(t, 0, s.BaseURL, "--rule", "closed-filters", "--rule", "item-life", "--write").Rules {
 		if r.Result != contract.Skipped || !strings.Contains(r.Detail, "lacks") {
 			t.Errorf("%+v, want it skipped for the scope that the key lacks", r)
 		}
@@ -79,11 +79,11 @@ func TestCheckOurselves(t *testing.T) {
 
 // Ensure a check fails with one line if the server is not the API or does not exist.
 func TestCheckOfNothing(t *testing.T) {
-	private(t)
+	isolateUserFolders(t)
 	other := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(other.Close)
-	want(t, refusal(t, 1, "", "check", other.URL), "no key for "+other.URL, keyVariable)
+	requireContains(t, runRefused(t, 1, "", "check", other.URL), "no key for "+other.URL, keyVariable)
 	t.Setenv(keyVariable, fmt.Sprint("sk_live_", strings.Repeat("a", 20)))
-	want(t, refusal(t, 1, "", "check", other.URL), "does not list the key's company", "404")
-	want(t, refusal(t, 1, "", "check", "http://127.0.0.1:1"), "http://127.0.0.1:1 does not respond", "workspace serve --addr 127.0.0.1:1")
+	requireContains(t, runRefused(t, 1, "", "check", other.URL), "does not list the key's company", "404")
+	requireContains(t, runRefused(t, 1, "", "check", "http://127.0.0.1:1"), "http://127.0.0.1:1 does not respond", "workspace serve --addr 127.0.0.1:1")
 }

@@ -12,13 +12,13 @@ import (
 func companyWith(t *testing.T, data string, lines ...string) (companyID string) {
 	t.Helper()
 	companyID = newCompany(t, data)
-	if r := call(t, strings.Join(lines, "\n"), "import", "--company", companyID, "-", "--data", data); r.code != 0 {
+	if r := runCommand(t, strings.Join(lines, "\n"), "import", "--company", companyID, "-", "--data", data); r.code != 0 {
 		t.Fatalf("import: exit code %d: %s", r.code, r.err)
 	}
 	return companyID
 }
 
-func ids(t *testing.T, answer map[string]any) (out []string) {
+func resultIDs(t *testing.T, answer map[string]any) (out []string) {
 	t.Helper()
 	for _, i := range answer["items"].([]any) {
 		out = append(out, i.(map[string]any)["id"].(string))
@@ -31,33 +31,33 @@ const duePost = `{"type":"post","record":{"id":"pst_1","platform":"x","title":"T
 // Ensure a post can be dispatched with the command line: list, claim, report.
 func TestDue(t *testing.T) {
 	t.Parallel()
-	data := folder(t)
+	data := dataFolder(t)
 	id := companyWith(t, data, duePost, `{"type":"post","record":{"id":"pst_2","platform":"x","body":"B","status":"scheduled","scheduledFor":"2999-01-01T00:00:00Z"}}`)
 	do := func(args ...string) map[string]any {
 		t.Helper()
-		return answer(t, data, "", append(append([]string{"due"}, args...), "--company", id)...)
+		return runJSON(t, data, "", append(append([]string{"due"}, args...), "--company", id)...)
 	}
 	lost := func(args ...string) string {
 		t.Helper()
-		return refusal(t, 3, "", append(append([]string{"due"}, args...), "--company", id, "--data", data)...)
+		return runRefused(t, 3, "", append(append([]string{"due"}, args...), "--company", id, "--data", data)...)
 	}
 	due := do("list")
-	if got := ids(t, due); len(got) != 1 || got[0] != "pst_1" || due["hasMore"] != false {
+	if got := resultIDs(t, due); len(got) != 1 || got[0] != "pst_1" || due["hasMore"] != false {
 		t.Errorf("due posts %v, want pst_1 and no more", due)
 	}
-	want(t, call(t, "", "due", "list", "--company", id, "--data", data).out, "SCHEDULED FOR", "pst_1", id, "2020-01-01T00:00:00.000Z")
+	requireContains(t, runCommand(t, "", "due", "list", "--company", id, "--data", data).out, "SCHEDULED FOR", "pst_1", id, "2020-01-01T00:00:00.000Z")
 
 	claim := do("claim", "pst_1")
 	claimID, _ := claim["claimId"].(string)
-	if diff := differs(map[string]any{"id": "pst_1", "status": "publishing", "body": "B"}, claim); diff != "" {
+	if diff := objectDifference(map[string]any{"id": "pst_1", "status": "publishing", "body": "B"}, claim); diff != "" {
 		t.Errorf("claimed post (-want +got):\n%s", diff)
 	}
 	if claim["claimedAt"] == nil || !strings.HasPrefix(claimID, "clm_") {
 		t.Errorf("claim %q at %v, want its id and time", claimID, claim["claimedAt"])
 	}
-	want(t, lost("claim", "pst_1"), "post pst_1: the post is publishing")
-	want(t, lost("claim", "pst_2"), "not due before 2999-01-01")
-	if got := ids(t, do("list")); len(got) != 0 {
+	requireContains(t, lost("claim", "pst_1"), "post pst_1: the post is publishing")
+	requireContains(t, lost("claim", "pst_2"), "not due before 2999-01-01")
+	if got := resultIDs(t, do("list")); len(got) != 0 {
 		t.Errorf("due posts after the claim: %v, want none", got)
 	}
 	if stuck := do("stuck", "--older", "0s")["items"].([]any); len(stuck) != 1 || stuck[0].(map[string]any)["claimId"] != claimID {
@@ -66,38 +66,38 @@ func TestDue(t *testing.T) {
 	if stuck := do("stuck"); len(stuck["items"].([]any)) != 0 {
 		t.Errorf("stuck posts %v, want none: the claim is new", stuck)
 	}
-	want(t, call(t, "", "due", "stuck", "--older", "0s", "--company", id, "--data", data).out, "CLAIMED", "pst_1", claimID)
+	requireContains(t, runCommand(t, "", "due", "stuck", "--older", "0s", "--company", id, "--data", data).out, "CLAIMED", "pst_1", claimID)
 
 	if post := do("retry", "pst_1", "--claim", claimID); post["status"] != "scheduled" {
 		t.Errorf("the post is %v after a retry, want scheduled", post["status"])
 	}
 	second := do("claim", "pst_1")["claimId"].(string)
-	want(t, lost("published", "pst_1", "--claim", claimID), "another claim locks the post")
+	requireContains(t, lost("published", "pst_1", "--claim", claimID), "another claim locks the post")
 	failed := do("failed", "pst_1", "--claim", second, "--reason", "the account is locked")
-	if diff := differs(map[string]any{"status": "failed", "failureReason": "the account is locked"}, failed); diff != "" {
+	if diff := objectDifference(map[string]any{"status": "failed", "failureReason": "the account is locked"}, failed); diff != "" {
 		t.Errorf("failed post (-want +got):\n%s", diff)
 	}
 	third := do("claim", "pst_1")["claimId"].(string)
 	report := []string{"published", "pst_1", "--claim", third, "--external-id", "1790", "--external-url", "https://x.example/1790", "--published-at", "2026-08-11T09:30:00Z"}
 	published := map[string]any{"status": "published", "externalId": "1790", "externalUrl": "https://x.example/1790", "publishedAt": "2026-08-11T09:30:00.000Z"}
 	for range 2 {
-		if diff := differs(published, do(report...)); diff != "" {
+		if diff := objectDifference(published, do(report...)); diff != "" {
 			t.Errorf("published post (-want +got):\n%s", diff)
 		}
 	}
-	want(t, lost("retry", "pst_1", "--claim", third), "the post is published")
-	want(t, refusal(t, 1, "", "due", "claim", "pst_9", "--company", id, "--data", data), `no post "pst_9" of company `+id)
+	requireContains(t, lost("retry", "pst_1", "--claim", third), "the post is published")
+	requireContains(t, runRefused(t, 1, "", "due", "claim", "pst_9", "--company", id, "--data", data), `no post "pst_9" of company `+id)
 }
 
 // Ensure exactly one of several concurrent claims succeeds, and the others end with exit code 3.
 func TestDueClaimRace(t *testing.T) {
 	t.Parallel()
-	data := folder(t)
+	data := dataFolder(t)
 	id := companyWith(t, data, duePost)
 	codes := make([]int, 6)
 	var wait sync.WaitGroup
 	for n := range codes {
-		wait.Go(func() { codes[n] = call(t, "", "due", "claim", "pst_1", "--company", id, "--data", data).code })
+		wait.Go(func() { codes[n] = runCommand(t, "", "due", "claim", "pst_1", "--company", id, "--data", data).code })
 	}
 	wait.Wait()
 	won := 0
@@ -119,10 +119,10 @@ func TestDueClaimRace(t *testing.T) {
 // company's list must have only its own records.
 func TestDueOfAllCompanies(t *testing.T) {
 	t.Parallel()
-	data := folder(t)
+	data := dataFolder(t)
 	first, second, suspended := companyWith(t, data, duePost, strings.ReplaceAll(duePost, "pst_1", "pst_2")), companyWith(t, data, duePost), companyWith(t, data, duePost)
-	answer(t, data, "", "company", "suspend", suspended)
-	all := answer(t, data, "", "due", "list", "--company", "all", "--limit", "1")
+	runJSON(t, data, "", "company", "suspend", suspended)
+	all := runJSON(t, data, "", "due", "list", "--company", "all", "--limit", "1")
 	seen := map[any]int{}
 	for _, p := range all["items"].([]any) {
 		seen[p.(map[string]any)["companyId"]]++
@@ -133,26 +133,26 @@ func TestDueOfAllCompanies(t *testing.T) {
 	if all["hasMore"] != true {
 		t.Errorf("hasMore is %v, want true", all["hasMore"])
 	}
-	if got := ids(t, answer(t, data, "", "due", "list", "--company", suspended)); len(got) != 1 {
+	if got := resultIDs(t, runJSON(t, data, "", "due", "list", "--company", suspended)); len(got) != 1 {
 		t.Errorf("due posts of the suspended company: %v, want one", got)
 	}
-	want(t, refusal(t, 1, "", "due", "list", "--company", "co_nobody", "--data", data), `no company "co_nobody"`)
+	requireContains(t, runRefused(t, 1, "", "due", "list", "--company", "co_nobody", "--data", data), `no company "co_nobody"`)
 }
 
 // Ensure records that were imported as publishing or posting can be reported with --claim none.
 func TestImportedClaims(t *testing.T) {
 	t.Parallel()
-	data := folder(t)
+	data := dataFolder(t)
 	id := companyWith(t, data, strings.Replace(duePost, "scheduled", "publishing", 1), `{"type":"feedback","record":{"id":"fbk_1","externalId":"1","replyBody":"R","replyStatus":"posting"}}`)
 	for _, area := range []string{"due", "approved"} {
-		if stuck := answer(t, data, "", area, "stuck", "--company", "all")["items"].([]any); len(stuck) != 1 || stuck[0].(map[string]any)["claimId"] != nil {
+		if stuck := runJSON(t, data, "", area, "stuck", "--company", "all")["items"].([]any); len(stuck) != 1 || stuck[0].(map[string]any)["claimId"] != nil {
 			t.Errorf("%s: stuck records %v, want one without a claim", area, stuck)
 		}
 	}
-	if post := answer(t, data, "", "due", "retry", "pst_1", "--claim", "none", "--company", id); post["status"] != "scheduled" {
+	if post := runJSON(t, data, "", "due", "retry", "pst_1", "--claim", "none", "--company", id); post["status"] != "scheduled" {
 		t.Errorf("the post is %v, want scheduled", post["status"])
 	}
-	if reply := answer(t, data, "", "approved", "failed", "fbk_1", "--claim", "none", "--company", id); reply["replyStatus"] != "failed" {
+	if reply := runJSON(t, data, "", "approved", "failed", "fbk_1", "--claim", "none", "--company", id); reply["replyStatus"] != "failed" {
 		t.Errorf("the reply is %v, want failed", reply["replyStatus"])
 	}
 }
@@ -160,7 +160,7 @@ func TestImportedClaims(t *testing.T) {
 // Ensure a reply can be posted with the command line: list, claim, report.
 func TestApproved(t *testing.T) {
 	t.Parallel()
-	data := folder(t)
+	data := dataFolder(t)
 	var lines []string
 	for _, id := range []string{"fbk_1", "fbk_2"} {
 		lines = append(lines, `{"type":"feedback","record":{"id":"`+id+`","externalId":"`+id+`","source":"reddit","replyBody":"Thanks","replyStatus":"approved"}}`)
@@ -168,38 +168,38 @@ func TestApproved(t *testing.T) {
 	id := companyWith(t, data, lines...)
 	do := func(args ...string) map[string]any {
 		t.Helper()
-		return answer(t, data, "", append(append([]string{"approved"}, args...), "--company", id)...)
+		return runJSON(t, data, "", append(append([]string{"approved"}, args...), "--company", id)...)
 	}
 	lost := func(args ...string) string {
 		t.Helper()
-		return refusal(t, 3, "", append(append([]string{"approved"}, args...), "--company", id, "--data", data)...)
+		return runRefused(t, 3, "", append(append([]string{"approved"}, args...), "--company", id, "--data", data)...)
 	}
-	if list := do("list", "--limit", "1"); len(ids(t, list)) != 1 || list["hasMore"] != true {
+	if list := do("list", "--limit", "1"); len(resultIDs(t, list)) != 1 || list["hasMore"] != true {
 		t.Errorf("approved replies %v, want one and more to come", list)
 	}
-	want(t, call(t, "", "approved", "list", "--company", id, "--data", data).out, "ADDRESS", "fbk_1", "fbk_2", "reddit")
+	requireContains(t, runCommand(t, "", "approved", "list", "--company", id, "--data", data).out, "ADDRESS", "fbk_1", "fbk_2", "reddit")
 	claim := do("claim", "fbk_1")
 	claimID := claim["claimId"].(string)
-	if diff := differs(map[string]any{"replyStatus": "posting", "replyBody": "Thanks"}, claim); diff != "" || claim["claimedAt"] == nil {
+	if diff := objectDifference(map[string]any{"replyStatus": "posting", "replyBody": "Thanks"}, claim); diff != "" || claim["claimedAt"] == nil {
 		t.Errorf("claimed at %v, want a time (-want +got):\n%s", claim["claimedAt"], diff)
 	}
-	want(t, lost("claim", "fbk_1"), "feedback fbk_1: the reply is posting")
-	if got := ids(t, do("list")); len(got) != 1 || got[0] != "fbk_2" {
+	requireContains(t, lost("claim", "fbk_1"), "feedback fbk_1: the reply is posting")
+	if got := resultIDs(t, do("list")); len(got) != 1 || got[0] != "fbk_2" {
 		t.Errorf("approved replies after the claim: %v, want fbk_2", got)
 	}
 	if stuck := do("stuck", "--older", "0s")["items"].([]any); len(stuck) != 1 || stuck[0].(map[string]any)["claimId"] != claimID {
 		t.Errorf("stuck replies %v, want one with the claim %s", stuck, claimID)
 	}
 	other := do("claim", "fbk_2")["claimId"].(string)
-	want(t, lost("posted", "fbk_1", "--claim", other), "another claim locks the reply")
+	requireContains(t, lost("posted", "fbk_1", "--claim", other), "another claim locks the reply")
 	for range 2 {
 		if reply := do("posted", "fbk_1", "--claim", claimID); reply["replyStatus"] != "posted" {
 			t.Errorf("the reply is %v, want posted", reply["replyStatus"])
 		}
 	}
-	want(t, lost("failed", "fbk_1", "--claim", claimID), "the reply is posted")
+	requireContains(t, lost("failed", "fbk_1", "--claim", claimID), "the reply is posted")
 	if reply := do("failed", "fbk_2", "--claim", other); reply["replyStatus"] != "failed" {
 		t.Errorf("the reply is %v, want failed", reply["replyStatus"])
 	}
-	want(t, refusal(t, 1, "", "approved", "claim", "fbk_9", "--company", id, "--data", data), `no feedback "fbk_9"`)
+	requireContains(t, runRefused(t, 1, "", "approved", "claim", "fbk_9", "--company", id, "--data", data), `no feedback "fbk_9"`)
 }

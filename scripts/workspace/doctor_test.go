@@ -12,10 +12,10 @@ import (
 // finding is a check of the report.
 type finding struct{ Name, Result, Detail, Advice string }
 
-// examined calls doctor and returns its report by the name of the check.
-func examined(t *testing.T, code int, args ...string) map[string]finding {
+// runDoctor calls doctor and returns its report by the name of the check.
+func runDoctor(t *testing.T, code int, args ...string) map[string]finding {
 	t.Helper()
-	r := call(t, "", append([]string{"doctor", "--json"}, args...)...)
+	r := runCommand(t, "", append([]string{"doctor", "--json"}, args...)...)
 	var report struct {
 		OK     bool
 		Checks []finding
@@ -33,8 +33,8 @@ func examined(t *testing.T, code int, args ...string) map[string]finding {
 	return out
 }
 
-// isAs compares findings with pairs of name and result.
-func isAs(t *testing.T, got map[string]finding, want ...string) {
+// requireFindings compares findings with pairs of name and result.
+func requireFindings(t *testing.T, got map[string]finding, want ...string) {
 	t.Helper()
 	for i := 0; i+1 < len(want); i += 2 {
 		f := got[want[i]]
@@ -51,46 +51,46 @@ func isAs(t *testing.T, got map[string]finding, want ...string) {
 // key is never printed.
 func TestDoctor(t *testing.T) {
 	s, data := service(t)
-	isAs(t, examined(t, 0), "service", "ok", "encryption", "ok", "clock", "ok", "version", "ok", "key's form", "ok", "key", "ok", "scopes", "ok", "quota", "ok")
-	text := call(t, "", "doctor")
-	want(t, text.out, s.BaseURL, "ok    service", "ok    quota", s.CompanyID)
+	requireFindings(t, runDoctor(t, 0), "service", "ok", "encryption", "ok", "clock", "ok", "version", "ok", "key's form", "ok", "key", "ok", "scopes", "ok", "quota", "ok")
+	text := runCommand(t, "", "doctor")
+	requireContains(t, text.out, s.BaseURL, "ok    service", "ok    quota", s.CompanyID)
 	if strings.Contains(text.out+text.err, s.Key) {
 		t.Error("the key is printed")
 	}
 
-	issued := answer(t, data, "", "key", "issue", "--company", s.CompanyID, "--scopes", "plan:read", "--expires", "2d")
+	issued := runJSON(t, data, "", "key", "issue", "--company", s.CompanyID, "--scopes", "plan:read", "--expires", "2d")
 	t.Setenv(keyVariable, issued["key"].(string))
-	got := examined(t, 0)
-	isAs(t, got, "key", "warn", "scopes", "ok")
-	want(t, got["scopes"].Detail, "plan:read; not company:read")
-	want(t, got["key"].Advice, "rotate")
-	answer(t, data, "", "key", "quota", issued["id"].(string), "--company", s.CompanyID, "--class", "read", "--limit", "0")
-	isAs(t, examined(t, 1), "key", "fail", "scopes", "skip")
-	answer(t, data, "", "key", "revoke", issued["id"].(string), "--company", s.CompanyID)
-	got = examined(t, 1)
-	isAs(t, got, "service", "ok", "key's form", "ok", "key", "fail", "scopes", "skip", "quota", "skip")
-	want(t, got["key"].Advice, "revoked or expired")
+	got := runDoctor(t, 0)
+	requireFindings(t, got, "key", "warn", "scopes", "ok")
+	requireContains(t, got["scopes"].Detail, "plan:read; not company:read")
+	requireContains(t, got["key"].Advice, "rotate")
+	runJSON(t, data, "", "key", "quota", issued["id"].(string), "--company", s.CompanyID, "--class", "read", "--limit", "0")
+	requireFindings(t, runDoctor(t, 1), "key", "fail", "scopes", "skip")
+	runJSON(t, data, "", "key", "revoke", issued["id"].(string), "--company", s.CompanyID)
+	got = runDoctor(t, 1)
+	requireFindings(t, got, "service", "ok", "key's form", "ok", "key", "fail", "scopes", "skip", "quota", "skip")
+	requireContains(t, got["key"].Advice, "revoked or expired")
 
 	swapped := "x"
 	if strings.HasSuffix(s.Key, swapped) {
 		swapped = "y"
 	}
 	t.Setenv(keyVariable, s.Key[:len(s.Key)-1]+swapped)
-	got = examined(t, 1)
-	isAs(t, got, "key's form", "warn", "key", "fail")
-	want(t, got["key's form"].Detail, "a typo")
+	got = runDoctor(t, 1)
+	requireFindings(t, got, "key's form", "warn", "key", "fail")
+	requireContains(t, got["key's form"].Detail, "a typo")
 	t.Setenv(keyVariable, "pk_live_x")
-	isAs(t, examined(t, 1), "key's form", "fail", "key", "skip")
+	requireFindings(t, runDoctor(t, 1), "key's form", "fail", "key", "skip")
 	t.Setenv(keyVariable, "")
-	isAs(t, examined(t, 1), "service", "ok", "key's form", "fail", "key", "skip")
+	requireFindings(t, runDoctor(t, 1), "service", "ok", "key's form", "fail", "key", "skip")
 	t.Setenv(keyVariable, s.Key)
-	isAs(t, examined(t, 1, "--base-url", "http://127.0.0.1:1"), "service", "fail", "clock", "skip", "version", "skip", "key's form", "ok", "key", "skip")
+	requireFindings(t, runDoctor(t, 1, "--base-url", "http://127.0.0.1:1"), "service", "fail", "clock", "skip", "version", "skip", "key's form", "ok", "key", "skip")
 }
 
 // Ensure doctor detects wrong clocks, other versions, bad certificates and servers that are not
 // this API.
 func TestDoctorOfOthers(t *testing.T) {
-	private(t)
+	isolateUserFolders(t)
 	t.Setenv(keyVariable, "another-kind-of-key")
 	for name, c := range map[string]struct {
 		date    time.Duration
@@ -122,15 +122,15 @@ func TestDoctorOfOthers(t *testing.T) {
 					code = 1
 				}
 			}
-			got := examined(t, code, "--base-url", s.URL)
-			isAs(t, got, c.want...)
+			got := runDoctor(t, code, "--base-url", s.URL)
+			requireFindings(t, got, c.want...)
 			if c.version != "" { // the server has no operations on keys
-				isAs(t, got, "key", "ok", "scopes", "skip", "quota", "skip")
+				requireFindings(t, got, "key", "ok", "scopes", "skip", "quota", "skip")
 			}
 		})
 	}
 	s := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(s.Close)
-	got := examined(t, 1, "--base-url", s.URL)
-	want(t, got["service"].Detail, "certificate")
+	got := runDoctor(t, 1, "--base-url", s.URL)
+	requireContains(t, got["service"].Detail, "certificate")
 }

@@ -14,7 +14,7 @@ import (
 // Ensure an export of an imported export is identical, for a company with records of every type.
 func TestIdentity(t *testing.T) {
 	t.Parallel()
-	data := folder(t)
+	data := dataFolder(t)
 	s := startServer(t, data)
 	first := exportOf(t, data, s.CompanyID)
 	for _, kind := range functions.Transfers(nil) {
@@ -23,7 +23,7 @@ func TestIdentity(t *testing.T) {
 		}
 	}
 	id := newCompany(t, data)
-	answer(t, data, first, "import", "--company", id, "-")
+	runJSON(t, data, first, "import", "--company", id, "-")
 	if second := exportOf(t, data, id); second != first {
 		for i, line := range strings.Split(first, "\n") {
 			if other := strings.Split(second, "\n"); i >= len(other) || other[i] != line {
@@ -33,7 +33,7 @@ func TestIdentity(t *testing.T) {
 		t.Fatal("the second export has more lines")
 	}
 	// The imported board is published in the same version.
-	key := answer(t, data, "", "key", "issue", "--company", id, "--scopes", "all")["key"].(string)
+	key := runJSON(t, data, "", "key", "issue", "--company", id, "--scopes", "all")["key"].(string)
 	_, boards := get(t, s.Key, s.BaseURL+"/v1/companies/"+s.CompanyID+"/plan/boards")
 	_, again := get(t, key, s.BaseURL+"/v1/companies/"+id+"/plan/boards")
 	if a, b := boards["items"].([]any)[0].(map[string]any), again["items"].([]any)[0].(map[string]any); a["publishedVersion"] != 1.0 || b["publishedVersion"] != 1.0 {
@@ -45,10 +45,10 @@ func TestIdentity(t *testing.T) {
 // behind.
 func TestExportToFile(t *testing.T) {
 	t.Parallel()
-	data := folder(t)
+	data := dataFolder(t)
 	id := newCompany(t, data)
 	file := filepath.Join(t.TempDir(), "out.jsonl")
-	got := answer(t, data, "", "export", "--company", id, file)
+	got := runJSON(t, data, "", "export", "--company", id, file)
 	if got["file"] != file || got["exported"].(map[string]any)["company"] != 1.0 {
 		t.Errorf("summary %v, want 1 company in %s", got, file)
 	}
@@ -58,14 +58,14 @@ func TestExportToFile(t *testing.T) {
 	}
 	requireSecret(t, file)
 	missing := filepath.Join(t.TempDir(), "no", "out.jsonl")
-	want(t, refusal(t, 1, "", "export", "--company", id, missing, "--data", data), "there is no folder "+filepath.Dir(missing))
-	want(t, refusal(t, 1, "", "export", "--company", id, t.TempDir(), "--data", data), "it is a folder; name a file in it")
+	requireContains(t, runRefused(t, 1, "", "export", "--company", id, missing, "--data", data), "there is no folder "+filepath.Dir(missing))
+	requireContains(t, runRefused(t, 1, "", "export", "--company", id, t.TempDir(), "--data", data), "it is a folder; name a file in it")
 	entries, err := os.ReadDir(filepath.Dir(file))
 	if err != nil || len(entries) != 1 {
 		t.Errorf("%v: files %v, want one", err, entries)
 	}
 	// Without a file, the records are on standard output and the summary is on standard error.
-	r := call(t, "", "export", "--company", id, "--json", "--data", data)
+	r := runCommand(t, "", "export", "--company", id, "--json", "--data", data)
 	var summary map[string]any
 	if r.out != string(text) || json.Unmarshal([]byte(r.err), &summary) != nil || summary["file"] != nil {
 		t.Errorf("standard output %q, want %q; standard error %q, want a summary without a file", r.out, text, r.err)

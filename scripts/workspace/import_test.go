@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"growthworkspace/functions"
-	"growthworkspace/scripts/workspace/records"
+	"growthworkspace/scripts/workspace/jsonl"
 )
 
 const goodLine = `{"type":"feedback","record":{"id":"fbk_1","externalId":"1","rating":4}}`
@@ -18,11 +18,11 @@ const goodLine = `{"type":"feedback","record":{"id":"fbk_1","externalId":"1","ra
 // is written.
 func TestBadLines(t *testing.T) {
 	t.Parallel()
-	data := folder(t)
+	data := dataFolder(t)
 	id := newCompany(t, data)
-	answer(t, data, goodLine, "import", "--company", id, "-")
+	runJSON(t, data, goodLine, "import", "--company", id, "-")
 	before := exportOf(t, data, id)
-	text := refusal(t, 1, strings.Join([]string{
+	text := runRefused(t, 1, strings.Join([]string{
 		`{"type":"feedback","record":{"id":"fbk_2","externalId":"2"}}`,
 		``,
 		`{"type":"feedback","record":{"id":"fbk_3","externalId":"3","rating":"four","sentiment":"meh","extra":1}}`,
@@ -39,7 +39,7 @@ func TestBadLines(t *testing.T) {
 		`{"type":7,"record":{}}`,
 		`{"type":"company","record":{"id":"fbk_1"`,
 	}, "\n"), "import", "--company", id, "-", "--data", data)
-	want(t, text,
+	requireContains(t, text,
 		"line 3: feedback: record.rating: must be a whole number, between 1 and 5", "line 3: feedback: record.sentiment: must be one of positive, neutral, negative",
 		"line 3: feedback: record.extra: unknown property", "line 4: is not a JSON object such as", `line 5: type: "feedbak" is unknown; must be one of company, board`,
 		"line 6: post: record: is required", `line 7: post: "comment": unknown property`, "line 8: post: has text after",
@@ -57,7 +57,7 @@ func TestBadLines(t *testing.T) {
 // when the file has both names, on any line.
 func TestSecondNameOfMetric(t *testing.T) {
 	t.Parallel()
-	data := folder(t)
+	data := dataFolder(t)
 	id := newCompany(t, data)
 	definition := func(id int, key string) string {
 		return fmt.Sprintf(`{"type":"metric-definition","record":{"id":"mdf_%d","key":%q}}`, id, key)
@@ -65,10 +65,10 @@ func TestSecondNameOfMetric(t *testing.T) {
 	point := func(key string) string {
 		return fmt.Sprintf(`{"type":"metric-point","record":{"metricKey":%q,"ts":"2026-01-01T00:00:00Z","value":1}}`, key)
 	}
-	answer(t, data, definition(1, "custom.a")+"\n"+definition(2, "b"), "import", "--company", id, "-")
+	runJSON(t, data, definition(1, "custom.a")+"\n"+definition(2, "b"), "import", "--company", id, "-")
 	before := exportOf(t, data, id)
-	text := refusal(t, 1, strings.Join([]string{goodLine, definition(3, "a"), point("custom.b"), point("b"), definition(2, "c")}, "\n"), "import", "--company", id, "-", "--data", data)
-	want(t, text, "line 2: metric-definition: record.key: the metric is stored as custom.a", "nothing was written")
+	text := runRefused(t, 1, strings.Join([]string{goodLine, definition(3, "a"), point("custom.b"), point("b"), definition(2, "c")}, "\n"), "import", "--company", id, "-", "--data", data)
+	requireContains(t, text, "line 2: metric-definition: record.key: the metric is stored as custom.a", "nothing was written")
 	if strings.Contains(text, "line 3") || strings.Contains(text, "line 4") {
 		t.Errorf("the file has both custom.b and b: %s", text)
 	}
@@ -79,7 +79,7 @@ func TestSecondNameOfMetric(t *testing.T) {
 	for i := range 450 { // more than two batches
 		lines = append(lines, definition(100+i, fmt.Sprintf("k%d", i)))
 	}
-	answer(t, data, strings.Join(append(lines, definition(1, "custom.a"), point("b")), "\n"), "import", "--company", id, "-")
+	runJSON(t, data, strings.Join(append(lines, definition(1, "custom.a"), point("b")), "\n"), "import", "--company", id, "-")
 	after := exportOf(t, data, id)
 	for _, key := range []string{"a", "custom.a", "b", "custom.b"} {
 		if !strings.Contains(after, `"key":"`+key+`"`) {
@@ -91,37 +91,37 @@ func TestSecondNameOfMetric(t *testing.T) {
 // Ensure at most BadLinesMax bad lines are reported.
 func TestManyBadLines(t *testing.T) {
 	t.Parallel()
-	data := folder(t)
+	data := dataFolder(t)
 	id := newCompany(t, data)
-	text := refusal(t, 1, strings.Repeat("bad\n", 500), "import", "--company", id, "-", "--data", data)
-	if n := strings.Count(text, "line "); n != records.BadLinesMax {
+	text := runRefused(t, 1, strings.Repeat("bad\n", 500), "import", "--company", id, "-", "--data", data)
+	if n := strings.Count(text, "line "); n != jsonl.BadLinesMax {
 		t.Errorf("%d lines are named", n)
 	}
-	want(t, text, "there may be more")
+	requireContains(t, text, "there may be more")
 }
 
 // Ensure a record that conflicts with a stored one is rejected before anything is written.
 func TestVerifiedAgainstStored(t *testing.T) {
 	t.Parallel()
-	data := folder(t)
+	data := dataFolder(t)
 	id := newCompany(t, data)
 	item := func(id, slug string) string {
 		return fmt.Sprintf(`{"type":"item","record":{"id":%q,"roadmapId":"brd_1","slug":%q,"title":"A"}}`, id, slug)
 	}
-	answer(t, data, `{"type":"board","record":{"id":"brd_1"}}`+"\n"+item("itm_1", "a"), "import", "--company", id, "-")
-	text := refusal(t, 1, goodLine+"\n"+item("itm_2", "a"), "import", "--company", id, "-", "--data", data)
-	want(t, text, "line 2: item: record.slug: a is taken", "itm_1")
+	runJSON(t, data, `{"type":"board","record":{"id":"brd_1"}}`+"\n"+item("itm_1", "a"), "import", "--company", id, "-")
+	text := runRefused(t, 1, goodLine+"\n"+item("itm_2", "a"), "import", "--company", id, "-", "--data", data)
+	requireContains(t, text, "line 2: item: record.slug: a is taken", "itm_1")
 	if after := exportOf(t, data, id); strings.Contains(after, "fbk_1") {
 		t.Error("something was written")
 	}
-	answer(t, data, item("itm_1", "a"), "import", "--company", id, "-") // repeating a record is valid
+	runJSON(t, data, item("itm_1", "a"), "import", "--company", id, "-") // repeating a record is valid
 }
 
 // Ensure an import accepts any order of types, long lines, a byte order mark, CRLF line ends, and
 // files.
 func TestImport(t *testing.T) {
 	t.Parallel()
-	data := folder(t)
+	data := dataFolder(t)
 	id := newCompany(t, data)
 	file := filepath.Join(t.TempDir(), "records.jsonl")
 	long := strings.Repeat("finding ", 500_000)
@@ -131,33 +131,33 @@ func TestImport(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got := answer(t, data, "", "import", "--company", id, file)
+	got := runJSON(t, data, "", "import", "--company", id, file)
 	imported := got["imported"].(map[string]any)
 	if len(imported) != 4 || got["seconds"] == nil {
 		t.Errorf("summary %v, want 4 types and the seconds", got)
 	}
-	if diff := differs(map[string]any{"audit": 1.0, "item": 1.0}, imported); diff != "" {
+	if diff := objectDifference(map[string]any{"audit": 1.0, "item": 1.0}, imported); diff != "" {
 		t.Errorf("imported records (-want +got):\n%s", diff)
 	}
 	after := exportOf(t, data, id)
-	want(t, after, long, `"rating":4`, `"name":"B"`)
-	if !slices.IsSortedFunc(strings.Split(strings.TrimSpace(after), "\n"), func(a, b string) int { return order(t, a) - order(t, b) }) {
+	requireContains(t, after, long, `"rating":4`, `"name":"B"`)
+	if !slices.IsSortedFunc(strings.Split(strings.TrimSpace(after), "\n"), func(a, b string) int { return lineOrder(t, a) - lineOrder(t, b) }) {
 		t.Error("the export is not in the order of the types")
 	}
-	again := answer(t, data, after, "import", "--company", id, "-")
+	again := runJSON(t, data, after, "import", "--company", id, "-")
 	if exportOf(t, data, id) != after || again["imported"].(map[string]any)["company"] != 1.0 {
 		t.Error("a second import changed something")
 	}
-	if empty := answer(t, data, "", "import", "--company", id, "-")["imported"].(map[string]any); len(empty) != 0 {
+	if empty := runJSON(t, data, "", "import", "--company", id, "-")["imported"].(map[string]any); len(empty) != 0 {
 		t.Errorf("an empty file imported %v", empty)
 	}
-	want(t, refusal(t, 1, "", "import", "--company", id, filepath.Dir(file), "--data", data), "it is a folder")
-	want(t, refusal(t, 1, "", "import", "--company", id, file+"x", "--data", data), "no such file")
+	requireContains(t, runRefused(t, 1, "", "import", "--company", id, filepath.Dir(file), "--data", data), "it is a folder")
+	requireContains(t, runRefused(t, 1, "", "import", "--company", id, file+"x", "--data", data), "no such file")
 }
 
-func order(t *testing.T, line string) int {
+func lineOrder(t *testing.T, line string) int {
 	t.Helper()
-	for i, name := range records.Names(functions.Transfers(nil)) {
+	for i, name := range jsonl.TypeNames(functions.Transfers(nil)) {
 		if strings.HasPrefix(line, `{"type":"`+name+`"`) {
 			return i
 		}
@@ -170,7 +170,7 @@ func order(t *testing.T, line string) int {
 // concurrent writes.
 func TestLastLineStays(t *testing.T) {
 	t.Parallel()
-	data := folder(t)
+	data := dataFolder(t)
 	id := newCompany(t, data)
 	var text strings.Builder
 	for round := range 5 {
@@ -179,7 +179,7 @@ func TestLastLineStays(t *testing.T) {
 			fmt.Fprintf(&text, `{"type":"metric-point","record":{"metricKey":"a.b%d","ts":"2026-08-01T00:00:00Z","value":%d}}`+"\n", n%40, round*1000+n)
 		}
 	}
-	answer(t, data, text.String(), "import", "--company", id, "-")
+	runJSON(t, data, text.String(), "import", "--company", id, "-")
 	after := exportOf(t, data, id)
 	if strings.Count(after, "round 4") != 300 || strings.Count(after, "round") != 300 {
 		t.Error("an earlier line stayed")
@@ -193,7 +193,7 @@ func TestLastLineStays(t *testing.T) {
 // others. Without it, records are replaced.
 func TestImportNewOnly(t *testing.T) {
 	t.Parallel()
-	data := folder(t)
+	data := dataFolder(t)
 	id := newCompany(t, data)
 	file := strings.Join([]string{
 		`{"type":"board","record":{"id":"brd_1","name":"Stored"}}`,
@@ -203,18 +203,18 @@ func TestImportNewOnly(t *testing.T) {
 		`{"type":"metric-point","record":{"metricKey":"a.b","ts":"2026-08-10T00:00:00Z","value":1}}`,
 		`{"type":"brand-kit","record":{"id":"kit_1","context":"Stored"}}`,
 	}, "\n")
-	answer(t, data, file, "import", "--company", id, "-")
+	runJSON(t, data, file, "import", "--company", id, "-")
 	again := strings.NewReplacer("Stored", "File", "Drafted", "File", `"value":1`, `"value":2`, "fbk_1", "fbk_other", "mdf_1", "mdf_other",
 		"kit_1", "kit_other", `"slug":"a"`, `"slug":"b"`).Replace(file)
 	fresh := again + "\n" + `{"type":"feedback","record":{"source":"reddit","externalId":"2","title":"Fresh"}}` + "\n" +
 		`{"type":"metric-point","record":{"metricKey":"a.b","ts":"2026-08-11T00:00:00Z","value":3}}`
 	before := exportOf(t, data, id)
 	for range 2 {
-		out := answer(t, data, fresh, "import", "--company", id, "--new-only", "-")
-		want(t, fmt.Sprint(out["skipped"]), "board:1", "brand-kit:1", "feedback:", "item:1", "metric-definition:1", "metric-point:")
+		out := runJSON(t, data, fresh, "import", "--company", id, "--new-only", "-")
+		requireContains(t, fmt.Sprint(out["skipped"]), "board:1", "brand-kit:1", "feedback:", "item:1", "metric-definition:1", "metric-point:")
 	}
 	after := exportOf(t, data, id)
-	want(t, after, "Drafted", "Fresh", `"value":3`)
+	requireContains(t, after, "Drafted", "Fresh", `"value":3`)
 	for line := range strings.Lines(before) {
 		if !strings.Contains(after, line) {
 			t.Errorf("changed: %s", line)
@@ -223,5 +223,5 @@ func TestImportNewOnly(t *testing.T) {
 	if n := strings.Count(after, "\n"); n != strings.Count(before, "\n")+2 || strings.Contains(after, "File") {
 		t.Errorf("%d lines:\n%s", n, after)
 	}
-	refusal(t, 1, again, "import", "--company", id, "-", "--data", data) // the item's slug is different
+	runRefused(t, 1, again, "import", "--company", id, "-", "--data", data) // the item's slug is different
 }

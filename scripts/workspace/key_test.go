@@ -11,7 +11,7 @@ import (
 // Ensure the key and company commands take effect over HTTP at once, without a restart.
 func TestKeyLifecycle(t *testing.T) {
 	t.Parallel()
-	data := folder(t)
+	data := dataFolder(t)
 	s := startServer(t, data)
 	id := newCompany(t, data)
 	at := s.BaseURL + "/v1/companies/" + id
@@ -21,7 +21,7 @@ func TestKeyLifecycle(t *testing.T) {
 			t.Errorf("%s: %d instead of %d: %v", path, got, wanted, body)
 		}
 	}
-	issued := answer(t, data, "", "key", "issue", "--company", id, "--scopes", "company:read, feedback:read", "--name", "bot", "--expires", "90d")
+	issued := runJSON(t, data, "", "key", "issue", "--company", id, "--scopes", "company:read, feedback:read", "--name", "bot", "--expires", "90d")
 	key, keyID := issued["key"].(string), issued["id"].(string)
 	if !strings.HasPrefix(key, "sk_live_") || issued["expiresAt"] == nil {
 		t.Errorf("key %q expires at %v, want sk_live_... and a time", key, issued["expiresAt"])
@@ -36,57 +36,57 @@ func TestKeyLifecycle(t *testing.T) {
 		t.Errorf("another company: status %d, want 404", other)
 	}
 
-	quota := answer(t, data, "", "key", "quota", keyID, "--company", id, "--class", "read", "--limit", "0")
-	if diff := differs(map[string]any{"id": keyID, "class": "read", "limit": 0.0}, quota); diff != "" {
+	quota := runJSON(t, data, "", "key", "quota", keyID, "--company", id, "--class", "read", "--limit", "0")
+	if diff := objectDifference(map[string]any{"id": keyID, "class": "read", "limit": 0.0}, quota); diff != "" {
 		t.Errorf("changed quota (-want +got):\n%s", diff)
 	}
 	status(key, "", 403) // a quota of 0 freezes the class
-	answer(t, data, "", "key", "quota", keyID, "--company", id, "--class", "read", "--limit", "1000")
+	runJSON(t, data, "", "key", "quota", keyID, "--company", id, "--class", "read", "--limit", "1000")
 
-	rotated := answer(t, data, "", "key", "rotate", keyID, "--company", id, "--overlap", "1h")
+	rotated := runJSON(t, data, "", "key", "rotate", keyID, "--company", id, "--overlap", "1h")
 	fresh := rotated["key"].(string)
 	if rotated["replaces"] != keyID || rotated["replacedExpiresAt"] == nil || fresh == key {
 		t.Errorf("rotated key %v, want another that replaces %s, and the end of that one", rotated, keyID)
 	}
 	status(key, "", 200)
 	status(fresh, "", 200)
-	want(t, refusal(t, 1, "", "key", "rotate", keyID, "--company", id, "--data", data), "has been rotated")
+	requireContains(t, runRefused(t, 1, "", "key", "rotate", keyID, "--company", id, "--data", data), "has been rotated")
 
-	current := answer(t, data, key+"\n", "key", "current")
-	if diff := differs(map[string]any{"id": keyID, "companyId": id, "secret": nil}, current); diff != "" {
+	current := runJSON(t, data, key+"\n", "key", "current")
+	if diff := objectDifference(map[string]any{"id": keyID, "companyId": id, "secret": nil}, current); diff != "" {
 		t.Errorf("current key (-want +got):\n%s", diff)
 	}
 	if state := current["state"].(string); !strings.HasPrefix(state, "works until ") {
 		t.Errorf("the rotated key's state is %q, want works until ...", state)
 	}
 
-	answer(t, data, "", "company", "suspend", id)
+	runJSON(t, data, "", "company", "suspend", id)
 	status(key, "", 403)
 	if _, body := get(t, key, at); body["errors"].([]any)[0].(map[string]any)["code"] != "forbidden" {
 		t.Errorf("a key of a suspended company: %v, want forbidden", body)
 	}
 	status(fresh, "", 403)
-	late := answer(t, data, "", "key", "issue", "--company", id, "--scopes", "all")["key"].(string)
+	late := runJSON(t, data, "", "key", "issue", "--company", id, "--scopes", "all")["key"].(string)
 	status(late, "", 403)
-	answer(t, data, "", "company", "resume", id)
+	runJSON(t, data, "", "company", "resume", id)
 	status(fresh, "", 200)
 	status(late, "", 200)
 
-	if revoked := answer(t, data, "", "key", "revoke", keyID, "--company", id); revoked["revokedAt"] == nil {
+	if revoked := runJSON(t, data, "", "key", "revoke", keyID, "--company", id); revoked["revokedAt"] == nil {
 		t.Errorf("revokedAt is missing: %v", revoked)
 	}
 	status(key, "", 401)
 	status(fresh, "", 200)
-	want(t, call(t, key, "key", "current", "--data", data).out, keyID, id, "revoked ")
-	want(t, refusal(t, 1, "", "key", "revoke", keyID, "--company", id, "--data", data), "no key")
-	want(t, refusal(t, 1, "", "key", "revoke", "nonsense", "--company", id, "--data", data), "no key")
+	requireContains(t, runCommand(t, key, "key", "current", "--data", data).out, keyID, id, "revoked ")
+	requireContains(t, runRefused(t, 1, "", "key", "revoke", keyID, "--company", id, "--data", data), "no key")
+	requireContains(t, runRefused(t, 1, "", "key", "revoke", "nonsense", "--company", id, "--data", data), "no key")
 
-	items := answer(t, data, "", "key", "list", "--company", id)["items"].([]any)
+	items := runJSON(t, data, "", "key", "list", "--company", id)["items"].([]any)
 	if len(items) != 3 || items[0].(map[string]any)["id"] != keyID || items[0].(map[string]any)["key"] != nil {
 		t.Errorf("%d keys, want 3 that begin with %s without its secret: %v", len(items), keyID, items)
 	}
-	r := call(t, "", "key", "list", "--company", id, "--data", data)
-	want(t, r.out, "revoked", "works", "bot")
+	r := runCommand(t, "", "key", "list", "--company", id, "--data", data)
+	requireContains(t, r.out, "revoked", "works", "bot")
 	s.stop(t)
 	found, err := os.ReadFile(filepath.Join(data, "dynoxide.db"))
 	if err == nil && strings.Contains(string(found), fresh) {
@@ -97,16 +97,16 @@ func TestKeyLifecycle(t *testing.T) {
 // Ensure `key current` rejects invalid and unknown keys, and its errors do not repeat the key.
 func TestCurrentRefuses(t *testing.T) {
 	t.Parallel()
-	data := folder(t)
+	data := dataFolder(t)
 	id := newCompany(t, data)
-	key := answer(t, data, "", "key", "issue", "--company", id, "--scopes", "all")["key"].(string)
-	elsewhere := folder(t)
+	key := runJSON(t, data, "", "key", "issue", "--company", id, "--scopes", "all")["key"].(string)
+	elsewhere := dataFolder(t)
 	for in, wanted := range map[string]string{
 		"": "no valid secret key", key[:len(key)-1]: "no valid secret key", "pk_live_" + key[8:]: "a publishable key",
 		key + key: "no valid secret key", key: "not in this table",
 	} {
-		got := refusal(t, 1, in, "key", "current", "--data", elsewhere)
-		if want(t, got, wanted); strings.Contains(got, key[30:60]) {
+		got := runRefused(t, 1, in, "key", "current", "--data", elsewhere)
+		if requireContains(t, got, wanted); strings.Contains(got, key[30:60]) {
 			t.Error("the key is in the error")
 		}
 	}
@@ -115,11 +115,11 @@ func TestCurrentRefuses(t *testing.T) {
 // Ensure an overlap of 0s ends the old key at once.
 func TestRotateWithoutOverlap(t *testing.T) {
 	t.Parallel()
-	data := folder(t)
+	data := dataFolder(t)
 	s := startServer(t, data)
 	id := newCompany(t, data)
-	issued := answer(t, data, "", "key", "issue", "--company", id, "--scopes", "all")
-	answer(t, data, "", "key", "rotate", issued["id"].(string), "--company", id, "--overlap", "0s")
+	issued := runJSON(t, data, "", "key", "issue", "--company", id, "--scopes", "all")
+	runJSON(t, data, "", "key", "rotate", issued["id"].(string), "--company", id, "--overlap", "0s")
 	if got, _ := get(t, issued["key"].(string), s.BaseURL+"/v1/companies/"+id); got != 401 {
 		t.Errorf("a key that was replaced at once: status %d, want 401", got)
 	}
@@ -128,12 +128,12 @@ func TestRotateWithoutOverlap(t *testing.T) {
 // Ensure concurrent commands can share the engine of a running server.
 func TestListWhileServing(t *testing.T) {
 	t.Parallel()
-	data := folder(t)
+	data := dataFolder(t)
 	s := startServer(t, data)
 	var wait sync.WaitGroup
 	for range 6 {
 		wait.Go(func() {
-			if items := answer(t, data, "", "key", "list", "--company", s.CompanyID)["items"].([]any); len(items) != 1 {
+			if items := runJSON(t, data, "", "key", "list", "--company", s.CompanyID)["items"].([]any); len(items) != 1 {
 				t.Errorf("%d keys, want 1: %v", len(items), items)
 			}
 		})

@@ -19,7 +19,7 @@ import (
 
 	"growthworkspace/scripts/workspace/operator"
 	"growthworkspace/scripts/workspace/serve"
-	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/scripts/workspace/user"
 	"growthworkspace/shared/testkit/engine"
@@ -84,7 +84,7 @@ DynamoDB's protocol.`,
 	root.SetFlagErrorFunc(terminal.FlagError)
 	flags := root.PersistentFlags()
 	flags.BoolVar(&t.JSON, "json", false, "print one JSON object, and errors as JSON")
-	var table session.Flags
+	var table tableconn.Flags
 	add := func(title string, commands ...*cobra.Command) {
 		root.AddGroup(&cobra.Group{ID: title, Title: title + ":"})
 		for _, c := range commands {

@@ -22,7 +22,7 @@ import (
 // Ensure a server process exits with code 0 on SIGTERM and SIGINT, and leaves no engine running.
 func TestSignals(t *testing.T) {
 	t.Parallel()
-	data := folder(t)
+	data := dataFolder(t)
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		cmd, a := startServe(t, data)
 		pid := enginePID(t, data)
@@ -76,7 +76,7 @@ func startServe(t *testing.T, data string) (*exec.Cmd, serve.Announcement) {
 // and can be run again.
 func TestServerStopsDuringACommand(t *testing.T) {
 	t.Parallel()
-	data := folder(t)
+	data := dataFolder(t)
 	server, a := startServe(t, data)
 	record := `{"type":"feedback","record":{"source":"reddit","externalId":"1","title":"a"}}` + "\n"
 	stopped := make(chan error, 1)
@@ -95,7 +95,7 @@ func TestServerStopsDuringACommand(t *testing.T) {
 	if code != 1 || !strings.Contains(errOut.String(), want) {
 		t.Errorf("exit code %d, stderr %s, want 1 and %s", code, &errOut, want)
 	}
-	if again := call(t, record, importing...); again.code != 0 {
+	if again := runCommand(t, record, importing...); again.code != 0 {
 		t.Errorf("run again: exit code %d, %s", again.code, again.err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 // Ensure a restart keeps the key and the data, and only the owner can read the key's file.
 func TestRestart(t *testing.T) {
 	t.Parallel()
-	data := folder(t)
+	data := dataFolder(t)
 	s := startServer(t, data)
 	if s.MCPURL != s.BaseURL+"/mcp" || s.CompanyID != demo.CompanyID {
 		t.Errorf("%+v, want the tools at /mcp and the company %s", s.Announcement, demo.CompanyID)
@@ -43,8 +43,8 @@ func TestRestart(t *testing.T) {
 		func() { _ = os.Remove(file) },
 		func() { _ = os.WriteFile(file, []byte("nonsense"), 0o600) },
 		func() {
-			items := answer(t, data, "", "key", "list", "--company", s.CompanyID)["items"].([]any)
-			answer(t, data, "", "key", "revoke", items[len(items)-1].(map[string]any)["id"].(string), "--company", s.CompanyID)
+			items := runJSON(t, data, "", "key", "list", "--company", s.CompanyID)["items"].([]any)
+			runJSON(t, data, "", "key", "revoke", items[len(items)-1].(map[string]any)["id"].(string), "--company", s.CompanyID)
 		},
 	} {
 		spoil()
@@ -54,7 +54,7 @@ func TestRestart(t *testing.T) {
 		}
 		fresh.stop(t)
 	}
-	if items := answer(t, data, "", "company", "list")["items"].([]any); len(items) != 1 {
+	if items := runJSON(t, data, "", "company", "list")["items"].([]any); len(items) != 1 {
 		t.Errorf("%d companies, want 1: %v", len(items), items)
 	}
 }
@@ -63,7 +63,7 @@ func TestRestart(t *testing.T) {
 // ends with an error that says so, and can be restarted.
 func TestTwoServers(t *testing.T) {
 	t.Parallel()
-	data := folder(t)
+	data := dataFolder(t)
 	first := startServer(t, data)
 	second := startServer(t, data)
 	if first.Key != second.Key {
@@ -87,7 +87,7 @@ func TestTwoServers(t *testing.T) {
 // Ensure the command serves with the limits of package front, whose refusals have the envelope.
 func TestServeRefusesInTheEnvelope(t *testing.T) {
 	t.Parallel()
-	s := startServer(t, folder(t))
+	s := startServer(t, dataFolder(t))
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.BaseURL[len("http://"):])
 	if err != nil {
 		t.Fatal(err)
@@ -112,8 +112,8 @@ func TestServeRefusesInTheEnvelope(t *testing.T) {
 
 func TestPortTaken(t *testing.T) {
 	t.Parallel()
-	data := folder(t)
+	data := dataFolder(t)
 	s := startServer(t, data)
 	addr := s.BaseURL[len("http://"):]
-	want(t, refusal(t, 1, "", "serve", "--addr", addr, "--data", t.TempDir()), addr+" is taken", "--addr")
+	requireContains(t, runRefused(t, 1, "", "serve", "--addr", addr, "--data", t.TempDir()), addr+" is taken", "--addr")
 }

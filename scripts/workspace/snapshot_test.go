@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"growthworkspace/functions/plan"
-	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/table"
 )
@@ -18,7 +18,7 @@ import (
 // fields only.
 func TestSnapshot(t *testing.T) {
 	t.Parallel()
-	data := folder(t)
+	data := dataFolder(t)
 	id := companyWith(t, data,
 		`{"type":"board","record":{"id":"brd_1","name":"Roadmap"}}`,
 		`{"type":"item","record":{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"A","status":"published"}}`,
@@ -26,20 +26,20 @@ func TestSnapshot(t *testing.T) {
 	on := []string{"--company", id, "--board", "brd_1"}
 	do := func(args ...string) map[string]any {
 		t.Helper()
-		return answer(t, data, "", append(append([]string{"snapshot"}, args...), on...)...)
+		return runJSON(t, data, "", append(append([]string{"snapshot"}, args...), on...)...)
 	}
 	refused := func(args ...string) string {
 		t.Helper()
-		return refusal(t, 1, "", append(append(append([]string{"snapshot"}, args...), on...), "--data", data)...)
+		return runRefused(t, 1, "", append(append(append([]string{"snapshot"}, args...), on...), "--data", data)...)
 	}
 	for _, args := range [][]string{{}, {"list"}, {"rollback", "--version", "1"}} {
-		want(t, refused(args...), "board brd_1: the board was never published")
+		requireContains(t, refused(args...), "board brd_1: the board was never published")
 	}
 	s := startServer(t, data) // keeps the engine running between the commands
 	publish := func(title string) {
 		t.Helper()
 		line := `{"type":"item","record":{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"` + title + `","status":"published"}}`
-		if r := call(t, line, "import", "--company", id, "-", "--data", data); r.code != 0 {
+		if r := runCommand(t, line, "import", "--company", id, "-", "--data", data); r.code != 0 {
 			t.Fatalf("import: exit code %d: %s", r.code, r.err)
 		}
 		if _, err := plan.NewStore(openTable(t, data)).Publish(t.Context(), id, "brd_1", func(string) error { return nil }); err != nil {
@@ -51,7 +51,7 @@ func TestSnapshot(t *testing.T) {
 
 	live := do()
 	items := live["items"].([]any)
-	if diff := differs(map[string]any{"boardId": "brd_1", "version": 2.0, "live": true}, live); diff != "" {
+	if diff := objectDifference(map[string]any{"boardId": "brd_1", "version": 2.0, "live": true}, live); diff != "" {
 		t.Errorf("snapshot (-want +got):\n%s", diff)
 	}
 	if live["publishedAt"] == nil || len(live) != 5 || len(items) != 1 {
@@ -61,7 +61,7 @@ func TestSnapshot(t *testing.T) {
 		t.Errorf("item %v, want 8 fields with the title A2 and no status", item)
 	}
 	file := filepath.Join(t.TempDir(), "roadmap.html")
-	if diff := differs(map[string]any{"file": file, "version": 2.0, "itemCount": 1.0}, do("render", "--html", file)); diff != "" {
+	if diff := objectDifference(map[string]any{"file": file, "version": 2.0, "itemCount": 1.0}, do("render", "--html", file)); diff != "" {
 		t.Errorf("rendered page (-want +got):\n%s", diff)
 	}
 	page, err := os.ReadFile(file)
@@ -73,23 +73,23 @@ func TestSnapshot(t *testing.T) {
 	} else if perm := info.Mode().Perm(); perm != 0o644 {
 		t.Errorf("the page's permissions are %o, want 644", perm)
 	}
-	old := call(t, "", append([]string{"snapshot", "render", "--html", "-", "--version", "1", "--data", data}, on...)...)
+	old := runCommand(t, "", append([]string{"snapshot", "render", "--html", "-", "--version", "1", "--data", data}, on...)...)
 	if old.code != 0 || !strings.Contains(old.out, "<h3>A</h3>") {
 		t.Errorf("version 1: %+v, want exit code 0 and the item A", old)
 	}
-	want(t, refusal(t, 2, "", append([]string{"snapshot", "render", "--data", data}, on...)...), "--html FILE")
-	want(t, refused("render", "--html", filepath.Join(file, "below")), "not a directory")
+	requireContains(t, runRefused(t, 2, "", append([]string{"snapshot", "render", "--data", data}, on...)...), "--html FILE")
+	requireContains(t, refused("render", "--html", filepath.Join(file, "below")), "not a directory")
 	first := do("--version", "1")
 	if first["live"] != false || first["items"].([]any)[0].(map[string]any)["title"] != "A" {
 		t.Errorf("version 1 is %v, want it not live and with the item A", first)
 	}
-	r := call(t, "", append([]string{"snapshot", "--data", data}, on...)...)
+	r := runCommand(t, "", append([]string{"snapshot", "--data", data}, on...)...)
 	var plain map[string]any
 	if err := json.Unmarshal([]byte(r.out), &plain); err != nil || plain["version"] != 2.0 {
 		t.Errorf("version %v, want 2: %v: %s", plain["version"], err, r.out)
 	}
-	want(t, refused("--version", "3"), "no version 3")
-	want(t, refused("rollback", "--version", "3"), "no version 3")
+	requireContains(t, refused("--version", "3"), "no version 3")
+	requireContains(t, refused("rollback", "--version", "3"), "no version 3")
 
 	if done := do("rollback", "--version", "1"); done["changed"] != true || done["publishedVersion"] != 3.0 || len(done["updated"].([]any)) != 1 {
 		t.Errorf("rollback %v, want a change of 1 item in version 3", done)
@@ -97,23 +97,23 @@ func TestSnapshot(t *testing.T) {
 	if done := do("rollback", "--version", "1"); done["changed"] != false || done["publishedVersion"] != 3.0 {
 		t.Errorf("a second rollback %v, want no change of version 3", done)
 	}
-	want(t, call(t, "", append([]string{"snapshot", "rollback", "--version", "2", "--data", data}, on...)...).out, "live in version 4 with the content of version 2")
+	requireContains(t, runCommand(t, "", append([]string{"snapshot", "rollback", "--version", "2", "--data", data}, on...)...).out, "live in version 4 with the content of version 2")
 	versions := do("list")["items"].([]any)
 	if len(versions) != 4 {
 		t.Fatalf("%d versions, want 4: %v", len(versions), versions)
 	}
 	newest := map[string]any{"version": 4.0, "restores": 2.0, "live": true, "itemCount": 1.0}
-	if diff := differs(newest, versions[0].(map[string]any)); diff != "" {
+	if diff := objectDifference(newest, versions[0].(map[string]any)); diff != "" {
 		t.Errorf("newest version (-want +got):\n%s", diff)
 	}
-	want(t, call(t, "", append([]string{"snapshot", "list", "--data", data}, on...)...).out, "VERSION", "live  content of version 2", "content of version 1")
+	requireContains(t, runCommand(t, "", append([]string{"snapshot", "list", "--data", data}, on...)...).out, "VERSION", "live  content of version 2", "content of version 1")
 	s.stop(t)
 }
 
 // openTable joins the engine of a data folder.
 func openTable(t *testing.T, data string) *table.Client {
 	t.Helper()
-	s, err := session.Open(t.Context(), &terminal.Terminal{Out: t.Output(), Err: t.Output(), Now: time.Now}, session.Flags{Data: data}, time.Minute, true)
+	s, err := tableconn.Open(t.Context(), &terminal.Terminal{Out: t.Output(), Err: t.Output(), Now: time.Now}, tableconn.Flags{Data: data}, time.Minute, true)
 	if err != nil {
 		t.Fatal(err)
 	}

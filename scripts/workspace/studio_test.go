@@ -13,12 +13,12 @@ import (
 )
 
 // startStudio runs `studio --json` until the test ends and returns its address.
-func startStudio(t *testing.T, args ...string) (url string, logs *locked) {
+func startStudio(t *testing.T, args ...string) (url string, logs *lockedBuffer) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan int, 1)
 	out, in := io.Pipe()
-	logs = &locked{}
+	logs = &lockedBuffer{}
 	go func() {
 		ended <- run(ctx, "workspace", append([]string{"studio", "--json"}, args...), strings.NewReader(""), in, logs)
 		_ = in.Close()
@@ -44,8 +44,8 @@ func startStudio(t *testing.T, args ...string) (url string, logs *locked) {
 	return first["url"], logs
 }
 
-// visit opens an address with a browser that keeps cookies.
-func visit(t *testing.T, url string) (status int, body string) {
+// openInBrowser opens an address with a browser that keeps cookies.
+func openInBrowser(t *testing.T, url string) (status int, body string) {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -68,19 +68,19 @@ func visit(t *testing.T, url string) (status int, body string) {
 // and prints only its address and never the key.
 func TestStudio(t *testing.T) {
 	t.Parallel()
-	data := folder(t)
+	data := dataFolder(t)
 	s := startServer(t, data)
 	url, logs := startStudio(t, "--base-url", s.BaseURL, "--data", data)
-	status, body := visit(t, url)
+	status, body := openInBrowser(t, url)
 	if status != http.StatusOK {
 		t.Fatalf("status %d, want 200: %s", status, body)
 	}
-	want(t, body, "Mossgrove", `<span class="mark">demo</span>`, strings.TrimPrefix(s.BaseURL, "http://"), "Sign-ups")
+	requireContains(t, body, "Mossgrove", `<span class="mark">demo</span>`, strings.TrimPrefix(s.BaseURL, "http://"), "Sign-ups")
 	if strings.Contains(body, s.Key) || strings.Contains(logs.String(), s.Key) {
 		t.Error("the key is in the page or the log")
 	}
 	bare, _, _ := strings.Cut(url, "?")
-	if status, _ := visit(t, bare); status != http.StatusForbidden {
+	if status, _ := openInBrowser(t, bare); status != http.StatusForbidden {
 		t.Error("without the token:", status)
 	}
 }
@@ -89,9 +89,9 @@ func TestStudio(t *testing.T) {
 // server.
 func TestServeHasAStudio(t *testing.T) {
 	t.Parallel()
-	s := startServer(t, folder(t))
-	status, body := visit(t, s.StudioURL)
-	want(t, body, "Mossgrove", `<span class="mark">demo</span>`, "Sign-ups")
+	s := startServer(t, dataFolder(t))
+	status, body := openInBrowser(t, s.StudioURL)
+	requireContains(t, body, "Mossgrove", `<span class="mark">demo</span>`, "Sign-ups")
 	if status != http.StatusOK || strings.Contains(body, s.Key) {
 		t.Error(status, "or the key is in the page")
 	}
@@ -109,8 +109,8 @@ func TestServeHasAStudio(t *testing.T) {
 // Ensure the studio refuses settings that would show the page or the key to others.
 func TestStudioRefuses(t *testing.T) {
 	data := t.TempDir()
-	want(t, refusal(t, 1, "", "studio", "--data", data, "--base-url", "http://127.0.0.1:1"), "no key for http://127.0.0.1:1")
+	requireContains(t, runRefused(t, 1, "", "studio", "--data", data, "--base-url", "http://127.0.0.1:1"), "no key for http://127.0.0.1:1")
 	t.Setenv(keyVariable, "made-up")
-	want(t, refusal(t, 1, "", "studio", "--data", data, "--base-url", "http://127.0.0.1:1", "--addr", "0.0.0.0:0"), "0.0.0.0:0", "ssh -L")
-	want(t, refusal(t, 1, "", "studio", "--data", data, "--base-url", "http://api.example.com"), "is not encrypted")
+	requireContains(t, runRefused(t, 1, "", "studio", "--data", data, "--base-url", "http://127.0.0.1:1", "--addr", "0.0.0.0:0"), "0.0.0.0:0", "ssh -L")
+	requireContains(t, runRefused(t, 1, "", "studio", "--data", data, "--base-url", "http://api.example.com"), "is not encrypted")
 }

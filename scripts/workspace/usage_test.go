@@ -73,49 +73,49 @@ func TestWrongUsage(t *testing.T) {
 		{"snapshot list --company co_1 --board x#y", []string{"--board ID"}},
 		{"company list --data d --table t", []string{"--data cannot be combined with --table"}},
 	} {
-		r := call(t, "", strings.Fields(c.args)...)
+		r := runCommand(t, "", strings.Fields(c.args)...)
 		requireUsage(t, c.args, r)
-		want(t, r.err, c.want...)
-		want(t, refusal(t, 2, "", strings.Fields(c.args)...), c.want...)
+		requireContains(t, r.err, c.want...)
+		requireContains(t, runRefused(t, 2, "", strings.Fields(c.args)...), c.want...)
 	}
 }
 
 // Ensure each command's help has an example, and the root's help shows the first steps.
 func TestHelp(t *testing.T) {
 	t.Parallel()
-	root := call(t, "", "--help")
-	want(t, root.out, "Two minutes", "workspace serve", "company create", "key issue", "--data", "--endpoint", "--table")
+	root := runCommand(t, "", "--help")
+	requireContains(t, root.out, "Two minutes", "workspace serve", "company create", "key issue", "--data", "--endpoint", "--table")
 	for _, command := range []string{
 		"serve", "company create", "company list", "company suspend", "company resume", "key issue", "key list", "key rotate", "key revoke", "key quota", "import", "export",
 		"due list", "due claim", "due published", "due failed", "due retry", "due stuck",
 		"approved list", "approved claim", "approved posted", "approved failed", "approved stuck", "snapshot", "snapshot list", "snapshot rollback", "upgrade",
 	} {
-		r := call(t, "", append(strings.Fields(command), "--help")...)
+		r := runCommand(t, "", append(strings.Fields(command), "--help")...)
 		if r.code != 0 {
 			t.Errorf("%s --help: exit code %d, want 0", command, r.code)
 		}
-		want(t, r.out, "Examples:", "workspace "+command)
+		requireContains(t, r.out, "Examples:", "workspace "+command)
 	}
 }
 
 // goRun is how the documents start the program in a clone.
 const goRun = "go run ./scripts/workspace"
 
-// bare is a command line that names the program by a name that is not installed.
-var bare = regexp.MustCompile("(?m)(^|[` |(])workspace (api|check|company|doctor|due|approved|key|login|logout|serve|studio) ")
+// bareMention is a command line that names the program by a name that is not installed.
+var bareMention = regexp.MustCompile("(?m)(^|[` |(])workspace (api|check|company|doctor|due|approved|key|login|logout|serve|studio) ")
 
 // Ensure the commands that the program suggests start it as the person did, and find the table that
 // the person named.
 func TestSuggestedCommands(t *testing.T) {
-	private(t)
-	data := folder(t)
+	isolateUserFolders(t)
+	data := dataFolder(t)
 	// suggested runs a command and returns the arguments of the command that it suggests after the
 	// words.
 	suggested := func(words string, args ...string) []string {
 		t.Helper()
-		r := callAs(t, goRun, "", append(args, "--data", data)...)
+		r := runCommandAs(t, goRun, "", append(args, "--data", data)...)
 		_, after, found := strings.Cut(r.out+r.err, words+goRun+" ")
-		if !found || bare.MatchString(r.out+r.err) {
+		if !found || bareMention.MatchString(r.out+r.err) {
 			t.Fatalf("%v: exit code %d, want a command after %q: %s%s", args, r.code, words, r.out, r.err)
 		}
 		after, _, _ = strings.Cut(after, "\n")
@@ -128,29 +128,29 @@ func TestSuggestedCommands(t *testing.T) {
 	if args := suggested("issue one with `", "key", "list", "--company", companyID); strings.Join(args, " ") != strings.Join(issue, " ") {
 		t.Errorf("%v, want %v", args, issue)
 	}
-	if r := callAs(t, goRun, "", issue...); r.code != 0 || !strings.HasPrefix(r.out, "sk_live_") {
+	if r := runCommandAs(t, goRun, "", issue...); r.code != 0 || !strings.HasPrefix(r.out, "sk_live_") {
 		t.Errorf("%v: %+v, want exit code 0 and a key", issue, r)
 	}
 	resume := suggested("To end it:\n  ", "company", "suspend", companyID)
-	if r := callAs(t, goRun, "", resume...); r.code != 0 {
+	if r := runCommandAs(t, goRun, "", resume...); r.code != 0 {
 		t.Errorf("%v: %+v, want exit code 0", resume, r)
 	}
 	list := suggested("in "+data+": `", "key", "list", "--company", "co_0")
-	if r := callAs(t, goRun, "", list...); r.code != 0 || !strings.Contains(r.out, companyID) {
+	if r := runCommandAs(t, goRun, "", list...); r.code != 0 || !strings.Contains(r.out, companyID) {
 		t.Errorf("%v: %+v, want exit code 0 and %s", list, r, companyID)
 	}
 	keys := suggested("that still works: `", "key", "revoke", "key_0", "--company", companyID)
-	if r := callAs(t, goRun, "", keys...); r.code != 0 {
+	if r := runCommandAs(t, goRun, "", keys...); r.code != 0 {
 		t.Errorf("%v: %+v, want exit code 0", keys, r)
 	}
 }
 
 // Ensure the help and the errors of every command name the program as the person started it.
 func TestHelpNamesTheProgram(t *testing.T) {
-	private(t)
+	isolateUserFolders(t)
 	var visit func(c *cobra.Command, path []string)
 	visit = func(c *cobra.Command, path []string) {
-		if r := callAs(t, goRun, "", append(path, "--help")...); r.code != 0 || bare.MatchString(strings.ReplaceAll(r.out, "`workspace", "")) || !strings.Contains(r.out, goRun+" ") {
+		if r := runCommandAs(t, goRun, "", append(path, "--help")...); r.code != 0 || bareMention.MatchString(strings.ReplaceAll(r.out, "`workspace", "")) || !strings.Contains(r.out, goRun+" ") {
 			t.Errorf("%v --help: exit code %d, want 0 and only %s as the program: %s", path, r.code, goRun, r.out)
 		}
 		for _, child := range c.Commands() {
@@ -165,7 +165,7 @@ func TestHelpNamesTheProgram(t *testing.T) {
 		"api bananas": "`" + goRun + " api` lists them", "api get_company": "`" + goRun + " login --base-url http://127.0.0.1:8080`",
 		"doctor": "or run `" + goRun + " login`", "login": "| " + goRun + " login",
 	} {
-		if r := callAs(t, goRun, "", strings.Fields(line)...); !strings.Contains(r.out+r.err, want) || bare.MatchString(r.out+r.err) {
+		if r := runCommandAs(t, goRun, "", strings.Fields(line)...); !strings.Contains(r.out+r.err, want) || bareMention.MatchString(r.out+r.err) {
 			t.Errorf("%s: want %q, and only %s as the program: %s%s", line, want, goRun, r.out, r.err)
 		}
 	}
@@ -173,10 +173,10 @@ func TestHelpNamesTheProgram(t *testing.T) {
 
 // Ensure commands that find no server on this machine name the command that starts it.
 func TestNothingServes(t *testing.T) {
-	private(t)
+	isolateUserFolders(t)
 	t.Setenv(keyVariable, "sk_live_x")
 	for _, args := range [][]string{{"check", "http://127.0.0.1:1"}, {"doctor", "--base-url", "http://127.0.0.1:1"}} {
-		if r := call(t, "", args...); r.code != 1 || !strings.Contains(r.out+r.err, "start the service there with `workspace serve --addr 127.0.0.1:1`") {
+		if r := runCommand(t, "", args...); r.code != 1 || !strings.Contains(r.out+r.err, "start the service there with `workspace serve --addr 127.0.0.1:1`") {
 			t.Errorf("%v: %+v, want exit code 1 and the command that starts the service", args, r)
 		}
 	}
@@ -187,29 +187,29 @@ func TestNothingServes(t *testing.T) {
 func TestFlagsOfCommands(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"api", "api list_feedback", "studio", "doctor", "check", "login", "logout"} {
-		help := call(t, "", append(strings.Fields(command), "--help")...).out
+		help := runCommand(t, "", append(strings.Fields(command), "--help")...).out
 		if _, flags, _ := strings.Cut(help, "Flags:"); strings.Contains(flags, "--table") || strings.Contains(flags, "--endpoint") {
 			t.Errorf("%s has flags of the table: %s", command, help)
 		}
 	}
 	for _, command := range []string{"serve", "company list", "key issue", "due list", "approved claim", "import", "export", "snapshot", "upgrade"} {
-		want(t, call(t, "", append(strings.Fields(command), "--help")...).out, "--table table", "--endpoint URL", "--data folder")
+		requireContains(t, runCommand(t, "", append(strings.Fields(command), "--help")...).out, "--table table", "--endpoint URL", "--data folder")
 	}
-	want(t, call(t, "", "key", "rotate", "--help").out, "--overlap duration", "such as 12h or 7d")
-	want(t, call(t, "", "due", "stuck", "--help").out, "--older duration", "such as 15m, 2h or 1d")
-	want(t, call(t, "", "key", "issue", "--help").out, "--expires duration")
-	want(t, call(t, "", "--help").out, "  completion ", "  version ", "--version ")
+	requireContains(t, runCommand(t, "", "key", "rotate", "--help").out, "--overlap duration", "such as 12h or 7d")
+	requireContains(t, runCommand(t, "", "due", "stuck", "--help").out, "--older duration", "such as 15m, 2h or 1d")
+	requireContains(t, runCommand(t, "", "key", "issue", "--help").out, "--expires duration")
+	requireContains(t, runCommand(t, "", "--help").out, "  completion ", "  version ", "--version ")
 	// A flag may still come before the command.
-	want(t, call(t, "", "--table", "t", "--data", "d", "company", "list").err, "--data cannot be combined with --table")
+	requireContains(t, runCommand(t, "", "--table", "t", "--data", "d", "company", "list").err, "--data cannot be combined with --table")
 }
 
 // Ensure the version is the version of the API and of the sources, as text and as JSON.
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"version", "--version"} {
-		want(t, call(t, "", command).out, "API version  "+fault.Version+"\nrevision     ")
+		requireContains(t, runCommand(t, "", command).out, "API version  "+fault.Version+"\nrevision     ")
 		var v programVersion
-		r := call(t, "", command, "--json")
+		r := runCommand(t, "", command, "--json")
 		if err := json.Unmarshal([]byte(r.out), &v); err != nil || r.code != 0 {
 			t.Errorf("%s --json: want exit code 0 and JSON: %v: %+v", command, err, r)
 		}
@@ -218,6 +218,6 @@ func TestVersion(t *testing.T) {
 		}
 	}
 	build := &debug.BuildInfo{GoVersion: "go1.26.0", Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "2e5960f"}, {Key: "vcs.modified", Value: "true"}}}
-	want(t, versionOf(build).String(), "revision     2e5960f, with changes\n", "built with   go1.26.0")
-	want(t, versionOf(&debug.BuildInfo{}).String(), "revision     unknown")
+	requireContains(t, versionOf(build).String(), "revision     2e5960f, with changes\n", "built with   go1.26.0")
+	requireContains(t, versionOf(&debug.BuildInfo{}).String(), "revision     unknown")
 }

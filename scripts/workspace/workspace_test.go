@@ -45,9 +45,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// folder returns a data folder. Without an installed engine it skips the test, or fails it when
+// dataFolder returns a data folder. Without an installed engine it skips the test, or fails it when
 // CI_NO_SKIP is set.
-func folder(t *testing.T) string {
+func dataFolder(t *testing.T) string {
 	t.Helper()
 	probe.Do(func() {
 		var e *engine.Engine
@@ -70,29 +70,29 @@ var (
 	probeErr error
 )
 
-// result is the exit code and the output of a command.
-type result struct {
+// commandResult is the exit code and the output of a command.
+type commandResult struct {
 	code     int
 	out, err string
 }
 
-func call(t *testing.T, in string, args ...string) result {
+func runCommand(t *testing.T, in string, args ...string) commandResult {
 	t.Helper()
-	return callAs(t, "workspace", in, args...)
+	return runCommandAs(t, "workspace", in, args...)
 }
 
-// callAs calls the program as a person started it, such as with go run.
-func callAs(t *testing.T, program, in string, args ...string) result {
+// runCommandAs calls the program as a person started it, such as with go run.
+func runCommandAs(t *testing.T, program, in string, args ...string) commandResult {
 	t.Helper()
 	var out, errOut bytes.Buffer
 	code := run(t.Context(), program, args, strings.NewReader(in), &out, &errOut)
-	return result{code, out.String(), errOut.String()}
+	return commandResult{code, out.String(), errOut.String()}
 }
 
-// answer runs a command with --json. It decodes stdout, which must be exactly one object.
-func answer(t *testing.T, data, in string, args ...string) map[string]any {
+// runJSON runs a command with --json. It decodes stdout, which must be exactly one object.
+func runJSON(t *testing.T, data, in string, args ...string) map[string]any {
 	t.Helper()
-	r := call(t, in, append(args, "--json", "--data", data)...)
+	r := runCommand(t, in, append(args, "--json", "--data", data)...)
 	if r.code != 0 {
 		t.Fatalf("%v: exit code %d: %s", args, r.code, r.err)
 	}
@@ -107,10 +107,10 @@ func answer(t *testing.T, data, in string, args ...string) map[string]any {
 	return object
 }
 
-// refusal runs a command with --json and returns its error. stderr must be exactly one object.
-func refusal(t *testing.T, code int, in string, args ...string) string {
+// runRefused runs a command with --json and returns its error. stderr must be exactly one object.
+func runRefused(t *testing.T, code int, in string, args ...string) string {
 	t.Helper()
-	r := call(t, in, append(args, "--json")...)
+	r := runCommand(t, in, append(args, "--json")...)
 	var object map[string]string
 	if err := json.Unmarshal([]byte(r.err), &object); err != nil || len(object) != 1 || r.out != "" {
 		t.Fatalf("%v: not one error object: %q %q", args, r.out, r.err)
@@ -124,13 +124,13 @@ func refusal(t *testing.T, code int, in string, args ...string) string {
 // newCompany creates a company and returns its id.
 func newCompany(t *testing.T, data string) string {
 	t.Helper()
-	return answer(t, data, "", "company", "create", "--name", "Acme")["companyId"].(string)
+	return runJSON(t, data, "", "company", "create", "--name", "Acme")["companyId"].(string)
 }
 
 // exportOf returns an export of the company, with its id removed.
 func exportOf(t *testing.T, data, companyID string) string {
 	t.Helper()
-	r := call(t, "", "export", "--company", companyID, "--data", data)
+	r := runCommand(t, "", "export", "--company", companyID, "--data", data)
 	if r.code != 0 {
 		t.Fatalf("export: exit code %d: %s", r.code, r.err)
 	}
@@ -142,23 +142,23 @@ type server struct {
 	serve.Announcement
 	cancel context.CancelFunc
 	ended  chan int
-	logs   *locked
+	logs   *lockedBuffer
 	rest   chan string // the output after the first line
 }
 
-// locked is a buffer for concurrent use.
-type locked struct {
+// lockedBuffer is a buffer for concurrent use.
+type lockedBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (l *locked) Write(p []byte) (int, error) {
+func (l *lockedBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(p)
 }
 
-func (l *locked) String() string {
+func (l *lockedBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
@@ -167,7 +167,7 @@ func (l *locked) String() string {
 func startServer(t *testing.T, data string, args ...string) *server {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &server{cancel: cancel, ended: make(chan int, 1), logs: &locked{}, rest: make(chan string, 1)}
+	s := &server{cancel: cancel, ended: make(chan int, 1), logs: &lockedBuffer{}, rest: make(chan string, 1)}
 	out, in := io.Pipe()
 	go func() {
 		s.ended <- run(ctx, "workspace", append([]string{"serve", "--json", "--addr", "127.0.0.1:0", "--data", data}, args...), strings.NewReader(""), in, s.logs)
@@ -225,7 +225,7 @@ func get(t *testing.T, key, url string) (int, map[string]any) {
 	return res.StatusCode, body
 }
 
-func want(t *testing.T, got string, parts ...string) {
+func requireContains(t *testing.T, got string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
 		if !strings.Contains(got, part) {
@@ -234,9 +234,9 @@ func want(t *testing.T, got string, parts ...string) {
 	}
 }
 
-// differs returns how an object differs from the fields of want. A field that is nil in want must
+// objectDifference returns how an object differs from the fields of want. A field that is nil in want must
 // be absent.
-func differs(want, object map[string]any) string {
+func objectDifference(want, object map[string]any) string {
 	got := map[string]any{}
 	for name := range want {
 		got[name] = object[name]
@@ -246,7 +246,7 @@ func differs(want, object map[string]any) string {
 
 // requireUsage fails unless the arguments of a command were refused with one line on standard
 // error.
-func requireUsage(t *testing.T, args string, r result) {
+func requireUsage(t *testing.T, args string, r commandResult) {
 	t.Helper()
 	if r.code != 2 || r.out != "" {
 		t.Errorf("%s: exit code %d, want 2; standard output %q, want nothing", args, r.code, r.out)

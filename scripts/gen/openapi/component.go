@@ -15,23 +15,23 @@ import (
 
 // The names of the components that operations share. A header's component has the header's name.
 const (
-	securityScheme   = "secretKey"
-	companyParameter = "companyId"
-	versionHeader    = "Service-Version"
-	requestIDHeader  = "Service-Request-Id"
-	hasMoreHeader    = "Service-Has-More"
-	linkHeader       = "Link"
-	tagHeader        = "ETag"
-	seenHeader       = "If-None-Match"
-	notModified      = "NotModified"
-	otherError       = "Error"
-	replayedHeader   = "Idempotent-Replayed"
-	retryHeader      = "Retry-After"
-	challengeHeader  = "WWW-Authenticate"
-	envelopeSchema   = "ErrorEnvelope"
-	entrySchema      = "ErrorEntry"
-	codeSchema       = "ErrorCode"
-	versionSchema    = "ServiceVersion"
+	securityScheme    = "secretKey"
+	companyParameter  = "companyId"
+	versionHeader     = "Service-Version"
+	requestIDHeader   = "Service-Request-Id"
+	hasMoreHeader     = "Service-Has-More"
+	linkHeader        = "Link"
+	tagHeader         = "ETag"
+	ifNoneMatchHeader = "If-None-Match"
+	notModified       = "NotModified"
+	otherError        = "Error"
+	replayedHeader    = "Idempotent-Replayed"
+	retryHeader       = "Retry-After"
+	challengeHeader   = "WWW-Authenticate"
+	envelopeSchema    = "ErrorEnvelope"
+	entrySchema       = "ErrorEntry"
+	codeSchema        = "ErrorCode"
+	versionSchema     = "ServiceVersion"
 )
 
 var quotaHeaders = []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "RateLimit-Policy"}
@@ -39,23 +39,23 @@ var quotaHeaders = []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit
 // record adds a record, and the records and closed lists in its fields, to the components. It
 // returns the name there.
 func (b *builder) record(t reflect.Type) string {
-	b.add(t.Name(), t)
+	b.addRecord(t.Name(), t)
 	return t.Name()
 }
 
-func (b *builder) add(name string, t reflect.Type) {
-	if !b.claim(name, t) {
+func (b *builder) addRecord(name string, t reflect.Type) {
+	if !b.addComponent(name, t) {
 		return
 	}
 	b.schemas.set(name, nil) // reserves its position before the types in its fields
 	s := jsonschema.Record(t, b.refer)
 	s.Description = b.source.Records[name].Description
-	b.used["records."+name] = true
-	b.schemas.set(name, forClients(s))
+	b.usedEntries["records."+name] = true
+	b.schemas.set(name, withNumberFormats(s))
 }
 
-// claim reports whether a component is new. It reports two types with one name as a problem.
-func (b *builder) claim(name string, t reflect.Type) bool {
+// addComponent reports whether a component is new. It reports two types with one name as a problem.
+func (b *builder) addComponent(name string, t reflect.Type) bool {
 	known, ok := b.types[name]
 	if ok && known != t {
 		b.problem("%v and %v are both called %s", known, t, name) // nil is a body
@@ -72,8 +72,8 @@ func (b *builder) refer(t reflect.Type) *jsonschema.Schema {
 		return component(b.record(t))
 	}
 	name := ListName(t)
-	if b.claim(name, t) {
-		b.schemas.set(name, closedList(list.Values()...))
+	if b.addComponent(name, t) {
+		b.schemas.set(name, enumSchema(list.Values()...))
 	}
 	return component(name)
 }
@@ -84,7 +84,7 @@ func (b *builder) body(op api.Operation) *jsonschema.Schema {
 	s := jsonschema.Body(op.Input, func(t reflect.Type) *jsonschema.Schema {
 		for _, f := range op.Input {
 			if f.Fields != nil && f.Type == t {
-				return b.input(ElementName(op.ID, f.Name), t, jsonschema.Body(f.Fields, b.refer))
+				return b.addInput(ElementName(op.ID, f.Name), t, jsonschema.Body(f.Fields, b.refer))
 			}
 		}
 		return b.refer(t)
@@ -92,13 +92,13 @@ func (b *builder) body(op api.Operation) *jsonschema.Schema {
 	if s == nil {
 		return nil
 	}
-	return b.input(pascal(op.ID), nil, s)
+	return b.addInput(pascal(op.ID), nil, s)
 }
 
-// input adds the schema of a body, or of an object in it, to the components.
-func (b *builder) input(name string, t reflect.Type, s *jsonschema.Schema) *jsonschema.Schema {
-	if b.claim(name, t) {
-		b.schemas.set(name, forClients(s))
+// addInput adds the schema of a body, or of an object in it, to the components.
+func (b *builder) addInput(name string, t reflect.Type, s *jsonschema.Schema) *jsonschema.Schema {
+	if b.addComponent(name, t) {
+		b.schemas.set(name, withNumberFormats(s))
 	}
 	return component(name)
 }
@@ -122,7 +122,7 @@ func component(name string) *jsonschema.Schema {
 	return &jsonschema.Schema{Ref: refer("schemas", name).Ref}
 }
 
-func closedList(values ...string) *jsonschema.Schema {
+func enumSchema(values ...string) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "string"}
 	for _, v := range values {
 		s.Enum = append(s.Enum, v)
@@ -134,7 +134,7 @@ func (b *builder) components() components {
 	b.schemas.set(envelopeSchema, errorEnvelope())
 	b.schemas.set(entrySchema, errorEntry())
 	b.schemas.set(codeSchema, errorCodes())
-	b.schemas.set(versionSchema, closedList(fault.Version))
+	b.schemas.set(versionSchema, enumSchema(fault.Version))
 	return components{
 		SecuritySchemes: ordered[any]{{securityScheme, map[string]string{
 			"type": "http", "scheme": "bearer",
@@ -149,8 +149,8 @@ func (b *builder) components() components {
 				Name: versionHeader, In: "header", Schema: component(versionSchema),
 				Description: "the dated API version of this request; default: the version at which the key was issued",
 			}},
-			{seenHeader, parameter{
-				Name: seenHeader, In: "header", Schema: &jsonschema.Schema{Type: "string"},
+			{ifNoneMatchHeader, parameter{
+				Name: ifNoneMatchHeader, In: "header", Schema: &jsonschema.Schema{Type: "string"},
 				Description: "the ETag of your copy of the record; if it is current, the response is 304 without a body",
 			}},
 		},
@@ -192,17 +192,17 @@ func Codes() []fault.Code {
 }
 
 // Meaning returns what an error code means.
-func Meaning(code fault.Code) string { return refusalTexts[code].meaning }
+func Meaning(code fault.Code) string { return errorTexts[code].meaning }
 
 // responses returns the error responses and the 304 that operations refer to. It leaves out codes
 // that no operation returns.
 func (b *builder) responses() (out ordered[response]) {
 	for _, code := range Codes() {
-		t, ok := refusalTexts[code]
+		t, ok := errorTexts[code]
 		if !ok {
 			b.problem("the code %s has no text", code)
 		}
-		if !b.used["refusal."+string(code)] {
+		if !b.usedEntries["refusal."+string(code)] {
 			continue
 		}
 		names := []string{versionHeader, requestIDHeader}
@@ -225,7 +225,7 @@ func (b *builder) responses() (out ordered[response]) {
 	// between refuses the request.
 	other := response{
 		Description: sentence("any other error. With `internal` (500) and `unavailable` (503), retry after the seconds in `Retry-After`"),
-		Content:     jsonContent(mediaType{refer("schemas", envelopeSchema), envelope(fault.Unavailable, refusalTexts[fault.Unavailable].message)}),
+		Content:     jsonContent(mediaType{refer("schemas", envelopeSchema), envelope(fault.Unavailable, errorTexts[fault.Unavailable].message)}),
 	}
 	for _, h := range []string{versionHeader, requestIDHeader} {
 		other.Headers.set(h, refer("headers", h))
@@ -234,7 +234,7 @@ func (b *builder) responses() (out ordered[response]) {
 	retry.Required = false // only a 5xx has it
 	other.Headers.set(retryHeader, retry)
 	out.set(otherError, other)
-	if b.used["304"] {
+	if b.usedEntries["304"] {
 		r := response{Description: "The record still has the entity tag in `If-None-Match`. There is no body."}
 		for _, h := range append([]string{versionHeader, requestIDHeader, tagHeader}, quotaHeaders...) {
 			r.Headers.set(h, refer("headers", h))
@@ -247,14 +247,14 @@ func (b *builder) responses() (out ordered[response]) {
 // errorEnvelope returns the schema of every error response's body
 // (scripts/docs/reference/errors.md).
 func errorEnvelope() *jsonschema.Schema {
-	return closed("The body of every error response.", "errors", &jsonschema.Schema{
+	return closedObject("The body of every error response.", "errors", &jsonschema.Schema{
 		Type: "array", MinItems: new(1), Items: component(entrySchema),
 		Description: "the errors of the request, all with the same code",
 	})
 }
 
 func errorEntry() *jsonschema.Schema {
-	return closed("One error.",
+	return closedObject("One error.",
 		"code", &jsonschema.Schema{Ref: refer("schemas", codeSchema).Ref, Description: "stable; branch on it"},
 		"message", &jsonschema.Schema{Type: "string", Description: "for people, and may be reworded; for `bad_request` it starts with the path of the field: `body.title: …`"},
 	)
@@ -265,12 +265,12 @@ func errorCodes() *jsonschema.Schema {
 	for _, code := range Codes() {
 		all = append(all, string(code))
 	}
-	return closedList(all...)
+	return enumSchema(all...)
 }
 
-// closed returns the schema of an object without other properties. members are pairs of name and
+// closedObject returns the schema of an object without other properties. members are pairs of name and
 // schema, all required.
-func closed(description string, members ...any) *jsonschema.Schema {
+func closedObject(description string, members ...any) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "object", Description: description, Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
 	for i := 0; i < len(members); i += 2 {
 		name := members[i].(string)

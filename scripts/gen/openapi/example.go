@@ -81,7 +81,7 @@ func (b *builder) recordExample(t reflect.Type) json.RawMessage {
 func (b *builder) bodyExample(op api.Operation) json.RawMessage {
 	body := jsonschema.Body(op.Input, nil)
 	path := "bodies." + op.ID
-	b.used[path] = true
+	b.usedEntries[path] = true
 	given, ok := b.source.Bodies[op.ID]
 	if !ok {
 		given = b.recordExample(op.Output)

@@ -49,9 +49,9 @@ func ParseSource(text []byte) (s Source, err error) {
 
 // Build returns the document, indented. The same declarations and source give the same bytes.
 func Build(operations []api.Operation, source Source) ([]byte, error) {
-	b := builder{operations: operations, source: source, types: map[string]reflect.Type{}, used: map[string]bool{}}
+	b := builder{operations: operations, source: source, types: map[string]reflect.Type{}, usedEntries: map[string]bool{}}
 	d := document{
-		Generated: "by go run ./scripts/gen; do not edit", OpenAPI: "3.1.0", Info: information(),
+		Generated: "by go run ./scripts/gen; do not edit", OpenAPI: "3.1.0", Info: documentInfo(),
 		// A relative URL is resolved against the document's own URL. This one also keeps the stage
 		// of a gateway in it, which "/" would drop.
 		Servers:  []server{{URL: ".", Description: "the server of this document"}},
@@ -64,7 +64,7 @@ func Build(operations []api.Operation, source Source) ([]byte, error) {
 		d.Paths.set(op.Path, item)
 	}
 	d.Components = b.components()
-	b.unused()
+	b.reportUnused()
 	if len(b.problems) > 0 {
 		return nil, fmt.Errorf("openapi: %w", errors.Join(b.problems...))
 	}
@@ -73,20 +73,20 @@ func Build(operations []api.Operation, source Source) ([]byte, error) {
 
 // builder collects the components while it builds the operations.
 type builder struct {
-	operations []api.Operation
-	source     Source
-	schemas    ordered[any]            // components, in the order of their first use
-	types      map[string]reflect.Type // the types of the components
-	used       map[string]bool         // the used paths of the source
-	problems   []error
+	operations  []api.Operation
+	source      Source
+	schemas     ordered[any]            // components, in the order of their first use
+	types       map[string]reflect.Type // the types of the components
+	usedEntries map[string]bool         // the used paths of the source
+	problems    []error
 }
 
 func (b *builder) problem(format string, args ...any) {
 	b.problems = append(b.problems, fmt.Errorf(format, args...))
 }
 
-// unused reports the unused entries of the source: their name is misspelled or has changed.
-func (b *builder) unused() {
+// reportUnused reports the unused entries of the source: their name is misspelled or has changed.
+func (b *builder) reportUnused() {
 	var names []string
 	for name := range b.source.Areas {
 		names = append(names, "areas."+name)
@@ -99,7 +99,7 @@ func (b *builder) unused() {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		if !b.used[name] {
+		if !b.usedEntries[name] {
 			b.problem("the source has %s, which does not exist", name)
 		}
 	}
@@ -115,7 +115,7 @@ func (b *builder) addTag(tags []tag, area string) []tag {
 	if !ok {
 		b.problem("the source has no areas.%s: describe the area in one sentence", area)
 	}
-	b.used["areas."+area] = true
+	b.usedEntries["areas."+area] = true
 	return append(tags, tag{area, text.Title, text.Description})
 }
 

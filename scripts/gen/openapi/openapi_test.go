@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-type part struct {
+type partRecord struct {
 	PartName *string `json:"partName"`
 }
 
@@ -21,26 +21,26 @@ type thing struct {
 	Name   *string         `json:"name"`
 	Size   float64         `json:"size"`
 	SeenAt *string         `json:"seenAt" format:"date-time"`
-	Parts  []part          `json:"parts"`
+	Parts  []partRecord    `json:"parts"`
 	Any    json.RawMessage `json:"any"`
 }
 
 func (thing) ETag() string { return "" }
 
 type input struct {
-	BigThingID string  `path:"bigThingId"`
-	IfMatch    *string `header:"If-Match" doc:"a tag"`
-	Name       string  `json:"name" min:"1" max:"20"`
-	Count      *int64  `json:"count"`
-	Kind       shade   `json:"kind"`
-	Pieces     []piece `json:"pieces" items:"2"`
+	BigThingID string        `path:"bigThingId"`
+	IfMatch    *string       `header:"If-Match" doc:"a tag"`
+	Name       string        `json:"name" min:"1" max:"20"`
+	Count      *int64        `json:"count"`
+	Kind       shadeEnum     `json:"kind"`
+	Pieces     []pieceRecord `json:"pieces" items:"2"`
 }
 
-type shade string
+type shadeEnum string
 
-func (shade) Values() []string { return []string{"red", "blue"} }
+func (shadeEnum) Values() []string { return []string{"red", "blue"} }
 
-type piece struct {
+type pieceRecord struct {
 	Size int64 `json:"size"`
 }
 
@@ -80,8 +80,8 @@ func mustBuild(t *testing.T, source string, operations ...api.Operation) (text s
 	return text, value
 }
 
-// at returns the JSON at a path of member names, which are separated by spaces.
-func at(t *testing.T, value any, path string) string {
+// jsonAt returns the JSON at a path of member names, which are separated by spaces.
+func jsonAt(t *testing.T, value any, path string) string {
 	t.Helper()
 	for name := range strings.SplitSeq(path, " ") {
 		value = value.(map[string]any)[name]
@@ -141,7 +141,7 @@ func TestBuild(t *testing.T) {
 		"servers":                                                  `[{"description":"the server of this document","url":"."}]`,
 		"components schemas UpdateThing properties count":          `{"format":"int64","maximum":9007199254740991,"minimum":-9007199254740991,"type":"integer"}`,
 	} {
-		if got := at(t, doc, path); got != want {
+		if got := jsonAt(t, doc, path); got != want {
 			t.Errorf("%s\n got %s\nwant %s", path, got, want)
 		}
 	}
@@ -160,17 +160,17 @@ func TestExamples(t *testing.T) {
 	source := `{` + areas + `,"records":{"thing":{"description":"A thing.","example":{"size":2,"name":"<Chair>","id":"thg_1","parts":[]}},"part":{"description":"A part."}}}`
 	text, doc := mustBuild(t, source, update, list)
 	const op = "paths /v1/companies/{companyId}/things/{bigThingId} patch "
-	if got := at(t, doc, op+"requestBody content application/json example"); got != `{"kind":"red","name":"\u003cChair\u003e"}` {
+	if got := jsonAt(t, doc, op+"requestBody content application/json example"); got != `{"kind":"red","name":"\u003cChair\u003e"}` {
 		t.Errorf("body %s", got)
 	}
-	if got := at(t, doc, "paths /v1/companies/{companyId}/things get responses 200 content application/json example items"); !strings.HasPrefix(got, `[{"any":null,"id":"thg_1",`) {
+	if got := jsonAt(t, doc, "paths /v1/companies/{companyId}/things get responses 200 content application/json example items"); !strings.HasPrefix(got, `[{"any":null,"id":"thg_1",`) {
 		t.Errorf("list %s", got)
 	}
-	if !strings.Contains(text, `"name": "<Chair>"`) || at(t, doc, "components schemas part description") != `"A part."` {
+	if !strings.Contains(text, `"name": "<Chair>"`) || jsonAt(t, doc, "components schemas part description") != `"A part."` {
 		t.Error("the texts are not those of the source")
 	}
 	_, doc = mustBuild(t, `{`+areas+`,"bodies":{"update_thing":{"name":"Table","count":4,"kind":"blue"}}}`, update)
-	if got := at(t, doc, op+"requestBody content application/json example"); got != `{"count":4,"kind":"blue","name":"Table"}` {
+	if got := jsonAt(t, doc, op+"requestBody content application/json example"); got != `{"count":4,"kind":"blue","name":"Table"}` {
 		t.Errorf("body %s", got)
 	}
 }

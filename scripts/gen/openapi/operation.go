@@ -24,12 +24,12 @@ func (b *builder) operation(op api.Operation) operation {
 		out.RequestBody = &requestBody{Required: op.BodyRequired(), Content: jsonContent(mediaType{body, b.bodyExample(op)})}
 	}
 	out.Responses.set("200", success)
-	if conditional(op) {
+	if hasNotModified(op) {
 		out.Responses.set("304", refer("responses", notModified))
-		b.used["304"] = true
+		b.usedEntries["304"] = true
 	}
-	for _, code := range refusals(op) {
-		b.used["refusal."+string(code)] = true
+	for _, code := range errorCodesOf(op) {
+		b.usedEntries["refusal."+string(code)] = true
 		out.Responses.set(strconv.Itoa(code.Status()), refer("responses", pascal(string(code))))
 	}
 	out.Responses.set("default", refer("responses", otherError))
@@ -54,11 +54,11 @@ func describe(op api.Operation) string {
 	return text
 }
 
-// conditional reports whether a read can respond with 304: its record has an entity tag.
-func conditional(op api.Operation) bool { return op.Method == http.MethodGet && op.HasETag() }
+// hasNotModified reports whether a read can respond with 304: its record has an entity tag.
+func hasNotModified(op api.Operation) bool { return op.Method == http.MethodGet && op.HasETag() }
 
-// refusals returns the error codes of an operation, sorted by status and without duplicates.
-func refusals(op api.Operation) []fault.Code {
+// errorCodesOf returns the error codes of an operation, sorted by status and without duplicates.
+func errorCodesOf(op api.Operation) []fault.Code {
 	codes := []fault.Code{fault.BadRequest, fault.Unauthorised, fault.Forbidden, fault.NotFound, fault.RateLimited}
 	for _, f := range op.Input {
 		switch {
@@ -86,17 +86,17 @@ func (b *builder) parameters(op api.Operation) []any {
 			continue
 		}
 		p := parameter{
-			Name: f.Name, In: string(f.In), Required: f.Required, Description: f.Description(), Schema: forClients(jsonschema.Parameter(f, b.refer)),
+			Name: f.Name, In: string(f.In), Required: f.Required, Description: f.Description(), Schema: withNumberFormats(jsonschema.Parameter(f, b.refer)),
 			Example: b.parameterExample(op, f),
 		}
 		p.Schema.Description = "" // it is on the parameter
 		if p.Description == "" && f.In == schema.InPath {
-			p.Description = "the id of the " + words(strings.TrimSuffix(f.Name, "Id"))
+			p.Description = "the id of the " + spaceWords(strings.TrimSuffix(f.Name, "Id"))
 		}
 		out = append(out, p)
 	}
-	if conditional(op) {
-		out = append(out, refer("parameters", seenHeader))
+	if hasNotModified(op) {
+		out = append(out, refer("parameters", ifNoneMatchHeader))
 	}
 	return append(out, refer("parameters", versionHeader))
 }
@@ -112,7 +112,7 @@ func (b *builder) success(op api.Operation) response {
 		out.Description = "A page of the list."
 		headers = append(headers, hasMoreHeader, linkHeader)
 		name = b.record(t.Field(0).Type.Elem()) + "List"
-		b.add(name, t)
+		b.addRecord(name, t)
 	} else {
 		name = b.record(t)
 	}
@@ -135,8 +135,8 @@ func (b *builder) success(op api.Operation) response {
 	return out
 }
 
-// words turns contentType into content type.
-func words(camel string) string {
+// spaceWords turns contentType into content type.
+func spaceWords(camel string) string {
 	var out strings.Builder
 	for _, c := range camel {
 		if unicode.IsUpper(c) {
@@ -147,17 +147,17 @@ func words(camel string) string {
 	return out.String()
 }
 
-// plainTexts describes properties that mean the same in every record. They have no doc tag, because
+// commonDescriptions describes properties that mean the same in every record. They have no doc tag, because
 // Go code and tools do not need it.
-var plainTexts = map[string]string{
+var commonDescriptions = map[string]string{
 	"id": "the record's id", "companyId": "the company's id", "items": "the records of the page, in the order of the list",
 	"createdAt": "when the record was created", "updatedAt": "when a value last changed", "name": "the display name",
 	"title": "the title", "summary": "a short summary",
 }
 
-// forClients adds formats to numbers, because without them client generators choose types that are
-// too narrow. It also adds plainTexts.
-func forClients(s *jsonschema.Schema) *jsonschema.Schema {
+// withNumberFormats adds formats to numbers, because without them client generators choose types that are
+// too narrow. It also adds commonDescriptions.
+func withNumberFormats(s *jsonschema.Schema) *jsonschema.Schema {
 	if s == nil {
 		return nil
 	}
@@ -168,11 +168,11 @@ func forClients(s *jsonschema.Schema) *jsonschema.Schema {
 		s.Format = "int64"
 	}
 	for _, name := range s.PropertyOrder {
-		p := forClients(s.Properties[name])
+		p := withNumberFormats(s.Properties[name])
 		if p.Description == "" && p.Ref == "" {
-			p.Description = plainTexts[name]
+			p.Description = commonDescriptions[name]
 		}
 	}
-	forClients(s.Items)
+	withNumberFormats(s.Items)
 	return s
 }

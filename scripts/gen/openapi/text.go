@@ -8,9 +8,9 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-func information() info {
+func documentInfo() info {
 	return info{
-		Title: "Company Growth Workspace API", Version: number(fault.Version), Date: fault.Version,
+		Title: "Company Growth Workspace API", Version: semanticVersion(fault.Version), Date: fault.Version,
 		Summary:     "One company's roadmap boards, customer feedback, metrics, site audits, posts and brand context.",
 		Description: description(),
 		Contact:     contact{"The maintainers"},
@@ -18,10 +18,10 @@ func information() info {
 	}
 }
 
-// number returns a dated version as numbers that readers of semantic versions and of Python's
+// semanticVersion returns a dated version as numbers that readers of semantic versions and of Python's
 // versions both accept: 2026.8.11 for 2026-08-11. Packages of generated clients have it as their
 // version.
-func number(date string) string {
+func semanticVersion(date string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(date, "-0", "-"), "-", ".")
 }
 
@@ -30,7 +30,7 @@ func number(date string) string {
 func description() string {
 	var refusals, quotas []string
 	for _, code := range Codes() {
-		refusals = append(refusals, fmt.Sprintf("| `%s` | %d | %s |", code, code.Status(), refusalTexts[code].meaning))
+		refusals = append(refusals, fmt.Sprintf("| `%s` | %d | %s |", code, code.Status(), errorTexts[code].meaning))
 	}
 	for _, class := range auth.Classes() {
 		quotas = append(quotas, fmt.Sprintf("`%s` %d", class, auth.DefaultQuota(class)))
@@ -38,10 +38,10 @@ func description() string {
 	return strings.NewReplacer(
 		"{prefix}", auth.SecretPrefix, "{version}", fault.Version, "{refusals}", strings.Join(refusals, "\n"),
 		"{quotas}", strings.Join(quotas, ", "), "{window}", fmt.Sprint(int(auth.QuotaWindow.Seconds())),
-	).Replace(strings.TrimSpace(guide))
+	).Replace(strings.TrimSpace(introduction))
 }
 
-const guide = `
+const introduction = `
 The operations of the company's own app, for scripts, CI jobs and AI tools. Writes only store records: other systems send
 scheduled posts and approved replies. Every operation is also an MCP tool at ` + "`/mcp`" + `, except creating and rotating keys. The
 tool's name is ` + "`service_`" + ` and the operationId.
@@ -118,9 +118,9 @@ date is rejected with the list of supported ones. Breaking changes get a new dat
 months after its successor.
 `
 
-// refusalTexts has the meaning of each error code, and an example message
+// errorTexts has the meaning of each error code, and an example message
 // (scripts/docs/reference/errors.md).
-var refusalTexts = map[fault.Code]struct{ meaning, message string }{
+var errorTexts = map[fault.Code]struct{ meaning, message string }{
 	fault.BadRequest:         {"the request is not valid; the message names the field", "body.title: must not be empty"},
 	fault.Unauthorised:       {"the key is missing, unknown, revoked or expired, or it lacks the scope", "missing, unknown or revoked key; send Authorization: Bearer <secret key>"},
 	fault.Forbidden:          {"the operator has suspended the company or the key, or frozen the operation's quota for the key", "the company or the key is suspended by the operator"},

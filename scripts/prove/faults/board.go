@@ -19,8 +19,8 @@ type item struct {
 	PublishedVersion *int   `json:"publishedVersion"`
 }
 
-// live is the content that visitors see: the title of each item by its id.
-type live map[string]string
+// liveContent is the content that visitors see: the title of each item by its id.
+type liveContent map[string]string
 
 // board is the only board of a company. It knows the two possible states after an interrupted
 // publish: the content before it and the content after it.
@@ -31,28 +31,28 @@ type board struct {
 	items      []item
 	generation int            // counts the edits
 	version    int            // the live version, 0 before the first publish
-	current    live           // the live content
-	next       live           // the content after the next publish
+	current    liveContent    // the live content
+	next       liveContent    // the content after the next publish
 	last       map[string]int // the version in which each item was last live
 }
 
 const boardPath = "plan/boards/brd_1/publish"
 
 // newBoard creates an unpublished board in a new company.
-func newBoard(ctx context.Context, t *trial, size int) (*board, error) {
+func newBoard(ctx context.Context, t *checkRun, size int) (*board, error) {
 	c, err := t.companyWithBoard(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	b := &board{Company: c.Company, bed: t.Testbed, size: size, current: live{}, last: map[string]int{}}
+	b := &board{Company: c.Company, bed: t.Testbed, size: size, current: liveContent{}, last: map[string]int{}}
 	for n := range size {
 		b.items = append(b.items, item{ID: fmt.Sprintf("itm_%d", n), RoadmapID: "brd_1", CompanyID: c.ID, Slug: fmt.Sprintf("s-%d", n)})
 	}
 	return b, nil
 }
 
-// partly is the size above which an edit changes only every fourth item, to save time.
-const partly = 200
+// fullEditMax is the size above which an edit changes only every fourth item, to save time.
+const fullEditMax = 200
 
 // edit changes titles and statuses, so that the next publish has items that appear, disappear and
 // change. On a small board the edits publish every item and every second item in turn; on a large
@@ -61,10 +61,10 @@ const partly = 200
 func (b *board) edit(ctx context.Context) error {
 	b.generation++
 	var records []any
-	b.next = live{}
+	b.next = liveContent{}
 	for n := range b.items {
 		i := &b.items[n]
-		some := b.size > partly && b.generation > 1
+		some := b.size > fullEditMax && b.generation > 1
 		if !some || n%4 == b.generation%4 {
 			i.Title, i.Status, i.PublishedVersion = fmt.Sprintf("Item %d of generation %d", n, b.generation), "draft", nil
 			if !some && (b.generation%2 == 1 || n%2 == 1) || some && (n/4+b.generation/4)%2 == 0 {
@@ -82,10 +82,10 @@ func (b *board) edit(ctx context.Context) error {
 	return b.bed.Write(ctx, b.ID, "item", records...)
 }
 
-// look reads the live content and reports whether it is the new state. wrong lists violations: a
+// checkLiveContent reads the live content and reports whether it is the new state. wrong lists violations: a
 // state that is neither the old nor the new one, the old state after an acknowledged publish, or an
 // item with a wrong version.
-func (b *board) look(ctx context.Context, acknowledged bool) (published bool, wrong []string, err error) {
+func (b *board) checkLiveContent(ctx context.Context, acknowledged bool) (published bool, wrong []string, err error) {
 	version, content, err := b.snapshot(ctx)
 	if err != nil {
 		return false, []string{fmt.Sprintf("the snapshot cannot be read: %v", err)}, nil
@@ -121,7 +121,7 @@ func (b *board) look(ctx context.Context, acknowledged bool) (published bool, wr
 }
 
 // snapshot reads the live snapshot and its version from the export of the board.
-func (b *board) snapshot(ctx context.Context) (version int, content live, err error) {
+func (b *board) snapshot(ctx context.Context) (version int, content liveContent, err error) {
 	boards, err := testbed.Export[struct {
 		PublishedVersion int
 		Snapshot         []struct{ ID, Title string }
@@ -129,7 +129,7 @@ func (b *board) snapshot(ctx context.Context) (version int, content live, err er
 	if err != nil || len(boards) != 1 {
 		return 0, nil, fmt.Errorf("%d boards: %w", len(boards), err)
 	}
-	content = live{}
+	content = liveContent{}
 	for _, i := range boards[0].Snapshot {
 		content[i.ID] = i.Title
 	}

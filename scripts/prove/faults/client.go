@@ -20,13 +20,13 @@ type client struct {
 }
 
 func newClient(base string, c testbed.Company) *client {
-	return &client{c, base, &http.Client{Transport: once{testbed.Transport("")}, Timeout: time.Minute}}
+	return &client{c, base, &http.Client{Transport: onceTransport{testbed.Transport("")}, Timeout: time.Minute}}
 }
 
 // companyWithBoard creates a company with an empty board, brd_1, and returns a client of the
 // company.
-func (t *trial) companyWithBoard(ctx context.Context, base string) (*client, error) {
-	company, err := t.NewCompany(ctx, testbed.Unlimited)
+func (t *checkRun) companyWithBoard(ctx context.Context, base string) (*client, error) {
+	company, err := t.NewCompany(ctx, testbed.UnlimitedQuota)
 	if err != nil {
 		return nil, err
 	}
@@ -95,12 +95,12 @@ func (c *client) send(ctx context.Context, method, path string, text []byte, hea
 	return response{got.Status, got.Header, got.Body}, nil // an error response is a response
 }
 
-// once is a transport that sends a request once. net/http's transport repeats a request on a closed
+// onceTransport is a transport that sends a request once. net/http's transport repeats a request on a closed
 // idle connection if it can read the body again.
-type once struct{ *http.Transport }
+type onceTransport struct{ *http.Transport }
 
 // RoundTrip implements http.RoundTripper.
-func (o once) RoundTrip(r *http.Request) (*http.Response, error) {
+func (o onceTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.WithContext(r.Context()) // a copy, because a transport must not change a request
 	r.GetBody = nil
 	return o.Transport.RoundTrip(r)

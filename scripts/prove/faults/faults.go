@@ -4,7 +4,7 @@
 // own engine with a data file, and prints one line of figures. For each gate, a test plants a fault
 // in the service that the gate must find.
 //
-// Reading order: this file, transport.go (the faults), planted.go (the faults that tests plant),
+// Reading order: this file, transport.go (the faults), mutant.go (the faults that tests plant),
 // then the gates.
 package faults
 
@@ -25,46 +25,48 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// gate proves a claim about the service. run records violations in the trial; an error means that
+// faultCheck proves a claim about the service. run records violations in the trial; an error means that
 // the gate could not run.
-type gate struct {
+type faultCheck struct {
 	name string
-	run  func(ctx context.Context, t *trial) error
+	run  func(ctx context.Context, t *checkRun) error
 }
 
-var gates = []gate{
-	{"kill-engine", func(ctx context.Context, t *trial) error {
-		return kills(ctx, t, killing{victim: victimEngine, kills: t.pick(24, 200), sizes: killSizes})
+var checks = []faultCheck{
+	{"kill-engine", func(ctx context.Context, t *checkRun) error {
+		return killProcesses(ctx, t, killOptions{victim: victimEngine, kills: t.size(24, 200), sizes: killSizes})
 	}},
-	{"kill-server", func(ctx context.Context, t *trial) error {
-		return kills(ctx, t, killing{victim: victimServer, kills: t.pick(24, 200), sizes: killSizes})
+	{"kill-server", func(ctx context.Context, t *checkRun) error {
+		return killProcesses(ctx, t, killOptions{victim: victimServer, kills: t.size(24, 200), sizes: killSizes})
 	}},
-	{"loss-key", func(ctx context.Context, t *trial) error { return lossKey(ctx, t, t.pick(1000, 5000), false) }},
-	{"loss", func(ctx context.Context, t *trial) error { return loss(ctx, t, t.pick(300, 3000)) }},
-	{"quota", func(ctx context.Context, t *trial) error {
-		if t.long {
-			return quotas(ctx, t, demand{quotaRushes(time.Minute, 0.25), 0.02, 120, 10})
+	{"loss-key", func(ctx context.Context, t *checkRun) error {
+		return lostResponsesWithKey(ctx, t, t.size(1000, 5000), false)
+	}},
+	{"loss", func(ctx context.Context, t *checkRun) error { return lostResponses(ctx, t, t.size(300, 3000)) }},
+	{"quota", func(ctx context.Context, t *checkRun) error {
+		if t.full {
+			return checkQuotas(ctx, t, quotaCheck{quotaBursts(time.Minute, 0.25), 0.02, 120, 10})
 		}
-		return quotas(ctx, t, demand{quotaRushes(5*time.Second, 0.4), 0.02, 60, 2})
+		return checkQuotas(ctx, t, quotaCheck{quotaBursts(5*time.Second, 0.4), 0.02, 60, 2})
 	}},
-	{"load", func(ctx context.Context, t *trial) error {
-		return load(ctx, t, pressure{nil, time.Duration(t.pick(3, 20)) * time.Second, time.Minute, 3, 10 * time.Millisecond, residentMax})
+	{"load", func(ctx context.Context, t *checkRun) error {
+		return overload(ctx, t, loadOptions{nil, time.Duration(t.size(3, 20)) * time.Second, time.Minute, 3, 10 * time.Millisecond, residentMax})
 	}},
-	{"linear", func(ctx context.Context, t *trial) error { return linear(ctx, t, t.pick(5, 40), 12) }},
+	{"linear", func(ctx context.Context, t *checkRun) error { return linearizability(ctx, t, t.size(5, 40), 12) }},
 }
 
-// quotaRushes are the rushes of the quota gate. The small buckets start full; the others would take
+// quotaBursts are the rushes of the quota gate. The small buckets start full; the others would take
 // too long to empty. An admission's condition costs an engine 8 to 19 % more than a bare one on two
 // busy processors. Over a few seconds, an engine's throughput also varies by a quarter, so short
 // rushes have a larger value of beside.
-func quotaRushes(lasts time.Duration, beside float64) []rush {
-	return []rush{{60, lasts, false, 0}, {600, lasts, false, 0}, {6000, lasts, true, 0}, {60_000, lasts, true, beside}}
+func quotaBursts(lasts time.Duration, beside float64) []burst {
+	return []burst{{60, lasts, false, 0}, {600, lasts, false, 0}, {6000, lasts, true, 0}, {60_000, lasts, true, beside}}
 }
 
 // Names returns the names of the gates in the order in which they run.
-func Names() []string { return namesOf(gates) }
+func Names() []string { return namesOf(checks) }
 
-func namesOf(gates []gate) []string {
+func namesOf(gates []faultCheck) []string {
 	names := make([]string, len(gates))
 	for n, g := range gates {
 		names[n] = g.name
@@ -81,16 +83,16 @@ type Options struct {
 
 // Run runs the gates and reports whether all claims hold. An error means that a gate could not run.
 func Run(ctx context.Context, o Options, out, log io.Writer) (held bool, err error) {
-	return run(ctx, gates, o, out, log)
+	return run(ctx, checks, o, out, log)
 }
 
-func run(ctx context.Context, all []gate, o Options, out, log io.Writer) (held bool, err error) {
+func run(ctx context.Context, all []faultCheck, o Options, out, log io.Writer) (held bool, err error) {
 	chosen := all
 	if len(o.Gates) > 0 {
 		chosen = nil
 	}
 	for _, name := range o.Gates {
-		n := slices.IndexFunc(all, func(g gate) bool { return g.name == name })
+		n := slices.IndexFunc(all, func(g faultCheck) bool { return g.name == name })
 		if n < 0 {
 			return false, fmt.Errorf("no gate %q: the gates are %s", name, strings.Join(namesOf(all), ", "))
 		}
@@ -99,7 +101,7 @@ func run(ctx context.Context, all []gate, o Options, out, log io.Writer) (held b
 	fmt.Fprintf(out, "seed %d, long %v\n", o.Seed, o.Long)
 	held = true
 	for _, g := range chosen {
-		holds, err := try(ctx, g, o, out, log)
+		holds, err := runCheck(ctx, g, o, out, log)
 		if err != nil {
 			return false, fmt.Errorf("%s could not be run: %w", g.name, err)
 		}
@@ -108,15 +110,15 @@ func run(ctx context.Context, all []gate, o Options, out, log io.Writer) (held b
 	return held, nil
 }
 
-// try runs one gate and prints its line.
-func try(ctx context.Context, g gate, o Options, out, log io.Writer) (held bool, err error) {
+// runCheck runs one gate and prints its line.
+func runCheck(ctx context.Context, g faultCheck, o Options, out, log io.Writer) (held bool, err error) {
 	dir, err := os.MkdirTemp("", "faults-*")
 	if err != nil {
 		return false, fmt.Errorf("create a folder: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	begin := time.Now()
-	t, err := newTrial(ctx, o, dir, log)
+	t, err := newCheckRun(ctx, o, dir, log)
 	if err == nil {
 		err = errors.Join(g.run(ctx, t), t.close())
 	}
@@ -138,26 +140,26 @@ func try(ctx context.Context, g gate, o Options, out, log io.Writer) (held bool,
 	return count == 0, nil
 }
 
-// trial is one run of a gate: its testbed, its random decisions and its report.
-type trial struct {
+// checkRun is one run of a gate: its testbed, its random decisions and its report.
+type checkRun struct {
 	*testbed.Testbed
 	report
-	long      bool
-	chance    *chance
+	full      bool
+	chance    *randomSource
 	transport http.RoundTripper                         // to the engine, without faults
-	plant     func(http.RoundTripper) http.RoundTripper // the fault that a test plants in the service's table client
-	server    plant                                     // the fault that a test plants in server processes
+	bug       func(http.RoundTripper) http.RoundTripper // the fault that a test plants in the service's table client
+	server    mutant                                    // the fault that a test plants in server processes
 	latency   time.Duration                             // of the calls of server processes to the table
 	front     bool                                      // server processes have the limits of `workspace serve`
 	data      string
 	ends      []func() error
 }
 
-// newTrial opens a testbed over a data file. The engine is Dynoxide, whose data survives a kill.
-func newTrial(ctx context.Context, o Options, dir string, log io.Writer) (*trial, error) {
-	t := &trial{
-		long: o.Long, chance: newChance(o.Seed), data: filepath.Join(dir, "data"),
-		plant: func(next http.RoundTripper) http.RoundTripper { return next },
+// newCheckRun opens a testbed over a data file. The engine is Dynoxide, whose data survives a kill.
+func newCheckRun(ctx context.Context, o Options, dir string, log io.Writer) (*checkRun, error) {
+	t := &checkRun{
+		full: o.Long, chance: newRandomSource(o.Seed), data: filepath.Join(dir, "data"),
+		bug: func(next http.RoundTripper) http.RoundTripper { return next },
 	}
 	bed, err := testbed.Open(ctx, testbed.Options{Data: t.data, Prefer: engine.Dynoxide, Log: log})
 	if err != nil {
@@ -168,16 +170,16 @@ func newTrial(ctx context.Context, o Options, dir string, log io.Writer) (*trial
 }
 
 // close stops the trial's services in reverse order, and then its engine.
-func (t *trial) close() (err error) {
+func (t *checkRun) close() (err error) {
 	for _, end := range slices.Backward(t.ends) {
 		err = errors.Join(err, end())
 	}
 	return errors.Join(err, t.Close())
 }
 
-// pick returns the number for the bounded or the long run.
-func (t *trial) pick(bounded, long int) int {
-	if t.long {
+// size returns the number for the bounded or the long run.
+func (t *checkRun) size(bounded, long int) int {
+	if t.full {
 		return long
 	}
 	return bounded

@@ -16,14 +16,14 @@ import (
 
 func TestMain(m *testing.M) {
 	engine.Main()
-	BeServer()
+	RunServerIfStartedAsOne()
 	os.Exit(m.Run())
 }
 
 // start returns a trial that is closed at the end of the test.
-func start(t *testing.T) *trial {
+func start(t *testing.T) *checkRun {
 	t.Helper()
-	tr, err := newTrial(t.Context(), Options{Seed: 1}, t.TempDir(), t.Output())
+	tr, err := newCheckRun(t.Context(), Options{Seed: 1}, t.TempDir(), t.Output())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,18 +35,18 @@ func start(t *testing.T) *trial {
 	return tr
 }
 
-// test is a run of a gate with a planted fault.
-type test struct {
+// mutantTest is a run of a gate with a planted fault.
+type mutantTest struct {
 	name   string
-	gate   func(ctx context.Context, t *trial) error
+	gate   func(ctx context.Context, t *checkRun) error
 	plant  func(http.RoundTripper) http.RoundTripper
-	server plant
+	server mutant
 	want   string // part of a violation; empty: the claim must hold
-	alone  bool   // not parallel, because other tests would slow it down
+	serial bool   // not parallel, because other tests would slow it down
 }
 
-// impatient is a service that never receives a response to PutItem.
-func impatient(next http.RoundTripper) http.RoundTripper {
+// neverAnswersPut is a service that never receives a response to PutItem.
+func neverAnswersPut(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		out, err := next.RoundTrip(r)
 		if err == nil && callOf(r) == "PutItem" {
@@ -56,73 +56,73 @@ func impatient(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-func killed(v victim, n int, sizes ...int) func(context.Context, *trial) error {
-	return func(ctx context.Context, t *trial) error { return kills(ctx, t, killing{v, n, sizes}) }
+func runKills(v victim, n int, sizes ...int) func(context.Context, *checkRun) error {
+	return func(ctx context.Context, t *checkRun) error { return killProcesses(ctx, t, killOptions{v, n, sizes}) }
 }
 
-func keyed(keyless bool) func(context.Context, *trial) error {
-	return func(ctx context.Context, t *trial) error { return lossKey(ctx, t, 100, keyless) }
+func runLossKey(keyless bool) func(context.Context, *checkRun) error {
+	return func(ctx context.Context, t *checkRun) error { return lostResponsesWithKey(ctx, t, 100, keyless) }
 }
 
-func lost(requests int) func(context.Context, *trial) error {
-	return func(ctx context.Context, t *trial) error { return loss(ctx, t, requests) }
+func runLoss(requests int) func(context.Context, *checkRun) error {
+	return func(ctx context.Context, t *checkRun) error { return lostResponses(ctx, t, requests) }
 }
 
-func flooded(d demand) func(context.Context, *trial) error {
-	return func(ctx context.Context, t *trial) error { return quotas(ctx, t, d) }
+func runQuotas(d quotaCheck) func(context.Context, *checkRun) error {
+	return func(ctx context.Context, t *checkRun) error { return checkQuotas(ctx, t, d) }
 }
 
-func pressed(patience, residual time.Duration, trials ...string) func(context.Context, *trial) error {
-	return func(ctx context.Context, t *trial) error {
-		return load(ctx, t, pressure{trials, 1200 * time.Millisecond, patience, 3, residual, 4 * residentMax})
+func runOverload(patience, residual time.Duration, trials ...string) func(context.Context, *checkRun) error {
+	return func(ctx context.Context, t *checkRun) error {
+		return overload(ctx, t, loadOptions{trials, 1200 * time.Millisecond, patience, 3, residual, 4 * residentMax})
 	}
 }
 
-// anyTime is a limit that no machine reaches, because only the gates assert how fast the service
+// noTimeLimit is a limit that no machine reaches, because only the gates assert how fast the service
 // is.
-const anyTime = time.Hour
+const noTimeLimit = time.Hour
 
-func edited(ctx context.Context, t *trial) error { return linear(ctx, t, 2, 6) }
+func editConcurrently(ctx context.Context, t *checkRun) error { return linearizability(ctx, t, 2, 6) }
 
 // Each gate must hold for the correct service and find each planted fault. Only the gates assert
 // how fast the service is, because tests share their machine. A planted fault that slows a server
 // makes it many times slower than without load, on any machine. The limit for memory is wide,
 // because the race detector needs several times as much.
-var tests = []test{
-	{name: "kill-engine", gate: killed(victimEngine, 5, 0, 1, 101)},
-	{name: "kill-engine of a service that acknowledges writes in memory", gate: killed(victimEngine, 8, 1, 101), server: plantBehind, want: "lost"},
-	{name: "kill-server", gate: killed(victimServer, 5, 0, 1, 101)},
-	{name: "kill-server of a service that acknowledges writes in memory", gate: killed(victimServer, 8, 1, 101), server: plantBehind, want: "lost"},
-	{name: "loss-key", gate: keyed(false)},
-	{name: "loss-key of a client that forgets its key", gate: keyed(true), want: "times"},
-	{name: "loss", gate: lost(100)},
-	{name: "loss of a service that does not recognise its own retries", gate: lost(50), plant: forgetful, want: " "},
-	{name: "loss of a service that gives up too soon", gate: lost(50), plant: impatient, want: " "},
-	{name: "quota", gate: flooded(demand{[]rush{{60, time.Second, false, 0}, {6000, time.Second, true, 0}, {60_000, time.Second, true, 0.9}}, 0.9, 6, 1}), alone: true},
-	{name: "quota of a service without conditions", gate: flooded(demand{[]rush{{60, time.Second, false, 0}}, 0.9, 0, 0}), server: plantUnconditional, want: "at most", alone: true},
-	{name: "quota of a service whose guesses are always wrong", gate: flooded(demand{[]rush{{600, 2 * time.Second, true, 0}}, 0.99, 0, 0}), server: plantOvertaken, want: "gets 503", alone: true},
-	{name: "quota of a service that refuses too much", gate: flooded(demand{[]rush{{60, time.Second, false, 0}}, 0.02, 0, 0}), server: plantStingy, want: "too few", alone: true},
-	{name: "quota of a service that guesses its Retry-After", gate: flooded(demand{[]rush{{60, time.Second, false, 0}}, 0.9, 6, 1}), server: plantHasty, want: "refused again", alone: true},
+var mutantTests = []mutantTest{
+	{name: "kill-engine", gate: runKills(victimEngine, 5, 0, 1, 101)},
+	{name: "kill-engine of a service that acknowledges writes in memory", gate: runKills(victimEngine, 8, 1, 101), server: mutantDelayedWrites, want: "lost"},
+	{name: "kill-server", gate: runKills(victimServer, 5, 0, 1, 101)},
+	{name: "kill-server of a service that acknowledges writes in memory", gate: runKills(victimServer, 8, 1, 101), server: mutantDelayedWrites, want: "lost"},
+	{name: "loss-key", gate: runLossKey(false)},
+	{name: "loss-key of a client that forgets its key", gate: runLossKey(true), want: "times"},
+	{name: "loss", gate: runLoss(100)},
+	{name: "loss of a service that does not recognise its own retries", gate: runLoss(50), plant: withoutTransactionTokens, want: " "},
+	{name: "loss of a service that gives up too soon", gate: runLoss(50), plant: neverAnswersPut, want: " "},
+	{name: "quota", gate: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}, {6000, time.Second, true, 0}, {60_000, time.Second, true, 0.9}}, 0.9, 6, 1}), serial: true},
+	{name: "quota of a service without conditions", gate: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}}, 0.9, 0, 0}), server: mutantUnconditional, want: "at most", serial: true},
+	{name: "quota of a service whose guesses are always wrong", gate: runQuotas(quotaCheck{[]burst{{600, 2 * time.Second, true, 0}}, 0.99, 0, 0}), server: mutantContended, want: "gets 503", serial: true},
+	{name: "quota of a service that refuses too much", gate: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}}, 0.02, 0, 0}), server: mutantRejectMost, want: "too few", serial: true},
+	{name: "quota of a service that guesses its Retry-After", gate: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}}, 0.9, 6, 1}), server: mutantShortRetryAfter, want: "refused again", serial: true},
 	// `prove faults` times slow readers that keep sending requests, because the race detector is
 	// too slow with 200 of them.
-	{name: "load", gate: pressed(time.Minute, anyTime, "flood", "headers", "readers", "clients"), alone: true},
-	{name: "load of a server without limits", gate: pressed(0, 80*time.Millisecond, "flood"), server: plantUnbounded, want: "a polite client's median", alone: true},
-	{name: "load of a server that has one queue", gate: pressed(0, 80*time.Millisecond, "askers"), server: plantUnbounded, want: "a polite client's median", alone: true},
-	{name: "load of a server that reads all headers", gate: pressed(0, 80*time.Millisecond, "headers"), server: plantUnbounded, want: "no connection got a 431", alone: true},
-	{name: "linear", gate: edited},
-	{name: "linear of a service without conditions", gate: edited, plant: unconditional, want: "no order"},
+	{name: "load", gate: runOverload(time.Minute, noTimeLimit, "flood", "headers", "readers", "clients"), serial: true},
+	{name: "load of a server without limits", gate: runOverload(0, 80*time.Millisecond, "flood"), server: mutantNoLimits, want: "a polite client's median", serial: true},
+	{name: "load of a server that has one queue", gate: runOverload(0, 80*time.Millisecond, "askers"), server: mutantNoLimits, want: "a polite client's median", serial: true},
+	{name: "load of a server that reads all headers", gate: runOverload(0, 80*time.Millisecond, "headers"), server: mutantNoLimits, want: "no connection got a 431", serial: true},
+	{name: "linear", gate: editConcurrently},
+	{name: "linear of a service without conditions", gate: editConcurrently, plant: withoutConditions, want: "no order"},
 }
 
 // Ensure each gate holds for the correct service and finds each planted fault.
 func TestGates(t *testing.T) {
-	for _, test := range tests {
+	for _, test := range mutantTests {
 		t.Run(test.name, func(t *testing.T) {
-			if !test.alone {
+			if !test.serial {
 				t.Parallel()
 			}
 			tr := start(t)
 			if tr.server = test.server; test.plant != nil {
-				tr.plant = test.plant
+				tr.bug = test.plant
 			}
 			if err := test.gate(t.Context(), tr); err != nil {
 				t.Fatal(err)
@@ -133,9 +133,9 @@ func TestGates(t *testing.T) {
 			}
 		})
 	}
-	for _, g := range gates {
+	for _, g := range checks {
 		held, caught := false, false
-		for _, test := range tests {
+		for _, test := range mutantTests {
 			name, _, _ := strings.Cut(test.name, " ")
 			held = held || name == g.name && test.want == ""
 			caught = caught || name == g.name && test.want != ""
@@ -161,14 +161,14 @@ func TestBoardEdits(t *testing.T) {
 			if err := b.edit(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if published, wrong, err := b.look(t.Context(), false); err != nil || published || len(wrong) > 0 {
+			if published, wrong, err := b.checkLiveContent(t.Context(), false); err != nil || published || len(wrong) > 0 {
 				t.Errorf("%d items, generation %d, before its publish: %v, %q: %v", size, generation, published, wrong, err)
 			}
 			out, err := newClient(base, b.Company).call(t.Context(), http.MethodPost, boardPath, nil)
 			if err != nil || out.status != http.StatusOK {
 				t.Fatalf("publish: status %d, want 200: %s: %v", out.status, out.body, err)
 			}
-			if published, wrong, err := b.look(t.Context(), true); err != nil || !published || len(wrong) > 0 {
+			if published, wrong, err := b.checkLiveContent(t.Context(), true); err != nil || !published || len(wrong) > 0 {
 				t.Errorf("%d items, generation %d, after its publish: %v, %q: %v", size, generation, published, wrong, err)
 			}
 		}
@@ -178,8 +178,8 @@ func TestBoardEdits(t *testing.T) {
 // Ensure Run runs the named gates and reports a gate that does not hold or cannot run.
 func TestRun(t *testing.T) {
 	t.Parallel()
-	fixed := func(name string, violations int, err error) gate {
-		return gate{name, func(_ context.Context, t *trial) error {
+	fixed := func(name string, violations int, err error) faultCheck {
+		return faultCheck{name, func(_ context.Context, t *checkRun) error {
 			t.figure("%d of something", violations)
 			for n := range violations {
 				t.violate("violation %d", n)
@@ -187,7 +187,7 @@ func TestRun(t *testing.T) {
 			return err
 		}}
 	}
-	all := []gate{fixed("holds", 0, nil), fixed("fails", 25, nil), fixed("breaks", 0, errors.New("no engine"))}
+	all := []faultCheck{fixed("holds", 0, nil), fixed("fails", 25, nil), fixed("breaks", 0, errors.New("no engine"))}
 	for _, test := range []struct {
 		gates  string
 		held   bool

@@ -24,27 +24,27 @@ const (
 // and large.
 var killSizes = []int{0, 1, 99, 100, 101, 1000}
 
-// killing configures the gate.
-type killing struct {
+// killOptions configures the gate.
+type killOptions struct {
 	victim victim
 	kills  int   // the number of kills during a publish; a kill after the response does not count
 	sizes  []int // of the boards
 }
 
-// kills is the gate of killed processes. It kills the victim at random moments of publishes, on
+// killProcesses is the gate of killed processes. It kills the victim at random moments of publishes, on
 // boards of each size in turn. Afterwards the old or the new state must be live, whole, and no
 // acknowledged write may be lost. The moments lie within the duration of the last uninterrupted
 // publish of the board.
-func kills(ctx context.Context, t *trial, how killing) (err error) {
-	k := &killer{killing: how, trial: t, ledger: ledger{acknowledged: map[string]string{}}}
+func killProcesses(ctx context.Context, t *checkRun, how killOptions) (err error) {
+	k := &killer{killOptions: how, checkRun: t, ledger: ledger{acknowledged: map[string]string{}}}
 	if k.process, err = t.startServer(ctx); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, k.process.kill()) }()
 	for _, size := range how.sizes {
-		a := &arena{size: size}
+		a := &sizedBoard{size: size}
 		k.arenas = append(k.arenas, a)
-		if err := k.fresh(ctx, a); err != nil {
+		if err := k.newBoard(ctx, a); err != nil {
 			return err
 		}
 	}
@@ -55,7 +55,7 @@ func kills(ctx context.Context, t *trial, how killing) (err error) {
 		if n > 20*how.kills+20 {
 			return fmt.Errorf("only %d of %d kills came before the publish was done", k.killed, n)
 		}
-		if err := k.strike(ctx, k.arenas[n%len(k.arenas)]); err != nil {
+		if err := k.killDuringPublish(ctx, k.arenas[n%len(k.arenas)]); err != nil {
 			return fmt.Errorf("after %d kills: %w", k.killed, err)
 		}
 		if count, _ := t.violations(); count >= violationsMax {
@@ -68,38 +68,38 @@ func kills(ctx context.Context, t *trial, how killing) (err error) {
 	t.figure("%d kills in the middle of publishes of %v items", k.killed, how.sizes)
 	t.figure("%d left the old state and %d the new", k.old, k.killed-k.old)
 	t.figure("%d torn or lost", k.wrong)
-	t.figure("kills by tenth of the publish %v", k.tenths)
+	t.figure("kills by tenth of the publish %v", k.killMoments)
 	t.figure("%d interrupted publishes acknowledged, %d acknowledged writes beside them", k.acknowledged, len(k.ledger.acknowledged))
 	t.figure("%d later publishes retried after a 500", k.retries)
 	return nil
 }
 
 type killer struct {
-	killing
-	*trial
+	killOptions
+	*checkRun
 	process *server
-	arenas  []*arena
+	arenas  []*sizedBoard
 	ledger  ledger
 
 	killed, old, wrong, acknowledged, retries int
-	tenths                                    [10]int // how many kills came in each tenth of a publish
+	killMoments                               [10]int // how many kills came in each tenth of a publish
 }
 
-// arena is a board of one size and the duration of its last uninterrupted publish.
-type arena struct {
+// sizedBoard is a board of one size and the duration of its last uninterrupted publish.
+type sizedBoard struct {
 	*board
-	size    int
-	takes   time.Duration
-	spoiled bool // its state is unknown after a violation
+	size        int
+	publishTime time.Duration
+	broken      bool // its state is unknown after a violation
 }
 
-// fresh gives the arena a new board and measures a publish of it.
-func (k *killer) fresh(ctx context.Context, a *arena) (err error) {
-	measured := a.takes > 0
-	if a.board, err = newBoard(ctx, k.trial, a.size); err != nil {
+// newBoard gives the arena a new board and measures a publish of it.
+func (k *killer) newBoard(ctx context.Context, a *sizedBoard) (err error) {
+	measured := a.publishTime > 0
+	if a.board, err = newBoard(ctx, k.checkRun, a.size); err != nil {
 		return err
 	}
-	if a.spoiled = false; a.size == 0 && measured {
+	if a.broken = false; a.size == 0 && measured {
 		return nil // only the first publish changes an empty board, and strike interrupts it
 	}
 	if err := a.edit(ctx); err != nil {
@@ -108,7 +108,7 @@ func (k *killer) fresh(ctx context.Context, a *arena) (err error) {
 	if err := k.publish(ctx, a); err != nil || a.size > 0 {
 		return err
 	}
-	a.board, err = newBoard(ctx, k.trial, 0)
+	a.board, err = newBoard(ctx, k.checkRun, 0)
 	return err
 }
 
@@ -117,7 +117,7 @@ const publishTries = 5
 
 // publish publishes without an interruption. It must succeed in any state that an interrupted
 // publish left.
-func (k *killer) publish(ctx context.Context, a *arena) error {
+func (k *killer) publish(ctx context.Context, a *sizedBoard) error {
 	c := newClient(k.process.base, a.Company)
 	var out response
 	for try := 0; try < publishTries && (try == 0 || out.failed()); try++ {
@@ -126,32 +126,32 @@ func (k *killer) publish(ctx context.Context, a *arena) error {
 		if out, err = c.call(ctx, http.MethodPost, boardPath, nil); err != nil {
 			return fmt.Errorf("publish: %w", err)
 		}
-		a.takes = time.Since(begin)
+		a.publishTime = time.Since(begin)
 		if try > 0 {
 			k.retries++
 		}
 	}
 	if out.status != http.StatusOK {
-		k.spoil(a, "an uninterrupted publish of %d items: %d %s: %s", a.size, out.status, out.body, k.process.log)
+		k.recordViolation(a, "an uninterrupted publish of %d items: %d %s: %s", a.size, out.status, out.body, k.process.log)
 		return nil
 	}
-	_, wrong, err := a.look(ctx, true)
+	_, wrong, err := a.checkLiveContent(ctx, true)
 	if err == nil && len(wrong) > 0 {
-		k.spoil(a, "an uninterrupted publish of %d items: %q", a.size, wrong)
+		k.recordViolation(a, "an uninterrupted publish of %d items: %q", a.size, wrong)
 	}
 	return err
 }
 
-func (k *killer) spoil(a *arena, format string, values ...any) {
+func (k *killer) recordViolation(a *sizedBoard, format string, values ...any) {
 	k.wrong++
-	a.spoiled = true
+	a.broken = true
 	k.violate(format, values...)
 }
 
-// strike starts a publish, kills the victim at a random moment, restarts it and checks the state.
-func (k *killer) strike(ctx context.Context, a *arena) error {
-	if a.size == 0 || a.spoiled {
-		if err := k.fresh(ctx, a); err != nil {
+// killDuringPublish starts a publish, kills the victim at a random moment, restarts it and checks the state.
+func (k *killer) killDuringPublish(ctx context.Context, a *sizedBoard) error {
+	if a.size == 0 || a.broken {
+		if err := k.newBoard(ctx, a); err != nil {
 			return err
 		}
 	}
@@ -169,7 +169,7 @@ func (k *killer) strike(ctx context.Context, a *arena) error {
 		responded <- err == nil && out.status == http.StatusOK
 	}()
 	at := k.chance.float()
-	<-time.After(time.Duration(at * float64(a.takes)))
+	<-time.After(time.Duration(at * float64(a.publishTime)))
 	interrupted := !done.Load()
 	if err := k.kill(ctx); err != nil {
 		return err
@@ -178,7 +178,7 @@ func (k *killer) strike(ctx context.Context, a *arena) error {
 	if outage {
 		acknowledged = <-responded
 	}
-	if err := k.revive(ctx); err != nil {
+	if err := k.restart(ctx); err != nil {
 		return err
 	}
 	if !outage {
@@ -188,19 +188,19 @@ func (k *killer) strike(ctx context.Context, a *arena) error {
 	if acknowledged {
 		k.acknowledged++
 	}
-	published, wrong, err := a.look(ctx, acknowledged)
+	published, wrong, err := a.checkLiveContent(ctx, acknowledged)
 	if err != nil {
 		return err
 	}
 	if interrupted {
 		k.killed++
-		k.tenths[min(9, int(10*at))]++
+		k.killMoments[min(9, int(10*at))]++
 		if !published {
 			k.old++
 		}
 	}
 	if len(wrong) > 0 {
-		k.spoil(a, "%d items, kill %d: %q", a.size, k.killed, wrong)
+		k.recordViolation(a, "%d items, kill %d: %q", a.size, k.killed, wrong)
 		return nil
 	}
 	if published {
@@ -216,7 +216,7 @@ func (k *killer) kill(ctx context.Context) error {
 	return k.process.kill()
 }
 
-func (k *killer) revive(ctx context.Context) error {
+func (k *killer) restart(ctx context.Context) error {
 	if k.victim == victimEngine {
 		return k.restartEngine(ctx)
 	}
@@ -273,7 +273,7 @@ func (l *ledger) write(ctx context.Context, base string) (stop func()) {
 }
 
 // verify requires that every acknowledged write is stored.
-func (l *ledger) verify(ctx context.Context, t *trial) error {
+func (l *ledger) verify(ctx context.Context, t *checkRun) error {
 	items, err := testbed.Export[item](ctx, t.Testbed, l.client.ID, "item")
 	if err != nil {
 		return err

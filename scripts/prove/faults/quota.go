@@ -18,56 +18,56 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// demand configures the gate.
-type demand struct {
-	rushes  []rush
-	under   float64 // the share of the allowed requests that may be refused
-	waiters int     // how many keys wait for their Retry-After
-	rounds  int     // how often each of them waits
+// quotaCheck configures the gate.
+type quotaCheck struct {
+	bursts    []burst
+	underload float64 // the share of the allowed requests that may be refused
+	waiters   int     // how many keys wait for their Retry-After
+	rounds    int     // how often each of them waits
 }
 
-// rush is one key that all clients use without a pause.
-type rush struct {
-	quota auth.Quota    // per minute
-	lasts time.Duration // how long the clients send
-	empty bool          // the bucket starts empty instead of full
+// burst is one key that all clients use without a pause.
+type burst struct {
+	quota  auth.Quota    // per minute
+	length time.Duration // how long the clients send
+	empty  bool          // the bucket starts empty instead of full
 	// No engine is as fast as a very large quota allows. If beside is not zero, the requests
 	// admitted are instead compared with the requests that the engine handles when each does a bare
 	// write of one item in place of its admission. beside is the share that may be missing.
-	beside float64
+	baselineShare float64
 }
 
 const (
 	processes    = 3
-	flooders     = 64                   // concurrent clients
+	burstClients = 64                   // concurrent clients
 	tableLatency = 5 * time.Millisecond // of each call to the table
-	turns        = 6                    // of a flood that is compared, each paired with one of bare writes
-	tooMany      = 4                    // a flood sends at least this many times what the quota allows
+	burstRounds  = 6                    // of a flood that is compared, each paired with one of bare writes
+	burstFactor  = 4                    // a flood sends at least this many times what the quota allows
 )
 
-// quotas is the gate of quotas. Clients of several processes send far more requests than their
+// checkQuotas is the gate of quotas. Clients of several processes send far more requests than their
 // key's quota. The service must admit what the bucket and its refill allow, no more and almost no
 // less, refuse the others with a 429, and admit a client that waits for the Retry-After of a 429.
-func quotas(ctx context.Context, t *trial, d demand) (err error) {
-	q := &quotaTrial{demand: d, trial: t}
+func checkQuotas(ctx context.Context, t *checkRun, d quotaCheck) (err error) {
+	q := &quotaRun{quotaCheck: d, checkRun: t}
 	if q.servers, err = q.start(ctx, t.server); err != nil {
 		return err
 	}
-	for _, f := range d.rushes {
-		if f.beside > 0 && q.bare == nil {
-			if q.bare, err = q.start(ctx, plantBare); err != nil {
+	for _, f := range d.bursts {
+		if f.baselineShare > 0 && q.baseline == nil {
+			if q.baseline, err = q.start(ctx, mutantBaseline); err != nil {
 				return err
 			}
 		}
-		if err := q.flood(ctx, f); err != nil {
+		if err := q.sendBurst(ctx, f); err != nil {
 			return err
 		}
 	}
-	return q.waitAll(ctx)
+	return q.waitForRetryAfter(ctx)
 }
 
 // start starts the processes of a service over a slow table.
-func (t *trial) start(ctx context.Context, p plant) (servers []*server, err error) {
+func (t *checkRun) start(ctx context.Context, p mutant) (servers []*server, err error) {
 	planted := t.server
 	t.server, t.latency = p, tableLatency
 	defer func() { t.server, t.latency = planted, 0 }()
@@ -82,27 +82,27 @@ func (t *trial) start(ctx context.Context, p plant) (servers []*server, err erro
 	return servers, nil
 }
 
-type quotaTrial struct {
-	demand
-	*trial
-	servers []*server
-	bare    []*server // whose admissions are bare writes; nil until a flood needs them
+type quotaRun struct {
+	quotaCheck
+	*checkRun
+	servers  []*server
+	baseline []*server // whose admissions are bare writes; nil until a flood needs them
 }
 
 // client returns the n-th client of a company. The clients use the processes in turn.
-func (q *quotaTrial) client(n int, c testbed.Company) *client {
+func (q *quotaRun) client(n int, c testbed.Company) *client {
 	return newClient(q.servers[n%processes].base, c)
 }
 
-// read sends a read and reports whether it was admitted. The company has no record, so an admitted
+// sendRead sends a read and reports whether it was admitted. The company has no record, so an admitted
 // read is a 404.
-func read(ctx context.Context, c *client) (out response, admitted bool, err error) {
+func sendRead(ctx context.Context, c *client) (out response, admitted bool, err error) {
 	out, err = c.call(ctx, http.MethodGet, "", nil)
 	return out, out.status == http.StatusNotFound || out.status == http.StatusOK, err
 }
 
-// flood sends too many requests with one key from all clients, and checks how many are admitted.
-func (q *quotaTrial) flood(ctx context.Context, f rush) error {
+// sendBurst sends too many requests with one key from all clients, and checks how many are admitted.
+func (q *quotaRun) sendBurst(ctx context.Context, f burst) error {
 	company, err := q.NewCompany(ctx, f.quota)
 	if err != nil {
 		return err
@@ -114,30 +114,30 @@ func (q *quotaTrial) flood(ctx context.Context, f rush) error {
 	most, least := int64(f.quota), int64(f.quota)
 	begin := time.Now()
 	if f.empty {
-		if err := q.empty(ctx, company, f.quota, begin); err != nil {
+		if err := q.exhaustBucket(ctx, company, f.quota, begin); err != nil {
 			return err
 		}
 		most, least = 1, 0 // the first of the refill
 	}
-	least += int64(f.lasts / f.quota.Interval())
+	least += int64(f.length / f.quota.Interval())
 	var got, sent, beside atomic.Int64
-	if f.beside > 0 {
-		for range turns {
-			if err = q.crowd(ctx, q.bare, bare, f.lasts/(2*turns), 0, &beside, &sent); err == nil {
-				err = q.crowd(ctx, q.servers, company, f.lasts/(2*turns), 0, &got, &sent)
+	if f.baselineShare > 0 {
+		for range burstRounds {
+			if err = q.sendReads(ctx, q.baseline, bare, f.length/(2*burstRounds), 0, &beside, &sent); err == nil {
+				err = q.sendReads(ctx, q.servers, company, f.length/(2*burstRounds), 0, &got, &sent)
 			}
 			if err != nil {
 				return err
 			}
 		}
-	} else if err := q.crowd(ctx, q.servers, company, f.lasts, tooMany*least, &got, &sent); err != nil {
+	} else if err := q.sendReads(ctx, q.servers, company, f.length, burstFactor*least, &got, &sent); err != nil {
 		return err
 	}
 	took := time.Since(begin)
 	most += int64(took / f.quota.Interval()) // until the last response
-	compared, may := "", q.under
-	if f.beside > 0 {
-		least, may = min(least, beside.Load()), f.beside
+	compared, may := "", q.underload
+	if f.baselineShare > 0 {
+		least, may = min(least, beside.Load()), f.baselineShare
 		compared = fmt.Sprintf(" (bare writes: %d)", beside.Load())
 	}
 	under := 1 - float64(got.Load())/float64(least)
@@ -147,13 +147,13 @@ func (q *quotaTrial) flood(ctx context.Context, f rush) error {
 	return nil
 }
 
-// bare admits every request with a bare conditional write of the key's item: it has the attributes
+// baselineKeys admits every request with a bare conditional write of the key's item: it has the attributes
 // of an admission, and its conditions except for the bucket's. The engine takes longer for a
 // condition that says more.
-type bare struct{ table *table.Client }
+type baselineKeys struct{ table *table.Client }
 
 // Admit implements api.Keys.
-func (b bare) Admit(ctx context.Context, token auth.Token, _ auth.Scope, class auth.Class) (auth.Admission, error) {
+func (b baselineKeys) Admit(ctx context.Context, token auth.Token, _ auth.Scope, class auth.Class) (auth.Admission, error) {
 	_, err := b.table.UpdateKey(ctx, &dynamodb.UpdateItemInput{
 		Key: keyOf(token.CompanyID, token.KeyID), UpdateExpression: aws.String("SET lastUsedAt = :at, admission = :mark, tatRead = :tat"),
 		ConditionExpression: aws.String("#hash = :hash AND attribute_not_exists(revokedAt) AND attribute_not_exists(suspendedAt)" +
@@ -169,7 +169,7 @@ func (b bare) Admit(ctx context.Context, token auth.Token, _ auth.Scope, class a
 }
 
 // Verify implements api.Keys. No request of the gate needs it.
-func (bare) Verify(context.Context, auth.Token, auth.Scope, auth.Class) (auth.QuotaState, error) {
+func (baselineKeys) Verify(context.Context, auth.Token, auth.Scope, auth.Class) (auth.QuotaState, error) {
 	return auth.QuotaState{}, auth.ErrUnauthorised
 }
 
@@ -177,8 +177,8 @@ func keyOf(companyID, keyID string) table.Item {
 	return table.Item{"pk": table.String(table.Partition(companyID, table.KeysArea)), "sk": table.String(table.Join("key", keyID))}
 }
 
-// empty uses up the read bucket of a new key.
-func (q *quotaTrial) empty(ctx context.Context, c testbed.Company, quota auth.Quota, now time.Time) error {
+// exhaustBucket uses up the read bucket of a new key.
+func (q *quotaRun) exhaustBucket(ctx context.Context, c testbed.Company, quota auth.Quota, now time.Time) error {
 	last, _ := quota.Charge(now.UnixNano()+1, now) // of a bucket in use
 	_, err := q.Table.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		Key: keyOf(c.ID, c.KeyID), UpdateExpression: aws.String("SET tatRead = :tat"), ConditionExpression: aws.String("attribute_exists(pk)"),
@@ -187,15 +187,15 @@ func (q *quotaTrial) empty(ctx context.Context, c testbed.Company, quota auth.Qu
 	return err
 }
 
-// crowd lets all clients send reads without a pause, and counts those that were admitted and those
+// sendReads lets all clients send reads without a pause, and counts those that were admitted and those
 // that were sent. It lasts until at least enough were sent, which takes longer on a busy machine.
-func (q *quotaTrial) crowd(ctx context.Context, servers []*server, company testbed.Company, lasts time.Duration, enough int64, admissions, sent *atomic.Int64) error {
+func (q *quotaRun) sendReads(ctx context.Context, servers []*server, company testbed.Company, lasts time.Duration, enough int64, admissions, sent *atomic.Int64) error {
 	begin := time.Now()
-	return parallel.Do(flooders, flooders, func(n int) error {
+	return parallel.Do(burstClients, burstClients, func(n int) error {
 		s := servers[n%processes]
 		c := newClient(s.base, company)
 		for time.Since(begin) < lasts || sent.Load() < enough {
-			out, admitted, err := read(ctx, c)
+			out, admitted, err := sendRead(ctx, c)
 			if err != nil {
 				return err
 			}
@@ -211,23 +211,23 @@ func (q *quotaTrial) crowd(ctx context.Context, servers []*server, company testb
 	})
 }
 
-// waitAll uses up quotas of several sizes, waits for the Retry-After of the 429, and requires that
+// waitForRetryAfter uses up quotas of several sizes, waits for the Retry-After of the 429, and requires that
 // the next request is admitted.
-func (q *quotaTrial) waitAll(ctx context.Context) error {
+func (q *quotaRun) waitForRetryAfter(ctx context.Context) error {
 	var waits, admissions, longest atomic.Int64
 	err := parallel.Do(q.waiters, max(1, q.waiters), func(n int) error {
 		quota := []auth.Quota{6, 7, 12, 30, 60, 120}[n%6]
 		company, err := q.NewCompany(ctx, quota)
 		for round := 0; err == nil && round < q.rounds; round++ {
 			var wait time.Duration
-			if wait, err = q.useUp(ctx, n, company, quota); err != nil {
+			if wait, err = q.exhaustQuota(ctx, n, company, quota); err != nil {
 				return err
 			}
 			<-time.After(wait)
 			waits.Add(1)
 			longest.Store(max(longest.Load(), int64(wait)))
 			var admitted bool
-			if _, admitted, err = read(ctx, q.client(n+round, company)); err == nil && admitted {
+			if _, admitted, err = sendRead(ctx, q.client(n+round, company)); err == nil && admitted {
 				admissions.Add(1)
 			} else if err == nil {
 				q.violate("refused again after a Retry-After of %s, with a quota of %d a minute", wait, quota)
@@ -239,10 +239,10 @@ func (q *quotaTrial) waitAll(ctx context.Context) error {
 	return err
 }
 
-// useUp sends requests to the processes in turn until one is refused, and returns its Retry-After.
-func (q *quotaTrial) useUp(ctx context.Context, n int, c testbed.Company, quota auth.Quota) (time.Duration, error) {
+// exhaustQuota sends requests to the processes in turn until one is refused, and returns its Retry-After.
+func (q *quotaRun) exhaustQuota(ctx context.Context, n int, c testbed.Company, quota auth.Quota) (time.Duration, error) {
 	for try := range 2*int(quota) + 2 {
-		out, _, err := read(ctx, q.client(n+try, c))
+		out, _, err := sendRead(ctx, q.client(n+try, c))
 		if err != nil || out.status == http.StatusTooManyRequests {
 			return out.retryAfter(), err
 		}

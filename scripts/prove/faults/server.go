@@ -21,7 +21,7 @@ import (
 	"growthworkspace/functions"
 	"growthworkspace/functions/company"
 	"growthworkspace/scripts/prove/testbed"
-	"growthworkspace/scripts/workspace/serve/front"
+	"growthworkspace/scripts/workspace/serve/devserver"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/gateway"
 )
@@ -32,7 +32,7 @@ const attemptTimeout = 2500 * time.Millisecond
 
 // serve serves the whole API in this process until the end of the trial, with a transport to the
 // table.
-func (t *trial) serve(transport http.RoundTripper) (base string) {
+func (t *checkRun) serve(transport http.RoundTripper) (base string) {
 	client := testbed.Client(t.Engine.Endpoint, transport, attemptTimeout, time.Now)
 	s := httptest.NewServer(functions.Handler(client, slog.New(slog.DiscardHandler)))
 	t.ends = append(t.ends, func() error { s.Close(); return nil })
@@ -42,39 +42,39 @@ func (t *trial) serve(transport http.RoundTripper) (base string) {
 // serverVariable starts this program as a server. Its value is an order as JSON.
 const serverVariable = "PROVE_FAULTS_SERVER"
 
-// order is the configuration of a server process.
-type order struct {
+// serverConfig is the configuration of a server process.
+type serverConfig struct {
 	Endpoint, Socket string
-	Plant            plant
+	Plant            mutant
 	Front            bool // with the limits of `workspace serve`
 	Latency          time.Duration
 }
 
-// BeServer runs a server and never returns if this process was started as one; otherwise it does
+// RunServerIfStartedAsOne runs a server and never returns if this process was started as one; otherwise it does
 // nothing. A program that runs gates must call it first, and so must their test binary.
-func BeServer() {
+func RunServerIfStartedAsOne() {
 	text, ordered := os.LookupEnv(serverVariable)
 	if !ordered {
 		return
 	}
-	if err := beServer(text); err != nil {
+	if err := runServer(text); err != nil {
 		fmt.Fprintln(os.Stderr, "server:", err)
 		os.Exit(1)
 	}
 	os.Exit(0)
 }
 
-func beServer(text string) error {
-	var o order
+func runServer(text string) error {
+	var o serverConfig
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
 		return fmt.Errorf("read the order: %w", err)
 	}
-	t := testbed.Client(o.Endpoint, delaying(o.Plant.transport(testbed.Transport(o.Socket)), o.Latency), attemptTimeout, time.Now)
+	t := testbed.Client(o.Endpoint, delayCalls(o.Plant.transport(testbed.Transport(o.Socket)), o.Latency), attemptTimeout, time.Now)
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	h := o.Plant.handler(functions.Handler(t, log))
-	if o.Plant == plantBare {
+	if o.Plant == mutantBaseline {
 		c := api.NewConfig(t, log)
-		c.Keys = bare{t}
+		c.Keys = baselineKeys{t}
 		h = gateway.Local(api.New(company.Operations(t), c), t.NewID)
 	}
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
@@ -83,7 +83,7 @@ func beServer(text string) error {
 	}
 	serve := (&http.Server{Handler: h}).Serve
 	if o.Front {
-		serve = front.New(h, slog.New(slog.DiscardHandler), t.NewID, functions.Uploads(t, log)).Serve
+		serve = devserver.New(h, slog.New(slog.DiscardHandler), t.NewID, functions.Uploads(t, log)).Serve
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- serve(l) }()
@@ -125,12 +125,12 @@ func (l *lastLine) String() string {
 	return l.line
 }
 
-func (t *trial) startServer(ctx context.Context) (*server, error) {
+func (t *checkRun) startServer(ctx context.Context) (*server, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	text, err := json.Marshal(order{t.Engine.Endpoint, t.Engine.Socket, t.server, t.front, t.latency})
+	text, err := json.Marshal(serverConfig{t.Engine.Endpoint, t.Engine.Socket, t.server, t.front, t.latency})
 	if err != nil {
 		return nil, fmt.Errorf("encode an order: %w", err)
 	}
@@ -167,7 +167,7 @@ func (s *server) kill() error {
 }
 
 // killEngine sends SIGKILL to the engine and waits for its end.
-func (t *trial) killEngine(ctx context.Context) error {
+func (t *checkRun) killEngine(ctx context.Context) error {
 	// Package engine writes the process id into this file.
 	text, err := os.ReadFile(filepath.Join(t.data, "engine.json"))
 	if err != nil {
@@ -193,7 +193,7 @@ func (t *trial) killEngine(ctx context.Context) error {
 }
 
 // restartEngine restarts a killed engine at the same address.
-func (t *trial) restartEngine(ctx context.Context) error {
+func (t *checkRun) restartEngine(ctx context.Context) error {
 	before := t.Engine.Endpoint
 	if err := t.Close(); err != nil {
 		return fmt.Errorf("close the killed engine: %w", err)

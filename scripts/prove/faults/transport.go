@@ -44,8 +44,8 @@ func writes(call string) bool {
 	return slices.Contains([]string{"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems", "BatchWriteItem"}, call)
 }
 
-// delaying makes each call take at least d longer.
-func delaying(next http.RoundTripper, d time.Duration) http.RoundTripper {
+// delayCalls makes each call take at least d longer.
+func delayCalls(next http.RoundTripper, d time.Duration) http.RoundTripper {
 	if d == 0 {
 		return next
 	}
@@ -57,8 +57,8 @@ func delaying(next http.RoundTripper, d time.Duration) http.RoundTripper {
 
 var errLost = errors.New("the response was lost")
 
-// losing sends every call, and loses the responses of the calls that choose selects.
-func losing(next http.RoundTripper, lost *atomic.Int64, choose func(call string, attempt int) bool) http.RoundTripper {
+// loseResponses sends every call, and loses the responses of the calls that choose selects.
+func loseResponses(next http.RoundTripper, lost *atomic.Int64, choose func(call string, attempt int) bool) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		call, attempt := callOf(r), attemptOf(r)
 		out, err := next.RoundTrip(r)
@@ -78,9 +78,9 @@ const (
 	codeConflict   = "TransactionConflictException"
 )
 
-// refusing throttles the calls that choose selects: it returns an error and does not send them. A
+// rejectCalls throttles the calls that choose selects: it returns an error and does not send them. A
 // throttled transaction is canceled with a reason for each of its writes, as in DynamoDB.
-func refusing(next http.RoundTripper, refused *atomic.Int64, choose func(call string) (code string, refuse bool)) http.RoundTripper {
+func rejectCalls(next http.RoundTripper, refused *atomic.Int64, choose func(call string) (code string, refuse bool)) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		call := callOf(r)
 		code, refuse := choose(call)
@@ -111,9 +111,9 @@ func refusing(next http.RoundTripper, refused *atomic.Int64, choose func(call st
 	})
 }
 
-// share selects a share of the calls for refusing. Half of the selected writes get a transaction
+// chooseShare selects a share of the calls for refusing. Half of the selected writes get a transaction
 // conflict; all other calls get one of the two kinds of throttling.
-func share(c *chance, of float64) func(call string) (string, bool) {
+func chooseShare(c *randomSource, of float64) func(call string) (string, bool) {
 	return func(call string) (string, bool) {
 		if !c.of(of) {
 			return "", false
@@ -128,20 +128,22 @@ func share(c *chance, of float64) func(call string) (string, bool) {
 	}
 }
 
-// chance makes random decisions. The same seed gives the same decisions in the same order. It is
+// randomSource makes random decisions. The same seed gives the same decisions in the same order. It is
 // safe for concurrent use.
-type chance struct {
+type randomSource struct {
 	mu     sync.Mutex
 	random *rand.Rand
 }
 
-func newChance(seed uint64) *chance { return &chance{random: rand.New(rand.NewPCG(seed, 0))} }
+func newRandomSource(seed uint64) *randomSource {
+	return &randomSource{random: rand.New(rand.NewPCG(seed, 0))}
+}
 
 // of returns true with probability p.
-func (c *chance) of(p float64) bool { return c.float() < p }
+func (c *randomSource) of(p float64) bool { return c.float() < p }
 
 // float returns a number in [0, 1).
-func (c *chance) float() float64 {
+func (c *randomSource) float() float64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.random.Float64()
@@ -156,8 +158,8 @@ func decode(r *http.Request) (body map[string]any, err error) {
 	return body, r.Body.Close()
 }
 
-// pass sends a request with another call and body.
-func pass(next http.RoundTripper, r *http.Request, call string, body map[string]any) (*http.Response, error) {
+// forward sends a request with another call and body.
+func forward(next http.RoundTripper, r *http.Request, call string, body map[string]any) (*http.Response, error) {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return nil, fmt.Errorf("encode a call: %w", err)

@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// sink is a transport that records calls.
-type sink struct{ calls, bodies []string }
+// recordingTransport is a transport that records calls.
+type recordingTransport struct{ calls, bodies []string }
 
-func (s *sink) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *recordingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	text, err := io.ReadAll(r.Body)
 	s.calls, s.bodies = append(s.calls, callOf(r)), append(s.bodies, string(text))
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("{}"))}, err
@@ -33,8 +33,8 @@ func send(t *testing.T, over http.RoundTripper, name, body string) (*http.Respon
 // Ensure losing sends calls and loses responses, and refusing sends no calls.
 func TestTransports(t *testing.T) {
 	t.Parallel()
-	to, n := &sink{}, atomic.Int64{}
-	lossy := losing(to, &n, func(name string, _ int) bool { return writes(name) })
+	to, n := &recordingTransport{}, atomic.Int64{}
+	lossy := loseResponses(to, &n, func(name string, _ int) bool { return writes(name) })
 	if _, err := send(t, lossy, "PutItem", "{}"); err == nil || n.Load() != 1 || len(to.calls) != 1 {
 		t.Errorf("%v, %d lost, %d done", err, n.Load(), len(to.calls))
 	}
@@ -42,8 +42,8 @@ func TestTransports(t *testing.T) {
 		t.Error(err)
 	}
 
-	to, n = &sink{}, atomic.Int64{}
-	refuser := refusing(to, &n, func(string) (string, bool) { return codeConflict, true })
+	to, n = &recordingTransport{}, atomic.Int64{}
+	refuser := rejectCalls(to, &n, func(string) (string, bool) { return codeConflict, true })
 	for name, want := range map[string]string{"PutItem": "TransactionConflictException", "TransactWriteItems": "TransactionCanceledException"} {
 		out, err := send(t, refuser, name, `{"TransactItems": [{}, {}]}`)
 		if err != nil {
@@ -70,8 +70,8 @@ func TestTransports(t *testing.T) {
 func TestPlants(t *testing.T) {
 	t.Parallel()
 	const transaction = `{"ClientRequestToken": "t", "TransactItems": [{"Put": {"ConditionExpression": "a = :a", "N": 1}}, {"Delete": {"N": 2}}, {"ConditionCheck": {"N": 3}}]}`
-	to := &sink{}
-	for _, over := range []http.RoundTripper{unconditional(to), forgetful(to)} {
+	to := &recordingTransport{}
+	for _, over := range []http.RoundTripper{withoutConditions(to), withoutTransactionTokens(to)} {
 		if _, err := send(t, over, "TransactWriteItems", transaction); err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func TestPlants(t *testing.T) {
 // Ensure the same seed gives the same decisions.
 func TestChance(t *testing.T) {
 	t.Parallel()
-	a, b, c := newChance(7), newChance(7), newChance(8)
+	a, b, c := newRandomSource(7), newRandomSource(7), newRandomSource(8)
 	same, other := true, true
 	for range 20 {
 		n := a.float()

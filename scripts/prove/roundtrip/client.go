@@ -25,26 +25,26 @@ type reader struct {
 
 func newReader(base, companyID, key string) (*reader, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = readers
+	transport.MaxIdleConnsPerHost = readWidth
 	api, err := client.New(base, key, client.WithHTTPClient(&http.Client{Transport: transport, Timeout: time.Minute}), client.WithAttempts(1))
 	return &reader{api, base, companyID}, err
 }
 
-// readers is the number of lists that are read concurrently.
-const readers = 4
+// readWidth is the number of lists that are read concurrently.
+const readWidth = 4
 
-// tally counts what a check has read.
-type tally struct{ lists, pages, records int }
+// readCounts counts what a check has read.
+type readCounts struct{ lists, pages, records int }
 
 // check reads a list with every combination of its filters in its first window, which may be none,
 // and in every window without a filter. It compares each with the expected records.
-func (c *reader) check(ctx context.Context, l listing) (total tally, err error) {
+func (c *reader) check(ctx context.Context, l listing) (total readCounts, err error) {
 	if len(l.windows) == 0 {
 		l.windows = []window{{}}
 	}
 	combinations := l.combinations()
 	var mu sync.Mutex
-	err = parallel.Do(len(combinations)*len(l.windows), readers, func(n int) error {
+	err = parallel.Do(len(combinations)*len(l.windows), readWidth, func(n int) error {
 		chosen, w := combinations[n/len(l.windows)], l.windows[n%len(l.windows)]
 		if len(chosen) > 0 && w != l.windows[0] {
 			return nil
@@ -95,7 +95,7 @@ func (c *reader) read(ctx context.Context, l listing, chosen map[string]string, 
 			return nil, pages, err
 		}
 		if (more == "true") != (next != "") || (next != "" && len(page.Items) != l.limit) || (l.limit > 0 && len(page.Items) > l.limit) {
-			return nil, pages, differs("page %d has %d records, Service-Has-More %q and next %q", pages, len(page.Items), more, next)
+			return nil, pages, differenceError("page %d has %d records, Service-Has-More %q and next %q", pages, len(page.Items), more, next)
 		}
 		if l.newest {
 			all = append(page.Items, all...)
@@ -135,20 +135,20 @@ func (l listing) compare(got, want []record, whole bool) error {
 		if !sort.SliceIsSorted(got, func(i, j int) bool {
 			return got[i].text("ts")+got[i].text("seriesId") < got[j].text("ts")+got[j].text("seriesId")
 		}) {
-			return differs("the points are not in order")
+			return differenceError("the points are not in order")
 		}
 		got, want = byIdentity(got, l.kind), byIdentity(want, l.kind)
 	}
 	for n := range max(len(got), len(want)) {
 		switch {
 		case n >= len(got):
-			return differs("%d records instead of %d; %s is missing", len(got), len(want), want[n].identity(l.kind))
+			return differenceError("%d records instead of %d; %s is missing", len(got), len(want), want[n].identity(l.kind))
 		case n >= len(want):
-			return differs("%d records instead of %d; %s is too many", len(got), len(want), got[n].identity(l.kind))
+			return differenceError("%d records instead of %d; %s is too many", len(got), len(want), got[n].identity(l.kind))
 		case got[n].identity(l.kind) != want[n].identity(l.kind):
-			return differs("record %d is %s instead of %s, by the order that functions/testdata has", n+1, got[n].identity(l.kind), want[n].identity(l.kind))
-		case whole && got[n].canonical(l.kind) != want[n].canonical(l.kind, l.leave...):
-			return differs("record %d is\n  %s instead of\n  %s", n+1, got[n].canonical(l.kind), want[n].canonical(l.kind, l.leave...))
+			return differenceError("record %d is %s instead of %s, by the order that functions/testdata has", n+1, got[n].identity(l.kind), want[n].identity(l.kind))
+		case whole && got[n].canonical(l.kind) != want[n].canonical(l.kind, l.ignoredFields...):
+			return differenceError("record %d is\n  %s instead of\n  %s", n+1, got[n].canonical(l.kind), want[n].canonical(l.kind, l.ignoredFields...))
 		}
 	}
 	return nil
@@ -162,14 +162,14 @@ func byIdentity(records []record, kind string) []record {
 
 // checkSingles compares the records that no list returns whole: the company, its brand kit, and the
 // audits with their findings. It returns how many it compared.
-func (c *reader) checkSingles(ctx context.Context, of *company) (n int, err error) {
+func (c *reader) checkSingles(ctx context.Context, of *generatedCompany) (n int, err error) {
 	company := "/v1/companies/" + c.companyID
 	var companies struct{ Items []record }
 	if _, err := c.get(ctx, "/v1/companies", &companies); err != nil {
 		return n, err
 	}
 	if len(companies.Items) != 1 || companies.Items[0].text("id") != c.companyID {
-		return n, differs("the list of companies is %v instead of %s", companies.Items, c.companyID)
+		return n, differenceError("the list of companies is %v instead of %s", companies.Items, c.companyID)
 	}
 	same := func(kind, path string, want record) error {
 		var got record
@@ -177,7 +177,7 @@ func (c *reader) checkSingles(ctx context.Context, of *company) (n int, err erro
 			return err
 		}
 		if got.canonical(kind) != want.canonical(kind) {
-			return differs("%s differs from what was imported:\n  %.2000s\n  %.2000s", path, got.canonical(kind), want.canonical(kind))
+			return differenceError("%s differs from what was imported:\n  %.2000s\n  %.2000s", path, got.canonical(kind), want.canonical(kind))
 		}
 		n++
 		return nil

@@ -10,14 +10,14 @@ import (
 	"growthworkspace/scripts/prove/testbed"
 )
 
-// size is the number of records of a type that a company has at full scale, and its minimum.
-type size struct{ full, least int }
+// recordCount is the number of records of a type that a company has at full scale, and its minimum.
+type recordCount struct{ full, min int }
 
-// sizes has the types whose size is not the usual one. The usual size is more than a page at full
+// recordCounts has the types whose size is not the usual one. The usual size is more than a page at full
 // scale.
 var (
-	usual = size{230, 20}
-	sizes = map[string]size{
+	usualSize    = recordCount{230, 20}
+	recordCounts = map[string]recordCount{
 		"company": {1, 1}, "brand-kit": {1, 1}, "board": {110, 6}, "item": {2000, 60}, "feedback": {10_000, 600}, "metric-definition": {260, 26},
 		"metric-point": {24_000, 2000}, "site": {12, 12}, "site-goal": {132, 132}, "audit": {240, 70}, "content-plan": {130, 8},
 		"content-idea": {900, 80}, "post": {5000, 400}, "channel": {14, 14},
@@ -27,9 +27,9 @@ var (
 // boardsWithItems share the items; the other boards are empty.
 const boardsWithItems = 3
 
-// company is a generated company.
-type company struct {
-	typed   []typed
+// generatedCompany is a generated company.
+type generatedCompany struct {
+	typed   []listLine
 	records map[string][]record
 
 	ideasWithPosts int // the number of ideas that have posts and are used as filters of the list of posts
@@ -38,20 +38,20 @@ type company struct {
 	optional       map[string][]string         // the fields that may be null, by type
 }
 
-// newCompany creates a company at this scale, the same one each time. It copies the demo company's
+// newGeneratedCompany creates a company at this scale, the same one each time. It copies the demo company's
 // records until there are enough. Every closed list has every value and null. Times and numbers are
 // often equal, because sorting bugs show up in ties. Texts have characters that often break
 // encoders.
-func newCompany(scale float64) (*company, error) {
-	of := func(s size) int { return max(s.least, int(float64(s.full)*scale)) }
-	c := &company{records: map[string][]record{}, random: rand.New(rand.NewPCG(7, 11)), optional: map[string][]string{}, ideasWithPosts: of(size{30, 4})}
+func newGeneratedCompany(scale float64) (*generatedCompany, error) {
+	of := func(s recordCount) int { return max(s.min, int(float64(s.full)*scale)) }
+	c := &generatedCompany{records: map[string][]record{}, random: rand.New(rand.NewPCG(7, 11)), optional: map[string][]string{}, ideasWithPosts: of(recordCount{30, 4})}
 	c.values = map[string]map[string][]any{
 		"item":      {"sortOrder": {-100, -99, -1, 0, 1, 2, 3, 5, 8, 13, 99, 100, nil}},
 		"feedback":  {"priority": {-100, -99, -1, 0, 1, 2, 3, 10, 99, nil}},
 		"site-goal": {"order": {0, 1, 2, 3, 4, nil}},
 	}
 	var err error
-	if c.typed, err = typedLists(); err != nil {
+	if c.typed, err = listLines(); err != nil {
 		return nil, err
 	}
 	for _, l := range c.typed {
@@ -59,64 +59,64 @@ func newCompany(scale float64) (*company, error) {
 		for _, f := range l.filters {
 			if f.values != nil && l.operation != pointsOperation {
 				if values := f.values; f.name == "replyStatus" { // an import turns null into none
-					c.vary(kind, f.name, values)
+					c.setValues(kind, f.name, values)
 				} else {
-					c.vary(kind, f.name, append(values, nil))
+					c.setValues(kind, f.name, append(values, nil))
 				}
 			}
 		}
 	}
-	c.vary("channel", "platform", c.values["post"]["platform"])
+	c.setValues("channel", "platform", c.values["post"]["platform"])
 	from := testbed.NewRecords()
 	for _, t := range functions.Transfers(nil) { // a type comes after those that it refers to
-		s, known := sizes[t.Name]
+		s, known := recordCounts[t.Name]
 		if !known {
-			s = usual
+			s = usualSize
 		}
 		for i := range of(s) {
 			r := record(from.Nth(t.Name, i))
-			if err := c.change(t.Name, i, r); err != nil {
+			if err := c.changeRecord(t.Name, i, r); err != nil {
 				return nil, err
 			}
 			c.records[t.Name] = append(c.records[t.Name], r.plain())
 		}
-		c.refer(t.Name)
+		c.addReferences(t.Name)
 	}
 	c.publish()
 	return c, nil
 }
 
-// vary sets the values that a field of the records of a type gets.
-func (c *company) vary(kind, field string, values []any) {
+// setValues sets the values that a field of the records of a type gets.
+func (c *generatedCompany) setValues(kind, field string, values []any) {
 	if c.values[kind] == nil {
 		c.values[kind] = map[string][]any{}
 	}
 	c.values[kind][field] = values
 }
 
-// refer lets later records refer to the records of a type.
-func (c *company) refer(kind string) {
+// addReferences lets later records refer to the records of a type.
+func (c *generatedCompany) addReferences(kind string) {
 	ids := c.ids(kind)
 	switch kind {
 	case "board": // most items are on the first
-		c.vary("item", "roadmapId", []any{ids[0], ids[0], ids[0], ids[1], ids[2]})
+		c.setValues("item", "roadmapId", []any{ids[0], ids[0], ids[0], ids[1], ids[2]})
 	case "site":
-		c.vary("site-goal", "siteId", ids[1:]) // the first has none
-		c.vary("audit", "siteId", append(slices.Clone(ids), nil))
+		c.setValues("site-goal", "siteId", ids[1:]) // the first has none
+		c.setValues("audit", "siteId", append(slices.Clone(ids), nil))
 	case "content-plan": // the first plans have many ideas, the others none
-		c.vary("content-idea", "planId", append(slices.Clone(ids[:min(7, len(ids)-1)]), nil))
+		c.setValues("content-idea", "planId", append(slices.Clone(ids[:min(7, len(ids)-1)]), nil))
 	case "content-idea":
-		c.vary("post", "ideaId", append(slices.Clone(ids[:c.ideasWithPosts]), nil))
+		c.setValues("post", "ideaId", append(slices.Clone(ids[:c.ideasWithPosts]), nil))
 	}
 }
 
-// awkward are texts that often break encoders.
-var awkward = []string{"café", "naïve", "übersicht", "日本語", "🌲", "<b>&</b>", `"quoted"`, "line\nbreak", "tab\there", "don't", ""}
+// awkwardTexts are texts that often break encoders.
+var awkwardTexts = []string{"café", "naïve", "übersicht", "日本語", "🌲", "<b>&</b>", `"quoted"`, "line\nbreak", "tab\there", "don't", ""}
 
-// change changes the n-th record of a type: other values, nulls, awkward texts.
-func (c *company) change(kind string, n int, r record) error {
+// changeRecord changes the n-th record of a type: other values, nulls, awkward texts.
+func (c *generatedCompany) changeRecord(kind string, n int, r record) error {
 	if _, known := c.optional[kind]; !known {
-		fields, err := optional(kind, r)
+		fields, err := optionalFields(kind, r)
 		if err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func (c *company) change(kind string, n int, r record) error {
 	}
 	for _, name := range []string{"title", "name", "summary", "body", "description", "brief", "guidance", "replyBody"} {
 		if text := r.text(name); text != "" && c.random.IntN(4) == 0 {
-			r[name] = text + " " + awkward[c.random.IntN(len(awkward))]
+			r[name] = text + " " + awkwardTexts[c.random.IntN(len(awkwardTexts))]
 		}
 	}
 	for _, name := range c.optional[kind] {
@@ -136,7 +136,7 @@ func (c *company) change(kind string, n int, r record) error {
 		values := c.values[kind][name]
 		r[name] = values[c.random.IntN(len(values))]
 	}
-	fit(kind, r)
+	makeValid(kind, r)
 	switch {
 	case kind == "audit" && n == 1: // larger than a DynamoDB item
 		r["findings"] = []any{strings.Repeat("Findings of a large site, each of them a sentence. ", 20_000), record{"deep": []any{1, 2.5, nil, true}}}
@@ -146,8 +146,8 @@ func (c *company) change(kind string, n int, r record) error {
 	return nil
 }
 
-// fit changes combinations of values that an import rejects.
-func fit(kind string, r record) {
+// makeValid changes combinations of values that an import rejects.
+func makeValid(kind string, r record) {
 	switch {
 	case kind == "metric-definition" && r["kind"] != "derived":
 		r["formula"] = nil
@@ -166,9 +166,9 @@ func fit(kind string, r record) {
 	}
 }
 
-// optional returns the fields that an import does not require. Points keep their grain, value and
+// optionalFields returns the fields that an import does not require. Points keep their grain, value and
 // dimensions.
-func optional(kind string, r record) (names []string, err error) {
+func optionalFields(kind string, r record) (names []string, err error) {
 	if slices.Contains([]string{"company", "brand-kit"}, kind) {
 		return nil, nil // there is only one record
 	}
@@ -197,7 +197,7 @@ func optional(kind string, r record) (names []string, err error) {
 
 // publish makes every third item of the first board live, with a snapshot of the board. Some other
 // items get an earlier publishedVersion.
-func (c *company) publish() {
+func (c *generatedCompany) publish() {
 	board := c.records["board"][0]
 	var live []any
 	for n, r := range c.records["item"] {
@@ -216,14 +216,14 @@ func (c *company) publish() {
 	board["publishedVersion"], board["publishedAt"], board["snapshot"] = 3.0, "2026-07-01T00:00:00.000Z", live
 }
 
-func (c *company) total() (n int) {
+func (c *generatedCompany) total() (n int) {
 	for _, records := range c.records {
 		n += len(records)
 	}
 	return n
 }
 
-func (c *company) ids(kind string) (ids []any) {
+func (c *generatedCompany) ids(kind string) (ids []any) {
 	for _, r := range c.records[kind] {
 		ids = append(ids, r["id"])
 	}

@@ -17,22 +17,22 @@ import (
 
 // listing is a list of the API and its expected records.
 type listing struct {
-	operation string
-	path      string // after the company
-	limit     int    // of a page; 0: the list is not paged
-	filters   []filter
-	fixed     url.Values // parameters of every request
-	records   []record   // expected without filters, in order
-	kind      string     // the type of the records
-	leave     []string   // fields that the list leaves out
-	newest    bool       // later pages have older records, and each page has its oldest record first
-	windows   []window
-	time      func(record) any // what from and to bound
-	days      [2]string        // the parameters of a window; empty: from and to
+	operation     string
+	path          string // after the company
+	limit         int    // of a page; 0: the list is not paged
+	filters       []filter
+	fixed         url.Values // parameters of every request
+	records       []record   // expected without filters, in order
+	kind          string     // the type of the records
+	ignoredFields []string   // fields that the list leaves out
+	newest        bool       // later pages have older records, and each page has its oldest record first
+	windows       []window
+	time          func(record) any // what from and to bound
+	days          [2]string        // the parameters of a window; empty: from and to
 }
 
-// bounded has the parameters that change the order of a list, and that order.
-var bounded = map[string]struct {
+// orderParameters has the parameters that change the order of a list, and that order.
+var orderParameters = map[string]struct {
 	days  [2]string
 	order string
 }{"list_feedback": {[2]string{"postedFrom", "postedTo"}, "-postedAt"}}
@@ -62,7 +62,7 @@ type parent struct {
 
 // lists returns every list of the tables with all of its filters. It fails if the service has a
 // list that the tables lack.
-func (c *company) lists() (all []listing, err error) {
+func (c *generatedCompany) lists() (all []listing, err error) {
 	parents := map[string]parent{
 		"{boardId}": {"roadmapId", c.ids("board")[:boardsWithItems+1]}, // the other boards are as empty as the last of these
 		"{siteId}":  {"siteId", c.ids("site")},
@@ -83,8 +83,8 @@ func (c *company) lists() (all []listing, err error) {
 				}
 			}
 		}
-		of := listing{operation: l.operation, path: l.path, limit: l.limit, kind: kind, leave: leave}
-		within := bounded[l.operation]
+		of := listing{operation: l.operation, path: l.path, limit: l.limit, kind: kind, ignoredFields: leave}
+		within := orderParameters[l.operation]
 		for _, f := range l.filters {
 			if slices.Contains(within.days[:], f.name) {
 				continue
@@ -97,15 +97,15 @@ func (c *company) lists() (all []listing, err error) {
 			}
 			of.filters = append(of.filters, f)
 		}
-		placeholder := placeholderForm.FindString(l.path)
+		placeholder := placeholderPattern.FindString(l.path)
 		if placeholder == "" {
 			of.records = slices.SortedFunc(slices.Values(c.records[kind]), l.compare)
 			if l.turns {
-				of.turn(l.orders[0])
+				of.addWindows(l.orders[0])
 			}
 			all = append(all, of)
 			if within.order != "" {
-				all = append(all, of.within(within.days, within.order))
+				all = append(all, of.withDays(within.days, within.order))
 			}
 			continue
 		}
@@ -135,14 +135,14 @@ func (c *company) lists() (all []listing, err error) {
 	return all, nil
 }
 
-// turn adds the windows of a list that has the parameters from, to and order: the windows around
+// addWindows adds the windows of a list that has the parameters from, to and order: the windows around
 // the record in its middle, with the latest and the earliest record first.
-func (l *listing) turn(order string) {
+func (l *listing) addWindows(order string) {
 	l.time, l.windows = valueBy(order), []window{{}}
 	timed := slices.DeleteFunc(slices.Clone(l.records), func(r record) bool { return l.time(r) == nil })
 	all := []window{{}}
 	if len(timed) > 0 {
-		middle, _ := time.Parse(stamp, l.time(timed[len(timed)/2]).(string))
+		middle, _ := time.Parse(timestampOf, l.time(timed[len(timed)/2]).(string))
 		all = append(all, windowsAround(middle)...)
 	}
 	for _, w := range all {
@@ -152,18 +152,18 @@ func (l *listing) turn(order string) {
 	l.windows = append(l.windows, all[1:]...)
 }
 
-// within returns the list with days: it has the records that have the time, ordered by it.
-func (l listing) within(days [2]string, order string) listing {
+// withDays returns the list with days: it has the records that have the time, ordered by it.
+func (l listing) withDays(days [2]string, order string) listing {
 	l.days, l.time = days, valueBy(order)
 	l.records = slices.DeleteFunc(slices.Clone(l.records), func(r record) bool { return l.time(r) == nil })
 	byTime, byID := orderOf(order), orderOf("id")
 	slices.SortFunc(l.records, func(a, b record) int { return cmp.Or(byTime(a, b), byID(a, b)) })
-	middle, _ := time.Parse(stamp, l.time(l.records[len(l.records)/2]).(string))
+	middle, _ := time.Parse(timestampOf, l.time(l.records[len(l.records)/2]).(string))
 	l.windows = windowsAround(middle)
 	return l
 }
 
-var placeholderForm = regexp.MustCompile(`\{[a-zA-Z]+\}`)
+var placeholderPattern = regexp.MustCompile(`\{[a-zA-Z]+\}`)
 
 // kindOf returns the type of record that an operation lists, the fields that the list shows and
 // those that it leaves out. The type is empty when the operation does not list records of an
@@ -193,7 +193,7 @@ const pointsOperation = "list_metric_points"
 // pointLists are the points of each metric and grain, in windows that split time. It leaves out the
 // weeks and months of metrics that the service may compute from days: the tests of
 // functions/metrics compare those with an oracle.
-func (c *company) pointLists() (all []listing) {
+func (c *generatedCompany) pointLists() (all []listing) {
 	series := map[string][]record{}
 	computed := map[string]bool{}
 	for _, r := range c.records["metric-definition"] { // also metrics without points
@@ -222,7 +222,7 @@ func (c *company) pointLists() (all []listing) {
 			fixed: url.Values{"metricKey": {key}, "grain": {grain}}, windows: []window{{}}, time: valueBy("ts"),
 		}
 		if len(points) > 0 {
-			middle, _ := time.Parse(stamp, points[len(points)/2].text("ts"))
+			middle, _ := time.Parse(timestampOf, points[len(points)/2].text("ts"))
 			l.windows = append(l.windows, windowsAround(middle)...)
 		}
 		all = append(all, l)
@@ -230,7 +230,7 @@ func (c *company) pointLists() (all []listing) {
 	return all
 }
 
-const stamp = "2006-01-02T15:04:05.000Z"
+const timestampOf = "2006-01-02T15:04:05.000Z"
 
 func compare(a, b any, sign int) int {
 	switch {
@@ -258,7 +258,7 @@ func compare(a, b any, sign int) int {
 func (l listing) expected(chosen map[string]string, w window) []record {
 	var out []record
 	for _, r := range l.records {
-		if l.passes(r, chosen) && (w.from+w.to == "" || w.contains(l.time(r))) {
+		if l.matches(r, chosen) && (w.from+w.to == "" || w.contains(l.time(r))) {
 			out = append(out, r)
 		}
 	}
@@ -268,7 +268,7 @@ func (l listing) expected(chosen map[string]string, w window) []record {
 	return out
 }
 
-func (l listing) passes(r record, chosen map[string]string) bool {
+func (l listing) matches(r record, chosen map[string]string) bool {
 	for _, f := range l.filters {
 		if want, ok := chosen[f.name]; ok && (r[f.name] == nil || fmt.Sprint(r[f.name]) != want) {
 			return false

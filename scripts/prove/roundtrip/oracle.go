@@ -10,8 +10,8 @@ import (
 	"growthworkspace/shared/testkit/oracle"
 )
 
-// typed is the line of one list in the hand-typed tables.
-type typed struct {
+// listLine is the line of one list in the hand-typed tables.
+type listLine struct {
 	operation string
 	path      string // after the company
 	limit     int
@@ -20,15 +20,15 @@ type typed struct {
 	turns     bool // has the parameters from, to and order
 }
 
-// typedLists returns the lists of the hand-typed tables.
-func typedLists() (all []typed, err error) {
+// listLines returns the lists of the hand-typed tables.
+func listLines() (all []listLine, err error) {
 	tables, err := oracle.Read()
 	if err != nil {
 		return nil, err
 	}
 	for _, o := range tables {
 		if path, ofCompany := strings.CutPrefix(o.Path, "/companies/{companyId}"); ofCompany && o.Order != nil {
-			all = append(all, newTyped(o, path))
+			all = append(all, newListLine(o, path))
 		}
 	}
 	if all == nil {
@@ -37,10 +37,10 @@ func typedLists() (all []typed, err error) {
 	return all, nil
 }
 
-var limitForm = regexp.MustCompile(`^limit:integer=\d+\(\d+\.\.(\d+)\)$`)
+var limitPattern = regexp.MustCompile(`^limit:integer=\d+\(\d+\.\.(\d+)\)$`)
 
 // compare orders two records by the fields of orders.
-func (l typed) compare(a, b record) int {
+func (l listLine) compare(a, b record) int {
 	for _, field := range l.orders {
 		if c := orderOf(field)(a, b); c != 0 {
 			return c
@@ -49,10 +49,10 @@ func (l typed) compare(a, b record) int {
 	return 0
 }
 
-func newTyped(o oracle.Operation, path string) typed {
-	l := typed{operation: o.ID, path: path}
+func newListLine(o oracle.Operation, path string) listLine {
+	l := listLine{operation: o.ID, path: path}
 	for field := range strings.FieldsSeq(o.Query) {
-		if m := limitForm.FindStringSubmatch(field); m != nil {
+		if m := limitPattern.FindStringSubmatch(field); m != nil {
 			l.limit, _ = strconv.Atoi(m[1]) // digits
 			continue
 		}

@@ -68,7 +68,7 @@ func (r record) text(name string) string {
 
 // write writes an import file. It mixes the types, and some records come before those that they
 // refer to, because an import accepts any order.
-func (c *company) write(file string) error {
+func (c *generatedCompany) write(file string) error {
 	f, err := os.Create(file)
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (c *company) write(file string) error {
 const differencesMax = 10
 
 // compare returns a difference unless an export equals the company.
-func (c *company) compare(file string) error {
+func (c *generatedCompany) compare(file string) error {
 	want := map[string]string{}
 	for kind, records := range c.records {
 		for _, r := range records {
@@ -132,7 +132,7 @@ func (c *company) compare(file string) error {
 		}
 	}
 	if len(differences) > 0 {
-		return differs("the export differs from what was imported:\n%s", strings.Join(differences, "\n"))
+		return differenceError("the export differs from what was imported:\n%s", strings.Join(differences, "\n"))
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ import (
 // errDiffers is in the chain of every error that reports a difference.
 var errDiffers = errors.New("a difference")
 
-func differs(format string, values ...any) error {
+func differenceError(format string, values ...any) error {
 	return fmt.Errorf("%w: %s", errDiffers, fmt.Sprintf(format, values...))
 }
 
@@ -42,7 +42,7 @@ func Run(ctx context.Context, scale float64, out io.Writer) (same bool, err erro
 	defer os.RemoveAll(dir)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	begin, total := time.Now(), time.Now()
-	err = trip(ctx, dir, scale, func(name string, count int, what string) {
+	err = runRoundTrip(ctx, dir, scale, func(name string, count int, what string) {
 		fmt.Fprintf(w, "%.2f s\t%d\t\t%s: %s\n", time.Since(begin).Seconds(), count, name, what)
 		begin = time.Now()
 	})
@@ -54,14 +54,14 @@ func Run(ctx context.Context, scale float64, out io.Writer) (same bool, err erro
 	return true, errors.Join(err, w.Flush())
 }
 
-// trip runs the proof. It calls done after each part.
-func trip(ctx context.Context, dir string, scale float64, done func(name string, count int, what string)) (err error) {
+// runRoundTrip runs the proof. It calls done after each part.
+func runRoundTrip(ctx context.Context, dir string, scale float64, done func(name string, count int, what string)) (err error) {
 	w, err := testbed.BuildWorkspace(ctx, dir)
 	if err != nil {
 		return err
 	}
 	done("build", 1, "the workspace command")
-	c, err := newCompany(scale)
+	c, err := newGeneratedCompany(scale)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func trip(ctx context.Context, dir string, scale float64, done func(name string,
 	}
 	for kind, records := range c.records {
 		if result.Imported[kind] != len(records) {
-			return differs("the import counted %d records of the type %s instead of %d", result.Imported[kind], kind, len(records))
+			return differenceError("the import counted %d records of the type %s instead of %d", result.Imported[kind], kind, len(records))
 		}
 	}
 	done("import", c.total(), "records")
@@ -116,8 +116,8 @@ func trip(ctx context.Context, dir string, scale float64, done func(name string,
 	return r.readEverything(ctx, c, lists, done)
 }
 
-func (c *reader) readEverything(ctx context.Context, of *company, lists []listing, done func(string, int, string)) error {
-	var sum tally
+func (c *reader) readEverything(ctx context.Context, of *generatedCompany, lists []listing, done func(string, int, string)) error {
+	var sum readCounts
 	for n, l := range lists {
 		checked, err := c.check(ctx, l)
 		if err != nil {
@@ -126,7 +126,7 @@ func (c *reader) readEverything(ctx context.Context, of *company, lists []listin
 		sum.lists, sum.pages, sum.records = sum.lists+checked.lists, sum.pages+checked.pages, sum.records+checked.records
 		if n+1 == len(lists) || lists[n+1].operation != l.operation {
 			done(l.operation, sum.records, fmt.Sprintf("records on %d pages of %d lists", sum.pages, sum.lists))
-			sum = tally{}
+			sum = readCounts{}
 		}
 	}
 	n, err := c.checkSingles(ctx, of)

@@ -27,7 +27,7 @@ func TestSmallTrip(t *testing.T) {
 // its values and null.
 func TestCompany(t *testing.T) {
 	t.Parallel()
-	c, err := newCompany(0.01)
+	c, err := newGeneratedCompany(0.01)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestFindsDifferences(t *testing.T) {
 // Ensure the proof finds an export that lacks, repeats or changes a record.
 func TestCompareExport(t *testing.T) {
 	t.Parallel()
-	c := &company{records: map[string][]record{"post": {{"id": "a", "n": 1.0}, {"id": "b"}}}}
+	c := &generatedCompany{records: map[string][]record{"post": {{"id": "a", "n": 1.0}, {"id": "b"}}}}
 	file := t.TempDir() + "/x.jsonl"
 	a, b := `{"type":"post","record":{"id":"a","n":1.0,"companyId":"co_1"}}`, `{"type":"post","record":{"id":"b","n":null}}`
 	for _, e := range []struct {

@@ -78,17 +78,17 @@ func bodyOf(op api.Operation) (string, error) {
 	return string(text), err
 }
 
-// spent is the use of the table in a request's log line.
-type spent struct{ calls, reads, writes float64 }
+// tableUse is the use of the table in a request's log line.
+type tableUse struct{ calls, reads, writes float64 }
 
-// spending is a slog.Handler that keeps the use of the last request.
-type spending struct {
+// tableUseRecorder is a slog.Handler that keeps the use of the last request.
+type tableUseRecorder struct {
 	slog.Handler
-	last spent
+	last tableUse
 }
 
 // Handle implements slog.Handler.
-func (s *spending) Handle(_ context.Context, r slog.Record) error {
+func (s *tableUseRecorder) Handle(_ context.Context, r slog.Record) error {
 	r.Attrs(func(a slog.Attr) bool {
 		switch a.Key {
 		case "TableCalls":
@@ -104,22 +104,22 @@ func (s *spending) Handle(_ context.Context, r slog.Record) error {
 }
 
 // Enabled implements slog.Handler.
-func (s *spending) Enabled(context.Context, slog.Level) bool { return true }
+func (s *tableUseRecorder) Enabled(context.Context, slog.Level) bool { return true }
 
 // WithAttrs implements slog.Handler. It ignores the attributes.
-func (s *spending) WithAttrs([]slog.Attr) slog.Handler { return s }
+func (s *tableUseRecorder) WithAttrs([]slog.Attr) slog.Handler { return s }
 
 // WithGroup implements slog.Handler. It ignores the group.
-func (s *spending) WithGroup(string) slog.Handler { return s }
+func (s *tableUseRecorder) WithGroup(string) slog.Handler { return s }
 
 // cost sends one request with default parameters to each operation and computes its price.
-func (b *bench) cost(ctx context.Context) ([]goal, error) {
-	s, err := newBed(ctx, b.log)
+func (b *bench) cost(ctx context.Context) ([]target, error) {
+	s, err := newEngineBed(ctx, b.log)
 	if err != nil {
 		return nil, err
 	}
 	defer s.close()
-	log := &spending{}
+	log := &tableUseRecorder{}
 	handler := functions.Handler(s.Serving, slog.New(log))
 	ids := map[string]string{
 		"companyId": demo.CompanyID, "boardId": firstID("board"), "itemId": firstID("item"), "feedbackId": firstID("feedback"), "siteId": firstID("site"),
@@ -128,14 +128,14 @@ func (b *bench) cost(ctx context.Context) ([]goal, error) {
 	var out strings.Builder
 	fmt.Fprintf(&out, "| Operation | Calls | Read units | Write units | DynamoDB, $ per million | with gateway and Lambda's requests |\n|---|---|---|---|---|---|\n")
 	for _, op := range functions.Operations(s.Table) {
-		own, err := s.own(handler, op, ids)
+		own, err := s.idsFor(handler, op, ids)
 		if err != nil {
 			return nil, err
 		}
-		if s.secret, err = s.issue(ctx); err != nil { // the admission of a key with a full quota takes one call
+		if s.secret, err = s.issueKey(ctx); err != nil { // the admission of a key with a full quota takes one call
 			return nil, err
 		}
-		w, err := s.send(handler, op, own)
+		w, err := s.sendTo(handler, op, own)
 		if err != nil {
 			return nil, err
 		}
@@ -149,9 +149,9 @@ func (b *bench) cost(ctx context.Context) ([]goal, error) {
 	return nil, nil
 }
 
-// own returns the ids for an operation. A delete, and an operation on a record that ids does not
+// idsFor returns the ids for an operation. A delete, and an operation on a record that ids does not
 // have, gets a record of its own, because later operations need the others.
-func (s *bed) own(h http.Handler, op api.Operation, ids map[string]string) (map[string]string, error) {
+func (s *engineBed) idsFor(h http.Handler, op api.Operation, ids map[string]string) (map[string]string, error) {
 	segments := api.PathSegments(op.Path)
 	parameter, ends := api.PathParameter(segments[len(segments)-1])
 	if !ends && strings.Contains(op.Path, "{keyId}") {
@@ -163,7 +163,7 @@ func (s *bed) own(h http.Handler, op api.Operation, ids map[string]string) (map[
 	if parameter == "" || maker < 0 || verb != "delete" && ids[parameter] != "" {
 		return ids, nil
 	}
-	w, err := s.send(h, all[maker], ids)
+	w, err := s.sendTo(h, all[maker], ids)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func (s *bed) own(h http.Handler, op api.Operation, ids map[string]string) (map[
 	return own, nil
 }
 
-func (s *bed) send(h http.Handler, op api.Operation, ids map[string]string) (*httptest.ResponseRecorder, error) {
+func (s *engineBed) sendTo(h http.Handler, op api.Operation, ids map[string]string) (*httptest.ResponseRecorder, error) {
 	path := op.Path
 	for name, value := range ids {
 		path = strings.ReplaceAll(path, "{"+name+"}", value)

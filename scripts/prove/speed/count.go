@@ -10,17 +10,17 @@ import (
 	"path/filepath"
 )
 
-// binaryMost is the goal for the size of an area's stripped binary. A cold start takes longer with
+// binarySizeMax is the goal for the size of an area's stripped binary. A cold start takes longer with
 // a larger binary.
-const binaryMost = 10 << 20
+const binarySizeMax = 10 << 20
 
-// referenceMost is the goal for the function of the document, which has the 4 MB script of the
+// referenceSizeMax is the goal for the function of the document, which has the 4 MB script of the
 // reference.
-const referenceMost = 13 << 20
+const referenceSizeMax = 13 << 20
 
 // count measures sizes. They are the same on every machine, so CI can fail when a goal is missed.
 // The tests in functions count round trips, read units and allocations.
-func (b *bench) count(ctx context.Context) ([]goal, error) {
+func (b *bench) count(ctx context.Context) ([]target, error) {
 	dir, err := os.MkdirTemp("", "speed-*")
 	if err != nil {
 		return nil, fmt.Errorf("create a folder for the binaries: %w", err)
@@ -30,7 +30,7 @@ func (b *bench) count(ctx context.Context) ([]goal, error) {
 	if err != nil || len(mains) == 0 {
 		return nil, fmt.Errorf("no functions/<name>/lambda: run this in the root of the repository (%v)", err)
 	}
-	var goals []goal
+	var goals []target
 	for _, main := range mains {
 		name := filepath.Base(filepath.Dir(main))
 		binary := filepath.Join(dir, name)
@@ -45,11 +45,11 @@ func (b *bench) count(ctx context.Context) ([]goal, error) {
 		if name == "mcp" {
 			continue // it contains every area and the MCP SDK
 		}
-		most := binaryMost
+		most := binarySizeMax
 		if name == "openapi" {
-			most = referenceMost
+			most = referenceSizeMax
 		}
-		goals = append(goals, goal{fmt.Sprintf("size of %s, to %d MiB", name, most>>20), float64(info.Size()) / float64(most), 1})
+		goals = append(goals, target{fmt.Sprintf("size of %s, to %d MiB", name, most>>20), float64(info.Size()) / float64(most), 1})
 	}
 	return goals, nil
 }

@@ -33,22 +33,22 @@ type bench struct {
 	costs string // the table of cost
 }
 
-// goal is a line of the table: a ratio and its maximum.
-type goal struct {
+// target is a line of the table: a ratio and its maximum.
+type target struct {
 	name  string
 	ratio float64
-	most  float64
+	max   float64
 }
 
-func (g goal) missed() bool { return !(g.ratio <= g.most) }
+func (g target) isMissed() bool { return !(g.ratio <= g.max) }
 
-type mode struct {
+type benchMode struct {
 	name string
 	what string // for the help
-	run  func(b *bench, ctx context.Context) ([]goal, error)
+	run  func(b *bench, ctx context.Context) ([]target, error)
 }
 
-var modes = []mode{
+var benchModes = []benchMode{
 	{"count", "the size of the functions; fails when one is too large, for CI", (*bench).count},
 	{"start", "process start to the first response, warm responses and memory of a function", (*bench).starts},
 	{"transfer", "import and export of 100,000 reviews and 1,000,000 points, compared with bare loops", (*bench).transfer},
@@ -58,7 +58,7 @@ var modes = []mode{
 // Modes returns the names and descriptions of the modes, one on each line.
 func Modes() string {
 	var out strings.Builder
-	for _, m := range modes {
+	for _, m := range benchModes {
 		fmt.Fprintf(&out, "  %-8s  %s\n", m.name, m.what)
 	}
 	return out.String()
@@ -73,7 +73,7 @@ func Run(ctx context.Context, o Options, out, log io.Writer) (met bool, err erro
 	}
 	b := &bench{Options: o, log: log}
 	begun := machine(time.Now()) // now, so that the load average does not include this run
-	var goals []goal
+	var goals []target
 	for _, m := range chosen {
 		fmt.Fprintf(log, "== %s\n", m.name)
 		found, err := m.run(b, ctx)
@@ -83,11 +83,11 @@ func Run(ctx context.Context, o Options, out, log io.Writer) (met bool, err erro
 		goals = append(goals, found...)
 	}
 	fmt.Fprint(out, results(begun, b.command(chosen), report(goals), b.costs))
-	return len(chosen) > 1 || chosen[0].name != "count" || !slices.ContainsFunc(goals, goal.missed), nil
+	return len(chosen) > 1 || chosen[0].name != "count" || !slices.ContainsFunc(goals, target.isMissed), nil
 }
 
 // choose returns the modes of the options.
-func (o Options) choose() (chosen []mode, err error) {
+func (o Options) choose() (chosen []benchMode, err error) {
 	if o.Rounds < 1 {
 		return nil, errors.New("--rounds must be 1 or more")
 	}
@@ -95,14 +95,14 @@ func (o Options) choose() (chosen []mode, err error) {
 		return nil, fmt.Errorf("--scale must be %g or more, which imports one review", 1/float64(importFeedback))
 	}
 	if len(o.Modes) == 0 {
-		return modes, nil
+		return benchModes, nil
 	}
 	for _, name := range o.Modes {
-		n := slices.IndexFunc(modes, func(m mode) bool { return m.name == name })
+		n := slices.IndexFunc(benchModes, func(m benchMode) bool { return m.name == name })
 		if n < 0 {
 			return nil, fmt.Errorf("unknown mode %q; the modes are\n%s", name, Modes())
 		}
-		chosen = append(chosen, modes[n])
+		chosen = append(chosen, benchModes[n])
 	}
 	return chosen, nil
 }
@@ -124,7 +124,7 @@ func machine(now time.Time) string {
 }
 
 // command returns the command that repeats the run.
-func (b *bench) command(chosen []mode) string {
+func (b *bench) command(chosen []benchMode) string {
 	command := fmt.Sprintf("go run ./scripts/prove speed --rounds %d --scale %g", b.Rounds, b.Scale)
 	for _, m := range chosen {
 		command += " " + m.name
@@ -154,7 +154,7 @@ for the record and one for each index that the record is in.
 	return page
 }
 
-func report(goals []goal) string {
+func report(goals []target) string {
 	if len(goals) == 0 {
 		return ""
 	}
@@ -162,10 +162,10 @@ func report(goals []goal) string {
 	out.WriteString("| Measured | Ratio | Goal | |\n|---|---|---|---|\n")
 	for _, g := range goals {
 		verdict := "met"
-		if g.missed() {
+		if g.isMissed() {
 			verdict = "missed"
 		}
-		fmt.Fprintf(&out, "| %s | %.2f | ≤ %.2f | %s |\n", g.name, g.ratio, g.most, verdict)
+		fmt.Fprintf(&out, "| %s | %.2f | ≤ %.2f | %s |\n", g.name, g.ratio, g.max, verdict)
 	}
 	return out.String()
 }

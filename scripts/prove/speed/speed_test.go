@@ -76,7 +76,7 @@ func TestRuntimeAPI(t *testing.T) {
 
 // Ensure the table shows met and missed goals, and that NaN misses a goal.
 func TestReport(t *testing.T) {
-	got := report([]goal{{"a", 0.5, 1}, {"b", 2, 1}, {"c", math.NaN(), 1}})
+	got := report([]target{{"a", 0.5, 1}, {"b", 2, 1}, {"c", math.NaN(), 1}})
 	for _, want := range []string{"| a | 0.50 | ≤ 1.00 | met |", "| b | 2.00 | ≤ 1.00 | missed |", "| c | NaN | ≤ 1.00 | missed |"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
@@ -108,7 +108,7 @@ func TestOptions(t *testing.T) {
 	if diff := cmp.Diff([]string{"start", "cost"}, names); diff != "" {
 		t.Errorf("chosen modes (-want +got):\n%s", diff)
 	}
-	for _, m := range modes {
+	for _, m := range benchModes {
 		if !strings.Contains(Modes(), m.what) {
 			t.Errorf("no %s in\n%s", m.what, Modes())
 		}
@@ -133,7 +133,7 @@ func TestMissingTool(t *testing.T) {
 // start reads.
 func TestBed(t *testing.T) {
 	t.Parallel()
-	b, err := newBed(t.Context(), t.Output())
+	b, err := newEngineBed(t.Context(), t.Output())
 	if err != nil {
 		t.Fatal(err)
 	}

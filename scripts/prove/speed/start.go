@@ -95,8 +95,8 @@ func (r *runtimeAPI) invoke(ctx context.Context, event []byte) (took time.Durati
 	}
 }
 
-// started is the time and memory that one process took.
-type started struct {
+// startUsage is the time and memory that one process took.
+type startUsage struct {
 	init, first, warm time.Duration // until ready; the first invocation; the median of the later ones
 	resident          float64       // MiB of memory at most
 }
@@ -109,7 +109,7 @@ const (
 )
 
 // start starts the function of an area and invokes it.
-func (s *bed) start(ctx context.Context, binary string, event []byte) (m started, err error) {
+func (s *engineBed) start(ctx context.Context, binary string, event []byte) (m startUsage, err error) {
 	ctx, cancel := context.WithTimeout(ctx, processTimeout)
 	defer cancel()
 	api := newRuntimeAPI()
@@ -149,7 +149,7 @@ func (s *bed) start(ctx context.Context, binary string, event []byte) (m started
 		}
 		warm = append(warm, took)
 	}
-	resident, err := testbed.Resident(cmd.Process.Pid)
+	resident, err := testbed.PeakMemory(cmd.Process.Pid)
 	m.warm, m.resident = median(warm), float64(resident)/(1<<20)
 	return m, err
 }
@@ -163,8 +163,8 @@ func median(values []time.Duration) time.Duration {
 // starts measures the first and the later responses of an area's function, and of the function of
 // /mcp, which both read one review. The processes take turns. Nothing limits their CPU, and the
 // engine is on this machine, without TLS.
-func (b *bench) starts(ctx context.Context) (goals []goal, err error) {
-	s, err := newBed(ctx, b.log)
+func (b *bench) starts(ctx context.Context) (goals []target, err error) {
+	s, err := newEngineBed(ctx, b.log)
 	if err != nil {
 		return nil, err
 	}
@@ -195,14 +195,14 @@ func (b *bench) starts(ctx context.Context) (goals []goal, err error) {
 	for _, name := range names {
 		fmt.Fprintf(b.log, "%-10s cold %6.1f ms, warm %6.2f ms\n", name, 1000*median(cold[name]).Seconds(), 1000*median(warm[name]).Seconds())
 	}
-	return []goal{
+	return []target{
 		{"cold start of /mcp, to an area's", float64(median(cold["mcp"])) / float64(median(cold["feedback"])), 2.5},
 		{"resident memory of an area's function, to 20 MiB", resident / 20, 1},
 	}, nil
 }
 
 // reads returns the events of a read of one review, by the function that gets it.
-func (s *bed) reads() (events map[string][]byte, err error) {
+func (s *engineBed) reads() (events map[string][]byte, err error) {
 	call, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{
 		"name": "service_get_feedback", "arguments": map[string]any{"feedbackId": firstID("feedback")},
 	}})

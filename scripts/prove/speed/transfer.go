@@ -31,7 +31,7 @@ const (
 
 // transfer compares `workspace import` and `export` with bare loops of BatchWriteItem and Query.
 // Each has its own engine of the same kind.
-func (b *bench) transfer(ctx context.Context) ([]goal, error) {
+func (b *bench) transfer(ctx context.Context) ([]target, error) {
 	dir, err := os.MkdirTemp("", "speed-*")
 	if err != nil {
 		return nil, fmt.Errorf("create a folder for the imports: %w", err)
@@ -41,13 +41,13 @@ func (b *bench) transfer(ctx context.Context) ([]goal, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &mover{Workspace: w, dir: dir, records: testbed.NewRecords()}
-	var goals []goal
+	m := &transferRunner{Workspace: w, dir: dir, records: testbed.NewRecords()}
+	var goals []target
 	for _, k := range []struct {
 		area, kind string
 		n          int
 		pack       func(n int) table.Item // the item that the bare loop writes for a record; nil: the same as the import
-	}{{"feedback", "feedback", int(importFeedback * b.Scale), nil}, {"metrics", "metric-point", int(importPoints * b.Scale), m.barePoint}} {
+	}{{"feedback", "feedback", int(importFeedback * b.Scale), nil}, {"metrics", "metric-point", int(importPoints * b.Scale), m.baselinePoint}} {
 		small, _, err := m.importOf(ctx, k.kind, k.n/10)
 		if err != nil {
 			return nil, err
@@ -66,38 +66,38 @@ func (b *bench) transfer(ctx context.Context) ([]goal, error) {
 				return nil, err
 			}
 		} else {
-			partition = barePartition
+			partition = baselinePartition
 		}
-		wrote, read, err := b.bare(ctx, filepath.Join(dir, k.area), partition, k.n, k.pack)
+		wrote, read, err := b.baseline(ctx, filepath.Join(dir, k.area), partition, k.n, k.pack)
 		if err != nil {
 			return nil, err
 		}
 		fmt.Fprintf(b.log, "%d %s: import %.1f s, bare %.1f s; export %.1f s, bare %.1f s; memory %.0f MiB, of a tenth %.0f MiB\n", k.n, k.area,
 			large.took.Seconds(), wrote.Seconds(), exported.took.Seconds(), read.Seconds(), large.resident, small.resident)
 		goals = append(goals,
-			goal{"time of an import of " + k.area + ", to a bare BatchWriteItem loop", large.took.Seconds() / wrote.Seconds(), 1 / 0.8},
-			goal{"time of an export of " + k.area + ", to a bare Query loop", exported.took.Seconds() / read.Seconds(), 1 / 0.8},
-			goal{"memory of an import of " + k.area + ", to an import of a tenth", large.resident / small.resident, 1.5})
+			target{"time of an import of " + k.area + ", to a bare BatchWriteItem loop", large.took.Seconds() / wrote.Seconds(), 1 / 0.8},
+			target{"time of an export of " + k.area + ", to a bare Query loop", exported.took.Seconds() / read.Seconds(), 1 / 0.8},
+			target{"memory of an import of " + k.area + ", to an import of a tenth", large.resident / small.resident, 1.5})
 	}
 	return goals, nil
 }
 
-// mover imports and exports with the workspace command.
-type mover struct {
+// transferRunner imports and exports with the workspace command.
+type transferRunner struct {
 	testbed.Workspace
 	dir     string
 	records testbed.Records
 }
 
-// ran is the time and memory of a run of the command.
-type ran struct {
+// runUsage is the time and memory of a run of the command.
+type runUsage struct {
 	took     time.Duration
 	resident float64 // MiB
 }
 
 // run runs the command and polls its memory. It does not use the maximum that the system reports at
 // the end, because that includes the fork of this process.
-func (m *mover) run(ctx context.Context, args ...string) (r ran, err error) {
+func (m *transferRunner) run(ctx context.Context, args ...string) (r runUsage, err error) {
 	begin := time.Now()
 	var out bytes.Buffer
 	cmd, err := m.Start(ctx, &out, args...)
@@ -108,7 +108,7 @@ func (m *mover) run(ctx context.Context, args ...string) (r ran, err error) {
 	go func() {
 		most := 0.0
 		for {
-			if now, err := testbed.Resident(cmd.Process.Pid); err == nil { // otherwise the process is starting or has just ended
+			if now, err := testbed.PeakMemory(cmd.Process.Pid); err == nil { // otherwise the process is starting or has just ended
 				most = float64(now) / (1 << 20)
 			}
 			select {
@@ -127,7 +127,7 @@ func (m *mover) run(ctx context.Context, args ...string) (r ran, err error) {
 }
 
 // importOf imports n records of a type into a new company.
-func (m *mover) importOf(ctx context.Context, kind string, n int) (r ran, companyID string, err error) {
+func (m *transferRunner) importOf(ctx context.Context, kind string, n int) (r runUsage, companyID string, err error) {
 	if companyID, err = m.CreateCompany(ctx); err != nil {
 		return r, "", err
 	}
@@ -148,12 +148,12 @@ func (m *mover) importOf(ctx context.Context, kind string, n int) (r ran, compan
 	return r, companyID, err
 }
 
-// barePartition is the partition of the points of the bare loop.
-const barePartition = "bare#metrics"
+// baselinePartition is the partition of the points of the bare loop.
+const baselinePartition = "bare#metrics"
 
-// barePoint returns the n-th point as one item, as a program without packing stores it.
-func (m *mover) barePoint(n int) table.Item {
-	item := table.Item{"pk": table.String(barePartition)}
+// baselinePoint returns the n-th point as one item, as a program without packing stores it.
+func (m *transferRunner) baselinePoint(n int) table.Item {
+	item := table.Item{"pk": table.String(baselinePartition)}
 	point := m.records.Nth("metric-point", n)
 	key := "pt"
 	for _, name := range []string{"metricKey", "grain", "ts", "source"} {
@@ -169,13 +169,13 @@ func (m *mover) barePoint(n int) table.Item {
 // imported returns the items of the records that an import wrote into a partition, index keys
 // included. The import's other items, such as references to imported reviews, are left out: the
 // bare loop does not write them.
-func (m *mover) imported(ctx context.Context, n int, partition string) (func(n int) table.Item, error) {
+func (m *transferRunner) imported(ctx context.Context, n int, partition string) (func(n int) table.Item, error) {
 	e, err := engine.Open(ctx, engine.Options{Data: m.Data})
 	if err != nil {
 		return nil, err
 	}
 	var items []table.Item
-	err = readPartition(ctx, dynamo(e), workspaceTable, partition, func(page []table.Item) error {
+	err = readPartition(ctx, dynamoClient(e), workspaceTable, partition, func(page []table.Item) error {
 		for _, item := range page {
 			if item["id"] != nil {
 				items = append(items, item)
@@ -192,15 +192,15 @@ func (m *mover) imported(ctx context.Context, n int, partition string) (func(n i
 // workspaceTable is the name of the command's local table.
 const workspaceTable = "workspace"
 
-// bare writes n items in batches and reads them again, with a new engine. It returns both times.
-func (b *bench) bare(ctx context.Context, data, partition string, n int, item func(n int) table.Item) (wrote, read time.Duration, err error) {
+// baseline writes n items in batches and reads them again, with a new engine. It returns both times.
+func (b *bench) baseline(ctx context.Context, data, partition string, n int, item func(n int) table.Item) (wrote, read time.Duration, err error) {
 	bed, err := testbed.Open(ctx, testbed.Options{Data: data, Log: b.log})
 	if err != nil {
 		return 0, 0, err
 	}
 	defer func() { err = errors.Join(err, bed.Close()) }()
 	const batchMost, lanes = 25, 8 // as in an import: items of a batch, and concurrent batches
-	db := dynamo(bed.Engine)
+	db := dynamoClient(bed.Engine)
 	begin := time.Now()
 	err = parallel.Do((n+batchMost-1)/batchMost, lanes, func(batch int) error {
 		var writes []types.WriteRequest

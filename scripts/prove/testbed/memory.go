@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Resident returns the peak resident memory of a running process, in bytes. It works only on Linux.
-func Resident(pid int) (int64, error) {
+// PeakMemory returns the peak resident memory of a running process, in bytes. It works only on Linux.
+func PeakMemory(pid int) (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, fmt.Errorf("read a process's memory: %w", err)

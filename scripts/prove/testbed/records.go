@@ -25,14 +25,14 @@ func NewRecords() Records {
 	return r
 }
 
-// shifts is the number of consecutive copies with different times: each copy is one demo history
+// shiftCount is the number of consecutive copies with different times: each copy is one demo history
 // older than the one before. After that the times repeat. As a result, a series of points has no
 // gap, and some records have equal times.
-const shifts = 9
+const shiftCount = 9
 
-// histories shift a time by n demo histories, by the grain of a point. Other records shift by 120
+// demoPeriods shift a time by n demo histories, by the grain of a point. Other records shift by 120
 // days.
-var histories = map[any]func(t time.Time, n int) time.Time{
+var demoPeriods = map[any]func(t time.Time, n int) time.Time{
 	"week":  func(t time.Time, n int) time.Time { return t.AddDate(0, 0, -7*26*n) },
 	"month": func(t time.Time, n int) time.Time { return t.AddDate(0, -12*n, 0) },
 }
@@ -44,7 +44,7 @@ func (r Records) Nth(kind string, n int) demo.Record {
 	if copied == 0 {
 		return record
 	}
-	move := histories[record["grain"]]
+	move := demoPeriods[record["grain"]]
 	if move == nil {
 		move = func(t time.Time, n int) time.Time { return t.AddDate(0, 0, -120*n) }
 	}
@@ -62,13 +62,13 @@ func (r Records) Nth(kind string, n int) demo.Record {
 		case "key":
 			record[name] = fmt.Sprintf("%s_%d", text, copied)
 		case "metricKey":
-			if series := copied / shifts; series > 0 {
+			if series := copied / shiftCount; series > 0 {
 				record[name] = fmt.Sprintf("%s_%d", text, series)
 			}
 		default:
 			if len(text) == len("2026-08-01T00:00:00.000Z") && text[len(text)-1] == 'Z' {
 				if t, ok := timestamp.Parse(text); ok {
-					record[name] = timestamp.Format(move(t, copied%shifts))
+					record[name] = timestamp.Format(move(t, copied%shiftCount))
 				}
 			}
 		}

@@ -35,9 +35,9 @@ const (
 // Credentials are accepted by every local engine.
 var Credentials = credentials.NewStaticCredentialsProvider("prove", "prove", "")
 
-// patience is the attempt timeout of the proofs' own calls. It is long, because a busy machine must
+// attemptTimeout is the attempt timeout of the proofs' own calls. It is long, because a busy machine must
 // not fail a proof.
-const patience = time.Minute
+const attemptTimeout = time.Minute
 
 // Options describe the engine of a testbed.
 type Options struct {
@@ -61,7 +61,7 @@ func Open(ctx context.Context, o Options) (*Testbed, error) {
 	if err := t.Restart(ctx); err != nil {
 		return nil, err
 	}
-	t.Serving = Client(t.Engine.Endpoint, Transport(t.Engine.Socket), patience, time.Now)
+	t.Serving = Client(t.Engine.Endpoint, Transport(t.Engine.Socket), attemptTimeout, time.Now)
 	t.Table = t.Serving.Operator()
 	if err := t.Table.Create(ctx); err != nil {
 		return nil, errors.Join(err, t.Close())
@@ -97,8 +97,8 @@ func Client(endpoint string, transport http.RoundTripper, timeout time.Duration,
 	})
 }
 
-// Unlimited is a quota larger than any proof needs.
-const Unlimited auth.Quota = 1_000_000_000
+// UnlimitedQuota is a quota larger than any proof needs.
+const UnlimitedQuota auth.Quota = 1_000_000_000
 
 // Company is a company with a key that has every scope.
 type Company struct {

@@ -4,7 +4,7 @@ package demo
 const website = "https://mossgrove.example"
 
 func (g *generator) company() {
-	g.add(companyType, stamped(Record{
+	g.add(companyType, withTimes(Record{
 		"id": CompanyID, "name": "Mossgrove", "slug": "mossgrove",
 		"summary":    "Mossgrove Notes keeps the notes of people who work outdoors: offline first, quick to write with gloves on, in sync when there is a signal.",
 		"websiteUrl": website, "repositoryUrl": website + "/source", "industry": "Productivity software",
@@ -31,7 +31,7 @@ const (
 )
 
 func (g *generator) brand() {
-	g.add("brand-kit", stamped(Record{
+	g.add("brand-kit", withTimes(Record{
 		"voiceTone": []string{"calm", "plain", "warm", "exact"},
 		"voiceGuidelines": "Write as one person to another. Name the situation first, then what helps. One idea per sentence. " +
 			"Say what changed and for whom. Do not promise dates. Do not call anything easy: the reader decides that.",
@@ -42,7 +42,7 @@ func (g *generator) brand() {
 		"artStyle":      "Photographs in natural light, hands and tools in the frame, no faces.",
 		"artDirection":  "Low angle, one subject, plenty of weather.", "imageryNotes": "Screens show real notes in a readable size. Never a phone floating in space.",
 		"context":       "Readers are rangers, surveyors, gardeners and the people who plan their days.",
-		"extractedFrom": website, "lastExtractedAt": at(g.ago(30)),
+		"extractedFrom": website, "lastExtractedAt": formatTime(g.ago(30)),
 	}, g.ago(300), g.ago(30)))
 
 	for i, t := range []struct{ name, description, guidance, cadence string }{
@@ -53,17 +53,17 @@ func (g *generator) brand() {
 		typeOffer:    {"Offer", "A price for a while, or a trial.", "The terms in the first two lines. Never a countdown.", "quarterly"},
 	} {
 		platforms := [][]string{{"x", "instagram"}, {"x", "reddit", "push"}, {"instagram", "facebook"}, {"x", "reddit"}, {"facebook", "push"}}[i]
-		g.add("content-type", stamped(Record{
+		g.add("content-type", withTimes(Record{
 			"name": t.name, "description": t.description, "guidance": t.guidance, "cadence": t.cadence,
 			"defaultPlatforms": platforms, "active": i != typeOffer,
 		}, g.ago(280-float64(i)), g.ago(40)))
 	}
 	for i, goal := range []Record{
-		goalTeams:   {"name": "1,000 teams a month sign up", "description": "Teams, not people: a team is two or more who share a notebook.", "metricKey": "growth.signups", "baselineValue": 610, "targetValue": 1000, "dueAt": at(g.ago(-120)), "status": "active", "priority": 1},
-		goalRating:  {"name": "4.6 in both stores", "description": "The rating of the last 90 days.", "metricKey": "store.rating", "baselineValue": 4.2, "targetValue": 4.6, "dueAt": at(g.ago(-60)), "status": "active", "priority": 2},
-		goalSync:    {"name": "Sync in under a second", "description": "The median of a day, on a phone.", "metricKey": "product.sync_time", "baselineValue": 1900, "targetValue": 1000, "dueAt": at(g.ago(20)), "status": "achieved", "priority": 3},
-		goalRefunds: {"name": "Half the refunds", "metricKey": "revenue.refunds", "baselineValue": 90000, "targetValue": 45000, "dueAt": at(g.ago(45)), "status": "missed", "priority": 4},
+		goalTeams:   {"name": "1,000 teams a month sign up", "description": "Teams, not people: a team is two or more who share a notebook.", "metricKey": "growth.signups", "baselineValue": 610, "targetValue": 1000, "dueAt": formatTime(g.ago(-120)), "status": "active", "priority": 1},
+		goalRating:  {"name": "4.6 in both stores", "description": "The rating of the last 90 days.", "metricKey": "store.rating", "baselineValue": 4.2, "targetValue": 4.6, "dueAt": formatTime(g.ago(-60)), "status": "active", "priority": 2},
+		goalSync:    {"name": "Sync in under a second", "description": "The median of a day, on a phone.", "metricKey": "product.sync_time", "baselineValue": 1900, "targetValue": 1000, "dueAt": formatTime(g.ago(20)), "status": "achieved", "priority": 3},
+		goalRefunds: {"name": "Half the refunds", "metricKey": "revenue.refunds", "baselineValue": 90000, "targetValue": 45000, "dueAt": formatTime(g.ago(45)), "status": "missed", "priority": 4},
 	} {
-		g.add("brand-goal", stamped(goal, g.ago(200-float64(i)), g.ago(10)))
+		g.add("brand-goal", withTimes(goal, g.ago(200-float64(i)), g.ago(10)))
 	}
 }

@@ -7,11 +7,11 @@ import (
 
 func (g *generator) broadcast() {
 	for _, p := range []Record{
-		{"name": "Wet season", "brief": "What changes for people who write in the rain, from glove mode to waterproof pens.", "objective": "1,000 teams a month", "goalId": ref("brand-goal", goalTeams), "audience": "Rangers and surveyors", "platforms": []string{"x", "instagram", "push"}, "contentTypeIds": []string{ref("content-type", typeTip), ref("content-type", typeStory)}, "cadence": "three posts a week", "status": "active", "startsAt": at(g.ago(30)), "endsAt": at(g.ago(-45))},
-		{"name": "Roadmap in the open", "brief": "Each change of the public roadmap gets a post that says what we dropped for it.", "objective": "Trust", "audience": "People who asked for something", "platforms": []string{"x", "reddit"}, "contentTypeIds": []string{ref("content-type", typeRelease)}, "cadence": "with each publish", "status": "active", "startsAt": at(g.ago(100))},
-		{"name": "Spring offer", "brief": "A quieter offer than last year's.", "objective": "Teams that tried and left", "goalId": ref("brand-goal", goalTeams), "platforms": []string{"facebook", "push"}, "contentTypeIds": []string{ref("content-type", typeOffer)}, "status": "complete", "startsAt": at(g.ago(140)), "endsAt": at(g.ago(100))},
+		{"name": "Wet season", "brief": "What changes for people who write in the rain, from glove mode to waterproof pens.", "objective": "1,000 teams a month", "goalId": idOf("brand-goal", goalTeams), "audience": "Rangers and surveyors", "platforms": []string{"x", "instagram", "push"}, "contentTypeIds": []string{idOf("content-type", typeTip), idOf("content-type", typeStory)}, "cadence": "three posts a week", "status": "active", "startsAt": formatTime(g.ago(30)), "endsAt": formatTime(g.ago(-45))},
+		{"name": "Roadmap in the open", "brief": "Each change of the public roadmap gets a post that says what we dropped for it.", "objective": "Trust", "audience": "People who asked for something", "platforms": []string{"x", "reddit"}, "contentTypeIds": []string{idOf("content-type", typeRelease)}, "cadence": "with each publish", "status": "active", "startsAt": formatTime(g.ago(100))},
+		{"name": "Spring offer", "brief": "A quieter offer than last year's.", "objective": "Teams that tried and left", "goalId": idOf("brand-goal", goalTeams), "platforms": []string{"facebook", "push"}, "contentTypeIds": []string{idOf("content-type", typeOffer)}, "status": "complete", "startsAt": formatTime(g.ago(140)), "endsAt": formatTime(g.ago(100))},
 	} {
-		g.add("content-plan", stamped(p, g.ago(150-float64(g.count["content-plan"])*40), g.ago(8)))
+		g.add("content-plan", withTimes(p, g.ago(150-float64(g.count["content-plan"])*40), g.ago(8)))
 	}
 	g.ideas()
 	for n := range postCount {
@@ -42,24 +42,24 @@ func (g *generator) ideas() {
 	for n, i := range ideas {
 		record := Record{
 			"title": i.title, "summary": i.summary, "sourceKind": i.source, "status": i.status,
-			"contentTypeId": ref("content-type", n%5), "platforms": [][]string{{"x"}, {"instagram", "x"}, {"reddit"}}[n%3],
+			"contentTypeId": idOf("content-type", n%5), "platforms": [][]string{{"x"}, {"instagram", "x"}, {"reddit"}}[n%3],
 		}
 		if i.plan >= 0 {
-			record["planId"] = ref("content-plan", i.plan)
+			record["planId"] = idOf("content-plan", i.plan)
 		}
 		switch i.source {
 		case "feedback":
-			record["sourceId"], record["rationale"] = ref("feedback", n), "Several reviews of the last weeks say the same."
+			record["sourceId"], record["rationale"] = idOf("feedback", n), "Several reviews of the last weeks say the same."
 		case "roadmap":
-			record["sourceId"], record["rationale"] = ref("item", n), "The board was just published."
+			record["sourceId"], record["rationale"] = idOf("item", n), "The board was just published."
 		case "audit":
-			record["sourceId"] = ref("audit", 2)
+			record["sourceId"] = idOf("audit", 2)
 		}
 		if i.status != "rejected" {
-			record["suggestedFor"] = at(g.ago(float64(-2 * n)))
+			record["suggestedFor"] = formatTime(g.ago(float64(-2 * n)))
 		}
 		age := 90 - float64(6*n)
-		g.add("content-idea", stamped(record, g.ago(age), g.ago(age/2)))
+		g.add("content-idea", withTimes(record, g.ago(age), g.ago(age/2)))
 	}
 }
 
@@ -87,7 +87,7 @@ func (g *generator) post(n int) {
 	platform, status := platforms[n%len(platforms)], statuses[(n+n/6)%len(statuses)]
 	record := Record{"platform": platform, "body": bodies[n%len(bodies)], "status": status, "hashtags": []string{"fieldnotes"}}
 	if n%3 != 2 {
-		record["ideaId"] = ref("content-idea", n%9)
+		record["ideaId"] = idOf("content-idea", n%9)
 	}
 	switch platform {
 	case "x":
@@ -96,7 +96,7 @@ func (g *generator) post(n int) {
 			record["threadParts"] = threadOf(threadBody)
 		}
 	case "push":
-		record["title"], record["destination"] = "News from Mossgrove", pick(g, []string{"active-30d", "team-owners", "trial"})
+		record["title"], record["destination"] = "News from Mossgrove", pickOne(g, []string{"active-30d", "team-owners", "trial"})
 		record["deepLink"], record["hashtags"] = "mossgrove://notes/new", []string{}
 	case "reddit":
 		record["title"] = "How do you do it outdoors?"
@@ -112,18 +112,18 @@ func (g *generator) post(n int) {
 		if n == 2 {
 			due = g.now.Add(-20 * time.Minute) // due now
 		}
-		record["scheduledFor"] = at(due)
+		record["scheduledFor"] = formatTime(due)
 	case "published":
-		record["scheduledFor"], record["publishedAt"] = at(updated), at(updated.Add(40*time.Second))
+		record["scheduledFor"], record["publishedAt"] = formatTime(updated), formatTime(updated.Add(40*time.Second))
 		record["externalId"] = fmt.Sprintf("%s-%d", platform, 7_700_100+n*31)
 		if platform != "push" {
 			record["externalUrl"] = fmt.Sprintf("https://%s.example/mossgrove/%d", platform, 7_700_100+n*31)
 		}
 	case "failed":
-		record["scheduledFor"] = at(updated)
+		record["scheduledFor"] = formatTime(updated)
 		record["failureReason"] = "The platform refused the picture: it is larger than 8 MB."
 	}
-	g.add("post", stamped(record, created, updated))
+	g.add("post", withTimes(record, created, updated))
 }
 
 // threadOf splits a text as the broadcast area does for x: between words, at most 280 characters
@@ -143,16 +143,16 @@ func threadOf(text string) (parts []string) {
 func (g *generator) channels() {
 	for n, c := range []Record{
 		{"platform": "x", "name": "Mossgrove", "handle": "mossgrove_notes", "status": "connected", "credentialsValid": true},
-		{"platform": "instagram", "name": "Mossgrove", "handle": "mossgrove.notes", "status": "expiring", "credentialsValid": true, "credentialsExpireAt": at(g.ago(-4))},
+		{"platform": "instagram", "name": "Mossgrove", "handle": "mossgrove.notes", "status": "expiring", "credentialsValid": true, "credentialsExpireAt": formatTime(g.ago(-4))},
 		{"platform": "reddit", "name": "Mossgrove team", "handle": "mossgrove_team", "status": "error", "credentialsValid": false, "lastError": "The token was refused: somebody changed the account's password."},
 		{"platform": "facebook", "name": "Mossgrove Notes", "handle": "mossgrovenotes", "status": "disconnected", "credentialsValid": nil, "active": false},
 		{"platform": "push", "name": "App notifications", "status": "connected", "credentialsValid": true},
 	} {
 		c["externalId"] = fmt.Sprintf("acct-%d", 88_120+n*17)
-		c["lastCheckedAt"] = at(g.ago(0.05 + float64(n)/10))
+		c["lastCheckedAt"] = formatTime(g.ago(0.05 + float64(n)/10))
 		if _, ok := c["active"]; !ok {
 			c["active"] = true
 		}
-		g.add("channel", stamped(c, g.ago(260-float64(n)*20), g.ago(0.05)))
+		g.add("channel", withTimes(c, g.ago(260-float64(n)*20), g.ago(0.05)))
 	}
 }

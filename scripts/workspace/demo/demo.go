@@ -43,7 +43,7 @@ func Lines(now time.Time) []Line {
 	g.metrics()
 	g.optimise()
 	g.broadcast()
-	g.others(functions.Transfers(nil))
+	g.addExamples(functions.Transfers(nil))
 	return g.lines
 }
 

@@ -34,15 +34,15 @@ func Example(kind transfer.Type, n int) Record {
 // records.
 const examples = 3
 
-// others adds examples of the types that have no record, so that no list of the demo company is
+// addExamples adds examples of the types that have no record, so that no list of the demo company is
 // empty.
-func (g *generator) others(types []transfer.Type) {
+func (g *generator) addExamples(types []transfer.Type) {
 	for _, kind := range types {
 		if g.count[kind.Name] > 0 {
 			continue
 		}
 		for n := range examples {
-			g.add(kind.Name, stamped(Example(kind, n), g.ago(float64(30-n)), g.ago(10)))
+			g.add(kind.Name, withTimes(Example(kind, n), g.ago(float64(30-n)), g.ago(10)))
 		}
 	}
 }

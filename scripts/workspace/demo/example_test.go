@@ -18,7 +18,7 @@ func TestOthers(t *testing.T) {
 			g.count[kind.Name] = 1
 		}
 	}
-	g.others(functions.Transfers(nil))
+	g.addExamples(functions.Transfers(nil))
 	seen := map[any]bool{}
 	for _, line := range g.lines {
 		seen[line.Record["id"]], seen[line.Record["name"]] = true, true
@@ -26,7 +26,7 @@ func TestOthers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, problems := types[line.Type].Check(text); len(problems) > 0 {
+		if _, problems := typesByName[line.Type].Check(text); len(problems) > 0 {
 			t.Errorf("problems %v: %s", problems, text)
 		}
 	}

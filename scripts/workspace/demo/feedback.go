@@ -18,14 +18,14 @@ func (g *generator) feedback() {
 	versions := []string{"4.0.3", "4.1.0", "4.2.0", "4.2.1"}
 	places := []struct{ territory, locale string }{{"US", "en-US"}, {"GB", "en-GB"}, {"DE", "de-DE"}, {"PT", "pt-PT"}, {"CA", "en-CA"}}
 	for n := range feedbackCount {
-		v, source := voices[n%len(voices)], sources[(n+n/len(voices))%len(sources)]
+		v, source := feedbackTexts[n%len(feedbackTexts)], sources[(n+n/len(feedbackTexts))%len(sources)]
 		days := 0.3 + float64(n)*1.9
 		posted := g.ago(days)
 		fetched := posted.Add(g.now.Sub(posted) / 20)
 		record := Record{
 			"source": source, "kind": "review", "externalId": fmt.Sprintf("%s-%08d", source, 40_118_000+n*7919),
 			"authorName": authors[(n*5+n/len(authors))%len(authors)], "body": v.body, "sentiment": v.sentiment,
-			"postedAt": at(posted), "fetchedAt": at(fetched), "flags": []string{},
+			"postedAt": formatTime(posted), "fetchedAt": formatTime(fetched), "flags": []string{},
 		}
 		if v.flags != nil {
 			record["flags"] = v.flags
@@ -38,7 +38,7 @@ func (g *generator) feedback() {
 			record["externalUrl"] = fmt.Sprintf("https://reddit.example/r/fieldnotes/%06x", 0x4a1f00+n*613)
 			record["locale"] = "en-US"
 		} else {
-			place := pick(g, places)
+			place := pickOne(g, places)
 			record["appVersion"] = versions[max(0, len(versions)-1-n/16)]
 			record["territory"], record["locale"] = place.territory, place.locale
 			record["rating"] = map[string]int{"negative": 1, "neutral": 3, "positive": 5}[v.sentiment]
@@ -49,17 +49,17 @@ func (g *generator) feedback() {
 		if p := priorityOf(v); p > 0 {
 			record["priority"] = p
 		}
-		status := pick(g, replies[v.sentiment])
+		status := pickOne(g, replies[v.sentiment])
 		record["replyStatus"] = status
 		if status != "none" && status != "skipped" {
 			record["replyBody"] = v.reply
 		}
-		g.add("feedback", stamped(record, fetched, fetched.Add(g.now.Sub(fetched)/3)))
+		g.add("feedback", withTimes(record, fetched, fetched.Add(g.now.Sub(fetched)/3)))
 	}
 }
 
 // priorityOf returns 1 for the most urgent feedback and 0 for feedback without a priority.
-func priorityOf(v voice) int {
+func priorityOf(v feedbackText) int {
 	for _, f := range v.flags {
 		if f == "safety" || f == "legal" {
 			return 1

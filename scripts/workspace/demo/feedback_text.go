@@ -1,13 +1,13 @@
 package demo
 
-// voice is the text of a review or mention. The texts and the author names below are invented.
-type voice struct {
+// feedbackText is the text of a review or mention. The texts and the author names below are invented.
+type feedbackText struct {
 	sentiment, title, body string
 	flags                  []string
 	reply                  string // the company's reply
 }
 
-var voices = []voice{
+var feedbackTexts = []feedbackText{
 	{"negative", "Lost a day of notes", "Came back from the field, opened the app, and the whole of Tuesday was gone. It came back after a restart, but my heart stopped.", []string{"defect", "churn"}, "That must have been a bad minute. The notes were on the phone all along; the list was stale after the update. 4.2.1 fixes it. If anything is still missing, write to us and we look at it together."},
 	{"negative", "Charged twice", "Two charges for March on my card and support sent me a form. I want my money back, not a form.", []string{"money"}, "You were charged twice, and that is our mistake. The second charge is on its way back and should be with you within five days."},
 	{"negative", "Sync stuck at 99", "It has been sitting at 99 % since the last update. Reinstalling did not help.", []string{"defect"}, "Thank you for telling us. One large photograph could block the rest; 4.2.1 sends it last. Please update, and tell us if it stays."},

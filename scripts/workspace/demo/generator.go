@@ -40,8 +40,8 @@ func idBytes(prefix string, n uint64) [16]byte {
 	return [16]byte(sum[:16])
 }
 
-// types are the record types of the service by their names.
-var types = func() map[string]transfer.Type {
+// typesByName are the record types of the service by their names.
+var typesByName = func() map[string]transfer.Type {
 	out := map[string]transfer.Type{}
 	for _, t := range functions.Transfers(nil) {
 		out[t.Name] = t
@@ -51,16 +51,16 @@ var types = func() map[string]transfer.Type {
 
 // add adds a record of a type, with the type's next id.
 func (g *generator) add(typeName string, record Record) {
-	if types[typeName].Prefix != "" {
-		record["id"] = ref(typeName, g.count[typeName])
+	if typesByName[typeName].Prefix != "" {
+		record["id"] = idOf(typeName, g.count[typeName])
 	}
 	g.count[typeName]++
 	g.lines = append(g.lines, Line{typeName, record})
 }
 
-// ref returns the id of the n-th record of a type, counted from zero.
-func ref(typeName string, n int) string {
-	prefix := types[typeName].Prefix
+// idOf returns the id of the n-th record of a type, counted from zero.
+func idOf(typeName string, n int) string {
+	prefix := typesByName[typeName].Prefix
 	return id.FromBytes(prefix, idBytes(prefix, uint64(n)+1))
 }
 
@@ -75,19 +75,19 @@ func (g *generator) ago(days float64) time.Time {
 	return t.Add(jitter)
 }
 
-// at formats a time as in records.
-func at(t time.Time) string { return timestamp.Format(t) }
+// formatTime formats a time as in records.
+func formatTime(t time.Time) string { return timestamp.Format(t) }
 
-// stamped sets createdAt and updatedAt. updatedAt is never before createdAt.
-func stamped(record Record, created, updated time.Time) Record {
+// withTimes sets createdAt and updatedAt. updatedAt is never before createdAt.
+func withTimes(record Record, created, updated time.Time) Record {
 	if updated.Before(created) {
 		updated = created
 	}
-	record["createdAt"], record["updatedAt"] = at(created), at(updated)
+	record["createdAt"], record["updatedAt"] = formatTime(created), formatTime(updated)
 	return record
 }
 
-func pick[T any](g *generator, values []T) T { return values[g.random.IntN(len(values))] }
+func pickOne[T any](g *generator, values []T) T { return values[g.random.IntN(len(values))] }
 
 // chance returns true with a probability of percent.
 func (g *generator) chance(percent int) bool { return g.random.IntN(100) < percent }

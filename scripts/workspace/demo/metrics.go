@@ -61,7 +61,7 @@ func (g *generator) metrics() {
 		if d.record["needsReview"] == true {
 			age = float64(6 - n%3)
 		}
-		g.add("metric-definition", stamped(d.record, g.ago(age), g.ago(age/2)))
+		g.add("metric-definition", withTimes(d.record, g.ago(age), g.ago(age/2)))
 		days := historyDays
 		if d.record["needsReview"] == true {
 			days = 5
@@ -161,8 +161,8 @@ func (g *generator) point(d definition, grain string, start time.Time, dims Reco
 		ingested = g.now
 	}
 	record := Record{
-		"metricKey": d.record["key"], "grain": grain, "ts": at(start), "value": value,
-		"source": d.record["source"], "ingestedAt": at(ingested),
+		"metricKey": d.record["key"], "grain": grain, "ts": formatTime(start), "value": value,
+		"source": d.record["source"], "ingestedAt": formatTime(ingested),
 	}
 	if dims != nil {
 		record["dims"] = dims

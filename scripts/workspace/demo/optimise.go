@@ -12,13 +12,13 @@ const (
 )
 
 func (g *generator) optimise() {
-	g.add("site", stamped(Record{
+	g.add("site", withTimes(Record{
 		"name": "Website", "siteKey": "pk_demo_site_web", "domains": []string{"mossgrove.example", "www.mossgrove.example"},
-		"timezone": "Europe/Lisbon", "active": true, "lastEventAt": at(g.ago(0.01)),
+		"timezone": "Europe/Lisbon", "active": true, "lastEventAt": formatTime(g.ago(0.01)),
 	}, g.ago(310), g.ago(60)))
-	g.add("site", stamped(Record{
+	g.add("site", withTimes(Record{
 		"name": "Help pages", "siteKey": "pk_demo_site_help", "domains": []string{"help.mossgrove.example"},
-		"timezone": "Europe/Lisbon", "active": true, "lastEventAt": at(g.ago(9)), // a collector that stopped
+		"timezone": "Europe/Lisbon", "active": true, "lastEventAt": formatTime(g.ago(9)), // a collector that stopped
 	}, g.ago(180), g.ago(60)))
 	for n, goal := range []struct {
 		site                       int
@@ -34,31 +34,31 @@ func (g *generator) optimise() {
 		{siteHelp, "Contact form sent", "path", "regex", "^/contact/(sent|thanks)$", nil, true},
 	} {
 		record := Record{
-			"siteId": ref("site", goal.site), "name": goal.name, "kind": goal.kind, "matchType": goal.match,
+			"siteId": idOf("site", goal.site), "name": goal.name, "kind": goal.kind, "matchType": goal.match,
 			"pattern": goal.pattern, "order": n + 1, "active": goal.active,
 		}
 		if goal.value != nil {
 			record["value"] = goal.value
 		}
-		g.add("site-goal", stamped(record, g.ago(170-float64(n)), g.ago(100)))
+		g.add("site-goal", withTimes(record, g.ago(170-float64(n)), g.ago(100)))
 	}
-	g.audit(siteWeb, 62, "complete", 38, found{"title-length": 2, "answer-first": 4, "image-text": 2, "structured-data": 3, "author": 4},
+	g.audit(siteWeb, 62, "complete", 38, issueCounts{"title-length": 2, "answer-first": 4, "image-text": 2, "structured-data": 3, "author": 4},
 		"Titles and headings are in order. Two of five pages answer the question of their heading too late, and as many name no author.")
 	g.audit(siteHelp, 31, "failed", 4, nil, "")
-	g.audit(siteWeb, 12, "complete", 41, found{"title-length": 2, "answer-first": 2, "image-text": 2, "structured-data": 3, "author": 1, "canonical": 4},
+	g.audit(siteWeb, 12, "complete", 41, issueCounts{"title-length": 2, "answer-first": 2, "image-text": 2, "structured-data": 3, "author": 1, "canonical": 4},
 		"The new template of the field notes gives many of them the canonical address of another page, so search engines leave them out. "+
 			"Answers stand higher than in September, and most pages name their author.")
 	g.audit(siteHelp, 0.02, "running", 7, nil, "")
 }
 
-// found has the number of pages out of ten that have an issue, by rule.
-type found map[string]int
+// issueCounts has the number of pages out of ten that have an issue, by rule.
+type issueCounts map[string]int
 
-func (g *generator) audit(site int, daysAgo float64, status string, pages int, issues found, summary string) {
+func (g *generator) audit(site int, daysAgo float64, status string, pages int, issues issueCounts, summary string) {
 	started := g.ago(daysAgo)
 	root := []string{website, "https://help.mossgrove.example"}[site]
 	record := Record{
-		"siteId": ref("site", site), "rootUrl": root, "status": status, "startedAt": at(started), "pagesAudited": pages,
+		"siteId": idOf("site", site), "rootUrl": root, "status": status, "startedAt": formatTime(started), "pagesAudited": pages,
 	}
 	finished := started
 	switch status {
@@ -70,9 +70,9 @@ func (g *generator) audit(site int, daysAgo float64, status string, pages int, i
 		record["error"] = "The site answered 503 to four requests in a row; the audit gave up."
 	}
 	if status != "running" {
-		record["finishedAt"] = at(finished)
+		record["finishedAt"] = formatTime(finished)
 	}
-	g.add("audit", stamped(record, started, finished))
+	g.add("audit", withTimes(record, started, finished))
 }
 
 // rules are what an audit tests, with the points that a page with the issue loses in each score.
@@ -91,7 +91,7 @@ var rules = []struct {
 // findings returns the findings of an audit by page, and sets its scores: 100 less the points that
 // the issues cost on average. An issue that is as frequent as in the audit before is on the same
 // pages.
-func findings(audit Record, root string, pages int, issues found) []Record {
+func findings(audit Record, root string, pages int, issues issueCounts) []Record {
 	names := []string{"/", "/pricing", "/teams", "/offline", "/blog", "/about", "/security"}
 	lost := map[string]float64{"scoreSeo": 0, "scoreAeo": 0, "scoreGeo": 0}
 	out := make([]Record, pages)

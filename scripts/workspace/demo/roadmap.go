@@ -41,16 +41,16 @@ var items = [][]item{
 }
 
 func (g *generator) roadmap() {
-	g.add("board", stamped(Record{
+	g.add("board", withTimes(Record{
 		"name": "Public roadmap", "publicKey": "pk_demo_public_roadmap", "allowedOrigins": []string{website}, "active": true,
 	}, g.ago(320), g.ago(320)))
-	g.add("board", stamped(Record{
+	g.add("board", withTimes(Record{
 		"name": "Team board", "publicKey": "pk_demo_team_board", "allowedOrigins": []string{}, "active": true,
 	}, g.ago(250), g.ago(250)))
 	for b, list := range items {
 		for n, i := range list {
 			record := Record{
-				"roadmapId": ref("board", b), "slug": i.slug, "title": i.title, "columnId": i.column, "status": i.status,
+				"roadmapId": idOf("board", b), "slug": i.slug, "title": i.title, "columnId": i.column, "status": i.status,
 				"sortOrder": (n + 1) * 10,
 			}
 			if i.summary != "" {
@@ -63,7 +63,7 @@ func (g *generator) roadmap() {
 				record["categoryIds"] = i.categories
 			}
 			age := float64(240 - 14*n - 3*b)
-			g.add("item", stamped(record, g.ago(age), g.ago(age/2)))
+			g.add("item", withTimes(record, g.ago(age), g.ago(age/2)))
 		}
 	}
 }
@@ -72,15 +72,15 @@ func (g *generator) roadmap() {
 // show.
 func publish(ctx context.Context, s plan.Store) error {
 	anything := func(string) error { return nil }
-	if _, err := s.Publish(ctx, CompanyID, ref("board", boardPublic), anything); err != nil {
+	if _, err := s.Publish(ctx, CompanyID, idOf("board", boardPublic), anything); err != nil {
 		return fmt.Errorf("publish the board: %w", err)
 	}
-	_, err := s.Items.Modify(ctx, CompanyID, ref("item", 0), func(i *plan.Item) error {
+	_, err := s.Items.Modify(ctx, CompanyID, idOf("item", 0), func(i *plan.Item) error {
 		i.Title = "Offline maps, with your notes on them"
 		return nil
 	})
 	if err == nil {
-		_, err = s.Items.Modify(ctx, CompanyID, ref("item", 5), func(i *plan.Item) error {
+		_, err = s.Items.Modify(ctx, CompanyID, idOf("item", 5), func(i *plan.Item) error {
 			status := plan.StatusPublished
 			i.Status = &status
 			return nil

@@ -7,16 +7,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
 )
 
-// worker has the commands that `due` and `approved` share. They list records that are ready, claim
+// workerCommands has the commands that `due` and `approved` share. They list records that are ready, claim
 // one, and report the result. S is the store, R a record and C a record with its claim.
-type worker[S, R, C any] struct {
+type workerCommands[S, R, C any] struct {
 	*operator
 
 	noun, nouns, ready string // "post", "posts", "due"
@@ -41,15 +41,15 @@ type listing[T any] struct {
 // listedMax bounds --limit.
 const listedMax = 1000
 
-func (w worker[S, R, C]) listCommand(cmd *cobra.Command) *cobra.Command {
+func (w workerCommands[S, R, C]) listCommand(cmd *cobra.Command) *cobra.Command {
 	limit := cmd.Flags().Int("limit", 50, fmt.Sprintf("the most `records` of each company, 1 to %d", listedMax))
 	check := func(cmd *cobra.Command) error {
 		if *limit < 1 || *limit > listedMax {
-			return terminal.Misuse(cmd, "--limit: must be 1 to %d", listedMax)
+			return terminal.UsageOf(cmd, "--limit: must be 1 to %d", listedMax)
 		}
 		return nil
 	}
-	return w.sweep(cmd, check, func(ctx context.Context, s *session.Session, companies []string) error {
+	return w.companiesCommand(cmd, check, func(ctx context.Context, s *tableconn.Session, companies []string) error {
 		found := listing[R]{Items: []R{}}
 		for _, companyID := range companies {
 			items, next, err := w.list(w.open(s.Table), ctx, companyID, "", *limit)
@@ -66,16 +66,16 @@ func (w worker[S, R, C]) listCommand(cmd *cobra.Command) *cobra.Command {
 	})
 }
 
-func (w worker[S, R, C]) stuckCommand(cmd *cobra.Command) *cobra.Command {
+func (w workerCommands[S, R, C]) stuckCommand(cmd *cobra.Command) *cobra.Command {
 	text := cmd.Flags().String("older", "15m", "claims that are at least this `duration` old, such as 15m, 2h or 1d")
 	var older time.Duration
 	check := func(cmd *cobra.Command) (err error) {
-		if older, err = parseSpan(*text); err != nil {
-			return terminal.Misuse(cmd, "--older: %s", err)
+		if older, err = parseDuration(*text); err != nil {
+			return terminal.UsageOf(cmd, "--older: %s", err)
 		}
 		return nil
 	}
-	return w.sweep(cmd, check, func(ctx context.Context, s *session.Session, companies []string) error {
+	return w.companiesCommand(cmd, check, func(ctx context.Context, s *tableconn.Session, companies []string) error {
 		before := timestamp.Format(w.Now().Add(-older))
 		found := terminal.Items[C]{Items: []C{}}
 		for _, companyID := range companies {
@@ -89,8 +89,8 @@ func (w worker[S, R, C]) stuckCommand(cmd *cobra.Command) *cobra.Command {
 	})
 }
 
-func (w worker[S, R, C]) claimCommand(cmd *cobra.Command) *cobra.Command {
-	return w.onCompany(cmd, nil, func(ctx context.Context, s *session.Session, companyID string, args []string) error {
+func (w workerCommands[S, R, C]) claimCommand(cmd *cobra.Command) *cobra.Command {
+	return w.onCompany(cmd, nil, func(ctx context.Context, s *tableconn.Session, companyID string, args []string) error {
 		record, err := w.claim(w.open(s.Table), ctx, companyID, args[0])
 		if err != nil {
 			return explain(err, w.noun, args[0], companyID)
@@ -104,18 +104,18 @@ const noClaim = "none"
 
 // reportCommand returns a command that reports the result of a claim. check validates its other
 // flags, and may be nil.
-func (w worker[S, R, C]) reportCommand(cmd *cobra.Command, check check, report func(s S, ctx context.Context, companyID, recordID, claimID string) (C, error)) *cobra.Command {
+func (w workerCommands[S, R, C]) reportCommand(cmd *cobra.Command, check check, report func(s S, ctx context.Context, companyID, recordID, claimID string) (C, error)) *cobra.Command {
 	claim := cmd.Flags().String("claim", "", "the `id` of the current claim; none for a record that was imported without one")
 	both := func(cmd *cobra.Command) error {
 		if *claim != noClaim && !id.Valid("clm", *claim) {
-			return terminal.Misuse(cmd, "--claim: must be the claimId that claim printed, or none")
+			return terminal.UsageOf(cmd, "--claim: must be the claimId that claim printed, or none")
 		}
 		if check == nil {
 			return nil
 		}
 		return check(cmd)
 	}
-	return w.onCompany(cmd, both, func(ctx context.Context, s *session.Session, companyID string, args []string) error {
+	return w.onCompany(cmd, both, func(ctx context.Context, s *tableconn.Session, companyID string, args []string) error {
 		claimID := *claim
 		if claimID == noClaim {
 			claimID = "" // the stores' value for no claim
@@ -131,18 +131,18 @@ func (w worker[S, R, C]) reportCommand(cmd *cobra.Command, check check, report f
 // everyCompany is the value of --company for every company that is not suspended.
 const everyCompany = "all"
 
-// sweep returns a command that lists records of one company or of all.
-func (o *operator) sweep(cmd *cobra.Command, check check, do func(ctx context.Context, s *session.Session, companies []string) error) *cobra.Command {
+// companiesCommand returns a command that lists records of one company or of all.
+func (o *operator) companiesCommand(cmd *cobra.Command, check check, do func(ctx context.Context, s *tableconn.Session, companies []string) error) *cobra.Command {
 	companyID := cmd.Flags().String("company", "", "the company's `id`, or all for every company that is not suspended")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *companyID == "" {
-			return terminal.Misuse(cmd, "name the company with --company ID, or --company all")
+			return terminal.UsageOf(cmd, "name the company with --company ID, or --company all")
 		}
 		if err := check(cmd); err != nil {
 			return err
 		}
-		return o.with(cmd, func(ctx context.Context, s *session.Session) error {
-			companies, err := swept(ctx, s, *companyID)
+		return o.withTable(cmd, func(ctx context.Context, s *tableconn.Session) error {
+			companies, err := companiesToSweep(ctx, s, *companyID)
 			if err != nil {
 				return err
 			}
@@ -152,9 +152,9 @@ func (o *operator) sweep(cmd *cobra.Command, check check, do func(ctx context.Co
 	return cmd
 }
 
-// swept returns the given company's id, or for "all" the ids of all companies that are not
+// companiesToSweep returns the given company's id, or for "all" the ids of all companies that are not
 // suspended.
-func swept(ctx context.Context, s *session.Session, companyID string) (ids []string, err error) {
+func companiesToSweep(ctx context.Context, s *tableconn.Session, companyID string) (ids []string, err error) {
 	if companyID != everyCompany {
 		_, err := s.Company(ctx, companyID)
 		return []string{companyID}, err

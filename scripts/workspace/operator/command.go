@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
@@ -21,16 +21,16 @@ import (
 type operator struct {
 	*terminal.Terminal
 
-	table *session.Flags
+	table *tableconn.Flags
 }
 
 // callTimeout is the deadline of one attempt of a table call. It is longer than in the API, because
 // an import sends megabytes.
 const callTimeout = 30 * time.Second
 
-// with opens the table for a command and closes it afterwards.
-func (o *operator) with(cmd *cobra.Command, do func(context.Context, *session.Session) error) (err error) {
-	s, err := session.Open(cmd.Context(), o.Terminal, *o.table, callTimeout, false)
+// withTable opens the table for a command and closes it afterwards.
+func (o *operator) withTable(cmd *cobra.Command, do func(context.Context, *tableconn.Session) error) (err error) {
+	s, err := tableconn.Open(cmd.Context(), o.Terminal, *o.table, callTimeout, false)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (o *operator) with(cmd *cobra.Command, do func(context.Context, *session.Se
 	ctx, stop := s.Context(cmd.Context())
 	defer stop()
 	if err := do(ctx, s); err != nil {
-		return cmp.Or(s.Lost(), err)
+		return cmp.Or(s.EngineError(), err)
 	}
 	return nil
 }
@@ -54,7 +54,7 @@ type check func(*cobra.Command) error
 
 // onCompany makes cmd a command on one company: it adds the flag --company and requires that the
 // company exists. check may be nil.
-func (o *operator) onCompany(cmd *cobra.Command, check check, do func(ctx context.Context, s *session.Session, companyID string, args []string) error) *cobra.Command {
+func (o *operator) onCompany(cmd *cobra.Command, check check, do func(ctx context.Context, s *tableconn.Session, companyID string, args []string) error) *cobra.Command {
 	companyID := cmd.Flags().String("company", "", "the company's `id`")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if check != nil {
@@ -63,9 +63,9 @@ func (o *operator) onCompany(cmd *cobra.Command, check check, do func(ctx contex
 			}
 		}
 		if *companyID == "" {
-			return terminal.Misuse(cmd, "name the company with --company ID")
+			return terminal.UsageOf(cmd, "name the company with --company ID")
 		}
-		return o.with(cmd, func(ctx context.Context, s *session.Session) error {
+		return o.withTable(cmd, func(ctx context.Context, s *tableconn.Session) error {
 			if _, err := s.Company(ctx, *companyID); err != nil {
 				return err
 			}
@@ -94,7 +94,7 @@ func explain(err error, what, recordID, companyID string) error {
 
 // onKey makes cmd a command on one key of a company. Its first argument is the key's id.
 func (o *operator) onKey(cmd *cobra.Command, check check, do func(ctx context.Context, store *keys.Store, companyID, keyID string) error) *cobra.Command {
-	return o.onCompany(cmd, check, func(ctx context.Context, s *session.Session, companyID string, args []string) error {
+	return o.onCompany(cmd, check, func(ctx context.Context, s *tableconn.Session, companyID string, args []string) error {
 		keyID := args[0]
 		err := error(fault.ErrNotFound)
 		if id.Valid(id.Key, keyID) { // an invalid id must not become part of a table key

@@ -13,7 +13,7 @@ import (
 
 	"growthworkspace/functions/company"
 	"growthworkspace/functions/feedback"
-	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
@@ -25,7 +25,7 @@ const nameCharsMax = 200 // the API's limit
 
 func (o *operator) companyCommand() *cobra.Command {
 	create := &cobra.Command{
-		Use: "create --name N", Short: "Create a company", Args: terminal.Takes(),
+		Use: "create --name N", Short: "Create a company", Args: terminal.ArgumentNames(),
 		Long: `Create a company. It has no key and no records yet: issue a key, then import records
 or send them to the API. With --issue-key its first key, with all scopes, is issued and
 printed, once.`,
@@ -36,36 +36,36 @@ printed, once.`,
 	issue := create.Flags().Bool("issue-key", false, "also issue a key with all scopes, and print it")
 	create.RunE = func(cmd *cobra.Command, _ []string) error {
 		if n := utf8.RuneCountInString(*name); strings.TrimSpace(*name) == "" || n > nameCharsMax {
-			return terminal.Misuse(cmd, "--name: must have 1 to %d characters", nameCharsMax)
+			return terminal.UsageOf(cmd, "--name: must have 1 to %d characters", nameCharsMax)
 		}
-		return o.with(cmd, func(ctx context.Context, s *session.Session) error { return o.createCompany(ctx, s, *name, *issue) })
+		return o.withTable(cmd, func(ctx context.Context, s *tableconn.Session) error { return o.createCompany(ctx, s, *name, *issue) })
 	}
 	list := &cobra.Command{
-		Use: "list", Short: "List the companies", Args: terminal.Takes(),
+		Use: "list", Short: "List the companies", Args: terminal.ArgumentNames(),
 		Long: `List the companies, the oldest first.
 
 This scans the whole table, because by design no index spans companies. With many
 records it takes a while and is billed like any other scan.`,
 		Example: "  workspace company list\n  workspace company list --json --table workspace-prod",
 	}
-	list.RunE = func(cmd *cobra.Command, _ []string) error { return o.with(cmd, o.listCompanies) }
+	list.RunE = func(cmd *cobra.Command, _ []string) error { return o.withTable(cmd, o.listCompanies) }
 	suspend := o.onCompanyID(&cobra.Command{
-		Use: "suspend ID", Short: "Refuse all keys of a company", Args: terminal.Takes("ID"),
+		Use: "suspend ID", Short: "Refuse all keys of a company", Args: terminal.ArgumentNames("ID"),
 		Long: `Refuse all keys of a company with 403 until it is resumed, including keys that are issued
 in the meantime. No record changes.`,
 		Example: "  workspace company suspend co_...",
 	}, o.suspendCompany)
 	resume := o.onCompanyID(&cobra.Command{
-		Use: "resume ID", Short: "End a company's suspension", Args: terminal.Takes("ID"),
+		Use: "resume ID", Short: "End a company's suspension", Args: terminal.ArgumentNames("ID"),
 		Long: "Let all keys of a suspended company work again.", Example: "  workspace company resume co_...",
 	}, o.resumeCompany)
 	return terminal.Group(&cobra.Command{Use: "company", Short: "Create, list, suspend, resume and delete companies"}, create, list, suspend, resume, o.deleteCompanyCommand())
 }
 
 // onCompanyID makes cmd a command on one company. Its argument is the company's id.
-func (o *operator) onCompanyID(cmd *cobra.Command, do func(ctx context.Context, s *session.Session, companyID string) error) *cobra.Command {
+func (o *operator) onCompanyID(cmd *cobra.Command, do func(ctx context.Context, s *tableconn.Session, companyID string) error) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return o.with(cmd, func(ctx context.Context, s *session.Session) error {
+		return o.withTable(cmd, func(ctx context.Context, s *tableconn.Session) error {
 			if _, err := s.Company(ctx, args[0]); err != nil {
 				return err
 			}
@@ -83,7 +83,7 @@ type createdCompany struct {
 	Secret string `json:"key,omitempty"`
 }
 
-func (o *operator) createCompany(ctx context.Context, s *session.Session, name string, issue bool) error {
+func (o *operator) createCompany(ctx context.Context, s *tableconn.Session, name string, issue bool) error {
 	now := s.Table.Now()
 	c := company.Company{ID: s.Table.NewID(id.Company), Name: &name, CreatedAt: &now, UpdatedAt: &now}
 	if err := company.NewStore(s.Table).Create(ctx, c); err != nil {
@@ -101,7 +101,7 @@ func (o *operator) createCompany(ctx context.Context, s *session.Session, name s
 	if err != nil {
 		return fmt.Errorf("company %s was created without a key; issue one with `%s`: %w", c.ID, command, err)
 	}
-	return o.Print(createdCompany{c.ID, c, key.ID, secret}, "%s  %s\n\n%s\n\nThe key has all scopes. %s", c.ID, name, secret, onlyNow)
+	return o.Print(createdCompany{c.ID, c, key.ID, secret}, "%s  %s\n\n%s\n\nThe key has all scopes. %s", c.ID, name, secret, onlyNowText)
 }
 
 type listedCompany struct {
@@ -110,13 +110,13 @@ type listedCompany struct {
 }
 
 // companies returns every company, the oldest first. It reads the whole table.
-func companies(ctx context.Context, s *session.Session) ([]listedCompany, error) {
+func companies(ctx context.Context, s *tableconn.Session) ([]listedCompany, error) {
 	all, err := company.NewStore(s.Table).ListAll(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list the companies: %w", err)
 	}
 	slices.SortFunc(all, func(x, y company.Company) int {
-		return cmp.Or(cmp.Compare(terminal.Text(x.CreatedAt), terminal.Text(y.CreatedAt)), cmp.Compare(x.ID, y.ID))
+		return cmp.Or(cmp.Compare(terminal.FormatText(x.CreatedAt), terminal.FormatText(y.CreatedAt)), cmp.Compare(x.ID, y.ID))
 	})
 	items := make([]listedCompany, len(all))
 	for i, c := range all {
@@ -129,7 +129,7 @@ func companies(ctx context.Context, s *session.Session) ([]listedCompany, error)
 	return items, nil
 }
 
-func (o *operator) listCompanies(ctx context.Context, s *session.Session) error {
+func (o *operator) listCompanies(ctx context.Context, s *tableconn.Session) error {
 	items, err := companies(ctx, s)
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func (o *operator) listCompanies(ctx context.Context, s *session.Session) error 
 	return terminal.PrintList(o.Terminal, terminal.Items[listedCompany]{Items: items}, items,
 		fmt.Sprintf("no companies yet: create one with `%s`", o.command("company create --name N")), "ID\tNAME\tCREATED\tSUSPENDED",
 		func(c listedCompany) []string {
-			return []string{c.ID, terminal.Text(c.Name), terminal.Text(c.CreatedAt), terminal.Text(c.SuspendedAt)}
+			return []string{c.ID, terminal.FormatText(c.Name), terminal.FormatText(c.CreatedAt), terminal.FormatText(c.SuspendedAt)}
 		})
 }
 
@@ -148,7 +148,7 @@ type suspension struct {
 	Keys        int     `json:"keys"`
 }
 
-func (o *operator) suspendCompany(ctx context.Context, s *session.Session, companyID string) error {
+func (o *operator) suspendCompany(ctx context.Context, s *tableconn.Session, companyID string) error {
 	n, err := s.Keys().Suspend(ctx, companyID)
 	if err != nil {
 		return fmt.Errorf("suspend %s: %w; run the command again, it is safe", companyID, err)
@@ -158,10 +158,10 @@ func (o *operator) suspendCompany(ctx context.Context, s *session.Session, compa
 		return err
 	}
 	return o.Print(suspension{companyID, at, n},
-		"%s is suspended since %s; keys refused: %d\n\nTo end it:\n  %s", companyID, terminal.Text(at), n, o.command("company resume %s", companyID))
+		"%s is suspended since %s; keys refused: %d\n\nTo end it:\n  %s", companyID, terminal.FormatText(at), n, o.command("company resume %s", companyID))
 }
 
-func (o *operator) resumeCompany(ctx context.Context, s *session.Session, companyID string) error {
+func (o *operator) resumeCompany(ctx context.Context, s *tableconn.Session, companyID string) error {
 	n, err := s.Keys().Resume(ctx, companyID)
 	if err != nil {
 		return fmt.Errorf("resume %s: %w; run the command again, it is safe", companyID, err)

@@ -14,16 +14,16 @@ import (
 )
 
 func (o *operator) dueCommand() *cobra.Command {
-	w := worker[broadcast.Store, broadcast.Post, broadcast.Dispatch]{
+	w := workerCommands[broadcast.Store, broadcast.Post, broadcast.Dispatch]{
 		operator: o, noun: "post", nouns: "posts", ready: "due",
 		open: broadcast.NewStore, list: broadcast.Store.DuePosts, claim: broadcast.Store.ClaimPost, stuck: broadcast.Store.StuckPosts,
 		readyHeader: "POST\tCOMPANY\tPLATFORM\tSCHEDULED FOR\tTITLE",
 		readyRow: func(p broadcast.Post) []string {
-			return []string{p.ID, p.CompanyID, terminal.Text(p.Platform), terminal.Text(p.ScheduledFor), terminal.Text(p.Title)}
+			return []string{p.ID, p.CompanyID, terminal.FormatText(p.Platform), terminal.FormatText(p.ScheduledFor), terminal.FormatText(p.Title)}
 		},
 		stuckHeader: "POST\tCOMPANY\tPLATFORM\tCLAIM\tCLAIMED",
 		stuckRow: func(d broadcast.Dispatch) []string {
-			return []string{d.ID, d.CompanyID, terminal.Text(d.Platform), terminal.Text(d.ClaimID), terminal.Text(d.ClaimedAt)}
+			return []string{d.ID, d.CompanyID, terminal.FormatText(d.Platform), terminal.FormatText(d.ClaimID), terminal.FormatText(d.ClaimedAt)}
 		},
 		claimed: func(d broadcast.Dispatch) string {
 			return fmt.Sprintf("%s is publishing; the claim is %s\n\nWhen it is sent:\n  %s",
@@ -32,7 +32,7 @@ func (o *operator) dueCommand() *cobra.Command {
 		moved: func(d broadcast.Dispatch) string { return fmt.Sprintf("%s is %s", d.ID, *d.Status) },
 	}
 	published := &cobra.Command{
-		Use: "published POST --company ID --claim ID", Short: "Report that a post was sent", Args: terminal.Takes("POST"),
+		Use: "published POST --company ID --claim ID", Short: "Report that a post was sent", Args: terminal.ArgumentNames("POST"),
 		Long: `Move a post from publishing to published, and record the platform's id and address. From
 now on the API rejects changes and deletion.`,
 		Example: "  workspace due published pst_... --company co_... --claim clm_... --external-id 1790 --external-url https://x.example/1790",
@@ -41,10 +41,10 @@ now on the API rejects changes and deletion.`,
 	externalURL := published.Flags().String("external-url", "", "the post's address on the platform, a `URL`")
 	publishedAt := published.Flags().String("published-at", "", "when it was published, a `time` such as 2026-08-11T09:30:00Z (default: now)")
 	outcome := func() broadcast.Outcome {
-		return broadcast.Outcome{ExternalID: given(*externalID), ExternalURL: given(*externalURL), PublishedAt: given(*publishedAt)}
+		return broadcast.Outcome{ExternalID: textOrNil(*externalID), ExternalURL: textOrNil(*externalURL), PublishedAt: textOrNil(*publishedAt)}
 	}
 	failed := &cobra.Command{
-		Use: "failed POST --company ID --claim ID --reason TEXT", Short: "Report that a post could not be sent", Args: terminal.Takes("POST"),
+		Use: "failed POST --company ID --claim ID --reason TEXT", Short: "Report that a post could not be sent", Args: terminal.ArgumentNames("POST"),
 		Long: `Move a post from publishing to failed. The reason becomes the post's failureReason, which
 the company can read. A failed post can be edited, scheduled and claimed again, so use this
 only for a post that was not sent.`,
@@ -70,7 +70,7 @@ the post. "due stuck" lists such posts with their claims. Look at the platform, 
 what happened, or use "retry" for a post that was not sent.`,
 	},
 		w.listCommand(&cobra.Command{
-			Use: "list --company ID|all", Short: "List the posts that are due", Args: terminal.Takes(),
+			Use: "list --company ID|all", Short: "List the posts that are due", Args: terminal.ArgumentNames(),
 			Long: `List the posts that are scheduled for now or before, company by company, the earliest
 first. A claimed post leaves the list, so to get more than --limit, claim and list again.
 
@@ -80,29 +80,29 @@ With --json: {"items": [post, ...], "hasMore": true if --limit left some out}.`,
 			Example: "  workspace due list --company co_...\n  workspace due list --company all --json --table workspace-prod",
 		}),
 		w.claimCommand(&cobra.Command{
-			Use: "claim POST --company ID", Short: "Claim a post to send it", Args: terminal.Takes("POST"),
+			Use: "claim POST --company ID", Short: "Claim a post to send it", Args: terminal.ArgumentNames("POST"),
 			Long: `Move a post that is due, or one that failed, to publishing. The dispatcher must send the
 post as --json prints it, with claimId and claimedAt, and report the result.
 
 Exit code 3: another dispatcher has claimed the post, or it was edited and is no longer due.`,
 			Example: "  workspace due claim pst_... --company co_... --json",
 		}),
-		w.reportCommand(published, func(cmd *cobra.Command) error { return badReport(cmd, outcome().Check()) },
+		w.reportCommand(published, func(cmd *cobra.Command) error { return reportFlagError(cmd, outcome().Check()) },
 			func(s broadcast.Store, ctx context.Context, companyID, postID, claimID string) (broadcast.Dispatch, error) {
 				return s.ReportPublished(ctx, companyID, postID, claimID, outcome())
 			}),
-		w.reportCommand(failed, func(cmd *cobra.Command) error { return badReport(cmd, broadcast.CheckReason(*reason)) },
+		w.reportCommand(failed, func(cmd *cobra.Command) error { return reportFlagError(cmd, broadcast.CheckReason(*reason)) },
 			func(s broadcast.Store, ctx context.Context, companyID, postID, claimID string) (broadcast.Dispatch, error) {
 				return s.ReportFailed(ctx, companyID, postID, claimID, *reason)
 			}),
 		w.reportCommand(&cobra.Command{
-			Use: "retry POST --company ID --claim ID", Short: "Give a post back to be sent later", Args: terminal.Takes("POST"),
+			Use: "retry POST --company ID --claim ID", Short: "Give a post back to be sent later", Args: terminal.ArgumentNames("POST"),
 			Long: `Move a post from publishing back to scheduled, where it is due at once for any
 dispatcher. Use this only for a post that was not sent: it will be sent again.`,
 			Example: "  workspace due retry pst_... --company co_... --claim clm_...",
 		}, nil, broadcast.Store.RetryPost),
 		w.stuckCommand(&cobra.Command{
-			Use: "stuck --company ID|all", Short: "List the posts whose dispatcher has probably died", Args: terminal.Takes(),
+			Use: "stuck --company ID|all", Short: "List the posts whose dispatcher has probably died", Args: terminal.ArgumentNames(),
 			Long: `List the posts that are publishing under an old claim, company by company, the oldest
 first. Look at the platform, then report with the claim that is shown: published if the
 post is there, retry or failed if it is not.
@@ -113,20 +113,20 @@ With --json: {"items": [post with claimId and claimedAt, ...]}.`,
 		}))
 }
 
-// given returns a flag's text, or nil when it is empty.
-func given(text string) *string {
+// textOrNil returns a flag's text, or nil when it is empty.
+func textOrNil(text string) *string {
 	if text == "" {
 		return nil
 	}
 	return &text
 }
 
-// badReport turns an error about the fields of a report into one about its flags.
-func badReport(cmd *cobra.Command, err error) error {
+// reportFlagError turns an error about the fields of a report into one about its flags.
+func reportFlagError(cmd *cobra.Command, err error) error {
 	var refused *fault.Error
 	if !errors.As(err, &refused) {
 		return err
 	}
 	flags := strings.NewReplacer("externalId:", "--external-id:", "externalUrl:", "--external-url:", "publishedAt:", "--published-at:", "failureReason:", "--reason:")
-	return terminal.Misuse(cmd, "%s", flags.Replace(strings.Join(refused.Messages, "; ")))
+	return terminal.UsageOf(cmd, "%s", flags.Replace(strings.Join(refused.Messages, "; ")))
 }

@@ -13,15 +13,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"growthworkspace/functions"
-	"growthworkspace/scripts/workspace/private"
-	"growthworkspace/scripts/workspace/records"
-	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/jsonl"
+	"growthworkspace/scripts/workspace/secretfile"
+	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
 )
 
 func (o *operator) exportCommand() *cobra.Command {
 	return o.onCompany(&cobra.Command{
-		Use: "export --company ID [FILE]", Short: "Read all records of a company into a file", Args: terminal.Takes("[FILE]"),
+		Use: "export --company ID [FILE]", Short: "Read all records of a company into a file", Args: terminal.ArgumentNames("[FILE]"),
 		Long: `Write all records of a company, as lines that import accepts, to FILE or to standard
 output. FILE appears only once it is complete. Keys are not exported.
 
@@ -32,7 +32,7 @@ With --json the summary is one JSON object: on standard output when FILE is name
 on standard error, because the records are on standard output.`,
 		Example: `  workspace export --company co_... records.jsonl
   workspace export --company co_... | gzip > records.jsonl.gz`,
-	}, nil, func(ctx context.Context, s *session.Session, companyID string, args []string) error {
+	}, nil, func(ctx context.Context, s *tableconn.Session, companyID string, args []string) error {
 		if len(args) == 0 || args[0] == "-" {
 			return o.exportToOutput(ctx, s, companyID)
 		}
@@ -40,33 +40,33 @@ on standard error, because the records are on standard output.`,
 	})
 }
 
-type exported struct {
+type exportResult struct {
 	Exported map[string]int `json:"exported"`
 	File     *string        `json:"file"`
 	Seconds  float64        `json:"seconds"`
 }
 
-func (o *operator) exportToOutput(ctx context.Context, s *session.Session, companyID string) error {
+func (o *operator) exportToOutput(ctx context.Context, s *tableconn.Session, companyID string) error {
 	begin := time.Now()
-	n, err := records.Export(ctx, functions.Transfers(s.Table), companyID, o.Out)
+	n, err := jsonl.Export(ctx, functions.Transfers(s.Table), companyID, o.Out)
 	if err != nil {
 		return err
 	}
 	if o.JSON {
-		return terminal.PrintJSON(o.Err, exported{n, nil, secondsSince(begin)})
+		return terminal.PrintJSON(o.Err, exportResult{n, nil, secondsSince(begin)})
 	}
 	o.Note("exported %s in %.1f s", counts(n), secondsSince(begin))
 	return nil
 }
 
-func (o *operator) exportToFile(ctx context.Context, s *session.Session, companyID, name string) error {
+func (o *operator) exportToFile(ctx context.Context, s *tableconn.Session, companyID, name string) error {
 	begin := time.Now()
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		return fmt.Errorf("export to %s: it is a folder; name a file in it", name)
 	}
 	var n map[string]int
-	err := private.Create(name, func(w io.Writer) (err error) {
-		n, err = records.Export(ctx, functions.Transfers(s.Table), companyID, w)
+	err := secretfile.Create(name, func(w io.Writer) (err error) {
+		n, err = jsonl.Export(ctx, functions.Transfers(s.Table), companyID, w)
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -75,5 +75,5 @@ func (o *operator) exportToFile(ctx context.Context, s *session.Session, company
 	if err != nil {
 		return fmt.Errorf("export to %s: %w", name, err)
 	}
-	return o.Print(exported{n, &name, secondsSince(begin)}, "exported %s to %s in %.1f s", counts(n), name, secondsSince(begin))
+	return o.Print(exportResult{n, &name, secondsSince(begin)}, "exported %s to %s in %.1f s", counts(n), name, secondsSince(begin))
 }

@@ -14,21 +14,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"growthworkspace/functions"
-	"growthworkspace/scripts/workspace/records"
-	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/jsonl"
+	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
 )
 
 func (o *operator) importCommand() *cobra.Command {
 	var newOnly bool
 	c := o.onCompany(&cobra.Command{
-		Use: "import --company ID FILE|-", Short: "Write records from a file into a company", Args: terminal.Takes("FILE"),
+		Use: "import --company ID FILE|-", Short: "Write records from a file into a company", Args: terminal.ArgumentNames("FILE"),
 		Long: `Write records into a company, from a file or, with -, from standard input.
 
 A line is one record: {"type": "feedback", "record": {"id": "fbk_1", ...}}. A record has the
 fields of the API's responses; a missing field is null. Types, in any order:
 
-  ` + strings.Join(records.Names(functions.Transfers(nil)), ", ") + `
+  ` + strings.Join(jsonl.TypeNames(functions.Transfers(nil)), ", ") + `
 
 A record replaces the whole stored record with the same id: fields that it leaves out
 become null. Stored records that are not in the file stay. A metric definition is
@@ -48,14 +48,14 @@ from source and externalId. Feedback whose source and externalId are stored unde
 replaces that record and keeps the stored id. An item needs its board and a site goal its
 site, in the file or stored. An updatedAt may be at most a day in the future.
 
-The whole file is checked first. If lines are invalid, the errors of the first ` + fmt.Sprint(records.BadLinesMax) + ` are listed
+The whole file is checked first. If lines are invalid, the errors of the first ` + fmt.Sprint(jsonl.BadLinesMax) + ` are listed
 and nothing is written. If others take a slug or delete a parent while the import runs, the
 lines that were not stored are listed; all others are stored. Repeating an import is safe.`,
 		Example: `  workspace import --company co_... records.jsonl
   workspace export --company co_... | workspace import --company co_... -
   echo '{"type":"brand-goal","record":{"id":"bgl_1","name":"1,000 teams"}}' | workspace import --company co_... -`,
-	}, nil, func(ctx context.Context, s *session.Session, companyID string, args []string) error {
-		in, size, err := o.source(args[0])
+	}, nil, func(ctx context.Context, s *tableconn.Session, companyID string, args []string) error {
+		in, size, err := o.openSource(args[0])
 		if err != nil {
 			return err
 		}
@@ -66,8 +66,8 @@ lines that were not stored are listed; all others are stored. Repeating an impor
 	return c
 }
 
-// source opens the records. The size is -1 when it is unknown.
-func (o *operator) source(name string) (in io.ReadCloser, size int64, err error) {
+// openSource opens the records. The size is -1 when it is unknown.
+func (o *operator) openSource(name string) (in io.ReadCloser, size int64, err error) {
 	if name == "-" {
 		return io.NopCloser(o.In), -1, nil
 	}
@@ -88,16 +88,16 @@ func (o *operator) source(name string) (in io.ReadCloser, size int64, err error)
 	return f, st.Size(), nil
 }
 
-type imported struct {
+type importResult struct {
 	Imported map[string]int `json:"imported"`
 	Skipped  map[string]int `json:"skipped"`
 	Seconds  float64        `json:"seconds"`
 }
 
-func (o *operator) importRecords(ctx context.Context, s *session.Session, companyID string, in io.Reader, size int64, newOnly bool) error {
+func (o *operator) importRecords(ctx context.Context, s *tableconn.Session, companyID string, in io.Reader, size int64, newOnly bool) error {
 	begin := time.Now()
 	bar := o.ByteProgress("checking", size)
-	checked, err := records.Check(ctx, functions.Transfers(s.Table), companyID, io.TeeReader(in, bar), records.Options{NewOnly: newOnly})
+	checked, err := jsonl.Check(ctx, functions.Transfers(s.Table), companyID, io.TeeReader(in, bar), jsonl.Options{NewOnly: newOnly})
 	bar.End()
 	if err != nil && ctx.Err() != nil {
 		return errors.New("interrupted while checking: nothing was written")
@@ -124,7 +124,7 @@ func (o *operator) importRecords(ctx context.Context, s *session.Session, compan
 		return fmt.Errorf("%w\nother callers wrote while the file was imported, so these %d lines were not stored; all others are (imported %s; skipped %s). "+
 			"Repeating the import is safe", err, len(checked.Refused()), counts(written), counts(checked.Skipped()))
 	}
-	result := imported{written, checked.Skipped(), secondsSince(begin)}
+	result := importResult{written, checked.Skipped(), secondsSince(begin)}
 	skipped := ""
 	if len(result.Skipped) > 0 {
 		skipped = ", skipped " + counts(result.Skipped)
@@ -133,7 +133,7 @@ func (o *operator) importRecords(ctx context.Context, s *session.Session, compan
 }
 
 // notStored returns an error that lists the lines that Write refused, or nil if there are none.
-func notStored(checked *records.Checked) error {
+func notStored(checked *jsonl.CheckedFile) error {
 	lines := checked.Refused()
 	if len(lines) == 0 {
 		return nil

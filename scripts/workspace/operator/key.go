@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/keys"
@@ -29,10 +29,10 @@ shown again: if a key is lost, rotate it or issue another.`,
 
 func (o *operator) keyListCommand() *cobra.Command {
 	return o.onCompany(&cobra.Command{
-		Use: "list --company ID", Short: "List a company's keys", Args: terminal.Takes(),
+		Use: "list --company ID", Short: "List a company's keys", Args: terminal.ArgumentNames(),
 		Long:    "List a company's keys, the oldest first, including revoked and expired ones.",
 		Example: "  workspace key list --company co_...",
-	}, nil, func(ctx context.Context, s *session.Session, companyID string, _ []string) error {
+	}, nil, func(ctx context.Context, s *tableconn.Session, companyID string, _ []string) error {
 		items, err := s.Keys().List(ctx, companyID)
 		if err != nil {
 			return fmt.Errorf("list the keys of %s: %w", companyID, err)
@@ -40,13 +40,13 @@ func (o *operator) keyListCommand() *cobra.Command {
 		return terminal.PrintList(o.Terminal, terminal.Items[keys.Key]{Items: items}, items,
 			fmt.Sprintf("no keys yet: issue one with `%s`", o.command("key issue --company %s --scopes all", companyID)),
 			"ID\tNAME\tPREFIX\tSCOPES\tLAST USED\tSTATE", func(k keys.Key) []string {
-				return []string{k.ID, terminal.Text(k.Name), terminal.Text(k.Prefix), fmt.Sprint(len(k.Scopes)), terminal.Text(k.LastUsedAt), stateOf(k, o.Now())}
+				return []string{k.ID, terminal.FormatText(k.Name), terminal.FormatText(k.Prefix), fmt.Sprint(len(k.Scopes)), terminal.FormatText(k.LastUsedAt), keyState(k, o.Now())}
 			})
 	})
 }
 
-// stateOf describes whether a key works.
-func stateOf(k keys.Key, now time.Time) string {
+// keyState describes whether a key works.
+func keyState(k keys.Key, now time.Time) string {
 	switch {
 	case k.RevokedAt != nil:
 		return "revoked " + *k.RevokedAt
@@ -65,7 +65,7 @@ type currentKey struct {
 
 func (o *operator) keyCurrentCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "current", Short: "Show which key a secret is", Args: terminal.Takes(),
+		Use: "current", Short: "Show which key a secret is", Args: terminal.ArgumentNames(),
 		Long: `Read a secret key from standard input and print its record: its company, its scopes, and
 whether it still works. Use it to identify a key that leaked, and then revoke it.`,
 		Example: "  printf %s \"$KEY\" | workspace key current\n  workspace key current < key.txt",
@@ -82,7 +82,7 @@ whether it still works. Use it to identify a key that leaked, and then revoke it
 		case err != nil:
 			return fmt.Errorf("standard input has no valid secret key: it must begin with %s and be complete", auth.SecretPrefix)
 		}
-		return o.with(cmd, func(ctx context.Context, s *session.Session) error {
+		return o.withTable(cmd, func(ctx context.Context, s *tableconn.Session) error {
 			key, err := s.Keys().KeyOfToken(ctx, token)
 			if errors.Is(err, auth.ErrUnauthorised) {
 				return errors.New("the key is not in this table: its form is valid, so it may belong to another table")
@@ -90,9 +90,9 @@ whether it still works. Use it to identify a key that leaked, and then revoke it
 			if err != nil {
 				return err
 			}
-			state := stateOf(key, o.Now())
+			state := keyState(key, o.Now())
 			return o.Print(currentKey{key, state}, "%s\n\ncompany  %s\nname     %s\nscopes   %s\nstate    %s",
-				key.ID, key.CompanyID, terminal.Text(key.Name), strings.Join(key.Scopes, ", "), state)
+				key.ID, key.CompanyID, terminal.FormatText(key.Name), strings.Join(key.Scopes, ", "), state)
 		})
 	}
 	return cmd
@@ -100,7 +100,7 @@ whether it still works. Use it to identify a key that leaked, and then revoke it
 
 func (o *operator) keyRevokeCommand() *cobra.Command {
 	return o.onKey(&cobra.Command{
-		Use: "revoke KEY_ID --company ID", Short: "Revoke a key at once", Args: terminal.Takes("KEY_ID"),
+		Use: "revoke KEY_ID --company ID", Short: "Revoke a key at once", Args: terminal.ArgumentNames("KEY_ID"),
 		Long:    "Revoke a key at once and permanently: the next request with it is refused with 401.",
 		Example: "  workspace key revoke key_... --company co_...",
 	}, nil, func(ctx context.Context, store *keys.Store, companyID, keyID string) error {
@@ -108,7 +108,7 @@ func (o *operator) keyRevokeCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return o.Print(key, "%s is revoked since %s", key.ID, terminal.Text(key.RevokedAt))
+		return o.Print(key, "%s is revoked since %s", key.ID, terminal.FormatText(key.RevokedAt))
 	})
 }
 
@@ -128,7 +128,7 @@ func (o *operator) keyQuotaCommand() *cobra.Command {
 		defaults = append(defaults, fmt.Sprintf("%s %d", c, auth.DefaultQuota(c)))
 	}
 	cmd := &cobra.Command{
-		Use: "quota KEY_ID --company ID --class read --limit N", Short: "Change a key's quota", Args: terminal.Takes("KEY_ID"),
+		Use: "quota KEY_ID --company ID --class read --limit N", Short: "Change a key's quota", Args: terminal.ArgumentNames("KEY_ID"),
 		Long: `Set how many requests of a class a key may make in a minute; 0 blocks the class.
 The defaults are ` + strings.Join(defaults, ", ") + `.`,
 		Example: "  workspace key quota key_... --company co_... --class read --limit 6000",
@@ -137,10 +137,10 @@ The defaults are ` + strings.Join(defaults, ", ") + `.`,
 	limit := cmd.Flags().Int64("limit", 0, fmt.Sprintf("requests in a minute, 0 to %d", quotaMax))
 	check := func(cmd *cobra.Command) error {
 		if !slices.Contains(classes, *class) {
-			return terminal.Misuse(cmd, "--class: must be one of %s", strings.Join(classes, ", "))
+			return terminal.UsageOf(cmd, "--class: must be one of %s", strings.Join(classes, ", "))
 		}
 		if !cmd.Flags().Changed("limit") || *limit < 0 || *limit > quotaMax {
-			return terminal.Misuse(cmd, "--limit: must be 0 to %d", quotaMax)
+			return terminal.UsageOf(cmd, "--limit: must be 0 to %d", quotaMax)
 		}
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
@@ -23,11 +23,11 @@ type issuedKey struct {
 	Secret string `json:"key"`
 }
 
-const onlyNow = "The key is shown only once: the table stores only its hash."
+const onlyNowText = "The key is shown only once: the table stores only its hash."
 
 func (o *operator) keyIssueCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "issue --company ID --scopes all|a,b", Short: "Issue a key", Args: terminal.Takes(),
+		Use: "issue --company ID --scopes all|a,b", Short: "Issue a key", Args: terminal.ArgumentNames(),
 		Long: "Issue a secret key and print it, once.\n\nThe scopes are " + scopeNames() + ".",
 		Example: `  workspace key issue --company co_... --scopes all
   workspace key issue --company co_... --scopes feedback:read,feedback:write --name "reply bot" --expires 90d
@@ -40,14 +40,14 @@ func (o *operator) keyIssueCommand() *cobra.Command {
 	check := func(cmd *cobra.Command) (err error) {
 		grant = keys.Grant{Name: *name, APIVersion: fault.Version}
 		if grant.Scopes, err = parseScopes(*scopes); err != nil {
-			return terminal.Misuse(cmd, "--scopes: %s", err)
+			return terminal.UsageOf(cmd, "--scopes: %s", err)
 		}
-		if grant.ExpiresAt, err = parseEnd(*expires, o.Now()); err != nil {
-			return terminal.Misuse(cmd, "--expires: %s", err)
+		if grant.ExpiresAt, err = parseExpiry(*expires, o.Now()); err != nil {
+			return terminal.UsageOf(cmd, "--expires: %s", err)
 		}
 		return nil
 	}
-	return o.onCompany(cmd, check, func(ctx context.Context, s *session.Session, companyID string, _ []string) error {
+	return o.onCompany(cmd, check, func(ctx context.Context, s *tableconn.Session, companyID string, _ []string) error {
 		key, secret, err := s.Keys().Issue(ctx, companyID, grant, rand.Reader)
 		if err != nil {
 			return err
@@ -56,7 +56,7 @@ func (o *operator) keyIssueCommand() *cobra.Command {
 			o.Note("The company has been suspended since %s: the key works once it is resumed.", *at)
 		}
 		return o.Print(issuedKey{key, secret}, "%s\n\nid       %s\nscopes   %s\nexpires  %s\n\n%s",
-			secret, key.ID, strings.Join(key.Scopes, ", "), endOf(key), onlyNow)
+			secret, key.ID, strings.Join(key.Scopes, ", "), expiryText(key), onlyNowText)
 	})
 }
 
@@ -71,7 +71,7 @@ const overlapMax = 30 * 24 * time.Hour
 
 func (o *operator) keyRotateCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "rotate KEY_ID --company ID", Short: "Replace a key by a new one", Args: terminal.Takes("KEY_ID"),
+		Use: "rotate KEY_ID --company ID", Short: "Replace a key by a new one", Args: terminal.ArgumentNames("KEY_ID"),
 		Long: `Issue a key with the same name, scopes and quotas. The old key expires after the overlap;
 until then both work, so that clients can be moved to the new one.`,
 		Example: "  workspace key rotate key_... --company co_...\n  workspace key rotate key_... --company co_... --overlap 7d",
@@ -79,8 +79,8 @@ until then both work, so that clients can be moved to the new one.`,
 	text := cmd.Flags().String("overlap", "24h", "the old key keeps working for this `duration`, 0s to 30d, such as 12h or 7d")
 	var overlap time.Duration
 	check := func(cmd *cobra.Command) (err error) {
-		if overlap, err = parseSpan(*text); err != nil || overlap > overlapMax {
-			return terminal.Misuse(cmd, "--overlap: must be 0s to 30d, such as 24h or 7d")
+		if overlap, err = parseDuration(*text); err != nil || overlap > overlapMax {
+			return terminal.UsageOf(cmd, "--overlap: must be 0s to 30d, such as 24h or 7d")
 		}
 		return nil
 	}
@@ -97,11 +97,11 @@ until then both work, so that clients can be moved to the new one.`,
 			}
 		}
 		return o.Print(result, "%s\n\nid       %s\nexpires  %s\n\nThe old key, %s, expires at %s.\n%s",
-			secret, fresh.ID, endOf(fresh), keyID, terminal.Text(result.ReplacedExpires), onlyNow)
+			secret, fresh.ID, expiryText(fresh), keyID, terminal.FormatText(result.ReplacedExpires), onlyNowText)
 	})
 }
 
-func endOf(k keys.Key) string {
+func expiryText(k keys.Key) string {
 	if k.ExpiresAt == nil {
 		return "never"
 	}

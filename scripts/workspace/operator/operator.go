@@ -6,12 +6,12 @@ package operator
 import (
 	"github.com/spf13/cobra"
 
-	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
 )
 
 // Commands returns the commands.
-func Commands(t *terminal.Terminal, table *session.Flags) []*cobra.Command {
+func Commands(t *terminal.Terminal, table *tableconn.Flags) []*cobra.Command {
 	o := &operator{t, table}
 	return []*cobra.Command{
 		o.companyCommand(), o.keyCommand(), o.importCommand(), o.exportCommand(), o.dueCommand(), o.approvedCommand(), o.snapshotCommand(),

@@ -12,14 +12,14 @@ import (
 	"growthworkspace/functions/company"
 	"growthworkspace/functions/plan"
 	"growthworkspace/scripts/studio/roadmap"
-	"growthworkspace/scripts/workspace/private"
-	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/secretfile"
+	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
 )
 
 func (o *operator) snapshotRenderCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "render --company ID --board ID --html FILE", Short: "Write a board's published content as a web page", Args: terminal.Takes(),
+		Use: "render --company ID --board ID --html FILE", Short: "Write a board's published content as a web page", Args: terminal.ArgumentNames(),
 		Long: `Write a board's published content, of the live version or an earlier one, as one web page.
 The page has only the fields that are public, no scripts, and loads nothing, so any host
 can serve it. Write it again after each publish. With - as the file it goes to standard
@@ -32,11 +32,11 @@ With --json: {"file", "version", "itemCount"}.`,
 	wanted := versionFlag(cmd)
 	check := func(cmd *cobra.Command) error {
 		if *file == "" {
-			return terminal.Misuse(cmd, "name the file with --html FILE, such as roadmap.html")
+			return terminal.UsageOf(cmd, "name the file with --html FILE, such as roadmap.html")
 		}
 		return wanted.check(cmd)
 	}
-	return o.onBoard(cmd, check, func(ctx context.Context, s *session.Session, companyID, boardID string) error {
+	return o.onBoard(cmd, check, func(ctx context.Context, s *tableconn.Session, companyID, boardID string) error {
 		snapshot, err := plan.NewStore(s.Table).Snapshot(ctx, companyID, boardID, wanted.number())
 		if err != nil {
 			return err
@@ -61,7 +61,7 @@ With --json: {"file", "version", "itemCount"}.`,
 
 // publicBoard returns the parts of a snapshot that a page shows, with the names of the board and
 // the company.
-func publicBoard(ctx context.Context, s *session.Session, companyID string, snapshot plan.Snapshot) (b roadmap.Board, err error) {
+func publicBoard(ctx context.Context, s *tableconn.Session, companyID string, snapshot plan.Snapshot) (b roadmap.Board, err error) {
 	profile, err := company.NewStore(s.Table).Get(ctx, companyID)
 	if err != nil {
 		return b, fmt.Errorf("read the company's profile: %w", err)
@@ -71,19 +71,19 @@ func publicBoard(ctx context.Context, s *session.Session, companyID string, snap
 		return b, err
 	}
 	b = roadmap.Board{
-		Name: known(board.Name), Company: known(profile.Name), Language: known(profile.PrimaryLanguage), PublishedAt: known(snapshot.PublishedAt),
+		Name: textOrEmpty(board.Name), Company: textOrEmpty(profile.Name), Language: textOrEmpty(profile.PrimaryLanguage), PublishedAt: textOrEmpty(snapshot.PublishedAt),
 	}
 	for _, i := range snapshot.Items {
 		b.Items = append(b.Items, roadmap.Item{
-			Slug: i.Slug, Title: i.Title, Summary: known(i.Summary), ColumnID: known(i.ColumnID), CategoryIDs: i.CategoryIDs,
-			TargetLabel: known(i.TargetLabel),
+			Slug: i.Slug, Title: i.Title, Summary: textOrEmpty(i.Summary), ColumnID: textOrEmpty(i.ColumnID), CategoryIDs: i.CategoryIDs,
+			TargetLabel: textOrEmpty(i.TargetLabel),
 		})
 	}
 	return b, nil
 }
 
-// known returns a text, or "" for null.
-func known(text *string) string {
+// textOrEmpty returns a text, or "" for null.
+func textOrEmpty(text *string) string {
 	if text == nil {
 		return ""
 	}
@@ -93,7 +93,7 @@ func known(text *string) string {
 // writePublic atomically writes a file that everyone may read.
 func writePublic(file string, write func(io.Writer) error) error {
 	const everyone = 0o644
-	if err := private.Create(file, write); err != nil {
+	if err := secretfile.Create(file, write); err != nil {
 		return err
 	}
 	if err := os.Chmod(file, everyone); err != nil {

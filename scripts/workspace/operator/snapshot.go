@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"growthworkspace/functions/plan"
-	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/id"
 )
@@ -29,7 +29,7 @@ are public. The live version and the 50 before it are kept.`,
 		Args: terminal.NoCommand,
 	}
 	wanted := versionFlag(cmd)
-	o.onBoard(cmd, wanted.check, func(ctx context.Context, s *session.Session, companyID, boardID string) error {
+	o.onBoard(cmd, wanted.check, func(ctx context.Context, s *tableconn.Session, companyID, boardID string) error {
 		snapshot, err := plan.NewStore(s.Table).Snapshot(ctx, companyID, boardID, wanted.number())
 		if err != nil {
 			return err
@@ -67,38 +67,38 @@ func (w wantedVersion) check(cmd *cobra.Command) error {
 
 func checkVersion(cmd *cobra.Command, version int64) error {
 	if version < 1 || version > versionMax {
-		return terminal.Misuse(cmd, "--version: must be 1 to %d", versionMax)
+		return terminal.UsageOf(cmd, "--version: must be 1 to %d", versionMax)
 	}
 	return nil
 }
 
 // onBoard makes cmd a command on a board of a company. check validates its other flags, and may be
 // nil.
-func (o *operator) onBoard(cmd *cobra.Command, check check, do func(ctx context.Context, s *session.Session, companyID, boardID string) error) *cobra.Command {
+func (o *operator) onBoard(cmd *cobra.Command, check check, do func(ctx context.Context, s *tableconn.Session, companyID, boardID string) error) *cobra.Command {
 	boardID := cmd.Flags().String("board", "", "the board's `id`")
 	both := func(cmd *cobra.Command) error {
 		if !id.Valid(plan.BoardIDs, *boardID) {
-			return terminal.Misuse(cmd, "name the board with --board ID, such as brd_...")
+			return terminal.UsageOf(cmd, "name the board with --board ID, such as brd_...")
 		}
 		if check == nil {
 			return nil
 		}
 		return check(cmd)
 	}
-	return o.onCompany(cmd, both, func(ctx context.Context, s *session.Session, companyID string, _ []string) error {
+	return o.onCompany(cmd, both, func(ctx context.Context, s *tableconn.Session, companyID string, _ []string) error {
 		return explain(do(ctx, s, companyID, *boardID), "board", *boardID, companyID)
 	})
 }
 
 func (o *operator) snapshotListCommand() *cobra.Command {
 	return o.onBoard(&cobra.Command{
-		Use: "list --company ID --board ID", Short: "List the versions of a board", Args: terminal.Takes(),
+		Use: "list --company ID --board ID", Short: "List the versions of a board", Args: terminal.ArgumentNames(),
 		Long: `List the versions of a board, the newest first: each publish that changed something, and
 each rollback. Versions from before the board was imported are not stored.
 With --json: {"items": [{"version", "publishedAt", "itemCount", "restores", "live"}, ...]};
 restores is the version whose content a rollback made live again.`,
 		Example: "  workspace snapshot list --company co_... --board brd_...",
-	}, nil, func(ctx context.Context, s *session.Session, companyID, boardID string) error {
+	}, nil, func(ctx context.Context, s *tableconn.Session, companyID, boardID string) error {
 		versions, err := plan.NewStore(s.Table).Versions(ctx, companyID, boardID)
 		if err != nil {
 			return err
@@ -119,7 +119,7 @@ restores is the version whose content a rollback made live again.`,
 
 func (o *operator) snapshotRollbackCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "rollback --company ID --board ID --version N", Short: "Make the content of an earlier version live again", Args: terminal.Takes(),
+		Use: "rollback --company ID --board ID --version N", Short: "Make the content of an earlier version live again", Args: terminal.ArgumentNames(),
 		Long: `Make the content of an earlier version live again, atomically, as the next version. The
 items themselves do not change: the next preview shows how they differ from the live
 content, and the next publish makes them live. Repeating a rollback changes nothing.
@@ -130,7 +130,7 @@ Exit code 3: other processes kept publishing the board.`,
 	}
 	version := cmd.Flags().Int64("version", 0, "the `number` of the version to restore")
 	check := func(cmd *cobra.Command) error { return checkVersion(cmd, *version) }
-	return o.onBoard(cmd, check, func(ctx context.Context, s *session.Session, companyID, boardID string) error {
+	return o.onBoard(cmd, check, func(ctx context.Context, s *tableconn.Session, companyID, boardID string) error {
 		done, err := plan.NewStore(s.Table).Rollback(ctx, companyID, boardID, *version)
 		if err != nil {
 			return err

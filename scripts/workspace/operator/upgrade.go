@@ -7,13 +7,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"growthworkspace/functions/feedback"
-	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
 )
 
 func (o *operator) upgradeCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "upgrade [--company ID]", Short: "Bring stored records up to this version", Args: terminal.Takes(),
+		Use: "upgrade [--company ID]", Short: "Bring stored records up to this version", Args: terminal.ArgumentNames(),
 		Long: `Bring the records that an older version stored up to this version, of one company or of all.
 Run it once all functions are of this version. The service works before, while and after.
 
@@ -29,25 +29,25 @@ an older version and back, run it with --again.`,
 	companyID := cmd.Flags().String("company", "", "only this company's `id` (default: all, suspended ones too)")
 	again := cmd.Flags().Bool("again", false, "check every record, also of companies that are done")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return o.with(cmd, func(ctx context.Context, s *session.Session) error { return o.upgrade(ctx, s, *companyID, *again) })
+		return o.withTable(cmd, func(ctx context.Context, s *tableconn.Session) error { return o.upgrade(ctx, s, *companyID, *again) })
 	}
 	return cmd
 }
 
-// upgraded is the result of an upgrade.
-type upgraded struct {
+// upgradeResult is the result of an upgrade.
+type upgradeResult struct {
 	Companies int   `json:"companies"` // the number that are now up to date
 	Filled    int64 `json:"filled"`    // reviews that this run put into the index
 }
 
 // upgrade stops at the first company that fails. Companies that were already upgraded stay
 // upgraded.
-func (o *operator) upgrade(ctx context.Context, s *session.Session, companyID string, again bool) error {
-	ids, err := upgradable(ctx, s, companyID)
+func (o *operator) upgrade(ctx context.Context, s *tableconn.Session, companyID string, again bool) error {
+	ids, err := companiesToUpgrade(ctx, s, companyID)
 	if err != nil {
 		return err
 	}
-	store, done := feedback.NewStore(s.Table), upgraded{}
+	store, done := feedback.NewStore(s.Table), upgradeResult{}
 	for n, id := range ids {
 		filled, err := store.BackfillPostedIndex(ctx, id, again, func(checked int64) {
 			o.Note("company %d of %d, %s: checked reviews: %d", n+1, len(ids), id, checked)
@@ -61,8 +61,8 @@ func (o *operator) upgrade(ctx context.Context, s *session.Session, companyID st
 	return o.Print(done, "companies that are up to date: %d; reviews put into the index: %d", done.Companies, done.Filled)
 }
 
-// upgradable returns the id of the given company, or the ids of all companies.
-func upgradable(ctx context.Context, s *session.Session, companyID string) (ids []string, err error) {
+// companiesToUpgrade returns the id of the given company, or the ids of all companies.
+func companiesToUpgrade(ctx context.Context, s *tableconn.Session, companyID string) (ids []string, err error) {
 	if companyID != "" {
 		_, err := s.Company(ctx, companyID)
 		return []string{companyID}, err

@@ -11,17 +11,17 @@ import (
 
 	"growthworkspace/functions/company"
 	"growthworkspace/scripts/workspace/demo"
-	"growthworkspace/scripts/workspace/private"
-	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/secretfile"
+	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/keys"
 )
 
-// demoCompany is a key of the demo company, and the file that stores it.
-type demoCompany struct {
-	session.DemoKey
+// demoKey is a key of the demo company, and the file that stores it.
+type demoKey struct {
+	tableconn.DemoKey
 
 	file string
 }
@@ -29,46 +29,46 @@ type demoCompany struct {
 // openDemo returns a key of the demo company. It creates the company and the key if they are
 // missing. Two processes that do so at once create the same records, since the ids are fixed, and
 // each gets a key that works.
-func openDemo(ctx context.Context, t *terminal.Terminal, flags session.Flags, open *session.Session) (demoCompany, error) {
+func openDemo(ctx context.Context, t *terminal.Terminal, flags tableconn.Flags, open *tableconn.Session) (demoKey, error) {
 	file, err := open.DemoKeyFile()
 	if err != nil {
-		return demoCompany{}, err
+		return demoKey{}, err
 	}
 	_, err = company.NewStore(open.Table).Get(ctx, demo.CompanyID)
 	if errors.Is(err, fault.ErrNotFound) {
 		begin := time.Now()
 		t.Note("creating the demo company in %s", open.Target)
 		if err := demo.Seed(ctx, open.Table, t.Now()); err != nil {
-			return demoCompany{}, fmt.Errorf("create the demo company: %w", err)
+			return demoKey{}, fmt.Errorf("create the demo company: %w", err)
 		}
 		t.Note("created the demo company in %.1f s", time.Since(begin).Seconds())
 		err = nil
 	}
 	if err != nil {
-		return demoCompany{}, fmt.Errorf("look for the demo company: %w", err)
+		return demoKey{}, fmt.Errorf("look for the demo company: %w", err)
 	}
 	at, err := open.Keys().SuspendedAt(ctx, demo.CompanyID)
 	if err != nil {
-		return demoCompany{}, err
+		return demoKey{}, err
 	}
 	if at != nil {
 		t.Note("the demo company is suspended: `%s` makes its keys work again", t.Command("company resume %s", demo.CompanyID)+flags.Arguments())
 	}
-	d := demoCompany{file: file}
+	d := demoKey{file: file}
 	if works, err := d.read(ctx, open); err != nil || works {
 		return d, err
 	}
 	grant := keys.Grant{Name: "Demo key of workspace serve", Scopes: auth.Scopes(), APIVersion: fault.Version}
 	_, secret, err := open.Keys().Issue(ctx, demo.CompanyID, grant, rand.Reader)
 	if err != nil {
-		return demoCompany{}, fmt.Errorf("issue the demo key: %w", err)
+		return demoKey{}, fmt.Errorf("issue the demo key: %w", err)
 	}
-	d.DemoKey = session.DemoKey{CompanyID: demo.CompanyID, Key: secret}
-	return d, private.Write(file, d.DemoKey)
+	d.DemoKey = tableconn.DemoKey{CompanyID: demo.CompanyID, Key: secret}
+	return d, secretfile.Write(file, d.DemoKey)
 }
 
 // read reads the key file and reports whether its key works.
-func (d *demoCompany) read(ctx context.Context, open *session.Session) (works bool, err error) {
+func (d *demoKey) read(ctx context.Context, open *tableconn.Session) (works bool, err error) {
 	text, err := os.ReadFile(d.file)
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil

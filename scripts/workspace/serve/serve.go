@@ -17,9 +17,9 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/scripts/studio"
-	"growthworkspace/scripts/workspace/private"
-	"growthworkspace/scripts/workspace/serve/front"
-	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/secretfile"
+	"growthworkspace/scripts/workspace/serve/devserver"
+	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
 )
 
@@ -34,15 +34,15 @@ const callTimeout = 2500 * time.Millisecond
 type server struct {
 	*terminal.Terminal
 
-	table *session.Flags
+	table *tableconn.Flags
 	pages sync.WaitGroup // the studio
 }
 
 // Command returns the command.
-func Command(t *terminal.Terminal, table *session.Flags) *cobra.Command {
+func Command(t *terminal.Terminal, table *tableconn.Flags) *cobra.Command {
 	s := &server{Terminal: t, table: table}
 	cmd := &cobra.Command{
-		Use: "serve", Short: "Serve the API on this machine", Args: terminal.Takes(),
+		Use: "serve", Short: "Serve the API on this machine", Args: terminal.ArgumentNames(),
 		Long: `Serve the whole API on one port until Ctrl-C, with a local engine that speaks DynamoDB's
 protocol. The first start installs the engine with npm and creates a demo company with
 records. Its key is printed at each start, and before it the address of the studio: a page
@@ -66,7 +66,7 @@ With --json the only output is one line, {"baseUrl","studioUrl","mcpUrl",
 	withDemo := cmd.Flags().Bool("demo", false, "create the demo company in an account's table too")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if _, port, err := net.SplitHostPort(*addr); err != nil || port == "" {
-			return terminal.Misuse(cmd, "--addr: must be host:port, such as %s", defaultAddr)
+			return terminal.UsageOf(cmd, "--addr: must be host:port, such as %s", defaultAddr)
 		}
 		err := s.serve(cmd.Context(), *addr, *withDemo)
 		if cmd.Context().Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
@@ -87,12 +87,12 @@ func (s *server) serve(ctx context.Context, addr string, withDemo bool) (err err
 		return err
 	}
 	defer listener.Close() // closing twice is safe
-	open, err := session.Open(ctx, s.Terminal, *s.table, callTimeout, true)
+	open, err := tableconn.Open(ctx, s.Terminal, *s.table, callTimeout, true)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, open.Close()) }()
-	var demo demoCompany
+	var demo demoKey
 	if withDemo || open.Engine != nil { // in an account, only on request
 		if demo, err = openDemo(ctx, s.Terminal, *s.table, open); err != nil {
 			return err
@@ -100,7 +100,7 @@ func (s *server) serve(ctx context.Context, addr string, withDemo bool) (err err
 	}
 	log := s.logger()
 	slog.SetDefault(log) // package gateway logs to the default logger
-	front := front.New(functions.Handler(open.Serving, log), log, open.Serving.NewID, functions.Uploads(open.Serving, log))
+	front := devserver.New(functions.Handler(open.Serving, log), log, open.Serving.NewID, functions.Uploads(open.Serving, log))
 	server := front.HTTP()
 	ended := make(chan error, 1)
 	go func() { ended <- front.Serve(listener) }()
@@ -142,12 +142,12 @@ func (s *server) serve(ctx context.Context, addr string, withDemo bool) (err err
 // studio serves the page of the demo company until the context ends. It serves none without a demo
 // key, or if clients use the server's network address: anyone who knows the page's address can see
 // the company, and the page sends its key unencrypted only within this machine.
-func (s *server) studio(ctx context.Context, base string, d demoCompany, log *slog.Logger) (url string, err error) {
+func (s *server) studio(ctx context.Context, base string, d demoKey, log *slog.Logger) (url string, err error) {
 	if d.Key == "" {
 		return "", nil
 	}
 	st, err := studio.New(studio.Options{
-		BaseURL: base, Key: d.Key, CompanyID: d.CompanyID, Demo: true, SaveSecret: private.SecretsIn(filepath.Dir(d.file)), Now: s.Now, Log: log,
+		BaseURL: base, Key: d.Key, CompanyID: d.CompanyID, Demo: true, SaveSecret: secretfile.FilesIn(filepath.Dir(d.file)), Now: s.Now, Log: log,
 	})
 	if err != nil {
 		s.Note("no studio: %s", err)
@@ -206,7 +206,7 @@ type Announcement struct {
 	Key       string `json:"key"`
 }
 
-func (s *server) announce(open *session.Session, d demoCompany, base, page string) error {
+func (s *server) announce(open *tableconn.Session, d demoKey, base, page string) error {
 	first := Announcement{base, page, base + "/mcp", d.CompanyID, d.Key}
 	if d.Key == "" {
 		return s.Print(first, "data      %s\nbase URL  %s\n\nIssue a key with: %s\nCtrl-C ends.\n", open.Target, base,

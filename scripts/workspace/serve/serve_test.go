@@ -12,10 +12,10 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// hanging never responds to the first calls.
-type hanging struct{ left int }
+// hangingTransport never responds to the first calls.
+type hangingTransport struct{ left int }
 
-func (h *hanging) RoundTrip(r *http.Request) (*http.Response, error) {
+func (h *hangingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if h.left--; h.left >= 0 {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
@@ -29,7 +29,7 @@ func TestCallsFitInARequest(t *testing.T) {
 	t.Parallel()
 	const request = 9 * time.Second
 	for _, lost := range []int{2, 1000} {
-		o := apitest.Options(t, time.Now, &hanging{lost})
+		o := apitest.Options(t, time.Now, &hangingTransport{lost})
 		o.Timeout = callTimeout
 		synctest.Test(t, func(t *testing.T) {
 			begin := time.Now()

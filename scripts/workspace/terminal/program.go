@@ -49,15 +49,15 @@ func Quote(word string) string {
 	return word
 }
 
-// cachedFolder is the folder of an executable in the cache of the go command.
-var cachedFolder = regexp.MustCompile(`^[0-9a-f]{64}-d$`)
+// goCachePattern is the folder of an executable in the cache of the go command.
+var goCachePattern = regexp.MustCompile(`^[0-9a-f]{64}-d$`)
 
 // builtByGoRun reports whether go run built the executable: its first run is in a temporary folder,
 // and later ones are in the cache of the go command.
 func builtByGoRun(executable string) bool {
 	dir := filepath.Dir(executable)
 	temporary := filepath.Base(dir) == "exe" && strings.HasPrefix(filepath.Base(filepath.Dir(filepath.Dir(dir))), "go-build")
-	return temporary || cachedFolder.MatchString(filepath.Base(dir))
+	return temporary || goCachePattern.MatchString(filepath.Base(dir))
 }
 
 func sameFile(a, b string) bool {

@@ -114,19 +114,19 @@ func (t *Terminal) Wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Escape replaces control characters with escapes. Much of the output was written by third parties,
+// EscapeControls replaces control characters with escapes. Much of the output was written by third parties,
 // and could otherwise move the cursor or break a row.
-func Escape(text string) string {
+func EscapeControls(text string) string {
 	quoted := strconv.QuoteToGraphic(text)
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
 
-// Text formats a value: escaped, or a dash for nil.
-func Text[S ~string](s *S) string {
+// FormatText formats a value: escaped, or a dash for nil.
+func FormatText[S ~string](s *S) string {
 	if s == nil {
 		return "-"
 	}
-	return Escape(string(*s))
+	return EscapeControls(string(*s))
 }
 
 // exitError is an error with an exit code other than 1.

@@ -75,8 +75,8 @@ func (t *Terminal) ReadSecret() (string, error) {
 
 // Smaller work shows no progress bar.
 const (
-	largeBytes   = 4 << 20
-	largeRecords = 2000
+	progressBytesMin   = 4 << 20
+	progressRecordsMin = 2000
 )
 
 // Progress is a progress bar. It is visible only on a terminal, and only for large work.
@@ -84,12 +84,12 @@ type Progress struct{ bar *progressbar.ProgressBar }
 
 // ByteProgress returns a bar for size bytes, or -1 if the size is unknown.
 func (t *Terminal) ByteProgress(what string, size int64) Progress {
-	return t.progress(what, size, largeBytes, progressbar.OptionShowBytes(true))
+	return t.progress(what, size, progressBytesMin, progressbar.OptionShowBytes(true))
 }
 
 // RecordProgress returns a bar for a number of records.
 func (t *Terminal) RecordProgress(what string, count int) Progress {
-	return t.progress(what, int64(count), largeRecords)
+	return t.progress(what, int64(count), progressRecordsMin)
 }
 
 func (t *Terminal) progress(what string, size, large int64, options ...progressbar.Option) Progress {

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Misuse is like Usage, with a reference to the command's help.
-func Misuse(cmd *cobra.Command, format string, args ...any) error {
+// UsageOf is like Usage, with a reference to the command's help.
+func UsageOf(cmd *cobra.Command, format string, args ...any) error {
 	return Usage("%s (see `%s --help`)", fmt.Sprintf(format, args...), cmd.CommandPath())
 }
 
@@ -25,8 +25,8 @@ func DidYouMean(cmd *cobra.Command, name, prefix string) string {
 	return "; did you mean " + prefix + strings.Join(near, " or "+prefix) + "?"
 }
 
-// synonyms are names that people try, and the flags that they mean where a command has them.
-var synonyms = map[string]string{
+// flagSynonyms are names that people try, and the flags that they mean where a command has them.
+var flagSynonyms = map[string]string{
 	"port": "addr", "host": "addr", "listen": "addr", "address": "addr", "bind": "addr", "url": "base-url", "server": "base-url",
 	"output": "json", "format": "json", "force": "yes", "body": "input", "file": "input", "dir": "data", "folder": "data", "db": "data",
 	"scope": "scopes", "ttl": "expires",
@@ -45,11 +45,11 @@ func FlagError(cmd *cobra.Command, err error) error {
 		cmd.LocalFlags().VisitAll(add)
 		cmd.InheritedFlags().VisitAll(add)
 		near = DidYouMean(flags, unknown.GetSpecifiedName(), "--")
-		if name := synonyms[unknown.GetSpecifiedName()]; name != "" && cmd.Flag(name) != nil {
+		if name := flagSynonyms[unknown.GetSpecifiedName()]; name != "" && cmd.Flag(name) != nil {
 			near = "; did you mean --" + name + "?"
 		}
 	}
-	return Misuse(cmd, "%s%s", err, near)
+	return UsageOf(cmd, "%s%s", err, near)
 }
 
 // UnknownCommand replaces cobra's error for an unknown command with a usage error, and returns any
@@ -65,7 +65,7 @@ func UnknownCommand(root *cobra.Command, err error) error {
 }
 
 func noCommand(cmd *cobra.Command, name string) error {
-	return Misuse(cmd, "unknown command %q%s", name, DidYouMean(cmd, name, ""))
+	return UsageOf(cmd, "unknown command %q%s", name, DidYouMean(cmd, name, ""))
 }
 
 // NoCommand is for cobra.Command.Args of a command with subcommands. It treats an argument as an
@@ -88,21 +88,21 @@ func Group(cmd *cobra.Command, children ...*cobra.Command) *cobra.Command {
 		for i, c := range children {
 			names[i] = c.Name()
 		}
-		return Misuse(cmd, "name a command: %s", strings.Join(names, ", "))
+		return UsageOf(cmd, "name a command: %s", strings.Join(names, ", "))
 	}
 	return cmd
 }
 
-// Takes requires one argument for each name; names in brackets are optional.
-func Takes(names ...string) cobra.PositionalArgs {
+// ArgumentNames requires one argument for each name; names in brackets are optional.
+func ArgumentNames(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		for i, name := range names {
 			if i >= len(args) && !strings.HasPrefix(name, "[") {
-				return Misuse(cmd, "name the %s: %s", name, cmd.UseLine())
+				return UsageOf(cmd, "name the %s: %s", name, cmd.UseLine())
 			}
 		}
 		if len(args) > len(names) {
-			return Misuse(cmd, "too many arguments, starting with %q", args[len(names)])
+			return UsageOf(cmd, "too many arguments, starting with %q", args[len(names)])
 		}
 		return nil
 	}

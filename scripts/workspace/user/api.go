@@ -17,8 +17,8 @@ import (
 )
 
 // apiCommand has a subcommand for each declared operation, with a flag for each of its fields.
-func (u *user) apiCommand() *cobra.Command {
-	var where remote
+func (u *userCommands) apiCommand() *cobra.Command {
+	var where serviceFlags
 	cmd := &cobra.Command{
 		Use: "api OPERATION [--field value ...]", Short: "Call an operation of the API",
 		Long: `Call an operation of the API, on the local server or any other. Without an operation,
@@ -58,7 +58,7 @@ first; --yes does not.
 			return nil
 		}
 		near := cmp.Or(terminal.DidYouMean(cmd, args[0], ""), fmt.Sprintf("; `%s api` lists them", cmd.Root().DisplayName()))
-		return terminal.Misuse(cmd, "no operation %q%s", args[0], near)
+		return terminal.UsageOf(cmd, "no operation %q%s", args[0], near)
 	}
 	// Report the unknown operation instead of its flags, which are unknown here.
 	cmd.FParseErrWhitelist = cobra.FParseErrWhitelist{UnknownFlags: true}
@@ -75,7 +75,7 @@ type listedOperation struct {
 	Summary string `json:"summary"`
 }
 
-func (u *user) listOperations() error {
+func (u *userCommands) listOperations() error {
 	var all []listedOperation
 	for _, area := range functions.All() {
 		for _, op := range area.Operations(nil) {
@@ -93,10 +93,10 @@ func (u *user) listOperations() error {
 		terminal.Columns(lines[1:]), u.Command("api OPERATION --help"))
 }
 
-func (u *user) operationCommand(where *remote, area string, op api.Operation) *cobra.Command {
+func (u *userCommands) operationCommand(where *serviceFlags, area string, op api.Operation) *cobra.Command {
 	c := &operationCall{Operation: op, fields: map[string]*fieldFlag{}}
 	cmd := &cobra.Command{
-		Use: strings.Join(append([]string{op.ID}, c.positions()...), " "), Short: op.Summary, GroupID: area,
+		Use: strings.Join(append([]string{op.ID}, c.argumentNames()...), " "), Short: op.Summary, GroupID: area,
 		Aliases: []string{strings.ReplaceAll(op.ID, "_", "-")},
 		Long:    helpOf(op), Example: exampleOf(op),
 		Args:              cobra.ArbitraryArgs, // take counts them
@@ -107,7 +107,7 @@ func (u *user) operationCommand(where *remote, area string, op api.Operation) *c
 	})
 	c.flags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := c.take(cmd, args); err != nil {
+		if err := c.setArguments(cmd, args); err != nil {
 			return err
 		}
 		if err := c.readInput(cmd, u.In); err != nil {
@@ -153,15 +153,15 @@ func objectsOf(op api.Operation) (text string) {
 	return text
 }
 
-// position turns boardId into BOARD_ID.
-func position(f schema.Field) string {
+// argumentName turns boardId into BOARD_ID.
+func argumentName(f schema.Field) string {
 	return strings.ToUpper(strings.ReplaceAll(kebab(f.Name), "-", "_"))
 }
 
-func (c *operationCall) positions() (out []string) {
+func (c *operationCall) argumentNames() (out []string) {
 	for _, f := range c.Input {
 		if f.In == schema.InPath {
-			out = append(out, position(f))
+			out = append(out, argumentName(f))
 		}
 	}
 	return out
@@ -173,7 +173,7 @@ func exampleOf(op api.Operation) string {
 	for _, f := range op.Input {
 		switch {
 		case f.In == schema.InPath:
-			line += " " + position(f)
+			line += " " + argumentName(f)
 		case f.Required:
 			line += " --" + kebab(f.Name) + " " + sampleOf(f)
 		}
@@ -230,8 +230,8 @@ func wrap(text string, width int) string {
 }
 
 // callOperation calls the operation and prints the response.
-func (u *user) callOperation(ctx context.Context, r connection, c *operationCall) error {
-	if c.all {
+func (u *userCommands) callOperation(ctx context.Context, r connection, c *operationCall) error {
+	if c.allPages {
 		return u.printPages(ctx, r, c)
 	}
 	response, err := r.client.Do(ctx, c.request(), c.options()...)

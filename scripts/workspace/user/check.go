@@ -12,11 +12,11 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 )
 
-func (u *user) checkCommand() *cobra.Command {
+func (u *userCommands) checkCommand() *cobra.Command {
 	var only []string
 	var write bool
 	cmd := &cobra.Command{
-		Use: "check BASE_URL", Short: "Check an implementation of the API against its contract", Args: terminal.Takes("BASE_URL"),
+		Use: "check BASE_URL", Short: "Check an implementation of the API against its contract", Args: terminal.ArgumentNames("BASE_URL"),
 		Long: `Check the rules of the specification against any implementation and report which hold.
 The key is that of WORKSPACE_KEY, or of "workspace login" for this base URL. With more
 scopes and more records, more rules can be checked. The others are skipped, with the
@@ -38,10 +38,10 @@ The exit code is 1 when a rule does not hold.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		chosen, err := contract.Choose(contract.Names(false), only)
 		if err != nil {
-			return terminal.Misuse(cmd, "%s", err)
+			return terminal.UsageOf(cmd, "%s", err)
 		}
 		if u, err := url.Parse(args[0]); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-			return terminal.Misuse(cmd, "BASE_URL must be a URL such as https://api.example.com, not %q", args[0])
+			return terminal.UsageOf(cmd, "BASE_URL must be a URL such as https://api.example.com, not %q", args[0])
 		}
 		return u.check(cmd.Context(), contract.Options{BaseURL: strings.TrimRight(args[0], "/"), Rules: chosen, Write: write, Wait: u.Wait})
 	}
@@ -51,8 +51,8 @@ The exit code is 1 when a rule does not hold.`,
 	return cmd
 }
 
-func (u *user) check(ctx context.Context, o contract.Options) error {
-	c, err := u.credential(remote{baseURL: o.BaseURL})
+func (u *userCommands) check(ctx context.Context, o contract.Options) error {
+	c, err := u.credential(serviceFlags{baseURL: o.BaseURL})
 	if err != nil {
 		return err
 	}

@@ -12,17 +12,17 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"growthworkspace/scripts/workspace/private"
-	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/secretfile"
+	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/client"
 )
 
-// user is one invocation of these commands.
-type user struct {
+// userCommands is one invocation of these commands.
+type userCommands struct {
 	*terminal.Terminal
 
-	table *session.Flags // the data folder may have the demo company's key
+	table *tableconn.Flags // the data folder may have the demo company's key
 }
 
 // Environment variables with the key and the address of the service.
@@ -34,10 +34,10 @@ const (
 // defaultBaseURL is where `workspace serve` listens.
 const defaultBaseURL = "http://127.0.0.1:8080"
 
-// remote has the flags that name the service.
-type remote struct{ baseURL, company string }
+// serviceFlags has the flags that name the service.
+type serviceFlags struct{ baseURL, company string }
 
-func (r *remote) flags(flags *pflag.FlagSet) {
+func (r *serviceFlags) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&r.baseURL, "base-url", "", "call the service at this `URL` (default: WORKSPACE_URL, the login's, or "+defaultBaseURL+")")
 	flags.StringVar(&r.company, "company", "", "the `id` of the key's company (default: derived from the key, or requested from the service)")
 }
@@ -58,7 +58,7 @@ type connection struct {
 
 // credential finds the service and a key for it. A login's key is sent only to its own service,
 // never to another --base-url.
-func (u *user) credential(r remote) (credential, error) {
+func (u *userCommands) credential(r serviceFlags) (credential, error) {
 	stored, err := readLogin()
 	base := strings.TrimRight(cmp.Or(r.baseURL, os.Getenv(urlVariable), stored.BaseURL, defaultBaseURL), "/")
 	c := credential{BaseURL: base}
@@ -86,15 +86,17 @@ func (u *user) credential(r remote) (credential, error) {
 const demoSource = "the demo company's key of `workspace serve`"
 
 // errNoKey returns an error that explains how to provide a key.
-func (u *user) errNoKey(base string) error {
+func (u *userCommands) errNoKey(base string) error {
 	return fmt.Errorf("no key for %s: set %s, or run `%s` with the key on standard input", base, keyVariable, u.Command("login --base-url %s", terminal.Quote(base)))
 }
 
-// overheard reports whether a key would cross a network unencrypted.
-func overheard(base string) bool { return !strings.HasPrefix(base, "https:") && !client.Loopback(base) }
+// isUnencrypted reports whether a key would cross a network unencrypted.
+func isUnencrypted(base string) bool {
+	return !strings.HasPrefix(base, "https:") && !client.Loopback(base)
+}
 
 // connect returns a client.
-func (u *user) connect(r remote, options ...client.Option) (connection, error) {
+func (u *userCommands) connect(r serviceFlags, options ...client.Option) (connection, error) {
 	c, err := u.credential(r)
 	if err != nil {
 		return connection{}, err
@@ -105,8 +107,8 @@ func (u *user) connect(r remote, options ...client.Option) (connection, error) {
 	return u.connectWith(c, r.company, options...)
 }
 
-func (u *user) connectWith(c credential, company string, options ...client.Option) (connection, error) {
-	if overheard(c.BaseURL) {
+func (u *userCommands) connectWith(c credential, company string, options ...client.Option) (connection, error) {
+	if isUnencrypted(c.BaseURL) {
 		u.Note("%s is not encrypted: anyone on the network can read the key", c.BaseURL)
 	}
 	options = append([]client.Option{
@@ -134,13 +136,13 @@ func readLogin() (c credential, err error) {
 	if err != nil {
 		return c, nil // a login needs a settings folder
 	}
-	_, err = private.Read(file, &c)
+	_, err = secretfile.Read(file, &c)
 	return c, err
 }
 
-// holder returns the record of the key. It returns nil if the key works but the service lacks the
+// keyRecord returns the record of the key. It returns nil if the key works but the service lacks the
 // operation.
-func (c connection) holder(ctx context.Context) (*client.Key, error) {
+func (c connection) keyRecord(ctx context.Context) (*client.Key, error) {
 	key, err := c.client.GetCurrentKey(ctx)
 	var refused *client.Error
 	if errors.As(err, &refused) && refused.Status == http.StatusNotFound {

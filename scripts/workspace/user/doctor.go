@@ -17,10 +17,10 @@ type diagnosis struct {
 	Checks  []finding `json:"checks"`
 }
 
-func (u *user) doctorCommand() *cobra.Command {
-	var where remote
+func (u *userCommands) doctorCommand() *cobra.Command {
+	var where serviceFlags
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Check that the service can be called from here, and explain how to fix problems", Args: terminal.Takes(),
+		Use: "doctor", Short: "Check that the service can be called from here, and explain how to fix problems", Args: terminal.ArgumentNames(),
 		Long: `Check everything that a request needs: whether the service responds, its encryption, the
 clocks, the version, the form of the key, whether the key works, its scopes, and its
 remaining quota. It uses the service and the key that "workspace api" would use, changes
@@ -32,8 +32,8 @@ The exit code is 1 when a check fails; a warning is not a failure.`,
 	u.table.RegisterDemo(cmd.Flags())
 	where.flags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		d := doctor{user: u, remote: where}
-		report := d.examine(cmd.Context())
+		d := doctor{userCommands: u, remote: where}
+		report := d.runChecks(cmd.Context())
 		if err := u.printDiagnosis(report); err != nil {
 			return err
 		}
@@ -45,11 +45,11 @@ The exit code is 1 when a check fails; a warning is not a failure.`,
 	return cmd
 }
 
-func (u *user) printDiagnosis(d diagnosis) error {
+func (u *userCommands) printDiagnosis(d diagnosis) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s\n\n", d.BaseURL)
 	for _, f := range d.Checks {
-		fmt.Fprintf(&text, "%-4s  %-12s  %s\n", f.Result, f.Name, terminal.Escape(f.Detail))
+		fmt.Fprintf(&text, "%-4s  %-12s  %s\n", f.Result, f.Name, terminal.EscapeControls(f.Detail))
 		if f.Advice != "" {
 			fmt.Fprintf(&text, "      %-12s  %s\n", "", f.Advice)
 		}
@@ -57,18 +57,18 @@ func (u *user) printDiagnosis(d diagnosis) error {
 	return u.Print(d, "%s", text.String())
 }
 
-// examine runs all checks. A check that depends on a failed one is skipped.
-func (d *doctor) examine(ctx context.Context) diagnosis {
+// runChecks runs all checks. A check that depends on a failed one is skipped.
+func (d *doctor) runChecks(ctx context.Context) diagnosis {
 	var keyErr error
 	d.key, keyErr = d.credential(d.remote)
-	reached := d.examineService(ctx)
-	switch formed := d.examineKey(keyErr); {
+	reached := d.checkService(ctx)
+	switch formed := d.checkKeyForm(keyErr); {
 	case !formed:
 		d.skip("needs a key", "key", "scopes", "quota")
 	case !reached:
 		d.skip("needs the service to respond", "key", "scopes", "quota")
 	default:
-		d.examineUse(ctx)
+		d.checkKeyUse(ctx)
 	}
 	out := diagnosis{BaseURL: d.key.BaseURL, OK: true, Checks: d.findings}
 	for _, f := range d.findings {

@@ -50,15 +50,15 @@ type finding struct {
 
 // doctor collects findings.
 type doctor struct {
-	*user
+	*userCommands
 
-	remote   remote
+	remote   serviceFlags
 	key      credential
 	findings []finding
 }
 
-// find adds a finding. The advice is dropped when the check passed.
-func (d *doctor) find(name string, result verdict, advice, format string, args ...any) {
+// addFinding adds a finding. The advice is dropped when the check passed.
+func (d *doctor) addFinding(name string, result verdict, advice, format string, args ...any) {
 	if result == verdictOK {
 		advice = ""
 	}
@@ -67,7 +67,7 @@ func (d *doctor) find(name string, result verdict, advice, format string, args .
 
 func (d *doctor) skip(why string, names ...string) {
 	for _, name := range names {
-		d.find(name, verdictSkip, "", "%s", why)
+		d.addFinding(name, verdictSkip, "", "%s", why)
 	}
 }
 
@@ -81,15 +81,15 @@ func warnIf(bad bool) verdict {
 
 // serviceAdvice says what to do when the service does not respond.
 func (d *doctor) serviceAdvice(err error) string {
-	if notServing(err, d.key.BaseURL) {
+	if isNotServing(err, d.key.BaseURL) {
 		return d.serveAdvice(d.key.BaseURL)
 	}
 	return "check the address and the network"
 }
 
-// examineService requests /openapi.json, which needs no key, and reports whether the server is the
+// checkService requests /openapi.json, which needs no key, and reports whether the server is the
 // API.
-func (d *doctor) examineService(ctx context.Context) bool {
+func (d *doctor) checkService(ctx context.Context) bool {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.key.BaseURL+"/openapi.json", http.NoBody)
 	begin, response := time.Now(), (*http.Response)(nil)
 	if err == nil {
@@ -97,7 +97,7 @@ func (d *doctor) examineService(ctx context.Context) bool {
 		response, err = h.Do(request)
 	}
 	if err != nil {
-		d.find("service", verdictFail, d.serviceAdvice(err), "does not respond: %v", err)
+		d.addFinding("service", verdictFail, d.serviceAdvice(err), "does not respond: %v", err)
 		d.skip("needs the service to respond", "encryption", "clock", "version")
 		return false
 	}
@@ -108,35 +108,35 @@ func (d *doctor) examineService(ctx context.Context) bool {
 	served := response.Header.Get("Service-Version")
 	switch {
 	case served == "":
-		d.find("service", verdictFail, "check the address: the server there is not this API", "responds with %d and no Service-Version", response.StatusCode)
+		d.addFinding("service", verdictFail, "check the address: the server there is not this API", "responds with %d and no Service-Version", response.StatusCode)
 	case response.StatusCode != http.StatusOK:
-		d.find("service", verdictWarn, "tell its operator the request id "+response.Header.Get("Service-Request-Id"), "responds to /openapi.json with %d", response.StatusCode)
+		d.addFinding("service", verdictWarn, "tell its operator the request id "+response.Header.Get("Service-Request-Id"), "responds to /openapi.json with %d", response.StatusCode)
 	default:
-		d.find("service", verdictOK, "", "responds in %v", took)
+		d.addFinding("service", verdictOK, "", "responds in %v", took)
 	}
-	d.examineTLS(response)
-	d.examineClock(response)
-	d.examineVersion(served)
+	d.checkTLS(response)
+	d.checkClock(response)
+	d.checkVersion(served)
 	return served != ""
 }
 
-func (d *doctor) examineTLS(response *http.Response) {
+func (d *doctor) checkTLS(response *http.Response) {
 	switch {
 	case response.TLS == nil && client.Loopback(d.key.BaseURL):
-		d.find("encryption", verdictOK, "", "none; not needed on this machine")
+		d.addFinding("encryption", verdictOK, "", "none; not needed on this machine")
 	case response.TLS == nil:
-		d.find("encryption", verdictWarn, "use https: anyone on the network can read the key", "none")
+		d.addFinding("encryption", verdictWarn, "use https: anyone on the network can read the key", "none")
 	default:
 		end := response.TLS.PeerCertificates[0].NotAfter
-		d.find("encryption", warnIf(end.Sub(d.Now()) < certificateWarn), "tell its operator to renew the certificate",
+		d.addFinding("encryption", warnIf(end.Sub(d.Now()) < certificateWarn), "tell its operator to renew the certificate",
 			"the certificate is valid until %s", timestamp.Format(end))
 	}
 }
 
-func (d *doctor) examineClock(response *http.Response) {
+func (d *doctor) checkClock(response *http.Response) {
 	theirs, err := http.ParseTime(response.Header.Get("Date"))
 	if err != nil {
-		d.find("clock", verdictSkip, "", "the response has no Date")
+		d.addFinding("clock", verdictSkip, "", "the response has no Date")
 		return
 	}
 	skew := d.Now().Sub(theirs).Round(time.Second)
@@ -148,49 +148,49 @@ func (d *doctor) examineClock(response *http.Response) {
 	if skew.Abs() > clockFail {
 		result = verdictFail
 	}
-	d.find("clock", result, "set this machine's clock: times that you send and expiry times of keys are off by that much", "%s", text)
+	d.addFinding("clock", result, "set this machine's clock: times that you send and expiry times of keys are off by that much", "%s", text)
 }
 
-func (d *doctor) examineVersion(served string) {
+func (d *doctor) checkVersion(served string) {
 	switch {
 	case served == fault.Version:
-		d.find("version", verdictOK, "", "%s, the version of this program", served)
+		d.addFinding("version", verdictOK, "", "%s, the version of this program", served)
 	case served == "":
-		d.find("version", verdictFail, "check the address: the server there is not this API", "the response has no Service-Version")
+		d.addFinding("version", verdictFail, "check the address: the server there is not this API", "the response has no Service-Version")
 	case served > fault.Version:
-		d.find("version", verdictWarn, "update this program; until then it uses version "+fault.Version, "%s, newer than %s of this program", served, fault.Version)
+		d.addFinding("version", verdictWarn, "update this program; until then it uses version "+fault.Version, "%s, newer than %s of this program", served, fault.Version)
 	default:
-		d.find("version", verdictWarn, "some operations of this program may be missing in the service", "%s, older than %s of this program", served, fault.Version)
+		d.addFinding("version", verdictWarn, "some operations of this program may be missing in the service", "%s, older than %s of this program", served, fault.Version)
 	}
 }
 
-// examineKey checks the form of the key, without sending it, and reports whether it can be sent.
-func (d *doctor) examineKey(failed error) bool {
+// checkKeyForm checks the form of the key, without sending it, and reports whether it can be sent.
+func (d *doctor) checkKeyForm(failed error) bool {
 	const name = "key's form"
 	_, err := auth.Parse(d.key.Key)
 	switch {
 	case failed != nil:
-		d.find(name, verdictFail, fmt.Sprintf("run `%s`, then `%s` with a new key", d.Command("logout"), d.Command("login")), "%v", failed)
+		d.addFinding(name, verdictFail, fmt.Sprintf("run `%s`, then `%s` with a new key", d.Command("logout"), d.Command("login")), "%v", failed)
 		return false
 	case d.key.Key == "":
-		d.find(name, verdictFail, "set "+keyVariable+", or run `"+d.Command("login")+"`", "there is no key for this service")
+		d.addFinding(name, verdictFail, "set "+keyVariable+", or run `"+d.Command("login")+"`", "there is no key for this service")
 		return false
 	case errors.Is(err, auth.ErrPublishable):
-		d.find(name, verdictFail, "use a secret key, which begins with "+auth.SecretPrefix, "%s is publishable and gives no access to this API", d.key.source)
+		d.addFinding(name, verdictFail, "use a secret key, which begins with "+auth.SecretPrefix, "%s is publishable and gives no access to this API", d.key.source)
 		return false
 	case err != nil:
-		d.find(name, verdictWarn, "copy the complete key again", "%s does not have the form of this service's keys: it has a typo or is for another implementation", d.key.source)
+		d.addFinding(name, verdictWarn, "copy the complete key again", "%s does not have the form of this service's keys: it has a typo or is for another implementation", d.key.source)
 		return true
 	}
-	d.find(name, verdictOK, "", "%s is complete", d.key.source)
+	d.addFinding(name, verdictOK, "", "%s is complete", d.key.source)
 	return true
 }
 
-// examineUse calls the service with the key.
-func (d *doctor) examineUse(ctx context.Context) {
+// checkKeyUse calls the service with the key.
+func (d *doctor) checkKeyUse(ctx context.Context) {
 	r, err := d.connectWith(d.key, d.remote.company, client.WithAttempts(1))
 	if err != nil {
-		d.find("key", verdictFail, "copy the complete key again", "%v", err)
+		d.addFinding("key", verdictFail, "copy the complete key again", "%v", err)
 		d.skip("needs a key that works", "scopes", "quota")
 		return
 	}
@@ -199,25 +199,25 @@ func (d *doctor) examineUse(ctx context.Context) {
 	var refused *client.Error
 	switch {
 	case err == nil:
-		d.examineEnd(key)
-		d.examineScopes(key)
+		d.checkKeyExpiry(key)
+		d.checkScopes(key)
 	case errors.As(err, &refused) && refused.Status == http.StatusNotFound:
 		if _, err = r.client.ListCompanies(ctx, client.Into(&response)); err != nil {
-			d.find("key", verdictFail, "check --company, or the scope company:read", "%v", err)
+			d.addFinding("key", verdictFail, "check --company, or the scope company:read", "%v", err)
 			d.skip("needs a key that works", "scopes", "quota")
 			return
 		}
-		d.find("key", verdictOK, "", "works")
+		d.addFinding("key", verdictOK, "", "works")
 		d.skip("the service does not report the key's scopes", "scopes")
 	default:
-		d.find("key", verdictFail, d.keyAdvice(refused), "%v", err)
+		d.addFinding("key", verdictFail, d.keyAdvice(refused), "%v", err)
 		d.skip("needs a key that works", "scopes")
 		if refused == nil || refused.Status != http.StatusTooManyRequests {
 			d.skip("needs a key that works", "quota")
 			return
 		}
 	}
-	d.examineQuota(response)
+	d.checkQuota(response)
 }
 
 func (d *doctor) keyAdvice(refused *client.Error) string {
@@ -234,15 +234,15 @@ func (d *doctor) keyAdvice(refused *client.Error) string {
 	return "tell the operator the request id " + refused.RequestID
 }
 
-func (d *doctor) examineEnd(key client.Key) {
+func (d *doctor) checkKeyExpiry(key client.Key) {
 	until, soon := "without an expiry time", false
 	if end, ok := key.ExpiresAt.Get(); ok {
 		until, soon = "until "+timestamp.Format(end), end.Sub(d.Now()) < keyEndWarn
 	}
-	d.find("key", warnIf(soon), "rotate it in time: "+d.Command("api rotate_key %s", key.ID), "%s (%s) is valid for %s %s", terminal.Escape(key.Name.Or("-")), key.ID, key.CompanyID, until)
+	d.addFinding("key", warnIf(soon), "rotate it in time: "+d.Command("api rotate_key %s", key.ID), "%s (%s) is valid for %s %s", terminal.EscapeControls(key.Name.Or("-")), key.ID, key.CompanyID, until)
 }
 
-func (d *doctor) examineScopes(key client.Key) {
+func (d *doctor) checkScopes(key client.Key) {
 	scopes := key.Scopes.Or(nil)
 	var lacking []string
 	for _, s := range auth.Scopes() {
@@ -252,21 +252,21 @@ func (d *doctor) examineScopes(key client.Key) {
 	}
 	switch {
 	case len(scopes) == 0:
-		d.find("scopes", verdictFail, "issue a key with scopes", "none")
+		d.addFinding("scopes", verdictFail, "issue a key with scopes", "none")
 	case len(lacking) == 0:
-		d.find("scopes", verdictOK, "", "all %d", len(scopes))
+		d.addFinding("scopes", verdictOK, "", "all %d", len(scopes))
 	default:
-		d.find("scopes", verdictOK, "", "%s; not %s", strings.Join(scopes, ", "), strings.Join(lacking, ", "))
+		d.addFinding("scopes", verdictOK, "", "%s; not %s", strings.Join(scopes, ", "), strings.Join(lacking, ", "))
 	}
 }
 
-func (d *doctor) examineQuota(r client.Response) {
+func (d *doctor) checkQuota(r client.Response) {
 	limit, err1 := strconv.Atoi(r.Header.Get("RateLimit-Limit"))
 	left, err2 := strconv.Atoi(r.Header.Get("RateLimit-Remaining"))
 	if err := cmp.Or(err1, err2); err != nil {
-		d.find("quota", verdictSkip, "", "the service does not report it")
+		d.addFinding("quota", verdictSkip, "", "the service does not report it")
 		return
 	}
-	d.find("quota", warnIf(left*quotaWarnShare < limit), "send fewer requests, or ask the operator for a larger quota",
+	d.addFinding("quota", warnIf(left*quotaWarnShare < limit), "send fewer requests, or ask the operator for a larger quota",
 		"%d of %d reads are left, full again in %s s", left, limit, cmp.Or(r.Header.Get("RateLimit-Reset"), "?"))
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"growthworkspace/scripts/workspace/private"
+	"growthworkspace/scripts/workspace/secretfile"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/auth"
 )
@@ -24,9 +24,9 @@ type loggedIn struct {
 	File      string  `json:"file"`
 }
 
-func (u *user) loginCommand() *cobra.Command {
+func (u *userCommands) loginCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "login [--base-url URL]", Short: "Store a key for `workspace api`", Args: terminal.Takes(),
+		Use: "login [--base-url URL]", Short: "Store a key for `workspace api`", Args: terminal.ArgumentNames(),
 		Long: `Read a secret key from standard input, verify it, and store it in a file of your settings
 folder that only you can read. The key is used only for this base URL. WORKSPACE_KEY
 overrides it.`,
@@ -37,14 +37,14 @@ overrides it.`,
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		where := strings.TrimRight(cmp.Or(*base, os.Getenv(urlVariable), defaultBaseURL), "/")
 		if u, err := url.Parse(where); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-			return terminal.Misuse(cmd, "--base-url: must be a URL such as https://api.example.com")
+			return terminal.UsageOf(cmd, "--base-url: must be a URL such as https://api.example.com")
 		}
 		return u.login(cmd, where)
 	}
 	return cmd
 }
 
-func (u *user) login(cmd *cobra.Command, base string) error {
+func (u *userCommands) login(cmd *cobra.Command, base string) error {
 	key, err := u.readKey()
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (u *user) login(cmd *cobra.Command, base string) error {
 	if err != nil {
 		return err
 	}
-	if overheard(base) {
+	if isUnencrypted(base) {
 		return fmt.Errorf("%s is not encrypted, so anyone on the network could read the key: use https", base)
 	}
 	c := credential{BaseURL: base, Key: key, source: "the key on standard input"}
@@ -61,7 +61,7 @@ func (u *user) login(cmd *cobra.Command, base string) error {
 	if err != nil {
 		return err
 	}
-	holder, err := remote.holder(cmd.Context())
+	holder, err := remote.keyRecord(cmd.Context())
 	if err != nil {
 		return u.explainCall(err, remote)
 	}
@@ -69,18 +69,18 @@ func (u *user) login(cmd *cobra.Command, base string) error {
 	if err != nil {
 		return u.explainCall(err, remote)
 	}
-	if err := private.Write(file, c); err != nil {
+	if err := secretfile.Write(file, c); err != nil {
 		return err
 	}
 	result := loggedIn{BaseURL: base, CompanyID: company, File: file}
 	if holder != nil {
 		result.KeyID = &holder.ID
 	}
-	return u.Print(result, "company  %s\nkey      %s\nfile     %s", company, terminal.Text(result.KeyID), file)
+	return u.Print(result, "company  %s\nkey      %s\nfile     %s", company, terminal.FormatText(result.KeyID), file)
 }
 
 // readKey reads a key from standard input. It returns an error if it is empty or publishable.
-func (u *user) readKey() (string, error) {
+func (u *userCommands) readKey() (string, error) {
 	key, err := u.ReadSecret()
 	if err != nil {
 		return "", err
@@ -100,9 +100,9 @@ type loggedOut struct {
 	File    string `json:"file"`
 }
 
-func (u *user) logoutCommand() *cobra.Command {
+func (u *userCommands) logoutCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "logout", Short: "Remove the key of `workspace login`", Args: terminal.Takes(),
+		Use: "logout", Short: "Remove the key of `workspace login`", Args: terminal.ArgumentNames(),
 		Long: `Remove the file in which "workspace login" stored a key. The key itself keeps working:
 revoke it with "workspace key revoke".`,
 		Example: "  workspace logout",

@@ -18,7 +18,7 @@ import (
 )
 
 // printPages fetches every page of a list and prints them as one list.
-func (u *user) printPages(ctx context.Context, r connection, c *operationCall) error {
+func (u *userCommands) printPages(ctx context.Context, r connection, c *operationCall) error {
 	items, request := []json.RawMessage{}, c.request()
 	for {
 		response, err := r.client.Do(ctx, request, c.options()...)
@@ -51,7 +51,7 @@ func (u *user) printPages(ctx context.Context, r connection, c *operationCall) e
 
 // printResponse prints the body of a response. With --json the body is unchanged, or indented on a
 // terminal. Otherwise it is printed as fields or a table.
-func (u *user) printResponse(c *operationCall, body []byte, next string) error {
+func (u *userCommands) printResponse(c *operationCall, body []byte, next string) error {
 	if u.JSON {
 		text := bytes.TrimSpace(body)
 		if terminal.Width(u.Out) > 0 {
@@ -124,7 +124,7 @@ func textOf(v any, newline string) string {
 	case string:
 		lines := strings.Split(v, "\n")
 		for i := range lines {
-			lines[i] = terminal.Escape(lines[i])
+			lines[i] = terminal.EscapeControls(lines[i])
 		}
 		return strings.Join(lines, newline)
 	case []any:
@@ -138,7 +138,7 @@ func textOf(v any, newline string) string {
 	if err != nil {
 		return "?"
 	}
-	return terminal.Escape(string(text))
+	return terminal.EscapeControls(string(text))
 }
 
 type recordField struct {
@@ -202,9 +202,9 @@ func tableOf(t reflect.Type, rows []map[string]any, width int) string {
 	slices.SortStableFunc(fields, func(x, y recordField) int { return cmp.Compare(x.rank(), y.rank()) })
 	lines, used := make([][]string, len(rows)+1), 0
 	for n, f := range fields {
-		cells, widest := []string{heading(f.name)}, 0
+		cells, widest := []string{columnHeading(f.name)}, 0
 		for _, row := range rows {
-			cells = append(cells, cut(textOf(row[f.name], " ")))
+			cells = append(cells, truncateText(textOf(row[f.name], " ")))
 		}
 		for _, cell := range cells {
 			widest = max(widest, utf8.RuneCountInString(cell))
@@ -223,9 +223,9 @@ func tableOf(t reflect.Type, rows []map[string]any, width int) string {
 	return terminal.Columns(joined)
 }
 
-// cut shortens a text. It keeps texts without spaces, such as ids and URLs, whole so that they can
+// truncateText shortens a text. It keeps texts without spaces, such as ids and URLs, whole so that they can
 // be copied.
-func cut(text string) string {
+func truncateText(text string) string {
 	chars := []rune(text)
 	if len(chars) <= cellCharsMax || !strings.ContainsAny(text, " {") {
 		return text
@@ -233,8 +233,8 @@ func cut(text string) string {
 	return string(chars[:cellCharsMax-1]) + "…"
 }
 
-// heading turns replyStatus into REPLY STATUS.
-func heading(name string) string {
+// columnHeading turns replyStatus into REPLY STATUS.
+func columnHeading(name string) string {
 	var out strings.Builder
 	for _, c := range name {
 		if unicode.IsUpper(c) {

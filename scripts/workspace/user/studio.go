@@ -15,17 +15,17 @@ import (
 
 	"growthworkspace/scripts/studio"
 	"growthworkspace/scripts/studio/door"
-	"growthworkspace/scripts/workspace/private"
+	"growthworkspace/scripts/workspace/secretfile"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/auth"
 )
 
-func (u *user) studioCommand() *cobra.Command {
-	var where remote
+func (u *userCommands) studioCommand() *cobra.Command {
+	var where serviceFlags
 	var addr string
 	var noOpen bool
 	cmd := &cobra.Command{
-		Use: "studio", Short: "Open a page with the company's numbers, reviews and profile", Args: terminal.Takes(),
+		Use: "studio", Short: "Open a page with the company's numbers, reviews and profile", Args: terminal.ArgumentNames(),
 		Long: `Open a web page on this machine for the company of the key: its metrics as charts, an inbox
 for reviews and their replies, and its profile. It uses the service and the key that
 "workspace api" would use, and works with a local server and with a deployed one.
@@ -54,7 +54,7 @@ type studioStarted struct {
 	URL string `json:"url"`
 }
 
-func (u *user) studio(ctx context.Context, where remote, addr string, browse bool) error {
+func (u *userCommands) studio(ctx context.Context, where serviceFlags, addr string, browse bool) error {
 	c, err := u.credential(where)
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (u *user) studio(ctx context.Context, where remote, addr string, browse boo
 		return err
 	}
 	s, err := studio.New(studio.Options{
-		BaseURL: c.BaseURL, Key: c.Key, CompanyID: company, Demo: c.source == demoSource, SaveSecret: private.SecretsIn(filepath.Dir(login)),
+		BaseURL: c.BaseURL, Key: c.Key, CompanyID: company, Demo: c.source == demoSource, SaveSecret: secretfile.FilesIn(filepath.Dir(login)),
 		Now: u.Now, Log: slog.New(slog.NewTextHandler(u.Err, nil)),
 	})
 	if err != nil {
@@ -87,7 +87,7 @@ func (u *user) studio(ctx context.Context, where remote, addr string, browse boo
 		return err
 	}
 	if browse && terminal.Width(u.Out) > 0 {
-		remove, err := browseTo(ctx, open.Door, entered)
+		remove, err := openBrowser(ctx, open.Door, entered)
 		if err != nil {
 			u.Note("no browser was opened (%s): open the address above", err)
 		}
@@ -96,10 +96,10 @@ func (u *user) studio(ctx context.Context, where remote, addr string, browse boo
 	return open.Serve(ctx)
 }
 
-// browseTo opens the browser on a redirect file. The file is deleted when the browser has been
+// openBrowser opens the browser on a redirect file. The file is deleted when the browser has been
 // admitted, and by remove.
-func browseTo(ctx context.Context, d *door.Door, entered <-chan struct{}) (remove func(), err error) {
-	command := browser()
+func openBrowser(ctx context.Context, d *door.Door, entered <-chan struct{}) (remove func(), err error) {
+	command := browserCommand()
 	if command == nil {
 		return func() {}, errors.New("there is no desktop")
 	}
@@ -122,8 +122,8 @@ func browseTo(ctx context.Context, d *door.Door, entered <-chan struct{}) (remov
 	return remove, nil
 }
 
-// browser returns the command that opens a file, or nil on a machine without a desktop.
-func browser() []string {
+// browserCommand returns the command that opens a file, or nil on a machine without a desktop.
+func browserCommand() []string {
 	switch runtime.GOOS {
 	case "darwin":
 		return []string{"open"}

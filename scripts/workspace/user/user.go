@@ -6,12 +6,12 @@ package user
 import (
 	"github.com/spf13/cobra"
 
-	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
 )
 
 // Commands returns the commands.
-func Commands(t *terminal.Terminal, table *session.Flags) []*cobra.Command {
-	u := &user{t, table}
+func Commands(t *terminal.Terminal, table *tableconn.Flags) []*cobra.Command {
+	u := &userCommands{t, table}
 	return []*cobra.Command{u.apiCommand(), u.studioCommand(), u.loginCommand(), u.logoutCommand(), u.doctorCommand(), u.checkCommand()}
 }

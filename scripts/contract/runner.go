@@ -1,0 +1,216 @@
+package contract
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"growthworkspace/shared/fault"
+)
+
+// runner is the state of a run. It sends requests and observes every response.
+type runner struct {
+	Options
+	ruleResult // of the current rule
+	ctx        context.Context
+
+	company    string              // the id of the key's company
+	version    string              // Service-Version of the first response
+	discovered []discoveredRead    // the read operations, each with its first response
+	responses  map[string]bool     // request ids
+	observed   map[string][]string // problems of responses, by the rule that they break
+	counted    map[string]int      // how many responses each of those rules covers
+}
+
+// ruleResult is the state of a rule.
+type ruleResult struct {
+	problems []string
+	reason   string // why nothing could be checked
+	checks   int
+	optional bool // the rule may check nothing, even in a strict run
+}
+
+// problemsMax bounds the problems that a report lists for one rule.
+const problemsMax = 8
+
+func (f *ruleResult) fail(format string, args ...any) {
+	if len(f.problems) < problemsMax {
+		f.problems = append(f.problems, fmt.Sprintf(format, args...))
+	}
+}
+
+// skip notes why a rule, or a part of it, could not be checked. The first reason is reported if the
+// rule checks nothing.
+func (f *ruleResult) skip(format string, args ...any) {
+	if f.reason == "" {
+		f.reason = fmt.Sprintf(format, args...)
+	}
+}
+
+// count counts a check.
+func (f *ruleResult) count() { f.checks++ }
+
+// response is a response of the service. Its status is 0 if the service did not respond.
+type response struct {
+	what   string // the request, for messages
+	head   bool   // the request was HEAD
+	status int
+	header http.Header
+	body   []byte
+}
+
+// request is a request with the key of the run.
+type request struct {
+	method, path, body string            // the path begins with /v1
+	header             map[string]string // an empty value removes the header
+}
+
+// quotaTriesMax bounds the retries of a request that is rate limited.
+const quotaTriesMax = 5
+
+// quotaWaitMax is longer than the 60 s in which a quota refills.
+const quotaWaitMax = 90 * time.Second
+
+// send sends a request and observes its response. The rule fails if the service does not respond.
+func (k *runner) send(q request) response {
+	r, err := k.sendWithRetry(q, k.observe)
+	if err != nil {
+		k.fail("%s: no response: %v", r.what, err)
+	}
+	return r
+}
+
+// do sends a request; header alternates names and values.
+func (k *runner) do(method, path, body string, header ...string) response {
+	q := request{method: method, path: path, body: body, header: map[string]string{}}
+	for i := 0; i+1 < len(header); i += 2 {
+		q.header[header[i]] = header[i+1]
+	}
+	return k.send(q)
+}
+
+func (k *runner) get(path string) response { return k.do(http.MethodGet, path, "") }
+
+// sendWithRetry sends a request and retries it while it is rate limited. It calls saw with every
+// response.
+func (k *runner) sendWithRetry(q request, saw func(response)) (response, error) {
+	for try := 1; ; try++ {
+		r, err := k.sendOnce(q)
+		if err != nil {
+			return response{what: r.what, header: r.header}, err
+		}
+		saw(r)
+		if r.status != http.StatusTooManyRequests || try == quotaTriesMax {
+			return r, nil
+		}
+		wait, err := strconv.Atoi(r.header.Get("Retry-After"))
+		if err != nil || time.Duration(wait)*time.Second > quotaWaitMax || k.Wait(k.ctx, time.Duration(wait)*time.Second) != nil {
+			return r, nil // the rule reports the 429
+		}
+	}
+}
+
+// bodyBytesRead is larger than the largest audit with its findings.
+const bodyBytesRead = 16 << 20
+
+func (k *runner) sendOnce(q request) (response, error) {
+	out := response{what: q.method + " " + q.path, head: q.method == http.MethodHead, header: http.Header{}}
+	if k.company != "" {
+		out.what = q.method + " " + strings.Replace(q.path, k.company, "{companyId}", 1)
+	}
+	r, err := http.NewRequestWithContext(k.ctx, q.method, k.BaseURL+q.path, strings.NewReader(q.body))
+	if err != nil {
+		return out, err
+	}
+	r.Header.Set("Authorization", "Bearer "+k.Key)
+	if q.body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for name, value := range q.header {
+		r.Header.Del(name)
+		if value != "" {
+			r.Header.Set(name, value)
+		}
+	}
+	got, err := k.HTTP.Do(r)
+	if err != nil {
+		return out, err
+	}
+	out.status, out.header = got.StatusCode, got.Header
+	out.body, err = io.ReadAll(io.LimitReader(got.Body, bodyBytesRead))
+	return out, errors.Join(err, got.Body.Close())
+}
+
+// envelope decodes the error envelope.
+func (r response) envelope() (code string, messages []string, err error) {
+	var body struct {
+		Errors []map[string]any `json:"errors"`
+	}
+	d := json.NewDecoder(bytes.NewReader(r.body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&body); err != nil || len(body.Errors) == 0 {
+		return "", nil, errors.New("the body is not the error envelope")
+	}
+	for _, e := range body.Errors {
+		one, ok1 := e["code"].(string)
+		message, ok2 := e["message"].(string)
+		if !ok1 || !ok2 || one == "" || message == "" || len(e) != 2 {
+			return "", nil, errors.New("an error in the envelope must have the texts code and message and nothing else")
+		}
+		code, messages = one, append(messages, message)
+	}
+	return code, messages, nil
+}
+
+// checkError fails the rule unless the response is an error with this code and a message that contains
+// part.
+func (k *runner) checkError(r response, code fault.Code, part string) {
+	k.count()
+	if r.status == 0 {
+		return // send has failed the rule
+	}
+	if r.status != code.Status() {
+		k.fail("%s: %d instead of %d %s", r.what, r.status, code.Status(), code)
+		return
+	}
+	got, messages, err := r.envelope()
+	switch {
+	case err != nil:
+		k.fail("%s: %v", r.what, err)
+	case got != string(code):
+		k.fail("%s: the code is %s instead of %s", r.what, got, code)
+	case !strings.Contains(strings.Join(messages, "\n"), part):
+		k.fail("%s: no message names %s: %s", r.what, part, strings.Join(messages, "; "))
+	}
+}
+
+// checkSuccess fails the rule unless the response is a success, and decodes it.
+func (k *runner) checkSuccess(r response, into any) bool {
+	k.count()
+	if r.status == 0 {
+		return false // send has failed the rule
+	}
+	if r.status != http.StatusOK {
+		_, messages, _ := r.envelope() // messages is nil without an envelope
+		k.fail("%s: %d instead of 200: %s", r.what, r.status, strings.Join(messages, "; "))
+		return false
+	}
+	if err := json.Unmarshal(r.body, into); err != nil {
+		k.fail("%s: decode the body: %v", r.what, err)
+		return false
+	}
+	return true
+}
+
+// checkRecord is like ok, for a response whose body is a record.
+func (k *runner) checkRecord(r response) (record map[string]any, ok bool) {
+	ok = k.checkSuccess(r, &record)
+	return record, ok
+}

@@ -1,0 +1,184 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"growthworkspace/scripts/prove/testbed"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/parallel"
+)
+
+const (
+	editors      = 16   // concurrent clients
+	instances    = 4    // of the service, each with its own table client
+	lossyShare   = 0.1  // of the responses to writes are lost
+	refusedCalls = 0.05 // of all calls are throttled
+)
+
+// checkMax bounds the search for an order of one record's requests. On a busy machine, a history
+// can have many unknown outcomes, and its search takes exponential time. Such a history is replaced
+// by one with half as many requests.
+const checkMax = time.Minute
+
+// linearizability is the gate of linearizability. Concurrent clients change the reply to one review at a
+// time, while responses of the table are lost and calls throttled. Some sequential order of the
+// requests must explain all outcomes.
+func linearizability(ctx context.Context, t *checkRun, records, requests int) error {
+	var lost, refused atomic.Int64
+	transport := loseResponses(t.transport, &lost, func(call string, _ int) bool { return writes(call) && t.chance.of(lossyShare) })
+	transport = rejectCalls(transport, &refused, chooseShare(t.chance, refusedCalls))
+	var bases []string
+	for range instances {
+		bases = append(bases, t.serve(t.bug(transport)))
+	}
+	sent, unknown, right, shortened := 0, 0, 0, 0
+	for n := range records {
+		var history []porcupine.Operation
+		verdict := porcupine.Unknown
+		for each := requests; verdict == porcupine.Unknown && each > 0; each /= 2 {
+			if each < requests {
+				shortened++
+			}
+			var err error
+			if history, err = t.history(ctx, bases, each); err != nil {
+				return err
+			}
+			verdict = porcupine.CheckOperationsTimeout(replyModel, history, checkMax)
+		}
+		sent += len(history)
+		for _, o := range history {
+			if !o.Output.(editOutcome).known {
+				unknown++
+			}
+		}
+		switch verdict {
+		case porcupine.Ok:
+			right++
+		case porcupine.Illegal:
+			t.violate("record %d: no order of its %d requests explains their outcomes", n, len(history))
+		default:
+			t.violate("record %d: no order of its %d requests was found in %s", n, len(history), checkMax)
+		}
+	}
+	t.figure("%d records, %d clients, %d requests, %d responses of the table lost, %d calls throttled, %d outcomes unknown",
+		records, editors, sent, lost.Load(), refused.Load(), unknown)
+	t.figure("%d of %d linearizable, %d histories too long to decide", right, records, shortened)
+	return nil
+}
+
+// history creates a review, lets every client change and read its reply, and returns the requests
+// with their outcomes.
+func (t *checkRun) history(ctx context.Context, bases []string, requests int) (history []porcupine.Operation, err error) {
+	company, err := t.NewCompany(ctx, testbed.UnlimitedQuota)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.Write(ctx, company.ID, "feedback", map[string]any{
+		"id": "fbk_1", "companyId": company.ID, "externalId": "1", "source": "app_store", "kind": "review", "replyBody": "", "replyStatus": "draft",
+	}); err != nil {
+		return nil, err
+	}
+	var mu sync.Mutex
+	begin := time.Now()
+	err = parallel.Do(editors, editors, func(n int) error {
+		own, err := t.NewKey(ctx, company.ID, testbed.UnlimitedQuota)
+		if err != nil {
+			return err
+		}
+		c := newClient(bases[n%instances], own)
+		for m := range requests {
+			in := t.drawEdit(n, m)
+			call := time.Since(begin)
+			out, err := in.send(ctx, c)
+			if err != nil {
+				return err
+			}
+			end := int64(time.Since(begin))
+			if out.undone || !out.known && in == (replyEdit{}) {
+				continue // it changed nothing and shows nothing
+			}
+			if !out.known {
+				end = math.MaxInt64 // the change may be done at any later time
+			}
+			mu.Lock()
+			history = append(history, porcupine.Operation{ClientId: n, Input: in, Call: int64(call), Output: out, Return: end})
+			mu.Unlock()
+		}
+		return nil
+	})
+	return history, err
+}
+
+// replyEdit is a client's request: a new text, a new status or, if it has neither, a read.
+type replyEdit struct{ text, status string }
+
+// drawEdit returns the m-th request of a client. All texts are different, so each outcome
+// identifies its request.
+func (t *checkRun) drawEdit(client, m int) replyEdit {
+	switch p := t.chance.float(); {
+	case p < 0.4:
+		return replyEdit{text: fmt.Sprintf("Text %d of client %d", m, client)}
+	case p < 0.7:
+		return replyEdit{status: "approved"}
+	case p < 0.8:
+		return replyEdit{status: "needs_review"}
+	}
+	return replyEdit{}
+}
+
+// replyState is the state of the reply.
+type replyState struct{ text, status string }
+
+// editOutcome is the result of a request. It is unknown if the request failed, unless the failure says
+// that nothing was done.
+type editOutcome struct {
+	known  bool
+	undone bool
+	state  replyState
+}
+
+// replyModel is the sequential behaviour of the reply. A new text moves an approved reply back to
+// draft. Two changes that overwrite each other break this rule, because it needs two fields.
+var replyModel = porcupine.Model{
+	Init: func() any { return replyState{"", "draft"} },
+	Step: func(before, in, out any) (bool, any) {
+		after, e, o := before.(replyState), in.(replyEdit), out.(editOutcome)
+		if e.text != "" && e.text != after.text {
+			if after.status == "approved" {
+				after.status = "draft"
+			}
+			after.text = e.text
+		}
+		if e.status != "" {
+			after.status = e.status
+		}
+		return !o.known || o.state == after, after
+	},
+}
+
+func (e replyEdit) send(ctx context.Context, c *client) (editOutcome, error) {
+	var out response
+	var err error
+	switch {
+	case e.text != "":
+		out, err = c.call(ctx, http.MethodPatch, "feedback/fbk_1/reply", map[string]any{"replyBody": e.text})
+	case e.status != "":
+		out, err = c.call(ctx, http.MethodPatch, "feedback/fbk_1/reply", map[string]any{"replyStatus": e.status})
+	default:
+		out, err = c.call(ctx, http.MethodGet, "feedback/fbk_1", nil)
+	}
+	if err != nil || out.status != http.StatusOK {
+		return editOutcome{undone: err == nil && out.status == fault.Unavailable.Status()}, err
+	}
+	var record struct{ ReplyBody, ReplyStatus string }
+	err = out.decode(&record)
+	return editOutcome{known: true, state: replyState{record.ReplyBody, record.ReplyStatus}}, err
+}

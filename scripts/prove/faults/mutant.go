@@ -1,0 +1,159 @@
+package faults
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// The transports and handlers below break a correct service. The tests use them to show that each
+// gate can fail.
+
+// withoutConditions removes the conditions from all writes, as in a service without compare-and-set.
+func withoutConditions(next http.RoundTripper) http.RoundTripper {
+	return editCalls(next, writes, func(body map[string]any) {
+		dropCondition(body)
+		parts, _ := body["TransactItems"].([]any)
+		for _, part := range parts {
+			for _, write := range part.(map[string]any) {
+				dropCondition(write.(map[string]any))
+			}
+		}
+	})
+}
+
+// dropCondition makes a condition always true. It keeps the condition's text, because DynamoDB rejects
+// unused placeholders.
+func dropCondition(write map[string]any) {
+	if condition, ok := write["ConditionExpression"].(string); ok {
+		write["ConditionExpression"] = "(" + condition + ") OR attribute_exists(pk) OR attribute_not_exists(pk)"
+	}
+}
+
+// withoutTransactionTokens removes ClientRequestToken from transactions, so DynamoDB does not recognise a retry.
+func withoutTransactionTokens(next http.RoundTripper) http.RoundTripper {
+	return editCalls(next, isTransaction, func(body map[string]any) { delete(body, "ClientRequestToken") })
+}
+
+func isTransaction(call string) bool { return call == "TransactWriteItems" }
+
+// editCalls edits the bodies of the calls that choose selects.
+func editCalls(next http.RoundTripper, choose func(call string) bool, edit func(body map[string]any)) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		if !choose(callOf(r)) {
+			return next.RoundTrip(r)
+		}
+		body, err := decode(r)
+		if err != nil {
+			return nil, err
+		}
+		edit(body)
+		return forward(next, r, callOf(r), body)
+	})
+}
+
+// failUpdateConditions lets the conditions of updates fail, as in a service whose guesses about a bucket are
+// always wrong.
+func failUpdateConditions(next http.RoundTripper) http.RoundTripper {
+	return editCalls(next, func(call string) bool { return call == "UpdateItem" }, func(body map[string]any) {
+		if condition, ok := body["ConditionExpression"].(string); ok {
+			body["ConditionExpression"] = "(" + condition + ") AND attribute_not_exists(pk)"
+		}
+	})
+}
+
+// delayedWriteTime is how long after its acknowledgement behind sends a write.
+const delayedWriteTime = 20 * time.Millisecond
+
+// delayWrites acknowledges transactions and batches at once and sends them later, in their order, as in
+// a service that buffers writes in memory. Writes in the buffer are lost when the process crashes.
+func delayWrites(next http.RoundTripper) http.RoundTripper {
+	type write struct {
+		due time.Time
+		do  func()
+	}
+	kept := make(chan write, 1<<12)
+	go func() {
+		for w := range kept {
+			<-time.After(time.Until(w.due))
+			w.do()
+		}
+	}()
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		call := callOf(r)
+		if !isTransaction(call) && call != "BatchWriteItem" {
+			return next.RoundTrip(r)
+		}
+		body, err := decode(r)
+		if err != nil {
+			return nil, err
+		}
+		later := r.Clone(context.WithoutCancel(r.Context()))
+		kept <- write{time.Now().Add(delayedWriteTime), func() {
+			if out, err := forward(next, later, call, body); err == nil {
+				_ = out.Body.Close() // the caller has its response already
+			}
+		}}
+		return respond(http.StatusOK, map[string]any{})
+	})
+}
+
+// mutant names a fault of a server process, which receives it at startup.
+type mutant string
+
+const (
+	mutantDelayedWrites   mutant = "behind"
+	mutantUnconditional   mutant = "unconditional"
+	mutantBaseline        mutant = "bare"      // not a fault: a bare write in place of an admission, for comparison
+	mutantContended       mutant = "overtaken" // every admission loses to another caller
+	mutantShortRetryAfter mutant = "hasty"     // every Retry-After is one second
+	mutantNoLimits        mutant = "unbounded" // without the limits of `workspace serve`
+	mutantRejectMost      mutant = "stingy"    // three of four admitted requests get a 429
+)
+
+func (p mutant) transport(next http.RoundTripper) http.RoundTripper {
+	switch p {
+	case mutantDelayedWrites:
+		return delayWrites(next)
+	case mutantUnconditional:
+		return withoutConditions(next)
+	case mutantContended:
+		return failUpdateConditions(next)
+	}
+	return next
+}
+
+func (p mutant) handler(next http.Handler) http.Handler {
+	var requests atomic.Int64
+	alter := map[mutant]func(h http.Header, status int) int{
+		mutantShortRetryAfter: func(h http.Header, status int) int {
+			if h.Get("Retry-After") != "" {
+				h.Set("Retry-After", "1")
+			}
+			return status
+		},
+		mutantRejectMost: func(h http.Header, status int) int {
+			if requests.Add(1)%4 == 0 {
+				return status
+			}
+			h.Set("Retry-After", "1")
+			return http.StatusTooManyRequests
+		},
+	}[p]
+	if alter == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(alteredResponse{w, alter}, r) })
+}
+
+// alteredResponse is a ResponseWriter that changes the status and the headers.
+type alteredResponse struct {
+	http.ResponseWriter
+	alter func(h http.Header, status int) int
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (a alteredResponse) WriteHeader(status int) {
+	a.ResponseWriter.WriteHeader(a.alter(a.Header(), status))
+}

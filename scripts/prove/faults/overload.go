@@ -1,0 +1,370 @@
+package faults
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"growthworkspace/scripts/prove/testbed"
+	"growthworkspace/shared/fault"
+)
+
+// loadOptions configures the gate.
+type loadOptions struct {
+	trials      []string      // by name; empty: all
+	each        time.Duration // how long each trial lasts
+	patience    time.Duration // how much longer a trial without a response may last, because the machine is busy
+	slowdownMax float64       // the most that a polite client's median during the flood may be, as a multiple of its median without it
+	residualMax time.Duration // a median below it is always quick enough
+	residentMax int64         // the most memory of the server process in any trial, in bytes
+}
+
+// residentMax is the most memory of a server process.
+const residentMax = 256 << 20
+
+// overload is the gate of a server with too much to do. It runs five trials, each on a new server with
+// the limits of `workspace serve`:
+//
+//   - flood: 100 clients send malformed bodies of 250 KB, while a polite client reads
+//   - headers: 200 connections without a key send headers of 1 MB
+//   - readers: 200 clients request the largest page and read nothing
+//   - askers: the same, but they soon disconnect and reconnect, while a polite client reads
+//   - clients: 200 clients with keys read and write on connections that stay open
+//
+// In each trial the server's resident memory stays below p.resident, no response is a 500, and each
+// refusal has the envelope.
+func overload(ctx context.Context, t *checkRun, p loadOptions) error {
+	company, err := t.companyWithItems(ctx)
+	if err != nil {
+		return err
+	}
+	for _, trial := range []struct {
+		name string
+		run  func(ctx context.Context, l *loadedServer, p loadOptions) error
+	}{{"flood", malformedFlood}, {"headers", largeHeaders}, {"readers", slowReaders}, {"askers", requestingSlowReaders}, {"clients", keepAliveClients}} {
+		if len(p.trials) > 0 && !slices.Contains(p.trials, trial.name) {
+			continue
+		}
+		l := &loadedServer{checkRun: t, name: trial.name, company: company}
+		if err := l.serve(ctx, p, func() error { return trial.run(ctx, l, p) }); err != nil {
+			return fmt.Errorf("%s: %w", trial.name, err)
+		}
+	}
+	return nil
+}
+
+// loadedServer is a server under load.
+type loadedServer struct {
+	*checkRun
+	*server
+	name    string
+	company testbed.Company
+	shed    atomic.Int64 // responses with 503
+}
+
+const itemsPath = "plan/boards/brd_1/items"
+
+// boardItems is the number of items of the board. A page of 200 has about 450 KB.
+const boardItems = 200
+
+// companyWithItems creates a company with a full board.
+func (t *checkRun) companyWithItems(ctx context.Context) (testbed.Company, error) {
+	c, err := t.companyWithBoard(ctx, "")
+	if err != nil {
+		return testbed.Company{}, err
+	}
+	var items []any
+	for n := range boardItems {
+		items = append(items, map[string]any{
+			"id": fmt.Sprintf("itm_%d", n), "roadmapId": "brd_1", "slug": fmt.Sprintf("item-%d", n), "title": fmt.Sprintf("Item %d", n),
+			"summary": strings.Repeat("a long summary ", 130), "status": "published", "createdAt": "2026-01-01T00:00:00Z",
+		})
+	}
+	return c.Company, t.Write(ctx, c.ID, "item", items...)
+}
+
+// serve runs a trial with a server of its own, and checks the server's memory.
+func (l *loadedServer) serve(ctx context.Context, p loadOptions, run func() error) (err error) {
+	l.front = l.checkRun.server != mutantNoLimits
+	if l.server, err = l.startServer(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.server.kill()) }()
+	if err := run(); err != nil {
+		return err
+	}
+	if runtime.GOOS != "linux" {
+		l.figure("%s: %d shed, memory is not measured on %s", l.name, l.shed.Load(), runtime.GOOS)
+		return nil
+	}
+	most, err := testbed.PeakMemory(l.cmd.Process.Pid)
+	if err != nil {
+		return err
+	}
+	l.require(most < p.residentMax, "%s: the server had %d MB of resident memory, at most %d allowed", l.name, most>>20, p.residentMax>>20)
+	l.figure("%s: %d MB, %d shed", l.name, most>>20, l.shed.Load())
+	return nil
+}
+
+// check counts a shed response. It requires that a refusal has the envelope and that no response is
+// a 500.
+func (l *loadedServer) check(out response) {
+	if out.status < http.StatusBadRequest {
+		return
+	}
+	refusal, err := fault.Parse(out.body)
+	l.require(err == nil && out.header.Get("Service-Request-Id") != "", "%s: a response %d without the envelope: %.200q", l.name, out.status, out.body)
+	l.require(out.status != http.StatusInternalServerError, "%s: a response 500", l.name)
+	if out.status == fault.Unavailable.Status() && err == nil {
+		l.shed.Add(1)
+		l.require(refusal.Code == fault.Unavailable && out.retryAfter() > 0, "%s: a 503 %q without Retry-After", l.name, refusal.Code)
+	}
+}
+
+// runClients runs a function in n goroutines for p.each, or until one call reports a response if none
+// has yet.
+func (p loadOptions) runClients(ctx context.Context, n int, do func(ctx context.Context, n int) (responded bool)) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var responses atomic.Int64
+	begin := time.Now()
+	end := time.AfterFunc(p.each, func() {
+		if responses.Load() > 0 {
+			cancel()
+		}
+	})
+	defer end.Stop()
+	runFor(ctx, n, p.each+p.patience, func(ctx context.Context, n int) {
+		if do(ctx, n) && responses.Add(1) > 0 && time.Since(begin) >= p.each {
+			cancel()
+		}
+	})
+}
+
+// runFor runs a function in n goroutines until the time is up.
+func runFor(ctx context.Context, n int, d time.Duration, do func(ctx context.Context, n int)) {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	var wait sync.WaitGroup
+	for i := range n {
+		wait.Go(func() {
+			for ctx.Err() == nil {
+				do(ctx, i)
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// malformedFlood is the trial of malformed bodies while a polite client reads. Periods with and without the
+// flood alternate, so that other work of the machine affects both.
+func malformedFlood(ctx context.Context, l *loadedServer, p loadOptions) error {
+	quiet, loud, all := l.measureBeside(ctx, p, l.startFlood)
+	l.require(all > 0, "flood: no request of the flood had a response")
+	l.figure("a polite client's median %.1f ms, %.1f beside %d malformed bodies of 250 KB from 100 clients", milliseconds(quiet), milliseconds(loud), all)
+	return nil
+}
+
+// measureBeside measures a polite client's median without and with a crowd, and requires that the second
+// is not much larger. start starts the crowd, which counts in did, and returns a function that
+// stops it.
+func (l *loadedServer) measureBeside(ctx context.Context, p loadOptions, start func(ctx context.Context, did *atomic.Int64) (stop func())) (quiet, loud time.Duration, all int64) {
+	const rounds, warm = 3, 5
+	var before, beside []time.Duration
+	for range rounds {
+		before = append(before, l.measureReads(ctx, p.each/(2*rounds), true)...)
+		var did atomic.Int64
+		stop := start(ctx, &did)
+		for begin := time.Now(); did.Load() < warm && time.Since(begin) < time.Minute; { // until the crowd is in the server
+			<-time.After(5 * time.Millisecond)
+		}
+		beside = append(beside, l.measureReads(ctx, p.each/(2*rounds), true)...)
+		stop()
+		all += did.Load()
+	}
+	quiet, loud = median(before), median(beside)
+	limit := max(p.residualMax, time.Duration(p.slowdownMax*float64(quiet)))
+	l.require(loud <= limit, "%s: a polite client's median is %v beside %v in the quiet, more than %.1f times", l.name, loud, quiet, p.slowdownMax)
+	return quiet, loud, all
+}
+
+// startFlood starts 100 clients that send malformed bodies until stop is called. It counts the
+// responses.
+func (l *loadedServer) startFlood(ctx context.Context, responses *atomic.Int64) (stop func()) {
+	const clients = 100
+	malformed := []byte(`{"title": "` + strings.Repeat("x", 125_000) + `", "summary": [` + strings.Repeat(`{"a":1},`, 15_600) + `}`)
+	ctx, cancel := context.WithCancel(ctx)
+	c := newClient(l.base, l.company)
+	var wait sync.WaitGroup
+	for range clients {
+		wait.Go(func() {
+			for ctx.Err() == nil {
+				out, err := c.send(ctx, http.MethodPost, itemsPath, malformed)
+				if err != nil {
+					continue // the flood is over
+				}
+				responses.Add(1)
+				l.check(out)
+				l.require(out.status != http.StatusOK, "flood: a malformed body was accepted")
+			}
+		})
+	}
+	return func() { cancel(); wait.Wait() }
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+func median(all []time.Duration) time.Duration {
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+// measureReads reads one record at a time, with a pause, and returns how long each response took. If
+// strict is set, no response may be shed.
+func (l *loadedServer) measureReads(ctx context.Context, d time.Duration, strict bool) (took []time.Duration) {
+	c := newClient(l.base, l.company)
+	for end := time.Now().Add(d); time.Now().Before(end) || len(took) == 0; {
+		begin := time.Now()
+		out, err := c.call(ctx, http.MethodGet, "plan/items/itm_1", nil)
+		took = append(took, time.Since(begin))
+		l.require(err == nil && (out.status == http.StatusOK || !strict && out.status == fault.Unavailable.Status()),
+			"%s: a polite request: %d %v", l.name, out.status, err)
+		l.check(out)
+		<-time.After(5 * time.Millisecond)
+	}
+	return took
+}
+
+// sendRaw connects to the server, sends a text and calls read, if any, with the connection.
+func (l *loadedServer) sendRaw(ctx context.Context, send io.WriterTo, read func(c net.Conn)) {
+	u, err := url.Parse(l.base)
+	if err != nil {
+		l.violate("%s: the address %q: %v", l.name, l.base, err)
+		return
+	}
+	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", u.Host)
+	if err != nil {
+		return // the trial is over, or the server closed an excess connection
+	}
+	defer c.Close()
+	defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })()
+	_, _ = send.WriteTo(c) // the server may end it at any time
+	if read != nil {
+		read(c)
+	}
+}
+
+// largeHeaders is the trial of connections without a key whose headers never end.
+func largeHeaders(ctx context.Context, l *loadedServer, p loadOptions) error {
+	const connections = 200
+	header := []byte("GET /v1/companies HTTP/1.1\r\nHost: localhost\r\nX-Large: " + strings.Repeat("x", 1<<20))
+	var refused atomic.Int64
+	p.runClients(ctx, connections, func(ctx context.Context, _ int) (responded bool) {
+		l.sendRaw(ctx, bytes.NewBuffer(slices.Clone(header)), func(c net.Conn) {
+			out, err := http.ReadResponse(bufio.NewReader(c), nil)
+			if err != nil {
+				return
+			}
+			defer out.Body.Close()
+			switch out.StatusCode {
+			case http.StatusRequestHeaderFieldsTooLarge:
+				refused.Add(1)
+				responded = true
+			case fault.Unavailable.Status():
+				l.shed.Add(1)
+			default:
+				l.violate("headers: a response %d, want 431 or 503", out.StatusCode)
+			}
+		})
+		return responded
+	})
+	l.require(refused.Load() > 0, "headers: no connection got a 431")
+	l.figure("%d connections with headers of 1 MB refused", refused.Load())
+	return nil
+}
+
+// slowReaders is the trial of clients that request large responses and read nothing.
+func slowReaders(ctx context.Context, l *loadedServer, p loadOptions) error {
+	const clients = 200
+	request := fmt.Sprintf("GET /v1/companies/%s/plan/boards/brd_1/items?limit=200 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n",
+		l.company.ID, l.company.Key)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		runFor(ctx, clients, p.each, func(ctx context.Context, _ int) {
+			l.sendRaw(ctx, bytes.NewBufferString(strings.Repeat(request, 20)), func(c net.Conn) {
+				if half, ok := c.(*net.TCPConn); ok {
+					_ = half.SetReadBuffer(4 << 10)
+				}
+				<-ctx.Done()
+			})
+		})
+	}()
+	took := l.measureReads(ctx, p.each, false)
+	<-ended
+	l.figure("a polite client's median %.1f ms beside 200 that read nothing", milliseconds(median(took)))
+	return nil
+}
+
+// requestingSlowReaders is the trial of slow readers that keep sending requests: each requests the largest page,
+// reads nothing, disconnects and reconnects.
+func requestingSlowReaders(ctx context.Context, l *loadedServer, p loadOptions) error {
+	const clients, stays = 200, 200 * time.Millisecond
+	request := fmt.Sprintf("GET /v1/companies/%s/plan/boards/brd_1/items?limit=200 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n",
+		l.company.ID, l.company.Key)
+	quiet, loud, all := l.measureBeside(ctx, p, func(ctx context.Context, did *atomic.Int64) (stop func()) {
+		ctx, cancel := context.WithCancel(ctx)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			runFor(ctx, clients, time.Hour, func(ctx context.Context, _ int) {
+				l.sendRaw(ctx, bytes.NewBufferString(request), func(c net.Conn) {
+					if half, ok := c.(*net.TCPConn); ok {
+						_ = half.SetReadBuffer(4 << 10)
+					}
+					did.Add(1)
+					select {
+					case <-ctx.Done():
+					case <-time.After(stays):
+					}
+				})
+			})
+		}()
+		return func() { cancel(); <-ended }
+	})
+	l.figure("a polite client's median %.1f ms, %.1f beside 200 that requested %d large pages and read nothing", milliseconds(quiet), milliseconds(loud), all)
+	return nil
+}
+
+// keepAliveClients is the trial of many clients that do nothing wrong.
+func keepAliveClients(ctx context.Context, l *loadedServer, p loadOptions) error {
+	const clients = 200
+	shared := newClient(l.base, l.company)
+	shared.http.Transport.(onceTransport).MaxIdleConnsPerHost = clients
+	var done atomic.Int64
+	p.runClients(ctx, clients, func(ctx context.Context, n int) (responded bool) {
+		out, err := shared.call(ctx, http.MethodGet, fmt.Sprintf("plan/items/itm_%d", n%boardItems), nil)
+		if err != nil {
+			return false // the trial is over
+		}
+		done.Add(1)
+		l.check(out)
+		return out.status == http.StatusOK
+	})
+	served := done.Load() - l.shed.Load()
+	l.require(served > 0, "clients: no request succeeded")
+	l.figure("%d requests of 200 clients", done.Load())
+	return nil
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"html"
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"growthworkspace/scripts/workspace/terminal"
+)
+
+// mentionPattern matches a command line of this program in a text of the studio, up to the end of its
+// element, line or quotation.
+var mentionPattern = regexp.MustCompile("\\bworkspace [^<`\\n]+")
+
+// flagPattern matches a flag in a command line.
+var flagPattern = regexp.MustCompile(`--([a-z][a-z-]*)`)
+
+// actionPattern matches a template action.
+var actionPattern = regexp.MustCompile(`\{\{[^}]*\}\}`)
+
+// Ensure each command that the studio shows exists, with its flags. The studio must not import the
+// command line, so the test reads the texts of its templates and its Go strings.
+func TestStudioNamesCommands(t *testing.T) {
+	t.Parallel()
+	found := 0
+	err := fs.WalkDir(os.DirFS("../studio"), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		for _, text := range visibleTexts(t, name) {
+			for _, line := range mentionPattern.FindAllString(text, -1) {
+				found++
+				checkMention(t, name, line)
+			}
+		}
+		return nil
+	})
+	if err != nil || found < 10 {
+		t.Errorf("%d commands in the texts of the studio, %v", found, err)
+	}
+}
+
+// visibleTexts returns the texts of a file of the studio that a person may read.
+func visibleTexts(t *testing.T, name string) (out []string) {
+	t.Helper()
+	content, err := os.ReadFile(path.Join("../studio", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch {
+	case path.Ext(name) == ".html":
+		return []string{html.UnescapeString(strings.ReplaceAll(string(content), "\\\n", ""))}
+	case path.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go"):
+		file, err := parser.ParseFile(token.NewFileSet(), name, content, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+				text, err := strconv.Unquote(literal.Value)
+				if err != nil {
+					t.Error(err)
+				}
+				out = append(out, text)
+			}
+			return true
+		})
+	}
+	return out
+}
+
+// checkMention checks a command line that begins with the name of the program.
+func checkMention(t *testing.T, name, line string) {
+	t.Helper()
+	command := rootCommand(&terminal.Terminal{})
+	for _, word := range strings.Fields(line)[1:] {
+		var next *cobra.Command
+		for _, child := range command.Commands() {
+			if child.Name() == strings.TrimRight(word, ".,:") {
+				next = child
+			}
+		}
+		if next == nil {
+			break
+		}
+		command = next
+	}
+	if !command.HasParent() || command.HasSubCommands() {
+		t.Errorf("%s: there is no command %q", name, line)
+		return
+	}
+	command.InheritedFlags() // merges the flags of the parents into Flags
+	for _, f := range flagPattern.FindAllStringSubmatch(actionPattern.ReplaceAllString(line, " "), -1) {
+		if command.Flags().Lookup(f[1]) == nil {
+			t.Errorf("%s: %q has no flag --%s: %q", name, command.CommandPath(), f[1], line)
+		}
+	}
+}

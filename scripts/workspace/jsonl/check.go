@@ -1,0 +1,256 @@
+// Package jsonl imports and exports the records of a company as lines of JSON:
+//
+//	{"type": "feedback", "record": {"id": "fbk_1", ...}}
+//
+// An import has two passes. Check reads and checks every line, and copies the records to temporary
+// files. Checked.Write then stores them. Therefore exactly the checked records are stored, even if
+// the input file changes in between.
+package jsonl
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"growthworkspace/shared/transfer"
+)
+
+// BadLinesMax bounds the bad lines that an error lists, and the problems of each line.
+const BadLinesMax = 20
+
+// Options of an import.
+type Options struct {
+	NewOnly bool // skip records that the company already has
+}
+
+// Check reads every line, checks it alone and against the stored records, and returns the records
+// to write. It returns an error that lists the bad lines and their problems.
+func Check(ctx context.Context, types []transfer.Type, companyID string, in io.Reader, o Options) (*CheckedFile, error) {
+	spool, err := newChecked(types, o)
+	if err != nil {
+		return nil, err
+	}
+	c := importCheck{
+		CheckedFile: spool, companyID: companyID, pending: make([]batch, len(types)), claims: map[[16]byte]uniqueTextOwner{},
+		unlessNamed: map[[16]byte][]badLine{},
+	}
+	if err := c.readAll(ctx, in); err != nil {
+		spool.Close()
+		return nil, err
+	}
+	return spool, nil
+}
+
+// importCheck is the first pass of an import.
+type importCheck struct {
+	*CheckedFile
+
+	companyID string
+	bad       []badLine
+	pending   []batch // by type: records that are not yet compared with the stored ones
+	// claims has the digests of the texts that belong to one record, and who claimed them first.
+	claims map[[16]byte]uniqueTextOwner
+	// unlessNamed has the lines that are bad unless the file contains a name, which belongs to a rival
+	// or a parent. They are keyed by the digest of the name, with at most BadLinesMax lines for
+	// each.
+	unlessNamed map[[16]byte][]badLine
+}
+
+// uniqueTextOwner is the first record that claimed a text.
+type uniqueTextOwner struct {
+	line  int
+	owner [16]byte // the digest of Claim.Owner
+}
+
+type badLine struct {
+	number   int
+	typeName string
+	problems []string
+}
+
+func (c *importCheck) readAll(ctx context.Context, in io.Reader) error {
+	lines, number := newLines(in), 0
+	for len(c.bad) < BadLinesMax && ctx.Err() == nil && lines.Scan() {
+		text := bytes.TrimSpace(lines.Bytes())
+		if number++; number == 1 {
+			text = bytes.TrimPrefix(text, []byte("\ufeff")) // some editors write a byte order mark
+		}
+		if len(text) == 0 {
+			continue
+		}
+		if err := c.checkLine(ctx, number, text); err != nil {
+			return err
+		}
+	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		c.report(number+1, "", fmt.Sprintf("is longer than %d MB", lineBytesMax>>20))
+	case err != nil:
+		return fmt.Errorf("read line %d: %w", number+1, err)
+	}
+	for i := range c.types {
+		if err := c.verifyPending(ctx, i); err != nil {
+			return err
+		}
+	}
+	if len(c.bad) < BadLinesMax { // otherwise the file has lines that were not read
+		for name, lines := range c.unlessNamed {
+			if !c.names[name] {
+				c.bad = append(c.bad, lines...)
+			}
+		}
+	}
+	return cmp.Or(ctx.Err(), c.result())
+}
+
+func (c *importCheck) checkLine(ctx context.Context, number int, text []byte) error {
+	e, problems := parseEntry(text)
+	if len(problems) > 0 {
+		c.report(number, e.Type, problems...)
+		return nil
+	}
+	i := slices.IndexFunc(c.types, func(t transfer.Type) bool { return t.Name == e.Type })
+	if i < 0 {
+		c.report(number, "", fmt.Sprintf("type: %q is unknown; must be one of %s", e.Type, strings.Join(TypeNames(c.types), ", ")))
+		return nil
+	}
+	t := c.types[i]
+	record, problems := t.Check(e.Record)
+	if len(problems) > 0 {
+		c.report(number, t.Name, problems...)
+		return nil
+	}
+	if problem := c.checkUnique(number, t, record); problem != "" {
+		c.report(number, t.Name, problem)
+		return nil
+	}
+	if own, _ := t.Aliases(record); own != "" {
+		c.names[digest(own)] = true
+	}
+	if err := c.add(i, number, e.Record); err != nil {
+		return err
+	}
+	if c.pending[i].add(record, number, len(e.Record)) {
+		return c.verifyPending(ctx, i)
+	}
+	return nil
+}
+
+// checkUnique returns the problem of a record that claims a text which another record of the file has
+// claimed, or "" if there is none.
+func (c *importCheck) checkUnique(number int, t transfer.Type, record any) (problem string) {
+	for _, claimed := range t.UniqueTexts(record) {
+		key, owner := digest(t.Name+"\n"+claimed.Text), digest(claimed.Owner)
+		before, taken := c.claims[key]
+		if taken && (claimed.Owner == "" || before.owner != owner) {
+			return fmt.Sprintf("%s is on line %d too", claimed.Text, before.line)
+		}
+		if !taken {
+			c.claims[key] = uniqueTextOwner{number, owner}
+		}
+	}
+	return ""
+}
+
+// verifyPending checks the pending records of a type against the stored ones.
+func (c *importCheck) verifyPending(ctx context.Context, i int) error {
+	b := c.pending[i]
+	c.pending[i] = batch{}
+	if len(b.records) == 0 {
+		return nil
+	}
+	if c.options.NewOnly {
+		fresh, indexes, err := c.types[i].FilterNew(ctx, c.companyID, b.records)
+		if err != nil {
+			return fmt.Errorf("look for stored records: %w", err)
+		}
+		if b = b.subset(fresh, indexes); len(fresh) == 0 {
+			return nil
+		}
+	}
+	t := c.types[i]
+	problems, err := t.Verify(ctx, c.companyID, b.records)
+	rivals, err2 := t.VerifyAliases(ctx, c.companyID, b.records)
+	orphans, err3 := t.Orphans(ctx, c.companyID, b.records)
+	if err := errors.Join(err, err2, err3); err != nil {
+		return fmt.Errorf("check lines %d to %d against the stored records: %w", b.lines[0], b.lines[len(b.lines)-1], err)
+	}
+	for n, problem := range problems {
+		if problem != "" {
+			c.report(b.lines[n], t.Name, problem)
+		}
+	}
+	for n, problem := range rivals {
+		if problem != "" {
+			_, rival := t.Aliases(b.records[n])
+			c.reportUnlessNamed(rival, badLine{b.lines[n], t.Name, []string{problem}})
+		}
+	}
+	for n, orphan := range orphans {
+		if orphan {
+			parent, problem := t.Parent(b.records[n])
+			c.reportUnlessNamed(parent, badLine{b.lines[n], t.Name, []string{problem + ", neither stored nor in the file"}})
+		}
+	}
+	return nil
+}
+
+// reportUnlessNamed reports a line at the end if the file does not contain the name.
+func (c *importCheck) reportUnlessNamed(name string, line badLine) {
+	if key := digest(name); len(c.unlessNamed[key]) < BadLinesMax {
+		c.unlessNamed[key] = append(c.unlessNamed[key], line)
+	}
+}
+
+func (c *importCheck) report(number int, typeName string, problems ...string) {
+	if len(problems) > BadLinesMax {
+		problems = append(problems[:BadLinesMax:BadLinesMax], fmt.Sprintf("and %d more problems", len(problems)-BadLinesMax))
+	}
+	c.bad = append(c.bad, badLine{number, typeName, problems})
+}
+
+// result returns an error that lists the bad lines, or nil if there are none.
+func (c *importCheck) result() error {
+	if len(c.bad) == 0 {
+		return nil
+	}
+	sortLines(c.bad)
+	out := formatBadLines(c.bad[:min(len(c.bad), BadLinesMax)])
+	if len(c.bad) >= BadLinesMax {
+		out = append(out, fmt.Sprintf("these are the first %d bad lines; there may be more", BadLinesMax))
+	}
+	return errors.New(strings.Join(out, "\n"))
+}
+
+func sortLines(lines []badLine) {
+	slices.SortStableFunc(lines, func(a, b badLine) int { return cmp.Compare(a.number, b.number) })
+}
+
+// formatBadLines returns the problems of lines, each with its line and type.
+func formatBadLines(lines []badLine) (out []string) {
+	for _, line := range lines {
+		prefix := fmt.Sprintf("line %d: ", line.number)
+		if line.typeName != "" {
+			prefix += line.typeName + ": "
+		}
+		for _, problem := range line.problems {
+			out = append(out, prefix+problem)
+		}
+	}
+	return out
+}
+
+// TypeNames returns the names of the types.
+func TypeNames(types []transfer.Type) []string {
+	names := make([]string, len(types))
+	for i, t := range types {
+		names[i] = t.Name
+	}
+	return names
+}

@@ -1,0 +1,143 @@
+package jsonl
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"growthworkspace/shared/transfer"
+)
+
+// CheckedFile has the checked records of an import. Each type has a temporary file, because types are
+// written in a fixed order and the input may be in any order.
+type CheckedFile struct {
+	types []transfer.Type
+	dir   string
+	files []*os.File
+	outs  []*bufio.Writer
+	count []int
+	names map[[16]byte]bool // digests of the names of the records; see transfer.AliasConflict
+
+	options Options
+	skipped []atomic.Int64 // by type: how many records Write has skipped
+
+	mu      sync.Mutex
+	refused []badLine // the records that Write did not store
+}
+
+// digest returns a key for a text, so that long texts cost no memory.
+func digest(text string) [16]byte {
+	sum := sha256.Sum256([]byte(text))
+	return [16]byte(sum[:])
+}
+
+// hasName is used as the transfer.FileHasName of the records.
+func (c *CheckedFile) hasName(name string) bool { return c.names[digest(name)] }
+
+func newChecked(types []transfer.Type, o Options) (*CheckedFile, error) {
+	dir, err := os.MkdirTemp("", "workspace-import-*")
+	if err != nil {
+		return nil, fmt.Errorf("create a temporary folder for the import: %w", err)
+	}
+	return &CheckedFile{
+		types: types, dir: dir, names: map[[16]byte]bool{}, options: o, skipped: make([]atomic.Int64, len(types)),
+		files: make([]*os.File, len(types)), outs: make([]*bufio.Writer, len(types)), count: make([]int, len(types)),
+	}, nil
+}
+
+// Close removes the temporary files.
+func (c *CheckedFile) Close() {
+	for _, f := range c.files {
+		if f != nil {
+			_ = f.Close() // the file is removed below
+		}
+	}
+	_ = os.RemoveAll(c.dir)
+}
+
+// Total returns the number of records.
+func (c *CheckedFile) Total() (n int) {
+	for _, count := range c.count {
+		n += count
+	}
+	return n
+}
+
+// Skipped returns how many records of each type Write has skipped, because the company had them.
+func (c *CheckedFile) Skipped() map[string]int {
+	out := map[string]int{}
+	for i, t := range c.types {
+		if n := c.skipped[i].Load(); n > 0 {
+			out[t.Name] = int(n)
+		}
+	}
+	return out
+}
+
+// Refused returns the lines whose records Write did not store because of other callers' writes
+// since the check. Each line has its problem, and lines are in the order of the file. All other
+// records were stored or skipped, unless Write returned an error.
+func (c *CheckedFile) Refused() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	sortLines(c.refused)
+	return formatBadLines(c.refused)
+}
+
+// refuse notes the records of a batch that were not stored.
+func (c *CheckedFile) refuse(i int, b batch, refused transfer.RefusedRecords) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for n, problem := range refused {
+		c.refused = append(c.refused, badLine{b.lines[n], c.types[i].Name, []string{problem}})
+	}
+}
+
+// add appends the line number and the JSON of a record to the file of the i-th type.
+func (c *CheckedFile) add(i, line int, record []byte) error {
+	if c.files[i] == nil {
+		f, err := os.Create(filepath.Join(c.dir, c.types[i].Name))
+		if err != nil {
+			return fmt.Errorf("create a temporary file for the import: %w", err)
+		}
+		c.files[i], c.outs[i] = f, bufio.NewWriterSize(f, 64<<10)
+	}
+	c.count[i]++
+	_, err := fmt.Fprintf(c.outs[i], "%d %s\n", line, record)
+	if err != nil {
+		return fmt.Errorf("write a temporary file in %s: %w", c.dir, err)
+	}
+	return nil
+}
+
+// batch is a few hundred records of a type, with their lines in the file.
+type batch struct {
+	records []any
+	lines   []int
+	bytes   int
+}
+
+// Bounds of a batch. The second keeps memory flat when records are megabytes.
+const (
+	batchRecordsMax = 200
+	batchBytesMax   = 4 << 20
+)
+
+// add appends a record and reports whether the batch is full.
+func (b *batch) add(record any, line, size int) (full bool) {
+	b.records, b.lines, b.bytes = append(b.records, record), append(b.lines, line), b.bytes+size
+	return len(b.records) >= batchRecordsMax || b.bytes >= batchBytesMax
+}
+
+// subset returns a batch with only the records at these indexes.
+func (b *batch) subset(records []any, indexes []int) batch {
+	lines := make([]int, len(indexes))
+	for n, at := range indexes {
+		lines[n] = b.lines[at]
+	}
+	return batch{records: records, lines: lines, bytes: b.bytes}
+}

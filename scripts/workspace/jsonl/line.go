@@ -1,0 +1,72 @@
+package jsonl
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// lineBytesMax bounds a line. The largest record is an audit with findings of 4 MB, and escapes may
+// turn one byte into six.
+const lineBytesMax = 40 << 20
+
+// newLines returns a scanner of the lines.
+func newLines(in io.Reader) *bufio.Scanner {
+	s := bufio.NewScanner(in)
+	s.Buffer(make([]byte, 0, 256<<10), lineBytesMax)
+	return s
+}
+
+// lineEntry is one line.
+type lineEntry struct {
+	Type   string          `json:"type"`
+	Record json.RawMessage `json:"record"`
+}
+
+// parseEntry reads a line strictly: exactly the two properties, each once.
+func parseEntry(text []byte) (e lineEntry, problems []string) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if token, err := d.Token(); err != nil || token != json.Delim('{') {
+		return e, []string{`is not a JSON object such as {"type": "feedback", "record": {…}}`}
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		token, err := d.Token()
+		name, _ := token.(string)
+		var value json.RawMessage
+		if err == nil {
+			err = d.Decode(&value)
+		}
+		if err != nil {
+			return e, []string{"is not JSON: " + err.Error()}
+		}
+		switch {
+		case seen[name]:
+			problems = append(problems, fmt.Sprintf("%q appears twice", name))
+		case name == "type":
+			if err := json.Unmarshal(value, &e.Type); err != nil || string(value) == "null" {
+				problems = append(problems, "type: must be a string")
+			}
+		case name == "record":
+			e.Record = value
+		default:
+			problems = append(problems, fmt.Sprintf("%q: unknown property; a line has only type and record", name))
+		}
+		seen[name] = true
+	}
+	if _, err := d.Token(); err != nil {
+		return e, []string{"is not JSON: " + err.Error()}
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return e, []string{"has text after the JSON object"}
+	}
+	for _, name := range []string{"type", "record"} {
+		if !seen[name] {
+			problems = append(problems, name+": is required")
+		}
+	}
+	return e, problems
+}

@@ -1,0 +1,89 @@
+// Package secretfile stores keys and records in files that only their owner can read.
+package secretfile
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// Read decodes a key file into v and reports whether it exists. It returns an error for a file that
+// others can read, because its key is no longer secret.
+func Read(file string, v any) (found bool, err error) {
+	f, err := os.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read the key: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return false, fmt.Errorf("read the key: %w", err)
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return false, fmt.Errorf("%s can be read by others: run chmod 600 on it, and rotate its key", file)
+	}
+	if err := json.NewDecoder(f).Decode(v); err != nil {
+		return false, fmt.Errorf("%s is not a key file: its content is damaged", file)
+	}
+	return true, nil
+}
+
+// Write stores a key as JSON. It creates the folder.
+func Write(file string, v any) error {
+	err := os.MkdirAll(filepath.Dir(file), 0o700)
+	if err == nil {
+		err = Create(file, func(w io.Writer) error { return json.NewEncoder(w).Encode(v) })
+	}
+	if err != nil {
+		return fmt.Errorf("store the key: %w", err)
+	}
+	return nil
+}
+
+// Create writes a file atomically: it appears complete or not at all.
+func Create(file string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(file), ".*.tmp") // readable by its owner only
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), file)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+// FilesIn returns a function that writes the secret of a key into a separate file below a folder,
+// and returns the file's name. A later secret of the same key replaces it.
+func FilesIn(dir string) func(keyID, secret string) (file string, err error) {
+	return func(keyID, secret string) (string, error) {
+		if !filepath.IsLocal(keyID) || filepath.Base(keyID) != keyID {
+			return "", fmt.Errorf("the id %q is no name for a file", keyID)
+		}
+		folder := filepath.Join(dir, "secrets")
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return "", fmt.Errorf("store the secret: %w", err)
+		}
+		file := filepath.Join(folder, keyID)
+		err := Create(file, func(w io.Writer) error { _, err := fmt.Fprintln(w, secret); return err })
+		if err != nil {
+			return "", fmt.Errorf("store the secret: %w", err)
+		}
+		return file, nil
+	}
+}

@@ -1,0 +1,368 @@
+package devserver
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"growthworkspace/shared/fault"
+)
+
+// get and post are requests in the text of HTTP; the server closes the connection after the
+// response.
+func get(path string) string {
+	return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+}
+
+func post(path string, size int) string {
+	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", path, size, strings.Repeat("x", size))
+}
+
+// requireShed requires a 503 with the envelope and Retry-After.
+func requireShed(t *testing.T, out *http.Response, body string) {
+	t.Helper()
+	requireEnvelope(t, out, body, 503, fault.Unavailable)
+	if out.Header.Get("Retry-After") != "1" {
+		t.Errorf("Retry-After %q", out.Header.Get("Retry-After"))
+	}
+}
+
+// stuckHandler is a handler whose requests to /stuck wait. A body is sent back as it is.
+type stuckHandler struct{ entered, leave chan struct{} }
+
+func newStuckHandler(t *testing.T) *stuckHandler {
+	t.Helper()
+	s := &stuckHandler{make(chan struct{}, 8), make(chan struct{})}
+	t.Cleanup(func() { close(s.leave) })
+	return s
+}
+
+// ServeHTTP implements http.Handler.
+func (s *stuckHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/stuck" {
+		s.entered <- struct{}{}
+		<-s.leave
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(body)
+}
+
+// Ensure a request is shed if no slot becomes free in time, and heavy requests do not take slots of
+// others.
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, testQueue)
+}
+
+func testQueue(t *testing.T) {
+	m := newMemoryListener(t)
+	h := newStuckHandler(t)
+	s := serve(t, m, h, func(s *Server) { s.queue, s.light = 10*time.Millisecond, make(chan struct{}, 1) })
+	for range cap(s.heavy) {
+		m.send(t, post("/stuck", heavyBytesMin+1))
+		<-h.entered
+	}
+	out, body := m.exchange(t, post("/", heavyBytesMin+1))
+	requireShed(t, out, body)
+	if out, body := m.exchange(t, post("/", heavyBytesMin)); out.StatusCode != 200 || len(body) != heavyBytesMin {
+		t.Errorf("a light request beside heavy ones: %s", out.Status)
+	}
+	m.send(t, get("/stuck"))
+	<-h.entered
+	out, body = m.exchange(t, get("/"))
+	requireShed(t, out, body)
+}
+
+// pagesHandler is a handler whose GET of a path returns as many bytes as its query says. Requests of /slow
+// wait in it.
+type pagesHandler struct {
+	called        atomic.Int64
+	entered, slow chan struct{}
+}
+
+// ServeHTTP implements http.Handler.
+func (p *pagesHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.called.Add(1)
+	if r.URL.Path == "/slow" && r.URL.Query().Get("wait") != "" {
+		p.entered <- struct{}{}
+		<-p.slow
+	}
+	size, _ := strconv.Atoi(r.URL.Query().Get("size")) // 0: empty
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(make([]byte, size))
+}
+
+// Ensure requests whose path had a heavy response have their own queue, so that they do not take
+// slots of light ones. The path must be light again after a light response.
+func TestLargePages(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, testLargePages)
+}
+
+func testLargePages(t *testing.T) {
+	m := newMemoryListener(t)
+	h := &pagesHandler{entered: make(chan struct{}, 8), slow: make(chan struct{})}
+	s := serve(t, m, h, func(s *Server) {
+		s.queue, s.light, s.large = 20*time.Millisecond, make(chan struct{}, 1), make(chan struct{}, 1)
+	})
+	large := fmt.Sprintf("/slow?size=%d", heavyBytesMin+1)
+	if out, body := m.exchange(t, get(large)); out.StatusCode != 200 || len(body) != heavyBytesMin+1 {
+		t.Fatalf("%s, %d bytes", out.Status, len(body))
+	}
+	waits := m.send(t, get(large+"&wait=1"))
+	<-h.entered
+	if out, _ := m.exchange(t, get("/light")); out.StatusCode != 200 {
+		t.Errorf("a light request beside a large one: %s", out.Status)
+	}
+	out, body := m.exchange(t, get(large))
+	requireShed(t, out, body)
+	close(h.slow)
+	if out, _ := receive(t, waits); out.StatusCode != 200 {
+		t.Errorf("a request that waited: %s, want 200", out.Status)
+	}
+	if out, _ := m.exchange(t, get("/slow")); out.StatusCode != 200 || s.sizes.get("GET /slow") != 0 {
+		t.Errorf("a light response of the same path: %s", out.Status)
+	}
+}
+
+// Ensure a request whose response is known to be too heavy for what the slow readers leave is shed
+// before it is handled, and that another one is handled.
+func TestLargePagesOfSlowReaders(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, testLargePagesOfSlowReaders)
+}
+
+func testLargePagesOfSlowReaders(t *testing.T) {
+	m := newMemoryListener(t)
+	h := &pagesHandler{}
+	s := serve(t, m, h)
+	large := fmt.Sprintf("/large?size=%d", 2*heavyBytesMin)
+	if out, _ := m.exchange(t, get(large)); out.StatusCode != 200 {
+		t.Fatalf("a large page: %s, want 200", out.Status)
+	}
+	if !s.responses.take(s.responses.limit - heavyBytesMin) {
+		t.Fatal("the budget is used")
+	}
+	before := h.called.Load()
+	out, body := m.exchange(t, get(large))
+	requireShed(t, out, body)
+	if h.called.Load() != before {
+		t.Error("the request was handled")
+	}
+	if out, _ := m.exchange(t, get("/light?size=10")); out.StatusCode != 200 {
+		t.Errorf("a light request: %s", out.Status)
+	}
+	s.responses.give(s.responses.limit - heavyBytesMin)
+	if out, _ := m.exchange(t, get(large)); out.StatusCode != 200 {
+		t.Errorf("when the readers have read: %s", out.Status)
+	}
+}
+
+// Ensure the number of paths that are remembered is bounded.
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	var s sizeCache
+	for n := range 10 * sizesMax {
+		s.set(fmt.Sprint("GET /", n), heavyBytesMin+1)
+	}
+	if len(s.byPath) != sizesMax || s.get(fmt.Sprint("GET /", 10*sizesMax-1)) != heavyBytesMin+1 {
+		t.Errorf("%d paths", len(s.byPath))
+	}
+}
+
+// Ensure a request waits for a slot that becomes free in time.
+func TestQueueIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, testQueueIsWaitedFor)
+}
+
+func testQueueIsWaitedFor(t *testing.T) {
+	m := newMemoryListener(t)
+	h := newStuckHandler(t)
+	serve(t, m, h, func(s *Server) { s.queue, s.light = time.Minute, make(chan struct{}, 1) })
+	first := m.send(t, get("/stuck"))
+	<-h.entered
+	second := m.send(t, get("/"))
+	h.leave <- struct{}{}
+	for _, c := range []net.Conn{first, second} {
+		if out, _ := receive(t, c); out.StatusCode != 200 {
+			t.Errorf("status %s, want 200", out.Status)
+		}
+	}
+}
+
+// Ensure bodies share a budget, which counts the bytes that arrived and is free again afterwards.
+func TestBodies(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, testBodies)
+}
+
+func testBodies(t *testing.T) {
+	m := newMemoryListener(t)
+	s := serve(t, m, newStuckHandler(t), func(s *Server) { s.bodies.limit = 3 * heavyBytesMin })
+	for range 3 {
+		out, body := m.exchange(t, post("/", 2*heavyBytesMin))
+		if out.StatusCode != 200 || len(body) != 2*heavyBytesMin {
+			t.Errorf("a body within the budget: %s, %d bytes", out.Status, len(body))
+		}
+		out, body = m.exchange(t, post("/", 4*heavyBytesMin))
+		requireShed(t, out, body)
+	}
+	// A client that declares a large body and sends nothing uses no more than one piece.
+	m.send(t, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000000\r\n\r\n")
+	chunked := "POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n" +
+		strings.Repeat(fmt.Sprintf("%x\r\n%s\r\n", 1000, strings.Repeat("x", 1000)), 100) + "0\r\n\r\n"
+	if out, body := m.exchange(t, chunked); out.StatusCode != 200 || len(body) != 100_000 {
+		t.Errorf("a chunked body: %s, %d bytes", out.Status, len(body))
+	}
+	if used := s.bodies.used.Load(); used > heavyBytesMin {
+		t.Errorf("%d bytes are taken", used)
+	}
+}
+
+// Ensure a client that must not upload is refused before it sends more than 256 KB, and smaller
+// bodies are not checked.
+func TestUpload(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, testUpload)
+}
+
+func testUpload(t *testing.T) {
+	m := newMemoryListener(t)
+	checked := make(chan struct{}, 8)
+	s := serve(t, m, newStuckHandler(t), func(s *Server) {
+		s.upload = func(*http.Request) error { checked <- struct{}{}; return fault.New(fault.Unauthorised, "no") }
+	})
+	if out, body := m.exchange(t, post("/", uploadBytesMin)); out.StatusCode != 200 || len(body) != uploadBytesMin || len(checked) > 0 {
+		t.Errorf("256 KB: %s, %d bytes, %d checks", out.Status, len(body), len(checked))
+	}
+	for name, begun := range map[string]string{
+		"declared": "Content-Length: 4000000\r\n\r\n{", // and nothing more is sent
+		"chunked":  "Transfer-Encoding: chunked\r\n\r\n" + fmt.Sprintf("%x\r\n%s\r\n", uploadBytesMin+1, strings.Repeat("x", uploadBytesMin+1)),
+	} {
+		out, body := m.exchange(t, "POST / HTTP/1.1\r\nHost: localhost\r\n"+begun)
+		requireEnvelope(t, out, body, 401, fault.Unauthorised)
+		if out.Header.Get("WWW-Authenticate") != "Bearer" || !out.Close || len(checked) != 1 {
+			t.Errorf("%s: %v, closes: %v, %d checks", name, out.Header, out.Close, len(checked))
+		}
+		<-checked
+	}
+	if used := s.bodies.used.Load(); used > 0 {
+		t.Errorf("%d bytes are taken", used)
+	}
+}
+
+// Ensure large responses share a budget.
+func TestResponses(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, testResponses)
+}
+
+func testResponses(t *testing.T) {
+	m := newMemoryListener(t)
+	s := serve(t, m, newStuckHandler(t), func(s *Server) { s.responses.limit = 2 * heavyBytesMin })
+	for range 3 {
+		if out, body := m.exchange(t, post("/", 2*heavyBytesMin)); out.StatusCode != 200 || len(body) != 2*heavyBytesMin {
+			t.Errorf("a response within the budget: %s, %d bytes", out.Status, len(body))
+		}
+		out, body := m.exchange(t, post("/", 2*heavyBytesMin+1))
+		requireShed(t, out, body)
+	}
+	if used := s.responses.used.Load(); used != 0 {
+		t.Errorf("%d bytes are taken", used)
+	}
+}
+
+// Ensure a client that does not read its response does not keep a slot, and is disconnected.
+func TestSlowReader(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, testSlowReader)
+}
+
+func testSlowReader(t *testing.T) {
+	m := newMemoryListener(t)
+	large := []byte(strings.Repeat("x", 16<<20))
+	wrote := make(chan error, 1)
+	s := serve(t, m, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusOK)
+		if r.URL.Path == "/large" {
+			_, err := w.Write(large)
+			wrote <- err
+		}
+	}), func(s *Server) {
+		s.queue, s.light, s.pieceTimeout = 10*time.Millisecond, make(chan struct{}, 1), 500*time.Millisecond
+		s.responses.limit = int64(len(large))
+	})
+	slow := m.send(t, get("/large"))
+	if _, err := io.ReadFull(slow, make([]byte, 1)); err != nil { // the response has begun
+		t.Fatal(err)
+	}
+	if out, _ := m.exchange(t, get("/")); out.StatusCode != 200 {
+		t.Errorf("a request beside a slow reader: %s", out.Status)
+	}
+	if err := <-wrote; err == nil {
+		t.Error("the response was written, though nobody read it")
+	}
+	if out, _ := m.exchange(t, get("/")); out.StatusCode != 200 || s.responses.used.Load() != 0 {
+		t.Errorf("after the slow reader: %s, %d bytes are taken", out.Status, s.responses.used.Load())
+	}
+}
+
+// Ensure a client that sends its headers or its body too slowly is disconnected.
+func TestSlowWriter(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, testSlowWriter)
+}
+
+func testSlowWriter(t *testing.T) {
+	m := newMemoryListener(t)
+	serve(t, m, newStuckHandler(t), func(s *Server) {
+		s.http.ReadHeaderTimeout, s.http.ReadTimeout = 100*time.Millisecond, 200*time.Millisecond
+	})
+	headers := m.send(t, "GET / HTTP/1.1\r\n")
+	if text, err := io.ReadAll(headers); err != nil || len(text) > 0 {
+		t.Errorf("headers that do not end: %q %v", text, err)
+	}
+	if out, _ := m.exchange(t, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nfive "); out.StatusCode != 400 {
+		t.Errorf("a body that does not end: %s", out.Status)
+	}
+}
+
+// Ensure a connection beyond the limit gets a 503, and a closed connection makes room.
+func TestConnections(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, testConnections)
+}
+
+func testConnections(t *testing.T) {
+	m := newMemoryListener(t)
+	serve(t, m, newStuckHandler(t), func(s *Server) { s.connections = 2 })
+	const keeps = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	first, second := m.send(t, keeps), m.send(t, keeps)
+	for _, c := range []net.Conn{first, second} {
+		if out, _ := receive(t, c); out.StatusCode != 200 {
+			t.Fatalf("status %s, want 200", out.Status)
+		}
+	}
+	out, body := m.exchange(t, "")
+	requireShed(t, out, body)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Wait()
+	if out, _ := m.exchange(t, get("/")); out.StatusCode != 200 {
+		t.Errorf("a closed connection still counts: %s", out.Status)
+	}
+}

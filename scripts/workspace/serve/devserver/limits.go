@@ -1,0 +1,87 @@
+package devserver
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// slotPool has a slot for each request that may be handled concurrently. Its capacity is the number of
+// slots.
+type slotPool chan struct{}
+
+// acquire waits for a slot for at most the given time, and reports whether it got one.
+func (p slotPool) acquire(ctx context.Context, most time.Duration) bool {
+	select {
+	case p <- struct{}{}:
+		return true
+	default:
+	}
+	wait := time.NewTimer(most)
+	defer wait.Stop()
+	select {
+	case p <- struct{}{}:
+		return true
+	case <-wait.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+func (p slotPool) release() { <-p }
+
+// byteBudget is a number of bytes shared by many requests.
+type byteBudget struct {
+	limit int64
+	used  atomic.Int64
+}
+
+func (b *byteBudget) take(n int64) bool {
+	if b.used.Add(n) > b.limit {
+		b.used.Add(-n)
+		return false
+	}
+	return true
+}
+
+func (b *byteBudget) give(n int64) { b.used.Add(-n) }
+
+// hasRoom reports whether take would succeed.
+func (b *byteBudget) hasRoom(n int64) bool { return b.used.Load()+n <= b.limit }
+
+// sizesMax bounds the paths that are remembered.
+const sizesMax = 256
+
+// sizeCache remembers the paths whose last response was heavy. It is safe for concurrent use.
+type sizeCache struct {
+	mu     sync.Mutex
+	byPath map[string]int64
+}
+
+// get returns the size of a path's last response, or 0 if it was not heavy or is unknown.
+func (s *sizeCache) get(path string) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.byPath[path]
+}
+
+// set remembers the size of a response.
+func (s *sizeCache) set(path string, size int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if size <= heavyBytesMin {
+		delete(s.byPath, path)
+		return
+	}
+	if s.byPath == nil {
+		s.byPath = map[string]int64{}
+	}
+	for other := range s.byPath {
+		if len(s.byPath) < sizesMax {
+			break
+		}
+		delete(s.byPath, other)
+	}
+	s.byPath[path] = size
+}

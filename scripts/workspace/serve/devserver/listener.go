@@ -1,0 +1,103 @@
+package devserver
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"growthworkspace/shared/fault"
+)
+
+// listener limits the open connections. It responds to any further connection with a 503 and closes
+// it.
+type listener struct {
+	net.Listener
+	server *Server
+
+	mu   sync.Mutex
+	open int
+}
+
+// refusalsMax is the number of connections that may be receiving a 503 at a time. The listener
+// closes any others without a response.
+const refusalsMax = 64
+
+// A client that gets a 503 may send this much longer. Closing its connection while bytes of the
+// request are unread would discard the response.
+const (
+	lingerTimeout = 500 * time.Millisecond
+	lingerBytes   = 1 << 20
+)
+
+// Accept returns the next connection within the limit.
+func (l *listener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if tcp, ok := c.(*net.TCPConn); ok {
+			_ = tcp.SetWriteBuffer(heavyBytesMin) // the system's default buffers megabytes for each slow reader
+		}
+		n := l.add(1)
+		counted := &conn{Conn: c, listener: l}
+		switch {
+		case n <= l.server.connections:
+			return counted, nil
+		case n <= l.server.connections+refusalsMax:
+			go counted.refuse()
+		default:
+			_ = counted.Close() // it was never used
+		}
+	}
+}
+
+func (l *listener) add(n int) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open += n
+	return l.open
+}
+
+// conn is a connection that counts as open until it is closed.
+type conn struct {
+	net.Conn
+	listener *listener
+	closed   sync.Once
+}
+
+// refuse writes a 503 and closes the connection. An error from a call means that the client has
+// disconnected.
+func (c *conn) refuse() {
+	defer c.Close()
+	requestID, body := c.listener.server.newID("req"), fault.Envelope(fault.ErrUnavailable)
+	out := http.Response{
+		StatusCode: fault.Unavailable.Status(), ProtoMajor: 1, ProtoMinor: 1, Close: true,
+		Header: http.Header{"Date": {time.Now().UTC().Format(http.TimeFormat)}},
+		Body:   io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+	}
+	fault.SetHeader(out.Header, requestID, len(body))
+	fault.ErrUnavailable.SetHeader(out.Header)
+	c.listener.server.log.Warn("connection refused", "requestId", requestID)
+	if c.SetDeadline(time.Now().Add(lingerTimeout)) == nil && out.Write(c.Conn) == nil && c.CloseWrite() == nil {
+		_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes)
+	}
+}
+
+// CloseWrite ends the stream to the client. net/http's server calls it before it closes a
+// connection.
+func (c *conn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+// Close closes the connection.
+func (c *conn) Close() error {
+	c.closed.Do(func() { c.listener.add(-1) })
+	return c.Conn.Close()
+}

@@ -1,0 +1,261 @@
+package devserver
+
+import (
+	"bufio"
+	"crypto/rand"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/gateway"
+	"growthworkspace/shared/id"
+)
+
+// newServer returns a server for h, with other limits, and its address.
+func newServer(t *testing.T, h http.Handler, change ...func(s *Server)) (s *Server, address string) {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return serve(t, l, h, change...), l.Addr().String()
+}
+
+func serve(t *testing.T, l net.Listener, h http.Handler, change ...func(s *Server)) *Server {
+	t.Helper()
+	s := New(h, slog.New(slog.NewTextHandler(t.Output(), nil)), id.NewGenerator(time.Now, rand.Reader), func(*http.Request) error { return nil })
+	for _, c := range change {
+		c(s)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(l) }()
+	t.Cleanup(func() {
+		_ = s.HTTP().Close()
+		if err := <-ended; err != http.ErrServerClosed {
+			t.Errorf("the server ended with %v, want %v", err, http.ErrServerClosed)
+		}
+	})
+	return s
+}
+
+// memoryListener is a listener whose connections are in memory, for a server in a bubble of package
+// synctest: its timeouts are exact and take no real time, and synctest.Wait returns when it has
+// nothing left to do.
+type memoryListener struct {
+	conns chan net.Conn
+	ended chan struct{}
+	end   func()
+}
+
+func newMemoryListener(t *testing.T) *memoryListener {
+	t.Helper()
+	t.Cleanup(func() { time.Sleep(time.Minute) }) // of the bubble: the server leaves a refused connection open for a while
+	m := &memoryListener{conns: make(chan net.Conn), ended: make(chan struct{})}
+	m.end = sync.OnceFunc(func() { close(m.ended) })
+	return m
+}
+
+func (m *memoryListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-m.conns:
+		return c, nil
+	case <-m.ended:
+		return nil, net.ErrClosed
+	}
+}
+
+func (m *memoryListener) Close() error   { m.end(); return nil }
+func (m *memoryListener) Addr() net.Addr { return &net.TCPAddr{} }
+
+// send sends text on a new connection and does not wait until the server reads it.
+func (m *memoryListener) send(t *testing.T, text string) net.Conn {
+	t.Helper()
+	ours, theirs := net.Pipe()
+	t.Cleanup(func() { _ = ours.Close() })
+	m.conns <- theirs
+	go func() { _, _ = io.WriteString(ours, text) }() // the server may refuse it before the end
+	return ours
+}
+
+// exchange sends text on a new connection and returns the response and its body, when the server
+// has nothing left to do.
+func (m *memoryListener) exchange(t *testing.T, text string) (*http.Response, string) {
+	t.Helper()
+	c := m.send(t, text)
+	out, body := receive(t, c)
+	_ = c.Close()
+	synctest.Wait()
+	return out, body
+}
+
+func dial(t *testing.T, address string) net.Conn {
+	t.Helper()
+	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	if err := c.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil { // ends a test that hangs
+		t.Fatal(err)
+	}
+	return c
+}
+
+// exchange sends text on a new connection and returns the response and its body.
+func exchange(t *testing.T, address, text string) (*http.Response, string) {
+	t.Helper()
+	c := dial(t, address)
+	defer c.Close()
+	if _, err := io.WriteString(c, text); err != nil {
+		t.Fatal(err)
+	}
+	return receive(t, c)
+}
+
+func receive(t *testing.T, c net.Conn) (*http.Response, string) {
+	t.Helper()
+	out, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(out.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Body.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out, string(body)
+}
+
+// requireEnvelope requires the envelope and the headers of every response.
+func requireEnvelope(t *testing.T, out *http.Response, body string, status int, code fault.Code) {
+	t.Helper()
+	refusal, err := fault.Parse([]byte(body))
+	if err != nil || out.StatusCode != status || refusal.Code != code {
+		t.Fatalf("%s %q: %v; want %d %s", out.Status, body, err, status, code)
+	}
+	if requestID := out.Header.Get("Service-Request-Id"); !id.Valid("req", requestID) {
+		t.Errorf("request id %q", requestID)
+	}
+	for name, want := range map[string]string{"Content-Type": "application/json", "Cache-Control": "no-store"} {
+		if got := out.Header.Get(name); got != want {
+			t.Errorf("%s %q, want %q", name, got, want)
+		}
+	}
+	if out.Header.Get("Service-Version") == "" || out.Header.Get("Date") == "" {
+		t.Errorf("headers %v, want a version and a date", out.Header)
+	}
+}
+
+// notFoundHandler is a handler as the service has it: everything is not_found, in the envelope.
+func notFoundHandler() http.Handler {
+	newID := id.NewGenerator(time.Now, rand.Reader)
+	return gateway.Local(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fault.Write(w, r, newID("req"), fault.ErrNotFound)
+	}), newID)
+}
+
+// Ensure every response to a valid HTTP request has the envelope, and says what is wrong.
+func TestEveryRefusalHasTheEnvelope(t *testing.T) {
+	t.Parallel()
+	_, address := newServer(t, notFoundHandler())
+	const end = " HTTP/1.1\r\nHost: localhost\r\n"
+	for _, c := range []struct {
+		name, request string
+		status        int
+		code          fault.Code
+		message       string
+	}{
+		{"OK", "GET /v1/companies" + end + "\r\n", 404, fault.NotFound, "no such record"},
+		{"Options", "OPTIONS *" + end + "\r\n", 404, fault.NotFound, "no such record"},
+		{"Connect", "CONNECT example.com:443" + end + "\r\n", 404, fault.NotFound, "no such record"},
+		{"Length", "POST /v1/companies" + end + "Content-Length: 9000000000000000000\r\n\r\n{}", 413, fault.PayloadTooLarge, "body: "},
+		{"Unreadable", "POST /v1/companies" + end + "Transfer-Encoding: chunked\r\n\r\nnot a length\r\n\r\n", 400, fault.BadRequest, "body: could not be read"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			out, body := exchange(t, address, c.request)
+			requireEnvelope(t, out, body, c.status, c.code)
+			if !strings.Contains(body, c.message) {
+				t.Errorf("%s, want %q in it", body, c.message)
+			}
+		})
+	}
+}
+
+// Ensure headers may have exactly headerBytesMax bytes, the first line and the empty line among
+// them.
+func TestHeaderLimit(t *testing.T) {
+	t.Parallel()
+	_, address := newServer(t, notFoundHandler())
+	const begin = "GET /v1/companies HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Long: "
+	for size, want := range map[int]int{headerBytesMax: 404, headerBytesMax + 1: 431, 12 << 10: 431} {
+		out, _ := exchange(t, address, begin+strings.Repeat("x", size-len(begin)-len("\r\n\r\n"))+"\r\n\r\n")
+		if out.StatusCode != want {
+			t.Errorf("%d bytes: %s, want %d", size, out.Status, want)
+		}
+	}
+}
+
+// Ensure a connection is closed after a chunked body, which may come with a Content-Length. A proxy
+// in front may have used the Content-Length, and would take the bytes after it for another request.
+func TestChunkedBodyEndsTheConnection(t *testing.T) {
+	t.Parallel()
+	_, address := newServer(t, notFoundHandler())
+	for length, closed := range map[string]bool{"Content-Length: 5": false, "Transfer-Encoding: chunked": true, "Content-Length: 5\r\nTransfer-Encoding: chunked": true} {
+		c := dial(t, address)
+		if _, err := io.WriteString(c, "POST /v1/companies HTTP/1.1\r\nHost: localhost\r\n"+length+"\r\n\r\n0\r\n\r\nGET /v1/companies HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(c)
+		if n := strings.Count(string(text), "HTTP/1.1 404"); err != nil || (n == 1) != closed || n == 0 {
+			t.Errorf("%s: %d responses, %v: %s", length, n, err, text)
+		}
+	}
+}
+
+// Ensure an invalid HTTP request does not reach the handler, gets the status of its fault, and ends
+// only its own connection, so that the next request is served.
+func TestInvalidHTTP(t *testing.T) {
+	t.Parallel()
+	reached := make(chan string, 16)
+	_, address := newServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		reached <- r.URL.Path
+		w.WriteHeader(http.StatusOK)
+	}))
+	const end = " HTTP/1.1\r\nHost: localhost\r\n"
+	for _, c := range []struct {
+		name, request string
+		status        int
+	}{
+		{"Escape", "GET /v1/companies/co_1/plan/items/50%" + end + "\r\n", 400},
+		{"NotHTTP", "\x16\x03\x01\x02\x00\r\n\r\n", 400},
+		{"Expectation", "POST /v1/companies" + end + "Expect: a-miracle\r\nContent-Length: 2\r\n\r\n{}", 417},
+		{"Header", "GET /v1/companies" + end + "X-Long: " + strings.Repeat("x", 100<<10) + "\r\n\r\n", 431},
+		{"Encoding", "POST /v1/companies" + end + "Transfer-Encoding: gzip\r\n\r\n", 501},
+		{"Version", "GET /v1/companies HTTP/3.0\r\nHost: localhost\r\n\r\n", 505},
+		{"NoHost", "GET /v1/companies HTTP/1.1\r\n\r\n", 400},
+		{"TwoHosts", "GET /v1/companies" + end + "Host: other\r\n\r\n", 400},
+		{"Control", "GET /v1/companies" + end + "X-Control: a\x01b\r\n\r\n", 400},
+		{"Name", "GET /v1/companies" + end + "X Name: a\r\n\r\n", 400},
+		{"BadLength", "POST /v1/companies" + end + "Content-Length: many\r\n\r\n{}", 400},
+	} {
+		if out, body := exchange(t, address, c.request); out.StatusCode != c.status {
+			t.Errorf("%s: %s %q, want %d", c.name, out.Status, body, c.status)
+		}
+	}
+	if out, _ := exchange(t, address, get("/next")); out.StatusCode != 200 {
+		t.Errorf("the next request: %s, want 200", out.Status)
+	}
+	if path := <-reached; path != "/next" {
+		t.Errorf("the handler got %s, want the valid request alone", path)
+	}
+}

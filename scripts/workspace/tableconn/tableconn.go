@@ -1,0 +1,215 @@
+package tableconn
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/smithy-go"
+
+	"growthworkspace/functions/company"
+	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/keys"
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/engine"
+)
+
+// Session is an open table.
+type Session struct {
+	Target
+	Table   *table.Client  // for the operator's commands: writes need no permit
+	Serving *table.Client  // for handlers: writes need the permit of a verified key
+	Engine  *engine.Engine // nil in an account
+	region  string
+	list    string // the command that lists the companies
+}
+
+// callsPerCPU is the number of calls for each processor that a local engine gets at a time. More calls
+// would only wait in the engine. If such a call gets no response within its attempt, it is unknown
+// whether its write was done.
+const callsPerCPU = 4
+
+// Open opens the table. Outside an account it starts or joins an engine and creates the table.
+// timeout is the deadline of one attempt of a table call. share lets other commands join the engine
+// that it starts; otherwise they wait.
+func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.Duration, share bool) (*Session, error) {
+	target, err := flags.Resolve()
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{Target: target, list: t.Command("company list") + flags.Arguments()}
+	o := table.Options{Name: target.TableName, Timeout: timeout, Now: t.Now, NewID: id.NewGenerator(t.Now, rand.Reader)}
+	if !target.IsAccount() {
+		s.Engine, err = engine.Open(ctx, engine.Options{Endpoint: target.Endpoint, Data: target.Data, Share: share, Install: true, Log: t.Err})
+		if err != nil {
+			return nil, err
+		}
+		o.Endpoint, o.CallsAtOnce = s.Engine.Endpoint, callsPerCPU*runtime.GOMAXPROCS(0)
+	}
+	err = s.setCredentials(ctx, &o)
+	if err == nil {
+		s.region, s.Serving = o.Region, table.New(o)
+		s.Table = s.Serving.Operator()
+		err = s.prepare(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// localRegion is the region for local engines, which check neither region nor credentials.
+const localRegion = "eu-central-1"
+
+// setCredentials sets the region, the credentials and the HTTP transport.
+func (s *Session) setCredentials(ctx context.Context, o *table.Options) error {
+	static := credentials.NewStaticCredentialsProvider("local", "local", "")
+	if s.Data != "" {
+		o.Region, o.Credentials, o.Transport = localRegion, static, engine.Transport(s.Engine.Socket)
+		return nil
+	}
+	var options []func(*config.LoadOptions) error
+	if !s.IsAccount() {
+		options = append(options, config.WithDefaultRegion(localRegion))
+		if !hasCredentials() {
+			options = append(options, config.WithCredentialsProvider(static))
+		}
+	}
+	c, err := config.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return fmt.Errorf("read AWS's configuration: %w", err)
+	}
+	o.Region, o.Credentials = c.Region, c.Credentials
+	if o.Region == "" {
+		return errors.New("no AWS region: set AWS_REGION, or a region in your AWS profile")
+	}
+	o.Endpoint = cmp.Or(o.Endpoint, s.Endpoint, aws.ToString(c.BaseEndpoint))
+	// The configured transport trusts the certificates of AWS_CA_BUNDLE.
+	if client, ok := c.HTTPClient.(*awshttp.BuildableClient); ok {
+		transport := client.GetTransport()
+		transport.MaxIdleConnsPerHost = 64
+		o.Transport = http.RoundTripper(transport)
+	}
+	return nil
+}
+
+func hasCredentials() bool {
+	for _, name := range []string{
+		"AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE",
+		"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+	} {
+		if os.Getenv(name) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// prepare creates the table, unless it is in an account. It returns an error if an account does not
+// have the table.
+func (s *Session) prepare(ctx context.Context) error {
+	if !s.IsAccount() {
+		return s.Table.Create(ctx)
+	}
+	_, err := company.NewStore(s.Table).Get(ctx, "co_0") // no company has this id: not found means that the table exists
+	var api smithy.APIError
+	switch {
+	case err == nil, errors.Is(err, fault.ErrNotFound):
+		return nil
+	case errors.As(err, &api) && api.ErrorCode() == "ResourceNotFoundException":
+		return fmt.Errorf("no table %s in %s: deploy the stack, which creates it, or name another with --table", s.TableName, s.region)
+	}
+	return fmt.Errorf("cannot read table %s in %s: check the AWS credentials and region: %w", s.TableName, s.region, err)
+}
+
+// Context returns a context that ends with ctx, with stop, or with the engine.
+func (s *Session) Context(ctx context.Context) (_ context.Context, stop context.CancelFunc) {
+	ctx, stop = context.WithCancel(ctx)
+	if s.Engine != nil {
+		go func() {
+			select {
+			case <-s.Engine.Done():
+				stop()
+			case <-ctx.Done():
+			}
+		}()
+	}
+	return ctx, stop
+}
+
+// EngineError returns why the engine has stopped, or nil while it runs. The reason explains the errors of
+// failed calls.
+func (s *Session) EngineError() error {
+	if s.Engine == nil {
+		return nil
+	}
+	return s.Engine.Err()
+}
+
+// Close stops the engine if this process started it. Closing twice is safe.
+func (s *Session) Close() error {
+	if s.Engine == nil {
+		return nil
+	}
+	return s.Engine.Close()
+}
+
+// EngineName names the engine for people, and says who can reach it.
+func (s *Session) EngineName() string {
+	if s.Engine == nil {
+		return "DynamoDB in " + s.region
+	}
+	name := s.Engine.Name
+	if access := s.Engine.Access(); access != "" {
+		name += ", " + access
+	}
+	if s.Engine.Shared && s.Data != "" {
+		name += ", shared with another process"
+	}
+	return name
+}
+
+// Keys returns the store of keys.
+func (s *Session) Keys() *keys.Store { return keys.NewStore(s.Table, s.Table.Clock()) }
+
+// Company returns a company. It returns an error that names the id if the company does not exist.
+func (s *Session) Company(ctx context.Context, companyID string) (company.Company, error) {
+	c, err := company.Company{}, error(fault.ErrNotFound)
+	if id.Valid(id.Company, companyID) { // an invalid id must not become part of a table key
+		c, err = company.NewStore(s.Table).Get(ctx, companyID)
+	}
+	if errors.Is(err, fault.ErrNotFound) {
+		return c, fmt.Errorf("no company %q in %s: `%s` shows the companies", companyID, s.Target, s.list)
+	}
+	return c, err
+}
+
+// DemoKeyFile returns the path of the demo company's key file. It is in the data folder. For a
+// table elsewhere, the file is in the user's data folder, and its name contains a hash of the
+// endpoint, the region and the table.
+func (s *Session) DemoKeyFile() (string, error) {
+	if s.Data != "" {
+		return filepath.Join(s.Data, DemoKeyName), nil
+	}
+	dir, err := defaultData()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(s.Endpoint + "\n" + s.region + "\n" + s.TableName))
+	return filepath.Join(dir, "demo-key-"+hex.EncodeToString(sum[:6])+".json"), nil
+}

@@ -1,0 +1,117 @@
+package user
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"syscall"
+
+	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/client"
+)
+
+// callError is an error response as the command line prints it: one message per line, then the
+// request id.
+type callError struct {
+	Code      string   `json:"code"`
+	Status    int      `json:"status"`
+	Messages  []string `json:"messages"` // with flags instead of fields
+	RequestID string   `json:"requestId"`
+
+	hint string
+}
+
+func (e *callError) Error() string {
+	head := e.Code
+	if head == "" {
+		head = "refused"
+	}
+	lines := []string{fmt.Sprintf("%s (%d)", head, e.Status)}
+	for _, m := range e.Messages {
+		lines = append(lines, "  "+terminal.EscapeControls(m)) // a message may quote input
+	}
+	if e.hint != "" {
+		lines = append(lines, "  "+e.hint)
+	}
+	if e.RequestID != "" {
+		lines = append(lines, "  request "+terminal.EscapeControls(e.RequestID))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Detail returns the error as terminal.Terminal.Fail prints it with --json.
+func (e *callError) Detail() any {
+	return struct {
+		Error string `json:"error"`
+		*callError
+	}{strings.Join(append([]string{e.Code}, e.Messages...), ": "), e}
+}
+
+// explainCall adds advice for the user to an error of a request.
+func (u *userCommands) explainCall(err error, r connection) error {
+	var refused *client.Error
+	if errors.As(err, &refused) {
+		out := &callError{Code: refused.Code, Status: refused.Status, Messages: refused.Messages, RequestID: refused.RequestID}
+		switch refused.Status {
+		case http.StatusUnauthorized:
+			out.hint = fmt.Sprintf("%s was sent to %s; `%s` explains more", r.source, r.BaseURL, u.Command("doctor"))
+		case http.StatusTooManyRequests:
+			if wait := refused.RetryAfter; wait > 0 {
+				out.hint = fmt.Sprintf("retry in %d s", int(wait.Seconds()))
+			}
+		}
+		return out
+	}
+	return u.explainNetwork(err, r.BaseURL)
+}
+
+// explainNetwork adds advice to a network error. It returns any other error unchanged.
+func (u *userCommands) explainNetwork(err error, base string) error {
+	var network interface{ Timeout() bool }
+	switch {
+	case isNotServing(err, base):
+		return fmt.Errorf("%s does not respond: connection refused; %s", base, u.serveAdvice(base))
+	case errors.As(err, &network):
+		return fmt.Errorf("%s does not respond: %w", base, err)
+	}
+	return err
+}
+
+// isNotServing reports whether an error says that nothing listens at an address of this machine where
+// serve could.
+func isNotServing(err error, base string) bool {
+	return strings.HasPrefix(base, "http:") && client.Loopback(base) && errors.Is(err, syscall.ECONNREFUSED)
+}
+
+// serveAdvice says how to start the service at an address of this machine.
+func (u *userCommands) serveAdvice(base string) string {
+	command := u.Command("serve")
+	if at, err := url.Parse(base); err == nil && base != defaultBaseURL {
+		command += " --addr " + net.JoinHostPort(at.Hostname(), cmp.Or(at.Port(), "80"))
+	}
+	return fmt.Sprintf("start the service there with `%s`", command)
+}
+
+var argumentPattern = regexp.MustCompile(`^(?:body|query|path|header)\.([A-Za-z-]+)`)
+
+// explain is like explainCall, with flags instead of fields: body.title becomes --title.
+func (c *operationCall) explain(u *userCommands, err error, r connection) error {
+	err = u.explainCall(err, r)
+	var refused *callError
+	if c.body != nil || !errors.As(err, &refused) { // with --input the fields are in a file, not in flags
+		return err
+	}
+	for i, m := range refused.Messages {
+		found := argumentPattern.FindStringSubmatch(m)
+		if found == nil || c.fields[found[1]] == nil {
+			continue
+		}
+		refused.Messages[i] = "--" + kebab(found[1]) + strings.TrimPrefix(m, found[0])
+	}
+	return refused
+}

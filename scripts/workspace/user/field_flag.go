@@ -1,0 +1,387 @@
+package user
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/client"
+	"growthworkspace/shared/schema"
+)
+
+// operationCall is a call of an operation with the flags of the command line.
+type operationCall struct {
+	api.Operation
+
+	fields   map[string]*fieldFlag // by the field's name
+	allPages bool
+	yes      bool     // delete without asking
+	clear    []string // the flags of properties to send as null
+	input    string   // the file with the body; if empty, the flags are the body
+	body     []byte   // the content of that file
+}
+
+// fieldFlag is a field of an operation as a flag.
+type fieldFlag struct {
+	schema.Field
+
+	values []string
+}
+
+// String returns the flag's value, or the default, for pflag.Value.
+func (f *fieldFlag) String() string {
+	if len(f.values) == 0 {
+		return f.Default
+	}
+	return strings.Join(f.values, ",")
+}
+
+// Type returns the name of the value's type in the help, for pflag.Value.
+func (f *fieldFlag) Type() string {
+	switch f.Kind {
+	case schema.Boolean:
+		return "true|false"
+	case schema.Array, schema.Map, schema.Any:
+		if f.isJSON() {
+			return "JSON|@file"
+		}
+		return "text ..."
+	case schema.Integer, schema.Number:
+		return "number"
+	}
+	return "text"
+}
+
+// isJSON reports whether the flag's value is JSON.
+func (f *fieldFlag) isJSON() bool {
+	return f.Kind == schema.Map || f.Kind == schema.Any || f.Kind == schema.Array && f.Fields != nil
+}
+
+// inFile reports whether a value is in a file or on standard input, because it is too long for an
+// argument. No JSON begins this way.
+func (f *fieldFlag) inFile(text string) bool {
+	return f.isJSON() && (text == "-" || strings.HasPrefix(text, "@"))
+}
+
+// Set adds a value, for pflag.Value. It checks only the JSON type: the service checks the rest.
+func (f *fieldFlag) Set(text string) error {
+	if len(f.values) > 0 && f.Kind != schema.Array {
+		return errors.New("is given twice")
+	}
+	f.values = append(f.values, text)
+	if f.In != schema.InBody || slices.ContainsFunc(f.values, f.inFile) {
+		return nil
+	}
+	_, err := f.value()
+	return err
+}
+
+// value returns the flag as JSON.
+func (f *fieldFlag) value() (json.RawMessage, error) {
+	switch f.Kind {
+	case schema.String:
+		return schema.Encode(f.values[0])
+	case schema.Array:
+		return f.array()
+	}
+	text, kind := []byte(strings.TrimSpace(f.values[0])), literalStarts[f.Kind]
+	if !json.Valid(text) || !strings.ContainsRune(kind.first, rune(text[0])) {
+		return nil, fmt.Errorf("must be %s", kind.name)
+	}
+	return text, nil
+}
+
+// literalStarts has the first characters of a JSON value of each kind, and the kind's name.
+var literalStarts = map[schema.Kind]struct{ first, name string }{
+	schema.Integer: {"-0123456789", "a whole number"}, schema.Number: {"-0123456789", "a number"},
+	schema.Boolean: {"tf", "true or false"}, schema.Map: {"{", "a JSON object"},
+	schema.Any: {`{["-0123456789tfn`, "a JSON value; put quotes around a text"},
+}
+
+// array accepts each value as an element or as a JSON array of elements. An empty array clears the
+// field.
+func (f *fieldFlag) array() (json.RawMessage, error) {
+	elements := []json.RawMessage{}
+	for _, text := range f.values {
+		var several []json.RawMessage
+		switch begin := strings.TrimSpace(text); {
+		case strings.HasPrefix(begin, "[") && json.Unmarshal([]byte(begin), &several) == nil:
+			elements = append(elements, several...)
+		case f.Fields != nil && (!strings.HasPrefix(begin, "{") || !json.Valid([]byte(begin))):
+			return nil, errors.New("must be a JSON object, or an array of them")
+		case f.Fields != nil:
+			elements = append(elements, json.RawMessage(begin))
+		default:
+			element, err := schema.Encode(text)
+			if err != nil {
+				return nil, err
+			}
+			elements = append(elements, element)
+		}
+	}
+	return json.Marshal(elements)
+}
+
+// kebab turns metricKey and If-Match into metric-key and if-match.
+func kebab(name string) string {
+	var out strings.Builder
+	for i, c := range name {
+		switch {
+		case c == '_':
+			out.WriteByte('-')
+		case unicode.IsUpper(c):
+			if i > 0 && !strings.HasSuffix(out.String(), "-") {
+				out.WriteByte('-')
+			}
+			out.WriteRune(unicode.ToLower(c))
+		default:
+			out.WriteRune(c)
+		}
+	}
+	return out.String()
+}
+
+// flags adds a flag for each field.
+func (c *operationCall) flags(cmd *cobra.Command) {
+	cmd.Flags().SortFlags = false
+	for _, field := range c.Input {
+		f := &fieldFlag{Field: field}
+		c.fields[field.Name] = f
+		name := kebab(field.Name)
+		cmd.Flags().Var(f, name, usageOf(field))
+		complete(cmd, name, field)
+	}
+	if c.IsList() && c.fields["cursor"] != nil {
+		cmd.Flags().BoolVar(&c.allPages, "all", false, "fetch every page of the list")
+	}
+	if c.Method == http.MethodDelete {
+		cmd.Flags().BoolVarP(&c.yes, "yes", "y", false, "do not ask for a confirmation")
+	}
+	if names := c.clearable(); len(names) > 0 {
+		cmd.Flags().StringSliceVar(&c.clear, "clear", nil, "clear these `fields`: "+strings.Join(names, ", "))
+	}
+	if c.hasBody() {
+		cmd.Flags().StringVar(&c.input, "input", "", "send the JSON body in this `file`, or from standard input with -")
+	}
+}
+
+// usageOf returns the help of a field: what it means, its closed list, and whether it is required.
+func usageOf(f schema.Field) string {
+	usage := f.Doc
+	if usage == "" && f.In == schema.InPath {
+		usage = "the id"
+	}
+	if f.Enum != nil {
+		usage = strings.TrimPrefix(usage+"; ", "; ") + "one of " + strings.Join(f.Enum, ", ")
+	}
+	if f.Required && f.In != schema.InPath {
+		usage = strings.TrimPrefix(usage+"; ", "; ") + "required"
+	}
+	return strings.ReplaceAll(usage, "`", "")
+}
+
+func complete(cmd *cobra.Command, name string, f schema.Field) {
+	values := f.Enum
+	if f.Kind == schema.Boolean {
+		values = []string{"true", "false"}
+	}
+	if err := cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic("workspace: " + err.Error()) // two completions for one flag
+	}
+}
+
+func (c *operationCall) hasBody() bool {
+	return slices.ContainsFunc(c.Input, func(f schema.Field) bool { return f.In == schema.InBody })
+}
+
+// clearable returns the flags of the properties that null clears.
+func (c *operationCall) clearable() (names []string) {
+	for _, f := range c.Input {
+		if f.Null == schema.NullClears {
+			names = append(names, kebab(f.Name))
+		}
+	}
+	return names
+}
+
+// checkClear returns a usage error for a field of --clear that cannot be cleared or also has a
+// value.
+func (c *operationCall) checkClear(cmd *cobra.Command) error {
+	if c.input != "" && len(c.clear) > 0 {
+		return terminal.UsageOf(cmd, "--input has the whole body: leave out --clear")
+	}
+	for i, name := range c.clear {
+		c.clear[i] = kebab(name)
+		switch {
+		case !slices.Contains(c.clearable(), c.clear[i]):
+			return terminal.UsageOf(cmd, "--clear: %q cannot be cleared; these can: %s", name, strings.Join(c.clearable(), ", "))
+		case cmd.Flags().Changed(c.clear[i]):
+			return terminal.UsageOf(cmd, "--clear: --%s also has a value", c.clear[i])
+		}
+	}
+	return nil
+}
+
+// names returns the names of the fields in the path, query, header or body.
+func (c *operationCall) names(in schema.Place) (names []string) {
+	for _, f := range c.Input {
+		if f.In == in {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// setArguments assigns the arguments to ids of the path that have no flag. It returns a usage error for
+// missing or extra values.
+func (c *operationCall) setArguments(cmd *cobra.Command, args []string) error {
+	for _, name := range c.names(schema.InPath) {
+		if f := c.fields[name]; len(f.values) == 0 && len(args) > 0 {
+			f.values, args = args[:1], args[1:]
+		}
+	}
+	if len(args) > 0 {
+		return terminal.UsageOf(cmd, "too many arguments, starting with %q", args[0])
+	}
+	for _, f := range c.Input {
+		sent := c.fields[f.Name]
+		switch {
+		case f.In == schema.InBody && c.input != "":
+			if len(sent.values) > 0 {
+				return terminal.UsageOf(cmd, "--input has the whole body: leave out --%s", kebab(f.Name))
+			}
+		case f.Required && len(sent.values) == 0:
+			return terminal.UsageOf(cmd, "--%s: is required", kebab(f.Name))
+		case f.In == schema.InPath && (sent.values[0] == "" || sent.values[0] == "." || sent.values[0] == ".."):
+			return terminal.UsageOf(cmd, "--%s: must be an id", kebab(f.Name))
+		}
+	}
+	if c.allPages && len(c.fields["cursor"].values) > 0 {
+		return terminal.UsageOf(cmd, "--all starts at the first page: leave out --cursor")
+	}
+	if err := c.checkClear(cmd); err != nil {
+		return err
+	}
+	return c.checkChange(cmd)
+}
+
+// checkChange returns a usage error for an update that names nothing to change. The service accepts
+// it, so a caller would think that something changed.
+func (c *operationCall) checkChange(cmd *cobra.Command) error {
+	if c.Method != http.MethodPatch || c.input != "" || len(c.clear) > 0 {
+		return nil
+	}
+	properties := c.names(schema.InBody)
+	if slices.ContainsFunc(properties, func(name string) bool { return len(c.fields[name].values) > 0 }) {
+		return nil
+	}
+	if len(c.clearable()) > 0 {
+		properties = append(properties, "clear")
+	}
+	for i, name := range properties {
+		properties[i] = "--" + kebab(name)
+	}
+	return terminal.UsageOf(cmd, "nothing to change: give at least one of %s or --input", strings.Join(properties, ", "))
+}
+
+// confirm asks a person for confirmation before a delete.
+func (c *operationCall) confirm(t *terminal.Terminal) error {
+	if c.Method != http.MethodDelete || c.yes {
+		return nil
+	}
+	what := c.Summary + ":"
+	for _, f := range c.Input {
+		if sent := c.fields[f.Name]; f.In != schema.InHeader && len(sent.values) > 0 {
+			what += " --" + kebab(f.Name) + " " + terminal.EscapeControls(sent.String())
+		}
+	}
+	return t.Confirm("%s. This cannot be undone. Continue?", what)
+}
+
+// readInput reads the body from the file of --input, and JSON values from their files.
+func (c *operationCall) readInput(cmd *cobra.Command, in io.Reader) (err error) {
+	if c.input != "" {
+		if c.body, err = readFile(in, c.input); err != nil {
+			return fmt.Errorf("--input: %w", err)
+		}
+	}
+	for name, f := range c.fields {
+		if !slices.ContainsFunc(f.values, f.inFile) {
+			continue
+		}
+		for i, text := range f.values {
+			if !f.inFile(text) {
+				continue
+			}
+			content, err := readFile(in, text)
+			if err != nil {
+				return fmt.Errorf("--%s: %w", kebab(name), err)
+			}
+			f.values[i] = string(content)
+		}
+		if _, err := f.value(); err != nil {
+			return terminal.UsageOf(cmd, "--%s: %v", kebab(name), err)
+		}
+	}
+	return nil
+}
+
+// readFile reads a file, with or without @ before its name, or standard input for a dash.
+func readFile(in io.Reader, name string) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(in)
+	}
+	return os.ReadFile(strings.TrimPrefix(name, "@"))
+}
+
+// request returns the HTTP request. The values were checked by Set.
+func (c *operationCall) request() client.Request {
+	r := client.Request{
+		Method: c.Method, Path: c.Path, Query: url.Values{}, Body: c.body,
+		Repeatable: c.Method != http.MethodPost || c.Effect == api.Read, TakesKey: c.IdempotencyKey != nil,
+	}
+	body := map[string]json.RawMessage{}
+	for _, f := range c.Input {
+		sent := c.fields[f.Name]
+		if f.Null == schema.NullClears && slices.Contains(c.clear, kebab(f.Name)) {
+			body[f.Name] = json.RawMessage("null")
+		}
+		if len(sent.values) == 0 {
+			continue
+		}
+		switch f.In {
+		case schema.InPath:
+			r.Path = strings.ReplaceAll(r.Path, "{"+f.Name+"}", url.PathEscape(sent.values[0]))
+		case schema.InQuery:
+			r.Query.Set(f.Name, sent.values[0])
+		case schema.InBody:
+			body[f.Name], _ = sent.value()
+		case schema.InHeader: // see options
+		}
+	}
+	if c.hasBody() && c.body == nil {
+		r.Body, _ = schema.Encode(body) // the values are valid JSON
+	}
+	return r
+}
+
+// options returns the fields in headers.
+func (c *operationCall) options() (out []client.CallOption) {
+	for _, name := range c.names(schema.InHeader) {
+		if sent := c.fields[name].values; len(sent) > 0 {
+			out = append(out, client.Header(name, sent[0]))
+		}
+	}
+	return out
+}

@@ -17,8 +17,8 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// quotaSimulator responds as the service does to a key with the quota of a class. It must run in a bubble,
-// which has the clock.
+// quotaSimulator responds as the service does to a key with the quota of a class. It must run in a
+// bubble, which has the clock.
 type quotaSimulator struct {
 	class auth.Class
 

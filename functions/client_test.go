@@ -23,7 +23,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// inProcessTransport is a transport to a service in this process. It keeps the body of the last response.
+// inProcessTransport is a transport to a service in this process. It keeps the body of the last
+// response.
 type inProcessTransport struct {
 	service *apitest.Service
 	last    []byte
@@ -167,8 +168,8 @@ func isPaged(op api.Operation) bool {
 	return false
 }
 
-// importCopies imports copies of the fixture's records, so that every list has several pages when the
-// limit is 1.
+// importCopies imports copies of the fixture's records, so that every list has several pages when
+// the limit is 1.
 func importCopies(t *testing.T, s *apitest.Service) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/company.jsonl")

@@ -29,8 +29,8 @@ func otherProcess(t *testing.T, s *apitest.Service, over http.RoundTripper) *api
 	return &another
 }
 
-// forEachCrash calls try with a process of s that crashes after its first call to the table, with one
-// that crashes during the following call, and so on for each later call, until two in a row
+// forEachCrash calls try with a process of s that crashes after its first call to the table, with
+// one that crashes during the following call, and so on for each later call, until two in a row
 // survive.
 func forEachCrash(t *testing.T, s *apitest.Service, try func(dying *apitest.Service, where string)) {
 	t.Helper()
@@ -49,8 +49,8 @@ func forEachCrash(t *testing.T, s *apitest.Service, try func(dying *apitest.Serv
 	t.Error("the calls to the table have no end")
 }
 
-// countRecordsOf counts the records of a company in the area of an operation, or the company's keys if
-// it is an operation on keys.
+// countRecordsOf counts the records of a company in the area of an operation, or the company's keys
+// if it is an operation on keys.
 func countRecordsOf(t *testing.T, s *apitest.Service, op api.Operation) (count int) {
 	t.Helper()
 	for _, area := range functions.All() {
@@ -179,7 +179,8 @@ func TestDeathsOfDeletes(t *testing.T) {
 	}
 }
 
-// storedKeysOf returns the sort keys of all records in the area of an operation, including findings.
+// storedKeysOf returns the sort keys of all records in the area of an operation, including
+// findings.
 func storedKeysOf(t *testing.T, s *apitest.Service, op api.Operation) (keys []string) {
 	t.Helper()
 	type record struct {

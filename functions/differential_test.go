@@ -183,8 +183,8 @@ var (
 	wholeArgument          = regexp.MustCompile(`^(?:body|arguments): (?:everything but findings )?`) // arguments are bounded with their findings
 )
 
-// withoutLocations returns messages without the location of an argument, which only HTTP names, and without
-// the hint for an unknown argument.
+// withoutLocations returns messages without the location of an argument, which only HTTP names, and
+// without the hint for an unknown argument.
 func withoutLocations(messages []string) []string {
 	out := slices.Clone(messages)
 	for i := range out {
@@ -210,8 +210,8 @@ var generatedID = func() *regexp.Regexp {
 // keyPrefix matches the prefix of a key that its record contains.
 var keyPrefix = regexp.MustCompile(`\bsk_live_[0-9A-Za-z]{12}\b`)
 
-// withNumberedIDs returns a body in which generated ids are replaced by numbers, in the order of their first
-// appearance.
+// withNumberedIDs returns a body in which generated ids are replaced by numbers, in the order of
+// their first appearance.
 func (d *twinCompanies) withNumberedIDs(side int, body string) string {
 	body = keyPrefix.ReplaceAllString(body, "prefix")
 	return generatedID.ReplaceAllStringFunc(body, func(one string) string {

@@ -32,8 +32,8 @@ func start(t testing.TB, transport http.RoundTripper) *apitest.Service {
 	return s
 }
 
-// importFixture imports the fixture's records into the company, even over stored ones: the records with
-// these ids, or all if ids is empty.
+// importFixture imports the fixture's records into the company, even over stored ones: the records
+// with these ids, or all if ids is empty.
 func importFixture(t testing.TB, s *apitest.Service, ids ...string) {
 	t.Helper()
 	file, err := os.Open("testdata/company.jsonl")
@@ -87,8 +87,8 @@ func importLinesOf(t testing.TB, s *apitest.Service, kinds []transfer.Type, name
 	t.Fatalf("no type %s", name)
 }
 
-// operationTables has the hand-typed tables of the operations, and arguments has, for each operation, the
-// arguments of a request that succeeds on the fixture.
+// operationTables has the hand-typed tables of the operations, and arguments has, for each
+// operation, the arguments of a request that succeeds on the fixture.
 var (
 	operationTables  oracle.Table
 	fixtureArguments = map[string]map[string]any{}

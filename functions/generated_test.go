@@ -70,8 +70,8 @@ func pathFields(op api.Operation) []schema.Field {
 	return slices.DeleteFunc(slices.Clone(op.Input), func(f schema.Field) bool { return f.In != schema.InPath })
 }
 
-// validArguments returns mostly valid arguments: ids of the fixture's records in most paths, and random
-// values for other fields.
+// validArguments returns mostly valid arguments: ids of the fixture's records in most paths, and
+// random values for other fields.
 func (d *twinCompanies) validArguments() map[string]any {
 	out := map[string]any{}
 	known := fixtureArguments[d.op.ID]
@@ -162,8 +162,8 @@ func (d *twinCompanies) randomValue(f schema.Field) any {
 	return d.randomText(least, most)
 }
 
-// randomText returns a random text with characters that need escaping in JSON or URLs, or have several
-// encodings.
+// randomText returns a random text with characters that need escaping in JSON or URLs, or have
+// several encodings.
 func (d *twinCompanies) randomText(least, most int) string {
 	alphabet := []rune("abc XYZ019<>&\"\\/+%#?=;,'\t\n\u2028é漢🙂")
 	out := make([]rune, least+d.random.Intn(most-least+1))
@@ -173,8 +173,8 @@ func (d *twinCompanies) randomText(least, most int) string {
 	return string(out)
 }
 
-// invalidate makes some arguments invalid. A query parameter is always text, so a tool gets the JSON
-// value of that text: a number where the text is one.
+// invalidate makes some arguments invalid. A query parameter is always text, so a tool gets the
+// JSON value of that text: a number where the text is one.
 func (d *twinCompanies) invalidate(args map[string]any, times int) {
 	for range times {
 		if len(d.op.Input) == 0 {

@@ -91,8 +91,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// differentArgument returns an argument of an operation with a value that differs from the fixture's. It is
-// the one in the tables, or, if they have none, a text in the body.
+// differentArgument returns an argument of an operation with a value that differs from the
+// fixture's. It is the one in the tables, or, if they have none, a text in the body.
 func differentArgument(t *testing.T, op api.Operation) map[string]any {
 	t.Helper()
 	o := operationLine(t, op)
@@ -286,8 +286,8 @@ func TestRoundTripsOfIdempotency(t *testing.T) {
 	}
 }
 
-// argumentsForCall returns the arguments of the n-th call of an operation, which make each call change
-// something, with more added.
+// argumentsForCall returns the arguments of the n-th call of an operation, which make each call
+// change something, with more added.
 func argumentsForCall(t *testing.T, s *apitest.Service, key string, op api.Operation, n int, more map[string]any) map[string]any {
 	t.Helper()
 	args := argumentsWith(op, more)

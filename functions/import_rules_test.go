@@ -40,12 +40,12 @@ func importType(t *testing.T, op api.Operation, types map[string]transfer.Type) 
 	return transfer.Type{}
 }
 
-// bodiesWithoutRecord are the operations whose body is not a record of an import: keys are not moved,
-// and a publish stores existing content.
+// bodiesWithoutRecord are the operations whose body is not a record of an import: keys are not
+// moved, and a publish stores existing content.
 var bodiesWithoutRecord = []string{"create_key", "rotate_key", "publish_plan_board", "preview_plan_publish"}
 
-// importOnlyValues are the values that an import accepts and the API refuses, by record and property:
-// the reasons.
+// importOnlyValues are the values that an import accepts and the API refuses, by record and
+// property: the reasons.
 var importOnlyValues = map[string]string{
 	"feedback replyStatus posting": "the posting step sets it", "feedback replyStatus posted": "the posting step sets it",
 	"feedback replyStatus failed": "the posting step sets it", "post status publishing": "the dispatcher sets it",

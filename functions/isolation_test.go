@@ -17,8 +17,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// isDefaultRun has the default flags: how many worlds a run explores, and which. Another seed explores
-// others; 0 draws one at random.
+// isDefaultRun has the default flags: how many worlds a run explores, and which. Another seed
+// explores others; 0 draws one at random.
 var isDefaultRun = map[string]string{"rapid.checks": "8", "rapid.seed": "20260811"}
 
 // Ensure companies are isolated. They call at random, over HTTP and as tools, with the ids,
@@ -77,8 +77,8 @@ func TestIsolationFindsLeaks(t *testing.T) {
 	}
 }
 
-// exploreWorld creates a world, makes random calls, first by one company and then by all, and returns
-// the first violation of isolation, or "".
+// exploreWorld creates a world, makes random calls, first by one company and then by all, and
+// returns the first violation of isolation, or "".
 func exploreWorld(t *testing.T, r *rapid.T, planted *leakTransport, among func(api.Operation) bool, seen map[string]int) string {
 	t.Helper()
 	w := newIsolationWorld(t, rapid.IntRange(2, 3).Draw(r, "companies"), planted)
@@ -119,7 +119,8 @@ func exploreWorld(t *testing.T, r *rapid.T, planted *leakTransport, among func(a
 	return ""
 }
 
-// findViolation returns how a response or the table violates the isolation of the other companies, or "".
+// findViolation returns how a response or the table violates the isolation of the other companies,
+// or "".
 func (w *isolationWorld) findViolation(a generatedRequest, got callResult, before, after tableDump) string {
 	for _, other := range w.tenants {
 		if other == a.actor {
@@ -145,8 +146,8 @@ func (w *isolationWorld) findViolation(a generatedRequest, got callResult, befor
 	return findForeignRecord(value, a, after)
 }
 
-// findForeignRecord looks in a response for a record of another company, or of no company, and returns a
-// description of it, or "".
+// findForeignRecord looks in a response for a record of another company, or of no company, and
+// returns a description of it, or "".
 func findForeignRecord(value any, a generatedRequest, after tableDump) string {
 	switch v := value.(type) {
 	case []any:
@@ -210,14 +211,14 @@ func isKnownID(d tableDump, one string) bool {
 	return false
 }
 
-// keyRejected reports whether a response rejects the key itself, because an earlier call has revoked or
-// rotated it.
+// keyRejected reports whether a response rejects the key itself, because an earlier call has
+// revoked or rotated it.
 func keyRejected(got callResult) bool {
 	return got.status == http.StatusUnauthorized && !strings.Contains(got.value, "lacks the scope")
 }
 
-// rememberResponse keeps the cursor and the ETag of a response for later calls. A company whose key was
-// rejected gets a new one, which changes the table.
+// rememberResponse keeps the cursor and the ETag of a response for later calls. A company whose key
+// was rejected gets a new one, which changes the table.
 func (w *isolationWorld) rememberResponse(a generatedRequest, got callResult, after tableDump) tableDump {
 	w.t.Helper()
 	if got.next != "" {

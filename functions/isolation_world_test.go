@@ -42,9 +42,9 @@ type testTenant struct {
 	tags    []string // ETags from responses to it
 }
 
-// isolationWorld is a service with a table of its own and a few companies. Each company has the fixture
-// twice: with ids that all companies share, which imports make possible, and with ids that only it
-// has.
+// isolationWorld is a service with a table of its own and a few companies. Each company has the
+// fixture twice: with ids that all companies share, which imports make possible, and with ids that
+// only it has.
 type isolationWorld struct {
 	t            *testing.T
 	service      *apitest.Service
@@ -59,8 +59,8 @@ var (
 	tags    = []string{"a9", "b9", "c9"}
 )
 
-// newIsolationWorld returns a world with the given number of companies. A leak affects table calls after
-// leak.startLeak.
+// newIsolationWorld returns a world with the given number of companies. A leak affects table calls
+// after leak.startLeak.
 func newIsolationWorld(t *testing.T, companies int, spoiled *leakTransport) *isolationWorld {
 	t.Helper()
 	s := apitest.New(t, functions.Operations)
@@ -126,8 +126,8 @@ type tableDump struct {
 	sorts []string                     // all sort keys, sorted
 }
 
-// dumpTable reads the whole table. wrong describes a row that belongs to no company or to two, which
-// violates isolation by itself.
+// dumpTable reads the whole table. wrong describes a row that belongs to no company or to two,
+// which violates isolation by itself.
 func (w *isolationWorld) dumpTable() (d tableDump, wrong string) {
 	d = tableDump{rows: map[string]map[string]string{}, ids: map[string][]string{}}
 	for _, one := range w.tenants {
@@ -286,8 +286,8 @@ func visitTexts(value any, visit func(old string, set func(string))) {
 	}
 }
 
-// leakTransport is a planted fault: a transport that redirects table calls of one kind to another company's
-// partition. It leaves calls for API keys alone, because they would only fail.
+// leakTransport is a planted fault: a transport that redirects table calls of one kind to another
+// company's partition. It leaves calls for API keys alone, because they would only fail.
 type leakTransport struct {
 	call string // the DynamoDB call, such as GetItem
 

@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/api"
 )
 
-// honoursIfMatch reports whether an operation that writes honours If-Match: every update and delete of
-// a record, the revocation of a key, and publish, which compares the content. TestStatusMatrix
+// honoursIfMatch reports whether an operation that writes honours If-Match: every update and delete
+// of a record, the revocation of a key, and publish, which compares the content. TestStatusMatrix
 // ensures that the others refuse it.
 func honoursIfMatch(op api.Operation) bool {
 	o, _ := operationTables.Lookup(op.ID)

@@ -28,9 +28,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// refusingTransport is a transport that refuses one call to the table in each run, with an error that is not
-// retried. A call that it refused in an earlier run succeeds. It recognises calls by what they do,
-// because parallel calls arrive in any order.
+// refusingTransport is a transport that refuses one call to the table in each run, with an error
+// that is not retried. A call that it refused in an earlier run succeeds. It recognises calls by
+// what they do, because parallel calls arrive in any order.
 type refusingTransport struct {
 	mu      sync.Mutex
 	on      bool
@@ -76,8 +76,8 @@ var (
 	randomParts       = regexp.MustCompile(`_[0-9a-z]{26}|[0-9a-f]{64}|\d{4}-\d\d-\d\dT[0-9:.]+Z`)
 )
 
-// describeCall describes a call: its action and the keys in it, without ids, digests and times, which
-// differ in every run.
+// describeCall describes a call: its action and the keys in it, without ids, digests and times,
+// which differ in every run.
 func describeCall(target string, body []byte) string {
 	_, action, _ := strings.Cut(target, ".")
 	var keys []string
@@ -88,9 +88,9 @@ func describeCall(target string, body []byte) string {
 	return action + " " + strings.Join(slices.Compact(keys), " ")
 }
 
-// refuseEachCall runs a program until every call that it makes was refused in one run. After each run, judge
-// gets the call that was refused in it; after the last run, in which nothing was refused, the empty
-// string.
+// refuseEachCall runs a program until every call that it makes was refused in one run. After each
+// run, judge gets the call that was refused in it; after the last run, in which nothing was
+// refused, the empty string.
 func (r *refusingTransport) refuseEachCall(t *testing.T, run func(), judge func(call string)) {
 	t.Helper()
 	r.startRun(map[string]bool{})
@@ -121,8 +121,8 @@ func (r *refusingTransport) startRun(before map[string]bool) {
 	r.on, r.before, r.seen, r.refused = true, before, map[string]int{}, ""
 }
 
-// toleratedRefusals has the calls whose refusal does not fail a request: the operation, a part of the call,
-// and why.
+// toleratedRefusals has the calls whose refusal does not fail a request: the operation, a part of
+// the call, and why.
 var toleratedRefusals = [][3]string{
 	{"create_optimise_audit", "Query co#optimise draft#", "the audit is stored; old drafts wait for the next write"},
 	{"update_optimise_audit", "Query co#optimise draft#", "the same"},
@@ -158,8 +158,8 @@ func TestNoRefusalIsSwallowed(t *testing.T) {
 	})
 }
 
-// filterVariants returns no additional argument, and one for each value of each filter, which go test
-// -short leaves out.
+// filterVariants returns no additional argument, and one for each value of each filter, which go
+// test -short leaves out.
 func filterVariants(op api.Operation) []map[string]any {
 	out := []map[string]any{{}}
 	if testing.Short() {
@@ -224,8 +224,8 @@ func publishFixtureBoard(t *testing.T, s *apitest.Service, key string) {
 	}
 }
 
-// checkRefusedResponse checks the response to a request after this call was refused. An empty call means
-// none was refused.
+// checkRefusedResponse checks the response to a request after this call was refused. An empty call
+// means none was refused.
 func checkRefusedResponse(t *testing.T, operation, call string, got apitest.Response) {
 	t.Helper()
 	swallows := slices.ContainsFunc(toleratedRefusals, func(u [3]string) bool { return u[0] == operation && call != "" && strings.Contains(call, u[1]) })

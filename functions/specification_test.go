@@ -82,8 +82,8 @@ func responseNotation(op api.Operation) string {
 	return strings.Join(out, " ")
 }
 
-// fieldNotation returns an operation's fields in the notation of operations.tsv, without cursor, which the
-// specification lacks.
+// fieldNotation returns an operation's fields in the notation of operations.tsv, without cursor,
+// which the specification lacks.
 func fieldNotation(op api.Operation, in schema.Place) string {
 	var out []string
 	for _, f := range op.Input {

@@ -22,8 +22,8 @@ import (
 // These tests run with the clock of package synctest, so no pause between two attempts takes real
 // time, and a request takes only as long as its pauses.
 
-// throttlingTransport is a transport from a bubble of package synctest to the engine. It refuses calls as
-// DynamoDB does when it has too much to do.
+// throttlingTransport is a transport from a bubble of package synctest to the engine. It refuses
+// calls as DynamoDB does when it has too much to do.
 type throttlingTransport struct {
 	engine *http.Transport
 
@@ -80,11 +80,12 @@ func (h *throttlingTransport) RoundTrip(r *http.Request) (*http.Response, error)
 	}, nil
 }
 
-// requestTimeMax is the longest time that a request may take: the timeout of a request is a second longer.
+// requestTimeMax is the longest time that a request may take: the timeout of a request is a second
+// longer.
 const requestTimeMax = 8 * time.Second
 
-// callInBubble makes a call in a process of s with a retry budget of its own. Its response arrives in
-// time and is 200, or 503 with the envelope and Retry-After and nothing about the table.
+// callInBubble makes a call in a process of s with a retry budget of its own. Its response arrives
+// in time and is 200, or 503 with the envelope and Retry-After and nothing about the table.
 func callInBubble(t *testing.T, s *apitest.Service, over *throttlingTransport, key string, op api.Operation, args map[string]any, where string) apitest.Response {
 	t.Helper()
 	s.Clock.Advance(time.Minute) // no rate limit is reached

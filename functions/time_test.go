@@ -87,8 +87,8 @@ func TestImportIsNotAhead(t *testing.T) {
 	}
 }
 
-// updatedAtTimes returns updatedAt of every record, by id. It first sets it to the given time, unless
-// that is empty.
+// updatedAtTimes returns updatedAt of every record, by id. It first sets it to the given time,
+// unless that is empty.
 func updatedAtTimes(t *testing.T, s *apitest.Service, set string) map[string]string {
 	t.Helper()
 	out := map[string]string{}

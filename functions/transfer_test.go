@@ -31,7 +31,8 @@ func exportLines(t *testing.T, s *apitest.Service) string {
 	return out.String()
 }
 
-// changedRecord returns a record of a type with a changed value in a field that does not identify it.
+// changedRecord returns a record of a type with a changed value in a field that does not identify
+// it.
 func changedRecord(t *testing.T, kind string, text json.RawMessage) string {
 	t.Helper()
 	var record map[string]any

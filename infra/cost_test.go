@@ -114,8 +114,8 @@ const (
 	metricPrice = 0.30
 )
 
-// alarmAndMetricCosts returns the number of alarm metrics, and the monthly costs of alarms and of metrics
-// without and with operations.
+// alarmAndMetricCosts returns the number of alarm metrics, and the monthly costs of alarms and of
+// metrics without and with operations.
 func alarmAndMetricCosts(t *testing.T) (alarms int, ofAlarms, ofService, ofOperations float64) {
 	t.Helper()
 	for _, a := range infra.New().Alarms {

@@ -34,8 +34,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// deployedStage is the service as separate functions, as the stack deploys them, with a table whose calls
-// are recorded.
+// deployedStage is the service as separate functions, as the stack deploys them, with a table whose
+// calls are recorded.
 type deployedStage struct {
 	*apitest.Service
 	recorder  *accessRecorder
@@ -384,8 +384,8 @@ func TestEveryCallIsAllowed(t *testing.T) {
 	checkGrantsAreUsed(t, used)
 }
 
-// operationUse has the actions that the calls of an operation need: of its requests with an Idempotency-Key,
-// and of the others.
+// operationUse has the actions that the calls of an operation need: of its requests with an
+// Idempotency-Key, and of the others.
 type operationUse struct{ withoutKey, withKey map[string]bool }
 
 func (u *operationUse) add(e events.APIGatewayProxyRequest, calls []callAccess) {
@@ -462,8 +462,8 @@ func (u *operationUse) check(t *testing.T, area string, op api.Operation) {
 	}
 }
 
-// grantsUsed returns the grants that a call needs, as in access.tsv: for each of its areas, and for all
-// together.
+// grantsUsed returns the grants that a call needs, as in access.tsv: for each of its areas, and for
+// all together.
 func grantsUsed(function string, call callAccess) (out []string) {
 	target := "table"
 	if strings.Contains(call.resource, "/index/") {

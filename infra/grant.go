@@ -32,10 +32,10 @@ const (
 	queryIndexesAction = "" // stands for Query on the indexes
 )
 
-// actionsByEffect lists the actions that operations need on the records of their area. The key is a verb, or
-// an operation id if the operation differs from others with its verb. The verb is the first word of
-// an id; api.Define allows no other verbs. TestEveryCallIsAllowed fails when an operation needs
-// more, or when a function has more than its operations need.
+// actionsByEffect lists the actions that operations need on the records of their area. The key is a
+// verb, or an operation id if the operation differs from others with its verb. The verb is the
+// first word of an id; api.Define allows no other verbs. TestEveryCallIsAllowed fails when an
+// operation needs more, or when a function has more than its operations need.
 var actionsByEffect = map[string][]string{
 	"list":    {actionQuery},
 	"get":     {actionGetItem},
@@ -80,8 +80,8 @@ var actionsByEffect = map[string][]string{
 	"delete_metric_points":     {actionDeleteItem, actionBatchGetItem, actionQuery, actionUpdateItem},
 }
 
-// actionsOf returns the actions of an operation on records. A create that can return conflict counts
-// the records, unless needs says otherwise.
+// actionsOf returns the actions of an operation on records. A create that can return conflict
+// counts the records, unless needs says otherwise.
 func actionsOf(op api.Operation) []string {
 	if actions, ok := actionsByEffect[op.ID]; ok {
 		return actions
@@ -115,15 +115,15 @@ func grantsOf(area string, operations []api.Operation) []Grant {
 	return out
 }
 
-// idempotencyActions lists the actions that store the response to an Idempotency-Key: in the operation's area,
-// or in the company's for operations on keys. Only publish has responses that need more than one
-// record.
+// idempotencyActions lists the actions that store the response to an Idempotency-Key: in the
+// operation's area, or in the company's for operations on keys. Only publish has responses that
+// need more than one record.
 var idempotencyActions = []string{actionPutItem, actionQuery}
 
-// transactionActions returns the actions of the transaction in which an operation on keys also stores the
-// response, with the company's records. AWS does not say whether it checks the partition keys of a
-// transaction together, as it does for a batch. If it does, only a statement about both kinds of
-// partition allows the transaction.
+// transactionActions returns the actions of the transaction in which an operation on keys also
+// stores the response, with the company's records. AWS does not say whether it checks the partition
+// keys of a transaction together, as it does for a batch. If it does, only a statement about both
+// kinds of partition allows the transaction.
 func transactionActions(op api.Operation) []string {
 	return slices.DeleteFunc(slices.Clone(actionsOf(op)), func(action string) bool {
 		return !slices.Contains([]string{actionConditionCheck, actionPutItem, actionUpdateItem, actionDeleteItem}, action)

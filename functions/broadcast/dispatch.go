@@ -175,8 +175,8 @@ func matchesReport(reported, stored *string) bool {
 }
 
 // DuePosts returns a page of the company's due posts, earliest first, and the position of the next
-// page, empty at the end. See claim.ListReady. The list covers all platforms, and posts without one,
-// which an import may create: report those failed.
+// page, empty at the end. See claim.ListReady. The list covers all platforms, and posts without
+// one, which an import may create: report those failed.
 func (s Store) DuePosts(ctx context.Context, companyID, after string, limit int) (due []Post, next string, err error) {
 	if after == "" {
 		after = table.DescendingTimeKey(nil) // skips the posts without any time
@@ -189,8 +189,8 @@ func (s Store) DuePosts(ctx context.Context, companyID, after string, limit int)
 	})
 }
 
-// partitionsWithStatus returns the partitions of all posts with a status: one per platform, and one for posts
-// without a platform.
+// partitionsWithStatus returns the partitions of all posts with a status: one per platform, and one
+// for posts without a platform.
 func partitionsWithStatus(companyID string, status PostStatus) (out []string) {
 	for _, platform := range keyParts[Platform](nil, Platform("").Values()) {
 		out = append(out, postsOf(companyID, platform, string(status)))

@@ -12,7 +12,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// responseLosingTransport sends all requests and loses the responses to the next few updates of records.
+// responseLosingTransport sends all requests and loses the responses to the next few updates of
+// records.
 type responseLosingTransport struct{ left, lost atomic.Int64 }
 
 func (l *responseLosingTransport) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// listKeepsCount returns the scenario that a list has this many records: nothing of a rejected create was
-// stored.
+// listKeepsCount returns the scenario that a list has this many records: nothing of a rejected
+// create was stored.
 func listKeepsCount(list string, n int) apitest.Scenario {
 	return apitest.Scenario{Name: "nothing of these was stored", Op: list, Check: func(t *testing.T, r apitest.Response) {
 		if got := len(r.Items(t)); got != n {

@@ -74,8 +74,8 @@ func (p Post) latestFirst() string {
 	return table.Join(table.DescendingTimeKey(table.FirstSetTime(p.ScheduledFor, p.CreatedAt)), p.ID)
 }
 
-// positionRange returns the least and the greatest position of the posts from one time until another,
-// both inclusive; nil means unbounded. With a bound, posts without a time are excluded.
+// positionRange returns the least and the greatest position of the posts from one time until
+// another, both inclusive; nil means unbounded. With a bound, posts without a time are excluded.
 func positionRange(from, until *string) (least, greatest string) {
 	if from == nil && until == nil {
 		return "", ""
@@ -93,8 +93,8 @@ func positionRange(from, until *string) (least, greatest string) {
 // afterAllIDs sorts after every id.
 const afterAllIDs = "~"
 
-// isSent reports whether a post is publishing or published. If so, the API must not change it. A post
-// without a status, which an import may create, is not sent.
+// isSent reports whether a post is publishing or published. If so, the API must not change it. A
+// post without a status, which an import may create, is not sent.
 func (p Post) isSent() bool {
 	return p.Status != nil && (*p.Status == PostStatusPublishing || *p.Status == PostStatusPublished)
 }
@@ -106,8 +106,8 @@ func (p Post) checkUnsent() error {
 	return nil
 }
 
-// Problems implements schema.RecordValidator: only a push notification has a destination, and a scheduled
-// post has its time.
+// Problems implements schema.RecordValidator: only a push notification has a destination, and a
+// scheduled post has its time.
 func (p Post) Problems(sent func(string) bool) (out []string) {
 	if sent("destination") && p.Destination != nil && (p.Platform == nil || *p.Platform != PlatformPush) {
 		out = append(out, "body.destination: is allowed only when platform is push")

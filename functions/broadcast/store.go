@@ -96,8 +96,8 @@ func keyPart[T ~string](value *T) string {
 	return string(*value)
 }
 
-// keyParts returns the key part for the value of a filter. Without a filter it returns the parts for
-// all values and for null.
+// keyParts returns the key part for the value of a filter. Without a filter it returns the parts
+// for all values and for null.
 func keyParts[T ~string](value *T, all []string) []string {
 	if value == nil {
 		return append(all, nullPart)
@@ -175,7 +175,8 @@ func (s postStore) List(ctx context.Context, companyID string, f PostFilter, aft
 	return table.ListJSON[Post](ctx, s.table, q)
 }
 
-// residualFilter returns the filters that the key does not cover when the posts of an idea are read.
+// residualFilter returns the filters that the key does not cover when the posts of an idea are
+// read.
 func (f PostFilter) residualFilter() table.Filter {
 	out := table.Filter{}
 	if f.Platform != nil {

@@ -74,8 +74,8 @@ func appendText(parts []string, text []textUnit) []string {
 	return append(parts, part.String())
 }
 
-// textUnit is a piece of text that is never cut: a link, or a grapheme cluster, which readers see as
-// one character.
+// textUnit is a piece of text that is never cut: a link, or a grapheme cluster, which readers see
+// as one character.
 type textUnit struct {
 	text   string
 	weight int
@@ -83,8 +83,8 @@ type textUnit struct {
 
 func (u textUnit) isSpace() bool { return strings.TrimSpace(u.text) == "" }
 
-// linkPattern matches what X shortens. It is narrower than X's pattern: text that only X treats as a link,
-// such as a host without a scheme, weighs as much as its characters.
+// linkPattern matches what X shortens. It is narrower than X's pattern: text that only X treats as
+// a link, such as a host without a scheme, weighs as much as its characters.
 var linkPattern = regexp.MustCompile(`(?i)https?://([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(:[0-9]+)?([/?#]([a-z0-9._~:/?#@!$&*+,;=%-]*[a-z0-9_~/#&+=%-])?)?`)
 
 // noLinkAfterPattern has the characters after which X sees no link.
@@ -126,8 +126,8 @@ func splitUnits(text string) (out []textUnit) {
 // emojiRunesMax is the length of the longest emoji in code points.
 const emojiRunesMax = 10
 
-// clusterWeight returns the weight of a grapheme cluster. X weighs composed characters, and counts an
-// emoji of several code points as one.
+// clusterWeight returns the weight of a grapheme cluster. X weighs composed characters, and counts
+// an emoji of several code points as one.
 func clusterWeight(cluster string) (weight int) {
 	runes := []rune(norm.NFC.String(cluster))
 	if n := len(runes); n > 1 && n <= emojiRunesMax && isEmoji(runes) {

@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// recordKinds are the records that the API writes: the values of a new record, and an update that moves
-// its index entries.
+// recordKinds are the records that the API writes: the values of a new record, and an update that
+// moves its index entries.
 var recordKinds = []struct {
 	noun, list, argument string
 	create, update       record

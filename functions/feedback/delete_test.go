@@ -13,8 +13,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// storedSortKeys returns the sort keys of a company's records of the area whose sort key has this prefix:
-// feedback# or ext#.
+// storedSortKeys returns the sort keys of a company's records of the area whose sort key has this
+// prefix: feedback# or ext#.
 func storedSortKeys(t *testing.T, s *apitest.Service, prefix string) []string {
 	t.Helper()
 	type key struct {

@@ -170,8 +170,8 @@ func (s Store) setBackfillState(ctx context.Context, companyID string, mark back
 	return s.table.BatchPut(ctx, []table.Item{s.table.NewItem(table.Keys{Key: backfillStateKey(companyID)}, mark)})
 }
 
-// backfillStep is how many records are checked before the mark is written, and backfillWidth how many are
-// written at a time.
+// backfillStep is how many records are checked before the mark is written, and backfillWidth how
+// many are written at a time.
 const (
 	backfillStep  = 200
 	backfillWidth = 16
@@ -230,8 +230,8 @@ type indexedRecord struct {
 	PostedSK string `store:"gsi5sk"`
 }
 
-// backfillBatch gives records their index keys and moves the mark past them. filled is how many of them it
-// wrote.
+// backfillBatch gives records their index keys and moves the mark past them. filled is how many of
+// them it wrote.
 func (s Store) backfillBatch(ctx context.Context, companyID string, records []indexedRecord, mark *backfillState) (filled int64, err error) {
 	var written atomic.Int64
 	err = parallel.Do(len(records), backfillWidth, func(n int) error {

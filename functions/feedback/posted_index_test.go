@@ -41,8 +41,8 @@ func postedRecords() (records []feedback.Feedback) {
 	return records
 }
 
-// expectedNewest returns the ids of the records that are in a range of days and have the values of the
-// other filters, newest first.
+// expectedNewest returns the ids of the records that are in a range of days and have the values of
+// the other filters, newest first.
 func expectedNewest(records []feedback.Feedback, from, to string, f feedback.Filter) (ids []string) {
 	matching := slices.DeleteFunc(slices.Clone(records), func(r feedback.Feedback) bool {
 		return r.PostedAt == nil || from != "" && *r.PostedAt < from || to != "" && (*r.PostedAt)[:len("2006-01-02")] > to ||
@@ -68,8 +68,8 @@ func fillPosted(t *testing.T, s *apitest.Service) {
 	}
 }
 
-// dropPostedIndex removes the company from the index by posted day, as if an older version had stored its
-// records.
+// dropPostedIndex removes the company from the index by posted day, as if an older version had
+// stored its records.
 func dropPostedIndex(t *testing.T, s *apitest.Service, records ...feedback.Feedback) {
 	t.Helper()
 	key := func(sk string) table.Key { return table.Key{PK: table.Partition(s.CompanyID, "feedback"), SK: sk} }

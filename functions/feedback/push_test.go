@@ -388,8 +388,8 @@ func TestPushCannotReadAgain(t *testing.T) {
 	}
 }
 
-// beforeTransactionTransport is a transport that calls before once, ahead of the first transaction since it was set,
-// and fails every read after that.
+// beforeTransactionTransport is a transport that calls before once, ahead of the first transaction
+// since it was set, and fails every read after that.
 type beforeTransactionTransport struct {
 	once   sync.Once
 	late   atomic.Bool

@@ -97,8 +97,8 @@ func keyPart[T ~string](value *T) string {
 	return string(*value)
 }
 
-// keyParts returns the key parts that match a filter: its value, or all values and null when it is not
-// set.
+// keyParts returns the key parts that match a filter: its value, or all values and null when it is
+// not set.
 func keyParts[T interface {
 	~string
 	Values() []string

@@ -26,8 +26,8 @@ type identity struct {
 	externalID string
 }
 
-// identityOfRecord returns the identity of a record. ok is false for a record without a source, because
-// no push can refer to it.
+// identityOfRecord returns the identity of a record. ok is false for a record without a source,
+// because no push can refer to it.
 func identityOfRecord(f Feedback) (i identity, ok bool) {
 	if f.Source == nil {
 		return identity{}, false
@@ -160,8 +160,8 @@ func (s Store) itemsByKey(ctx context.Context, keys []table.Key) (map[table.Key]
 // pushWidth bounds the concurrent writes of a push.
 const pushWidth = 16
 
-// pushAttemptsMax bounds how often the write of one record starts again because another caller created
-// or deleted the record.
+// pushAttemptsMax bounds how often the write of one record starts again because another caller
+// created or deleted the record.
 const pushAttemptsMax = 16
 
 // Push makes changes, each with the stored record that FindAll returned for it. Each is one
@@ -255,9 +255,9 @@ func (s Store) create(ctx context.Context, i identity, f Feedback, astray string
 	return err
 }
 
-// createWithReference creates a record under a new id, with the reference that leads to it. Only one of
-// several pushes can write the reference, or replace the one that leads astray. The others get
-// table.ErrExists.
+// createWithReference creates a record under a new id, with the reference that leads to it. Only
+// one of several pushes can write the reference, or replace the one that leads astray. The others
+// get table.ErrExists.
 func (s Store) createWithReference(ctx context.Context, i identity, f Feedback, astray string) error {
 	f.ID = s.table.NewID(feedbackIDPrefix)
 	keys := table.Keys{Key: referenceKey(f.CompanyID, i)}

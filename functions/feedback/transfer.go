@@ -33,8 +33,8 @@ func checkFeedback(f *Feedback) (problems []string) {
 	return append(problems, transfer.CheckSize(f)...)
 }
 
-// uniqueTextsOf returns the identity. A file must not give it two ids, because the order of the writes
-// would decide between them.
+// uniqueTextsOf returns the identity. A file must not give it two ids, because the order of the
+// writes would decide between them.
 func uniqueTextsOf(f Feedback) []transfer.UniqueText {
 	who, ok := identityOfRecord(f)
 	if !ok {
@@ -72,8 +72,8 @@ func (s Store) existing(ctx context.Context, companyID string, records []Feedbac
 	return exist, nil
 }
 
-// DeriveID implements transfer.IDDeriver: a line without an id gets the id that a push of its source
-// and externalId uses.
+// DeriveID implements transfer.IDDeriver: a line without an id gets the id that a push of its
+// source and externalId uses.
 func (f *Feedback) DeriveID() (problem string) {
 	who, ok := identityOfRecord(*f)
 	if !ok {
@@ -83,8 +83,8 @@ func (f *Feedback) DeriveID() (problem string) {
 	return ""
 }
 
-// importAttemptsMax bounds how often the write of imported records starts again, because other callers
-// created or deleted records with the same identities.
+// importAttemptsMax bounds how often the write of imported records starts again, because other
+// callers created or deleted records with the same identities.
 const importAttemptsMax = 16
 
 // Import replaces any stored records, and writes the references by which pushes find records whose

@@ -216,8 +216,8 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// descriptionProblems returns what is wrong with the descriptions of arguments, including the fields of records
-// in a list.
+// descriptionProblems returns what is wrong with the descriptions of arguments, including the
+// fields of records in a list.
 func descriptionProblems(of string, s *jsonschema.Schema, lists, ids map[string]bool) (out []string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		p, at := s.Properties[name], of+name

@@ -2,16 +2,16 @@ package metrics
 
 import "slices"
 
-// candidatePoints are the points found so far, from which the page is chosen. Each kind of listing has
-// its own:
+// candidatePoints are the points found so far, from which the page is chosen. Each kind of listing
+// has its own:
 //
 //	storedPoints    stored points, as they are: of days, and of a metric whose days do not combine
 //	computedPoints  stored weeks or months, and those that are computed from the days of their series
 //	totals          one series for all series of the metric
 type candidatePoints interface {
-	// finalCount returns how many points of the page are known so far, at most want, and the start of
-	// the oldest one. Records that are not yet read can only add newer points, or add days to the
-	// known ones.
+	// finalCount returns how many points of the page are known so far, at most want, and the start
+	// of the oldest one. Records that are not yet read can only add newer points, or add days to
+	// the known ones.
 	finalCount(want int) (n int, oldest string)
 
 	// page returns the newest points, at most limit, oldest first, and the position of the next

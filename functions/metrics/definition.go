@@ -99,7 +99,8 @@ const (
 // Values implements schema.Enum.
 func (ReviewFilter) Values() []string { return []string{string(ReviewNeeded), string(ReviewDone)} }
 
-// reviewFilterOf returns the filter value that matches a definition, or "" when its needsReview is null.
+// reviewFilterOf returns the filter value that matches a definition, or "" when its needsReview is
+// null.
 func reviewFilterOf(d Definition) ReviewFilter {
 	switch {
 	case d.NeedsReview == nil:

@@ -138,7 +138,8 @@ func raceRounds() int {
 	return 100
 }
 
-// queryCountingTransport is a transport that counts the queries, and those that read with strong consistency.
+// queryCountingTransport is a transport that counts the queries, and those that read with strong
+// consistency.
 type queryCountingTransport struct {
 	mu                sync.Mutex
 	count, consistent int

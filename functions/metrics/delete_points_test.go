@@ -149,7 +149,8 @@ func TestDeletePointsErrors(t *testing.T) {
 	requireEqual(t, "points", listPoints(t, s, "a"), []string{"2026-07-01 1"})
 }
 
-// pointsInMonths stores a point in each of n months of some series, and returns the first and the last day.
+// pointsInMonths stores a point in each of n months of some series, and returns the first and the
+// last day.
 func pointsInMonths(t *testing.T, store metrics.Store, companyID, metricKey string, n, series int) (from, to string) {
 	t.Helper()
 	first := mustDay(t, "2016-01-01")

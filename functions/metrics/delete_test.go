@@ -89,7 +89,8 @@ func TestDeleteDefinition(t *testing.T) {
 	}
 }
 
-// beforeCallTransport is a transport that calls a function before a call to the table, counted from 0, once.
+// beforeCallTransport is a transport that calls a function before a call to the table, counted from
+// 0, once.
 type beforeCallTransport struct {
 	mu    sync.Mutex
 	calls int

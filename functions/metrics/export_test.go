@@ -8,7 +8,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// OperationsWithOneDeleteRound returns the operations of an area whose deletes of points make one round in each call.
+// OperationsWithOneDeleteRound returns the operations of an area whose deletes of points make one
+// round in each call.
 func OperationsWithOneDeleteRound(t *table.Client) []api.Operation {
 	return operations(Store{t, time.Hour, listingUnitsMax})
 }

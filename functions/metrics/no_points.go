@@ -10,8 +10,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// explainNoPoints says to an agent why a list of points is empty: there is no such metric, the metric
-// has other grains, its weeks are not computed, or its points are outside the window.
+// explainNoPoints says to an agent why a list of points is empty: there is no such metric, the
+// metric has other grains, its weeks are not computed, or its points are outside the window.
 func (s service) explainNoPoints(ctx context.Context, caller api.Caller, in listPointsInput) (string, error) {
 	known, err := s.store.Definitions(ctx, caller.CompanyID, namesOf(in.MetricKey))
 	if err != nil {
@@ -32,8 +32,8 @@ func (s service) explainNoPoints(ctx context.Context, caller api.Caller, in list
 	return known[key].explainNoPoints(key, in.Grain, spans), nil
 }
 
-// unknownMetricMessage returns the message that no metric has the name, and which one the caller may have
-// meant.
+// unknownMetricMessage returns the message that no metric has the name, and which one the caller
+// may have meant.
 func (s service) unknownMetricMessage(ctx context.Context, companyID, name string) (string, error) {
 	keys, err := s.store.definedKeys(ctx, companyID)
 	if err != nil {
@@ -54,8 +54,8 @@ func (s service) unknownMetricMessage(ctx context.Context, companyID, name strin
 	return fmt.Sprintf("There is no metric %s. The metric definitions list the keys.", name), nil
 }
 
-// explainNoPoints says why a list of points with a grain is empty, from the stored points of the metric.
-// The empty text means that there is nothing to say.
+// explainNoPoints says why a list of points with a grain is empty, from the stored points of the
+// metric. The empty text means that there is nothing to say.
 func (d Definition) explainNoPoints(key string, grain Grain, spans map[Grain]Coverage) string {
 	if len(spans) == 0 && d.isDerived() {
 		return fmt.Sprintf("The metric %s is derived: it has no points but imported ones, and there are none.", key)

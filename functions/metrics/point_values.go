@@ -9,8 +9,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// pointValues holds the values that a Point's pointers refer to. A list has hundreds of points, so all
-// cells of a record are allocated at once.
+// pointValues holds the values that a Point's pointers refer to. A list has hundreds of points, so
+// all cells of a record are allocated at once.
 type pointValues struct {
 	ts, ingestedAt, currency, source string
 	value, baseValue                 float64
@@ -36,8 +36,8 @@ func (c *pointValues) read(text string, p *Point, m *monthCache) error {
 	return err
 }
 
-// monthCache remembers the start of the last month that it parsed. A list has hundreds of days in a few
-// months, and time.Parse parses its layout for each.
+// monthCache remembers the start of the last month that it parsed. A list has hundreds of days in a
+// few months, and time.Parse parses its layout for each.
 type monthCache struct {
 	name  string // 2026-01
 	begin int64  // in milliseconds of Unix time

@@ -38,8 +38,8 @@ type pushedPoint struct {
 	Source    *string           `json:"source" max:"200" doc:"the system that the value comes from"`
 }
 
-// pushAttemptsMax bounds the attempts of a push. It starts again when another push has created one of
-// its definitions first, which happens at most once per key of a company.
+// pushAttemptsMax bounds the attempts of a push. It starts again when another push has created one
+// of its definitions first, which happens at most once per key of a company.
 const pushAttemptsMax = 16
 
 // pushPoints reads the definitions of all keys, then writes. When a definition becomes derived in

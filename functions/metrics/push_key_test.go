@@ -103,8 +103,8 @@ type testPush struct {
 	metrics int
 }
 
-// newTestPush returns a push of some series of each of some metrics without a definition. Each point
-// has another value.
+// newTestPush returns a push of some series of each of some metrics without a definition. Each
+// point has another value.
 func newTestPush(prefix string, metrics, series int) testPush {
 	b := testPush{values: map[string]float64{}, metrics: metrics}
 	for m := range metrics {

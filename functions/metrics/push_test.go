@@ -238,9 +238,9 @@ func TestPushRejectsAll(t *testing.T) {
 	requireEqual(t, "split", mustPush(t, s, key, good), []string{})
 }
 
-// barrierTransport is a transport that holds back calls of a kind until the expected number of them has
-// arrived. So calls that are expected to be concurrent but are sequential run into the handler's
-// deadline. A call that is retried because the engine was busy counts once.
+// barrierTransport is a transport that holds back calls of a kind until the expected number of them
+// has arrived. So calls that are expected to be concurrent but are sequential run into the
+// handler's deadline. A call that is retried because the engine was busy counts once.
 type barrierTransport struct {
 	mu      sync.Mutex
 	sent    map[string]bool // bodies
@@ -492,8 +492,8 @@ func TestPushedPointsTransfer(t *testing.T) {
 	}
 }
 
-// beforeCallTransportOfKind is a transport that does something before the first call of a kind. Calls of that kind
-// wait for it.
+// beforeCallTransportOfKind is a transport that does something before the first call of a kind.
+// Calls of that kind wait for it.
 type beforeCallTransportOfKind struct {
 	mu     sync.Mutex
 	call   string

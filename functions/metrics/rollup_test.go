@@ -38,8 +38,8 @@ func startOfBucket(grain metrics.Grain, day time.Time) time.Time {
 	}
 }
 
-// expectedPoints returns the points that a list of everything should have, oldest first: the naive oracle of
-// the roll-up.
+// expectedPoints returns the points that a list of everything should have, oldest first: the naive
+// oracle of the roll-up.
 func (w pointOracle) expectedPoints(t *testing.T, grain metrics.Grain) []metrics.Point {
 	t.Helper()
 	type bucket struct{ ts, dims string }
@@ -75,8 +75,8 @@ func (w pointOracle) expectedPoints(t *testing.T, grain metrics.Grain) []metrics
 	return list
 }
 
-// expectedTotal returns the total of everything, oldest first: the naive oracle of total. refused has
-// the starts of the buckets in which only series have points that do not combine: a window with
+// expectedTotal returns the total of everything, oldest first: the naive oracle of total. refused
+// has the starts of the buckets in which only series have points that do not combine: a window with
 // such buckets alone is refused.
 func (w pointOracle) expectedTotal(t *testing.T, grain metrics.Grain) (list []metrics.Point, refused []string) {
 	t.Helper()
@@ -216,8 +216,8 @@ func (w pointOracle) aggregate(values []float64) float64 {
 	return out
 }
 
-// randomOracle stores a metric with random days, weeks and months. They span a leap day and the ends
-// of an ISO year with 53 weeks (2020) and of one with 52.
+// randomOracle stores a metric with random days, weeks and months. They span a leap day and the
+// ends of an ISO year with 53 weeks (2020) and of one with 52.
 func randomOracle(t *testing.T, s *apitest.Service, store metrics.Store, random *rand.Rand, key, aggregation, kind string) pointOracle {
 	t.Helper()
 	w := pointOracle{key: key, aggregation: aggregation, kind: kind}

@@ -22,8 +22,8 @@ import (
 //	points of a metric, newest first   <company>#metrics / pt#<key>#<grain>#<period>#<seriesId>     base
 //
 // Each value of the filter needsReview has its own partition, so a page reads only what it returns.
-// A definition whose needsReview is null is in neither. Points are packed; see Grain.recordLocation and
-// pointRecord.
+// A definition whose needsReview is null is in neither. Points are packed; see Grain.recordLocation
+// and pointRecord.
 type Store struct {
 	table  *table.Client
 	margin time.Duration // what a delete of points leaves before the deadline
@@ -52,8 +52,8 @@ func definitionIDKey(companyID, definitionID string) table.Key {
 	return table.Key{PK: partition(companyID), SK: definitionIDKeyPrefix + definitionID}
 }
 
-// definitionIDRecord is the record that finds a definition by its id. It can be stale: its key may have
-// a definition with another id. Readers therefore compare the id.
+// definitionIDRecord is the record that finds a definition by its id. It can be stale: its key may
+// have a definition with another id. Readers therefore compare the id.
 type definitionIDRecord struct {
 	Key string `json:"key"`
 }
@@ -100,8 +100,8 @@ func (s Store) GetDefinition(ctx context.Context, companyID, definitionID string
 	return s.findDefinition(ctx, companyID, definitionID)
 }
 
-// definitionByIDRecord returns the definition that the record of its id finds. named is false when that
-// record is missing or wrong, because the definition was stored without it or replaced by an
+// definitionByIDRecord returns the definition that the record of its id finds. named is false when
+// that record is missing or wrong, because the definition was stored without it or replaced by an
 // import.
 func (s Store) definitionByIDRecord(ctx context.Context, companyID, definitionID string) (d Definition, named bool, err error) {
 	name, err := table.Get[definitionIDRecord](ctx, s.table, definitionIDKey(companyID, definitionID))
@@ -133,9 +133,9 @@ func (s Store) findDefinition(ctx context.Context, companyID, definitionID strin
 	return *found, nil
 }
 
-// withKeyOf calls do with the key of the definition with an id. It takes the key from the record of the
-// id. If do finds no definition with the id there, it reads all definitions and stores the record
-// for the next time. Returns fault.ErrNotFound when no definition has the id.
+// withKeyOf calls do with the key of the definition with an id. It takes the key from the record of
+// the id. If do finds no definition with the id there, it reads all definitions and stores the
+// record for the next time. Returns fault.ErrNotFound when no definition has the id.
 func (s Store) withKeyOf(ctx context.Context, companyID, definitionID string, do func(key string) error) error {
 	name, err := table.Get[definitionIDRecord](ctx, s.table, definitionIDKey(companyID, definitionID))
 	if err == nil {

@@ -24,8 +24,8 @@ type PointRange struct {
 }
 
 // Bounds of a delete. A round reads and deletes this many records, with this many calls at once. No
-// round starts when less than deleteTimeMargin is left before the deadline of the request: a slow round
-// takes a second.
+// round starts when less than deleteTimeMargin is left before the deadline of the request: a slow
+// round takes a second.
 const (
 	deleteRoundUnits = 100
 	deleteWidth      = 16
@@ -78,8 +78,8 @@ func (s Store) DeletePoints(ctx context.Context, companyID string, of PointRange
 // race with a push or another delete of its points.
 const deleteAttemptsMax = 50
 
-// deleteTokenAttr is the attribute with the token of the last delete that changed a record, so that a
-// retry after a lost response finds its own change.
+// deleteTokenAttr is the attribute with the token of the last delete that changed a record, so that
+// a retry after a lost response finds its own change.
 const deleteTokenAttr = "deletedBy"
 
 // deleteFrom deletes the points of a range from one record, and the record if no other point is
@@ -117,8 +117,8 @@ func (s Store) deleteFrom(ctx context.Context, item table.Item, of PointRange) (
 	return 0, table.ErrTooMuchContention
 }
 
-// partition returns the attributes of a record's points that are in the range. outside is one that is
-// not in the range, empty if all are.
+// partition returns the attributes of a record's points that are in the range. outside is one that
+// is not in the range, empty if all are.
 func (of PointRange) partition(record pointRecord, item table.Item) (inside []string, outside string) {
 	for _, name := range record.Grain.attributes(record.periodOfKey()) {
 		switch _, stored := item[name]; {
@@ -138,7 +138,8 @@ func (of PointRange) contains(record pointRecord, name string) bool {
 	return ok && day >= of.From && day <= of.To
 }
 
-// exactBucketsCondition returns the condition that, among the given buckets, a record has exactly the stored ones.
+// exactBucketsCondition returns the condition that, among the given buckets, a record has exactly
+// the stored ones.
 func exactBucketsCondition(buckets, stored []string) (condition string, names map[string]string) {
 	names = make(map[string]string, len(buckets))
 	parts := make([]string, len(buckets))

@@ -123,8 +123,8 @@ func (l *pointListing) setRule(rule rollupRule) {
 
 func (l *pointListing) dropDays() { l.sources = l.sources[:1] }
 
-// missingSources returns the sources that may still have something that belongs to the page, and the day
-// since which they must be complete; "" while the page is not full.
+// missingSources returns the sources that may still have something that belongs to the page, and
+// the day since which they must be complete; "" while the page is not full.
 func (l *pointListing) missingSources() (open []grainSource, since string) {
 	if n, oldest := l.candidates.finalCount(l.wantedPoints()); n == l.wantedPoints() {
 		since = dayOf(oldest)

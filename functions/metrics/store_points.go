@@ -124,8 +124,8 @@ func (s Store) EachPoint(ctx context.Context, companyID string, visit func(Point
 // Coverage is the first and the last day on which buckets of a metric start.
 type Coverage struct{ First, Last string }
 
-// Coverage returns the span of each grain in which a metric has stored points. It reads the oldest and
-// the newest record of each grain.
+// Coverage returns the span of each grain in which a metric has stored points. It reads the oldest
+// and the newest record of each grain.
 func (s Store) Coverage(ctx context.Context, companyID, metricKey string) (map[Grain]Coverage, error) {
 	grains := GrainDay.Values()
 	ends := make([]string, 2*len(grains)) // the first and the last day of each grain; empty: none

@@ -151,8 +151,8 @@ func (s Store) newPushJob(companyID string, fresh []Definition, updates []*point
 	return p
 }
 
-// pushPartAttemptsMax bounds the attempts of a part. The first reports which of its records are new.
-// Later ones lose races with callers that create or delete one of them.
+// pushPartAttemptsMax bounds the attempts of a part. The first reports which of its records are
+// new. Later ones lose races with callers that create or delete one of them.
 const pushPartAttemptsMax = 16
 
 // storePart stores a part, and returns the keys of the definitions that it created. A response is

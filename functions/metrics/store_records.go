@@ -20,9 +20,9 @@ import (
 )
 
 // pointRecord has the fields that all points of one series and period share. In addition, the
-// record has one attribute for each point, named by Grain.recordLocation, with the text that encodePoint
-// returns. So a list of 365 days reads 13 records of about two kilobytes; one record per point
-// would cost six times as much to read.
+// record has one attribute for each point, named by Grain.recordLocation, with the text that
+// encodePoint returns. So a list of 365 days reads 13 records of about two kilobytes; one record
+// per point would cost six times as much to read.
 type pointRecord struct {
 	PK        string          `json:"pk"`
 	SK        string          `json:"sk"`

@@ -153,8 +153,8 @@ func (s Store) addDefinitions(ctx context.Context, companyID string, definitions
 	return s.putAllDefinitions(ctx, companyID, definitions, false, file)
 }
 
-// putAllDefinitions is putDefinitions for any number of definitions. If several have one key, the last one is
-// stored.
+// putAllDefinitions is putDefinitions for any number of definitions. If several have one key, the
+// last one is stored.
 func (s Store) putAllDefinitions(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.FileHasName) (skipped int, err error) {
 	latest := transfer.LastWins(definitions, func(d Definition) string { return d.Key })
 	for some := range slices.Chunk(latest, importBatchMax) {
@@ -221,12 +221,12 @@ func (s Store) pointsExist(ctx context.Context, companyID string, lines []pointL
 	return exist, err
 }
 
-// importBatchMax is how many definitions one transaction of an import writes. A definition takes up to
-// three writes.
+// importBatchMax is how many definitions one transaction of an import writes. A definition takes up
+// to three writes.
 const importBatchMax = 33
 
-// importAttemptsMax bounds how often such a transaction is tried again because another caller created
-// or deleted one of the definitions.
+// importAttemptsMax bounds how often such a transaction is tried again because another caller
+// created or deleted one of the definitions.
 const importAttemptsMax = 16
 
 // putDefinitions stores definitions with different keys. It skips those whose key is defined,

@@ -13,8 +13,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// crashingTransport is a transport of a process that crashes after a number of calls to the table: it makes no
-// more calls.
+// crashingTransport is a transport of a process that crashes after a number of calls to the table:
+// it makes no more calls.
 type crashingTransport struct {
 	mu   sync.Mutex
 	left int
@@ -35,9 +35,9 @@ func (m *crashingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// forEachCrash makes a call in a process that crashes at its first call to the table, then in one that
-// crashes at its second, and so on until one survives. After each it repeats the call, and passes
-// both responses to check. Each round has a company of its own, which prepare fills.
+// forEachCrash makes a call in a process that crashes at its first call to the table, then in one
+// that crashes at its second, and so on until one survives. After each it repeats the call, and
+// passes both responses to check. Each round has a company of its own, which prepare fills.
 func forEachCrash(t *testing.T, op string, prepare func(s *apitest.Service) map[string]any, check func(s *apitest.Service, died, again apitest.Response)) {
 	t.Helper()
 	for calls := 0; ; calls++ {
@@ -64,7 +64,8 @@ func forEachCrash(t *testing.T, op string, prepare func(s *apitest.Service) map[
 	}
 }
 
-// sortKeysIn returns the sort keys in a partition of the area, without the memory of idempotency keys.
+// sortKeysIn returns the sort keys in a partition of the area, without the memory of idempotency
+// keys.
 func sortKeysIn(t *testing.T, s *apitest.Service, narrower ...string) (out []string) {
 	t.Helper()
 	of := table.Collection{Partition: table.Partition(s.CompanyID, "optimise", narrower...), Consistent: true}

@@ -161,7 +161,8 @@ func (s auditStore) Modify(
 	return s.replaceFindings(ctx, companyID, before, next, chunks, change)
 }
 
-// errFindingsReplaced means that the audit of a write does not have the findings that the write expects.
+// errFindingsReplaced means that the audit of a write does not have the findings that the write
+// expects.
 var errFindingsReplaced = errors.New("the audit has other findings")
 
 // replaceFindings makes an audit refer to the findings of next, which have these chunks, instead of

@@ -20,8 +20,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// leaveCrashRemains adds to a board what crashed publishes and imports can leave: a snapshot that never went
-// live, and a slug without its item.
+// leaveCrashRemains adds to a board what crashed publishes and imports can leave: a snapshot that
+// never went live, and a slug without its item.
 func leaveCrashRemains(t *testing.T, s *apitest.Service, boardID string) {
 	t.Helper()
 	at := func(parts ...string) table.Keys {
@@ -82,8 +82,9 @@ func TestDeleteBoardDies(t *testing.T) {
 	}
 }
 
-// crashingTransport is a process that crashes at the call with the number dies: neither that call nor a later
-// one that counts reaches the table. Before the call with the number at it runs a function.
+// crashingTransport is a process that crashes at the call with the number dies: neither that call
+// nor a later one that counts reaches the table. Before the call with the number at it runs a
+// function.
 type crashingTransport struct {
 	calls, at, dies atomic.Int64
 	intrude         func()

@@ -88,8 +88,8 @@ func TestItemAndPublish(t *testing.T) {
 	}
 }
 
-// cancelingTransport is a table in which another write always conflicts with a transactional read, as
-// DynamoDB reports it.
+// cancelingTransport is a table in which another write always conflicts with a transactional read,
+// as DynamoDB reports it.
 type cancelingTransport struct{ next http.RoundTripper }
 
 func (c cancelingTransport) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// editAfterLeaseTransport edits the board once the publish that it carries has leased it, and then refuses the
-// first call that has all of the given words in its name and body.
+// editAfterLeaseTransport edits the board once the publish that it carries has leased it, and then
+// refuses the first call that has all of the given words in its name and body.
 type editAfterLeaseTransport struct {
 	edit    func()
 	refuses []string

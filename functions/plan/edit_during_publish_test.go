@@ -72,8 +72,8 @@ func TestItemsChangeDuringAPublish(t *testing.T) {
 	}
 }
 
-// aroundLeaseTransport runs a function before the first transaction of a publish, which is its lease, and one
-// after it.
+// aroundLeaseTransport runs a function before the first transaction of a publish, which is its
+// lease, and one after it.
 type aroundLeaseTransport struct {
 	before, after func()
 	seen          atomic.Bool

@@ -24,8 +24,8 @@ type liveState struct {
 	PreparedLive    *bool  `store:"preparedLive"`
 }
 
-// liveAt reports whether an item is live on a board whose live version is current. If it is not, last
-// is the item's last version.
+// liveAt reports whether an item is live on a board whose live version is current. If it is not,
+// last is the item's last version.
 func (l liveState) liveAt(current *int64) (live bool, last *int64) {
 	live, last = l.Live, l.LastVersion
 	if current != nil && l.PreparedVersion != nil && *l.PreparedVersion <= *current {
@@ -47,8 +47,8 @@ func (l liveState) publishedVersion(current *int64) *int64 {
 	return last
 }
 
-// afterVersion returns the state for publishing version next after current. changed reports whether it
-// differs from the stored one.
+// afterVersion returns the state for publishing version next after current. changed reports whether
+// it differs from the stored one.
 func (l liveState) afterVersion(current *int64, next int64, live bool) (prepared liveState, changed bool) {
 	wasLive, last := l.liveAt(current)
 	stale := l.PreparedVersion != nil && *l.PreparedVersion >= next
@@ -123,8 +123,8 @@ func (s itemStore) itemAndLiveVersions(ctx context.Context, companyID, itemID st
 }
 
 // liveVersionsThenItem reads the live versions and then the item, the order that
-// liveVersions.withVersion needs. Returns table.ErrTooMuchContention when the item's board was published
-// twice in between.
+// liveVersions.withVersion needs. Returns table.ErrTooMuchContention when the item's board was
+// published twice in between.
 func (s itemStore) liveVersionsThenItem(ctx context.Context, companyID, itemID string) ([]table.Item, error) {
 	live, err := table.GetItem(ctx, s.table, liveVersionsKey(companyID))
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// crashBoard is the only board of a company. It knows its live content, and its content after the next
-// publish.
+// crashBoard is the only board of a company. It knows its live content, and its content after the
+// next publish.
 type crashBoard struct {
 	*apitest.Service
 	key        string
@@ -79,8 +79,8 @@ func (b *crashBoard) edit(t *testing.T) {
 	}
 }
 
-// checkLiveContent reads the live content and reports whether it is the next one. It must be that or the
-// previous content, and every item must show the version in which it was last live.
+// checkLiveContent reads the live content and reports whether it is the next one. It must be that
+// or the previous content, and every item must show the version in which it was last live.
 func (b *crashBoard) checkLiveContent(t *testing.T, where string) (published bool) {
 	t.Helper()
 	var board struct {
@@ -180,8 +180,8 @@ func TestPublishOfAnySizeDies(t *testing.T) {
 	}
 }
 
-// publishInCrashingProcess publishes in a process that crashes. If the old content is then still live, it
-// publishes again in a process that does not.
+// publishInCrashingProcess publishes in a process that crashes. If the old content is then still
+// live, it publishes again in a process that does not.
 func (b *crashBoard) publishInCrashingProcess(t *testing.T, calls int, during bool) (died, published bool) {
 	t.Helper()
 	m := &apitest.CrashingTransport{}

@@ -127,8 +127,8 @@ func (s snapshot) compare(live snapshot, current *int64, items []storedItem) con
 	return d
 }
 
-// changedProperties returns the names of the properties that differ between two versions of an item, in their
-// order.
+// changedProperties returns the names of the properties that differ between two versions of an
+// item, in their order.
 func (i SnapshotItem) changedProperties(from SnapshotItem) (names []string) {
 	now, before := reflect.ValueOf(i), reflect.ValueOf(from)
 	for n := range now.NumField() {
@@ -161,7 +161,8 @@ const chunkBytesMax = 350 << 10
 // versionMax is the greatest version that fits the ten digits in the sort key of its chunks.
 const versionMax = 9_999_999_999
 
-// snapshotChunk is a part of an immutable snapshot. Nobody reads it until a board points to its snapshot.
+// snapshotChunk is a part of an immutable snapshot. Nobody reads it until a board points to its
+// snapshot.
 type snapshotChunk struct {
 	Items []byte `store:"items"` // a gzipped JSON array of SnapshotItem
 }
@@ -241,8 +242,8 @@ func decodeFractions(text []byte) (content snapshot, err error) {
 // chunkReadWidth is how many chunks are read in parallel.
 const chunkReadWidth = 16
 
-// liveSnapshot reads the live snapshot of a board. It is empty when the board was never published. Returns
-// fault.ErrNotFound when the board was removed since it was read.
+// liveSnapshot reads the live snapshot of a board. It is empty when the board was never published.
+// Returns fault.ErrNotFound when the board was removed since it was read.
 func (s Store) liveSnapshot(ctx context.Context, b storedBoard) (snapshot, error) {
 	if b.SnapshotID == nil {
 		return snapshot{}, nil

@@ -163,9 +163,9 @@ var (
 	errShowsLiveItems = fault.New(fault.Conflict, "visitors see items of the board; publish it empty first")
 )
 
-// removeContents deletes what belongs to a board that is gone: snapshots, records of versions, and slugs
-// that an import left without their items. It finds most snapshots through their versions, because
-// a list of the chunks reads megabytes.
+// removeContents deletes what belongs to a board that is gone: snapshots, records of versions, and
+// slugs that an import left without their items. It finds most snapshots through their versions,
+// because a list of the chunks reads megabytes.
 func (s boardStore) removeContents(ctx context.Context, companyID, boardID string) error {
 	of := func(kind string) table.Collection {
 		return table.Collection{Partition: recordKey(companyID).PK, Prefix: table.Join(kind, boardID, ""), Consistent: true}

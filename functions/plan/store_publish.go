@@ -51,7 +51,8 @@ var (
 
 // publishWithRetry publishes what plan returns, which is step 1 of Publish.
 func (s Store) publishWithRetry(ctx context.Context, plan func() (PublishPlan, error)) (Publication, error) {
-	// Leases that an attempt may replace: its predecessor's, and the lease of a publish that crashed.
+	// Leases that an attempt may replace: its predecessor's, and the lease of a publish that
+	// crashed.
 	own, stale := "", ""
 	var p PublishPlan
 	for range publishAttemptsMax {
@@ -87,7 +88,8 @@ func (s Store) publishWithRetry(ctx context.Context, plan func() (PublishPlan, e
 	return Publication{}, errLeaseHeld
 }
 
-// publishAttempt is one pass through the steps. Its lease is also the id of the snapshot that it writes.
+// publishAttempt is one pass through the steps. Its lease is also the id of the snapshot that it
+// writes.
 type publishAttempt struct {
 	PublishPlan
 
@@ -96,8 +98,8 @@ type publishAttempt struct {
 	chunks  []snapshotChunk
 }
 
-// publishLeased does steps 2 to 5. After errConflict nothing was published, and the board may still have
-// the lease.
+// publishLeased does steps 2 to 5. After errConflict nothing was published, and the board may still
+// have the lease.
 func (s Store) publishLeased(ctx context.Context, p PublishPlan, lease string) (Publication, error) {
 	chunks, err := p.content.chunks()
 	if err != nil {
@@ -184,8 +186,8 @@ func (s Store) PlanPublish(ctx context.Context, companyID, boardID string) (Publ
 	return p, nil
 }
 
-// readPlan is step 1: it reads a board and all of its items, and computes the content that a publish
-// would make live.
+// readPlan is step 1: it reads a board and all of its items, and computes the content that a
+// publish would make live.
 func (s Store) readPlan(ctx context.Context, companyID, boardID string) (p PublishPlan, err error) {
 	err = parallel.Both(
 		func() (err error) { p.board, err = s.board(ctx, companyID, boardID); return err },
@@ -214,7 +216,8 @@ const (
 	editedBefore   = "(attribute_not_exists(updatedAt) OR updatedAt < :at)"
 )
 
-// chunksPerTransaction is how many chunks are written in one transaction, which DynamoDB bounds at 4 MB.
+// chunksPerTransaction is how many chunks are written in one transaction, which DynamoDB bounds at
+// 4 MB.
 const chunksPerTransaction = 10
 
 // acquireLease is step 2. It leases the board, and writes the chunks of the snapshot in the same
@@ -382,8 +385,8 @@ func (s Store) leaseIsFresh(b storedBoard) bool {
 
 // waitForLease waits until a board no longer has the lease that was read. A board that still has it
 // after leaseDuration is not waited for any longer, even if the lease looks fresh because clocks
-// differ: stale is then that lease, otherwise empty. Returns errLeaseHeld when the request's time is
-// over.
+// differ: stale is then that lease, otherwise empty. Returns errLeaseHeld when the request's time
+// is over.
 func (s Store) waitForLease(ctx context.Context, b storedBoard) (stale string, err error) {
 	for range int(leaseDuration / leasePollInterval) {
 		if table.SleepJittered(ctx, leasePollInterval) != nil {
@@ -397,8 +400,9 @@ func (s Store) waitForLease(ctx context.Context, b storedBoard) (stale string, e
 	return *b.Lease, nil
 }
 
-// releaseLease removes a lease that will not be committed, so that nobody waits for it. A lease that
-// others have replaced stays. A failure is noted in the log and delays others by leaseDuration.
+// releaseLease removes a lease that will not be committed, so that nobody waits for it. A lease
+// that others have replaced stays. A failure is noted in the log and delays others by
+// leaseDuration.
 func (s Store) releaseLease(ctx context.Context, b storedBoard, lease string) {
 	err := conflictOf(s.table.Transact(ctx, s.table.WriteUpdate(boardKey(b.CompanyID, b.ID), "REMOVE claim, claimAt", ownLease, nil,
 		table.Item{":claim": table.String(lease)})))

@@ -242,8 +242,8 @@ func (s Store) verifyItems(ctx context.Context, companyID string, items []Item) 
 	return problems, err
 }
 
-// movedProblem returns the problem of an item that is stored with another slug or on another board. stored
-// is nil if it is not stored.
+// movedProblem returns the problem of an item that is stored with another slug or on another board.
+// stored is nil if it is not stored.
 func (i Item) movedProblem(stored table.Item) (problem string, err error) {
 	var before Item
 	if err := decodeIfPresent(stored, &before); err != nil || before.ID == "" || before.Slug == i.Slug && before.RoadmapID == i.RoadmapID {

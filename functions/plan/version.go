@@ -131,7 +131,8 @@ func versionKey(companyID, boardID string, version int64) table.Key {
 	return recordKey(companyID, versionPrefix, boardID, fmt.Sprintf("%010d", version))
 }
 
-// boardAt returns the board as if this version were live, so that Store.liveSnapshot reads its snapshot.
+// boardAt returns the board as if this version were live, so that Store.liveSnapshot reads its
+// snapshot.
 func (v storedVersion) boardAt(b storedBoard) storedBoard {
 	b.SnapshotVersion, b.SnapshotID, b.SnapshotChunks = &v.Version, &v.SnapshotID, &v.SnapshotChunks
 	return b
@@ -173,8 +174,8 @@ func (s Store) version(ctx context.Context, b storedBoard, version int64) (store
 	return v, err
 }
 
-// versionContent reads the snapshot of a version, or returns fault.NotFound when a publish removed the
-// version before it was read.
+// versionContent reads the snapshot of a version, or returns fault.NotFound when a publish removed
+// the version before it was read.
 func (s Store) versionContent(ctx context.Context, b storedBoard, v storedVersion) (snapshot, error) {
 	content, err := s.liveSnapshot(ctx, v.boardAt(b))
 	var gone *fault.Error

@@ -127,8 +127,8 @@ type injectedFault struct {
 	response func(r *http.Response, body string) string
 }
 
-// injectedFaults returns faults by the name of the rule that they break. A name may have a slash and a
-// description.
+// injectedFaults returns faults by the name of the rule that they break. A name may have a slash
+// and a description.
 func injectedFaults(companyID, key string) map[string]injectedFault {
 	letIn := injectedFault{request: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+key) }}
 	var previews, ids atomic.Int64

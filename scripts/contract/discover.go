@@ -14,8 +14,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// discoveredRead is a read operation and the response to its first request, which has only the required
-// parameters.
+// discoveredRead is a read operation and the response to its first request, which has only the
+// required parameters.
 type discoveredRead struct {
 	api.Operation
 	response
@@ -50,14 +50,14 @@ func (p discoveredRead) field(name string) *schema.Field {
 	return nil
 }
 
-// isOptional reports whether an implementation may lack an operation, such as the operations on keys
-// or the push of metrics.
+// isOptional reports whether an implementation may lack an operation, such as the operations on
+// keys or the push of metrics.
 func isOptional(op api.Operation) bool {
 	return op.Scope == "" || op.Scope == auth.KeysRead || op.Scope == auth.KeysWrite || op.Scope == auth.MetricsWrite
 }
 
-// discover reads the company and calls every read operation once. The rules use the ids and records of
-// these responses.
+// discover reads the company and calls every read operation once. The rules use the ids and records
+// of these responses.
 func (k *runner) discover() error {
 	r, err := k.sendOnce(request{method: http.MethodGet, path: "/v1/companies"})
 	if err != nil {
@@ -122,8 +122,8 @@ func (k *runner) hasScope(scope auth.Scope) bool {
 	return false
 }
 
-// areaSegment is the index of the area in the segments of a path. Two areas have a collection with the
-// same name, goals.
+// areaSegment is the index of the area in the segments of a path. Two areas have a collection with
+// the same name, goals.
 const areaSegment = 4
 
 // fillPath replaces the parameters of a path by ids from the lists. It returns false when a list is

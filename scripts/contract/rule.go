@@ -116,6 +116,6 @@ var rules = []Rule{
 	{ruleChallenge, "errors#codes", ownRule, "a 401 has WWW-Authenticate", levelReads, observedRule(ruleChallenge)},
 }
 
-// unknownKeySuffix, after the prefix sk_live_ or pk_live_, is a key that does not exist. Its checksum is
-// wrong.
+// unknownKeySuffix, after the prefix sk_live_ or pk_live_, is a key that does not exist. Its
+// checksum is wrong.
 const unknownKeySuffix = "0000000000000000000000000000000000000000"

@@ -64,7 +64,8 @@ func open(ctx context.Context, region, profile string) (*account, error) {
 	return a, nil
 }
 
-// explainCredentials returns an error that says why AWS does not accept the credentials and what to do.
+// explainCredentials returns an error that says why AWS does not accept the credentials and what to
+// do.
 func (a *account) explainCredentials(err error) error {
 	var refused *awsError
 	if !errors.As(err, &refused) {

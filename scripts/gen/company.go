@@ -16,8 +16,8 @@ import (
 // deployments are tried with it.
 const companyFile = "functions/testdata/company.jsonl"
 
-// companyJSONL returns the file, with examples added for each type without a record: one, and for a type
-// with ids a second, which a delete can remove.
+// companyJSONL returns the file, with examples added for each type without a record: one, and for a
+// type with ids a second, which a delete can remove.
 func companyJSONL() ([]byte, error) {
 	text, err := os.ReadFile(companyFile)
 	if err != nil {

@@ -59,7 +59,8 @@ claim does not hold, and 2 for wrong usage or an error.`,
 	return root
 }
 
-// failedCheck returns errChecksFailed if the claims do not hold, and err if the proof could not run.
+// failedCheck returns errChecksFailed if the claims do not hold, and err if the proof could not
+// run.
 func failedCheck(held bool, err error) error {
 	if err == nil && !held {
 		return errChecksFailed

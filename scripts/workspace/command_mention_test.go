@@ -18,8 +18,8 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 )
 
-// mentionPattern matches a command line of this program in a text of the studio, up to the end of its
-// element, line or quotation.
+// mentionPattern matches a command line of this program in a text of the studio, up to the end of
+// its element, line or quotation.
 var mentionPattern = regexp.MustCompile("\\bworkspace [^<`\\n]+")
 
 // flagPattern matches a flag in a command line.

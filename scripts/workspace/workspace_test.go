@@ -234,8 +234,8 @@ func requireContains(t *testing.T, got string, parts ...string) {
 	}
 }
 
-// objectDifference returns how an object differs from the fields of want. A field that is nil in want must
-// be absent.
+// objectDifference returns how an object differs from the fields of want. A field that is nil in
+// want must be absent.
 func objectDifference(want, object map[string]any) string {
 	got := map[string]any{}
 	for name := range want {

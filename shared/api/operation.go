@@ -114,8 +114,8 @@ func Define[In, Out any](spec Spec, fn func(ctx context.Context, caller Caller, 
 	return op
 }
 
-// ExplainEmpty adds a function to a list operation. The function explains to the caller, in a sentence
-// or two, why the arguments found no record: "no metric growth.signup; did you mean
+// ExplainEmpty adds a function to a list operation. The function explains to the caller, in a
+// sentence or two, why the arguments found no record: "no metric growth.signup; did you mean
 // growth.signups?". It may read the table; an error fails the call. An empty text means that it has
 // no explanation. It is called only for the first page of a tool's call, and only when that page is
 // empty. Without it the text names the filters that the caller sent.
@@ -136,8 +136,8 @@ const (
 	parentParameter = "{parentId}"
 )
 
-// nameSharedFields renames shared fields after the parameters of the path. The record gets the last one. The
-// parent gets the one before it, or the last one if the input has no record.
+// nameSharedFields renames shared fields after the parameters of the path. The record gets the last
+// one. The parent gets the one before it, or the last one if the input has no record.
 func nameSharedFields(fields []schema.Field, path string) []schema.Field {
 	var names []string
 	for _, s := range PathSegments(path) {
@@ -230,8 +230,9 @@ func AreaOfPath(path string) string {
 	return CompanyArea
 }
 
-// idempotencyArea returns the area in which the responses to an Idempotency-Key are stored. Operations on
-// keys use the company's area, because only authentication may access the partition of the keys.
+// idempotencyArea returns the area in which the responses to an Idempotency-Key are stored.
+// Operations on keys use the company's area, because only authentication may access the partition
+// of the keys.
 func (op Operation) idempotencyArea() string {
 	if op.Area == table.KeysArea {
 		return CompanyArea

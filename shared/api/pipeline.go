@@ -32,8 +32,8 @@ type Call struct {
 }
 
 // Call serves a call. The first of these that fails decides the response: key, version, company,
-// scope, quota, arguments, function. In time, the arguments are bound before the key is admitted, and
-// the function runs in parallel with the admission (run).
+// scope, quota, arguments, function. In time, the arguments are bound before the key is admitted,
+// and the function runs in parallel with the admission (run).
 func (a *API) Call(ctx context.Context, c Call) Response {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
@@ -179,7 +179,8 @@ func (s *asyncCall[T]) wait() (T, error) {
 	return s.result, s.err
 }
 
-// idempotencyAttempt returns the attempt of a call with an Idempotency-Key, nil for a call without one.
+// idempotencyAttempt returns the attempt of a call with an Idempotency-Key, nil for a call without
+// one.
 func (a *API) idempotencyAttempt(c Call, t *callState) (*idempotency.Attempt, error) {
 	f := c.Operation.IdempotencyKey
 	if f == nil || t.input.err != nil {
@@ -208,8 +209,8 @@ func (a *API) idempotencyAttempt(c Call, t *callState) (*idempotency.Attempt, er
 	return attempt, nil
 }
 
-// storableResponse returns the response to store under the Idempotency-Key. It is nil for an internal error and
-// for a lost race: a retry executes the request again.
+// storableResponse returns the response to store under the Idempotency-Key. It is nil for an
+// internal error and for a lost race: a retry executes the request again.
 func storableResponse(r result, failure error) *idempotency.Response {
 	if failure == nil {
 		return &idempotency.Response{Status: http.StatusOK, Body: r.body, Tag: r.tag}

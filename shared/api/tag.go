@@ -77,12 +77,12 @@ func (c Condition) Absent() error {
 	return fault.New(fault.PreconditionFailed, "header.If-Match: the record does not exist yet")
 }
 
-// IfMatchNames reports whether an If-Match header names the entity tag. A weak tag never matches (RFC
-// 9110, section 13.1.1).
+// IfMatchNames reports whether an If-Match header names the entity tag. A weak tag never matches
+// (RFC 9110, section 13.1.1).
 func IfMatchNames(header, tag string) bool { return headerNames(header, `"`+tag+`"`, "") }
 
-// ifNoneMatchNames reports whether an If-None-Match header names the value of an ETag header. Weak tags match
-// (section 13.1.2).
+// ifNoneMatchNames reports whether an If-None-Match header names the value of an ETag header. Weak
+// tags match (section 13.1.2).
 func ifNoneMatchNames(header, quoted string) bool { return headerNames(header, quoted, "W/") }
 
 func headerNames(header, quoted, ignored string) bool {

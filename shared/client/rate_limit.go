@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// paceByQuota has the pace of each quota of the key. All calls of a client share it, because they share
-// the quotas: after a 429 they wait together, and are sent one after another as the quota refills.
-// Otherwise they would all be refused together again.
+// paceByQuota has the pace of each quota of the key. All calls of a client share it, because they
+// share the quotas: after a 429 they wait together, and are sent one after another as the quota
+// refills. Otherwise they would all be refused together again.
 type paceByQuota struct {
 	mu      sync.Mutex
 	byQuota map[string]pace
@@ -57,8 +57,8 @@ func (p *paceByQuota) reserve(quota string, now time.Time, most time.Duration) (
 	return wait, max(next.interval, minSpread), true
 }
 
-// refillInterval returns the time in which the quota of a response refills by one request, 0 when its
-// RateLimit-Policy does not say. The header is 120;w=60 or "write";q=120;w=60.
+// refillInterval returns the time in which the quota of a response refills by one request, 0 when
+// its RateLimit-Policy does not say. The header is 120;w=60 or "write";q=120;w=60.
 func refillInterval(h http.Header) time.Duration {
 	parts := strings.Split(h.Get("RateLimit-Policy"), ";")
 	size, window := parseDigits(parts[0]), 0

@@ -63,8 +63,8 @@ func (p *callProgress) recordFailure(r *Response, err error) {
 	}
 }
 
-// waitForTurn waits for the turn of a new call. A call that would wait too long is sent at once: only the
-// service can refuse it.
+// waitForTurn waits for the turn of a new call. A call that would wait too long is sent at once:
+// only the service can refuse it.
 func (c *Client) waitForTurn(ctx context.Context, quota string, p *callProgress) error {
 	if wait, ok := c.reserveTurn(quota, time.Now(), p); ok {
 		return c.sleepFor(ctx, wait, p)
@@ -98,10 +98,10 @@ func (c *Client) sleepFor(ctx context.Context, d time.Duration, p *callProgress)
 	return fmt.Errorf("%w; stopped waiting for a retry: %w", p.err, ended)
 }
 
-// retryDelay reports whether a call may be retried, and after how long. A repeatable call may be retried
-// after a lost response or a 5xx. Any call may be retried after a 429 or a 409 with Retry-After,
-// because it was not executed. A 429 with Retry-After does not count as a fault, and makes the
-// other calls of its quota wait, too.
+// retryDelay reports whether a call may be retried, and after how long. A repeatable call may be
+// retried after a lost response or a 5xx. Any call may be retried after a 429 or a 409 with
+// Retry-After, because it was not executed. A 429 with Retry-After does not count as a fault, and
+// makes the other calls of its quota wait, too.
 func (c *Client) retryDelay(r Request, response *Response, failed error, p *callProgress) (wait time.Duration, ok bool) {
 	after := time.Duration(0)
 	if response != nil {

@@ -21,8 +21,8 @@ import (
 )
 
 // This file uses aws-lambda-go-api-proxy as an oracle: this package converts events and responses
-// as that adapter does, except for the edges of known_differences_test.go. It is a drop-in replacement, and the
-// edges are why the functions do not use the adapter.
+// as that adapter does, except for the edges of known_differences_test.go. It is a drop-in
+// replacement, and the edges are why the functions do not use the adapter.
 
 // exchange is an event, and what the handler does with its request.
 type exchange struct {
@@ -150,7 +150,8 @@ func requestBody(e events.APIGatewayProxyRequest) []byte {
 	return []byte(e.Body)
 }
 
-// comparedAspect is a part of a request that a handler sees, or a part of a response that a gateway sees.
+// comparedAspect is a part of a request that a handler sees, or a part of a response that a gateway
+// sees.
 type comparedAspect string
 
 const (
@@ -260,8 +261,8 @@ func differences(t *testing.T, x exchange) []comparedAspect {
 	return found
 }
 
-// ownProxy returns the request that the handler gets from this package, and the response that leaves
-// it.
+// ownProxy returns the request that the handler gets from this package, and the response that
+// leaves it.
 func (x exchange) ownProxy(t *testing.T) (seen *http.Request, resp events.APIGatewayProxyResponse) {
 	t.Helper()
 	resp, err := gateway.Proxy(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -274,8 +275,8 @@ func (x exchange) ownProxy(t *testing.T) (seen *http.Request, resp events.APIGat
 	return seen, resp
 }
 
-// requireSameBehavior requires that the two treat x alike except for the edges that x has. It returns the
-// number of these edges.
+// requireSameBehavior requires that the two treat x alike except for the edges that x has. It
+// returns the number of these edges.
 func requireSameBehavior(t *testing.T, x exchange) int {
 	t.Helper()
 	var allowed []comparedAspect

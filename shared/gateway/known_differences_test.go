@@ -15,7 +15,8 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// knownDifference is a kind of exchange that aws-lambda-go-api-proxy and this package treat differently.
+// knownDifference is a kind of exchange that aws-lambda-go-api-proxy and this package treat
+// differently.
 type knownDifference struct {
 	name        string
 	adapter     string // what the adapter does
@@ -27,7 +28,8 @@ type knownDifference struct {
 	check   check                 // checks, on the planted exchange alone, what this package does; may be nil
 }
 
-// knownDifferences has every edge, typed by hand. A drop-in replacement differs nowhere else: TestAdapter.
+// knownDifferences has every edge, typed by hand. A drop-in replacement differs nowhere else:
+// TestAdapter.
 var knownDifferences = []knownDifference{
 	// The URL, the method and the address of the request.
 	{

@@ -33,8 +33,8 @@ var internalResponse = events.APIGatewayProxyResponse{
 	Body: `{"errors":[{"code":"internal","message":"internal error; safe to retry"}]}`,
 }
 
-// unsendableResponse is the response of Proxy to a request that was carried out, when its response is too
-// large: nothing in it invites a retry.
+// unsendableResponse is the response of Proxy to a request that was carried out, when its response
+// is too large: nothing in it invites a retry.
 var unsendableResponse = events.APIGatewayProxyResponse{
 	StatusCode: 500,
 	MultiValueHeaders: map[string][]string{

@@ -314,7 +314,8 @@ func TestUnreadableResponses(t *testing.T) {
 	}
 }
 
-// staleReadsTransport serves reads that are not strongly consistent as if nothing had been written for a while.
+// staleReadsTransport serves reads that are not strongly consistent as if nothing had been written
+// for a while.
 type staleReadsTransport struct{}
 
 // RoundTrip implements http.RoundTripper.

@@ -44,8 +44,8 @@ func onFakeClock(t *testing.T, test func(t *testing.T, f fixture)) {
 	})
 }
 
-// contextNearDeadline returns the context of a request that has little time left: enough for one read of a
-// reservation, but not for a pause.
+// contextNearDeadline returns the context of a request that has little time left: enough for one
+// read of a reservation, but not for a pause.
 func (f fixture) contextNearDeadline(i idempotency.Identity) context.Context {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.contextWith(i), 1500*time.Millisecond)
@@ -196,7 +196,8 @@ func testDeadReservation(t *testing.T, f fixture) {
 	}
 }
 
-// beforeQueryTransport is a transport that calls do before the n-th query, and late if there are twenty more.
+// beforeQueryTransport is a transport that calls do before the n-th query, and late if there are
+// twenty more.
 type beforeQueryTransport struct {
 	n        atomic.Int64
 	do, late func()

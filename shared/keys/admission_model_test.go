@@ -121,8 +121,8 @@ func numberOf(a types.AttributeValue) int64 {
 	return i
 }
 
-// quotaExcess returns by how many requests the busiest window of time exceeds what the quota allows in it:
-// its size, and one request per interval. It is zero or less for a correct bucket.
+// quotaExcess returns by how many requests the busiest window of time exceeds what the quota allows
+// in it: its size, and one request per interval. It is zero or less for a correct bucket.
 func (m *modelTable) quotaExcess(quota auth.Quota) int64 {
 	slices.SortFunc(m.admitted, time.Time.Compare)
 	if len(m.admitted) == 0 {
@@ -307,8 +307,9 @@ func (u ignoresUpperLimit) UpdateKey(ctx context.Context, in *dynamodb.UpdateIte
 	return u.modelTable.UpdateKey(ctx, in)
 }
 
-// naiveAdmit admits as Store.Admit did without a lag: a bucket is full when its TAT has passed, and a
-// wrong guess is repeated. If refuse is false, it also repeats a charge that found an empty bucket.
+// naiveAdmit admits as Store.Admit did without a lag: a bucket is full when its TAT has passed, and
+// a wrong guess is repeated. If refuse is false, it also repeats a charge that found an empty
+// bucket.
 func naiveAdmit(s *Store, token auth.Token, refuse bool) error {
 	at := bucketKey{token.Hash, auth.ClassRead}
 	known := s.cache.get(at)
@@ -346,8 +347,8 @@ func naiveAdmit(s *Store, token auth.Token, refuse bool) error {
 	return errors.New("the bucket moved at every attempt")
 }
 
-// stepScheduler runs callers one step at a time: in each step it lets one waiting call proceed, or moves
-// the clock.
+// stepScheduler runs callers one step at a time: in each step it lets one waiting call proceed, or
+// moves the clock.
 type stepScheduler struct {
 	mu      sync.Mutex
 	waiting []chan struct{} // in the order in which they began to wait
@@ -368,8 +369,8 @@ func (e *stepScheduler) clock() time.Time {
 	return e.now
 }
 
-// contentionCase is a bucket that a few callers of two processes use at once. The clock moves once, by
-// step, at any moment.
+// contentionCase is a bucket that a few callers of two processes use at once. The clock moves once,
+// by step, at any moment.
 type contentionCase struct {
 	name  string
 	quota auth.Quota

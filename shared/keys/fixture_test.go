@@ -114,7 +114,8 @@ type exceeded struct {
 
 func isExceeded(err error) bool { return err != nil && fault.Public(err).Code == fault.RateLimited }
 
-// requireQuotaExceeded returns the state that a used-up quota reports, and fails on any other outcome.
+// requireQuotaExceeded returns the state that a used-up quota reports, and fails on any other
+// outcome.
 func requireQuotaExceeded(t *testing.T, err error) auth.QuotaState {
 	t.Helper()
 	var e exceeded

@@ -413,8 +413,8 @@ func TestAdmitGivesUp(t *testing.T) {
 	}
 }
 
-// contendedTransport adds a condition that never holds to the writes of admissions, as if others were always
-// faster.
+// contendedTransport adds a condition that never holds to the writes of admissions, as if others
+// were always faster.
 type contendedTransport struct {
 	on     atomic.Bool
 	writes atomic.Int64

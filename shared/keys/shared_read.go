@@ -19,8 +19,8 @@ type readGroup struct {
 	byHash map[[32]byte]*keyReads // by the hash of the whole key
 }
 
-// keyReads contains the reads of one key: one is in flight, and next begins after it. next is nil if
-// nobody waits for it.
+// keyReads contains the reads of one key: one is in flight, and next begins after it. next is nil
+// if nobody waits for it.
 type keyReads struct{ next *sharedRead }
 
 // sharedRead is one read of a key.

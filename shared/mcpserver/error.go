@@ -9,9 +9,9 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// explainError returns the error response of a call in terms of the tool: its messages name arguments
-// (`scheduledFor: …`) instead of fields of an HTTP request (`body.scheduledFor: …`), and "no such
-// record" says which tool lists the ids.
+// explainError returns the error response of a call in terms of the tool: its messages name
+// arguments (`scheduledFor: …`) instead of fields of an HTTP request (`body.scheduledFor: …`), and
+// "no such record" says which tool lists the ids.
 func (s *Server) explainError(response api.Response, call api.Call) api.Response {
 	refused := *response.Err
 	refused.Messages = slices.Clone(refused.Messages)

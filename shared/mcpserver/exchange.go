@@ -17,9 +17,9 @@ import (
 	"growthworkspace/shared/parallel"
 )
 
-// messageExchange is the state of one message while the SDK handles it. The SDK does so on a goroutine of
-// its own, which gets only the values of the context. That goroutine has ended when the SDK's
-// ServeHTTP returns.
+// messageExchange is the state of one message while the SDK handles it. The SDK does so on a
+// goroutine of its own, which gets only the values of the context. That goroutine has ended when
+// the SDK's ServeHTTP returns.
 type messageExchange struct {
 	ctx      context.Context // of the HTTP request: it is cancelled when the caller disconnects, unlike the SDK's
 	call     api.Call
@@ -35,8 +35,8 @@ type messageExchange struct {
 
 type messageExchangeKey struct{}
 
-// serveMessage serves one message. The pipeline verifies the key: in Server.sdkMiddleware, or here when the
-// SDK did not call receive. A response with more bytes than room is replaced.
+// serveMessage serves one message. The pipeline verifies the key: in Server.sdkMiddleware, or here
+// when the SDK did not call receive. A response with more bytes than room is replaced.
 func (s *Server) serveMessage(r *http.Request, call api.Call, m message, room int) api.Response {
 	areas, err := s.areas(r)
 	if err != nil {
@@ -68,14 +68,14 @@ func (s *Server) serveMessage(r *http.Request, call api.Call, m message, room in
 	return out
 }
 
-// isKeyRejected reports whether the key itself was rejected. It is false for a missing scope: the key is
-// valid, and the model reads the error.
+// isKeyRejected reports whether the key itself was rejected. It is false for a missing scope: the
+// key is valid, and the model reads the error.
 func isKeyRejected(r api.Response) bool {
 	return !r.Authenticated && (r.Err.Code == fault.Unauthorised || r.Err.Code == fault.Forbidden)
 }
 
-// rateLimitHeaders returns the rate limit headers. The entity tag of a record does not apply to a JSON-RPC
-// response.
+// rateLimitHeaders returns the rate limit headers. The entity tag of a record does not apply to a
+// JSON-RPC response.
 func rateLimitHeaders(h http.Header) http.Header {
 	out := http.Header{}
 	for name, values := range h {
@@ -107,8 +107,9 @@ func (s *Server) admit(ctx context.Context, call api.Call, method string, proble
 	return s.api.Call(context.WithValue(ctx, problemKey{}, problem), call)
 }
 
-// newSDKHandler returns the SDK's handler, without tools; receive serves those. The SDK would parse each
-// schema twice, which would be most of the server's start-up time, and it does not support scopes.
+// newSDKHandler returns the SDK's handler, without tools; receive serves those. The SDK would parse
+// each schema twice, which would be most of the server's start-up time, and it does not support
+// scopes.
 func (s *Server) newSDKHandler() http.Handler {
 	server := mcp.NewServer(&mcp.Implementation{Name: "growthworkspace", Title: "Company Growth Workspace", Version: fault.Version}, &mcp.ServerOptions{
 		Instructions: instructions,
@@ -125,8 +126,8 @@ func (s *Server) newSDKHandler() http.Handler {
 	})
 }
 
-// sdkMiddleware is the SDK's middleware: it calls the pipeline for every request. It recovers a panic,
-// which would end the process on the SDK's goroutine.
+// sdkMiddleware is the SDK's middleware: it calls the pipeline for every request. It recovers a
+// panic, which would end the process on the SDK's goroutine.
 func (s *Server) sdkMiddleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (result mcp.Result, err error) {
 		x, _ := ctx.Value(messageExchangeKey{}).(*messageExchange)

@@ -39,8 +39,8 @@ const Path = "/mcp"
 // pipeline rejects larger arguments, as over HTTP.
 const bodyBytesMax = 1 << 20
 
-// requestTimeout bounds one request: above the 9 s of a call, below the function's 10 s. timeoutMargin
-// is how much longer it is.
+// requestTimeout bounds one request: above the 9 s of a call, below the function's 10 s.
+// timeoutMargin is how much longer it is.
 const (
 	requestTimeout = 9500 * time.Millisecond
 	timeoutMargin  = 500 * time.Millisecond
@@ -104,7 +104,8 @@ func (s *Server) serve(r *http.Request, requestID string) api.Response {
 	return s.serveBody(r, call, text)
 }
 
-// readBody reads the body of a request. The Accept header is ignored: there is one form of response.
+// readBody reads the body of a request. The Accept header is ignored: there is one form of
+// response.
 func readBody(r *http.Request) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r.Body, bodyBytesMax+1))
 	switch mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); {

@@ -24,8 +24,8 @@ const (
 	batchMax         = 20 // largest number of messages in a batch; they are served one after the other
 	idBytesMax       = 1000
 
-	// lastBatchRevision is the last revision with batches. firstStatelessRevision is the first without
-	// initialization; it gives results a resultType and JSON-RPC errors an HTTP status.
+	// lastBatchRevision is the last revision with batches. firstStatelessRevision is the first
+	// without initialization; it gives results a resultType and JSON-RPC errors an HTTP status.
 	lastBatchRevision      = "2025-03-26"
 	firstStatelessRevision = "2026-07-28"
 
@@ -127,8 +127,8 @@ func (s *Server) serveBatch(r *http.Request, call api.Call, batch []json.RawMess
 	return out
 }
 
-// parseMessage parses one message. A message with repeated members is refused: a filter in front of the
-// server may read another one of them.
+// parseMessage parses one message. A message with repeated members is refused: a filter in front of
+// the server may read another one of them.
 func parseMessage(text json.RawMessage) message {
 	var version string
 	var m message
@@ -176,8 +176,8 @@ func parseMessage(text json.RawMessage) message {
 // integerPattern is the syntax of a number without fraction and exponent.
 var integerPattern = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 
-// decodeMembers returns the members of an object, nil for any other value, and the name of one that is
-// repeated.
+// decodeMembers returns the members of an object, nil for any other value, and the name of one that
+// is repeated.
 func decodeMembers(text json.RawMessage) (fields map[string]json.RawMessage, repeated string) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if token, err := d.Token(); err != nil || token != json.Delim('{') {

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// isForeignOrigin reports whether a web page of another host sent the request. Browsers send the page's
-// host in Origin; other clients send no Origin. A server on the loopback interface also rejects a
-// Host that is not loopback: an attacker can point a name at 127.0.0.1 (DNS rebinding), so that the
-// browser treats the attacker's page as one of the same host.
+// isForeignOrigin reports whether a web page of another host sent the request. Browsers send the
+// page's host in Origin; other clients send no Origin. A server on the loopback interface also
+// rejects a Host that is not loopback: an attacker can point a name at 127.0.0.1 (DNS rebinding),
+// so that the browser treats the attacker's page as one of the same host.
 func isForeignOrigin(r *http.Request) bool {
 	for _, origin := range r.Header.Values("Origin") {
 		u, err := url.Parse(origin)

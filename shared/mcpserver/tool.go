@@ -76,8 +76,8 @@ func Tools(operations []api.Operation) []*Tool {
 	return out
 }
 
-// inputWithListHints returns the input of an operation, where the description of each id ends with the tool
-// that lists it.
+// inputWithListHints returns the input of an operation, where the description of each id ends with
+// the tool that lists it.
 func inputWithListHints(op api.Operation, operations []api.Operation) []schema.Field {
 	fields := slices.Clone(op.Input)
 	for i, f := range fields {
@@ -125,8 +125,8 @@ func hasIDs(list, op api.Operation) bool {
 	})
 }
 
-// listsIDsNamed reports whether the records of a list have ids of this name: an operation has it as an
-// id right below the list's noun.
+// listsIDsNamed reports whether the records of a list have ids of this name: an operation has it as
+// an id right below the list's noun.
 func listsIDsNamed(name string, list api.Operation, operations []api.Operation) bool {
 	noun := list.Path[strings.LastIndex(list.Path, "/"):]
 	return slices.ContainsFunc(operations, func(op api.Operation) bool {

@@ -37,8 +37,8 @@ func (a argument) filterText() string {
 	return fmt.Sprint(a.json)
 }
 
-// numberPattern is the syntax of a JSON number, also for numbers in a query. integerPattern is the syntax
-// of a whole number in a query.
+// numberPattern is the syntax of a JSON number, also for numbers in a query. integerPattern is the
+// syntax of a whole number in a query.
 var (
 	numberPattern  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 	integerPattern = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
@@ -61,8 +61,8 @@ func (a argument) asInteger() (int64, bool) {
 	return n, err == nil && -SafeInteger <= n && n <= SafeInteger
 }
 
-// plainInteger returns a whole number without fraction and exponent. It returns "" for a number that is
-// not whole or has more digits than an int64. It never expands a large exponent, as in
+// plainInteger returns a whole number without fraction and exponent. It returns "" for a number
+// that is not whole or has more digits than an int64. It never expands a large exponent, as in
 // 1e-999999999.
 func plainInteger(number string) string {
 	number, negative := strings.CutPrefix(number, "-")

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// positionBytesMax bounds a position, which is a sort key or the end of one. DynamoDB accepts at most
-// 1,024 bytes, and its error for a longer key would become an internal error.
+// positionBytesMax bounds a position, which is a sort key or the end of one. DynamoDB accepts at
+// most 1,024 bytes, and its error for a longer key would become an internal error.
 const positionBytesMax = 900
 
 // CursorScope is the list for which a cursor is valid: the operation and the values of its filters

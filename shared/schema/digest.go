@@ -41,7 +41,8 @@ func (b *Binder) Digest(except ...string) (digest [sha256.Size]byte, err error) 
 	return sha256.Sum256(text), nil
 }
 
-// canonicalValue returns a value of a parsed JSON text with objects as maps and numbers in one form.
+// canonicalValue returns a value of a parsed JSON text with objects as maps and numbers in one
+// form.
 func canonicalValue(value any) any {
 	switch value := value.(type) {
 	case Object:

@@ -73,8 +73,8 @@ func checkWeb(s string) string {
 	return ""
 }
 
-// webHostPattern matches the names of hosts. Web sites may have a _ in theirs, and a full stop at the
-// end.
+// webHostPattern matches the names of hosts. Web sites may have a _ in theirs, and a full stop at
+// the end.
 var webHostPattern = regexp.MustCompile(`^([A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?(\.|$))+$`)
 
 const hostChars = 253

@@ -85,8 +85,8 @@ func beginsWithPath(problem string, roots ...string) bool {
 // hugeExponent matches a number with a huge exponent.
 var hugeExponent = regexp.MustCompile(`[eE][+-]?[0-9]{4,}`)
 
-// parseStrictly parses a JSON value with encoding/json, and rejects what encoding/json accepts: invalid
-// UTF-8, halves of surrogate pairs and repeated names.
+// parseStrictly parses a JSON value with encoding/json, and rejects what encoding/json accepts:
+// invalid UTF-8, halves of surrogate pairs and repeated names.
 func parseStrictly(body string) (any, error) {
 	if !utf8.ValidString(body) || !json.Valid([]byte(body)) {
 		return nil, errors.New("not JSON")
@@ -144,10 +144,10 @@ var notOfRFC3986 = regexp.MustCompile(`[^!#-;=?-Z\[\]_a-z~]|%([^0-9A-Fa-f]|.[^0-
 // plainHost matches a host with a small port at most.
 var plainHost = regexp.MustCompile(`^([a-z0-9]{1,9}(\.[a-z0-9]{1,9}){0,9}|\[[:0-9a-f]+\])(:[1-9][0-9]{0,3})?$`)
 
-// isExpectedDifference reports whether a JSON Schema cannot describe a problem: a URI that is invalid by RFC
-// 3986 or has nothing after its scheme, an http address without a host or with one that is not
-// plain, or with a user, a time outside the years 1 to 9999 in UTC, and a number that is not a
-// float64 or that DynamoDB cannot store.
+// isExpectedDifference reports whether a JSON Schema cannot describe a problem: a URI that is
+// invalid by RFC 3986 or has nothing after its scheme, an http address without a host or with one
+// that is not plain, or with a user, a time outside the years 1 to 9999 in UTC, and a number that
+// is not a float64 or that DynamoDB cannot store.
 func isExpectedDifference(value any, problem string) bool {
 	place, _, _ := strings.Cut(problem, ": ")
 	text := valueAt(value, strings.Split(strings.TrimPrefix(place, "body."), "."))

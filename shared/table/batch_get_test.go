@@ -75,7 +75,8 @@ func TestManyUnprocessed(t *testing.T) {
 	}
 }
 
-// leavesUnread returns at most n keys of each of the first batches, and leaves the rest unprocessed.
+// leavesUnread returns at most n keys of each of the first batches, and leaves the rest
+// unprocessed.
 func leavesUnread(t *testing.T, n, times int) *proxy {
 	t.Helper()
 	var mu sync.Mutex

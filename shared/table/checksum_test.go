@@ -15,8 +15,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// corruptsByte changes one byte of the first n responses, after giving each response its checksum as
-// DynamoDB does. at is the place of the byte from the end; 0 changes the checksum instead.
+// corruptsByte changes one byte of the first n responses, after giving each response its checksum
+// as DynamoDB does. at is the place of the byte from the end; 0 changes the checksum instead.
 func corruptsByte(n int, at int, sum string) *proxy {
 	return &proxy{respond: func(_ string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		out, err := pass()

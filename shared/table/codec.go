@@ -47,8 +47,8 @@ type field struct {
 
 var recordTypes sync.Map // reflect.Type → *plan
 
-// recordTypeOf returns the plan of a record type. It panics on a type that is not a record: such a struct
-// is declared wrongly, and every test that uses it fails.
+// recordTypeOf returns the plan of a record type. It panics on a type that is not a record: such a
+// struct is declared wrongly, and every test that uses it fails.
 func recordTypeOf(t reflect.Type) *recordType {
 	found, ok := recordTypes.Load(t)
 	if !ok {
@@ -286,9 +286,9 @@ func parseInteger(text string) (n int64, ok bool) {
 // exactly.
 const integerMax = 1<<53 - 1
 
-// FloorInteger returns the greatest whole number that is not above f, limited to the range of record
-// fields. A whole-number field may be stored with a fraction, because imports of earlier builds
-// accepted one. It must stay readable, and the order of records must not change.
+// FloorInteger returns the greatest whole number that is not above f, limited to the range of
+// record fields. A whole-number field may be stored with a fraction, because imports of earlier
+// builds accepted one. It must stay readable, and the order of records must not change.
 func FloorInteger(f float64) int64 { return int64(min(max(math.Floor(f), -integerMax), integerMax)) }
 
 // String returns a string attribute.

@@ -80,8 +80,8 @@ func losesResponsesFrom(name string, first, n int) *proxy {
 	}}
 }
 
-// rejectsCalls responds to the first n calls of a name with an error of this code. An empty name means
-// all calls.
+// rejectsCalls responds to the first n calls of a name with an error of this code. An empty name
+// means all calls.
 func rejectsCalls(name, code string, status, n int) *proxy {
 	var mu sync.Mutex
 	return &proxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {

@@ -13,8 +13,8 @@ import (
 // of the characters.
 const PageBytes = 4 << 20
 
-// partitionReadBytes is how much JSON one wave reads from each of several partitions. One call returns as
-// much.
+// partitionReadBytes is how much JSON one wave reads from each of several partitions. One call
+// returns as much.
 const partitionReadBytes = 1 << 20
 
 // Page is one page of a list.
@@ -51,9 +51,9 @@ func list[R any](ctx context.Context, q Query, read fetchFunc[R]) (Page[R], erro
 	return out, nil
 }
 
-// firstWavePercent is the part of a page, in percent, that the first wave of a merge requests from each
-// partition. It is more than half, so that at most one partition can be short after it. It is not
-// 100, because a merge of seven partitions would then read seven pages.
+// firstWavePercent is the part of a page, in percent, that the first wave of a merge requests from
+// each partition. It is more than half, so that at most one partition can be short after it. It is
+// not 100, because a merge of seven partitions would then read seven pages.
 const firstWavePercent = 60
 
 // firstWaveMin is the minimum that the first wave requests. So few records cost next to nothing.
@@ -72,16 +72,16 @@ type recordRef struct {
 	size    int
 }
 
-// mergePartitions returns the first want records of the query's partitions in their common order, or fewer
-// if there are no more.
+// mergePartitions returns the first want records of the query's partitions in their common order,
+// or fewer if there are no more.
 //
-// One partition takes one round trip. For several, a first wave requests firstWavePercent of a page from
-// each, in parallel. If the page needs more than that from a partition, a second wave requests the
-// rest of it. A third is never needed. So a merge of n partitions reads at most firstWavePercent × n +
-// (100 % − firstWavePercent) of a page for any distribution of the records.
+// One partition takes one round trip. For several, a first wave requests firstWavePercent of a page
+// from each, in parallel. If the page needs more than that from a partition, a second wave requests
+// the rest of it. A third is never needed. So a merge of n partitions reads at most
+// firstWavePercent × n + (100 % − firstWavePercent) of a page for any distribution of the records.
 //
-// Large records end a wave earlier, at partitionReadBytes of each partition, and take more waves. The result
-// then has at least PageBytes of JSON rather than want records.
+// Large records end a wave earlier, at partitionReadBytes of each partition, and take more waves.
+// The result then has at least PageBytes of JSON rather than want records.
 func mergePartitions[R any](ctx context.Context, q Query, want int, read fetchFunc[R]) (rows[R], error) {
 	if len(q.Partitions) == 1 {
 		return readPartition(ctx, q, q.Partitions[0], want, PageBytes, read)
@@ -129,8 +129,8 @@ func readMore[R any](ctx context.Context, q Query, parts []partitionRead[R], ask
 	})
 }
 
-// finalCount returns how many of the first places are final. Every record that sorts up to the last one
-// read of a part is known, even if the part has more records.
+// finalCount returns how many of the first places are final. Every record that sorts up to the last
+// one read of a part is known, even if the part has more records.
 func (p partitionRead[R]) finalCount(q Query, places []recordRef) int {
 	if !p.more {
 		return len(places)

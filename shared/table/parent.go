@@ -37,14 +37,14 @@ func (c *Client) WriteChildren(parent Key, n int) Write {
 type ParentRemoval[T any] struct {
 	// Check may reject the removal with an error, under the same condition as in Modify.
 	Check func(T) error
-	// CheckNoChildren returns an error if the parent has children that must be deleted first. It reads
-	// with strong consistency. If a child is created after the call, the removal starts again. nil:
-	// the children are deleted with the parent.
+	// CheckNoChildren returns an error if the parent has children that must be deleted first. It
+	// reads with strong consistency. If a child is created after the call, the removal starts
+	// again. nil: the children are deleted with the parent.
 	CheckNoChildren func(ctx context.Context) error
 	// ExtraWrites contains further writes for the transaction that removes the parent.
 	ExtraWrites []Write
-	// RemoveChildren deletes what belongs to the parent. It is called after the parent is gone, perhaps more
-	// than once. nil: there is nothing more to delete than the record and Also.
+	// RemoveChildren deletes what belongs to the parent. It is called after the parent is gone,
+	// perhaps more than once. nil: there is nothing more to delete than the record and Also.
 	RemoveChildren func(ctx context.Context) error
 }
 
@@ -53,8 +53,8 @@ type ParentRemoval[T any] struct {
 // the marker is deleted. A call for a record that is gone finishes an interrupted removal and
 // succeeds. Exactly one of several concurrent calls succeeds: the one that deletes the marker,
 // which need not be the one that stored it. The others return fault.ErrNotFound, as does a call
-// that finds neither record nor marker. RemoveParent returns ErrTooMuchContention after very many lost
-// races. Without a Sweep, one transaction does everything and stores no marker.
+// that finds neither record nor marker. RemoveParent returns ErrTooMuchContention after very many
+// lost races. Without a Sweep, one transaction does everything and stores no marker.
 func RemoveParent[T any](ctx context.Context, c *Client, key Key, r ParentRemoval[T]) error {
 	if r.RemoveChildren == nil {
 		return removeParentRecord(ctx, c, key, r)
@@ -89,11 +89,12 @@ func removeParentRecord[T any](ctx context.Context, c *Client, key Key, r Parent
 	})
 }
 
-// RemoveAndWrite deletes one record and makes other writes in the same transaction, by compare-and-set.
-// others returns these writes for the record, or an error that rejects the deletion under the same
-// condition as in Modify. It is called again when the record has changed, when a child was created
-// under it, or when the condition of one of its writes failed. It returns fault.ErrNotFound if the
-// record does not exist, and ErrTooMuchContention after very many lost races.
+// RemoveAndWrite deletes one record and makes other writes in the same transaction, by
+// compare-and-set. others returns these writes for the record, or an error that rejects the
+// deletion under the same condition as in Modify. It is called again when the record has changed,
+// when a child was created under it, or when the condition of one of its writes failed. It returns
+// fault.ErrNotFound if the record does not exist, and ErrTooMuchContention after very many lost
+// races.
 func RemoveAndWrite[T any](ctx context.Context, c *Client, key Key, others func(T) ([]Write, error)) error {
 	for range contendedMax {
 		stored, err := c.get(ctx, key)
@@ -130,10 +131,10 @@ func (e *updateExpression) sameChildrenCondition(stored Item) string {
 	return "#children = :children"
 }
 
-// CheckLimit returns an error if a bounded collection already has limit records or more. The error is a
-// conflict that names the limit and the records (what, in the plural). Room reads the collection in
-// parallel with the check of the caller's key. Concurrent creates can exceed the limit by a few
-// records.
+// CheckLimit returns an error if a bounded collection already has limit records or more. The error
+// is a conflict that names the limit and the records (what, in the plural). Room reads the
+// collection in parallel with the check of the caller's key. Concurrent creates can exceed the
+// limit by a few records.
 func CheckLimit(ctx context.Context, c *Client, of Collection, limit int, what string) error {
 	full := fault.New(fault.Conflict, "there are %d %s already, which is the limit; delete one first", limit, what)
 	n := 0

@@ -130,8 +130,8 @@ func sortKeys(items []Item, attribute string) []string {
 // calls skip many records that do not match, even if the page is small.
 const filteredReadMin = 500
 
-// readPartition reads up to want records of one partition, and stops when their JSON reaches most bytes.
-// more reports whether the partition may have further records.
+// readPartition reads up to want records of one partition, and stops when their JSON reaches most
+// bytes. more reports whether the partition may have further records.
 func readPartition[R any](ctx context.Context, q Query, partition string, want, most int, read fetchFunc[R]) (found rows[R], err error) {
 	in := q.request(partition)
 	found.records = []R{}
@@ -208,12 +208,12 @@ func (q Query) request(partition string) *dynamodb.QueryInput {
 	return in
 }
 
-// hasOwnBounds reports whether the list has bounds of its own. A key condition then combines them with
-// the position.
+// hasOwnBounds reports whether the list has bounds of its own. A key condition then combines them
+// with the position.
 func (q Query) hasOwnBounds() bool { return q.From != "" || q.Until != "" }
 
-// sortKeyBounds returns the least and the greatest sort key of a page, empty if there is none. They come
-// from the list's bounds or from the position of the previous page.
+// sortKeyBounds returns the least and the greatest sort key of a page, empty if there is none. They
+// come from the list's bounds or from the position of the previous page.
 func (q Query) sortKeyBounds() (low, high string) {
 	low, high = max(q.From, q.Prefix), q.Until
 	switch {
@@ -260,8 +260,8 @@ func ReadAll[T any](ctx context.Context, c *Client, from Collection) ([]T, error
 	return records, err
 }
 
-// ForEach calls visit with every record of a collection until visit returns an error. It reads pages
-// of at most 1 MB, so memory use stays flat.
+// ForEach calls visit with every record of a collection until visit returns an error. It reads
+// pages of at most 1 MB, so memory use stays flat.
 func ForEach[T any](ctx context.Context, c *Client, from Collection, visit func(T) error) error {
 	in := Query{Index: from.Index, Prefix: from.Prefix, Until: from.Until, Filter: from.Filter}.request(from.Partition)
 	in.ConsistentRead = aws.Bool(from.Consistent)

@@ -14,8 +14,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// runsOthersBeforeRetry forwards the first call of a name, loses its response, and calls others before the
-// client retries.
+// runsOthersBeforeRetry forwards the first call of a name, loses its response, and calls others
+// before the client retries.
 func runsOthersBeforeRetry(name string, others func()) *proxy {
 	var once sync.Once
 	return &proxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {

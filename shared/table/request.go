@@ -37,8 +37,8 @@ type Units struct {
 // NewRequest returns a request whose writes wait for Decide.
 func NewRequest() *Request { return &Request{settled: make(chan struct{})} }
 
-// SettlePermit permits the request's writes if refusal is nil; otherwise they fail with it. Only the
-// first call counts.
+// SettlePermit permits the request's writes if refusal is nil; otherwise they fail with it. Only
+// the first call counts.
 func (r *Request) SettlePermit(refusal error) {
 	r.once.Do(func() { r.refusal = refusal; close(r.settled) })
 }
@@ -50,8 +50,8 @@ func (r *Request) Units() Units {
 	return r.units
 }
 
-// AddFailure adds a failure that does not change the result of the request, such as a failed clean-up. It
-// is for the log. It does nothing on a nil request, as operators have none.
+// AddFailure adds a failure that does not change the result of the request, such as a failed
+// clean-up. It is for the log. It does nothing on a nil request, as operators have none.
 func (r *Request) AddFailure(failure error) {
 	if r == nil || failure == nil {
 		return

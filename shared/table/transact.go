@@ -93,8 +93,8 @@ func (c *Client) Transact(ctx context.Context, writes ...Write) error {
 
 // TransactGet reads the attributes of several records in one transaction, so no write comes between
 // them. The results are in the order of the keys, with nil for a missing record. It costs twice the
-// units of GetItem. It returns ErrTooMuchContention when a concurrent write of one of the records cancels
-// the transaction.
+// units of GetItem. It returns ErrTooMuchContention when a concurrent write of one of the records
+// cancels the transaction.
 func TransactGet(ctx context.Context, c *Client, keys ...Key) ([]Item, error) {
 	in := &dynamodb.TransactGetItemsInput{ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
 	for _, key := range keys {
@@ -135,8 +135,8 @@ func TransactGet(ctx context.Context, c *Client, keys ...Key) ([]Item, error) {
 	}
 }
 
-// SleepJittered waits for a random time between 0.5 and 1.5 times d before a contended call is retried. It
-// returns the context's error if the context ends first.
+// SleepJittered waits for a random time between 0.5 and 1.5 times d before a contended call is
+// retried. It returns the context's error if the context ends first.
 func SleepJittered(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d/2 + rand.N(d)):
@@ -161,8 +161,8 @@ func (c *Client) WritePut(keys Keys, record any) Write {
 	return Write{Put: &types.Put{TableName: &c.name, Item: c.NewItem(keys, record)}}
 }
 
-// WritePutIf creates or replaces a record under a condition. The condition is DynamoDB's expression;
-// names and values are its placeholders.
+// WritePutIf creates or replaces a record under a condition. The condition is DynamoDB's
+// expression; names and values are its placeholders.
 func (c *Client) WritePutIf(keys Keys, record any, condition string, names map[string]string, values Item) Write {
 	w := c.WriteCreate(keys, record)
 	w.Put.ConditionExpression, w.Put.ExpressionAttributeNames, w.Put.ExpressionAttributeValues = &condition, names, values

@@ -117,7 +117,8 @@ func TestTransactConcurrently(t *testing.T) {
 	}
 }
 
-// cancelsTransactions responds to the first transactions with these reasons, and passes on later ones.
+// cancelsTransactions responds to the first transactions with these reasons, and passes on later
+// ones.
 func cancelsTransactions(times int, codes ...string) *proxy {
 	var mu sync.Mutex
 	return &proxy{respond: func(_ string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
@@ -216,8 +217,8 @@ func TestGetAtOnce(t *testing.T) {
 	}
 }
 
-// Ensure a transactional read that conflicts with a write is ErrTooMuchContention at once, a throttled one
-// is retried a few times, and an invalid one is not.
+// Ensure a transactional read that conflicts with a write is ErrTooMuchContention at once, a
+// throttled one is retried a few times, and an invalid one is not.
 func TestGetAtOnceMeetsWrites(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

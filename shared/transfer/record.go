@@ -48,7 +48,8 @@ func CheckFormat(field, format string, value *string) []string {
 	return nil
 }
 
-// ExistsByKey returns a function for WithExisting. A record exists if the table has one with its key.
+// ExistsByKey returns a function for WithExisting. A record exists if the table has one with its
+// key.
 func ExistsByKey[T any](t *table.Client, keyOf func(companyID string, record T) table.Key) func(ctx context.Context, companyID string, records []T) ([]bool, error) {
 	return func(ctx context.Context, companyID string, records []T) ([]bool, error) {
 		keys := make([]table.Key, len(records))
@@ -165,7 +166,8 @@ func itemsOf[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *
 	return items
 }
 
-// DefineStored combines Define, Put and ExistsByKey for records that are identified by their table key.
+// DefineStored combines Define, Put and ExistsByKey for records that are identified by their table
+// key.
 func DefineStored[T any](name, prefix string, check func(*T) []string, t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string,
 	each func(ctx context.Context, companyID string, visit func(T) error) error,
 ) Type {
@@ -175,8 +177,8 @@ func DefineStored[T any](name, prefix string, check func(*T) []string, t *table.
 	}), addFunc(t, keysOf, owner))
 }
 
-// ExportEach returns an each function for Define that visits a collection of the company. It reads with
-// strong consistency, so that an export has every earlier write.
+// ExportEach returns an each function for Define that visits a collection of the company. It reads
+// with strong consistency, so that an export has every earlier write.
 func ExportEach[T any](t *table.Client, of func(companyID string) table.Collection) func(ctx context.Context, companyID string, visit func(T) error) error {
 	return func(ctx context.Context, companyID string, visit func(T) error) error {
 		from := of(companyID)
@@ -185,7 +187,8 @@ func ExportEach[T any](t *table.Client, of func(companyID string) table.Collecti
 	}
 }
 
-// ExportOne returns an each function for Define. It is for types with at most one record per company.
+// ExportOne returns an each function for Define. It is for types with at most one record per
+// company.
 func ExportOne[T any](get func(ctx context.Context, companyID string) (T, error)) func(ctx context.Context, companyID string, visit func(T) error) error {
 	return func(ctx context.Context, companyID string, visit func(T) error) error {
 		record, err := get(ctx, companyID)

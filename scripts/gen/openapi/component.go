@@ -268,8 +268,8 @@ func errorCodes() *jsonschema.Schema {
 	return enumSchema(all...)
 }
 
-// closedObject returns the schema of an object without other properties. members are pairs of name and
-// schema, all required.
+// closedObject returns the schema of an object without other properties. members are pairs of name
+// and schema, all required.
 func closedObject(description string, members ...any) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "object", Description: description, Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
 	for i := 0; i < len(members); i += 2 {

@@ -147,16 +147,16 @@ func spaceWords(camel string) string {
 	return out.String()
 }
 
-// commonDescriptions describes properties that mean the same in every record. They have no doc tag, because
-// Go code and tools do not need it.
+// commonDescriptions describes properties that mean the same in every record. They have no doc tag,
+// because Go code and tools do not need it.
 var commonDescriptions = map[string]string{
 	"id": "the record's id", "companyId": "the company's id", "items": "the records of the page, in the order of the list",
 	"createdAt": "when the record was created", "updatedAt": "when a value last changed", "name": "the display name",
 	"title": "the title", "summary": "a short summary",
 }
 
-// withNumberFormats adds formats to numbers, because without them client generators choose types that are
-// too narrow. It also adds commonDescriptions.
+// withNumberFormats adds formats to numbers, because without them client generators choose types
+// that are too narrow. It also adds commonDescriptions.
 func withNumberFormats(s *jsonschema.Schema) *jsonschema.Schema {
 	if s == nil {
 		return nil

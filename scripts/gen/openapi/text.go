@@ -18,9 +18,9 @@ func documentInfo() info {
 	}
 }
 
-// semanticVersion returns a dated version as numbers that readers of semantic versions and of Python's
-// versions both accept: 2026.8.11 for 2026-08-11. Packages of generated clients have it as their
-// version.
+// semanticVersion returns a dated version as numbers that readers of semantic versions and of
+// Python's versions both accept: 2026.8.11 for 2026-08-11. Packages of generated clients have it as
+// their version.
 func semanticVersion(date string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(date, "-0", "-"), "-", ".")
 }

@@ -25,8 +25,8 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// faultCheck proves a claim about the service. run records violations in the trial; an error means that
-// the gate could not run.
+// faultCheck proves a claim about the service. run records violations in the trial; an error means
+// that the gate could not run.
 type faultCheck struct {
 	name string
 	run  func(ctx context.Context, t *checkRun) error

@@ -78,8 +78,8 @@ func runOverload(patience, residual time.Duration, trials ...string) func(contex
 	}
 }
 
-// noTimeLimit is a limit that no machine reaches, because only the gates assert how fast the service
-// is.
+// noTimeLimit is a limit that no machine reaches, because only the gates assert how fast the
+// service is.
 const noTimeLimit = time.Hour
 
 func editConcurrently(ctx context.Context, t *checkRun) error { return linearizability(ctx, t, 2, 6) }

@@ -31,10 +31,10 @@ type killOptions struct {
 	sizes  []int // of the boards
 }
 
-// killProcesses is the gate of killed processes. It kills the victim at random moments of publishes, on
-// boards of each size in turn. Afterwards the old or the new state must be live, whole, and no
-// acknowledged write may be lost. The moments lie within the duration of the last uninterrupted
-// publish of the board.
+// killProcesses is the gate of killed processes. It kills the victim at random moments of
+// publishes, on boards of each size in turn. Afterwards the old or the new state must be live,
+// whole, and no acknowledged write may be lost. The moments lie within the duration of the last
+// uninterrupted publish of the board.
 func killProcesses(ctx context.Context, t *checkRun, how killOptions) (err error) {
 	k := &killer{killOptions: how, checkRun: t, ledger: ledger{acknowledged: map[string]string{}}}
 	if k.process, err = t.startServer(ctx); err != nil {
@@ -148,7 +148,8 @@ func (k *killer) recordViolation(a *sizedBoard, format string, values ...any) {
 	k.violate(format, values...)
 }
 
-// killDuringPublish starts a publish, kills the victim at a random moment, restarts it and checks the state.
+// killDuringPublish starts a publish, kills the victim at a random moment, restarts it and checks
+// the state.
 func (k *killer) killDuringPublish(ctx context.Context, a *sizedBoard) error {
 	if a.size == 0 || a.broken {
 		if err := k.newBoard(ctx, a); err != nil {

@@ -34,8 +34,8 @@ type loadOptions struct {
 // residentMax is the most memory of a server process.
 const residentMax = 256 << 20
 
-// overload is the gate of a server with too much to do. It runs five trials, each on a new server with
-// the limits of `workspace serve`:
+// overload is the gate of a server with too much to do. It runs five trials, each on a new server
+// with the limits of `workspace serve`:
 //
 //   - flood: 100 clients send malformed bodies of 250 KB, while a polite client reads
 //   - headers: 200 connections without a key send headers of 1 MB
@@ -133,8 +133,8 @@ func (l *loadedServer) check(out response) {
 	}
 }
 
-// runClients runs a function in n goroutines for p.each, or until one call reports a response if none
-// has yet.
+// runClients runs a function in n goroutines for p.each, or until one call reports a response if
+// none has yet.
 func (p loadOptions) runClients(ctx context.Context, n int, do func(ctx context.Context, n int) (responded bool)) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -168,8 +168,8 @@ func runFor(ctx context.Context, n int, d time.Duration, do func(ctx context.Con
 	wait.Wait()
 }
 
-// malformedFlood is the trial of malformed bodies while a polite client reads. Periods with and without the
-// flood alternate, so that other work of the machine affects both.
+// malformedFlood is the trial of malformed bodies while a polite client reads. Periods with and
+// without the flood alternate, so that other work of the machine affects both.
 func malformedFlood(ctx context.Context, l *loadedServer, p loadOptions) error {
 	quiet, loud, all := l.measureBeside(ctx, p, l.startFlood)
 	l.require(all > 0, "flood: no request of the flood had a response")
@@ -177,9 +177,9 @@ func malformedFlood(ctx context.Context, l *loadedServer, p loadOptions) error {
 	return nil
 }
 
-// measureBeside measures a polite client's median without and with a crowd, and requires that the second
-// is not much larger. start starts the crowd, which counts in did, and returns a function that
-// stops it.
+// measureBeside measures a polite client's median without and with a crowd, and requires that the
+// second is not much larger. start starts the crowd, which counts in did, and returns a function
+// that stops it.
 func (l *loadedServer) measureBeside(ctx context.Context, p loadOptions, start func(ctx context.Context, did *atomic.Int64) (stop func())) (quiet, loud time.Duration, all int64) {
 	const rounds, warm = 3, 5
 	var before, beside []time.Duration
@@ -231,8 +231,8 @@ func median(all []time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-// measureReads reads one record at a time, with a pause, and returns how long each response took. If
-// strict is set, no response may be shed.
+// measureReads reads one record at a time, with a pause, and returns how long each response took.
+// If strict is set, no response may be shed.
 func (l *loadedServer) measureReads(ctx context.Context, d time.Duration, strict bool) (took []time.Duration) {
 	c := newClient(l.base, l.company)
 	for end := time.Now().Add(d); time.Now().Before(end) || len(took) == 0; {
@@ -318,8 +318,8 @@ func slowReaders(ctx context.Context, l *loadedServer, p loadOptions) error {
 	return nil
 }
 
-// requestingSlowReaders is the trial of slow readers that keep sending requests: each requests the largest page,
-// reads nothing, disconnects and reconnects.
+// requestingSlowReaders is the trial of slow readers that keep sending requests: each requests the
+// largest page, reads nothing, disconnects and reconnects.
 func requestingSlowReaders(ctx context.Context, l *loadedServer, p loadOptions) error {
 	const clients, stays = 200, 200 * time.Millisecond
 	request := fmt.Sprintf("GET /v1/companies/%s/plan/boards/brd_1/items?limit=200 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n",

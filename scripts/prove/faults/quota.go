@@ -94,14 +94,15 @@ func (q *quotaRun) client(n int, c testbed.Company) *client {
 	return newClient(q.servers[n%processes].base, c)
 }
 
-// sendRead sends a read and reports whether it was admitted. The company has no record, so an admitted
-// read is a 404.
+// sendRead sends a read and reports whether it was admitted. The company has no record, so an
+// admitted read is a 404.
 func sendRead(ctx context.Context, c *client) (out response, admitted bool, err error) {
 	out, err = c.call(ctx, http.MethodGet, "", nil)
 	return out, out.status == http.StatusNotFound || out.status == http.StatusOK, err
 }
 
-// sendBurst sends too many requests with one key from all clients, and checks how many are admitted.
+// sendBurst sends too many requests with one key from all clients, and checks how many are
+// admitted.
 func (q *quotaRun) sendBurst(ctx context.Context, f burst) error {
 	company, err := q.NewCompany(ctx, f.quota)
 	if err != nil {
@@ -147,9 +148,9 @@ func (q *quotaRun) sendBurst(ctx context.Context, f burst) error {
 	return nil
 }
 
-// baselineKeys admits every request with a bare conditional write of the key's item: it has the attributes
-// of an admission, and its conditions except for the bucket's. The engine takes longer for a
-// condition that says more.
+// baselineKeys admits every request with a bare conditional write of the key's item: it has the
+// attributes of an admission, and its conditions except for the bucket's. The engine takes longer
+// for a condition that says more.
 type baselineKeys struct{ table *table.Client }
 
 // Admit implements api.Keys.
@@ -187,8 +188,9 @@ func (q *quotaRun) exhaustBucket(ctx context.Context, c testbed.Company, quota a
 	return err
 }
 
-// sendReads lets all clients send reads without a pause, and counts those that were admitted and those
-// that were sent. It lasts until at least enough were sent, which takes longer on a busy machine.
+// sendReads lets all clients send reads without a pause, and counts those that were admitted and
+// those that were sent. It lasts until at least enough were sent, which takes longer on a busy
+// machine.
 func (q *quotaRun) sendReads(ctx context.Context, servers []*server, company testbed.Company, lasts time.Duration, enough int64, admissions, sent *atomic.Int64) error {
 	begin := time.Now()
 	return parallel.Do(burstClients, burstClients, func(n int) error {
@@ -211,8 +213,8 @@ func (q *quotaRun) sendReads(ctx context.Context, servers []*server, company tes
 	})
 }
 
-// waitForRetryAfter uses up quotas of several sizes, waits for the Retry-After of the 429, and requires that
-// the next request is admitted.
+// waitForRetryAfter uses up quotas of several sizes, waits for the Retry-After of the 429, and
+// requires that the next request is admitted.
 func (q *quotaRun) waitForRetryAfter(ctx context.Context) error {
 	var waits, admissions, longest atomic.Int64
 	err := parallel.Do(q.waiters, max(1, q.waiters), func(n int) error {
@@ -239,7 +241,8 @@ func (q *quotaRun) waitForRetryAfter(ctx context.Context) error {
 	return err
 }
 
-// exhaustQuota sends requests to the processes in turn until one is refused, and returns its Retry-After.
+// exhaustQuota sends requests to the processes in turn until one is refused, and returns its
+// Retry-After.
 func (q *quotaRun) exhaustQuota(ctx context.Context, n int, c testbed.Company, quota auth.Quota) (time.Duration, error) {
 	for try := range 2*int(quota) + 2 {
 		out, _, err := sendRead(ctx, q.client(n+try, c))

@@ -13,8 +13,8 @@ import (
 // recordCount is the number of records of a type that a company has at full scale, and its minimum.
 type recordCount struct{ full, min int }
 
-// recordCounts has the types whose size is not the usual one. The usual size is more than a page at full
-// scale.
+// recordCounts has the types whose size is not the usual one. The usual size is more than a page at
+// full scale.
 var (
 	usualSize    = recordCount{230, 20}
 	recordCounts = map[string]recordCount{
@@ -38,10 +38,10 @@ type generatedCompany struct {
 	optional       map[string][]string         // the fields that may be null, by type
 }
 
-// newGeneratedCompany creates a company at this scale, the same one each time. It copies the demo company's
-// records until there are enough. Every closed list has every value and null. Times and numbers are
-// often equal, because sorting bugs show up in ties. Texts have characters that often break
-// encoders.
+// newGeneratedCompany creates a company at this scale, the same one each time. It copies the demo
+// company's records until there are enough. Every closed list has every value and null. Times and
+// numbers are often equal, because sorting bugs show up in ties. Texts have characters that often
+// break encoders.
 func newGeneratedCompany(scale float64) (*generatedCompany, error) {
 	of := func(s recordCount) int { return max(s.min, int(float64(s.full)*scale)) }
 	c := &generatedCompany{records: map[string][]record{}, random: rand.New(rand.NewPCG(7, 11)), optional: map[string][]string{}, ideasWithPosts: of(recordCount{30, 4})}
@@ -166,8 +166,8 @@ func makeValid(kind string, r record) {
 	}
 }
 
-// optionalFields returns the fields that an import does not require. Points keep their grain, value and
-// dimensions.
+// optionalFields returns the fields that an import does not require. Points keep their grain, value
+// and dimensions.
 func optionalFields(kind string, r record) (names []string, err error) {
 	if slices.Contains([]string{"company", "brand-kit"}, kind) {
 		return nil, nil // there is only one record

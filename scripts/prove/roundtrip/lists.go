@@ -135,8 +135,8 @@ func (c *generatedCompany) lists() (all []listing, err error) {
 	return all, nil
 }
 
-// addWindows adds the windows of a list that has the parameters from, to and order: the windows around
-// the record in its middle, with the latest and the earliest record first.
+// addWindows adds the windows of a list that has the parameters from, to and order: the windows
+// around the record in its middle, with the latest and the earliest record first.
 func (l *listing) addWindows(order string) {
 	l.time, l.windows = valueBy(order), []window{{}}
 	timed := slices.DeleteFunc(slices.Clone(l.records), func(r record) bool { return l.time(r) == nil })

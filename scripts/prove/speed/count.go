@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 )
 
-// binarySizeMax is the goal for the size of an area's stripped binary. A cold start takes longer with
-// a larger binary.
+// binarySizeMax is the goal for the size of an area's stripped binary. A cold start takes longer
+// with a larger binary.
 const binarySizeMax = 10 << 20
 
 // referenceSizeMax is the goal for the function of the document, which has the 4 MB script of the

@@ -192,7 +192,8 @@ func (m *transferRunner) imported(ctx context.Context, n int, partition string) 
 // workspaceTable is the name of the command's local table.
 const workspaceTable = "workspace"
 
-// baseline writes n items in batches and reads them again, with a new engine. It returns both times.
+// baseline writes n items in batches and reads them again, with a new engine. It returns both
+// times.
 func (b *bench) baseline(ctx context.Context, data, partition string, n int, item func(n int) table.Item) (wrote, read time.Duration, err error) {
 	bed, err := testbed.Open(ctx, testbed.Options{Data: data, Log: b.log})
 	if err != nil {

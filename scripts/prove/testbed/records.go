@@ -25,9 +25,9 @@ func NewRecords() Records {
 	return r
 }
 
-// shiftCount is the number of consecutive copies with different times: each copy is one demo history
-// older than the one before. After that the times repeat. As a result, a series of points has no
-// gap, and some records have equal times.
+// shiftCount is the number of consecutive copies with different times: each copy is one demo
+// history older than the one before. After that the times repeat. As a result, a series of points
+// has no gap, and some records have equal times.
 const shiftCount = 9
 
 // demoPeriods shift a time by n demo histories, by the grain of a point. Other records shift by 120

@@ -35,8 +35,8 @@ const (
 // Credentials are accepted by every local engine.
 var Credentials = credentials.NewStaticCredentialsProvider("prove", "prove", "")
 
-// attemptTimeout is the attempt timeout of the proofs' own calls. It is long, because a busy machine must
-// not fail a proof.
+// attemptTimeout is the attempt timeout of the proofs' own calls. It is long, because a busy
+// machine must not fail a proof.
 const attemptTimeout = time.Minute
 
 // Options describe the engine of a testbed.

@@ -34,8 +34,8 @@ func Example(kind transfer.Type, n int) Record {
 // records.
 const examples = 3
 
-// addExamples adds examples of the types that have no record, so that no list of the demo company is
-// empty.
+// addExamples adds examples of the types that have no record, so that no list of the demo company
+// is empty.
 func (g *generator) addExamples(types []transfer.Type) {
 	for _, kind := range types {
 		if g.count[kind.Name] > 0 {

@@ -56,9 +56,9 @@ type importCheck struct {
 	pending   []batch // by type: records that are not yet compared with the stored ones
 	// claims has the digests of the texts that belong to one record, and who claimed them first.
 	claims map[[16]byte]uniqueTextOwner
-	// unlessNamed has the lines that are bad unless the file contains a name, which belongs to a rival
-	// or a parent. They are keyed by the digest of the name, with at most BadLinesMax lines for
-	// each.
+	// unlessNamed has the lines that are bad unless the file contains a name, which belongs to a
+	// rival or a parent. They are keyed by the digest of the name, with at most BadLinesMax lines
+	// for each.
 	unlessNamed map[[16]byte][]badLine
 }
 
@@ -142,8 +142,8 @@ func (c *importCheck) checkLine(ctx context.Context, number int, text []byte) er
 	return nil
 }
 
-// checkUnique returns the problem of a record that claims a text which another record of the file has
-// claimed, or "" if there is none.
+// checkUnique returns the problem of a record that claims a text which another record of the file
+// has claimed, or "" if there is none.
 func (c *importCheck) checkUnique(number int, t transfer.Type, record any) (problem string) {
 	for _, claimed := range t.UniqueTexts(record) {
 		key, owner := digest(t.Name+"\n"+claimed.Text), digest(claimed.Owner)

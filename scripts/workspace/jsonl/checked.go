@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// CheckedFile has the checked records of an import. Each type has a temporary file, because types are
-// written in a fixed order and the input may be in any order.
+// CheckedFile has the checked records of an import. Each type has a temporary file, because types
+// are written in a fixed order and the input may be in any order.
 type CheckedFile struct {
 	types []transfer.Type
 	dir   string

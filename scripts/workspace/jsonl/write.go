@@ -150,8 +150,8 @@ func (c *CheckedFile) distribute(ctx context.Context, i int, work [writerCount]c
 	return nil
 }
 
-// writerOf returns the lane for a text of transfer.Type.OrderKey. A record without such a text gets lane
-// 0.
+// writerOf returns the lane for a text of transfer.Type.OrderKey. A record without such a text gets
+// lane 0.
 func writerOf(text string) int {
 	if text == "" {
 		return 0

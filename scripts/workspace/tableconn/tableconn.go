@@ -39,9 +39,9 @@ type Session struct {
 	list    string // the command that lists the companies
 }
 
-// callsPerCPU is the number of calls for each processor that a local engine gets at a time. More calls
-// would only wait in the engine. If such a call gets no response within its attempt, it is unknown
-// whether its write was done.
+// callsPerCPU is the number of calls for each processor that a local engine gets at a time. More
+// calls would only wait in the engine. If such a call gets no response within its attempt, it is
+// unknown whether its write was done.
 const callsPerCPU = 4
 
 // Open opens the table. Outside an account it starts or joins an engine and creates the table.
@@ -152,8 +152,8 @@ func (s *Session) Context(ctx context.Context) (_ context.Context, stop context.
 	return ctx, stop
 }
 
-// EngineError returns why the engine has stopped, or nil while it runs. The reason explains the errors of
-// failed calls.
+// EngineError returns why the engine has stopped, or nil while it runs. The reason explains the
+// errors of failed calls.
 func (s *Session) EngineError() error {
 	if s.Engine == nil {
 		return nil

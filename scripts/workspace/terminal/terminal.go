@@ -114,8 +114,8 @@ func (t *Terminal) Wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// EscapeControls replaces control characters with escapes. Much of the output was written by third parties,
-// and could otherwise move the cursor or break a row.
+// EscapeControls replaces control characters with escapes. Much of the output was written by third
+// parties, and could otherwise move the cursor or break a row.
 func EscapeControls(text string) string {
 	quoted := strconv.QuoteToGraphic(text)
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)

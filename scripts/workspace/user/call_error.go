@@ -82,8 +82,8 @@ func (u *userCommands) explainNetwork(err error, base string) error {
 	return err
 }
 
-// isNotServing reports whether an error says that nothing listens at an address of this machine where
-// serve could.
+// isNotServing reports whether an error says that nothing listens at an address of this machine
+// where serve could.
 func isNotServing(err error, base string) bool {
 	return strings.HasPrefix(base, "http:") && client.Loopback(base) && errors.Is(err, syscall.ECONNREFUSED)
 }

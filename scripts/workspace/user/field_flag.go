@@ -243,8 +243,8 @@ func (c *operationCall) names(in schema.Place) (names []string) {
 	return names
 }
 
-// setArguments assigns the arguments to ids of the path that have no flag. It returns a usage error for
-// missing or extra values.
+// setArguments assigns the arguments to ids of the path that have no flag. It returns a usage error
+// for missing or extra values.
 func (c *operationCall) setArguments(cmd *cobra.Command, args []string) error {
 	for _, name := range c.names(schema.InPath) {
 		if f := c.fields[name]; len(f.values) == 0 && len(args) > 0 {

@@ -223,8 +223,8 @@ func tableOf(t reflect.Type, rows []map[string]any, width int) string {
 	return terminal.Columns(joined)
 }
 
-// truncateText shortens a text. It keeps texts without spaces, such as ids and URLs, whole so that they can
-// be copied.
+// truncateText shortens a text. It keeps texts without spaces, such as ids and URLs, whole so that
+// they can be copied.
 func truncateText(text string) string {
 	chars := []rune(text)
 	if len(chars) <= cellCharsMax || !strings.ContainsAny(text, " {") {

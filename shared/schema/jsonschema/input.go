@@ -56,11 +56,11 @@ func arguments(fields []schema.Field) []property {
 // longTextMin is a bound of texts that a model does not reach by accident.
 const longTextMin = 100
 
-// removeUnusedLimits removes from the schema of an argument what no caller acts on: that a text is not empty
-// and a page has a record, the bounds of long texts and of lists of texts, the bounds of whole
-// numbers that only JSON has, and regular expressions, because the descriptions name the forms. The
-// pipeline checks them all. The schema does not say that null means left out, either: several
-// clients cannot read a schema with two types.
+// removeUnusedLimits removes from the schema of an argument what no caller acts on: that a text is
+// not empty and a page has a record, the bounds of long texts and of lists of texts, the bounds of
+// whole numbers that only JSON has, and regular expressions, because the descriptions name the
+// forms. The pipeline checks them all. The schema does not say that null means left out, either:
+// several clients cannot read a schema with two types.
 func removeUnusedLimits(s *Schema, f schema.Field) {
 	s.MinLength, s.Pattern = nil, ""
 	if s.Format == "uri" {

@@ -136,8 +136,8 @@ func (s *Service) operation(t *testing.T, name string) api.Operation {
 	return api.Operation{}
 }
 
-// placeOfArgument returns the location of an argument. An unknown argument goes into the query of a GET or
-// DELETE, and otherwise into the body.
+// placeOfArgument returns the location of an argument. An unknown argument goes into the query of a
+// GET or DELETE, and otherwise into the body.
 func placeOfArgument(op api.Operation, name string) schema.Place {
 	for _, f := range op.Input {
 		if f.Name == name {

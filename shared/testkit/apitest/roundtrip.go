@@ -117,8 +117,8 @@ func (n *roundTrips) countCall(now time.Time) error {
 	return nil
 }
 
-// sendOutside sends a call from outside the bubble, because the connections of the transport belong to
-// goroutines outside. The bubble's clock stands still until the response arrives.
+// sendOutside sends a call from outside the bubble, because the connections of the transport belong
+// to goroutines outside. The bubble's clock stands still until the response arrives.
 func (n *roundTrips) sendOutside(transport http.RoundTripper, r *http.Request) (response *http.Response, err error) {
 	sent, err := copyRequest(r)
 	if err != nil {
@@ -134,8 +134,8 @@ func (n *roundTrips) sendOutside(transport http.RoundTripper, r *http.Request) (
 	return response, nil
 }
 
-// copyRequest returns a request without the context and the other channels of r, which belong to the
-// bubble.
+// copyRequest returns a request without the context and the other channels of r, which belong to
+// the bubble.
 func copyRequest(r *http.Request) (*http.Request, error) {
 	var body io.Reader
 	if r.Body != nil {

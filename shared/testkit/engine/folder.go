@@ -87,8 +87,8 @@ func (f *folder) write(s state) error {
 	return nil
 }
 
-// engineKind returns the engine that the folder needs: the one that wrote its data, or prefer if the
-// folder has no data yet.
+// engineKind returns the engine that the folder needs: the one that wrote its data, or prefer if
+// the folder has no data yet.
 func (f *folder) engineKind(s state, prefer string) (string, error) {
 	switch {
 	case s.Name == "", s.Name == prefer:

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// NodeVersionMin is the oldest Node.js that the repository's tools run on. The documents name it, too.
+// NodeVersionMin is the oldest Node.js that the repository's tools run on. The documents name it,
+// too.
 const NodeVersionMin = "20.19"
 
 // CheckNode returns an error that names the version of a Node.js that is older than NodeVersionMin.

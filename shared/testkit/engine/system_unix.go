@@ -25,8 +25,8 @@ func detach(cmd *exec.Cmd, lock *os.File) {
 // guardSupported reports whether guard ends an engine whose process was killed.
 const guardSupported = true
 
-// killWithParent kills the process when this one ends, even by SIGKILL: a shell waits until the pipe from
-// this process closes. SQLite recovers from a killed engine.
+// killWithParent kills the process when this one ends, even by SIGKILL: a shell waits until the
+// pipe from this process closes. SQLite recovers from a killed engine.
 func killWithParent(pid int) (release func(), err error) {
 	sh := exec.Command("/bin/sh", "-c", `read -r line; kill -9 "$0"`, strconv.Itoa(pid))
 	sh.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -1,5 +1,5 @@
-// Package devserver is the HTTP server of `workspace serve`. In an AWS account, API Gateway takes its
-// place. Like the gateway, this package limits the resources that callers can use.
+// Package devserver is the HTTP server of `workspace serve`. In an AWS account, API Gateway takes
+// its place. Like the gateway, this package limits the resources that callers can use.
 //
 // Connections, bodies and responses have limits. A request beyond them gets a 503 in the error
 // envelope at once, or after a second in the queue, and costs little memory until then. The handler

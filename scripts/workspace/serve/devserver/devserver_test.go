@@ -85,8 +85,8 @@ func testQueue(t *testing.T) {
 	requireShed(t, out, body)
 }
 
-// pagesHandler is a handler whose GET of a path returns as many bytes as its query says. Requests of /slow
-// wait in it.
+// pagesHandler is a handler whose GET of a path returns as many bytes as its query says. Requests
+// of /slow wait in it.
 type pagesHandler struct {
 	called        atomic.Int64
 	entered, slow chan struct{}

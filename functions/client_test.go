@@ -283,8 +283,8 @@ func TestClientReadsTheKey(t *testing.T) {
 	random := rand.NewChaCha8([32]byte{7})
 	for range 1000 {
 		next := id.NewGenerator(func() time.Time { return time.UnixMilli(int64(random.Uint64() >> 17)) }, random)
-		company := next(id.Company)
-		key, err := auth.Mint(company, next(id.Key), random)
+		company := next(id.CompanyPrefix)
+		key, err := auth.Mint(company, next(id.KeyPrefix), random)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -338,7 +338,7 @@ func TestClientStandsAlone(t *testing.T) {
 		}
 		seen++
 		for _, i := range imports {
-			if strings.HasPrefix(i, module) || strings.Contains(strings.Split(i, "/")[0], ".") {
+			if strings.HasPrefix(i, modulePath) || strings.Contains(strings.Split(i, "/")[0], ".") {
 				t.Errorf("%s imports %s", name, i)
 			}
 		}

@@ -198,7 +198,7 @@ func withoutLocations(messages []string) []string {
 }
 
 var generatedID = func() *regexp.Regexp {
-	prefixes := []string{id.Company, id.Key, "req", "pk_live"}
+	prefixes := []string{id.CompanyPrefix, id.KeyPrefix, "req", "pk_live"}
 	for _, kind := range functions.Transfers(nil) {
 		if kind.Prefix != "" {
 			prefixes = append(prefixes, kind.Prefix)

@@ -123,7 +123,7 @@ func operationLine(t *testing.T, op api.Operation) oracle.Operation {
 	t.Helper()
 	o, ok := operationTables.Lookup(op.ID)
 	if !ok {
-		t.Fatalf("%s has no line for %s: run TestOperationsAreTheSpecification, which prints it", oracle.Additions, op.ID)
+		t.Fatalf("%s has no line for %s: run TestOperationsAreTheSpecification, which prints it", oracle.AdditionsFile, op.ID)
 	}
 	return o
 }
@@ -135,7 +135,7 @@ func sampleBody(t *testing.T, op api.Operation) map[string]any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	body, err := oracle.Body(event)
+	body, err := oracle.EventBody(event)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func issueSpares(t testing.TB, s *apitest.Service) {
 		}
 		options := apitest.Options(t, s.Clock.Now, nil)
 		options.NewID = func(string) string { return keyID }
-		store := keys.NewStore(table.New(options).Operator(), s.Clock.Now)
+		store := keys.NewStore(table.New(options).AsOperator(), s.Clock.Now)
 		if _, _, err := store.Issue(t.Context(), s.CompanyID, keys.Grant{Name: "spare", Scopes: []auth.Scope{auth.PlanRead}}, rand.Reader); err != nil {
 			t.Fatal(err)
 		}

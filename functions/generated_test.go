@@ -90,7 +90,7 @@ func (d *twinCompanies) validArguments() map[string]any {
 	return out
 }
 
-var samples = map[string][]string{
+var sampleTexts = map[string][]string{
 	"web": {"https://example.com", "http://[::1]:80/a?b=c#d"}, "timezone": {"Europe/Berlin", "Asia/Calcutta", "UTC"}, "language": {"de", "zu"}, "date-time": {"2026-08-11T09:30:00Z", "2020-02-29T23:59:60.5+02:00", "2026-08-11T09:30:00.123456789-11:00"},
 	"day": {"2026-08-10", "2026-08-11T09:30:00+14:00"}, "slug": {"a", "dark-mode", "b-2"}, "metricKey": {"growth.signups", "a"}, "currency": {"EUR"}, "seriesId": {"6t2v8x0z4b1d3f5h"},
 	"host": {"a.example", "Shop.example"}, "origin": {"https://a.example", "http://localhost:3000"},
@@ -101,7 +101,7 @@ func samplesOf(f schema.Field) []string {
 	if f.Ref != "" {
 		return []string{f.Ref + "_1"}
 	}
-	return samples[f.Format+f.Pattern]
+	return sampleTexts[f.Format+f.Pattern]
 }
 
 func (d *twinCompanies) pickOne(values []string) string { return values[d.random.Intn(len(values))] }

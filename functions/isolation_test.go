@@ -247,7 +247,7 @@ func countCoverage(seen map[string]int, w *isolationWorld, a generatedRequest, g
 	for _, f := range pathFields(a.op) {
 		one := fmt.Sprint(a.args[f.Name])
 		for i := range w.tenants {
-			if strings.HasSuffix(one, tags[i]) && markers[i] != a.actor.marker {
+			if strings.HasSuffix(one, fixtureSuffixes[i]) && fixtureMarkers[i] != a.actor.marker {
 				seen["named a record of another"]++
 			}
 		}

@@ -52,11 +52,11 @@ type isolationWorld struct {
 	tenants      []*testTenant
 }
 
-// markers has the marker of each company of a world, in order; tags has the suffix of the ids that
+// fixtureMarkers has the marker of each company of a world, in order; tags has the suffix of the ids that
 // only it has.
 var (
-	markers = []string{"qzamber", "qzbirch", "qzcedar"}
-	tags    = []string{"a9", "b9", "c9"}
+	fixtureMarkers  = []string{"qzamber", "qzbirch", "qzcedar"}
+	fixtureSuffixes = []string{"a9", "b9", "c9"}
 )
 
 // newIsolationWorld returns a world with the given number of companies. A leak affects table calls
@@ -80,7 +80,7 @@ func newIsolationWorld(t *testing.T, companies int, spoiled *leakTransport) *iso
 	}
 	w := &isolationWorld{t: t, service: s, injectedLeak: spoiled}
 	s.Serving = table.New(o)
-	s.Table = s.Serving.Operator()
+	s.Table = s.Serving.AsOperator()
 	if err := s.Table.Create(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func newIsolationWorld(t *testing.T, companies int, spoiled *leakTransport) *iso
 	s.Handler = functions.Handler(s.Serving, slog.New(slog.DiscardHandler))
 	fixtures := fixturesWithMarkers(t)
 	for i := range companies {
-		one := &testTenant{id: s.Table.NewID(id.Company), marker: markers[i]}
+		one := &testTenant{id: s.Table.NewID(id.CompanyPrefix), marker: fixtureMarkers[i]}
 		for _, kind := range functions.Transfers(s.Table) {
 			if err := kind.Write(t.Context(), one.id, fixtures[i][kind.Name]); err != nil {
 				t.Fatalf("%s: %v", kind.Name, err)
@@ -140,21 +140,21 @@ func (w *isolationWorld) dumpTable() (d tableDump, wrong string) {
 			w.t.Fatal(err)
 		}
 		for _, item := range out.Items {
-			pk, sk := attribute(item, "pk"), attribute(item, "sk")
+			pk, sk := attributeText(item, "pk"), attributeText(item, "sk")
 			company, _, _ := strings.Cut(pk, "#")
 			text, err := json.Marshal(item)
 			if err != nil || d.rows[company] == nil {
 				return d, fmt.Sprintf("the row %s %s belongs to no company: %v", pk, sk, err)
 			}
 			d.rows[company][pk+" "+sk] = string(text)
-			if one := attribute(item, "id"); one != "" {
+			if one := attributeText(item, "id"); one != "" {
 				d.ids[company] = append(d.ids[company], one)
 			}
-			if named := attribute(item, "companyId"); named != "" && named != company {
+			if named := attributeText(item, "companyId"); named != "" && named != company {
 				return d, fmt.Sprintf("the row %s %s has the companyId %s", pk, sk, named)
 			}
 			for name := range item {
-				if index := attribute(item, name); strings.HasSuffix(name, "pk") && !strings.HasPrefix(index, company+"#") {
+				if index := attributeText(item, name); strings.HasSuffix(name, "pk") && !strings.HasPrefix(index, company+"#") {
 					return d, fmt.Sprintf("the row %s %s is in the index partition %s", pk, sk, index)
 				} else if strings.HasSuffix(name, "sk") {
 					d.sorts = append(d.sorts, index)
@@ -173,7 +173,7 @@ func (w *isolationWorld) dumpTable() (d tableDump, wrong string) {
 	return d, ""
 }
 
-func attribute(item map[string]types.AttributeValue, name string) string {
+func attributeText(item map[string]types.AttributeValue, name string) string {
 	if s, ok := item[name].(*types.AttributeValueMemberS); ok {
 		return s.Value
 	}
@@ -198,8 +198,8 @@ func (w *isolationWorld) export(companyID string) string {
 func fixturesWithMarkers(t *testing.T) []map[string][]any {
 	t.Helper()
 	fixtureOnce.Do(func() {
-		for i, marker := range markers {
-			fixtureRecords = append(fixtureRecords, fixtureWithMarker(t, marker, tags[i]))
+		for i, marker := range fixtureMarkers {
+			fixtureRecords = append(fixtureRecords, fixtureWithMarker(t, marker, fixtureSuffixes[i]))
 		}
 	})
 	return fixtureRecords

@@ -48,7 +48,7 @@ func eachGoFile(t *testing.T, visit func(name string, imports []string, text str
 	}
 }
 
-const module = "growthworkspace/"
+const modulePath = "growthworkspace/"
 
 // isUnder reports whether a file is one of places or in one of them.
 func isUnder(name string, places ...string) bool {
@@ -65,7 +65,7 @@ func TestImportsPointOneWay(t *testing.T) {
 	}
 	eachGoFile(t, func(name string, imports []string, _ string) {
 		for _, i := range imports {
-			ours, isOurs := strings.CutPrefix(i, module)
+			ours, isOurs := strings.CutPrefix(i, modulePath)
 			if !isOurs {
 				continue
 			}
@@ -202,7 +202,7 @@ func TestLayers(t *testing.T) {
 			return
 		}
 		for _, i := range imports {
-			if target, ours := strings.CutPrefix(i, module+"shared/"); ours && floor[target] >= own {
+			if target, ours := strings.CutPrefix(i, modulePath+"shared/"); ours && floor[target] >= own {
 				t.Errorf("%s imports %s, which is not in a lower layer", name, i)
 			}
 		}

@@ -231,7 +231,7 @@ func readLarge(t *testing.T, s *apitest.Service, op api.Operation, arguments map
 		if tool.IsError || string(tool.StructuredContent) != r.Body {
 			t.Errorf("after %d records: the tool has another page: %.300s", len(all), tool.http.Body)
 		}
-		page := identities(t, r)
+		page := recordIDs(t, r)
 		if op.ID == "list_metric_points" { // its next page has older points
 			slices.Reverse(page)
 		}
@@ -248,8 +248,8 @@ func readLarge(t *testing.T, s *apitest.Service, op api.Operation, arguments map
 	}
 }
 
-// identities returns the id of each record of a page, at least one.
-func identities(t *testing.T, r apitest.Response) (ids []string) {
+// recordIDs returns the id of each record of a page, at least one.
+func recordIDs(t *testing.T, r apitest.Response) (ids []string) {
 	t.Helper()
 	var page struct {
 		Items []struct{ ID, SeriesID, PointKey string }

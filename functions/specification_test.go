@@ -24,8 +24,8 @@ func TestTables(t *testing.T) {
 	for _, o := range operationTables {
 		count[o.File]++
 	}
-	if own, added := count[oracle.Specification], count[oracle.Additions]; own != 35 || added < 6 {
-		t.Errorf("%s has %d lines, want the specification's 35; %s has %d, want at least 6: a new operation goes there", oracle.Specification, own, oracle.Additions, added)
+	if own, added := count[oracle.SpecificationFile], count[oracle.AdditionsFile]; own != 35 || added < 6 {
+		t.Errorf("%s has %d lines, want the specification's 35; %s has %d, want at least 6: a new operation goes there", oracle.SpecificationFile, own, oracle.AdditionsFile, added)
 	}
 }
 
@@ -48,7 +48,7 @@ func TestOperationsAreTheSpecification(t *testing.T) {
 			if len(pathFields(op)) > 0 || strings.Contains(got["query"], "!") {
 				got["fixture"] = "FIXTURE"
 			}
-			t.Errorf("%s has no line for %s: check this one, type the words in capitals and what is not the default, and add it:\n%s", oracle.Additions, op.ID, oracle.Row(got))
+			t.Errorf("%s has no line for %s: check this one, type the words in capitals and what is not the default, and add it:\n%s", oracle.AdditionsFile, op.ID, oracle.FormatRow(got))
 			continue
 		}
 		want := map[string]string{"id": o.ID, "method": o.Method, "path": o.Path, "scope": o.Scope, "query": o.Query, "body": o.Body}

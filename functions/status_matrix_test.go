@@ -190,11 +190,11 @@ func TestStatusMatrix(t *testing.T) {
 	if _, err := suspended.Keys.Suspend(t.Context(), suspended.CompanyID); err != nil {
 		t.Fatal(err)
 	}
-	unknown, err := auth.Mint(s.CompanyID, s.Table.NewID(id.Key), rand.Reader)
+	unknown, err := auth.Mint(s.CompanyID, s.Table.NewID(id.KeyPrefix), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	otherCompany := s.Table.NewID(id.Company)
+	otherCompany := s.Table.NewID(id.CompanyPrefix)
 
 	withKey := func(key string) func(*testRequest, api.Operation) bool {
 		return func(r *testRequest, _ api.Operation) bool { r.key = key; return true }

@@ -248,7 +248,7 @@ func TestKeysOfTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, expired := issue(keys.Grant{ExpiresAt: s.Clock.Now()})
-	unknown, err := auth.Mint(s.CompanyID, s.Table.NewID(id.Key), rand.Reader)
+	unknown, err := auth.Mint(s.CompanyID, s.Table.NewID(id.KeyPrefix), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,7 +97,7 @@ func sampleEvent(op api.Operation, route Route, example []byte) ([]byte, error) 
 	if body.Len() > 0 {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	event, err := gateway.Event(r, "req_sample")
+	event, err := gateway.NewEvent(r, "req_sample")
 	if err != nil {
 		return nil, err
 	}

@@ -126,7 +126,7 @@ func (s *deployedStage) event(t *testing.T, operation string) events.APIGatewayP
 	}
 	o, ok := s.tables.Lookup(operation)
 	if !ok {
-		t.Fatalf("%s has no line for %s", oracle.Additions, operation)
+		t.Fatalf("%s has no line for %s", oracle.AdditionsFile, operation)
 	}
 	for name, value := range o.Fixture {
 		filled = strings.ReplaceAll(filled, infra.Placeholder(name), value)

@@ -53,7 +53,7 @@ func areaFunctions() []Function {
 	for _, area := range functions.All() {
 		operations := area.Operations(nil)
 		grants := grantsOf(area.Name, operations)
-		all = mergeGrants(all, grantsOf(area.Name, tools(operations)))
+		all = mergeGrants(all, grantsOf(area.Name, toolOperations(operations)))
 		out = append(out, Function{area.Name, grants, areaRoutes(area.Name)})
 	}
 	return append(out,
@@ -61,7 +61,7 @@ func areaFunctions() []Function {
 		Function{"openapi", nil, openapiRoutes()})
 }
 
-// tools returns the operations that are MCP tools.
-func tools(operations []api.Operation) []api.Operation {
+// toolOperations returns the operations that are MCP tools.
+func toolOperations(operations []api.Operation) []api.Operation {
 	return slices.DeleteFunc(slices.Clone(operations), func(op api.Operation) bool { return op.NotTool })
 }

@@ -13,8 +13,8 @@ type Route struct {
 }
 
 const (
-	companies = "/v1/companies"
-	company   = companies + "/{companyId}"
+	companiesPath = "/v1/companies"
+	companyPath   = companiesPath + "/{companyId}"
 )
 
 // areaRoutes returns the paths of an area. The function of the company also responds to unknown
@@ -22,17 +22,17 @@ const (
 func areaRoutes(area string) []Route {
 	if area == api.CompanyArea {
 		return []Route{
-			{"Companies", companies}, {"Company", company},
+			{"Companies", companiesPath}, {"Company", companyPath},
 			// The gateway matches the longest literal prefix: unknown paths below a company never
 			// reach /{proxy+}.
-			{"Below", company + "/{proxy+}"}, {"Rest", "/{proxy+}"},
+			{"Below", companyPath + "/{proxy+}"}, {"Rest", "/{proxy+}"},
 		}
 	}
-	return []Route{{"Area", company + "/" + area}, {"Below", company + "/" + area + "/{proxy+}"}}
+	return []Route{{"Area", companyPath + "/" + area}, {"Below", companyPath + "/" + area + "/{proxy+}"}}
 }
 
 func openapiRoutes() (out []Route) {
-	names := map[string]string{openapi.Path: "Document", openapi.ReferencePath: "Root", openapi.ScriptPath: "Script"}
+	names := map[string]string{openapi.DocumentPath: "Document", openapi.ReferencePath: "Root", openapi.ScriptPath: "Script"}
 	for _, path := range openapi.Paths() {
 		out = append(out, Route{names[path], path})
 	}

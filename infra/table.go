@@ -23,7 +23,7 @@ func tableARN(index table.Index) Object {
 func tableResource() Object {
 	var attributes, indexes List
 	for _, i := range append([]table.Index{table.Base}, table.Indexes()...) {
-		attributes = append(attributes, attribute(i.PK()), attribute(i.SK()))
+		attributes = append(attributes, attributeDefinition(i.PK()), attributeDefinition(i.SK()))
 		if i != table.Base {
 			indexes = append(indexes, Object{
 				{"IndexName", i.Name()}, {"KeySchema", keySchema(i)},
@@ -44,7 +44,7 @@ func tableResource() Object {
 	})))
 }
 
-func attribute(name string) Object {
+func attributeDefinition(name string) Object {
 	return Object{{"AttributeName", name}, {"AttributeType", "S"}}
 }
 

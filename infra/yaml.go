@@ -15,7 +15,7 @@ func yamlNode(value any) *yaml.Node {
 	switch v := value.(type) {
 	case Object:
 		if tag := shortForm(v); tag != "" {
-			return tagged(tag, v[0].Value)
+			return taggedNode(tag, v[0].Value)
 		}
 		out := &yaml.Node{Kind: yaml.MappingNode}
 		for _, f := range v {
@@ -47,8 +47,8 @@ func shortForm(o Object) string {
 	return yamlTags[o[0].Name]
 }
 
-// tagged returns the short form of a function.
-func tagged(tag string, argument any) *yaml.Node {
+// taggedNode returns the short form of a function.
+func taggedNode(tag string, argument any) *yaml.Node {
 	if parts, ok := argument.(List); ok && tag == "!GetAtt" {
 		argument = parts[0].(string) + "." + parts[1].(string)
 	}

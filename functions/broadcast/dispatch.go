@@ -33,7 +33,7 @@ type Dispatch struct {
 
 // dispatchKind describes posts to package claim: a post is claimed while it is publishing.
 var dispatchKind = claim.Kind[Dispatch]{
-	Name: "post", Prefix: posts.Prefix, Busy: string(PostStatusPublishing),
+	Name: "post", Prefix: posts.Prefix, ClaimedStatus: string(PostStatusPublishing),
 	Status: func(d Dispatch) string { return d.status() },
 	Key:    posts.Key,
 	KeysOf: func(d Dispatch) table.Keys { return posts.Keys(d.Post) },

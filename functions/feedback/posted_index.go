@@ -128,7 +128,7 @@ func (s Store) listUnindexed(ctx context.Context, companyID string, f Filter, af
 		return nil
 	})
 	page := table.PageOf(found, order, after, limit)
-	texts := table.Page[json.RawMessage]{Next: page.Next, Behind: page.Behind}
+	texts := table.Page[json.RawMessage]{Next: page.Next, PositionAfter: page.PositionAfter}
 	for i := range page.Records {
 		text, failure := schema.Encode(&page.Records[i])
 		texts.Records, err = append(texts.Records, text), cmp.Or(err, failure)

@@ -30,7 +30,7 @@ type Posting struct {
 
 // replyKind describes replies to package claim: a reply is claimed while its status is posting.
 var replyKind = claim.Kind[Posting]{
-	Name: "reply", Prefix: feedbackIDPrefix, Busy: string(ReplyStatusPosting),
+	Name: "reply", Prefix: feedbackIDPrefix, ClaimedStatus: string(ReplyStatusPosting),
 	Status: func(p Posting) string { return string(p.status()) },
 	Key:    feedbackKey, KeysOf: func(p Posting) table.Keys { return keysOf(p.Feedback) },
 	Index: table.GSI4, Partitions: func(companyID string) []string {

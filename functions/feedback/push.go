@@ -56,7 +56,7 @@ const ratingProblem = "must be left out, because a mention has no rating"
 
 func (s service) pushFeedback(ctx context.Context, caller api.Caller, in pushFeedbackInput) (PushFeedbackResult, error) {
 	changes := in.byIdentity()
-	found, err := s.store.FindAll(ctx, caller.CompanyID, identitiesOf(changes))
+	found, err := s.store.FindByIdentities(ctx, caller.CompanyID, identitiesOf(changes))
 	if err != nil {
 		return PushFeedbackResult{}, err
 	}

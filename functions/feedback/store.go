@@ -110,8 +110,8 @@ func keyParts[T interface {
 	return append(slices.Clone(every.Values()), nullPart)
 }
 
-// query returns the index and the partitions that hold the records matching a filter.
-func query(companyID string, f Filter) table.Query {
+// listQuery returns the index and the partitions that hold the records matching a filter.
+func listQuery(companyID string, f Filter) table.Query {
 	if f == (Filter{}) {
 		return table.Query{Index: table.GSI1, Partitions: []string{allPartition(companyID)}}
 	}
@@ -139,7 +139,7 @@ func (s Store) List(ctx context.Context, companyID string, f Filter, after strin
 	if f.Posted != nil {
 		return s.listPosted(ctx, companyID, f, after, limit)
 	}
-	q := query(companyID, f)
+	q := listQuery(companyID, f)
 	q.After, q.Limit = after, limit
 	return table.ListJSON[Feedback](ctx, s.table, q)
 }

@@ -47,8 +47,8 @@ func (i identity) feedbackID() string {
 	return id.FromBytes(feedbackIDPrefix, [16]byte(sum[:16]))
 }
 
-// reference leads from an identity to a record whose id is not the derived one.
-type reference struct {
+// identityReference leads from an identity to a record whose id is not the derived one.
+type identityReference struct {
 	SK         string `store:"sk"`
 	FeedbackID string `store:"feedbackId"`
 }
@@ -83,9 +83,9 @@ func (r storedMatch) record(companyID string, c recordChange) (f Feedback, err e
 	}, nil
 }
 
-// FindAll returns the stored records of distinct identities, in their order. It takes one round
+// FindByIdentities returns the stored records of distinct identities, in their order. It takes one round
 // trip, and a second one when a record was imported under its own id.
-func (s Store) FindAll(ctx context.Context, companyID string, identities []identity) ([]storedMatch, error) {
+func (s Store) FindByIdentities(ctx context.Context, companyID string, identities []identity) ([]storedMatch, error) {
 	var keys []table.Key
 	for _, i := range identities {
 		keys = append(keys, feedbackKey(companyID, i.feedbackID()), referenceKey(companyID, i))
@@ -101,7 +101,7 @@ func (s Store) FindAll(ctx context.Context, companyID string, identities []ident
 		if out[n], err = matchIdentity(items[feedbackKey(companyID, i.feedbackID())], i); err != nil {
 			return nil, err
 		}
-		var to reference
+		var to identityReference
 		if item := items[referenceKey(companyID, i)]; item != nil && out[n].item == nil {
 			if err := table.Decode(item, &to); err != nil {
 				return nil, err
@@ -164,7 +164,7 @@ const pushWidth = 16
 // created or deleted the record.
 const pushAttemptsMax = 16
 
-// Push makes changes, each with the stored record that FindAll returned for it. Each is one
+// Push makes changes, each with the stored record that FindByIdentities returned for it. Each is one
 // compare-and-set, so repeating a push that failed half-way completes it. A change that alters
 // nothing is not written. Push claims the Idempotency-Key first. created and updated count records.
 // When a record has changed its kind since, it returns a conflict that a retry resolves.
@@ -204,7 +204,7 @@ func (s Store) pushOne(ctx context.Context, companyID string, c recordChange, st
 		if !errors.Is(err, table.ErrExists) && !errors.Is(err, fault.ErrNotFound) {
 			return out, err
 		}
-		again, err := s.FindAll(ctx, companyID, []identity{c.identity})
+		again, err := s.FindByIdentities(ctx, companyID, []identity{c.identity})
 		if err != nil {
 			return outcomeUnchanged, err
 		}
@@ -261,7 +261,7 @@ func (s Store) create(ctx context.Context, i identity, f Feedback, astray string
 func (s Store) createWithReference(ctx context.Context, i identity, f Feedback, astray string) error {
 	f.ID = s.table.NewID(feedbackIDPrefix)
 	keys := table.Keys{Key: referenceKey(f.CompanyID, i)}
-	to := reference{SK: keys.SK, FeedbackID: f.ID}
+	to := identityReference{SK: keys.SK, FeedbackID: f.ID}
 	write := s.table.WriteCreate(keys, to)
 	if astray != "" {
 		write = s.table.WritePutIfEqual(keys, to, "feedbackId", table.String(astray))
@@ -288,7 +288,7 @@ func (s Store) Remove(ctx context.Context, companyID, feedbackID string, check f
 			return nil, nil
 		}
 		key := referenceKey(companyID, who)
-		to, err := table.Get[reference](ctx, s.table, key)
+		to, err := table.Get[identityReference](ctx, s.table, key)
 		if errors.Is(err, fault.ErrNotFound) || err == nil && to.FeedbackID != f.ID {
 			return nil, nil
 		}

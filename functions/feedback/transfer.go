@@ -18,7 +18,7 @@ const feedbackIDPrefix = "fbk"
 func Transfers(t *table.Client) []transfer.Type {
 	records := transfer.Define("feedback", feedbackIDPrefix, checkFeedback, NewStore(t).Import, transfer.ExportEach[Feedback](t, allRecords))
 	records = transfer.KeepRules[updateFeedbackReplyInput](transfer.KeepRules[pushedFeedback](transfer.WithUnique(records, uniqueTextsOf)))
-	return []transfer.Type{transfer.WithExisting(records, NewStore(t).existing, NewStore(t).add)}
+	return []transfer.Type{transfer.WithExisting(records, NewStore(t).existing, NewStore(t).addRecords)}
 }
 
 // checkFeedback returns the problem of a mention with a rating, and gives a record without a reply
@@ -56,7 +56,7 @@ func (s Store) existing(ctx context.Context, companyID string, records []Feedbac
 			missing = append(missing, who)
 		}
 	}
-	stored, err := s.FindAll(ctx, companyID, missing)
+	stored, err := s.FindByIdentities(ctx, companyID, missing)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (s Store) importUnits(ctx context.Context, companyID string, records []Feed
 	}
 	slices.SortFunc(identities, identity.compare)
 	identities = slices.Compact(identities)
-	stored, err := s.FindAll(ctx, companyID, identities)
+	stored, err := s.FindByIdentities(ctx, companyID, identities)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -167,7 +167,7 @@ func (s Store) importWrites(f Feedback, who identity, stored storedMatch) []tabl
 		return []table.Write{s.table.WritePut(keysOf(f), f), s.checkReference(f.CompanyID, who, stored.danglingRef)}
 	}
 	key := referenceKey(f.CompanyID, who)
-	refer := s.table.WritePutIf(table.Keys{Key: key}, reference{SK: key.SK, FeedbackID: f.ID}, "attribute_not_exists(pk) OR #to IN (:id, :astray)",
+	refer := s.table.WritePutIf(table.Keys{Key: key}, identityReference{SK: key.SK, FeedbackID: f.ID}, "attribute_not_exists(pk) OR #to IN (:id, :astray)",
 		map[string]string{"#to": "feedbackId"}, table.Item{":id": table.String(f.ID), ":astray": table.String(stored.danglingRef)})
 	none := s.table.WriteCheck(feedbackKey(f.CompanyID, derived), "attribute_not_exists(pk) OR NOT (#source = :source AND #external = :external)",
 		identityNames, who.values())
@@ -183,9 +183,9 @@ func (s Store) checkReference(companyID string, who identity, astray string) tab
 // addWidth bounds the concurrent writes of one add.
 const addWidth = 8
 
-// add stores records whose identity the company does not have, and returns how many it skipped
+// addRecords stores records whose identity the company does not have, and returns how many it skipped
 // because it has them now.
-func (s Store) add(ctx context.Context, companyID string, records []Feedback, _ transfer.FileHasName) (skipped int, err error) {
+func (s Store) addRecords(ctx context.Context, companyID string, records []Feedback, _ transfer.FileHasName) (skipped int, err error) {
 	var found atomic.Int64
 	records = transfer.LastWins(records, func(f Feedback) string { return f.ID })
 	err = parallel.Do(len(records), addWidth, func(n int) error {
@@ -225,7 +225,7 @@ func (s Store) addWrites(f Feedback, alone bool) []table.Write {
 		if alone {
 			refer = s.table.WriteCreate
 		}
-		return append(writes, refer(table.Keys{Key: key}, reference{SK: key.SK, FeedbackID: f.ID}), s.table.CheckAbsent(feedbackKey(f.CompanyID, derived)))
+		return append(writes, refer(table.Keys{Key: key}, identityReference{SK: key.SK, FeedbackID: f.ID}), s.table.CheckAbsent(feedbackKey(f.CompanyID, derived)))
 	}
 	if alone {
 		writes = append(writes, s.table.CheckAbsent(key))

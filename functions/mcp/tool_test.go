@@ -188,7 +188,7 @@ func TestTexts(t *testing.T) {
 	operations := toolOperations()
 	lists, ids := map[string]bool{}, map[string]bool{}
 	for _, op := range operations {
-		lists[mcpserver.Name(op)] = op.IsList()
+		lists[mcpserver.ToolName(op)] = op.IsList()
 		for _, f := range op.Input {
 			ids[f.Name] = ids[f.Name] || f.In == schema.InPath
 		}

@@ -36,8 +36,8 @@ func (g Grain) bucket(t time.Time) (day string) {
 // lastDay is the last day that a timestamp can have.
 const lastDay = "9999-12-31"
 
-// end returns the last day of the bucket that starts on a day.
-func (g Grain) end(start string) string {
+// lastDayOf returns the last day of the bucket that starts on a day.
+func (g Grain) lastDayOf(start string) string {
 	t, err := time.Parse(time.DateOnly, start)
 	if err != nil || g == GrainDay {
 		return start

@@ -13,7 +13,7 @@ import (
 // explainNoPoints says to an agent why a list of points is empty: there is no such metric, the
 // metric has other grains, its weeks are not computed, or its points are outside the window.
 func (s service) explainNoPoints(ctx context.Context, caller api.Caller, in listPointsInput) (string, error) {
-	known, err := s.store.Definitions(ctx, caller.CompanyID, namesOf(in.MetricKey))
+	known, err := s.store.DefinitionsByKey(ctx, caller.CompanyID, namesOf(in.MetricKey))
 	if err != nil {
 		return "", err
 	}

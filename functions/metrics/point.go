@@ -142,7 +142,7 @@ func (s service) listPoints(ctx context.Context, caller api.Caller, in listPoint
 		return api.List[Point]{}, err
 	}
 	return api.NewList(table.Page[Point]{
-		Records: points, Next: next.String(), Backward: true, Behind: func(n int) string { return positionOf(&points[n]).String() },
+		Records: points, Next: next.String(), Backward: true, PositionAfter: func(n int) string { return positionOf(&points[n]).String() },
 	}), nil
 }
 

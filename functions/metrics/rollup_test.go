@@ -148,7 +148,7 @@ func checkTotal(t *testing.T, store metrics.Store, companyID string, q metrics.P
 	in := func(ts string) bool { return ts[:10] >= q.From && (q.To == "" || ts[:10] <= q.To) }
 	if slices.ContainsFunc(refused, in) && !slices.ContainsFunc(totals, func(p metrics.Point) bool { return in(*p.TS) }) {
 		_, _, err := store.ListPoints(t.Context(), companyID, q)
-		if public := fault.Public(err); err == nil || public.Code != fault.BadRequest || !strings.Contains(public.Messages[0], "choose one with seriesId") {
+		if public := fault.PublicError(err); err == nil || public.Code != fault.BadRequest || !strings.Contains(public.Messages[0], "choose one with seriesId") {
 			t.Errorf("%+v: error %v, want bad_request: choose one with seriesId", q, err)
 		}
 		return

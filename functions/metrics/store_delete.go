@@ -41,7 +41,7 @@ const (
 // counted. So of several deletes only one counts a point, and a push at the same moment comes
 // before or after; what it stores outside of the range stays.
 func (s Store) DeletePoints(ctx context.Context, companyID string, of PointRange) (deleted int, more bool, err error) {
-	known, err := s.Definitions(ctx, companyID, namesOf(of.MetricKey))
+	known, err := s.DefinitionsByKey(ctx, companyID, namesOf(of.MetricKey))
 	if err != nil {
 		return 0, false, err
 	}

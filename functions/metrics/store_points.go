@@ -41,10 +41,10 @@ func (q PointQuery) window() dayWindow {
 func (q PointQuery) dayWindow() dayWindow {
 	w := q.window()
 	if w.from != "" && q.Grain.startOfBucket(w.from) != w.from { // the bucket of from starts before it
-		w.from = dayAfter(q.Grain.end(q.Grain.startOfBucket(w.from)))
+		w.from = dayAfter(q.Grain.lastDayOf(q.Grain.startOfBucket(w.from)))
 	}
 	if w.to != "" {
-		w.to = q.Grain.end(q.Grain.startOfBucket(w.to))
+		w.to = q.Grain.lastDayOf(q.Grain.startOfBucket(w.to))
 	}
 	return w
 }

@@ -21,9 +21,9 @@ const pushRecordsMax = 24
 // pushWidth bounds the concurrent transactions of a push. 500 points of 500 series need this many.
 const pushWidth = 21
 
-// Definitions returns the definitions that exist for the given keys, by key. The keys must be
+// DefinitionsByKey returns the definitions that exist for the given keys, by key. The keys must be
 // distinct.
-func (s Store) Definitions(ctx context.Context, companyID string, keys []string) (map[string]Definition, error) {
+func (s Store) DefinitionsByKey(ctx context.Context, companyID string, keys []string) (map[string]Definition, error) {
 	at := make([]table.Key, len(keys))
 	for i, key := range keys {
 		at[i] = definitionKey(companyID, key)

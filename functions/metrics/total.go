@@ -2,12 +2,12 @@ package metrics
 
 import "growthworkspace/shared/fault"
 
-// totals are the candidates of a listing of one series for all series of a metric. It has the
+// totalPoints are the candidates of a listing of one series for all series of a metric. It has the
 // identity of the series without dims. If that series has a point in a bucket, stored or computed
 // from its days, the total is that point. Otherwise the points of all other series combine as days
 // do in a roll-up: a series' stored point of the grain counts like a day; without one, its days
 // count. See scripts/docs/reference/metrics.md.
-type totals struct {
+type totalPoints struct {
 	seriesID string // of the series without dims
 	buckets  map[string]*totalBucket
 	finder   bucketFinder
@@ -24,20 +24,20 @@ type totalBucket struct {
 	points bucketSums             // their stored points
 }
 
-func newTotals(metricKey string, grain Grain) *totals {
-	return &totals{seriesID: seriesID(metricKey, grain, nil), buckets: map[string]*totalBucket{}, finder: newBucketFinder(grain)}
+func newTotals(metricKey string, grain Grain) *totalPoints {
+	return &totalPoints{seriesID: seriesID(metricKey, grain, nil), buckets: map[string]*totalBucket{}, finder: newBucketFinder(grain)}
 }
 
 // position returns the position of the total that a stored point belongs to.
-func (t *totals) position(p *Point) Position { return Position{*p.TS, t.seriesID} }
+func (t *totalPoints) position(p *Point) Position { return Position{*p.TS, t.seriesID} }
 
 // dayPosition returns the position of the total that a day belongs to.
-func (t *totals) dayPosition(day *Point) Position {
+func (t *totalPoints) dayPosition(day *Point) Position {
 	return Position{t.finder.dayPosition(day).ts, t.seriesID}
 }
 
 // bucket returns the bucket that starts at ts. isNew reports whether it is the first time.
-func (t *totals) bucket(ts string) (b *totalBucket, isNew bool) {
+func (t *totalPoints) bucket(ts string) (b *totalBucket, isNew bool) {
 	b, known := t.buckets[ts]
 	if !known {
 		b = &totalBucket{days: map[string]*bucketSums{}, stored: map[string]bool{}}
@@ -47,7 +47,7 @@ func (t *totals) bucket(ts string) (b *totalBucket, isNew bool) {
 }
 
 // addStored adds stored points of the grain, and returns how many buckets are new.
-func (t *totals) addStored(points []Point) (found int) {
+func (t *totalPoints) addStored(points []Point) (found int) {
 	for _, p := range points {
 		b, isNew := t.bucket(*p.TS)
 		if isNew {
@@ -65,7 +65,7 @@ func (t *totals) addStored(points []Point) (found int) {
 }
 
 // addDays is addStored for the days of the grain's buckets.
-func (t *totals) addDays(days []Point) (found int) {
+func (t *totalPoints) addDays(days []Point) (found int) {
 	for _, p := range days {
 		if p.Value == nil {
 			continue
@@ -84,29 +84,29 @@ func (t *totals) addDays(days []Point) (found int) {
 	return found
 }
 
-func (t *totals) withRule(rule rollupRule) candidatePoints {
+func (t *totalPoints) withRule(rule rollupRule) candidatePoints {
 	t.rule = rule
 	return t
 }
 
 // canCombineSeries reports whether the points of several series make one.
-func (t *totals) canCombineSeries() bool {
+func (t *totalPoints) canCombineSeries() bool {
 	how := t.rule.rollupBy()
 	return how == AggregationSum || how == AggregationMin || how == AggregationMax
 }
 
-func (t *totals) canCombineDays() bool { return t.rule.rollupBy() != "" }
+func (t *totalPoints) canCombineDays() bool { return t.rule.rollupBy() != "" }
 
-func (t *totals) finalCount(want int) (n int, oldest string) {
+func (t *totalPoints) finalCount(want int) (n int, oldest string) {
 	return finalCountOf(t.positions(), want)
 }
 
-func (t *totals) page(limit int) (points []Point, next Position) {
+func (t *totalPoints) page(limit int) (points []Point, next Position) {
 	return pageAt(t.positions(), limit, t.point)
 }
 
 // positions returns the positions of the buckets that have a point.
-func (t *totals) positions() []Position {
+func (t *totalPoints) positions() []Position {
 	positions := make([]Position, 0, len(t.buckets))
 	for ts, b := range t.buckets {
 		if t.hasPoint(b) {
@@ -116,7 +116,7 @@ func (t *totals) positions() []Position {
 	return positions
 }
 
-func (t *totals) hasPoint(b *totalBucket) bool {
+func (t *totalPoints) hasPoint(b *totalBucket) bool {
 	switch {
 	case b.own != nil, b.days[t.seriesID] != nil && t.canCombineDays():
 		return true
@@ -134,7 +134,7 @@ func (t *totals) hasPoint(b *totalBucket) bool {
 }
 
 // point returns the point of a bucket that has one.
-func (t *totals) point(at Position) Point {
+func (t *totalPoints) point(at Position) Point {
 	b, grain, how := t.buckets[at.ts], t.finder.grain, t.rule.rollupBy()
 	if b.own != nil {
 		return *b.own
@@ -156,7 +156,7 @@ func (t *totals) point(at Position) Point {
 
 // problem returns the error of a total without a point when other series have some that do not
 // combine.
-func (t *totals) problem() error {
+func (t *totalPoints) problem() error {
 	aggregation := t.rule.Aggregation
 	switch {
 	case t.canCombineSeries(), !t.otherPoints && !(t.otherDays && t.canCombineDays()):

@@ -173,7 +173,7 @@ func TestPageOfVeryManySeries(t *testing.T) {
 		}
 		ctx, m := apitest.Request(t)
 		_, _, err = bounded.ListPoints(ctx, s.CompanyID, q)
-		public := fault.Public(err)
+		public := fault.PublicError(err)
 		if message := "query." + field + ": the metric has so many series that this page would read more than 10 MB of points; narrow from and to, or lower limit"; err == nil ||
 			public.Code != fault.BadRequest || public.Messages[0] != message {
 			t.Errorf("%s: error %v, want bad_request: %s", field, err, message)

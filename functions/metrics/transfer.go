@@ -65,7 +65,7 @@ func nameInFile(key string) string { return "metric " + key }
 // verifyNames returns for each key the problem that the metric is stored under its other name only,
 // or "".
 func (s Store) verifyNames(ctx context.Context, companyID, field string, keys []string) ([]string, error) {
-	known, err := s.Definitions(ctx, companyID, namesWithAliases(keys))
+	known, err := s.DefinitionsByKey(ctx, companyID, namesWithAliases(keys))
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (s Store) keysByIDRecord(ctx context.Context, companyID string, definitions
 		keys = append(keys, name.Key)
 	}
 	slices.Sort(keys)
-	known, err := s.Definitions(ctx, companyID, slices.Compact(keys))
+	known, err := s.DefinitionsByKey(ctx, companyID, slices.Compact(keys))
 	out := map[string]keyOfID{}
 	for _, name := range found {
 		id := strings.TrimPrefix(name.SK, definitionIDKeyPrefix)
@@ -236,7 +236,7 @@ const importAttemptsMax = 16
 // skipped.
 func (s Store) putDefinitions(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.FileHasName) (left int, err error) {
 	for range importAttemptsMax {
-		known, err := s.Definitions(ctx, companyID, namesWithAliases(mapNames(definitions, func(d Definition) string { return d.Key })))
+		known, err := s.DefinitionsByKey(ctx, companyID, namesWithAliases(mapNames(definitions, func(d Definition) string { return d.Key })))
 		if err != nil {
 			return 0, err
 		}

@@ -338,7 +338,7 @@ func TestDocumentHasTheResponses(t *testing.T) {
 		keyed := slices.ContainsFunc(op.Parameters, func(p parameter) bool { return p.Name == "Idempotency-Key" })
 		o, ok := tables.Lookup(op.OperationID)
 		if !ok {
-			t.Fatalf("%s has no line for %s", oracle.Additions, op.OperationID)
+			t.Fatalf("%s has no line for %s", oracle.AdditionsFile, op.OperationID)
 		}
 		if keyed || o.Conflict {
 			want = append(want, "409")
@@ -574,12 +574,12 @@ func TestServerIsWhereTheDocumentIs(t *testing.T) {
 		t.Fatalf("%d servers, %v", len(document.Servers), err)
 	}
 	for _, base := range []string{"https://api.example.com", "http://127.0.0.1:8080", "https://id.execute-api.eu-central-1.amazonaws.com/prod", "https://example.com/a/b"} {
-		at, err := url.Parse(base + openapi.Path)
+		at, err := url.Parse(base + openapi.DocumentPath)
 		if err == nil {
 			at, err = at.Parse(document.Servers[0].URL)
 		}
 		if err != nil || strings.TrimSuffix(at.String(), "/") != base {
-			t.Errorf("the server of the document at %s%s is %v, %v", base, openapi.Path, at, err)
+			t.Errorf("the server of the document at %s%s is %v, %v", base, openapi.DocumentPath, at, err)
 		}
 	}
 }

@@ -13,16 +13,16 @@ import (
 	"growthworkspace/shared/id"
 )
 
-// Path is the path of the OpenAPI document.
-const Path = "/openapi.json"
+// DocumentPath is the path of the OpenAPI document.
+const DocumentPath = "/openapi.json"
 
 //go:embed openapi.json
 var documentJSON []byte
 
 // Paths returns all paths that the function serves: the document, the reference and its script.
-func Paths() []string { return []string{Path, ReferencePath, ScriptPath} }
+func Paths() []string { return []string{DocumentPath, ReferencePath, ScriptPath} }
 
-// Handler serves the document at Path, the reference at ReferencePath and its script, each with an
+// Handler serves the document at DocumentPath, the reference at ReferencePath and its script, each with an
 // ETag.
 //
 // Responds with 404 not_found for any other path, 405 method_not_allowed for methods other than GET
@@ -42,7 +42,7 @@ func Handler(newID id.Generator) http.Handler {
 			return
 		}
 		if err := fault.CheckVersion(r.Header.Values("Service-Version")); err != nil {
-			fault.Write(w, r, requestID, fault.Public(err))
+			fault.Write(w, r, requestID, fault.PublicError(err))
 			return
 		}
 		file := fileOf(r)

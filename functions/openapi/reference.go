@@ -112,7 +112,7 @@ func filesByPath() map[string]func(*http.Request) staticFile {
 	api := newStaticFile(func() []byte { return documentJSON }, "application/json", cacheHour)
 	delete(api.header, "Cross-Origin-Resource-Policy") // pages of other origins may load the document
 	return map[string]func(*http.Request) staticFile{
-		Path:          same(api),
+		DocumentPath:  same(api),
 		ScriptPath:    same(newStaticFile(scalarScript, "text/javascript; charset=utf-8", cacheYear)),
 		ReferencePath: newReferencePage,
 	}

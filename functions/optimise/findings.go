@@ -81,7 +81,7 @@ func (a storedAudit) findings(chunks []findingsChunk) (json.RawMessage, error) {
 		}
 		packed.Write(chunks[n].Data)
 	}
-	text, err := table.Unpack(packed.Bytes())
+	text, err := table.Decompress(packed.Bytes())
 	if err != nil {
 		return nil, fmt.Errorf("findings of audit %s: %w", a.ID, err)
 	}
@@ -94,7 +94,7 @@ func (s auditStore) packFindings(a *storedAudit, findings json.RawMessage) ([]ta
 	if findings == nil {
 		return nil, nil
 	}
-	packed, err := table.Pack(findings)
+	packed, err := table.Compress(findings)
 	if err != nil {
 		return nil, fmt.Errorf("findings of audit %s: %w", a.ID, err)
 	}

@@ -83,7 +83,7 @@ func (s auditStore) finishDrafts(ctx context.Context, companyID string, drafts [
 func (s auditStore) removeOldDrafts(ctx context.Context, companyID string) {
 	old := table.Collection{
 		Partition: partition(companyID), Prefix: table.Join(draftKind, ""),
-		Until: table.Join(draftKind, id.Oldest(draftIDPrefix, s.table.Clock()().Add(-draftExpiry))),
+		Until: table.Join(draftKind, id.LowerBound(draftIDPrefix, s.table.Clock()().Add(-draftExpiry))),
 	}
 	drafts, err := table.ReadAll[findingsDraft](ctx, s.table, old)
 	table.RequestOf(ctx).AddFailure(err)

@@ -41,7 +41,7 @@ func (s Store) transferGoals() transfer.Type {
 	return transfer.WithParent(t, func(g SiteGoal) (name, problem string) {
 		return siteName(g.SiteID), "record.siteId: " + missingSiteProblem(g)
 	},
-		transfer.Orphans(s.table, func(companyID string, g SiteGoal) table.Key { return sites.Key(companyID, g.SiteID) }))
+		transfer.OrphanCheck(s.table, func(companyID string, g SiteGoal) table.Key { return sites.Key(companyID, g.SiteID) }))
 }
 
 // Transfer returns audits with their findings for imports and exports.

@@ -10,7 +10,7 @@ import (
 // replaceChunk replaces the only chunk of the snapshots of brd_1.
 func replaceChunk(t *testing.T, s *apitest.Service, text string) {
 	t.Helper()
-	packed, err := table.Pack([]byte(text))
+	packed, err := table.Compress([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -155,7 +155,7 @@ func TestLeaseIsReleasedAfterTheLastAttempt(t *testing.T) {
 		createItem(t, s, key, map[string]any{"title": fmt.Sprint("Edit ", edits), "status": "published"})
 	}}
 	_, err := plan.NewStore(apitest.NewOver(t, plan.Operations, e).Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest)
-	if code := fault.Public(err).Code; code != fault.Conflict || edits < 2 {
+	if code := fault.PublicError(err).Code; code != fault.Conflict || edits < 2 {
 		t.Errorf("after %d edits the publish returns %v, want a conflict after several", edits, err)
 	}
 	if c := leaseOf(t, s); c != nil {

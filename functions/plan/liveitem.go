@@ -40,7 +40,7 @@ func (s service) listLiveItems(ctx context.Context, caller api.Caller, in listLi
 
 // whyNothingLive says why visitors see nothing of a board.
 func (s service) whyNothingLive(ctx context.Context, caller api.Caller, in listLiveItemsInput) (string, error) {
-	b, err := s.store.board(ctx, caller.CompanyID, in.BoardID)
+	b, err := s.store.readBoard(ctx, caller.CompanyID, in.BoardID)
 	switch {
 	case err != nil:
 		return "", err
@@ -58,7 +58,7 @@ func (s service) whyNothingLive(ctx context.Context, caller api.Caller, in listL
 // snapshot went live since the page before. The page costs a read of the board and of the chunks
 // that it spans, however many items are live.
 func (s Store) LiveItems(ctx context.Context, companyID, boardID, after string, limit int) (page table.Page[LiveItem], err error) {
-	b, err := s.board(ctx, companyID, boardID)
+	b, err := s.readBoard(ctx, companyID, boardID)
 	if err != nil || b.SnapshotID == nil {
 		return page, err
 	}
@@ -70,7 +70,7 @@ func (s Store) LiveItems(ctx context.Context, companyID, boardID, after string, 
 		return page, errPublishedMeanwhile
 	}
 	var behind []snapshotPosition // each item of the page
-	page.Behind = func(n int) string { return behind[n].String() }
+	page.PositionAfter = func(n int) string { return behind[n].String() }
 	for chunks := int(*b.SnapshotChunks); at.Chunk < chunks; {
 		items, err := s.liveChunk(ctx, b, at.Chunk)
 		if err != nil {

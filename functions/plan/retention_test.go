@@ -21,7 +21,7 @@ func manyVersions(t *testing.T, live int) (s *apitest.Service, key string) {
 	t.Helper()
 	s, key = start(t)
 	importUnchecked(t, s, "board", fmt.Sprintf(`{"id":"brd_1","name":"B","publishedVersion":%d,"publishedAt":"2026-08-01T00:00:00Z","snapshot":[]}`, live))
-	empty, err := table.Pack([]byte("[]"))
+	empty, err := table.Compress([]byte("[]"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,9 +95,9 @@ type contentDiff struct {
 	unchanged      int
 }
 
-// compare returns what publishing s over the live snapshot would change. items supply the last
+// diffFrom returns what publishing s over the live snapshot would change. items supply the last
 // version of those that are not live.
-func (s snapshot) compare(live snapshot, current *int64, items []storedItem) contentDiff {
+func (s snapshot) diffFrom(live snapshot, current *int64, items []storedItem) contentDiff {
 	d := contentDiff{added: []PublishedItem{}, updated: []ChangedItem{}, removed: []PublishedItem{}}
 	before := make(map[string]SnapshotItem, len(live))
 	for _, i := range live {
@@ -196,7 +196,7 @@ func (s snapshot) chunks() ([]snapshotChunk, error) {
 		if err != nil {
 			return nil, fmt.Errorf("encode a snapshot: %w", err)
 		}
-		packed, err := table.Pack(text)
+		packed, err := table.Compress(text)
 		if err != nil {
 			return nil, fmt.Errorf("a snapshot: %w", err)
 		}
@@ -207,7 +207,7 @@ func (s snapshot) chunks() ([]snapshotChunk, error) {
 }
 
 func (c snapshotChunk) items() (content snapshot, err error) {
-	text, err := table.Unpack(c.Items)
+	text, err := table.Decompress(c.Items)
 	if err != nil {
 		return nil, err
 	}
@@ -282,7 +282,7 @@ func (s Store) liveChunk(ctx context.Context, b storedBoard, n int) (snapshot, e
 // orNotFound returns fault.ErrNotFound when the board was removed since it was read, which explains
 // that a part of it is missing. Otherwise it returns err.
 func (s Store) orNotFound(ctx context.Context, b storedBoard, err error) error {
-	if _, now := s.board(ctx, b.CompanyID, b.ID); errors.Is(now, fault.ErrNotFound) {
+	if _, now := s.readBoard(ctx, b.CompanyID, b.ID); errors.Is(now, fault.ErrNotFound) {
 		return now
 	}
 	return err

@@ -118,7 +118,7 @@ func keysOfItem(i storedItem) table.Keys {
 	}
 }
 
-func (s Store) board(ctx context.Context, companyID, boardID string) (storedBoard, error) {
+func (s Store) readBoard(ctx context.Context, companyID, boardID string) (storedBoard, error) {
 	return table.Get[storedBoard](ctx, s.table, boardKey(companyID, boardID))
 }
 
@@ -221,7 +221,7 @@ func (s itemStore) List(ctx context.Context, companyID, boardID string, status *
 		func() (err error) { stored, err = table.List[storedItem](ctx, s.table, q); return err },
 		func() (err error) { b, err = s.boards.Get(ctx, companyID, boardID); return err },
 	)
-	page := table.Page[Item]{Next: stored.Next, Behind: stored.Behind}
+	page := table.Page[Item]{Next: stored.Next, PositionAfter: stored.PositionAfter}
 	for _, i := range stored.Records {
 		page.Records = append(page.Records, i.withVersion(b.PublishedVersion))
 	}

@@ -182,7 +182,7 @@ func (s Store) PlanPublish(ctx context.Context, companyID, boardID string) (Publ
 	if err != nil {
 		return p, err
 	}
-	p.contentDiff = p.content.compare(live, p.board.PublishedVersion, p.items)
+	p.contentDiff = p.content.diffFrom(live, p.board.PublishedVersion, p.items)
 	return p, nil
 }
 
@@ -190,7 +190,7 @@ func (s Store) PlanPublish(ctx context.Context, companyID, boardID string) (Publ
 // publish would make live.
 func (s Store) readPlan(ctx context.Context, companyID, boardID string) (p PublishPlan, err error) {
 	err = parallel.Both(
-		func() (err error) { p.board, err = s.board(ctx, companyID, boardID); return err },
+		func() (err error) { p.board, err = s.readBoard(ctx, companyID, boardID); return err },
 		func() (err error) {
 			p.items, err = table.ReadAll[storedItem](ctx, s.table, itemsOfBoard(companyID, boardID))
 			return err
@@ -392,7 +392,7 @@ func (s Store) waitForLease(ctx context.Context, b storedBoard) (stale string, e
 		if table.SleepJittered(ctx, leasePollInterval) != nil {
 			return "", errLeaseHeld
 		}
-		now, err := s.board(ctx, b.CompanyID, b.ID)
+		now, err := s.readBoard(ctx, b.CompanyID, b.ID)
 		if err != nil || !now.leasedBy(*b.Lease) {
 			return "", err
 		}

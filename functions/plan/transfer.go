@@ -29,7 +29,7 @@ func Transfers(t *table.Client) []transfer.Type {
 	items = transfer.WithParent(items, func(i Item) (name, problem string) {
 		return boardName(i.RoadmapID), "record.roadmapId: " + missingBoardProblem(i)
 	},
-		transfer.Orphans(t, func(companyID string, i Item) table.Key { return boardKey(companyID, i.RoadmapID) }))
+		transfer.OrphanCheck(t, func(companyID string, i Item) table.Key { return boardKey(companyID, i.RoadmapID) }))
 	moved := transfer.KeepRules[api.CreateBody[Board]](transfer.Define(boards.Name, boards.Prefix, checkBoard, s.importBoards, s.eachBoard))
 	moved = transfer.WithName(moved, func(b transferBoard) string { return boardName(b.ID) })
 	return []transfer.Type{
@@ -93,7 +93,7 @@ func decodeSnapshot(text []byte) (snapshot, error) {
 func (s Store) importBoards(ctx context.Context, companyID string, boards []transferBoard) error {
 	for _, b := range boards {
 		b.CompanyID = companyID
-		stored, err := s.board(ctx, companyID, b.ID)
+		stored, err := s.readBoard(ctx, companyID, b.ID)
 		if errors.Is(err, fault.ErrNotFound) {
 			err = ignoreNotFound(s.Boards.Remove(ctx, companyID, b.ID, func(Board) error { return errCreatedMeanwhile }))
 		}

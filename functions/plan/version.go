@@ -103,7 +103,7 @@ func (s Store) publishedBoard(ctx context.Context, companyID, boardID string) (s
 	if !id.Valid(BoardIDs, boardID) { // text from a command line must not form another key
 		return storedBoard{}, fault.ErrNotFound
 	}
-	b, err := s.board(ctx, companyID, boardID)
+	b, err := s.readBoard(ctx, companyID, boardID)
 	if err == nil && b.PublishedVersion == nil {
 		err = errNeverPublished
 	}
@@ -228,7 +228,7 @@ func (s Store) planRollback(ctx context.Context, companyID, boardID string, vers
 		return p, err
 	}
 	p.rollbackOf = &version
-	p.contentDiff = p.content.compare(live, p.board.PublishedVersion, p.items)
+	p.contentDiff = p.content.diffFrom(live, p.board.PublishedVersion, p.items)
 	p.digest, err = p.content.digest()
 	return p, err
 }

@@ -22,7 +22,7 @@ func main() {
 	defer jsii.Close()
 	app := awscdk.NewApp(nil)
 	newStack(app, contextOr(app, "stack", "growth-workspace"), contextOr(app, "dist", "../../dist"), infra.New())
-	check(app)
+	applyNag(app)
 	app.Synth(nil)
 }
 

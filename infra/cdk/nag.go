@@ -9,14 +9,14 @@ import (
 	"growthworkspace/infra"
 )
 
-// check applies the AwsSolutions rules of cdk-nag: a finding fails the synthesis.
-func check(app awscdk.App) {
+// applyNag applies the AwsSolutions rules of cdk-nag: a finding fails the synthesis.
+func applyNag(app awscdk.App) {
 	awscdk.Aspects_Of(app).Add(cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{Verbose: jsii.Bool(true)}), nil)
 }
 
-// acknowledge suppresses false findings of the CDK's template validation. It combines one branch of
+// suppressFalseFindings suppresses false findings of the CDK's template validation. It combines one branch of
 // a condition with a value that leads to the other branch.
-func acknowledge(s awscdk.Stack) {
+func suppressFalseFindings(s awscdk.Stack) {
 	awscdk.Validations_Of(s).Acknowledge(
 		&awscdk.Acknowledgment{Id: jsii.String("CloudFormation-Validate::F3033"), Reason: jsii.String("With an empty table name the stack creates a table, and the metric's dimension is that table's name.")},
 		&awscdk.Acknowledgment{Id: jsii.String("CloudFormation-Validate::F3034"), Reason: jsii.String("A reservation of -1 means none, and the property is left out.")},
@@ -24,8 +24,8 @@ func acknowledge(s awscdk.Stack) {
 	)
 }
 
-// explain suppresses each rule that the stack does not follow, with a reason.
-func explain(included cloudformationinclude.CfnInclude, m infra.Model) {
+// suppressWithReasons suppresses each rule that the stack does not follow, with a reason.
+func suppressWithReasons(included cloudformationinclude.CfnInclude, m infra.Model) {
 	except := func(id, rule, reason string) {
 		cdknag.NagSuppressions_AddResourceSuppressions(included.GetResource(&id),
 			&[]*cdknag.NagPackSuppression{{Id: &rule, Reason: &reason}}, jsii.Bool(false))

@@ -34,8 +34,8 @@ func newStack(scope constructs.Construct, name, dist string, m infra.Model) awsc
 	for id, asset := range code {
 		asset.AddResourceMetadata(included.GetResource(&id), jsii.String("Code")) // for sam local on the synthesised template
 	}
-	explain(included, m)
-	acknowledge(stack)
+	suppressWithReasons(included, m)
+	suppressFalseFindings(stack)
 	return stack
 }
 

@@ -22,8 +22,8 @@ import (
 
 type document = map[string]any
 
-// built has the results of one synthesis, which takes seconds, for all tests.
-var built struct {
+// synthesised has the results of one synthesis, which takes seconds, for all tests.
+var synthesised struct {
 	cdk, sam document // the stack's template, and template.yaml as CloudFormation reads it
 	findings []any    // the findings of cdk-nag
 }
@@ -51,16 +51,16 @@ func synthesise(dist string) {
 	}
 	app := awscdk.NewApp(&awscdk.AppProps{Outdir: jsii.String(filepath.Join(dist, "out"))})
 	stack := newStack(app, "test", dist, model)
-	check(app)
+	applyNag(app)
 	template := assertions.Template_FromStack(stack, nil)
-	built.cdk = asJSON(*template.ToJSON())
+	synthesised.cdk = asJSON(*template.ToJSON())
 	annotations := assertions.Annotations_FromStack(stack)
 	anything := assertions.Match_AnyValue()
 	for _, found := range []any{annotations.FindError(jsii.String("*"), anything), annotations.FindWarning(jsii.String("*"), anything)} {
-		built.findings = append(built.findings, asJSON(map[string]any{"found": found})["found"].([]any)...)
+		synthesised.findings = append(synthesised.findings, asJSON(map[string]any{"found": found})["found"].([]any)...)
 	}
 
-	built.sam = readTemplate(dist)
+	synthesised.sam = readTemplate(dist)
 }
 
 // readTemplate reads template.yaml with the CDK's parser. The CDK drops properties of SAM's types
@@ -77,7 +77,7 @@ func readTemplate(folder string) document {
 	}
 	app := awscdk.NewApp(&awscdk.AppProps{Outdir: jsii.String(filepath.Join(folder, "sam"))})
 	stack := awscdk.NewStack(app, jsii.String("sam"), &awscdk.StackProps{AnalyticsReporting: jsii.Bool(false)})
-	acknowledge(stack)
+	suppressFalseFindings(stack)
 	cloudformationinclude.NewCfnInclude(stack, jsii.String("Template"), &cloudformationinclude.CfnIncludeProps{TemplateFile: &path})
 	return attributesAsLists(asJSON(*assertions.Template_FromStack(stack, nil).ToJSON())).(document)
 }
@@ -119,7 +119,7 @@ func asJSON(value any) (out document) {
 
 // Ensure cdk-nag has no findings except those that nag.go suppresses with a reason.
 func TestNag(t *testing.T) {
-	for _, finding := range built.findings {
+	for _, finding := range synthesised.findings {
 		t.Error("cdk-nag finds:", finding)
 	}
 }
@@ -128,7 +128,7 @@ func TestNag(t *testing.T) {
 // logs, alarms and dashboard. Only the API and the functions have different types in SAM.
 func TestSameAsTemplate(t *testing.T) {
 	for _, section := range []string{"Parameters", "Conditions", "Outputs"} {
-		have, want := sectionOf(built.cdk, section), sectionOf(built.sam, section)
+		have, want := sectionOf(synthesised.cdk, section), sectionOf(synthesised.sam, section)
 		for _, own := range []string{"BootstrapVersion"} { // added by the CDK
 			delete(have, own)
 			delete(want, own)
@@ -137,7 +137,7 @@ func TestSameAsTemplate(t *testing.T) {
 			t.Errorf("%s (-template.yaml +CDK):\n%s", section, diff)
 		}
 	}
-	have, want := resources(built.cdk), resources(built.sam)
+	have, want := resources(synthesised.cdk), resources(synthesised.sam)
 	plain := infra.JSON(infra.New().PlainResources()).(document)
 	for id, resource := range want {
 		if strings.HasPrefix(resource["Type"].(string), unknownType) {
@@ -158,8 +158,8 @@ func TestSameAsTemplate(t *testing.T) {
 
 // Ensure the functions of both stacks have the same code, settings, role and environment.
 func TestFunctions(t *testing.T) {
-	have, want := resources(built.cdk), resources(built.sam)
-	globals := sectionOf(built.sam, "Globals")["Function"].(document)
+	have, want := resources(synthesised.cdk), resources(synthesised.sam)
+	globals := sectionOf(synthesised.sam, "Globals")["Function"].(document)
 	for _, f := range infra.New().Functions {
 		sam := maps.Clone(globals)
 		maps.Copy(sam, want[f.ID()]["Properties"].(document))
@@ -198,7 +198,7 @@ func TestRoutes(t *testing.T) {
 
 func samRoutes() map[string]string {
 	out := map[string]string{}
-	for id, r := range resources(built.sam) {
+	for id, r := range resources(synthesised.sam) {
 		properties, _ := r["Properties"].(document)
 		events, _ := properties["Events"].(document)
 		for _, e := range events {
@@ -213,7 +213,7 @@ func samRoutes() map[string]string {
 // to invoke it.
 func cdkRoutes(t *testing.T) map[string]string {
 	t.Helper()
-	all := resources(built.cdk)
+	all := resources(synthesised.cdk)
 	out := map[string]string{}
 	for id, r := range all {
 		if r["Type"] != "AWS::ApiGateway::Method" {
@@ -247,8 +247,8 @@ func pathOf(all map[string]document, reference document) string {
 
 // Ensure both APIs have the same error responses, and their stages the same settings.
 func TestGateway(t *testing.T) {
-	all := resources(built.cdk)
-	sam := maps.Clone(resources(built.sam)[infra.APIID]["Properties"].(document))
+	all := resources(synthesised.cdk)
+	sam := maps.Clone(resources(synthesised.sam)[infra.APIID]["Properties"].(document))
 	responses := sam["GatewayResponses"].(document)
 	count := 0
 	for id, r := range all {
@@ -288,7 +288,7 @@ func TestGateway(t *testing.T) {
 func TestDeploymentFollowsTheAPI(t *testing.T) {
 	changed := infra.New()
 	changed.GatewayResponses[0].Message += "."
-	id, waits := deploymentOf(built.cdk)
+	id, waits := deploymentOf(synthesised.cdk)
 	if same := deploymentID(infra.New()); id == "" || same != id {
 		t.Errorf("%s and %s for the same API", id, same)
 	}

@@ -11,7 +11,7 @@ import (
 const boardByID = "/plan/boards/"
 
 // createBoard creates a board, which the caller must remove.
-func (k *runner) createBoard() (created, bool) {
+func (k *runner) createBoard() (createdRecord, bool) {
 	return k.create(k.companyPath("/plan/boards"), `{"name":"Conformance check"}`, boardByID)
 }
 
@@ -79,7 +79,7 @@ func liveItems(k *runner) {
 }
 
 // checkLiveItem requires that visitors see exactly this item of a board, none if it is nil.
-func (k *runner) checkLiveItem(board created, want map[string]any) {
+func (k *runner) checkLiveItem(board createdRecord, want map[string]any) {
 	got := k.get(board.path + "/live")
 	k.checkSchema("list_plan_live_items", got)
 	var list struct{ Items []map[string]any }

@@ -70,7 +70,7 @@ func (k *runner) discover() error {
 		return fmt.Errorf("%s does not list the key's company (GET /v1/companies: %d): check the address, and that the key is valid and has the scope company:read", k.BaseURL, r.status)
 	}
 	k.company = companies.Items[0].ID
-	k.observe(r)
+	k.checkResponse(r)
 	for _, op := range functions.Operations(nil) {
 		if op.Method == http.MethodGet {
 			k.discovered = append(k.discovered, k.discoverOne(op))

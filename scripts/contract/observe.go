@@ -24,8 +24,8 @@ const (
 	ruleChallenge = "challenge"
 )
 
-// observe checks a response against the rules of every response.
-func (k *runner) observe(r response) {
+// checkResponse checks a response against the rules of every response.
+func (k *runner) checkResponse(r response) {
 	check := func(rule string, good bool, format string, args ...any) {
 		k.counted[rule]++
 		if !good && len(k.observed[rule]) < problemsMax {

@@ -217,7 +217,7 @@ func mcpAreas(k *runner) {
 		return
 	}
 	for _, op := range functions.Operations(nil) {
-		name, area := mcpserver.Name(op), op.Area
+		name, area := mcpserver.ToolName(op), op.Area
 		if want := all[name] && (area == "company" || area == "plan"); names[name] != want {
 			k.fail("tools/list at %s: %s is listed: %t, want %t", some, name, names[name], want)
 		}

@@ -10,9 +10,9 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// publish publishes a board with a new item. If the preview has an ETag, it publishes with
+// publishBoard publishes a board with a new item. If the preview has an ETag, it publishes with
 // If-Match.
-func publish(k *runner) {
+func publishBoard(k *runner) {
 	item, ok := k.createItem()
 	if !ok {
 		return

@@ -103,7 +103,7 @@ var rules = []Rule{
 	{"push-identity", "feedback#identity", ownRule, "a review that is pushed again is the same record", levelPublishes, pushIdentity},
 	{"refused-push", "retries#idempotency-key", ownRule, "of different pushes with one Idempotency-Key one is stored", levelPublishes, refusedPush},
 
-	{"publish", "publish#publish", specRule, "publishing makes exactly the previewed changes live", levelPublishes, publish},
+	{"publish", "publish#publish", specRule, "publishing makes exactly the previewed changes live", levelPublishes, publishBoard},
 	{"live-items", "publish#what-is-live", ownRule, "the live items of a board are those of the last publish", levelPublishes, liveItems},
 	{"updates", "operations", specRule, "updates are stored, over HTTP and by a tool", levelPublishes, updateEveryKind},
 

@@ -80,7 +80,7 @@ const quotaWaitMax = 90 * time.Second
 
 // send sends a request and observes its response. The rule fails if the service does not respond.
 func (k *runner) send(q request) response {
-	r, err := k.sendWithRetry(q, k.observe)
+	r, err := k.sendWithRetry(q, k.checkResponse)
 	if err != nil {
 		k.fail("%s: no response: %v", r.what, err)
 	}

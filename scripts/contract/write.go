@@ -13,8 +13,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// created is a record that a rule created and must delete.
-type created struct {
+// createdRecord is a record that a rule created and must delete.
+type createdRecord struct {
 	path   string
 	record map[string]any
 	response
@@ -22,26 +22,26 @@ type created struct {
 
 // create creates a record, which the caller must remove. It skips the rule when the key lacks the
 // scope.
-func (k *runner) create(collection, body, byID string, header ...string) (created, bool) {
+func (k *runner) create(collection, body, byID string, header ...string) (createdRecord, bool) {
 	got := k.do(http.MethodPost, collection, body, header...)
 	if got.status == http.StatusUnauthorized {
 		k.skip("the key may not write here")
-		return created{}, false
+		return createdRecord{}, false
 	}
 	record, ok := k.checkRecord(got)
 	if !ok {
-		return created{}, false
+		return createdRecord{}, false
 	}
 	id, ok := record["id"].(string)
 	if !ok || id == "" {
 		k.fail("%s: the record has no id", got.what)
-		return created{}, false
+		return createdRecord{}, false
 	}
-	return created{k.companyPath(byID + id), record, got}, true
+	return createdRecord{k.companyPath(byID + id), record, got}, true
 }
 
 // remove deletes a record that a rule created. The rule fails when it cannot be deleted.
-func (k *runner) remove(c created) { k.removeAt(c.path) }
+func (k *runner) remove(c createdRecord) { k.removeAt(c.path) }
 
 func (k *runner) removeAt(path string) {
 	if got := k.do(http.MethodDelete, path, ""); got.status != http.StatusOK && got.status != http.StatusNotFound {
@@ -71,10 +71,10 @@ func (k *runner) itemsPath() (string, bool) {
 const itemByID, postByID, goalByID = "/plan/items/", "/broadcast/posts/", "/context/goals/"
 
 // createItem creates an item, which the caller must remove.
-func (k *runner) createItem(header ...string) (created, bool) {
+func (k *runner) createItem(header ...string) (createdRecord, bool) {
 	items, ok := k.itemsPath()
 	if !ok {
-		return created{}, false
+		return createdRecord{}, false
 	}
 	return k.create(items, `{"title":"Conformance check"}`, itemByID, header...)
 }
@@ -89,7 +89,7 @@ func (k *runner) checkFields(what string, record, want map[string]any) {
 }
 
 // checkUpdate reads a created record, updates it, and requires that a read returns the new values.
-func (k *runner) checkUpdate(m created, update, updateOperation string, want map[string]any) {
+func (k *runner) checkUpdate(m createdRecord, update, updateOperation string, want map[string]any) {
 	if read, ok := k.checkRecord(k.get(m.path)); ok && !reflect.DeepEqual(read, m.record) {
 		k.fail("GET of the record differs from the response to its creation")
 	}
@@ -101,7 +101,7 @@ func (k *runner) checkUpdate(m created, update, updateOperation string, want map
 }
 
 // checkDelete deletes the record and requires that it is gone.
-func (k *runner) checkDelete(m created) {
+func (k *runner) checkDelete(m createdRecord) {
 	gone := k.do(http.MethodDelete, m.path, "")
 	if deleted, ok := k.checkRecord(gone); ok && !reflect.DeepEqual(deleted, map[string]any{"id": m.record["id"], "deleted": true}) {
 		k.fail("%s: the response is %s", gone.what, gone.body)

@@ -32,9 +32,9 @@ type account struct {
 // callTimeout is the deadline of one request.
 const callTimeout = 20 * time.Second
 
-// open finds the region and the credentials, and requests their identity from AWS. The error says
+// openAccount finds the region and the credentials, and requests their identity from AWS. The error says
 // what is missing and what to do.
-func open(ctx context.Context, region, profile string) (*account, error) {
+func openAccount(ctx context.Context, region, profile string) (*account, error) {
 	var options []func(*config.LoadOptions) error
 	if region != "" {
 		options = append(options, config.WithRegion(region))

@@ -335,7 +335,7 @@ func TestErrDeploy(t *testing.T) {
 		w.status, w.after = "CREATE_COMPLETE", "UPDATE_IN_PROGRESS"
 		d := &deployer{options: options{stack: "growth-workspace"}}
 		var err error
-		if d.account, err = open(t.Context(), "", ""); err != nil {
+		if d.account, err = openAccount(t.Context(), "", ""); err != nil {
 			t.Fatal(err)
 		}
 		w.write(w.log+".cdk", "")

@@ -42,7 +42,7 @@ type deployer struct {
 
 // run runs the program and returns the exit code: 0, 1 for a failure or 2 for wrong usage.
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
-	options, err := parse(args, errOut)
+	options, err := parseFlags(args, errOut)
 	if errors.Is(err, errHelp) {
 		return 0
 	}
@@ -71,7 +71,7 @@ func (d *deployer) run(ctx context.Context) error {
 		return d.synthesise(ctx)
 	}
 	var err error
-	if d.account, err = open(ctx, d.region, d.profile); err != nil {
+	if d.account, err = openAccount(ctx, d.region, d.profile); err != nil {
 		return err
 	}
 	stack, err := d.account.stack(ctx, d.stack)

@@ -84,7 +84,7 @@ configuration.
 Flags:
 `
 
-func parse(args []string, errOut io.Writer) (options, error) {
+func parseFlags(args []string, errOut io.Writer) (options, error) {
 	o := options{}
 	flags := flag.NewFlagSet("deploy", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // run prints the error

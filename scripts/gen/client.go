@@ -42,7 +42,7 @@ func codeConstants() string {
 	var out strings.Builder
 	out.WriteString("// The codes of an Error. A later version of the service may add codes.\nconst (\n")
 	for _, code := range openapi.Codes() {
-		fmt.Fprintf(&out, "Code%s = %q // %d: %s\n", goName(string(code)), code, code.Status(), strings.ReplaceAll(openapi.Meaning(code), "`", ""))
+		fmt.Fprintf(&out, "Code%s = %q // %d: %s\n", goName(string(code)), code, code.Status(), strings.ReplaceAll(openapi.CodeMeaning(code), "`", ""))
 	}
 	out.WriteString(")\n")
 	return out.String()

@@ -69,8 +69,8 @@ func goName(name string) string {
 	return strings.Join(words, "")
 }
 
-// optional returns the Go type of a field that may have no value.
-func optional(kind string) string { return "Optional[" + kind + "]" }
+// optionalType returns the Go type of a field that may have no value.
+func optionalType(kind string) string { return "Optional[" + kind + "]" }
 
 // importsOf returns the import declaration of a generated file with this text.
 func importsOf(text string) string {
@@ -94,8 +94,8 @@ func importsOf(text string) string {
 // commentWidth is the maximum width of a comment line.
 const commentWidth = 118
 
-// comment returns a text as lines of a comment.
-func comment(indent, text string) string {
+// formatComment returns a text as lines of a comment.
+func formatComment(indent, text string) string {
 	var out strings.Builder
 	for paragraph := range strings.SplitSeq(text, "\n") {
 		line := indent + "//"
@@ -111,8 +111,8 @@ func comment(indent, text string) string {
 	return out.String()
 }
 
-// sentence returns the text with a full stop at its end.
-func sentence(text string) string {
+// withFullStop returns the text with a full stop at its end.
+func withFullStop(text string) string {
 	if text == "" || strings.HasSuffix(text, ".") {
 		return text
 	}

@@ -44,7 +44,7 @@ func (m *clientModel) declareInput(out *strings.Builder, op api.Operation) {
 
 // declareStruct declares a struct of fields.
 func (m *clientModel) declareStruct(out *strings.Builder, doc, name string, op api.Operation, fields []schema.Field) {
-	fmt.Fprintf(out, "%stype %s struct {\n", comment("", doc), name)
+	fmt.Fprintf(out, "%stype %s struct {\n", formatComment("", doc), name)
 	for _, f := range fields {
 		tag := fmt.Sprintf(`json:"-" %s:%q`, f.In, f.Name)
 		if f.In == schema.InBody {
@@ -85,7 +85,7 @@ func (m *clientModel) inputType(op api.Operation, f schema.Field) string {
 	if f.Required {
 		return kind
 	}
-	return optional(kind)
+	return optionalType(kind)
 }
 
 // valueType returns the Go type of the values of a field.
@@ -153,7 +153,7 @@ func (m *clientModel) declareMethod(out *strings.Builder, op api.Operation) {
 	if op.Scope != "" {
 		scope = "the scope " + string(op.Scope)
 	}
-	doc := fmt.Sprintf("%s calls %s: %s", name, op.ID, sentence(lowerFirst(op.Summary)))
+	doc := fmt.Sprintf("%s calls %s: %s", name, op.ID, withFullStop(lowerFirst(op.Summary)))
 	if op.Description != "" {
 		doc += "\n\n" + strings.ReplaceAll(op.Description, "`", "")
 	}
@@ -175,15 +175,15 @@ func (m *clientModel) declareMethod(out *strings.Builder, op api.Operation) {
 
 	if !op.IsList() {
 		fmt.Fprintf(out, "%sfunc (c *Client) %s(ctx context.Context, %soptions ...CallOption) (%s, error) {\nreturn call[%s](ctx, c, %s, %s, options)\n}\n\n",
-			comment("", doc), name, in, op.Output.Name(), op.Output.Name(), variable, pass)
+			formatComment("", doc), name, in, op.Output.Name(), op.Output.Name(), variable, pass)
 		return
 	}
 	record := itemOf(op.Output).Name()
 	fmt.Fprintf(out, "%sfunc (c *Client) %s(ctx context.Context, %soptions ...CallOption) (Page[%s], error) {\nreturn onePage[%s](ctx, c, %s, %s, options)\n}\n\n",
-		comment("", doc), name, in, record, record, variable, pass)
+		formatComment("", doc), name, in, record, record, variable, pass)
 	every := "All" + strings.TrimPrefix(name, "List")
 	fmt.Fprintf(out, "%sfunc (c *Client) %s(ctx context.Context, %soptions ...CallOption) iter.Seq2[%s, error] {\nreturn allPages[%s](ctx, c, %s, %s, options)\n}\n\n",
-		comment("", every+" calls "+name+" for every page of the list. It stops at the first error."), every, in, record, record, variable, pass)
+		formatComment("", every+" calls "+name+" for every page of the list. It stops at the first error."), every, in, record, record, variable, pass)
 }
 
 func lowerFirst(text string) string { return strings.ToLower(text[:1]) + text[1:] }

@@ -93,8 +93,8 @@ func (m *clientModel) declareRecord(out *strings.Builder, t reflect.Type) {
 	for _, f := range jsonFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		kind, tag, doc := m.fieldType(out, f), name, f.Tag.Get("doc")
-		if nullable(f) {
-			kind, tag = optional(kind), name+",omitzero"
+		if isNullable(f) {
+			kind, tag = optionalType(kind), name+",omitzero"
 		}
 		if doc != "" {
 			doc = " // " + doc
@@ -111,8 +111,8 @@ func jsonFields(t reflect.Type) []reflect.StructField {
 	})
 }
 
-// nullable reports whether a field of a record may be null. Lists of records never are.
-func nullable(f reflect.StructField) bool {
+// isNullable reports whether a field of a record may be null. Lists of records never are.
+func isNullable(f reflect.StructField) bool {
 	switch f.Type.Kind() {
 	case reflect.Pointer:
 		return true

@@ -85,7 +85,7 @@ func TestClientRefusesTwins(t *testing.T) {
 func TestComment(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("some words of a description ", 20)
-	got := comment("\t", text)
+	got := formatComment("\t", text)
 	for line := range strings.Lines(got) {
 		if len(line) > commentWidth+1 || !strings.HasPrefix(line, "\t// ") {
 			t.Errorf("%q is too long or no comment", line)

@@ -11,9 +11,9 @@ import (
 	"growthworkspace/shared/mcpserver"
 )
 
-// files returns every generated file, in the order of their paths. The same declarations give the
+// generatedFiles returns every generated file, in the order of their paths. The same declarations give the
 // same bytes.
-func files() ([]generated, error) {
+func generatedFiles() ([]generated, error) {
 	document, err := openapiDocument()
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func files() ([]generated, error) {
 		out = append(out, generated{"events/" + id + ".json", text})
 	}
 	for _, tool := range mcpserver.Tools(functions.Operations(nil)) {
-		text, err := indented(tool)
+		text, err := indentJSON(tool)
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +66,7 @@ func openapiDocument() ([]byte, error) {
 	return openapi.Build(functions.Operations(nil), source)
 }
 
-func indented(v any) ([]byte, error) {
+func indentJSON(v any) ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false) // easier to read in a review

@@ -48,7 +48,7 @@ func run(check bool, roots string, zones bool) error {
 	if roots != "" {
 		return refreshRoots(roots, rootsFile, time.Now())
 	}
-	all, err := files()
+	all, err := generatedFiles()
 	if err != nil {
 		return err
 	}

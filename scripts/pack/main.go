@@ -41,7 +41,7 @@ func pack(from, to string) (size int, sum string, err error) {
 	packed, err := os.ReadFile(to)
 	if err != nil || !containsProgram(packed, program) {
 		var out bytes.Buffer
-		if err := write(&out, program); err != nil {
+		if err := writeZip(&out, program); err != nil {
 			return 0, "", fmt.Errorf("create the zip of %s: %w", from, err)
 		}
 		packed = out.Bytes()
@@ -62,7 +62,7 @@ func containsProgram(packed, program []byte) bool {
 		return false
 	}
 	entry := archive.File[0]
-	if entry.Name != entryName || entry.Mode() != entryMode || !entry.Modified.Equal(epoch) || entry.UncompressedSize64 != uint64(len(program)) {
+	if entry.Name != entryName || entry.Mode() != entryMode || !entry.Modified.Equal(zipEpoch) || entry.UncompressedSize64 != uint64(len(program)) {
 		return false
 	}
 	r, err := entry.Open()
@@ -79,15 +79,15 @@ const (
 	entryMode = os.FileMode(0o755)
 )
 
-// epoch is the earliest time in the zip format.
-var epoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
+// zipEpoch is the earliest time in the zip format.
+var zipEpoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func write(w io.Writer, program []byte) error {
+func writeZip(w io.Writer, program []byte) error {
 	archive := zip.NewWriter(w)
 	archive.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) {
 		return flate.NewWriter(w, flate.BestCompression)
 	})
-	header := &zip.FileHeader{Name: entryName, Method: zip.Deflate, Modified: epoch}
+	header := &zip.FileHeader{Name: entryName, Method: zip.Deflate, Modified: zipEpoch}
 	header.SetMode(entryMode)
 	entry, err := archive.CreateHeader(header)
 	if err != nil {

@@ -100,8 +100,8 @@ func TestEarlierZip(t *testing.T) {
 	for name, earlier := range map[string]string{
 		"no zip":     "junk",
 		"cut":        string(want[:len(want)/2]),
-		"other name": zipped(zip.FileHeader{Name: "program", Modified: epoch}),
-		"other mode": zipped(zip.FileHeader{Name: entryName, Modified: epoch}),
+		"other name": zipped(zip.FileHeader{Name: "program", Modified: zipEpoch}),
+		"other mode": zipped(zip.FileHeader{Name: entryName, Modified: zipEpoch}),
 	} {
 		if err := os.WriteFile(to, []byte(earlier), 0o644); err != nil {
 			t.Fatal(err)

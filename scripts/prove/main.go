@@ -37,7 +37,7 @@ func main() {
 	engine.Main()
 	faults.RunServerIfStartedAsOne() // the fault gates start this program as a server
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := command().ExecuteContext(ctx)
+	err := rootCommand().ExecuteContext(ctx)
 	stop()
 	switch {
 	case errors.Is(err, errChecksFailed):
@@ -48,7 +48,7 @@ func main() {
 	}
 }
 
-func command() *cobra.Command {
+func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use: "prove", Short: "Prove what the service promises", SilenceUsage: true, SilenceErrors: true,
 		Long: `Prove what the service promises. The exit code is 0 when everything holds, 1 when a

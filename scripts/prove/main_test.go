@@ -33,7 +33,7 @@ func TestWrongCalls(t *testing.T) {
 		"everything":                    `unknown command "everything"`,
 		"contract http://x --rule nope": keyVariable,
 	} {
-		cmd := command()
+		cmd := rootCommand()
 		cmd.SetArgs(strings.Fields(args))
 		cmd.SetOut(io.Discard)
 		cmd.SetErr(io.Discard)
@@ -61,9 +61,9 @@ func TestRefuted(t *testing.T) {
 // Ensure the help lists every mode and gate.
 func TestHelp(t *testing.T) {
 	t.Parallel()
-	for name, parts := range map[string][]string{"faults": faults.Names(), "speed": {"count", "start"}, "": {"contract", "faults", "roundtrip", "speed"}} {
+	for name, parts := range map[string][]string{"faults": faults.CheckNames(), "speed": {"count", "start"}, "": {"contract", "faults", "roundtrip", "speed"}} {
 		var out strings.Builder
-		cmd := command()
+		cmd := rootCommand()
 		cmd.SetArgs(append(strings.Fields(name), "--help"))
 		cmd.SetOut(&out)
 		if err := cmd.ExecuteContext(t.Context()); err != nil {

@@ -12,7 +12,7 @@ import (
 	"growthworkspace/scripts/workspace/jsonl"
 )
 
-const goodLine = `{"type":"feedback","record":{"id":"fbk_1","externalId":"1","rating":4}}`
+const validLine = `{"type":"feedback","record":{"id":"fbk_1","externalId":"1","rating":4}}`
 
 // Ensure every bad line is reported with its number and all its problems, and no line of the file
 // is written.
@@ -20,7 +20,7 @@ func TestBadLines(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
 	id := newCompany(t, data)
-	runJSON(t, data, goodLine, "import", "--company", id, "-")
+	runJSON(t, data, validLine, "import", "--company", id, "-")
 	before := exportOf(t, data, id)
 	text := runRefused(t, 1, strings.Join([]string{
 		`{"type":"feedback","record":{"id":"fbk_2","externalId":"2"}}`,
@@ -67,7 +67,7 @@ func TestSecondNameOfMetric(t *testing.T) {
 	}
 	runJSON(t, data, definition(1, "custom.a")+"\n"+definition(2, "b"), "import", "--company", id, "-")
 	before := exportOf(t, data, id)
-	text := runRefused(t, 1, strings.Join([]string{goodLine, definition(3, "a"), point("custom.b"), point("b"), definition(2, "c")}, "\n"), "import", "--company", id, "-", "--data", data)
+	text := runRefused(t, 1, strings.Join([]string{validLine, definition(3, "a"), point("custom.b"), point("b"), definition(2, "c")}, "\n"), "import", "--company", id, "-", "--data", data)
 	requireContains(t, text, "line 2: metric-definition: record.key: the metric is stored as custom.a", "nothing was written")
 	if strings.Contains(text, "line 3") || strings.Contains(text, "line 4") {
 		t.Errorf("the file has both custom.b and b: %s", text)
@@ -109,7 +109,7 @@ func TestVerifiedAgainstStored(t *testing.T) {
 		return fmt.Sprintf(`{"type":"item","record":{"id":%q,"roadmapId":"brd_1","slug":%q,"title":"A"}}`, id, slug)
 	}
 	runJSON(t, data, `{"type":"board","record":{"id":"brd_1"}}`+"\n"+item("itm_1", "a"), "import", "--company", id, "-")
-	text := runRefused(t, 1, goodLine+"\n"+item("itm_2", "a"), "import", "--company", id, "-", "--data", data)
+	text := runRefused(t, 1, validLine+"\n"+item("itm_2", "a"), "import", "--company", id, "-", "--data", data)
 	requireContains(t, text, "line 2: item: record.slug: a is taken", "itm_1")
 	if after := exportOf(t, data, id); strings.Contains(after, "fbk_1") {
 		t.Error("something was written")
@@ -127,7 +127,7 @@ func TestImport(t *testing.T) {
 	long := strings.Repeat("finding ", 500_000)
 	text := "\ufeff" + `{"type":"item","record":{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"A"}}` + "\r\n\r\n" +
 		`{"record":{"id":"brd_1","name":"B"},"type":"board"}` + "\r\n" +
-		`{"type":"audit","record":{"id":"aud_1","findings":["` + long + `"]}}` + "\n  \n" + goodLine
+		`{"type":"audit","record":{"id":"aud_1","findings":["` + long + `"]}}` + "\n  \n" + validLine
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

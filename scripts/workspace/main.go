@@ -30,7 +30,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal shuts down gracefully; a second one ends the process at once.
 	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, terminal.Program(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(run(ctx, terminal.ProgramCommand(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // run runs a command line and returns the exit code: 0, 1 for a failure, 2 for wrong usage, or 3

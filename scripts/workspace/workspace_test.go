@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 // CI_NO_SKIP is set.
 func dataFolder(t *testing.T) string {
 	t.Helper()
-	probe.Do(func() {
+	probeOnce.Do(func() {
 		var e *engine.Engine
 		install := os.Getenv("WORKSPACE_TEST_INSTALL") == "1"
 		if e, probeErr = engine.Open(context.Background(), engine.Options{Install: install}); probeErr == nil {
@@ -66,8 +66,8 @@ func dataFolder(t *testing.T) string {
 }
 
 var (
-	probe    sync.Once
-	probeErr error
+	probeOnce sync.Once
+	probeErr  error
 )
 
 // commandResult is the exit code and the output of a command.

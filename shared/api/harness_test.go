@@ -52,7 +52,7 @@ func (k *fakeKeys) Admit(ctx context.Context, _ auth.Token, scope auth.Scope, cl
 			return state, ctx.Err()
 		}
 	}
-	if code := fault.Public(err).Code; err != nil && code != fault.RateLimited && !errors.Is(err, errMissingScope) {
+	if code := fault.PublicError(err).Code; err != nil && code != fault.RateLimited && !errors.Is(err, errMissingScope) {
 		state = auth.Admission{} // as for an invalid key
 	}
 	return state, err
@@ -63,7 +63,7 @@ func (k *fakeKeys) Verify(_ context.Context, _ auth.Token, scope auth.Scope, _ a
 	defer k.mu.Unlock()
 	k.calls = append(k.calls, "verify")
 	err := k.err
-	if fault.Public(err).Code == fault.RateLimited || scope == "" && errors.Is(err, errMissingScope) {
+	if fault.PublicError(err).Code == fault.RateLimited || scope == "" && errors.Is(err, errMissingScope) {
 		err = nil // Verify does not count
 	}
 	if err != nil && !errors.Is(err, errMissingScope) {
@@ -75,8 +75,10 @@ func (k *fakeKeys) Verify(_ context.Context, _ auth.Token, scope auth.Scope, _ a
 // errMissingScope is the error of a valid key without the scope.
 var errMissingScope = auth.MissingScopeError(auth.PlanWrite)
 
-// permit waits for the permit to write as a store does. Deleting nothing sends no request.
-func permit(ctx context.Context) error { return table.New(table.Options{}).BatchDelete(ctx, nil) }
+// waitForPermit waits for the permit to write as a store does. Deleting nothing sends no request.
+func waitForPermit(ctx context.Context) error {
+	return table.New(table.Options{}).BatchDelete(ctx, nil)
+}
 
 type stageEnum string
 
@@ -142,8 +144,8 @@ func clock() time.Time { return now }
 func start(t *testing.T) *service {
 	t.Helper()
 	next := id.NewGenerator(clock, rand.New(rand.NewSource(1)))
-	company := next(id.Company)
-	secret, err := auth.Mint(company, next(id.Key), rand.New(rand.NewSource(2)))
+	company := next(id.CompanyPrefix)
+	secret, err := auth.Mint(company, next(id.KeyPrefix), rand.New(rand.NewSource(2)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +265,7 @@ func (s *service) envelope(body []byte, status int) (code string, messages []str
 	return code, messages
 }
 
-func (s *service) expect(r *http.Request, status int, message string) httpResponse {
+func (s *service) requireError(r *http.Request, status int, message string) httpResponse {
 	s.t.Helper()
 	a := s.do(r)
 	if a.Code != status || !strings.Contains(strings.Join(a.messages, "\n"), message) {

@@ -52,7 +52,7 @@ func TestHostilePaths(t *testing.T) {
 		if a.Code != 404 || a.messages[0] != "no such record" {
 			t.Errorf("%.60q: status %d, want 404 and no such record: %s", segment, a.Code, a.Body)
 		}
-		s.expect(s.request("GET", "/", "", withRawURL(own+"/items/"+segment), header("Authorization")), 401, "")
+		s.requireError(s.request("GET", "/", "", withRawURL(own+"/items/"+segment), header("Authorization")), 401, "")
 	}
 	for _, company := range []string{"co_x%2Fy", "%00", "..%2f" + s.co, s.co + "%00", s.co + "%20", strings.ToUpper(s.co)} {
 		if a := s.do(s.request("GET", "/", "", withRawURL("/v1/companies/"+company+"/items/itm_1"))); a.Code != 404 {
@@ -60,7 +60,7 @@ func TestHostilePaths(t *testing.T) {
 		}
 	}
 	// One escaped letter of an id is the same id, as in every URL.
-	s.expect(s.request("GET", "/", "", withRawURL(own+"/items/itm%5F1")), 200, "")
+	s.requireError(s.request("GET", "/", "", withRawURL(own+"/items/itm%5F1")), 200, "")
 }
 
 // Ensure an unsupported method is a 405 without a check of the key, and Allow lists the methods,
@@ -85,7 +85,7 @@ func TestMethods(t *testing.T) {
 func TestLiteralBeatsParameter(t *testing.T) {
 	s := start(t)
 	for path, want := range map[string]string{sharedRoot + "/items/current": `{"id":"current","text":""}`, item: `{"id":"itm_1","text":"<a&b>"}`} {
-		if a := s.expect(s.request("GET", path, ""), 200, ""); a.Body.String() != want {
+		if a := s.requireError(s.request("GET", path, ""), 200, ""); a.Body.String() != want {
 			t.Errorf("%s: body %s, want %s", path, a.Body, want)
 		}
 	}
@@ -117,19 +117,19 @@ func TestHead(t *testing.T) {
 func TestBodySize(t *testing.T) {
 	s := start(t)
 	body := func(size int) string { return `{"title":"` + strings.Repeat("a", size-len(`{"title":""}`)) + `"}` }
-	s.expect(s.request("POST", items, body(256<<10)), 200, "")
+	s.requireError(s.request("POST", items, body(256<<10)), 200, "")
 	for _, size := range []int{256<<10 + 1, 1 << 20} {
-		if a := s.expect(s.request("POST", items, body(size)), 413, "body: must have at most 262144 bytes"); a.code != "payload_too_large" {
+		if a := s.requireError(s.request("POST", items, body(size)), 413, "body: must have at most 262144 bytes"); a.code != "payload_too_large" {
 			t.Errorf("a body of %d bytes: code %q, want payload_too_large", size, a.code)
 		}
 	}
-	if a := s.expect(s.request("POST", publish, strings.Repeat(" ", 256<<10+1)), 413, ""); a.code != "payload_too_large" {
+	if a := s.requireError(s.request("POST", publish, strings.Repeat(" ", 256<<10+1)), 413, ""); a.code != "payload_too_large" {
 		t.Errorf("a body of spaces: code %q, want payload_too_large", a.code)
 	}
 	broken := func(r *http.Request) {
 		r.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"title":"a"}`), failingReader{}))
 	}
-	s.expect(s.request("POST", items, "x", broken), 400, "body: could not be read completely")
+	s.requireError(s.request("POST", items, "x", broken), 400, "body: could not be read completely")
 }
 
 type failingReader struct{}
@@ -141,29 +141,29 @@ func (failingReader) Read([]byte) (int, error) { return 0, errors.New("AKIAPLANT
 func TestBodies(t *testing.T) {
 	s := start(t)
 	for _, kind := range []string{"application/json", "application/json; charset=utf-8", "application/json;", "APPLICATION/JSON", " application/json ;a=b"} {
-		s.expect(s.request("POST", items, `{"title":"a"}`, header("Content-Type", kind)), 200, "")
+		s.requireError(s.request("POST", items, `{"title":"a"}`, header("Content-Type", kind)), 200, "")
 	}
 	for _, kinds := range [][]string{nil, {""}, {"text/json"}, {"application/json, text/plain"}, {"application/json,"}, {"application/jsonp"}, {"application/problem+json"}, {"application/x-www-form-urlencoded"}, {"multipart/form-data; application/json"}} {
-		a := s.expect(s.request("POST", items, `{"title":"a"}`, header("Content-Type", kinds...)), 400, "header.Content-Type: must be application/json")
+		a := s.requireError(s.request("POST", items, `{"title":"a"}`, header("Content-Type", kinds...)), 400, "header.Content-Type: must be application/json")
 		if len(a.messages) != 1 {
 			t.Errorf("%q: messages %q, want one", kinds, a.messages)
 		}
 	}
-	s.expect(s.request("POST", items, ""), 400, "body: is required, a JSON object")
-	s.expect(s.request("POST", items, "", header("Content-Type", "application/json")), 400, "body: is required")
-	s.expect(s.request("POST", items, "null"), 400, "body: must be a JSON object")
+	s.requireError(s.request("POST", items, ""), 400, "body: is required, a JSON object")
+	s.requireError(s.request("POST", items, "", header("Content-Type", "application/json")), 400, "body: is required")
+	s.requireError(s.request("POST", items, "null"), 400, "body: must be a JSON object")
 	for _, ignored := range []string{`{}`, `{"itemId":"itm_2"}`, `x`, strings.Repeat("x", 256<<10+1)} {
-		s.expect(s.request("GET", item, ignored), 200, "")
-		s.expect(s.request("GET", item, ignored, header("Content-Type", "text/plain")), 200, "")
+		s.requireError(s.request("GET", item, ignored), 200, "")
+		s.requireError(s.request("GET", item, ignored, header("Content-Type", "text/plain")), 200, "")
 	}
 	const gzip = "\x1f\x8b\x08\x00"
-	s.expect(s.request("POST", items, gzip, header("Content-Encoding", "gzip")), 400, "header.Content-Encoding: must be left out")
-	s.expect(s.request("POST", items, gzip), 400, "body: is not valid UTF-8")
-	s.expect(s.request("POST", items, `{"title":"a"}`, header("Content-Encoding", "gzip")), 200, "") // decoded on the way
-	s.expect(s.request("DELETE", item, `[]`), 400, "body: must be a JSON object")
-	s.expect(s.request("POST", publish, `{"force":true}`), 400, "body.force: unknown property")
-	s.expect(s.request("POST", publish, ``), 200, "")
-	s.expect(s.request("POST", publish, `{}`), 200, "")
+	s.requireError(s.request("POST", items, gzip, header("Content-Encoding", "gzip")), 400, "header.Content-Encoding: must be left out")
+	s.requireError(s.request("POST", items, gzip), 400, "body: is not valid UTF-8")
+	s.requireError(s.request("POST", items, `{"title":"a"}`, header("Content-Encoding", "gzip")), 200, "") // decoded on the way
+	s.requireError(s.request("DELETE", item, `[]`), 400, "body: must be a JSON object")
+	s.requireError(s.request("POST", publish, `{"force":true}`), 400, "body.force: unknown property")
+	s.requireError(s.request("POST", publish, ``), 200, "")
+	s.requireError(s.request("POST", publish, `{}`), 200, "")
 }
 
 // Ensure a query is parsed strictly: every parameter that was sent is accepted or rejected.
@@ -182,12 +182,12 @@ func TestQueries(t *testing.T) {
 		if want != "" {
 			status = 400
 		}
-		if a := s.expect(s.request("GET", items+"?"+query, ""), status, want); a.Body.Len() > 500 {
+		if a := s.requireError(s.request("GET", items+"?"+query, ""), status, want); a.Body.Len() > 500 {
 			t.Errorf("%.40s: a response of %d bytes", query, a.Body.Len())
 		}
 	}
 	many := strings.Repeat("x=1&", 20000)
-	if a := s.expect(s.request("GET", items+"?"+many, ""), 400, "has more than 5000 problems"); a.Body.Len() > 1<<20 {
+	if a := s.requireError(s.request("GET", items+"?"+many, ""), 400, "has more than 5000 problems"); a.Body.Len() > 1<<20 {
 		t.Errorf("a response of %d bytes", a.Body.Len())
 	}
 }

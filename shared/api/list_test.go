@@ -22,7 +22,7 @@ func TestEmptyList(t *testing.T) {
 	s := start(t)
 	for name, list := range map[string]api.List[record]{"nil": api.NewList(table.Page[record]{}), "zero": {}, "empty": api.NewList(table.Page[record]{Records: []record{}})} {
 		s.list = func(context.Context, api.Caller, listInput) (api.List[record], error) { return list, nil }
-		a := s.expect(s.request("GET", items, ""), 200, "")
+		a := s.requireError(s.request("GET", items, ""), 200, "")
 		headers(t, name, a.Header(), map[string]string{"Service-Has-More": "false"})
 		if a.Body.String() != `{"items":[]}` || a.Header()["Link"] != nil {
 			t.Errorf("%s: body %s, Link %q; want no items and no Link", name, a.Body, a.Header()["Link"])
@@ -39,7 +39,7 @@ func (s *service) page(target, next string) *url.URL {
 	s.list = func(context.Context, api.Caller, listInput) (api.List[record], error) {
 		return api.NewList(table.Page[record]{Records: []record{{}}, Next: next}), nil
 	}
-	h := s.expect(s.request("GET", target, ""), 200, "").Header()
+	h := s.requireError(s.request("GET", target, ""), 200, "").Header()
 	link, ok := strings.CutSuffix(h.Get("Link"), `>; rel="next"`)
 	u, err := url.Parse(strings.TrimPrefix(link, "<"))
 	if !ok || err != nil || h.Get("Service-Has-More") != "true" {
@@ -70,7 +70,7 @@ func TestNextPage(t *testing.T) {
 			got = string(in.Cursor)
 			return api.List[record]{}, nil
 		}
-		s.expect(s.request("GET", items+"?"+u.RawQuery, ""), 200, "")
+		s.requireError(s.request("GET", items+"?"+u.RawQuery, ""), 200, "")
 		if got != position {
 			t.Errorf("position %q was decoded to %q", position, got)
 		}
@@ -86,7 +86,7 @@ func TestCursorIsBound(t *testing.T) {
 	s := start(t)
 	cursor := s.page(items+"?stage=live", "here").Query().Get("cursor")
 	for _, query := range []string{"?stage=live", "?limit=3&stage=live", "?stage=live&limit=200"} {
-		s.expect(s.request("GET", items+query+"&cursor="+cursor, ""), 200, "")
+		s.requireError(s.request("GET", items+query+"&cursor="+cursor, ""), 200, "")
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil {
@@ -105,7 +105,7 @@ func TestCursorIsBound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.t = t
-			a := s.expect(s.request("GET", target, ""), http.StatusBadRequest, "query.")
+			a := s.requireError(s.request("GET", target, ""), http.StatusBadRequest, "query.")
 			if name[0] != 'a' || strings.Contains(a.Body.String(), "cursor") {
 				if !strings.Contains(a.Body.String(), "query.cursor: ") || strings.Contains(a.Body.String(), cursor) {
 					t.Errorf("body %s, want one that names query.cursor and does not show the cursor", a.Body)
@@ -114,7 +114,7 @@ func TestCursorIsBound(t *testing.T) {
 		})
 	}
 	s.t = t
-	s.expect(s.request("GET", items+"?stage=live&cursor=", ""), 400, "query.cursor: ") // a client that lost its cursor must not start again
+	s.requireError(s.request("GET", items+"?stage=live&cursor=", ""), 400, "query.cursor: ") // a client that lost its cursor must not start again
 }
 
 // Ensure an API without a BaseURL links to the host of the request.

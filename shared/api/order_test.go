@@ -57,7 +57,7 @@ func TestOrderOfChecks(t *testing.T) {
 			s := start(t)
 			s.keys.err = tt.keys
 			s.create = func(context.Context, api.Caller, createInput) (record, error) { return record{}, tt.state }
-			a := s.expect(s.request(tt.method, tt.target, tt.body, tt.options...), tt.status, tt.message)
+			a := s.requireError(s.request(tt.method, tt.target, tt.body, tt.options...), tt.status, tt.message)
 			if got := a.Header().Get("WWW-Authenticate"); (tt.status == 401) != (got == "Bearer") {
 				t.Errorf("WWW-Authenticate: %q", got)
 			}
@@ -72,7 +72,7 @@ func TestOrderOfChecks(t *testing.T) {
 // Ensure one response lists all problems of the body and the query, one entry each.
 func TestAllProblemsInOneResponse(t *testing.T) {
 	s := start(t)
-	a := s.expect(s.request("POST", items+"?x=1&y=%zz", `{"tags":5,"Title":1}`), 400, "")
+	a := s.requireError(s.request("POST", items+"?x=1&y=%zz", `{"tags":5,"Title":1}`), 400, "")
 	want := "query.x: unknown parameter\nquery: y: is malformed\nbody.title: is required\nbody.tags: must be an array\nbody.Title: unknown property; did you mean title?"
 	if got := strings.Join(a.messages, "\n"); got != want {
 		t.Errorf("got\n%s", got)
@@ -94,7 +94,7 @@ func TestQuotaHeaders(t *testing.T) {
 	}
 	for after, want := range map[int64]string{0: "1", 1: "1", 17: "17"} {
 		s.keys.err, s.keys.state = auth.QuotaExceededError(auth.ClassPublish), auth.QuotaState{Quota: 10, Reset: 60, RetryAfter: after}
-		a := s.expect(s.request("POST", publish, ""), 429, "publish")
+		a := s.requireError(s.request("POST", publish, ""), 429, "publish")
 		headers(t, "a used up quota", a.Header(), map[string]string{"Retry-After": want, "RateLimit-Limit": "10", "RateLimit-Remaining": "0"})
 		if a.code != "rate_limited" {
 			t.Errorf("code %q, want rate_limited", a.code)
@@ -111,21 +111,21 @@ func TestKeys(t *testing.T) {
 	for name, values := range map[string][]string{
 		"none": nil, "two": {"Bearer " + s.key, "Bearer " + s.key}, "tab": {"Bearer\t" + s.key}, "basic": {"Basic " + s.key}, "bare": {s.key}, "typo": {"Bearer " + s.key[:20] + "!" + s.key[21:]}, "comma": {"Bearer " + s.key + ", x"}, "empty": {""},
 	} {
-		if a := s.expect(s.request("GET", item, "", header("Authorization", values...)), 401, "missing, unknown or revoked key"); a.code != "unauthorised" || len(s.keys.calls) != 0 {
+		if a := s.requireError(s.request("GET", item, "", header("Authorization", values...)), 401, "missing, unknown or revoked key"); a.code != "unauthorised" || len(s.keys.calls) != 0 {
 			t.Errorf("%s: code %q and calls %q, want unauthorised and none", name, a.code, s.keys.calls)
 		}
 	}
-	s.expect(s.request("GET", item, "", header("Authorization", "Bearer pk_live_abc")), 401, "publishable")
-	s.expect(s.request("GET", item, "", header("Authorization", "bearer  "+s.key+" ")), 200, "")
+	s.requireError(s.request("GET", item, "", header("Authorization", "Bearer pk_live_abc")), 401, "publishable")
+	s.requireError(s.request("GET", item, "", header("Authorization", "bearer  "+s.key+" ")), 200, "")
 }
 
 // Ensure a missing or current version is accepted, and any other is rejected with the supported
 // dates.
 func TestVersion(t *testing.T) {
 	s := start(t)
-	s.expect(s.request("GET", item, "", header("Service-Version", "2026-08-11")), 200, "")
+	s.requireError(s.request("GET", item, "", header("Service-Version", "2026-08-11")), 200, "")
 	for _, values := range [][]string{{"2026-08-10"}, {"2027-01-01"}, {"latest"}, {""}, {"2026-08-11", "2026-08-11"}, {"2026-08-11, 2026-08-11"}, {"2026-08-11T00:00:00Z"}} {
-		a := s.expect(s.request("GET", item, "", header("Service-Version", values...)), 400, "header.Service-Version: must be a supported version: 2026-08-11")
+		a := s.requireError(s.request("GET", item, "", header("Service-Version", values...)), 400, "header.Service-Version: must be a supported version: 2026-08-11")
 		if a.code != "bad_request" {
 			t.Errorf("%q: code %q, want bad_request", values, a.code)
 		}
@@ -170,7 +170,7 @@ func TestCallerAndHeaders(t *testing.T) {
 		seen, caller = in, c
 		return record{}, nil
 	}
-	s.expect(s.request("POST", items, `{"title":"a"}`, header("If-Match", `"a"`, `"b"`)), 200, "")
+	s.requireError(s.request("POST", items, `{"title":"a"}`, header("If-Match", `"a"`, `"b"`)), 200, "")
 	got := map[string]string{"If-Match": *seen.Match, "board": seen.BoardID, "company": caller.CompanyID}
 	if diff := cmp.Diff(map[string]string{"If-Match": `"a", "b"`, "board": "brd_1", "company": s.co}, got); diff != "" {
 		t.Errorf("what the function gets (-want +got):\n%s", diff)
@@ -178,9 +178,9 @@ func TestCallerAndHeaders(t *testing.T) {
 	if !strings.HasPrefix(caller.KeyID, "key_") {
 		t.Errorf("the caller's key is %q, want key_ and more", caller.KeyID)
 	}
-	s.expect(s.request("POST", items, `{"title":"a"}`), 200, "")
+	s.requireError(s.request("POST", items, `{"title":"a"}`), 200, "")
 	if seen.Match != nil {
 		t.Error("If-Match was not sent")
 	}
-	s.expect(s.request("POST", items, `{"title":"a"}`, header("If-Match", "\xff")), 400, "header.If-Match: is not valid UTF-8")
+	s.requireError(s.request("POST", items, `{"title":"a"}`, header("If-Match", "\xff")), 400, "header.If-Match: is not valid UTF-8")
 }

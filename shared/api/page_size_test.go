@@ -28,9 +28,9 @@ func listOfSizes(asTexts, backward bool, next string, sizes ...int) (list interf
 	}
 	behind := func(n int) string { return fmt.Sprint(n) }
 	if asTexts {
-		return api.NewJSONList[textRecord](table.Page[json.RawMessage]{Records: texts, Next: next, Behind: behind, Backward: backward})
+		return api.NewJSONList[textRecord](table.Page[json.RawMessage]{Records: texts, Next: next, PositionAfter: behind, Backward: backward})
 	}
-	return api.NewList(table.Page[textRecord]{Records: records, Next: next, Behind: behind, Backward: backward})
+	return api.NewList(table.Page[textRecord]{Records: records, Next: next, PositionAfter: behind, Backward: backward})
 }
 
 // Ensure a page has as many records as fit into table.PageBytes, at least one, and that its
@@ -82,9 +82,9 @@ func TestShortPageHasMore(t *testing.T) {
 	s := start(t)
 	large := record{Text: strings.Repeat("x", table.PageBytes/2)}
 	s.list = func(context.Context, api.Caller, listInput) (api.List[record], error) {
-		return api.NewList(table.Page[record]{Records: []record{large, large}, Behind: func(n int) string { return fmt.Sprint("behind ", n) }}), nil
+		return api.NewList(table.Page[record]{Records: []record{large, large}, PositionAfter: func(n int) string { return fmt.Sprint("behind ", n) }}), nil
 	}
-	h := s.expect(s.request("GET", items, ""), 200, "").Header()
+	h := s.requireError(s.request("GET", items, ""), 200, "").Header()
 	if h.Get("Service-Has-More") != "true" || h.Get("Link") == "" {
 		t.Errorf("Service-Has-More %q, Link %q", h.Get("Service-Has-More"), h.Get("Link"))
 	}

@@ -215,7 +215,7 @@ func storableResponse(r result, failure error) *idempotency.Response {
 	if failure == nil {
 		return &idempotency.Response{Status: http.StatusOK, Body: r.body, Tag: r.tag}
 	}
-	public := fault.Public(failure)
+	public := fault.PublicError(failure)
 	if public.Code.Status() >= http.StatusInternalServerError || public.Transient {
 		return nil
 	}

@@ -62,7 +62,7 @@ func (a *API) respond(t *callState, r result, err error) Response {
 		out.Next = t.input.sent.Page.Encode(r.next)
 	}
 	if err != nil {
-		out.Err, out.More, out.Next, out.WhyEmpty, out.tag = fault.Public(err), nil, "", "", ""
+		out.Err, out.More, out.Next, out.WhyEmpty, out.tag = fault.PublicError(err), nil, "", "", ""
 		out.Status, out.Body = out.Err.Code.Status(), fault.Envelope(out.Err)
 		out.Header.Del("ETag")
 		if out.Err.SetHeader(out.Header); out.Err.Code == fault.RateLimited {

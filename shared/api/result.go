@@ -13,22 +13,22 @@ import (
 type List[T any] struct {
 	Items []T `json:"items"`
 
-	jsonRecords  []json.RawMessage // replaces Items
-	next         string
-	trimmedStart func(n int) string
-	backward     bool
+	jsonRecords   []json.RawMessage // replaces Items
+	next          string
+	positionAfter func(n int) string
+	backward      bool
 }
 
 // NewList returns a page of records. A response has at most table.PageBytes of JSON: the records of
 // the page that do not fit are left for the next one. A page without the function Behind is
 // returned whole.
 func NewList[T any](page table.Page[T]) List[T] {
-	return List[T]{Items: page.Records, next: page.Next, trimmedStart: page.Behind, backward: page.Backward}
+	return List[T]{Items: page.Records, next: page.Next, positionAfter: page.PositionAfter, backward: page.Backward}
 }
 
 // NewJSONList is NewList for records that are encoded as JSON already.
 func NewJSONList[T any](page table.Page[json.RawMessage]) List[T] {
-	return List[T]{jsonRecords: page.Records, next: page.Next, trimmedStart: page.Behind, backward: page.Backward}
+	return List[T]{jsonRecords: page.Records, next: page.Next, positionAfter: page.PositionAfter, backward: page.Backward}
 }
 
 // Partial is implemented by a response, other than a list, that may cover only part of the work,
@@ -57,7 +57,7 @@ func (l List[T]) Page() (body []byte, next string, err error) {
 		items = []T{} // encoding/json would write null
 	}
 	body, err = schema.Encode(map[string][]T{"items": items})
-	if err != nil || len(body) <= table.PageBytes || l.trimmedStart == nil {
+	if err != nil || len(body) <= table.PageBytes || l.positionAfter == nil {
 		return body, l.next, err
 	}
 	texts := make([]json.RawMessage, len(items))
@@ -79,7 +79,7 @@ func (l List[T]) fitPage(texts []json.RawMessage) (body []byte, next string) {
 		if l.backward {
 			text = texts[len(texts)-1-n]
 		}
-		if n > 0 && size+len(text)+len(",") > table.PageBytes && l.trimmedStart != nil {
+		if n > 0 && size+len(text)+len(",") > table.PageBytes && l.positionAfter != nil {
 			break
 		}
 		size, n = size+len(text)+len(","), n+1
@@ -87,9 +87,9 @@ func (l List[T]) fitPage(texts []json.RawMessage) (body []byte, next string) {
 	switch next = l.next; {
 	case n == len(texts):
 	case l.backward:
-		texts, next = texts[len(texts)-n:], l.trimmedStart(len(texts)-n)
+		texts, next = texts[len(texts)-n:], l.positionAfter(len(texts)-n)
 	default:
-		texts, next = texts[:n], l.trimmedStart(n-1)
+		texts, next = texts[:n], l.positionAfter(n-1)
 	}
 	body = append(make([]byte, 0, size), `{"items":`...)
 	separator := byte('[')

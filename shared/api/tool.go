@@ -52,7 +52,7 @@ func (t toolArguments) bind(op *Operation) input {
 	if t.object != nil && len(op.rawFields) > 0 {
 		t.object, t.problems, _ = schema.ParseLarge(t.text, ArgumentsRoot, op.rawFields, bodyBytesMax) // never too large, because the whole text is not
 	}
-	in := finishBinding(schema.BindFlat(op.input, op.Input, schema.Flat{
+	in := finishBinding(schema.BindFlat(op.input, op.Input, schema.FlatArguments{
 		Operation: op.ID, Arguments: t.object, Problems: t.problems, ExtraNames: []string{companyParameter},
 	}))
 	for _, f := range op.Input {

@@ -27,7 +27,7 @@ func TestWriteWaitsForTheKey(t *testing.T) {
 			s.create = func(ctx context.Context, _ api.Caller, _ createInput) (record, error) {
 				defer func() { ended = true }()
 				close(reading) // a read runs at once
-				if awaited = permit(ctx); awaited != nil {
+				if awaited = waitForPermit(ctx); awaited != nil {
 					return record{}, awaited
 				}
 				wrote = true
@@ -58,7 +58,7 @@ func TestRefusedCallEndsItsFunction(t *testing.T) {
 		ended = errors.Is(ctx.Err(), context.Canceled) // by the rejection, not by the deadline
 		return record{Text: "secret of the company"}, nil
 	}
-	a := s.expect(s.request("GET", item, ""), 401, "missing")
+	a := s.requireError(s.request("GET", item, ""), 401, "missing")
 	if !ended {
 		t.Error("the function outlives the call")
 	}
@@ -74,11 +74,11 @@ func TestNoFunctionWithoutArguments(t *testing.T) {
 		t.Error("it ran")
 		return record{}, nil
 	}
-	s.expect(s.request("POST", items, `{}`), 400, "")
-	s.expect(s.request("POST", sharedRoot+"/boards/x/items", `{"title":"a"}`), 404, "")
-	s.expect(s.request("POST", "/v1/companies/co_other/boards/brd_1/items", `{"title":"a"}`), 404, "")
-	s.expect(s.request("POST", items, `{"title":"a"}`, header("Service-Version", "x")), 400, "")
-	s.expect(s.request("POST", items, `{"title":"a"}`, header("Authorization")), 401, "")
+	s.requireError(s.request("POST", items, `{}`), 400, "")
+	s.requireError(s.request("POST", sharedRoot+"/boards/x/items", `{"title":"a"}`), 404, "")
+	s.requireError(s.request("POST", "/v1/companies/co_other/boards/brd_1/items", `{"title":"a"}`), 404, "")
+	s.requireError(s.request("POST", items, `{"title":"a"}`, header("Service-Version", "x")), 400, "")
+	s.requireError(s.request("POST", items, `{"title":"a"}`, header("Authorization")), 401, "")
 }
 
 // Ensure a call ends before the gateway's deadline, and when the caller disconnects, with the error
@@ -97,16 +97,16 @@ func testDeadline(t *testing.T) {
 		}
 		return record{}, nil
 	}
-	s.expect(s.request("GET", item, ""), 200, "")
+	s.requireError(s.request("GET", item, ""), 200, "")
 	s.get = func(ctx context.Context, _ api.Caller, _ getInput) (any, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
 	past, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
 	defer cancel()
-	s.expect(s.request("GET", item, "", func(r *http.Request) { *r = *r.WithContext(past) }), 500, "safe to retry")
+	s.requireError(s.request("GET", item, "", func(r *http.Request) { *r = *r.WithContext(past) }), 500, "safe to retry")
 	s.keys.block = make(chan struct{}) // the key's verification hangs
-	s.expect(s.request("GET", item, "", func(r *http.Request) { *r = *r.WithContext(past) }), 500, "safe to retry")
+	s.requireError(s.request("GET", item, "", func(r *http.Request) { *r = *r.WithContext(past) }), 500, "safe to retry")
 }
 
 // Ensure a panic during the verification of the key ends the function, and its write does not run.
@@ -115,10 +115,10 @@ func TestPanicOfTheKeyEndsTheFunction(t *testing.T) {
 	s.keys.panicked = true
 	var awaited error
 	s.create = func(ctx context.Context, _ api.Caller, _ createInput) (record, error) {
-		awaited = permit(ctx)
+		awaited = waitForPermit(ctx)
 		return record{}, awaited
 	}
-	s.expect(s.request("POST", items, `{"title":"a"}`), 500, "internal error")
+	s.requireError(s.request("POST", items, `{"title":"a"}`), 500, "internal error")
 	if awaited == nil || errors.Is(awaited, context.DeadlineExceeded) {
 		t.Errorf("the function got %v", awaited)
 	}
@@ -129,9 +129,9 @@ func TestPanicOfTheKeyEndsTheFunction(t *testing.T) {
 func TestLostContextCannotWrite(t *testing.T) {
 	s := start(t)
 	s.create = func(context.Context, api.Caller, createInput) (record, error) {
-		return record{ID: "written"}, permit(context.Background())
+		return record{ID: "written"}, waitForPermit(context.Background())
 	}
-	s.expect(s.request("POST", items, `{"title":"a"}`), 500, "internal error")
+	s.requireError(s.request("POST", items, `{"title":"a"}`), 500, "internal error")
 	if !strings.Contains(s.logs.String(), table.ErrNoPermit.Error()) {
 		t.Errorf("log %s, want %v", s.logs, table.ErrNoPermit)
 	}

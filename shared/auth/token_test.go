@@ -14,7 +14,7 @@ import (
 func mint(t *testing.T) (company, key, secret string) {
 	t.Helper()
 	next := id.NewGenerator(time.Now, rand.Reader)
-	company, key = next(id.Company), next(id.Key)
+	company, key = next(id.CompanyPrefix), next(id.KeyPrefix)
 	secret, err := auth.Mint(company, key, rand.Reader)
 	if err != nil {
 		t.Fatal(err)

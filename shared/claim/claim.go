@@ -47,9 +47,9 @@ func valueOrEmpty(s *string) string {
 
 // Kind describes a record type that workers claim.
 type Kind[T interface{ lastClaim() Claim }] struct {
-	Name   string // in errors, such as post
-	Prefix string // of the ids of these records
-	Busy   string // the status of a claimed record
+	Name          string // in errors, such as post
+	Prefix        string // of the ids of these records
+	ClaimedStatus string // the status of a claimed record
 
 	Status func(T) string
 	Key    func(companyID, recordID string) table.Key
@@ -62,7 +62,7 @@ type Kind[T interface{ lastClaim() Claim }] struct {
 // IsHeldBy reports whether a claim locks a record. If so, a retry of the claim after a lost
 // response succeeds.
 func (k Kind[T]) IsHeldBy(record T, c Claim) bool {
-	return k.Status(record) == k.Busy && record.lastClaim().isHeldBy(*c.ClaimID)
+	return k.Status(record) == k.ClaimedStatus && record.lastClaim().isHeldBy(*c.ClaimID)
 }
 
 // CheckReport checks a worker's report, which moves a record to another status. repeated is true if
@@ -73,7 +73,7 @@ func (k Kind[T]) CheckReport(record T, claimID, to string) (repeated bool, err e
 	switch {
 	case claimID != "" && status == to && held:
 		return true, nil
-	case status != k.Busy:
+	case status != k.ClaimedStatus:
 		return false, fault.New(fault.Conflict, "the %s is %s; the claim no longer locks it", k.Name, status)
 	case !held:
 		return false, fault.New(fault.Conflict, "another claim locks the %s", k.Name)

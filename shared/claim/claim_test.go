@@ -14,7 +14,7 @@ type testJob struct {
 	status string
 }
 
-var testJobs = claim.Kind[testJob]{Name: "job", Busy: "running", Status: func(j testJob) string { return j.status }}
+var testJobs = claim.Kind[testJob]{Name: "job", ClaimedStatus: "running", Status: func(j testJob) string { return j.status }}
 
 func claimedJob(status, claimID string) testJob {
 	if claimID == "" {

@@ -7,9 +7,9 @@ import (
 	"net/http"
 )
 
-// Public returns the part of an error that the caller may read: the *Error that err is or wraps.
+// PublicError returns the part of an error that the caller may read: the *Error that err is or wraps.
 // For any other error, and for an *Error with the status 500, it returns ErrInternal.
-func Public(err error) *Error {
+func PublicError(err error) *Error {
 	var public *Error
 	if errors.As(err, &public) && public.Code.Status() != http.StatusInternalServerError && len(public.Messages) > 0 {
 		return public

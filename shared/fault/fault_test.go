@@ -58,7 +58,7 @@ func TestPublic(t *testing.T) {
 		fault.New("typo", "secret"):         fault.ErrInternal,
 		&fault.Error{Code: fault.Conflict}:  fault.ErrInternal,
 	} {
-		if got := fault.Public(err); got != want {
+		if got := fault.PublicError(err); got != want {
 			t.Errorf("%v: %v, want %v", err, got, want)
 		}
 	}

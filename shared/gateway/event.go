@@ -20,13 +20,13 @@ const requestBytesMax = 10 << 20
 // proxyResource is the resource of every path.
 const proxyResource = "/{proxy+}"
 
-// eventStage is the stage of the events that Event builds. No path contains it.
+// eventStage is the stage of the events that NewEvent builds. No path contains it.
 const eventStage = "local"
 
 // errBodyTooLarge reports a body over requestBytesMax.
 var errBodyTooLarge = errors.New("body over API Gateway's 10 MB")
 
-// Event builds the REST proxy event that API Gateway would send for r on a
+// NewEvent builds the REST proxy event that API Gateway would send for r on a
 // custom domain, where the path has no stage.
 //
 // It reads the body of r, at most one byte more than 10 MB, and does not change r otherwise. It
@@ -37,7 +37,7 @@ var errBodyTooLarge = errors.New("body over API Gateway's 10 MB")
 // different; a handler must refuse U+FFFD where they matter. The path stays encoded and a body that
 // is not UTF-8 becomes base64, so both arrive byte for byte. A query parameter with a malformed
 // escape is not decoded.
-func Event(r *http.Request, requestID string) (events.APIGatewayProxyRequest, error) {
+func NewEvent(r *http.Request, requestID string) (events.APIGatewayProxyRequest, error) {
 	body, err := readBody(r)
 	if err != nil {
 		return events.APIGatewayProxyRequest{}, fmt.Errorf("read body: %w", err)

@@ -31,7 +31,7 @@ func TestEvent(t *testing.T) {
 		"X-Forwarded-For":   {"198.51.100.1"},
 		"X-Forwarded-Proto": {"gopher"},
 	}
-	got, err := gateway.Event(r, "req-1")
+	got, err := gateway.NewEvent(r, "req-1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestEventQuery(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			e, err := gateway.Event(&http.Request{Method: "GET", URL: &url.URL{Path: "/", RawQuery: tt.raw}}, "")
+			e, err := gateway.NewEvent(&http.Request{Method: "GET", URL: &url.URL{Path: "/", RawQuery: tt.raw}}, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -127,7 +127,7 @@ func TestEventBody(t *testing.T) {
 			if tt.body != nil {
 				r.Body = io.NopCloser(tt.body)
 			}
-			e, err := gateway.Event(r, "")
+			e, err := gateway.NewEvent(r, "")
 			if (err == nil) != (tt.wantErr == "") || err != nil && err.Error() != tt.wantErr {
 				t.Errorf("error %v, want %q", err, tt.wantErr)
 			}
@@ -158,7 +158,7 @@ func FuzzEvent(f *testing.F) {
 			Header: http.Header{"X-Fuzz": {value, "second"}},
 			Body:   io.NopCloser(strings.NewReader(string(body))),
 		}
-		e, err := gateway.Event(r, "req-1")
+		e, err := gateway.NewEvent(r, "req-1")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -52,8 +52,8 @@ func newNotesAPI(t testing.TB) (h http.Handler, company, key string) {
 	t.Helper()
 	clock := func() time.Time { return time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC) }
 	next := id.NewGenerator(clock, zeroReader{})
-	company = next(id.Company)
-	key, err := auth.Mint(company, next(id.Key), zeroReader{})
+	company = next(id.CompanyPrefix)
+	key, err := auth.Mint(company, next(id.KeyPrefix), zeroReader{})
 	if err != nil {
 		t.Fatal(err)
 	}

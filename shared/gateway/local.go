@@ -30,7 +30,7 @@ func Local(h http.Handler, newID id.Generator) http.Handler {
 	proxy := Proxy(h)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, requestID := r.Context(), newID("req")
-		e, err := Event(r, requestID)
+		e, err := NewEvent(r, requestID)
 		if errors.Is(err, errBodyTooLarge) {
 			fault.Write(w, r, requestID, errTooLarge)
 			return

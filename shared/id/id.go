@@ -14,12 +14,12 @@ import (
 // Prefixes of ids that belong to no area. Each area declares the prefixes of its records next to
 // their types.
 const (
-	Company = "co"
-	Key     = "key"
+	CompanyPrefix = "co"
+	KeyPrefix     = "key"
 )
 
-// publicKey is the prefix of publishable keys, which authorise nothing.
-const publicKey = "pk_live"
+// publicKeyPrefix is the prefix of publishable keys, which authorise nothing.
+const publicKeyPrefix = "pk_live"
 
 const (
 	alphabet   = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -51,12 +51,12 @@ func PublicKey(random io.Reader) string {
 	if _, err := io.ReadFull(random, b[:]); err != nil {
 		panic(fmt.Sprintf("id: no randomness: %v", err))
 	}
-	return FromBytes(publicKey, b)
+	return FromBytes(publicKeyPrefix, b)
 }
 
-// Oldest returns an id that sorts before every id that a Generator returns at or after the given
+// LowerBound returns an id that sorts before every id that a Generator returns at or after the given
 // time.
-func Oldest(prefix string, at time.Time) string {
+func LowerBound(prefix string, at time.Time) string {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:8], uint64(at.UnixMilli())<<16)
 	return FromBytes(prefix, b)

@@ -27,14 +27,14 @@ func TestGeneratorOrdersByTime(t *testing.T) {
 
 func TestBytesRoundTrip(t *testing.T) {
 	for _, b := range [][16]byte{{}, {0xff, 15: 0xff}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}} {
-		s := id.FromBytes(id.Company, b)
-		got, ok := id.Bytes(id.Company, s)
+		s := id.FromBytes(id.CompanyPrefix, b)
+		got, ok := id.Bytes(id.CompanyPrefix, s)
 		if !ok || got != b {
 			t.Errorf("%s: got %x, %v, want %x", s, got, ok, b)
 		}
 	}
 	for _, s := range []string{"", "co_", "co_8zzzzzzzzzzzzzzzzzzzzzzzzz", "co_0000000000000000000000000", "co_0000000000000000000000000u", "xx_00000000000000000000000000"} {
-		if _, ok := id.Bytes(id.Company, s); ok {
+		if _, ok := id.Bytes(id.CompanyPrefix, s); ok {
 			t.Errorf("%q was accepted", s)
 		}
 	}
@@ -95,14 +95,14 @@ func TestPublicKey(t *testing.T) {
 	}
 }
 
-// Ensure exactly the ids of an earlier time sort before the id that Oldest returns.
+// Ensure exactly the ids of an earlier time sort before the id that LowerBound returns.
 func TestOldest(t *testing.T) {
 	now := time.UnixMilli(1_786_440_600_123)
 	for random, want := range map[byte]bool{0: true, 255: true} {
 		at := func(d time.Duration) string {
 			return id.NewGenerator(func() time.Time { return now.Add(d) }, bytes.NewReader(bytes.Repeat([]byte{random}, 16)))("w")
 		}
-		if bound := id.Oldest("w", now); (at(0) >= bound) != want || (at(-time.Millisecond) < bound) != want {
+		if bound := id.LowerBound("w", now); (at(0) >= bound) != want || (at(-time.Millisecond) < bound) != want {
 			t.Errorf("bound %s: %s before it, %s at it", bound, at(-time.Millisecond), at(0))
 		}
 	}

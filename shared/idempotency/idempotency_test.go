@@ -45,8 +45,8 @@ func startOver(t *testing.T, transport http.RoundTripper) fixture {
 	for clock.Now().Before(apitest.Epoch) { // a duration is at most 292 years
 		clock.Advance(apitest.Epoch.Sub(clock.Now()))
 	}
-	c := table.New(apitest.Options(t, clock.Now, transport)).Operator()
-	a := idempotency.Identity{CompanyID: c.NewID(id.Company), KeyID: "key_1", Area: "notes", Operation: "create_note", Key: "k", Request: sha256.Sum256([]byte("r"))}
+	c := table.New(apitest.Options(t, clock.Now, transport)).AsOperator()
+	a := idempotency.Identity{CompanyID: c.NewID(id.CompanyPrefix), KeyID: "key_1", Area: "notes", Operation: "create_note", Key: "k", Request: sha256.Sum256([]byte("r"))}
 	if _, err := rand.Read(a.EncryptionKey[:]); err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func TestApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*idempotency.Identity){
-		"company":   func(a *idempotency.Identity) { a.CompanyID = f.table.NewID(id.Company) },
+		"company":   func(a *idempotency.Identity) { a.CompanyID = f.table.NewID(id.CompanyPrefix) },
 		"key":       func(a *idempotency.Identity) { a.KeyID = "key_2" },
 		"operation": func(a *idempotency.Identity) { a.Operation = "create_other" },
 		"text":      func(a *idempotency.Identity) { a.Key = "k2" },
@@ -234,7 +234,7 @@ func TestApart(t *testing.T) {
 	}
 	stranger := f.identity
 	stranger.EncryptionKey[0]++
-	if r, err := f.beginAttempt(stranger).Lookup(t.Context()); r != nil || fault.Public(err).Code != fault.Conflict {
+	if r, err := f.beginAttempt(stranger).Lookup(t.Context()); r != nil || fault.PublicError(err).Code != fault.Conflict {
 		t.Errorf("decrypted without the caller's key: %v, %v", r, err)
 	}
 	type row struct {
@@ -292,7 +292,7 @@ func TestUnreadableResponses(t *testing.T) {
 			ctx := f.contextWith(f.identity)
 			for range 2 {
 				r, err := attemptOf(ctx).Lookup(ctx)
-				public := fault.Public(err)
+				public := fault.PublicError(err)
 				if r != nil || public.Code != fault.Conflict || public.Transient {
 					t.Errorf("response %+v, error %v, transient %t; want only a lasting conflict", r, err, public.Transient)
 				}
@@ -303,7 +303,7 @@ func TestUnreadableResponses(t *testing.T) {
 			if err := f.create(ctx, note{"b", "second"}); !errors.Is(err, idempotency.ErrAlreadyServed) || f.exists("b") {
 				t.Errorf("a change beside it: %v", err)
 			}
-			if r, err := attemptOf(ctx).Finish(ctx, nil); r != nil || fault.Public(err).Code != fault.Conflict {
+			if r, err := attemptOf(ctx).Finish(ctx, nil); r != nil || fault.PublicError(err).Code != fault.Conflict {
 				t.Errorf("end: response %+v and error %v, want only a conflict", r, err)
 			}
 			f.clock.Advance(24 * time.Hour)

@@ -53,9 +53,9 @@ func (f fixture) contextNearDeadline(i idempotency.Identity) context.Context {
 	return ctx
 }
 
-func isInProgress(err error) bool { return fault.Public(err).Code == fault.Unavailable }
+func isInProgress(err error) bool { return fault.PublicError(err).Code == fault.Unavailable }
 
-func isKeyReused(err error) bool { return fault.Public(err).Code == fault.BadRequest }
+func isKeyReused(err error) bool { return fault.PublicError(err).Code == fault.BadRequest }
 
 // Ensure that of requests with one key and other arguments exactly one gets the key, whether they
 // reserve it or store their response with their change, and that the others write nothing.

@@ -44,7 +44,7 @@ const modelTATAttribute = "tatRead"
 func newModel(t *testing.T, quota auth.Quota, tat int64) (*modelTable, auth.Token) {
 	t.Helper()
 	ids := id.NewGenerator(time.Now, rand.Reader)
-	secret, err := auth.Mint(ids(id.Company), ids(id.Key), rand.Reader)
+	secret, err := auth.Mint(ids(id.CompanyPrefix), ids(id.KeyPrefix), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func (c loadTest) run(t *testing.T, admit admitFunc) (r loadResult) {
 			wait.Go(func() {
 				for time.Since(begin) < c.length {
 					err := admit(processes[n%len(processes)], token)
-					if err != nil && fault.Public(err).Code != fault.RateLimited {
+					if err != nil && fault.PublicError(err).Code != fault.RateLimited {
 						mu.Lock()
 						r.errs = append(r.errs, err)
 						mu.Unlock()
@@ -422,7 +422,7 @@ func (b contentionCase) run(t *testing.T, callers int, choose func(n int) int) {
 		}
 	}
 	for range callers {
-		if err := <-done; err != nil && fault.Public(err).Code != fault.RateLimited {
+		if err := <-done; err != nil && fault.PublicError(err).Code != fault.RateLimited {
 			t.Errorf("error %v, want none or that the quota is used up", err)
 		}
 	}

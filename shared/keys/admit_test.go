@@ -49,7 +49,7 @@ func TestAdmitRefuses(t *testing.T) {
 		"revoked, no scope":      {revokedSecret, auth.KeysWrite, "revoked: " + auth.ErrUnauthorised.Error()},
 	} {
 		_, err := f.admitAs(t, test.secret, test.scope)
-		if err == nil || fault.Public(err).Code != fault.Unauthorised || err.Error() != test.reason {
+		if err == nil || fault.PublicError(err).Code != fault.Unauthorised || err.Error() != test.reason {
 			t.Errorf("%s: error %v, want %s", name, err, test.reason)
 		}
 		if _, err := f.Keys.Verify(t.Context(), parse(t, test.secret), test.scope, auth.ClassRead); err == nil || err.Error() != test.reason {
@@ -181,7 +181,7 @@ func TestCallsPerAdmission(t *testing.T) {
 	}
 	expect := func(name string, want int, do func()) {
 		t.Helper()
-		if got := f.counter.during(do); got != want {
+		if got := f.counter.callsDuring(do); got != want {
 			t.Errorf("%s: %d calls, want %d", name, got, want)
 		}
 	}

@@ -42,7 +42,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		t.Errorf("kept the old quota: %+v", got)
 	}
 	seven := 7.0
-	m.store(last, storedKey{ReadTat: 3, quotas: quotas{ReadQuota: &seven}})
+	m.store(last, storedKey{ReadTat: 3, keyQuotas: keyQuotas{ReadQuota: &seven}})
 	if got := m.get(last); got.tat != 3 || got.quota != 7 {
 		t.Errorf("did not learn the stored state: %+v", got)
 	}

@@ -33,15 +33,15 @@ func (c *callCounter) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// during returns how many calls f makes.
-func (c *callCounter) during(f func()) int {
+// callsDuring returns how many calls f makes.
+func (c *callCounter) callsDuring(f func()) int {
 	before := c.calls.Load()
 	f()
 	return int(c.calls.Load() - before)
 }
 
-// of returns how many calls of a name, such as GetItem, were made so far.
-func (c *callCounter) of(name string) int64 {
+// callsOf returns how many calls of a name, such as GetItem, were made so far.
+func (c *callCounter) callsOf(name string) int64 {
 	n, ok := c.names.Load(name)
 	if !ok {
 		return 0
@@ -112,7 +112,9 @@ type exceeded struct {
 	state auth.QuotaState
 }
 
-func isExceeded(err error) bool { return err != nil && fault.Public(err).Code == fault.RateLimited }
+func isExceeded(err error) bool {
+	return err != nil && fault.PublicError(err).Code == fault.RateLimited
+}
 
 // requireQuotaExceeded returns the state that a used-up quota reports, and fails on any other
 // outcome.

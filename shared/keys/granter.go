@@ -57,7 +57,7 @@ func (g granter) limitGrant(fresh *storedKey) {
 	if g.key == nil {
 		return
 	}
-	fresh.quotas = g.key.quotas
+	fresh.keyQuotas = g.key.keyQuotas
 	g.limitExpiry(fresh)
 }
 

@@ -60,11 +60,11 @@ type storedKey struct {
 	WriteTat    int64   `store:"tatWrite"`
 	PublishTat  int64   `store:"tatPublish"`
 	PushTat     int64   `store:"tatPush"`
-	quotas
+	keyQuotas
 }
 
-// quotas contains the quota of each class; nil means the default of the class.
-type quotas struct {
+// keyQuotas contains the quota of each class; nil means the default of the class.
+type keyQuotas struct {
 	ReadQuota  *float64 `store:"quotaRead"`
 	WriteQuota *float64 `store:"quotaWrite"`
 	PubQuota   *float64 `store:"quotaPublish"`

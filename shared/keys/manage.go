@@ -61,7 +61,7 @@ func (s *Store) newKey(companyID string, g Grant, random io.Reader) (storedKey, 
 			return storedKey{}, "", fmt.Errorf("unknown scope %q", scope)
 		}
 	}
-	keyID := s.table.NewID(id.Key)
+	keyID := s.table.NewID(id.KeyPrefix)
 	secret, err := auth.Mint(companyID, keyID, random)
 	if err != nil {
 		return storedKey{}, "", err
@@ -207,7 +207,7 @@ func (s *Store) newReplacement(old storedKey, random io.Reader) (storedKey, stri
 	}
 	grant := Grant{Name: valueOrEmpty(old.Name), APIVersion: valueOrEmpty(old.APIVersion), Scopes: old.scopeList()}
 	fresh, secret, err := s.newKey(old.CompanyID, grant, random)
-	fresh.quotas = old.quotas
+	fresh.keyQuotas = old.keyQuotas
 	fresh.ExpiresAt = old.ExpiresAt // a rotation never extends the life of a key
 	return fresh, secret, err
 }

@@ -92,15 +92,15 @@ func TestRememberedRefusal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	reads := f.counter.of("GetItem")
-	calls := f.counter.during(func() {
+	reads := f.counter.callsOf("GetItem")
+	calls := f.counter.callsDuring(func() {
 		for range 50 {
 			f.Clock.Advance(100 * time.Millisecond)
 			_, err := f.admit(f.Keys, auth.ClassRead)
 			requireQuotaExceeded(t, err)
 		}
 	})
-	if calls != 50 || f.counter.of("GetItem")-reads != 50 {
+	if calls != 50 || f.counter.callsOf("GetItem")-reads != 50 {
 		t.Errorf("%d calls", calls)
 	}
 	_, err := f.admit(f.Keys, auth.ClassRead)
@@ -222,7 +222,7 @@ func TestFrozen(t *testing.T) {
 				t.Errorf("another class: %v", err)
 			}
 		}
-		if calls := f.counter.during(func() { _, _ = f.admit(other, auth.ClassWrite) }); calls != 1 {
+		if calls := f.counter.callsDuring(func() { _, _ = f.admit(other, auth.ClassWrite) }); calls != 1 {
 			t.Errorf("%d calls for a frozen request", calls)
 		}
 		f.setQuota(t, auth.ClassWrite, 120)

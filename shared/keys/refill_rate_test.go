@@ -21,12 +21,12 @@ func TestAdmitAtThePaceOfTheRefill(t *testing.T) {
 	apitest.SkipIfShort(t)
 	counter := &apitest.RoundTripCounter{}
 	options := apitest.Options(t, time.Now, counter) // the clock of synctest, because a bucket refills with time
-	counter.Count(t, func(t *testing.T) { admitAtRefillRate(t, table.New(options).Operator()) })
+	counter.Count(t, func(t *testing.T) { admitAtRefillRate(t, table.New(options).AsOperator()) })
 }
 
 func admitAtRefillRate(t *testing.T, client *table.Client) {
 	s := keys.NewStore(client, time.Now)
-	company := client.NewID(id.Company)
+	company := client.NewID(id.CompanyPrefix)
 	for _, quota := range []auth.Quota{20_000, 100_000} {
 		key, secret, err := s.Issue(t.Context(), company, keys.Grant{Scopes: auth.Scopes()}, rand.Reader)
 		if err != nil {

@@ -42,7 +42,7 @@ func (f *fixture) record(t *testing.T, keyID string) table.Item {
 func (f *fixture) setAttribute(t *testing.T, keyID, attribute string, value table.Item) {
 	t.Helper()
 	key := f.recordKey(keyID)
-	_, err := f.Table.Operator().UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+	_, err := f.Table.AsOperator().UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
 		Key:              table.Item{"pk": table.String(key.PK), "sk": table.String(key.SK)},
 		UpdateExpression: new("SET #a = :value"), ExpressionAttributeNames: map[string]string{"#a": attribute}, ExpressionAttributeValues: value,
 	})
@@ -60,7 +60,7 @@ func (f *fixture) exhaustQuota(t *testing.T, s *keys.Store, keyID string, token 
 	if _, err := s.Admit(t.Context(), token, "", class); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Admit(t.Context(), token, "", class); err == nil || fault.Public(err).Code != fault.RateLimited {
+	if _, err := s.Admit(t.Context(), token, "", class); err == nil || fault.PublicError(err).Code != fault.RateLimited {
 		t.Fatalf("got %v, want a used-up quota", err)
 	}
 }
@@ -142,7 +142,7 @@ func TestRefusalsSpendNothing(t *testing.T) {
 				before := f.record(t, key.ID)
 				for n, s := range []*keys.Store{warm, cold, warm} {
 					_, err := s.Admit(t.Context(), token, r.scope, auth.ClassRead)
-					if err == nil || fault.Public(err).Error() != fault.Public(r.want).Error() {
+					if err == nil || fault.PublicError(err).Error() != fault.PublicError(r.want).Error() {
 						t.Errorf("call %d: %v, want %v", n, err, r.want)
 					}
 				}
@@ -161,10 +161,10 @@ func TestUndecodableKey(t *testing.T) {
 	f := start(t)
 	f.setAttribute(t, f.key.ID, "quotaPush", table.Item{":value": table.String("many")})
 	for range 2 {
-		if _, err := f.admit(f.otherProcess(), auth.ClassRead); err == nil || fault.Public(err) != fault.ErrInternal {
+		if _, err := f.admit(f.otherProcess(), auth.ClassRead); err == nil || fault.PublicError(err) != fault.ErrInternal {
 			t.Errorf("Admit: %v", err)
 		}
-		if _, err := f.Keys.Verify(t.Context(), f.token, "", auth.ClassRead); err == nil || fault.Public(err) != fault.ErrInternal {
+		if _, err := f.Keys.Verify(t.Context(), f.token, "", auth.ClassRead); err == nil || fault.PublicError(err) != fault.ErrInternal {
 			t.Errorf("Verify: %v", err)
 		}
 	}
@@ -293,7 +293,7 @@ func checkRefusalsShareReads(t *testing.T, f *fixture, s *keys.Store, g *gatedTr
 	if _, err := f.Keys.Revoke(t.Context(), f.CompanyID, f.key.ID); err != nil {
 		t.Fatal(err)
 	}
-	before := calls.of("GetItem")
+	before := calls.callsOf("GetItem")
 	var wait sync.WaitGroup
 	for range 50 {
 		wait.Go(func() {
@@ -305,7 +305,7 @@ func checkRefusalsShareReads(t *testing.T, f *fixture, s *keys.Store, g *gatedTr
 	synctest.Wait() // until all wait for a read that begins after the first
 	close(g.release)
 	wait.Wait()
-	if got := calls.of("GetItem") - before; got != 2 {
+	if got := calls.callsOf("GetItem") - before; got != 2 {
 		t.Errorf("%d reads, want the first one and one for 50 requests", got)
 	}
 }
@@ -380,7 +380,7 @@ func TestFailuresAreReported(t *testing.T) {
 			}
 			l.left.Store(int64(calls) + 1)
 			err := call(key.ID, parse(t, secret))
-			if failed = l.left.Load() <= 0; failed && (err == nil || fault.Public(err) != fault.ErrInternal) {
+			if failed = l.left.Load() <= 0; failed && (err == nil || fault.PublicError(err) != fault.ErrInternal) {
 				t.Errorf("%s: call %d failed, and it returns %v", name, calls+1, err)
 			} else if !failed && err != nil {
 				t.Errorf("%s: no call failed, and it returns %v", name, err)

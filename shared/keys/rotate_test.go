@@ -129,7 +129,7 @@ func TestRotateWhileTheKeyChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = f.admitAs(t, secret, auth.PlanRead); err == nil || fault.Public(err).Code != fault.Forbidden {
+	if _, err = f.admitAs(t, secret, auth.PlanRead); err == nil || fault.PublicError(err).Code != fault.Forbidden {
 		t.Errorf("got %v, want a frozen class", err)
 	}
 

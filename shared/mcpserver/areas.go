@@ -63,7 +63,7 @@ func (o toolSet) has(op *api.Operation) bool {
 
 // byName returns the operation of the tool with a name, or nil when the request does not offer it.
 func (o toolSet) byName(name string) *api.Operation {
-	i := slices.IndexFunc(o.server.operations, func(op api.Operation) bool { return Name(op) == name && o.has(&op) })
+	i := slices.IndexFunc(o.server.operations, func(op api.Operation) bool { return ToolName(op) == name && o.has(&op) })
 	if i < 0 {
 		return nil
 	}

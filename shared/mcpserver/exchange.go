@@ -40,7 +40,7 @@ type messageExchangeKey struct{}
 func (s *Server) serveMessage(r *http.Request, call api.Call, m message, room int) api.Response {
 	areas, err := s.areas(r)
 	if err != nil {
-		return s.admit(r.Context(), call, "", err)
+		return s.admitMessage(r.Context(), call, "", err)
 	}
 	x := &messageExchange{ctx: r.Context(), call: call, message: m, tools: toolSet{s, areas}}
 	var out api.Response
@@ -48,7 +48,7 @@ func (s *Server) serveMessage(r *http.Request, call api.Call, m message, room in
 		out = s.callSDK(x, r, m)
 	}
 	if x.response.Status == 0 {
-		x.response = s.admit(x.ctx, call, "", nil)
+		x.response = s.admitMessage(x.ctx, call, "", nil)
 	}
 	switch {
 	case x.panicked != nil:
@@ -96,10 +96,10 @@ var admissionOperation = api.Define(api.Spec{
 
 type problemKey struct{}
 
-// admit calls the pipeline for a message that calls no operation. The pipeline verifies the key,
+// admitMessage calls the pipeline for a message that calls no operation. The pipeline verifies the key,
 // counts a read and returns problem as the error, if it is not nil. method is for the log; it may
 // be empty.
-func (s *Server) admit(ctx context.Context, call api.Call, method string, problem error) api.Response {
+func (s *Server) admitMessage(ctx context.Context, call api.Call, method string, problem error) api.Response {
 	op := admissionOperation
 	op.ID = strings.TrimSpace(logOperation + " " + method)
 	call.Operation = &op
@@ -137,7 +137,7 @@ func (s *Server) sdkMiddleware(next mcp.MethodHandler) mcp.MethodHandler {
 				return s.callTool(x, op, call), nil
 			}
 		}
-		x.response = s.admit(x.ctx, x.call, method, nil)
+		x.response = s.admitMessage(x.ctx, x.call, method, nil)
 		if x.response.Err != nil {
 			return nil, nil // exchange responds
 		}

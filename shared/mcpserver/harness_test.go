@@ -58,7 +58,7 @@ func (k *fakeKeys) Verify(context.Context, auth.Token, auth.Scope, auth.Class) (
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.calls = append(k.calls, "verify")
-	if k.err != nil && fault.Public(k.err).Code == fault.RateLimited {
+	if k.err != nil && fault.PublicError(k.err).Code == fault.RateLimited {
 		return fullQuota, nil
 	}
 	if k.err != nil {
@@ -188,7 +188,7 @@ type service struct {
 func start(t testing.TB) *service {
 	t.Helper()
 	next := id.NewGenerator(time.Now, rand.Reader)
-	key, err := auth.Mint(next(id.Company), next(id.Key), rand.Reader)
+	key, err := auth.Mint(next(id.CompanyPrefix), next(id.KeyPrefix), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,11 +95,11 @@ func (s *Server) serve(r *http.Request, requestID string) api.Response {
 	call := api.Call{RequestID: requestID, Authorization: r.Header.Values("Authorization"), Version: r.Header.Values("Service-Version")}
 	_, badKey := auth.ParseHeader(call.Authorization)
 	if badKey != nil || fault.CheckVersion(call.Version) != nil {
-		return s.admit(r.Context(), call, "", nil) // the pipeline reports the error
+		return s.admitMessage(r.Context(), call, "", nil) // the pipeline reports the error
 	}
 	text, err := readBody(r)
 	if err != nil {
-		return s.admit(r.Context(), call, "", err)
+		return s.admitMessage(r.Context(), call, "", err)
 	}
 	return s.serveBody(r, call, text)
 }

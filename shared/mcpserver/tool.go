@@ -16,8 +16,8 @@ import (
 	"growthworkspace/shared/schema/jsonschema"
 )
 
-// Name returns the name of an operation's tool.
-func Name(op api.Operation) string { return "service_" + op.ID }
+// ToolName returns the name of an operation's tool.
+func ToolName(op api.Operation) string { return "service_" + op.ID }
 
 // toolOperations returns the operations that are tools.
 func toolOperations(operations []api.Operation) []api.Operation {
@@ -62,7 +62,7 @@ func Tools(operations []api.Operation) []*Tool {
 	out := make([]*Tool, len(operations))
 	for i, op := range operations {
 		out[i] = &Tool{
-			Name: Name(op), Description: op.Summary, InputSchema: mustEncode(jsonschema.Arguments(inputWithListHints(op, operations), op.Company())),
+			Name: ToolName(op), Description: op.Summary, InputSchema: mustEncode(jsonschema.Arguments(inputWithListHints(op, operations), op.Company())),
 			Annotations: annotations{ReadOnly: op.Effect == api.Read},
 		}
 		if op.Description != "" {
@@ -110,9 +110,9 @@ func listOf(argument string, op api.Operation, operations []api.Operation) strin
 		switch {
 		case !list.IsList() || !listsIDsNamed(name, list, operations):
 		case list.Area == op.Area:
-			return Name(list)
+			return ToolName(list)
 		case found == "" && hasIDs(list, op):
-			found = Name(list)
+			found = ToolName(list)
 		}
 	}
 	return found

@@ -220,7 +220,7 @@ func (b *Binder) assignObject(fields []Field, path string, target reflect.Value,
 		b.Problem(path, "must be an object")
 		return
 	}
-	b.unknown(fields, InBody, path, o)
+	b.checkUnknown(fields, InBody, path, o)
 	for i := range fields {
 		f := &fields[i]
 		at := path + "." + f.Name
@@ -251,9 +251,9 @@ func (b *Binder) assignMap(f *Field, path string, target reflect.Value, o Object
 	target.Set(values)
 }
 
-// unknown adds a problem for every property that the operation does not have. It suggests the
+// checkUnknown adds a problem for every property that the operation does not have. It suggests the
 // nearest name.
-func (b *Binder) unknown(fields []Field, in Place, path string, o Object) {
+func (b *Binder) checkUnknown(fields []Field, in Place, path string, o Object) {
 	var names []string
 	for _, f := range fields {
 		if f.In == in {

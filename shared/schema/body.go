@@ -210,8 +210,8 @@ func (f *Field) restrictToRequestValues(s reflect.StructField) {
 	f.check(s)
 }
 
-// tags are the keys of all tags of records and inputs.
-var tags = []string{
+// knownTags are the keys of all tags of records and inputs.
+var knownTags = []string{
 	"path", "query", "header", "json", "store", "body", "set", "doc", "tool", "default", "min", "max", "items", "each", "pattern", "ref", "format",
 	"required", "null",
 }
@@ -222,7 +222,7 @@ func checkTags(t reflect.Type, s reflect.StructField) {
 	for rest := string(s.Tag); rest != ""; {
 		key, after, found := strings.Cut(strings.TrimLeft(rest, " "), ":")
 		value, err := strconv.QuotedPrefix(after)
-		if !found || err != nil || !slices.Contains(tags, key) {
+		if !found || err != nil || !slices.Contains(knownTags, key) {
 			panic(fmt.Sprintf("schema: %s.%s has an unknown tag %q", t, s.Name, rest))
 		}
 		rest = after[len(value):]

@@ -108,7 +108,7 @@ func bindRecord[In any](t *testing.T, post bool, text string) (in In, problems [
 	if problems != nil {
 		t.Fatal(problems)
 	}
-	b := schema.BindFlat(reflect.TypeFor[In](), fields, schema.Flat{Arguments: o})
+	b := schema.BindFlat(reflect.TypeFor[In](), fields, schema.FlatArguments{Arguments: o})
 	return b.Input.Interface().(In), b.Problems
 }
 

@@ -31,7 +31,7 @@ func digest(t *testing.T, in reflect.Type, object string) [sha256.Size]byte {
 	o, problems := schema.ParseObject([]byte(object), "arguments")
 	fields := schema.Fields(in)
 	schema.AcceptNull(fields)
-	b := schema.BindFlat(in, fields, schema.Flat{Arguments: o, Problems: problems})
+	b := schema.BindFlat(in, fields, schema.FlatArguments{Arguments: o, Problems: problems})
 	if len(b.Problems) > 0 {
 		t.Fatalf("%s: problems %q, want none", object, b.Problems)
 	}

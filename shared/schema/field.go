@@ -182,8 +182,8 @@ func (f *Field) describe(s reflect.StructField) {
 	}
 	f.Pattern, f.Format = s.Tag.Get("pattern"), s.Tag.Get("format")
 	f.Min, f.Max = boundTag(s, "min"), boundTag(s, "max")
-	f.Items, f.Each = count(s, "items"), count(s, "each")
-	f.refer(s)
+	f.Items, f.Each = parseCount(s, "items"), parseCount(s, "each")
+	f.setReference(s)
 	switch t.Kind() {
 	case reflect.String:
 		f.Kind = String
@@ -195,7 +195,7 @@ func (f *Field) describe(s reflect.StructField) {
 			}
 		}
 	case reflect.Int64:
-		f.integer()
+		f.setInteger()
 		if f.In == InQuery && f.Name == "limit" {
 			f.Doc, f.ToolDoc = cmp.Or(f.Doc, "maximum number of records per page"), cmp.Or(f.ToolDoc, f.Doc, "records per page")
 		}
@@ -217,7 +217,7 @@ func (f *Field) describe(s reflect.StructField) {
 		if f.Items == 0 {
 			panic("schema: an array needs the tag items: " + s.Name)
 		}
-		f.element(t.Elem(), s.Name)
+		f.setElement(t.Elem(), s.Name)
 	default:
 		panic(fmt.Sprintf("schema: an input cannot hold a %s: %s", t, s.Name))
 	}
@@ -233,8 +233,8 @@ func (f *Field) describe(s reflect.StructField) {
 // idCharsMax bounds a reference in a request. No id is as long.
 const idCharsMax = 50
 
-// refer limits a reference to another record to the length of an id. The record need not exist.
-func (f *Field) refer(s reflect.StructField) {
+// setReference limits a reference to another record to the length of an id. The record need not exist.
+func (f *Field) setReference(s reflect.StructField) {
 	f.Ref = s.Tag.Get("ref")
 	switch {
 	case f.Ref == "":
@@ -249,8 +249,8 @@ func (f *Field) refer(s reflect.StructField) {
 	}
 }
 
-// integer describes a whole number, which every JSON reader must read exactly.
-func (f *Field) integer() {
+// setInteger describes a whole number, which every JSON reader must read exactly.
+func (f *Field) setInteger() {
 	f.Kind = Integer
 	if f.Min == nil {
 		f.Min = pointerTo(-SafeInteger)
@@ -272,8 +272,8 @@ func RawProperties(fields []Field) (names []string) {
 	return names
 }
 
-// element describes the elements of an array: strings, or objects whose fields have json tags.
-func (f *Field) element(t reflect.Type, name string) {
+// setElement describes the elements of an array: strings, or objects whose fields have json tags.
+func (f *Field) setElement(t reflect.Type, name string) {
 	f.Type = t
 	switch t.Kind() {
 	case reflect.String:
@@ -327,7 +327,7 @@ func boundTag(s reflect.StructField, tag string) *float64 {
 	return &n
 }
 
-func count(s reflect.StructField, tag string) int {
+func parseCount(s reflect.StructField, tag string) int {
 	if b := boundTag(s, tag); b != nil {
 		return int(*b)
 	}

@@ -18,9 +18,9 @@ func (f Field) Argument() string {
 	return strings.Join(words, "")
 }
 
-// Flat has the arguments of a tool: one object with everything that an HTTP request has in its
+// FlatArguments has the arguments of a tool: one object with everything that an HTTP request has in its
 // path, query, headers and body.
-type Flat struct {
+type FlatArguments struct {
 	Operation  string   // for which a cursor is valid
 	Arguments  Object   // nil with a problem: the text as a whole is invalid, and no field is bound
 	Problems   []string // of reading the text
@@ -30,7 +30,7 @@ type Flat struct {
 // BindFlat binds an input of type t with these fields to the arguments of a tool, and adds a
 // problem for every argument without a field. Models often write "5" for 5 and "true" for true, so
 // both are accepted here.
-func BindFlat(t reflect.Type, fields []Field, from Flat) *Binder {
+func BindFlat(t reflect.Type, fields []Field, from FlatArguments) *Binder {
 	b := newBinder(t)
 	b.plainText, b.Problems = true, slices.Clone(from.Problems)
 	if from.Arguments != nil || len(from.Problems) == 0 {
@@ -40,7 +40,7 @@ func BindFlat(t reflect.Type, fields []Field, from Flat) *Binder {
 	return b
 }
 
-func (b *Binder) bindFlat(fields []Field, from Flat) {
+func (b *Binder) bindFlat(fields []Field, from FlatArguments) {
 	names := slices.Clone(from.ExtraNames)
 	for i := range fields {
 		f := &fields[i]

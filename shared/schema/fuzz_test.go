@@ -242,7 +242,7 @@ func page(t *testing.T, operation, board, status, cursor string) (schema.Cursor,
 	object, problems := schema.ParseObject(text, "arguments")
 	in := reflect.TypeFor[pageInput]()
 	overHTTP := schema.Bind(in, pageFields, schema.Source{Operation: operation, Path: map[string]string{"boardId": board}, Query: query.Encode()})
-	asTool := schema.BindFlat(in, pageFields, schema.Flat{Operation: operation, Arguments: object, Problems: problems})
+	asTool := schema.BindFlat(in, pageFields, schema.FlatArguments{Operation: operation, Arguments: object, Problems: problems})
 	scope, tool := overHTTP.Page, asTool.Page
 	if !slices.Equal(overHTTP.Problems, asTool.Problems) || overHTTP.Missing != asTool.Missing {
 		t.Fatalf("%s: over HTTP problems %q, missing %v; as a tool %q, %v", text, overHTTP.Problems, overHTTP.Missing, asTool.Problems, asTool.Missing)

@@ -40,7 +40,7 @@ func TestHintsOfUnknownArguments(t *testing.T) {
 	t.Parallel()
 	problems := func(in reflect.Type, arguments string) []string {
 		o, wrong := schema.ParseObject([]byte(arguments), "arguments")
-		return schema.BindFlat(in, schema.Fields(in), schema.Flat{Arguments: o, Problems: wrong}).Problems
+		return schema.BindFlat(in, schema.Fields(in), schema.FlatArguments{Arguments: o, Problems: wrong}).Problems
 	}
 	names := make([]string, 22)
 	for n := range names {

@@ -61,7 +61,7 @@ func Bind(t reflect.Type, fields []Field, s Source) *Binder {
 			}
 		}
 	}
-	b.unknown(fields, InBody, string(InBody), body)
+	b.checkUnknown(fields, InBody, string(InBody), body)
 	b.bindCursor(fields, s.Operation)
 	return b
 }

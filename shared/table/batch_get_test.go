@@ -17,7 +17,7 @@ import (
 // out.
 func TestMany(t *testing.T) {
 	t.Parallel()
-	p := &proxy{}
+	p := &faultProxy{}
 	c, _ := client(t, p)
 	company := c.NewID("co")
 	items, keys := notes(c, company, 2*table.BatchGetMax+1, 10, "x")
@@ -77,10 +77,10 @@ func TestManyUnprocessed(t *testing.T) {
 
 // leavesUnread returns at most n keys of each of the first batches, and leaves the rest
 // unprocessed.
-func leavesUnread(t *testing.T, n, times int) *proxy {
+func leavesUnread(t *testing.T, n, times int) *faultProxy {
 	t.Helper()
 	var mu sync.Mutex
-	return &proxy{respond: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
+	return &faultProxy{respond: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		body, err := io.ReadAll(r.Body)

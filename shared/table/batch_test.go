@@ -29,7 +29,7 @@ func notes(c *table.Client, company string, count, size int, letter string) (ite
 // Ensure more items than one batch accepts are all written and deleted.
 func TestPutAndDeleteManyBatches(t *testing.T) {
 	t.Parallel()
-	p := &proxy{}
+	p := &faultProxy{}
 	c, _ := client(t, p)
 	company := c.NewID("co")
 	items, keys := notes(c, company, 2*table.BatchMax+1, 10, "x")
@@ -71,7 +71,7 @@ func TestPutLargeItems(t *testing.T) {
 	for _, letter := range []string{"x", "\x01"} {
 		var mu sync.Mutex
 		largest, batches := int64(0), 0
-		p := &proxy{respond: func(call string, pass func() (*http.Response, error), r *http.Request) (*http.Response, error) {
+		p := &faultProxy{respond: func(call string, pass func() (*http.Response, error), r *http.Request) (*http.Response, error) {
 			if call == "BatchWriteItem" {
 				mu.Lock()
 				largest, batches = max(largest, r.ContentLength), batches+1
@@ -97,10 +97,10 @@ func TestPutLargeItems(t *testing.T) {
 
 // leavesUnprocessed processes at most n requests of each of the first batches, and leaves the rest
 // unprocessed. n = -1 throttles these batches as a whole.
-func leavesUnprocessed(t *testing.T, n, times int, taken map[string]int) *proxy {
+func leavesUnprocessed(t *testing.T, n, times int, taken map[string]int) *faultProxy {
 	t.Helper()
 	var mu sync.Mutex
-	return &proxy{respond: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
+	return &faultProxy{respond: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		body, err := io.ReadAll(r.Body)

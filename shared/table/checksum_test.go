@@ -17,8 +17,8 @@ import (
 
 // corruptsByte changes one byte of the first n responses, after giving each response its checksum
 // as DynamoDB does. at is the place of the byte from the end; 0 changes the checksum instead.
-func corruptsByte(n int, at int, sum string) *proxy {
-	return &proxy{respond: func(_ string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
+func corruptsByte(n int, at int, sum string) *faultProxy {
+	return &faultProxy{respond: func(_ string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		out, err := pass()
 		if err != nil {
 			return nil, err
@@ -52,7 +52,7 @@ func TestChecksums(t *testing.T) {
 			return err
 		},
 		"list": func(ctx context.Context, c *table.Client, n note) error {
-			texts, _, err := listTexts[listed](ctx, c, table.Query{Partitions: []string{noteKey(n.Company, n.ID).PK}, Limit: 5})
+			texts, _, err := listTexts[listedNote](ctx, c, table.Query{Partitions: []string{noteKey(n.Company, n.ID).PK}, Limit: 5})
 			if err == nil && (len(texts) != 1 || !bytes.Contains(texts[0], []byte(*n.Text))) {
 				return fmt.Errorf("listed %s", texts)
 			}
@@ -90,7 +90,7 @@ func TestChecksums(t *testing.T) {
 }
 
 // clientOver returns a client of the test's table over a transport.
-func clientOver(t *testing.T, p *proxy) *table.Client {
+func clientOver(t *testing.T, p *faultProxy) *table.Client {
 	t.Helper()
 	c, _ := client(t, p)
 	return c

@@ -79,9 +79,9 @@ func New(o Options) *Client {
 	return &Client{db: db, name: o.Name, now: o.Now, newID: o.NewID, random: o.Random}
 }
 
-// Operator returns a client for the operator's command line and the tests. Its writes need no
+// AsOperator returns a client for the operator's command line and the tests. Its writes need no
 // permit if the context has no Request. Handlers never use such a client.
-func (c *Client) Operator() *Client {
+func (c *Client) AsOperator() *Client {
 	o := *c
 	o.operator = true
 	return &o

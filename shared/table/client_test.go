@@ -26,7 +26,7 @@ func TestNewPublicKey(t *testing.T) {
 		}
 	}
 	c = table.New(table.Options{Now: time.Now})
-	if one, two := c.NewPublicKey(), c.Operator().NewPublicKey(); one == two {
+	if one, two := c.NewPublicKey(), c.AsOperator().NewPublicKey(); one == two {
 		t.Errorf("%s twice", one)
 	}
 }
@@ -35,7 +35,7 @@ func TestNewPublicKey(t *testing.T) {
 // later, in every list.
 func TestCreateFailsWithoutAnIndex(t *testing.T) {
 	t.Parallel()
-	p := &proxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
+	p := &faultProxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		switch call {
 		case "CreateTable":
 			return jsonResponse(http.StatusBadRequest, map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#ResourceInUseException"}), nil
@@ -56,7 +56,7 @@ func TestCreateFailsWithoutAnIndex(t *testing.T) {
 func TestQueryProjection(t *testing.T) {
 	t.Parallel()
 	var asked []string
-	p := &proxy{respond: func(call string, pass func() (*http.Response, error), r *http.Request) (*http.Response, error) {
+	p := &faultProxy{respond: func(call string, pass func() (*http.Response, error), r *http.Request) (*http.Response, error) {
 		if call == "Query" {
 			var in struct {
 				ProjectionExpression     string

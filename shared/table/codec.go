@@ -107,10 +107,10 @@ func isStorable(t reflect.Type) bool {
 	return false
 }
 
-// project limits a query to the attributes of a record and the sort key, if any. The index keys, up
+// projectQuery limits a query to the attributes of a record and the sort key, if any. The index keys, up
 // to eight per record, are two fifths of a response. They cost no units, but they take time to send
 // and parse.
-func (p *recordType) project(in *dynamodb.QueryInput, sortKey string) {
+func (p *recordType) projectQuery(in *dynamodb.QueryInput, sortKey string) {
 	expression := p.projection
 	maps.Copy(in.ExpressionAttributeNames, p.placeholders)
 	if _, isField := p.byName[sortKey]; sortKey != "" && !isField {
@@ -120,9 +120,9 @@ func (p *recordType) project(in *dynamodb.QueryInput, sortKey string) {
 	in.ProjectionExpression = &expression
 }
 
-// sizes returns the minimum size of each item's JSON in bytes: the total length of the strings that
+// jsonSizes returns the minimum size of each item's JSON in bytes: the total length of the strings that
 // clients see.
-func (p *recordType) sizes(items []Item) []int {
+func (p *recordType) jsonSizes(items []Item) []int {
 	sizes := make([]int, len(items))
 	for i, item := range items {
 		for _, f := range p.fields {

@@ -16,7 +16,7 @@ import (
 
 // hiddenFields is embedded. Its field is never shown to clients.
 type hiddenFields struct {
-	Secret *status `store:"secret"`
+	Secret *noteStatus `store:"secret"`
 }
 
 // allTypes has a field of each type that a record may have.
@@ -25,8 +25,8 @@ type allTypes struct {
 
 	Text    string          `json:"text"`
 	TextP   *string         `json:"textP,omitempty"`
-	Named   status          `json:"named"`
-	NamedP  *status         `json:"namedP"`
+	Named   noteStatus      `json:"named"`
+	NamedP  *noteStatus     `json:"namedP"`
 	Int     int64           `json:"int"`
 	IntP    *int64          `json:"intP"`
 	Float   float64         `json:"float"`
@@ -34,14 +34,14 @@ type allTypes struct {
 	Bool    bool            `json:"bool"`
 	BoolP   *bool           `json:"boolP"`
 	List    []string        `json:"list"`
-	Names   []status        `json:"names"`
+	Names   []noteStatus    `json:"names"`
 	Any     json.RawMessage `json:"any"`
 	Bytes   []byte          `json:"bytes"`
 	Skipped string          `json:"-"`
 }
 
-// stored writes a record to the engine and reads it back.
-func stored(t testing.TB, c *table.Client, key table.Key, record allTypes) (out allTypes) {
+// storeAndRead writes a record to the engine and reads it back.
+func storeAndRead(t testing.TB, c *table.Client, key table.Key, record allTypes) (out allTypes) {
 	t.Helper()
 	if err := c.BatchPut(t.Context(), []table.Item{c.NewItem(table.Keys{Key: key}, record)}); err != nil {
 		t.Fatal(err)
@@ -62,9 +62,9 @@ func TestCodecRoundTrip(t *testing.T) {
 	deep := strings.Repeat("[", 5000) + strings.Repeat("]", 5000)
 	for name, record := range map[string]allTypes{
 		"zero":        {},
-		"empty lists": {List: []string{}, Names: []status{}, Bytes: []byte{}, TextP: ptr(""), NamedP: ptr(status(""))},
-		"null beside": {List: nil, Names: []status{"", "a"}, Any: json.RawMessage("null")},
-		"pointers":    {hiddenFields: hiddenFields{ptr(status("s"))}, TextP: ptr("\x00\u2028 \"<&>\\ 🎉"), NamedP: ptr(status("draft")), IntP: ptr(int64(0)), FloatP: ptr(0.0), BoolP: ptr(false)},
+		"empty lists": {List: []string{}, Names: []noteStatus{}, Bytes: []byte{}, TextP: ptr(""), NamedP: ptr(noteStatus(""))},
+		"null beside": {List: nil, Names: []noteStatus{"", "a"}, Any: json.RawMessage("null")},
+		"pointers":    {hiddenFields: hiddenFields{ptr(noteStatus("s"))}, TextP: ptr("\x00\u2028 \"<&>\\ 🎉"), NamedP: ptr(noteStatus("draft")), IntP: ptr(int64(0)), FloatP: ptr(0.0), BoolP: ptr(false)},
 		"integers":    {Int: math.MaxInt64, IntP: ptr(int64(math.MinInt64))},
 		"thousands":   {Int: 1_000_000_000_000_000_000, IntP: ptr(int64(-100))},
 		"any":         {Any: json.RawMessage(`{"n":123456789012345678901234567890123456789,"e":1e999, "s":"\ud800"}`)},
@@ -73,7 +73,7 @@ func TestCodecRoundTrip(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			key := table.Key{PK: c.NewID("co"), SK: "x"}
-			if diff := cmp.Diff(record, stored(t, c, key, record), sameRecord); diff != "" {
+			if diff := cmp.Diff(record, storeAndRead(t, c, key, record), sameRecord); diff != "" {
 				t.Errorf("record from the table (-want +got):\n%s", diff)
 			}
 		})
@@ -97,13 +97,13 @@ func TestFloatRoundTrip(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
 	for _, f := range floats {
-		got := stored(t, c, table.Key{PK: c.NewID("co"), SK: "x"}, allTypes{Float: f, FloatP: &f})
+		got := storeAndRead(t, c, table.Key{PK: c.NewID("co"), SK: "x"}, allTypes{Float: f, FloatP: &f})
 		if got.Float != f || got.FloatP == nil || *got.FloatP != f {
 			t.Errorf("%g reads as %g", f, got.Float)
 		}
 	}
 	negative := math.Copysign(0, -1)
-	if got := stored(t, c, table.Key{PK: c.NewID("co"), SK: "x"}, allTypes{Float: negative}); got.Float != 0 {
+	if got := storeAndRead(t, c, table.Key{PK: c.NewID("co"), SK: "x"}, allTypes{Float: negative}); got.Float != 0 {
 		t.Errorf("-0 reads as %g", got.Float)
 	}
 	a, ok := table.Float(negative).(*types.AttributeValueMemberN)
@@ -123,7 +123,7 @@ func pointerGen[T any](g *rapid.Generator[T]) *rapid.Generator[*T] { return rapi
 func allTypesGen() *rapid.Generator[allTypes] {
 	return rapid.Custom(func(t *rapid.T) allTypes {
 		texts := rapid.StringN(0, 40, 200)
-		named := rapid.Map(texts, func(s string) status { return status(s) })
+		named := rapid.Map(texts, func(s string) noteStatus { return noteStatus(s) })
 		e := allTypes{
 			hiddenFields: hiddenFields{pointerGen(named).Draw(t, "secret")},
 			Text:         texts.Draw(t, "text"), TextP: pointerGen(texts).Draw(t, "textP"), Named: named.Draw(t, "named"), NamedP: pointerGen(named).Draw(t, "namedP"),
@@ -151,7 +151,7 @@ func TestCodecProperty(t *testing.T) {
 		if err := table.Decode(table.Encode(&record), &direct); err != nil {
 			r.Fatal(err)
 		}
-		through := stored(t, c, table.Key{PK: c.NewID("co"), SK: "x"}, record)
+		through := storeAndRead(t, c, table.Key{PK: c.NewID("co"), SK: "x"}, record)
 		if diff := cmp.Diff(record, direct, sameRecord); diff != "" {
 			r.Errorf("decoded record (-want +got):\n%s", diff)
 		}
@@ -248,11 +248,11 @@ func TestForeignRecordInAList(t *testing.T) {
 	if _, _, err := list[note](t.Context(), c, q); err == nil || !strings.Contains(err.Error(), "count") {
 		t.Errorf("List: %v", err)
 	}
-	if _, _, err := listTexts[listed](t.Context(), c, q); err == nil || !strings.Contains(err.Error(), "count") {
+	if _, _, err := listTexts[listedNote](t.Context(), c, q); err == nil || !strings.Contains(err.Error(), "count") {
 		t.Errorf("ListTexts: %v", err)
 	}
 	q.Limit = 1 // the foreign record is just beyond the page
-	if _, _, err := listTexts[listed](t.Context(), c, q); err == nil {
+	if _, _, err := listTexts[listedNote](t.Context(), c, q); err == nil {
 		t.Error("ListTexts of the page before: no error")
 	}
 	if _, err := table.ReadAll[note](t.Context(), c, table.Collection{Partition: q.Partitions[0]}); err == nil {

@@ -122,5 +122,5 @@ func clientWithSlots(transport http.RoundTripper, calls int) *table.Client {
 	return table.New(table.Options{
 		Name: "none", Endpoint: "http://engine.invalid", Region: "eu-central-1", Transport: transport, Now: time.Now, CallsAtOnce: calls,
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""), NewID: func(prefix string) string { return prefix },
-	}).Operator()
+	}).AsOperator()
 }

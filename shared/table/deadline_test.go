@@ -18,16 +18,16 @@ import (
 // exactly.
 
 // neverResponds never responds.
-func neverResponds() *proxy {
-	return &proxy{respond: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
+func neverResponds() *faultProxy {
+	return &faultProxy{respond: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
 	}}
 }
 
 // neverFinishes starts a response and never finishes it.
-func neverFinishes() *proxy {
-	return &proxy{respond: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
+func neverFinishes() *faultProxy {
+	return &faultProxy{respond: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
 		out := jsonResponse(http.StatusOK, map[string]any{})
 		out.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"Item":`), blockingReader{r.Context()}))
 		out.ContentLength = -1
@@ -40,8 +40,8 @@ type blockingReader struct{ ctx context.Context }
 func (w blockingReader) Read([]byte) (int, error) { <-w.ctx.Done(); return 0, w.ctx.Err() }
 
 // truncatesBodies breaks off every response in the middle.
-func truncatesBodies() *proxy {
-	return &proxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
+func truncatesBodies() *faultProxy {
+	return &faultProxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
 		out := jsonResponse(http.StatusOK, map[string]any{})
 		out.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"Item":`), failingReader{io.ErrUnexpectedEOF}))
 		return out, nil
@@ -52,8 +52,8 @@ type failingReader struct{ err error }
 
 func (f failingReader) Read([]byte) (int, error) { return 0, f.err }
 
-func resetsConnections() *proxy {
-	return &proxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
+func resetsConnections() *faultProxy {
+	return &faultProxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
 		return nil, errors.New("read: connection reset by peer")
 	}}
 }
@@ -66,7 +66,7 @@ func TestAttempts(t *testing.T) {
 	const always = 1 << 30
 	for _, test := range []struct {
 		name      string
-		transport func() *proxy
+		transport func() *faultProxy
 		attempts  int
 		longest   time.Duration
 	}{
@@ -74,15 +74,15 @@ func TestAttempts(t *testing.T) {
 		{"drips", neverFinishes, 3, 3400 * time.Millisecond},
 		{"cut off", truncatesBodies, 3, 400 * time.Millisecond},
 		{"reset", resetsConnections, 3, 400 * time.Millisecond},
-		{"500", func() *proxy { return rejectsCalls("", "InternalServerError", 500, always) }, 3, 400 * time.Millisecond},
-		{"503", func() *proxy { return rejectsCalls("", "ServiceUnavailable", 503, always) }, 3, 400 * time.Millisecond},
-		{"throughput", func() *proxy { return rejectsCalls("", "ProvisionedThroughputExceededException", 400, always) }, 8, 1300 * time.Millisecond},
-		{"throttling", func() *proxy { return rejectsCalls("", "ThrottlingException", 400, always) }, 8, 1300 * time.Millisecond},
-		{"limit", func() *proxy { return rejectsCalls("", "RequestLimitExceeded", 400, always) }, 8, 1300 * time.Millisecond},
-		{"conflict", func() *proxy { return rejectsCalls("", "TransactionConflictException", 400, always) }, 8, 1300 * time.Millisecond},
-		{"invalid", func() *proxy { return rejectsCalls("", "ValidationException", 400, always) }, 1, 0},
-		{"no table", func() *proxy { return rejectsCalls("", "ResourceNotFoundException", 400, always) }, 1, 0},
-		{"denied", func() *proxy { return rejectsCalls("", "AccessDeniedException", 400, always) }, 1, 0},
+		{"500", func() *faultProxy { return rejectsCalls("", "InternalServerError", 500, always) }, 3, 400 * time.Millisecond},
+		{"503", func() *faultProxy { return rejectsCalls("", "ServiceUnavailable", 503, always) }, 3, 400 * time.Millisecond},
+		{"throughput", func() *faultProxy { return rejectsCalls("", "ProvisionedThroughputExceededException", 400, always) }, 8, 1300 * time.Millisecond},
+		{"throttling", func() *faultProxy { return rejectsCalls("", "ThrottlingException", 400, always) }, 8, 1300 * time.Millisecond},
+		{"limit", func() *faultProxy { return rejectsCalls("", "RequestLimitExceeded", 400, always) }, 8, 1300 * time.Millisecond},
+		{"conflict", func() *faultProxy { return rejectsCalls("", "TransactionConflictException", 400, always) }, 8, 1300 * time.Millisecond},
+		{"invalid", func() *faultProxy { return rejectsCalls("", "ValidationException", 400, always) }, 1, 0},
+		{"no table", func() *faultProxy { return rejectsCalls("", "ResourceNotFoundException", 400, always) }, 1, 0},
+		{"denied", func() *faultProxy { return rejectsCalls("", "AccessDeniedException", 400, always) }, 1, 0},
 	} {
 		for name, call := range map[string]func(context.Context, *table.Client) error{
 			"read": func(ctx context.Context, c *table.Client) error {
@@ -135,7 +135,7 @@ func TestPassingFaults(t *testing.T) {
 // Ensure the caller's deadline ends a call at once, also during an attempt or a pause.
 func TestContextEndsACall(t *testing.T) {
 	t.Parallel()
-	for name, transport := range map[string]*proxy{"hangs": nil, "throttled": nil} {
+	for name, transport := range map[string]*faultProxy{"hangs": nil, "throttled": nil} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				if transport = neverResponds(); name == "throttled" {
@@ -158,7 +158,7 @@ func TestRetriesAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		down, calls := true, 0
-		p := &proxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
+		p := &faultProxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
 			if calls++; down {
 				return jsonResponse(http.StatusInternalServerError, map[string]any{"__type": "InternalServerError"}), nil
 			}

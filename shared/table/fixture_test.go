@@ -22,9 +22,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// proxy counts calls by name, such as PutItem. respond may replace the response of the engine, or
+// faultProxy counts calls by name, such as PutItem. respond may replace the response of the engine, or
 // lose it.
-type proxy struct {
+type faultProxy struct {
 	// respond gets the name of the call and a function that passes it on. nil: every call is passed
 	// on.
 	respond func(call string, pass func() (*http.Response, error), r *http.Request) (*http.Response, error)
@@ -33,7 +33,7 @@ type proxy struct {
 	calls []string
 }
 
-func (p *proxy) RoundTrip(r *http.Request) (*http.Response, error) {
+func (p *faultProxy) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	p.mu.Lock()
 	p.calls = append(p.calls, call)
@@ -46,7 +46,7 @@ func (p *proxy) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // count returns the number of calls of this name, or of all calls if the name is empty.
-func (p *proxy) count(call string) (n int) {
+func (p *faultProxy) count(call string) (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range p.calls {
@@ -58,13 +58,13 @@ func (p *proxy) count(call string) (n int) {
 }
 
 // losesResponses passes on the first n calls of a name and loses their responses.
-func losesResponses(name string, n int) *proxy { return losesResponsesFrom(name, 1, n) }
+func losesResponses(name string, n int) *faultProxy { return losesResponsesFrom(name, 1, n) }
 
 // losesResponsesFrom is loses for n calls of a name, starting with the call numbered first.
-func losesResponsesFrom(name string, first, n int) *proxy {
+func losesResponsesFrom(name string, first, n int) *faultProxy {
 	var mu sync.Mutex
 	calls := 0
-	return &proxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
+	return &faultProxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		mu.Lock()
 		if call == name {
 			calls++
@@ -82,9 +82,9 @@ func losesResponsesFrom(name string, first, n int) *proxy {
 
 // rejectsCalls responds to the first n calls of a name with an error of this code. An empty name
 // means all calls.
-func rejectsCalls(name, code string, status, n int) *proxy {
+func rejectsCalls(name, code string, status, n int) *faultProxy {
 	var mu sync.Mutex
-	return &proxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
+	return &faultProxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		mu.Lock()
 		refuse := (name == "" || call == name) && n > 0
 		if refuse {
@@ -137,7 +137,7 @@ func offline(transport http.RoundTripper) *table.Client {
 		Name: "none", Endpoint: "http://engine.invalid", Region: "eu-central-1", Transport: transport, Now: time.Now,
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 		NewID:       func(prefix string) string { n++; return prefix + "_" + strings.Repeat("0", n) },
-	}).Operator()
+	}).AsOperator()
 }
 
 // note is the record of these tests. It has a field of every type that areas use, and an index over
@@ -145,7 +145,7 @@ func offline(transport http.RoundTripper) *table.Client {
 type note struct {
 	ID        string          `json:"id"`
 	Company   string          `json:"companyId"`
-	Status    status          `json:"status"`
+	Status    noteStatus      `json:"status"`
 	Text      *string         `json:"text"`
 	N         *float64        `json:"n"`
 	Count     int64           `json:"count"`
@@ -156,11 +156,11 @@ type note struct {
 	UpdatedAt *string         `json:"updatedAt"`
 }
 
-// listed is a note without bytes, which cannot be listed as text.
-type listed struct {
+// listedNote is a note without bytes, which cannot be listed as text.
+type listedNote struct {
 	ID        string          `json:"id"`
 	Company   string          `json:"companyId"`
-	Status    status          `json:"status"`
+	Status    noteStatus      `json:"status"`
 	Text      *string         `json:"text"`
 	N         *float64        `json:"n"`
 	Count     int64           `json:"count"`
@@ -170,7 +170,7 @@ type listed struct {
 	UpdatedAt *string         `json:"updatedAt"`
 }
 
-type status string
+type noteStatus string
 
 func noteKey(company, id string) table.Key {
 	return table.Key{PK: table.Partition(company, "notes"), SK: table.Join("note", id)}
@@ -196,7 +196,7 @@ func insert(t *testing.T, c *table.Client, n note) note {
 }
 
 func newNote(c *table.Client) note {
-	return note{ID: c.NewID("itm"), Company: c.NewID(id.Company), Text: ptr("a"), UpdatedAt: ptr(c.Now())}
+	return note{ID: c.NewID("itm"), Company: c.NewID(id.CompanyPrefix), Text: ptr("a"), UpdatedAt: ptr(c.Now())}
 }
 
 func ptr[T any](v T) *T { return &v }

@@ -16,9 +16,9 @@ import (
 func TestLargePages(t *testing.T) {
 	t.Parallel()
 	const count, size = 60, 100_000
-	for name, spread := range map[string][]status{
+	for name, spread := range map[string][]noteStatus{
 		"one partition": {"draft"}, "even": {"draft", "sent", "failed"}, "one has most": {"draft", "draft", "draft", "sent", "draft"},
-		"one has all of three": {"draft"}, "one after the other": slices.Concat(slices.Repeat([]status{"sent"}, 30), slices.Repeat([]status{"draft"}, 30)),
+		"one has all of three": {"draft"}, "one after the other": slices.Concat(slices.Repeat([]noteStatus{"sent"}, 30), slices.Repeat([]noteStatus{"draft"}, 30)),
 	} {
 		for _, descending := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, descending %t", name, descending), func(t *testing.T) {
@@ -45,18 +45,18 @@ func TestLargePages(t *testing.T) {
 					slices.Reverse(want)
 				}
 				texts := func(q table.Query) (table.Page[json.RawMessage], error) {
-					return table.ListJSON[listed](t.Context(), c, q)
+					return table.ListJSON[listedNote](t.Context(), c, q)
 				}
-				records := func(q table.Query) (table.Page[listed], error) { return table.List[listed](t.Context(), c, q) }
+				records := func(q table.Query) (table.Page[listedNote], error) { return table.List[listedNote](t.Context(), c, q) }
 				beyond := 2*table.PageBytes/size + len(q.Partitions)*(1<<20/size+1)
 				checkLarge(t, "texts", want, seen, beyond, q, texts, func(text json.RawMessage) string {
-					var record listed
+					var record listedNote
 					if err := json.Unmarshal(text, &record); err != nil {
 						t.Error(err)
 					}
 					return record.ID
 				})
-				checkLarge(t, "records", want, seen, beyond, q, records, func(l listed) string { return l.ID })
+				checkLarge(t, "records", want, seen, beyond, q, records, func(l listedNote) string { return l.ID })
 			})
 		}
 	}
@@ -84,7 +84,7 @@ func checkLarge[R any](t *testing.T, name string, want []string, seen *readCount
 			got = append(got, id(record))
 		}
 		if q.After = page.Next; kept < len(page.Records) {
-			q.After = page.Behind(kept - 1)
+			q.After = page.PositionAfter(kept - 1)
 		}
 		if q.After == "" {
 			break

@@ -22,9 +22,9 @@ type Page[R any] struct {
 	Records []R
 	Next    string // the position of the next page; empty at the end
 
-	// Behind returns the position of the next page if this page is shortened to end with the n-th
+	// PositionAfter returns the position of the next page if this page is shortened to end with the n-th
 	// record. It is nil for a list with a single page.
-	Behind func(n int) string
+	PositionAfter func(n int) string
 
 	// Backward is set when the next page contains the records before Records. A shortened page then
 	// keeps its last records, and Behind returns the position for a page that starts with the n-th
@@ -44,9 +44,9 @@ func list[R any](ctx context.Context, q Query, read fetchFunc[R]) (Page[R], erro
 	if err != nil {
 		return Page[R]{}, err
 	}
-	out := Page[R]{Records: found.records, Behind: func(n int) string { return q.position(found.keys[n]) }}
+	out := Page[R]{Records: found.records, PositionAfter: func(n int) string { return q.position(found.keys[n]) }}
 	if last := min(len(found.records), q.Limit) - 1; found.more || last+1 < len(found.records) {
-		out.Records, out.Next = found.records[:last+1], out.Behind(last)
+		out.Records, out.Next = found.records[:last+1], out.PositionAfter(last)
 	}
 	return out, nil
 }

@@ -63,7 +63,7 @@ func ListJSON[T any](ctx context.Context, c *Client, q Query) (Page[json.RawMess
 // jsonFetcher returns a fetch of the JSON texts of records of type T.
 func jsonFetcher[T any](c *Client, sortKey string) fetchFunc[json.RawMessage] {
 	return func(ctx context.Context, in *dynamodb.QueryInput) (rows[json.RawMessage], Item, error) {
-		recordTypeOf(reflect.TypeFor[T]()).project(in, sortKey)
+		recordTypeOf(reflect.TypeFor[T]()).projectQuery(in, sortKey)
 		p := &jsonProtocol{scanner: newJSONScanner[T](sortKey)}
 		out, err := c.Query(ctx, in, p.install)
 		if err != nil {
@@ -149,11 +149,11 @@ type jsonScanner struct {
 	texts []byte // the concatenated JSON of all records; rows has slices of it
 
 	// The record that is being read:
-	values []byte // the JSON of its attributes, in the order of the response
-	spans  []span // of each field in values; empty: the record lacks the attribute
+	values []byte     // the JSON of its attributes, in the order of the response
+	spans  []byteSpan // of each field in values; empty: the record lacks the attribute
 }
 
-type span struct{ begin, end int }
+type byteSpan struct{ begin, end int }
 
 // newJSONScanner returns a scanner for records of type T. See fieldEncodingsOf for the types that
 // it accepts.
@@ -176,7 +176,7 @@ func (s *jsonScanner) scan(body []byte) (rest []byte, ok bool) {
 	if begin < 0 || !needsNoEscapes(body) {
 		return nil, false
 	}
-	s.body, s.at, s.spans = body, begin+len(items), make([]span, len(s.fields))
+	s.body, s.at, s.spans = body, begin+len(items), make([]byteSpan, len(s.fields))
 	s.rows, s.texts = rows[json.RawMessage]{}, make([]byte, 0, len(body))
 	if !s.sequence('[', ']', s.record) {
 		return nil, false
@@ -241,7 +241,7 @@ func (s *jsonScanner) attribute() bool {
 	}
 	begin := len(s.values)
 	ok = s.fields[n].read(s)
-	s.spans[n] = span{begin, len(s.values)}
+	s.spans[n] = byteSpan{begin, len(s.values)}
 	return ok
 }
 

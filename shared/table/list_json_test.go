@@ -45,8 +45,8 @@ type listableTypes struct {
 
 var (
 	querySchema = smithy.NewOperationSchema(schemas.Query, schemas.QueryInput, schemas.QueryOutput)
-	// sdk is the SDK's protocol.
-	sdk = func() (p smithyhttp.ClientProtocol) {
+	// sdkProtocol is the SDK's protocol.
+	sdkProtocol = func() (p smithyhttp.ClientProtocol) {
 		dynamodb.New(dynamodb.Options{Region: "none"}, func(o *dynamodb.Options) { p = o.Protocol })
 		return p
 	}()
@@ -142,9 +142,9 @@ func FuzzTexts(f *testing.F) {
 			return // a control character makes JSON invalid; see plain
 		}
 		scanner := newJSONScanner[listableTypes]("sk")
-		p := &jsonProtocol{ClientProtocol: sdk, scanner: scanner}
+		p := &jsonProtocol{ClientProtocol: sdkProtocol, scanner: scanner}
 		got, err := deserialize(t, p, body)
-		want, wantErr := deserialize(t, sdk, body)
+		want, wantErr := deserialize(t, sdkProtocol, body)
 		if (err == nil) != (wantErr == nil) {
 			t.Fatalf("%s: %v, the SDK: %v", body, err, wantErr)
 		}

@@ -31,8 +31,8 @@ func pageOf[T any](records []T, order func(T) string, after string, limit int) (
 	return page.Records, page.Next
 }
 
-// pages reads a list to its end and calls between after each page.
-func pages(t testing.TB, c *table.Client, q table.Query, between func()) (all []note) {
+// readAllPages reads a list to its end and calls between after each page.
+func readAllPages(t testing.TB, c *table.Client, q table.Query, between func()) (all []note) {
 	t.Helper()
 	for n := 0; ; n++ {
 		page, next, err := list[note](t.Context(), c, q)
@@ -55,11 +55,11 @@ func pages(t testing.TB, c *table.Client, q table.Query, between func()) (all []
 // sameAsTexts checks that ListJSON returns the records of List as JSON.
 func sameAsTexts(t testing.TB, c *table.Client, q table.Query, next string) {
 	t.Helper()
-	texts, textsNext, err := listTexts[listed](t.Context(), c, q)
+	texts, textsNext, err := listTexts[listedNote](t.Context(), c, q)
 	if err != nil || textsNext != next {
 		t.Fatalf("ListTexts: next %q, %v; List: next %q", textsNext, err, next)
 	}
-	records, _, err := list[listed](t.Context(), c, q)
+	records, _, err := list[listedNote](t.Context(), c, q)
 	if err != nil || len(records) != len(texts) {
 		t.Fatalf("%d texts of %d records, %v", len(texts), len(records), err)
 	}
@@ -81,7 +81,7 @@ func ids(notes []note) []string {
 // listModel computes in memory what a list must return.
 type listModel struct {
 	notes    map[string]note
-	statuses []status
+	statuses []noteStatus
 }
 
 func (m listModel) list(q table.Query, filtered bool) []string {
@@ -103,7 +103,7 @@ func (m listModel) list(q table.Query, filtered bool) []string {
 	return ids(kept)
 }
 
-var statuses = []status{"draft", "sent", "failed"}
+var statuses = []noteStatus{"draft", "sent", "failed"}
 
 func noteGen(company string) *rapid.Generator[note] {
 	return rapid.Custom(func(t *rapid.T) note {
@@ -126,7 +126,7 @@ func queryGen(company string) *rapid.Generator[table.Query] {
 			q.Index, q.Partitions = table.GSI1, []string{table.Partition(company, "notes", "all")}
 		case 2:
 			q.Index = table.GSI2
-			for _, s := range rapid.SampledFrom([][]status{statuses, statuses[:2], statuses[1:2]}).Draw(t, "statuses") {
+			for _, s := range rapid.SampledFrom([][]noteStatus{statuses, statuses[:2], statuses[1:2]}).Draw(t, "statuses") {
 				q.Partitions = append(q.Partitions, table.Partition(company, "notes", string(s)))
 			}
 		}
@@ -146,13 +146,13 @@ func modelOf(q table.Query, notes map[string]note) listModel {
 	m := listModel{notes: notes}
 	if q.Index == table.GSI2 {
 		for _, p := range q.Partitions {
-			m.statuses = append(m.statuses, status(p[strings.LastIndex(p, "#")+1:]))
+			m.statuses = append(m.statuses, noteStatus(p[strings.LastIndex(p, "#")+1:]))
 		}
 	}
 	return m
 }
 
-func fill(t testing.TB, r *rapid.T, c *table.Client, company string, longest int) map[string]note {
+func insertNotes(t testing.TB, r *rapid.T, c *table.Client, company string, longest int) map[string]note {
 	t.Helper()
 	notes := map[string]note{}
 	items := []table.Item{}
@@ -172,10 +172,10 @@ func TestListAgainstModel(t *testing.T) {
 	c, _ := client(t, nil)
 	rapid.Check(t, func(r *rapid.T) {
 		company := c.NewID("co")
-		notes := fill(t, r, c, company, 80)
+		notes := insertNotes(t, r, c, company, 80)
 		for range 4 {
 			q := queryGen(company).Draw(r, "query")
-			if diff := cmp.Diff(modelOf(q, notes).list(q, q.Filter != nil), ids(pages(t, c, q, func() {}))); diff != "" {
+			if diff := cmp.Diff(modelOf(q, notes).list(q, q.Filter != nil), ids(readAllPages(t, c, q, func() {}))); diff != "" {
 				r.Fatalf("%+v (-want +got):\n%s", q, diff)
 			}
 		}
@@ -189,13 +189,13 @@ func TestListWhileRecordsComeAndGo(t *testing.T) {
 	c, _ := client(t, nil)
 	rapid.Check(t, func(r *rapid.T) {
 		company := c.NewID("co")
-		before := fill(t, r, c, company, 80)
+		before := insertNotes(t, r, c, company, 80)
 		q := queryGen(company).Draw(r, "query")
 		stays, known := map[string]note{}, map[string]note{}
 		for id, n := range before {
 			stays[id], known[id] = n, n
 		}
-		all := pages(t, c, q, func() {
+		all := readAllPages(t, c, q, func() {
 			n := noteGen(company).Draw(r, "change")
 			if old, there := known[n.ID]; there { // this may delete the record that a position names
 				if err := c.BatchDelete(t.Context(), []table.Key{noteKey(company, old.ID)}); err != nil {

@@ -50,14 +50,14 @@ func TestMergeCalls(t *testing.T) {
 	t.Parallel()
 	const limit, want = 49, 50
 	tests := map[string]struct {
-		spread []status // the statuses of successive records, repeated
+		spread []noteStatus // the statuses of successive records, repeated
 		calls  int
 		most   int
 	}{
-		"even":         {[]status{"draft", "sent", "failed"}, 3, 90},
-		"one has half": {[]status{"draft", "sent", "draft", "failed"}, 3, 90},
-		"one has most": {[]status{"draft", "draft", "draft", "sent", "draft"}, 4, 90 + 20},
-		"one has all":  {[]status{"draft"}, 4, 30 + 20},
+		"even":         {[]noteStatus{"draft", "sent", "failed"}, 3, 90},
+		"one has half": {[]noteStatus{"draft", "sent", "draft", "failed"}, 3, 90},
+		"one has most": {[]noteStatus{"draft", "draft", "draft", "sent", "draft"}, 4, 90 + 20},
+		"one has all":  {[]noteStatus{"draft"}, 4, 30 + 20},
 	}
 	for name, tt := range tests {
 		for _, descending := range []bool{false, true} {

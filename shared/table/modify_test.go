@@ -29,7 +29,7 @@ func modify(t *testing.T, c *table.Client, n note, change func(*note) error) (no
 // Ensure updatedAt moves only when a value changes, and nothing is written when none does.
 func TestModifyWithoutChange(t *testing.T) {
 	t.Parallel()
-	p := &proxy{}
+	p := &faultProxy{}
 	c, clock := client(t, p)
 	n := newNote(c)
 	n.N, n.Tags, n.Any, n.Done = ptr(0.0), []string{}, []byte(`{"a": 1e400}`), ptr(false)
@@ -336,7 +336,7 @@ func TestModifyAfterATransaction(t *testing.T) {
 // Ensure an error of the change is returned unwrapped, and nothing is written.
 func TestModifyRefused(t *testing.T) {
 	t.Parallel()
-	p := &proxy{}
+	p := &faultProxy{}
 	c, _ := client(t, p)
 	n := insert(t, c, newNote(c))
 	refused := fault.New(fault.Conflict, "is sent")
@@ -421,7 +421,7 @@ func TestReindex(t *testing.T) {
 // have, even if they do not depend on the change, and that a change of nothing writes none.
 func TestModifyCorrectsIndexKeys(t *testing.T) {
 	t.Parallel()
-	p := &proxy{}
+	p := &faultProxy{}
 	c, _ := client(t, p)
 	n := insert(t, c, newNote(c))
 	key := noteKey(n.Company, n.ID)
@@ -462,7 +462,7 @@ func TestCreateAddsIndexes(t *testing.T) {
 	if _, err := db.CreateTable(t.Context(), older); err != nil {
 		t.Fatal(err)
 	}
-	c := table.New(o).Operator()
+	c := table.New(o).AsOperator()
 	t.Cleanup(func() {
 		if err := c.Drop(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)

@@ -22,7 +22,7 @@ func createChild(ctx context.Context, c *table.Client, n note, id string) error 
 	return c.Transact(ctx, c.WriteChild(noteKey(n.Company, n.ID)), c.WriteCreate(table.Keys{Key: k}, note{ID: id}))
 }
 
-func children(ctx context.Context, c *table.Client, n note) ([]note, error) {
+func listChildren(ctx context.Context, c *table.Client, n note) ([]note, error) {
 	return table.ReadAll[note](ctx, c, table.Collection{
 		Partition: table.Partition(n.Company, "notes"), Prefix: table.Join("child", n.ID, ""), Consistent: true,
 	})
@@ -35,7 +35,7 @@ func removalWithoutChildren(c *table.Client, n note) table.ParentRemoval[note] {
 	return table.ParentRemoval[note]{
 		Check: func(note) error { return nil },
 		CheckNoChildren: func(ctx context.Context) error {
-			found, err := children(ctx, c, n)
+			found, err := listChildren(ctx, c, n)
 			if err == nil && len(found) > 0 {
 				err = errHasChildren
 			}
@@ -50,7 +50,7 @@ func removalWithChildren(c *table.Client, n note) table.ParentRemoval[note] {
 	r := removalWithoutChildren(c, n)
 	r.CheckNoChildren = nil
 	r.RemoveChildren = func(ctx context.Context) error {
-		found, err := children(ctx, c, n)
+		found, err := listChildren(ctx, c, n)
 		if err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func TestRemoveParentAlso(t *testing.T) {
 // rejects a parent with children.
 func TestRemoveParentWithoutSweep(t *testing.T) {
 	t.Parallel()
-	p := &proxy{}
+	p := &faultProxy{}
 	c, _ := client(t, p)
 	n, other := insert(t, c, newNote(c)), insert(t, c, newNote(c))
 	r := removalWithoutChildren(c, n)
@@ -158,7 +158,7 @@ func TestRemoveParentWithoutSweep(t *testing.T) {
 func TestRemovalDies(t *testing.T) {
 	t.Parallel()
 	for dies := 1; ; dies++ {
-		p := &proxy{}
+		p := &faultProxy{}
 		c, _ := client(t, p)
 		n := insert(t, c, newNote(c))
 		for _, id := range []string{"a", "b"} {
@@ -338,7 +338,7 @@ func TestRoom(t *testing.T) {
 		if want == "" && err == nil {
 			continue
 		}
-		if e := fault.Public(err); want == "" || e.Code != fault.Conflict || e.Messages[0] != want {
+		if e := fault.PublicError(err); want == "" || e.Code != fault.Conflict || e.Messages[0] != want {
 			t.Errorf("limit %d: error %v, want %q", limit, err, want)
 		}
 	}

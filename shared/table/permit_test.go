@@ -45,11 +45,11 @@ func everyWrite(c *table.Client, n note) map[string]func(context.Context) error 
 // Ensure no write happens before the caller's key is verified, and a refused key writes nothing.
 func TestWritesWaitForThePermit(t *testing.T) {
 	t.Parallel()
-	isWrite := func(p *proxy) int { return p.count("") - p.count("GetItem") }
+	isWrite := func(p *faultProxy) int { return p.count("") - p.count("GetItem") }
 	for name := range everyWrite(nil, note{}) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := &proxy{}
+			p := &faultProxy{}
 			c, _ := client(t, p)
 			n := insert(t, c, newNote(c))
 			before := isWrite(p)

@@ -101,7 +101,7 @@ type fetchFunc[R any] func(ctx context.Context, in *dynamodb.QueryInput) (found 
 func recordsOf[T any](c *Client, sortKey string) fetchFunc[T] {
 	return func(ctx context.Context, in *dynamodb.QueryInput) (rows[T], Item, error) {
 		form := recordTypeOf(reflect.TypeFor[T]())
-		form.project(in, sortKey)
+		form.projectQuery(in, sortKey)
 		out, err := c.Query(ctx, in)
 		if err != nil {
 			return rows[T]{}, nil, err
@@ -109,7 +109,7 @@ func recordsOf[T any](c *Client, sortKey string) fetchFunc[T] {
 		records, err := decodeAll[T](out.Items)
 		found := rows[T]{records: records}
 		if sortKey != "" {
-			found.keys, found.sizes = sortKeys(out.Items, sortKey), form.sizes(out.Items)
+			found.keys, found.sizes = sortKeys(out.Items, sortKey), form.jsonSizes(out.Items)
 		}
 		return found, out.LastEvaluatedKey, err
 	}
@@ -289,7 +289,7 @@ func PageOf[T any](records []T, order func(T) string, after string, limit int) P
 	slices.SortFunc(records, func(a, b T) int { return strings.Compare(order(a), order(b)) })
 	start := sort.Search(len(records), func(i int) bool { return order(records[i]) > after })
 	records = records[start:]
-	page := Page[T]{Records: records, Behind: func(n int) string { return order(records[n]) }}
+	page := Page[T]{Records: records, PositionAfter: func(n int) string { return order(records[n]) }}
 	if len(records) > limit {
 		page.Records, page.Next = records[:limit], order(records[limit-1])
 	}

@@ -39,7 +39,7 @@ func TestListAfterADeletedPosition(t *testing.T) {
 			t.Fatal(err)
 		}
 		q.After = next
-		if got := pages(t, c, q, func() {}); len(got) != len(rest)-2 || got[0].ID == page[1].ID {
+		if got := readAllPages(t, c, q, func() {}); len(got) != len(rest)-2 || got[0].ID == page[1].ID {
 			t.Errorf("after %s: %v", next, ids(got))
 		}
 	}
@@ -63,7 +63,7 @@ func TestFilterBehindManyOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := table.Query{Partitions: []string{noteKey(company, "").PK}, Prefix: "note#", Limit: 2, Filter: table.Filter{"count": table.Number(1)}}
-	if diff := cmp.Diff([]string{"itm_049", "itm_099", "itm_149"}, ids(pages(t, c, q, func() {}))); diff != "" {
+	if diff := cmp.Diff([]string{"itm_049", "itm_099", "itm_149"}, ids(readAllPages(t, c, q, func() {}))); diff != "" {
 		t.Errorf("records on all pages (-want +got):\n%s", diff)
 	}
 }
@@ -120,7 +120,7 @@ func TestPageAgainstList(t *testing.T) {
 	c, _ := client(t, nil)
 	rapid.Check(t, func(r *rapid.T) {
 		company := c.NewID("co")
-		fill(t, r, c, company, 25)
+		insertNotes(t, r, c, company, 25)
 		limit := rapid.IntRange(1, 9).Draw(r, "limit")
 		q := table.Query{Index: table.GSI1, Partitions: []string{table.Partition(company, "notes", "all")}, Limit: limit}
 		after := ""
@@ -208,7 +208,7 @@ func TestNothingThere(t *testing.T) {
 	if list == nil || len(list) != 0 || next != "" {
 		t.Errorf("List: %#v, next %q; want an empty list and no next", list, next)
 	}
-	texts, next, err := listTexts[listed](t.Context(), c, table.Query{Partitions: []string{partition}, Limit: 5})
+	texts, next, err := listTexts[listedNote](t.Context(), c, table.Query{Partitions: []string{partition}, Limit: 5})
 	if err != nil {
 		t.Fatal(err)
 	}

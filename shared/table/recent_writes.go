@@ -36,7 +36,7 @@ func (c *Client) nextRecentWrites(stored Item) (list []types.AttributeValue) {
 	if written, ok := stored[writeIDAttr].(*types.AttributeValueMemberS); ok {
 		list = append(list, written)
 	}
-	oldest := id.Oldest(writeTokenPrefix, c.now().Add(-recentWriteTTL))
+	oldest := id.LowerBound(writeTokenPrefix, c.now().Add(-recentWriteTTL))
 	list = slices.DeleteFunc(list, func(a types.AttributeValue) bool {
 		s, ok := a.(*types.AttributeValueMemberS)
 		return !ok || s.Value < oldest

@@ -16,9 +16,9 @@ import (
 
 // runsOthersBeforeRetry forwards the first call of a name, loses its response, and calls others
 // before the client retries.
-func runsOthersBeforeRetry(name string, others func()) *proxy {
+func runsOthersBeforeRetry(name string, others func()) *faultProxy {
 	var once sync.Once
-	return &proxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
+	return &faultProxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		out, err := pass()
 		if call != name || err != nil {
 			return out, err
@@ -99,7 +99,7 @@ func TestRecentWritesAreForgotten(t *testing.T) {
 	apitest.SkipIfShort(t)
 	clock := &apitest.Clock{}
 	clock.Advance(apitest.Epoch.Sub(clock.Now()))
-	c := table.New(apitest.Options(t, clock.Now, nil)).Operator()
+	c := table.New(apitest.Options(t, clock.Now, nil)).AsOperator()
 	n := insert(t, c, newNote(c))
 	remembered := func() int {
 		t.Helper()

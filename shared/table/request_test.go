@@ -32,7 +32,7 @@ func TestDecide(t *testing.T) {
 // Ensure every kind of write fails without a request in the context, and sends no call.
 func TestNoRequestNoWrite(t *testing.T) {
 	t.Parallel()
-	p := &proxy{}
+	p := &faultProxy{}
 	operator, _ := client(t, p)
 	n := insert(t, operator, newNote(operator))
 	serving := table.New(options(t, p))
@@ -51,7 +51,7 @@ func TestNoRequestNoWrite(t *testing.T) {
 // Ensure UpdateKey, which needs no permit, can only update the record of a key.
 func TestUpdateKeyReachesKeysOnly(t *testing.T) {
 	t.Parallel()
-	p := &proxy{}
+	p := &faultProxy{}
 	operator, _ := client(t, p)
 	n := insert(t, operator, newNote(operator))
 	before := p.count("")

@@ -119,9 +119,9 @@ func TestTransactConcurrently(t *testing.T) {
 
 // cancelsTransactions responds to the first transactions with these reasons, and passes on later
 // ones.
-func cancelsTransactions(times int, codes ...string) *proxy {
+func cancelsTransactions(times int, codes ...string) *faultProxy {
 	var mu sync.Mutex
-	return &proxy{respond: func(_ string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
+	return &faultProxy{respond: func(_ string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		mu.Lock()
 		refuse := times > 0
 		times--
@@ -181,7 +181,7 @@ func TestTransactConflicts(t *testing.T) {
 // Ensure a transaction with too many writes is an error before it is sent.
 func TestTransactTooLarge(t *testing.T) {
 	t.Parallel()
-	p := &proxy{}
+	p := &faultProxy{}
 	c, _ := client(t, p)
 	partition := c.NewID("co")
 	writes := make([]table.Write, table.TransactionMax+1)
@@ -199,7 +199,7 @@ func TestTransactTooLarge(t *testing.T) {
 // Ensure records are read in one call, in the order of their keys, nil for a missing one.
 func TestGetAtOnce(t *testing.T) {
 	t.Parallel()
-	p := &proxy{}
+	p := &faultProxy{}
 	c, _ := client(t, p)
 	company := c.NewID("co")
 	items, keys := notes(c, company, 3, 10, "x")
@@ -235,7 +235,7 @@ func TestGetAtOnceMeetsWrites(t *testing.T) {
 				"message": "Transaction cancelled", "CancellationReasons": []map[string]string{{"Code": test.code}, {"Code": "None"}},
 			}
 			left := test.failures
-			p := &proxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
+			p := &faultProxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
 				if left--; left >= 0 {
 					return jsonResponse(http.StatusBadRequest, canceled), nil
 				}

@@ -25,7 +25,7 @@ func childUnit(c *table.Client, parent note, id string, size int) table.Unit {
 // few transactions as fit.
 func TestStoreUnits(t *testing.T) {
 	t.Parallel()
-	p := &proxy{}
+	p := &faultProxy{}
 	c, _ := client(t, p)
 	there, other, gone := newNote(c), newNote(c), newNote(c)
 	for _, n := range []note{there, other} {
@@ -57,7 +57,7 @@ func TestStoreUnits(t *testing.T) {
 		t.Errorf("%d transactions", n)
 	}
 	for n, want := range map[*note]int{&there: 118, &other: 1, &gone: 0} {
-		if got, err := children(t.Context(), c, *n); err != nil || len(got) != want {
+		if got, err := listChildren(t.Context(), c, *n); err != nil || len(got) != want {
 			t.Errorf("%d children, %v, want %d", len(got), err, want)
 		}
 	}
@@ -69,7 +69,7 @@ func TestStoreUnits(t *testing.T) {
 // Ensure a transaction has at most a megabyte, and no key twice.
 func TestStoreUnitsDivides(t *testing.T) {
 	t.Parallel()
-	p := &proxy{}
+	p := &faultProxy{}
 	c, _ := client(t, p)
 	n := newNote(c)
 	if err := c.Insert(t.Context(), keysOf(n), n); err != nil {
@@ -85,7 +85,7 @@ func TestStoreUnitsDivides(t *testing.T) {
 	if err != nil || len(failures) > 0 || p.count("TransactWriteItems") != 4 {
 		t.Errorf("%+v, %v, %d transactions", failures, err, p.count("TransactWriteItems"))
 	}
-	got, err := children(t.Context(), c, n)
+	got, err := listChildren(t.Context(), c, n)
 	if last := got[len(got)-1]; err != nil || len(got) != 9 || *last.Text != "again" {
 		t.Errorf("%d children, the last one has %d bytes, %v", len(got), len(*last.Text), err)
 	}
@@ -128,7 +128,7 @@ func TestStoreUnitsAndARemoval(t *testing.T) {
 func TestStoreUnitsEndsWithAnError(t *testing.T) {
 	t.Parallel()
 	calls := 0
-	p := &proxy{respond: func(call string, pass func() (*http.Response, error), r *http.Request) (*http.Response, error) {
+	p := &faultProxy{respond: func(call string, pass func() (*http.Response, error), r *http.Request) (*http.Response, error) {
 		if call == "TransactWriteItems" {
 			if calls++; calls > 2 {
 				return rejectsCalls("", "ResourceNotFoundException", 400, 1).respond(call, pass, r)

@@ -26,7 +26,7 @@ func (c *Client) Warm(ctx context.Context, connections int) {
 	for range connections {
 		wait.Go(func() {
 			_, _ = c.db.GetItem(ctx, &dynamodb.GetItemInput{
-				TableName: &c.name, Key: Key{PK: Partition(id.FromBytes(id.Company, [16]byte{}), KeysArea), SK: "warm"}.item(),
+				TableName: &c.name, Key: Key{PK: Partition(id.FromBytes(id.CompanyPrefix, [16]byte{}), KeysArea), SK: "warm"}.item(),
 			}, func(o *dynamodb.Options) { o.RetryMaxAttempts = 1 })
 		})
 	}

@@ -18,7 +18,7 @@ func TestWarm(t *testing.T) {
 	t.Parallel()
 	var both sync.WaitGroup
 	both.Add(2)
-	seen := &proxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
+	seen := &faultProxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		both.Done()
 		both.Wait() // blocks until the other call has arrived, too
 		return pass()
@@ -33,7 +33,7 @@ func TestWarm(t *testing.T) {
 // Ensure Warm returns when the table cannot be reached, and does not retry.
 func TestWarmFails(t *testing.T) {
 	t.Parallel()
-	broken := &proxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
+	broken := &faultProxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
 		return nil, errors.New("no way to the table")
 	}}
 	offline(broken).Warm(t.Context(), 2)

@@ -126,9 +126,9 @@ func PutUnits[T any](ctx context.Context, t *table.Client, records []T, unitOf f
 	return skipped, refused.Err()
 }
 
-// Orphans returns a function for WithParent. A record is an orphan if no record exists under its
+// OrphanCheck returns a function for WithParent. A record is an orphan if no record exists under its
 // parent's key.
-func Orphans[T any](t *table.Client, parentOf func(companyID string, record T) table.Key) func(ctx context.Context, companyID string, records []T) ([]bool, error) {
+func OrphanCheck[T any](t *table.Client, parentOf func(companyID string, record T) table.Key) func(ctx context.Context, companyID string, records []T) ([]bool, error) {
 	exist := ExistsByKey(t, parentOf)
 	return func(ctx context.Context, companyID string, records []T) ([]bool, error) {
 		found, err := exist(ctx, companyID, records)
@@ -139,9 +139,9 @@ func Orphans[T any](t *table.Client, parentOf func(companyID string, record T) t
 	}
 }
 
-// Put returns a write function for Define that stores each record under its keys. owner returns the
+// PutRecords returns a write function for Define that stores each record under its keys. owner returns the
 // field with the id of the record's company.
-func Put[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string) func(ctx context.Context, companyID string, records []T) error {
+func PutRecords[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string) func(ctx context.Context, companyID string, records []T) error {
 	return func(ctx context.Context, companyID string, records []T) error {
 		return t.BatchPut(ctx, itemsOf(t, keysOf, owner, companyID, records))
 	}
@@ -166,12 +166,12 @@ func itemsOf[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *
 	return items
 }
 
-// DefineStored combines Define, Put and ExistsByKey for records that are identified by their table
+// DefineStored combines Define, PutRecords and ExistsByKey for records that are identified by their table
 // key.
 func DefineStored[T any](name, prefix string, check func(*T) []string, t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string,
 	each func(ctx context.Context, companyID string, visit func(T) error) error,
 ) Type {
-	return WithExisting(Define(name, prefix, check, Put(t, keysOf, owner), each), ExistsByKey(t, func(companyID string, r T) table.Key {
+	return WithExisting(Define(name, prefix, check, PutRecords(t, keysOf, owner), each), ExistsByKey(t, func(companyID string, r T) table.Key {
 		*owner(&r) = companyID
 		return keysOf(r).Key
 	}), addFunc(t, keysOf, owner))

@@ -55,7 +55,7 @@ type IDDeriver interface{ DeriveID() (problem string) }
 //   - check returns the problems of a record; it may also complete the record. The strict decoding (unknown properties,
 //     types, closed lists, timestamps) comes before it. nil: no further checks.
 //   - write stores records, and replaces those with the same identity. It gets at most a few hundred at once, all of this
-//     type and in the order of the file, and sets companyId. The last one of several with the same identity wins. See Put. It
+//     type and in the order of the file, and sets companyId. The last one of several with the same identity wins. See PutRecords. It
 //     returns RefusedRecords for records that a rule keeps out which others have broken since the file was checked.
 //   - each visits every record of the company in a stable order, with flat memory. See ExportEach and ExportOne.
 func Define[T any](name, prefix string, check func(*T) []string,

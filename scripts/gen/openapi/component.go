@@ -119,7 +119,7 @@ func ElementName(operation, field string) string {
 }
 
 func component(name string) *jsonschema.Schema {
-	return &jsonschema.Schema{Ref: refer("schemas", name).Ref}
+	return &jsonschema.Schema{Ref: refTo("schemas", name).Ref}
 }
 
 func enumSchema(values ...string) *jsonschema.Schema {
@@ -136,11 +136,11 @@ func (b *builder) components() components {
 	b.schemas.set(codeSchema, errorCodes())
 	b.schemas.set(versionSchema, enumSchema(fault.Version))
 	return components{
-		SecuritySchemes: ordered[any]{{securityScheme, map[string]string{
+		SecuritySchemes: orderedObject[any]{{securityScheme, map[string]string{
 			"type": "http", "scheme": "bearer",
 			"description": "A secret key, which begins with " + auth.SecretPrefix + ". It is for one company and has scopes. Keep it on a server.",
 		}}},
-		Parameters: ordered[parameter]{
+		Parameters: orderedObject[parameter]{
 			{companyParameter, parameter{
 				Name: companyParameter, In: "path", Required: true, Schema: &jsonschema.Schema{Type: "string"}, Example: exampleCompany,
 				Description: "the id of the key's company, from `GET /v1/companies`; any other id is `not_found`",
@@ -160,7 +160,7 @@ func (b *builder) components() components {
 	}
 }
 
-func headers() (out ordered[header]) {
+func headers() (out orderedObject[header]) {
 	text := func(name, description string, required bool, s jsonschema.Schema, example any) {
 		out.set(name, header{description, required, &s, example})
 	}
@@ -191,12 +191,12 @@ func Codes() []fault.Code {
 	return out
 }
 
-// Meaning returns what an error code means.
-func Meaning(code fault.Code) string { return errorTexts[code].meaning }
+// CodeMeaning returns what an error code means.
+func CodeMeaning(code fault.Code) string { return errorTexts[code].meaning }
 
 // responses returns the error responses and the 304 that operations refer to. It leaves out codes
 // that no operation returns.
-func (b *builder) responses() (out ordered[response]) {
+func (b *builder) responses() (out orderedObject[response]) {
 	for _, code := range Codes() {
 		t, ok := errorTexts[code]
 		if !ok {
@@ -215,20 +215,20 @@ func (b *builder) responses() (out ordered[response]) {
 		default:
 			names = append(names, quotaHeaders...)
 		}
-		r := response{Description: sentence(t.meaning), Content: jsonContent(mediaType{refer("schemas", envelopeSchema), envelope(code, t.message)})}
+		r := response{Description: withFullStop(t.meaning), Content: jsonContent(mediaType{refTo("schemas", envelopeSchema), exampleEnvelope(code, t.message)})}
 		for _, h := range names {
-			r.Headers.set(h, refer("headers", h))
+			r.Headers.set(h, refTo("headers", h))
 		}
 		out.set(pascal(string(code)), r)
 	}
 	// A response that the operation does not list: the service is down or too busy, or a proxy in
 	// between refuses the request.
 	other := response{
-		Description: sentence("any other error. With `internal` (500) and `unavailable` (503), retry after the seconds in `Retry-After`"),
-		Content:     jsonContent(mediaType{refer("schemas", envelopeSchema), envelope(fault.Unavailable, errorTexts[fault.Unavailable].message)}),
+		Description: withFullStop("any other error. With `internal` (500) and `unavailable` (503), retry after the seconds in `Retry-After`"),
+		Content:     jsonContent(mediaType{refTo("schemas", envelopeSchema), exampleEnvelope(fault.Unavailable, errorTexts[fault.Unavailable].message)}),
 	}
 	for _, h := range []string{versionHeader, requestIDHeader} {
-		other.Headers.set(h, refer("headers", h))
+		other.Headers.set(h, refTo("headers", h))
 	}
 	retry := headers().at(retryHeader)
 	retry.Required = false // only a 5xx has it
@@ -237,7 +237,7 @@ func (b *builder) responses() (out ordered[response]) {
 	if b.usedEntries["304"] {
 		r := response{Description: "The record still has the entity tag in `If-None-Match`. There is no body."}
 		for _, h := range append([]string{versionHeader, requestIDHeader, tagHeader}, quotaHeaders...) {
-			r.Headers.set(h, refer("headers", h))
+			r.Headers.set(h, refTo("headers", h))
 		}
 		out.set(notModified, r)
 	}
@@ -255,7 +255,7 @@ func errorEnvelope() *jsonschema.Schema {
 
 func errorEntry() *jsonschema.Schema {
 	return closedObject("One error.",
-		"code", &jsonschema.Schema{Ref: refer("schemas", codeSchema).Ref, Description: "stable; branch on it"},
+		"code", &jsonschema.Schema{Ref: refTo("schemas", codeSchema).Ref, Description: "stable; branch on it"},
 		"message", &jsonschema.Schema{Type: "string", Description: "for people, and may be reworded; for `bad_request` it starts with the path of the field: `body.title: …`"},
 	)
 }
@@ -281,7 +281,7 @@ func closedObject(description string, members ...any) *jsonschema.Schema {
 	return s
 }
 
-func envelope(code fault.Code, message string) json.RawMessage {
+func exampleEnvelope(code fault.Code, message string) json.RawMessage {
 	return fault.Envelope(fault.New(code, "%s", message))
 }
 
@@ -294,4 +294,4 @@ func pascal(snake string) string {
 	return out.String()
 }
 
-func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }
+func withFullStop(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }

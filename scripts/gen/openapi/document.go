@@ -10,14 +10,14 @@ import (
 
 // document is an OpenAPI document. Its members are in the order in which a reader needs them.
 type document struct {
-	Generated  string                      `json:"x-generated"`
-	OpenAPI    string                      `json:"openapi"`
-	Info       info                        `json:"info"`
-	Servers    []server                    `json:"servers"`
-	Security   []map[string][]string       `json:"security"`
-	Tags       []tag                       `json:"tags"`
-	Paths      ordered[ordered[operation]] `json:"paths"`
-	Components components                  `json:"components"`
+	Generated  string                                  `json:"x-generated"`
+	OpenAPI    string                                  `json:"openapi"`
+	Info       info                                    `json:"info"`
+	Servers    []server                                `json:"servers"`
+	Security   []map[string][]string                   `json:"security"`
+	Tags       []tag                                   `json:"tags"`
+	Paths      orderedObject[orderedObject[operation]] `json:"paths"`
+	Components components                              `json:"components"`
 }
 
 type info struct {
@@ -51,15 +51,15 @@ type tag struct {
 }
 
 type operation struct {
-	ID          string       `json:"operationId"`
-	Tags        []string     `json:"tags"`
-	Summary     string       `json:"summary"`
-	Description string       `json:"description"`
-	Scope       string       `json:"x-scope,omitempty"` // empty: any valid key
-	Quota       string       `json:"x-quota"`
-	Parameters  []any        `json:"parameters"`
-	RequestBody *requestBody `json:"requestBody,omitempty"`
-	Responses   ordered[any] `json:"responses"`
+	ID          string             `json:"operationId"`
+	Tags        []string           `json:"tags"`
+	Summary     string             `json:"summary"`
+	Description string             `json:"description"`
+	Scope       string             `json:"x-scope,omitempty"` // empty: any valid key
+	Quota       string             `json:"x-quota"`
+	Parameters  []any              `json:"parameters"`
+	RequestBody *requestBody       `json:"requestBody,omitempty"`
+	Responses   orderedObject[any] `json:"responses"`
 }
 
 type parameter struct {
@@ -72,8 +72,8 @@ type parameter struct {
 }
 
 type requestBody struct {
-	Required bool               `json:"required"`
-	Content  ordered[mediaType] `json:"content"`
+	Required bool                     `json:"required"`
+	Content  orderedObject[mediaType] `json:"content"`
 }
 
 type mediaType struct {
@@ -82,9 +82,9 @@ type mediaType struct {
 }
 
 type response struct {
-	Description string             `json:"description"`
-	Headers     ordered[any]       `json:"headers"`
-	Content     ordered[mediaType] `json:"content,omitempty"`
+	Description string                   `json:"description"`
+	Headers     orderedObject[any]       `json:"headers"`
+	Content     orderedObject[mediaType] `json:"content,omitempty"`
 }
 
 type header struct {
@@ -95,25 +95,25 @@ type header struct {
 }
 
 type components struct {
-	SecuritySchemes ordered[any]       `json:"securitySchemes"`
-	Parameters      ordered[parameter] `json:"parameters"`
-	Headers         ordered[header]    `json:"headers"`
-	Responses       ordered[response]  `json:"responses"`
-	Schemas         ordered[any]       `json:"schemas"`
+	SecuritySchemes orderedObject[any]       `json:"securitySchemes"`
+	Parameters      orderedObject[parameter] `json:"parameters"`
+	Headers         orderedObject[header]    `json:"headers"`
+	Responses       orderedObject[response]  `json:"responses"`
+	Schemas         orderedObject[any]       `json:"schemas"`
 }
 
 type reference struct {
 	Ref string `json:"$ref"`
 }
 
-func refer(kind, name string) reference { return reference{"#/components/" + kind + "/" + name} }
+func refTo(kind, name string) reference { return reference{"#/components/" + kind + "/" + name} }
 
-func jsonContent(m mediaType) ordered[mediaType] {
-	return ordered[mediaType]{{"application/json", m}}
+func jsonContent(m mediaType) orderedObject[mediaType] {
+	return orderedObject[mediaType]{{"application/json", m}}
 }
 
-// ordered is a JSON object whose members keep the order in which they were set.
-type ordered[T any] []member[T]
+// orderedObject is a JSON object whose members keep the order in which they were set.
+type orderedObject[T any] []member[T]
 
 type member[T any] struct {
 	name  string
@@ -121,7 +121,7 @@ type member[T any] struct {
 }
 
 // at returns the value of a member, or the zero value when there is none.
-func (o ordered[T]) at(name string) (value T) {
+func (o orderedObject[T]) at(name string) (value T) {
 	for _, m := range o {
 		if m.name == name {
 			return m.value
@@ -131,7 +131,7 @@ func (o ordered[T]) at(name string) (value T) {
 }
 
 // set replaces the value of a member in its place, or adds it at the end.
-func (o *ordered[T]) set(name string, value T) {
+func (o *orderedObject[T]) set(name string, value T) {
 	for i := range *o {
 		if (*o)[i].name == name {
 			(*o)[i].value = value
@@ -142,7 +142,7 @@ func (o *ordered[T]) set(name string, value T) {
 }
 
 // MarshalJSON implements json.Marshaler.
-func (o ordered[T]) MarshalJSON() ([]byte, error) {
+func (o orderedObject[T]) MarshalJSON() ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteByte('{')
 	for i, m := range o {

@@ -20,7 +20,7 @@ func (b *builder) responseExample(op api.Operation) json.RawMessage {
 	if !op.IsList() {
 		return b.recordExample(op.Output)
 	}
-	return b.marshal(ordered[[]json.RawMessage]{{"items", []json.RawMessage{b.recordExample(op.Output.Field(0).Type.Elem())}}})
+	return b.marshal(orderedObject[[]json.RawMessage]{{"items", []json.RawMessage{b.recordExample(op.Output.Field(0).Type.Elem())}}})
 }
 
 // parameterExample returns an example of a parameter, or an empty string. An id comes from the
@@ -61,7 +61,7 @@ func (b *builder) property(t reflect.Type, name string) (text string) {
 func (b *builder) recordExample(t reflect.Type) json.RawMessage {
 	s := jsonschema.Record(t, nil)
 	given := b.object(b.source.Records[t.Name()].Example, "records."+t.Name(), s)
-	var out ordered[json.RawMessage]
+	var out orderedObject[json.RawMessage]
 	for _, name := range s.PropertyOrder {
 		value, ok := given[name]
 		switch {
@@ -88,7 +88,7 @@ func (b *builder) bodyExample(op api.Operation) json.RawMessage {
 		path = ""
 	}
 	values := b.object(given, path, body)
-	var out ordered[json.RawMessage]
+	var out orderedObject[json.RawMessage]
 	for _, name := range body.PropertyOrder {
 		value := values[name]
 		if len(value) == 0 || string(value) == "null" {

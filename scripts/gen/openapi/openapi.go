@@ -75,7 +75,7 @@ func Build(operations []api.Operation, source Source) ([]byte, error) {
 type builder struct {
 	operations  []api.Operation
 	source      Source
-	schemas     ordered[any]            // components, in the order of their first use
+	schemas     orderedObject[any]      // components, in the order of their first use
 	types       map[string]reflect.Type // the types of the components
 	usedEntries map[string]bool         // the used paths of the source
 	problems    []error

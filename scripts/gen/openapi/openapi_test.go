@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-type partRecord struct {
+type part struct {
 	PartName *string `json:"partName"`
 }
 
@@ -21,26 +21,26 @@ type thing struct {
 	Name   *string         `json:"name"`
 	Size   float64         `json:"size"`
 	SeenAt *string         `json:"seenAt" format:"date-time"`
-	Parts  []partRecord    `json:"parts"`
+	Parts  []part          `json:"parts"`
 	Any    json.RawMessage `json:"any"`
 }
 
 func (thing) ETag() string { return "" }
 
 type input struct {
-	BigThingID string        `path:"bigThingId"`
-	IfMatch    *string       `header:"If-Match" doc:"a tag"`
-	Name       string        `json:"name" min:"1" max:"20"`
-	Count      *int64        `json:"count"`
-	Kind       shadeEnum     `json:"kind"`
-	Pieces     []pieceRecord `json:"pieces" items:"2"`
+	BigThingID string  `path:"bigThingId"`
+	IfMatch    *string `header:"If-Match" doc:"a tag"`
+	Name       string  `json:"name" min:"1" max:"20"`
+	Count      *int64  `json:"count"`
+	Kind       shade   `json:"kind"`
+	Pieces     []piece `json:"pieces" items:"2"`
 }
 
-type shadeEnum string
+type shade string
 
-func (shadeEnum) Values() []string { return []string{"red", "blue"} }
+func (shade) Values() []string { return []string{"red", "blue"} }
 
-type pieceRecord struct {
+type piece struct {
 	Size int64 `json:"size"`
 }
 

@@ -16,29 +16,29 @@ import (
 
 func (b *builder) operation(op api.Operation) operation {
 	out := operation{
-		ID: op.ID, Tags: []string{op.Area}, Summary: op.Summary, Description: describe(op),
+		ID: op.ID, Tags: []string{op.Area}, Summary: op.Summary, Description: operationDescription(op),
 		Scope: string(op.Scope), Quota: string(op.Class), Parameters: b.parameters(op),
 	}
-	success := b.success(op)
+	success := b.successResponse(op)
 	if body := b.body(op); body != nil {
 		out.RequestBody = &requestBody{Required: op.BodyRequired(), Content: jsonContent(mediaType{body, b.bodyExample(op)})}
 	}
 	out.Responses.set("200", success)
 	if hasNotModified(op) {
-		out.Responses.set("304", refer("responses", notModified))
+		out.Responses.set("304", refTo("responses", notModified))
 		b.usedEntries["304"] = true
 	}
 	for _, code := range errorCodesOf(op) {
 		b.usedEntries["refusal."+string(code)] = true
-		out.Responses.set(strconv.Itoa(code.Status()), refer("responses", pascal(string(code))))
+		out.Responses.set(strconv.Itoa(code.Status()), refTo("responses", pascal(string(code))))
 	}
-	out.Responses.set("default", refer("responses", otherError))
+	out.Responses.set("default", refTo("responses", otherError))
 	return out
 }
 
-// describe returns the description with the scope and the quota, because rendered pages do not show
+// operationDescription returns the description with the scope and the quota, because rendered pages do not show
 // extensions.
-func describe(op api.Operation) string {
+func operationDescription(op api.Operation) string {
 	text := op.Description
 	if text != "" {
 		text += "\n\n"
@@ -79,7 +79,7 @@ func errorCodesOf(op api.Operation) []fault.Code {
 func (b *builder) parameters(op api.Operation) []any {
 	var out []any
 	if op.Company() {
-		out = append(out, refer("parameters", companyParameter))
+		out = append(out, refTo("parameters", companyParameter))
 	}
 	for _, f := range op.Input {
 		if f.In == schema.InBody {
@@ -96,14 +96,14 @@ func (b *builder) parameters(op api.Operation) []any {
 		out = append(out, p)
 	}
 	if hasNotModified(op) {
-		out = append(out, refer("parameters", ifNoneMatchHeader))
+		out = append(out, refTo("parameters", ifNoneMatchHeader))
 	}
-	return append(out, refer("parameters", versionHeader))
+	return append(out, refTo("parameters", versionHeader))
 }
 
-// success returns the response with status 200. Components appear in the order in which it adds
+// successResponse returns the response with status 200. Components appear in the order in which it adds
 // them.
-func (b *builder) success(op api.Operation) response {
+func (b *builder) successResponse(op api.Operation) response {
 	headers := []string{versionHeader, requestIDHeader}
 	headers = append(headers, quotaHeaders...)
 	out := response{Description: "The record."}
@@ -126,12 +126,12 @@ func (b *builder) success(op api.Operation) response {
 		headers = append(headers, replayedHeader)
 	}
 	for _, h := range headers {
-		out.Headers.set(h, refer("headers", h))
+		out.Headers.set(h, refTo("headers", h))
 	}
 	if text := b.source.Records[name].Description; text != "" && !op.IsList() {
 		out.Description = text
 	}
-	out.Content = jsonContent(mediaType{refer("schemas", name), b.responseExample(op)})
+	out.Content = jsonContent(mediaType{refTo("schemas", name), b.responseExample(op)})
 	return out
 }
 

@@ -12,7 +12,7 @@ func documentInfo() info {
 	return info{
 		Title: "Company Growth Workspace API", Version: semanticVersion(fault.Version), Date: fault.Version,
 		Summary:     "One company's roadmap boards, customer feedback, metrics, site audits, posts and brand context.",
-		Description: description(),
+		Description: documentDescription(),
 		Contact:     contact{"The maintainers"},
 		License:     license{"Apache License 2.0", "Apache-2.0"},
 	}
@@ -25,9 +25,9 @@ func semanticVersion(date string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(date, "-0", "-"), "-", ".")
 }
 
-// description returns the introduction of the document. Its numbers and lists come from the code
+// documentDescription returns the introduction of the document. Its numbers and lists come from the code
 // that enforces them.
-func description() string {
+func documentDescription() string {
 	var refusals, quotas []string
 	for _, code := range Codes() {
 		refusals = append(refusals, fmt.Sprintf("| `%s` | %d | %s |", code, code.Status(), errorTexts[code].meaning))

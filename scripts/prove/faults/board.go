@@ -26,7 +26,7 @@ type liveContent map[string]string
 // publish: the content before it and the content after it.
 type board struct {
 	testbed.Company
-	bed        *testbed.Testbed
+	run        *testbed.Testbed
 	size       int
 	items      []item
 	generation int            // counts the edits
@@ -44,7 +44,7 @@ func newBoard(ctx context.Context, t *checkRun, size int) (*board, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &board{Company: c.Company, bed: t.Testbed, size: size, current: liveContent{}, last: map[string]int{}}
+	b := &board{Company: c.Company, run: t.Testbed, size: size, current: liveContent{}, last: map[string]int{}}
 	for n := range size {
 		b.items = append(b.items, item{ID: fmt.Sprintf("itm_%d", n), RoadmapID: "brd_1", CompanyID: c.ID, Slug: fmt.Sprintf("s-%d", n)})
 	}
@@ -79,7 +79,7 @@ func (b *board) edit(ctx context.Context) error {
 			b.next[i.ID] = i.Title
 		}
 	}
-	return b.bed.Write(ctx, b.ID, "item", records...)
+	return b.run.Write(ctx, b.ID, "item", records...)
 }
 
 // checkLiveContent reads the live content and reports whether it is the new state. wrong lists
@@ -104,7 +104,7 @@ func (b *board) checkLiveContent(ctx context.Context, acknowledged bool) (publis
 	for id := range b.current {
 		b.last[id] = version
 	}
-	records, err := testbed.Export[item](ctx, b.bed, b.ID, "item")
+	records, err := testbed.Export[item](ctx, b.run, b.ID, "item")
 	for _, i := range records {
 		got := 0
 		if i.PublishedVersion != nil {
@@ -125,7 +125,7 @@ func (b *board) snapshot(ctx context.Context) (version int, content liveContent,
 	boards, err := testbed.Export[struct {
 		PublishedVersion int
 		Snapshot         []struct{ ID, Title string }
-	}](ctx, b.bed, b.ID, "board")
+	}](ctx, b.run, b.ID, "board")
 	if err != nil || len(boards) != 1 {
 		return 0, nil, fmt.Errorf("%d boards: %w", len(boards), err)
 	}

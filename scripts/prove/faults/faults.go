@@ -63,8 +63,8 @@ func quotaBursts(lasts time.Duration, beside float64) []burst {
 	return []burst{{60, lasts, false, 0}, {600, lasts, false, 0}, {6000, lasts, true, 0}, {60_000, lasts, true, beside}}
 }
 
-// Names returns the names of the gates in the order in which they run.
-func Names() []string { return namesOf(checks) }
+// CheckNames returns the names of the gates in the order in which they run.
+func CheckNames() []string { return namesOf(checks) }
 
 func namesOf(gates []faultCheck) []string {
 	names := make([]string, len(gates))
@@ -196,8 +196,8 @@ type report struct {
 // violationsMax bounds how many distinct violations are kept; all are counted.
 const violationsMax = 20
 
-// figure adds a figure to the report's line.
-func (r *report) figure(format string, values ...any) {
+// addFigure adds a figure to the report's line.
+func (r *report) addFigure(format string, values ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.figures = append(r.figures, fmt.Sprintf(format, values...))

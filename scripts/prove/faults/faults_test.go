@@ -38,8 +38,8 @@ func start(t *testing.T) *checkRun {
 // mutantTest is a run of a gate with a planted fault.
 type mutantTest struct {
 	name   string
-	gate   func(ctx context.Context, t *checkRun) error
-	plant  func(http.RoundTripper) http.RoundTripper
+	check  func(ctx context.Context, t *checkRun) error
+	mutant func(http.RoundTripper) http.RoundTripper
 	server mutant
 	want   string // part of a violation; empty: the claim must hold
 	serial bool   // not parallel, because other tests would slow it down
@@ -89,28 +89,28 @@ func editConcurrently(ctx context.Context, t *checkRun) error { return lineariza
 // makes it many times slower than without load, on any machine. The limit for memory is wide,
 // because the race detector needs several times as much.
 var mutantTests = []mutantTest{
-	{name: "kill-engine", gate: runKills(victimEngine, 5, 0, 1, 101)},
-	{name: "kill-engine of a service that acknowledges writes in memory", gate: runKills(victimEngine, 8, 1, 101), server: mutantDelayedWrites, want: "lost"},
-	{name: "kill-server", gate: runKills(victimServer, 5, 0, 1, 101)},
-	{name: "kill-server of a service that acknowledges writes in memory", gate: runKills(victimServer, 8, 1, 101), server: mutantDelayedWrites, want: "lost"},
-	{name: "loss-key", gate: runLossKey(false)},
-	{name: "loss-key of a client that forgets its key", gate: runLossKey(true), want: "times"},
-	{name: "loss", gate: runLoss(100)},
-	{name: "loss of a service that does not recognise its own retries", gate: runLoss(50), plant: withoutTransactionTokens, want: " "},
-	{name: "loss of a service that gives up too soon", gate: runLoss(50), plant: neverAnswersPut, want: " "},
-	{name: "quota", gate: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}, {6000, time.Second, true, 0}, {60_000, time.Second, true, 0.9}}, 0.9, 6, 1}), serial: true},
-	{name: "quota of a service without conditions", gate: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}}, 0.9, 0, 0}), server: mutantUnconditional, want: "at most", serial: true},
-	{name: "quota of a service whose guesses are always wrong", gate: runQuotas(quotaCheck{[]burst{{600, 2 * time.Second, true, 0}}, 0.99, 0, 0}), server: mutantContended, want: "gets 503", serial: true},
-	{name: "quota of a service that refuses too much", gate: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}}, 0.02, 0, 0}), server: mutantRejectMost, want: "too few", serial: true},
-	{name: "quota of a service that guesses its Retry-After", gate: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}}, 0.9, 6, 1}), server: mutantShortRetryAfter, want: "refused again", serial: true},
+	{name: "kill-engine", check: runKills(victimEngine, 5, 0, 1, 101)},
+	{name: "kill-engine of a service that acknowledges writes in memory", check: runKills(victimEngine, 8, 1, 101), server: mutantDelayedWrites, want: "lost"},
+	{name: "kill-server", check: runKills(victimServer, 5, 0, 1, 101)},
+	{name: "kill-server of a service that acknowledges writes in memory", check: runKills(victimServer, 8, 1, 101), server: mutantDelayedWrites, want: "lost"},
+	{name: "loss-key", check: runLossKey(false)},
+	{name: "loss-key of a client that forgets its key", check: runLossKey(true), want: "times"},
+	{name: "loss", check: runLoss(100)},
+	{name: "loss of a service that does not recognise its own retries", check: runLoss(50), mutant: withoutTransactionTokens, want: " "},
+	{name: "loss of a service that gives up too soon", check: runLoss(50), mutant: neverAnswersPut, want: " "},
+	{name: "quota", check: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}, {6000, time.Second, true, 0}, {60_000, time.Second, true, 0.9}}, 0.9, 6, 1}), serial: true},
+	{name: "quota of a service without conditions", check: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}}, 0.9, 0, 0}), server: mutantUnconditional, want: "at most", serial: true},
+	{name: "quota of a service whose guesses are always wrong", check: runQuotas(quotaCheck{[]burst{{600, 2 * time.Second, true, 0}}, 0.99, 0, 0}), server: mutantContended, want: "gets 503", serial: true},
+	{name: "quota of a service that refuses too much", check: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}}, 0.02, 0, 0}), server: mutantRejectMost, want: "too few", serial: true},
+	{name: "quota of a service that guesses its Retry-After", check: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}}, 0.9, 6, 1}), server: mutantShortRetryAfter, want: "refused again", serial: true},
 	// `prove faults` times slow readers that keep sending requests, because the race detector is
 	// too slow with 200 of them.
-	{name: "load", gate: runOverload(time.Minute, noTimeLimit, "flood", "headers", "readers", "clients"), serial: true},
-	{name: "load of a server without limits", gate: runOverload(0, 80*time.Millisecond, "flood"), server: mutantNoLimits, want: "a polite client's median", serial: true},
-	{name: "load of a server that has one queue", gate: runOverload(0, 80*time.Millisecond, "askers"), server: mutantNoLimits, want: "a polite client's median", serial: true},
-	{name: "load of a server that reads all headers", gate: runOverload(0, 80*time.Millisecond, "headers"), server: mutantNoLimits, want: "no connection got a 431", serial: true},
-	{name: "linear", gate: editConcurrently},
-	{name: "linear of a service without conditions", gate: editConcurrently, plant: withoutConditions, want: "no order"},
+	{name: "load", check: runOverload(time.Minute, noTimeLimit, "flood", "headers", "readers", "clients"), serial: true},
+	{name: "load of a server without limits", check: runOverload(0, 80*time.Millisecond, "flood"), server: mutantNoLimits, want: "a polite client's median", serial: true},
+	{name: "load of a server that has one queue", check: runOverload(0, 80*time.Millisecond, "askers"), server: mutantNoLimits, want: "a polite client's median", serial: true},
+	{name: "load of a server that reads all headers", check: runOverload(0, 80*time.Millisecond, "headers"), server: mutantNoLimits, want: "no connection got a 431", serial: true},
+	{name: "linear", check: editConcurrently},
+	{name: "linear of a service without conditions", check: editConcurrently, mutant: withoutConditions, want: "no order"},
 }
 
 // Ensure each gate holds for the correct service and finds each planted fault.
@@ -121,10 +121,10 @@ func TestGates(t *testing.T) {
 				t.Parallel()
 			}
 			tr := start(t)
-			if tr.server = test.server; test.plant != nil {
-				tr.bug = test.plant
+			if tr.server = test.server; test.mutant != nil {
+				tr.bug = test.mutant
 			}
-			if err := test.gate(t.Context(), tr); err != nil {
+			if err := test.check(t.Context(), tr); err != nil {
 				t.Fatal(err)
 			}
 			count, first := tr.violations()
@@ -180,7 +180,7 @@ func TestRun(t *testing.T) {
 	t.Parallel()
 	fixed := func(name string, violations int, err error) faultCheck {
 		return faultCheck{name, func(_ context.Context, t *checkRun) error {
-			t.figure("%d of something", violations)
+			t.addFigure("%d of something", violations)
 			for n := range violations {
 				t.violate("violation %d", n)
 			}
@@ -212,7 +212,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s: the output does not begin with the seed:\n%s", test.gates, out.String())
 		}
 	}
-	if names := fmt.Sprint(Names()); names != "[kill-engine kill-server loss-key loss quota load linear]" {
+	if names := fmt.Sprint(CheckNames()); names != "[kill-engine kill-server loss-key loss quota load linear]" {
 		t.Errorf("the gates are %s", names)
 	}
 }

@@ -36,7 +36,7 @@ type killOptions struct {
 // whole, and no acknowledged write may be lost. The moments lie within the duration of the last
 // uninterrupted publish of the board.
 func killProcesses(ctx context.Context, t *checkRun, how killOptions) (err error) {
-	k := &killer{killOptions: how, checkRun: t, ledger: ledger{acknowledged: map[string]string{}}}
+	k := &killer{killOptions: how, checkRun: t, ledger: writeLedger{acknowledged: map[string]string{}}}
 	if k.process, err = t.startServer(ctx); err != nil {
 		return err
 	}
@@ -65,12 +65,12 @@ func killProcesses(ctx context.Context, t *checkRun, how killOptions) (err error
 	if err := k.ledger.verify(ctx, t); err != nil {
 		return err
 	}
-	t.figure("%d kills in the middle of publishes of %v items", k.killed, how.sizes)
-	t.figure("%d left the old state and %d the new", k.old, k.killed-k.old)
-	t.figure("%d torn or lost", k.wrong)
-	t.figure("kills by tenth of the publish %v", k.killMoments)
-	t.figure("%d interrupted publishes acknowledged, %d acknowledged writes beside them", k.acknowledged, len(k.ledger.acknowledged))
-	t.figure("%d later publishes retried after a 500", k.retries)
+	t.addFigure("%d kills in the middle of publishes of %v items", k.killed, how.sizes)
+	t.addFigure("%d left the old state and %d the new", k.old, k.killed-k.old)
+	t.addFigure("%d torn or lost", k.wrong)
+	t.addFigure("kills by tenth of the publish %v", k.killMoments)
+	t.addFigure("%d interrupted publishes acknowledged, %d acknowledged writes beside them", k.acknowledged, len(k.ledger.acknowledged))
+	t.addFigure("%d later publishes retried after a 500", k.retries)
 	return nil
 }
 
@@ -79,7 +79,7 @@ type killer struct {
 	*checkRun
 	process *server
 	arenas  []*sizedBoard
-	ledger  ledger
+	ledger  writeLedger
 
 	killed, old, wrong, acknowledged, retries int
 	killMoments                               [10]int // how many kills came in each tenth of a publish
@@ -161,7 +161,7 @@ func (k *killer) killDuringPublish(ctx context.Context, a *sizedBoard) error {
 	}
 	var done atomic.Bool
 	responded := make(chan bool, 1)
-	outage := k.chance.of(0.5) // until the publish ends; otherwise a retry of the publish may still succeed
+	outage := k.chance.chance(0.5) // until the publish ends; otherwise a retry of the publish may still succeed
 	c := newClient(k.process.base, a.Company)
 	stopWriting := k.ledger.write(ctx, k.process.base)
 	go func() {
@@ -231,8 +231,8 @@ func (k *killer) restart(ctx context.Context) error {
 // ledgerWriters is the number of clients that write during a publish.
 const ledgerWriters = 2
 
-// ledger writes items while processes are killed, and keeps the acknowledged writes.
-type ledger struct {
+// writeLedger writes items while processes are killed, and keeps the acknowledged writes.
+type writeLedger struct {
 	client       *client
 	mu           sync.Mutex
 	serial       int
@@ -240,7 +240,7 @@ type ledger struct {
 }
 
 // title returns a title that no other write has.
-func (l *ledger) title() string {
+func (l *writeLedger) title() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.serial++
@@ -249,7 +249,7 @@ func (l *ledger) title() string {
 
 // write starts clients that write until stop is called, which waits for their last responses. A
 // client stops by itself when its server is gone.
-func (l *ledger) write(ctx context.Context, base string) (stop func()) {
+func (l *writeLedger) write(ctx context.Context, base string) (stop func()) {
 	var ended atomic.Bool
 	var wait sync.WaitGroup
 	c := newClient(base, l.client.Company)
@@ -274,7 +274,7 @@ func (l *ledger) write(ctx context.Context, base string) (stop func()) {
 }
 
 // verify requires that every acknowledged write is stored.
-func (l *ledger) verify(ctx context.Context, t *checkRun) error {
+func (l *writeLedger) verify(ctx context.Context, t *checkRun) error {
 	items, err := testbed.Export[item](ctx, t.Testbed, l.client.ID, "item")
 	if err != nil {
 		return err

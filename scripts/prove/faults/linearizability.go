@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	editors      = 16   // concurrent clients
-	instances    = 4    // of the service, each with its own table client
-	lossyShare   = 0.1  // of the responses to writes are lost
-	refusedCalls = 0.05 // of all calls are throttled
+	editorCount      = 16   // concurrent clients
+	serviceInstances = 4    // of the service, each with its own table client
+	lossyShare       = 0.1  // of the responses to writes are lost
+	refusedCalls     = 0.05 // of all calls are throttled
 )
 
 // checkMax bounds the search for an order of one record's requests. On a busy machine, a history
@@ -33,10 +33,10 @@ const checkMax = time.Minute
 // the requests must explain all outcomes.
 func linearizability(ctx context.Context, t *checkRun, records, requests int) error {
 	var lost, refused atomic.Int64
-	transport := loseResponses(t.transport, &lost, func(call string, _ int) bool { return writes(call) && t.chance.of(lossyShare) })
+	transport := loseResponses(t.transport, &lost, func(call string, _ int) bool { return isWrite(call) && t.chance.chance(lossyShare) })
 	transport = rejectCalls(transport, &refused, chooseShare(t.chance, refusedCalls))
 	var bases []string
-	for range instances {
+	for range serviceInstances {
 		bases = append(bases, t.serve(t.bug(transport)))
 	}
 	sent, unknown, right, shortened := 0, 0, 0, 0
@@ -68,9 +68,9 @@ func linearizability(ctx context.Context, t *checkRun, records, requests int) er
 			t.violate("record %d: no order of its %d requests was found in %s", n, len(history), checkMax)
 		}
 	}
-	t.figure("%d records, %d clients, %d requests, %d responses of the table lost, %d calls throttled, %d outcomes unknown",
-		records, editors, sent, lost.Load(), refused.Load(), unknown)
-	t.figure("%d of %d linearizable, %d histories too long to decide", right, records, shortened)
+	t.addFigure("%d records, %d clients, %d requests, %d responses of the table lost, %d calls throttled, %d outcomes unknown",
+		records, editorCount, sent, lost.Load(), refused.Load(), unknown)
+	t.addFigure("%d of %d linearizable, %d histories too long to decide", right, records, shortened)
 	return nil
 }
 
@@ -88,12 +88,12 @@ func (t *checkRun) history(ctx context.Context, bases []string, requests int) (h
 	}
 	var mu sync.Mutex
 	begin := time.Now()
-	err = parallel.Do(editors, editors, func(n int) error {
+	err = parallel.Do(editorCount, editorCount, func(n int) error {
 		own, err := t.NewKey(ctx, company.ID, testbed.UnlimitedQuota)
 		if err != nil {
 			return err
 		}
-		c := newClient(bases[n%instances], own)
+		c := newClient(bases[n%serviceInstances], own)
 		for m := range requests {
 			in := t.drawEdit(n, m)
 			call := time.Since(begin)

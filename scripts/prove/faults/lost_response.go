@@ -69,7 +69,7 @@ func (c *lossyClients) titles(ctx context.Context, kind string, seen map[string]
 // failed request; each create must store one record. A keyless client retries without the key,
 // which is the planted fault of a test.
 func lostResponsesWithKey(ctx context.Context, t *checkRun, requests int, keyless bool) error {
-	c, err := newLossyClients(ctx, t, func(call string, _ int) bool { return writes(call) && t.chance.of(lossShare) })
+	c, err := newLossyClients(ctx, t, func(call string, _ int) bool { return isWrite(call) && t.chance.chance(lossShare) })
 	if err != nil {
 		return err
 	}
@@ -126,9 +126,9 @@ func lostResponsesWithKey(ctx context.Context, t *checkRun, requests int, keyles
 			missing++
 		}
 	}
-	t.figure("%d creates with an Idempotency-Key, %d responses of the table lost, %d requests retried after a failure, %d replayed",
+	t.addFigure("%d creates with an Idempotency-Key, %d responses of the table lost, %d requests retried after a failure, %d replayed",
 		requests, c.lost.Load(), repeated.Load(), replayed.Load())
-	t.figure("%d duplicates, %d missing", duplicates, missing)
+	t.addFigure("%d duplicates, %d missing", duplicates, missing)
 	return nil
 }
 
@@ -147,7 +147,7 @@ const lifecycleSteps = 5
 // write to the table are lost. Every client creates a record, changes it twice and deletes it; each
 // request must succeed and be done once.
 func lostResponses(ctx context.Context, t *checkRun, requests int) error {
-	c, err := newLossyClients(ctx, t, func(call string, attempt int) bool { return writes(call) && attempt <= lossesMax })
+	c, err := newLossyClients(ctx, t, func(call string, attempt int) bool { return isWrite(call) && attempt <= lossesMax })
 	if err != nil {
 		return err
 	}
@@ -169,8 +169,8 @@ func lostResponses(ctx context.Context, t *checkRun, requests int) error {
 		}
 		t.require(len(left) == 0, "records of the type %s remain, although all were deleted: %v", kind, left)
 	}
-	t.figure("%d requests without a key, %d responses of the table lost, %d in a row for each write", l.requests.Load(), c.lost.Load(), lossesMax)
-	t.figure("%d failed, %d duplicates", l.failed.Load(), duplicates)
+	t.addFigure("%d requests without a key, %d responses of the table lost, %d in a row for each write", l.requests.Load(), c.lost.Load(), lossesMax)
+	t.addFigure("%d failed, %d duplicates", l.failed.Load(), duplicates)
 	return nil
 }
 

@@ -13,7 +13,7 @@ import (
 // withoutConditions removes the conditions from all writes, as in a service without
 // compare-and-set.
 func withoutConditions(next http.RoundTripper) http.RoundTripper {
-	return editCalls(next, writes, func(body map[string]any) {
+	return editCalls(next, isWrite, func(body map[string]any) {
 		dropCondition(body)
 		parts, _ := body["TransactItems"].([]any)
 		for _, part := range parts {

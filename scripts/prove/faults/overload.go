@@ -106,7 +106,7 @@ func (l *loadedServer) serve(ctx context.Context, p loadOptions, run func() erro
 		return err
 	}
 	if runtime.GOOS != "linux" {
-		l.figure("%s: %d shed, memory is not measured on %s", l.name, l.shed.Load(), runtime.GOOS)
+		l.addFigure("%s: %d shed, memory is not measured on %s", l.name, l.shed.Load(), runtime.GOOS)
 		return nil
 	}
 	most, err := testbed.PeakMemory(l.cmd.Process.Pid)
@@ -114,7 +114,7 @@ func (l *loadedServer) serve(ctx context.Context, p loadOptions, run func() erro
 		return err
 	}
 	l.require(most < p.residentMax, "%s: the server had %d MB of resident memory, at most %d allowed", l.name, most>>20, p.residentMax>>20)
-	l.figure("%s: %d MB, %d shed", l.name, most>>20, l.shed.Load())
+	l.addFigure("%s: %d MB, %d shed", l.name, most>>20, l.shed.Load())
 	return nil
 }
 
@@ -173,7 +173,7 @@ func runFor(ctx context.Context, n int, d time.Duration, do func(ctx context.Con
 func malformedFlood(ctx context.Context, l *loadedServer, p loadOptions) error {
 	quiet, loud, all := l.measureBeside(ctx, p, l.startFlood)
 	l.require(all > 0, "flood: no request of the flood had a response")
-	l.figure("a polite client's median %.1f ms, %.1f beside %d malformed bodies of 250 KB from 100 clients", milliseconds(quiet), milliseconds(loud), all)
+	l.addFigure("a polite client's median %.1f ms, %.1f beside %d malformed bodies of 250 KB from 100 clients", milliseconds(quiet), milliseconds(loud), all)
 	return nil
 }
 
@@ -291,7 +291,7 @@ func largeHeaders(ctx context.Context, l *loadedServer, p loadOptions) error {
 		return responded
 	})
 	l.require(refused.Load() > 0, "headers: no connection got a 431")
-	l.figure("%d connections with headers of 1 MB refused", refused.Load())
+	l.addFigure("%d connections with headers of 1 MB refused", refused.Load())
 	return nil
 }
 
@@ -314,7 +314,7 @@ func slowReaders(ctx context.Context, l *loadedServer, p loadOptions) error {
 	}()
 	took := l.measureReads(ctx, p.each, false)
 	<-ended
-	l.figure("a polite client's median %.1f ms beside 200 that read nothing", milliseconds(median(took)))
+	l.addFigure("a polite client's median %.1f ms beside 200 that read nothing", milliseconds(median(took)))
 	return nil
 }
 
@@ -344,7 +344,7 @@ func requestingSlowReaders(ctx context.Context, l *loadedServer, p loadOptions) 
 		}()
 		return func() { cancel(); <-ended }
 	})
-	l.figure("a polite client's median %.1f ms, %.1f beside 200 that requested %d large pages and read nothing", milliseconds(quiet), milliseconds(loud), all)
+	l.addFigure("a polite client's median %.1f ms, %.1f beside 200 that requested %d large pages and read nothing", milliseconds(quiet), milliseconds(loud), all)
 	return nil
 }
 
@@ -365,6 +365,6 @@ func keepAliveClients(ctx context.Context, l *loadedServer, p loadOptions) error
 	})
 	served := done.Load() - l.shed.Load()
 	l.require(served > 0, "clients: no request succeeded")
-	l.figure("%d requests of 200 clients", done.Load())
+	l.addFigure("%d requests of 200 clients", done.Load())
 	return nil
 }

@@ -38,11 +38,11 @@ type burst struct {
 }
 
 const (
-	processes    = 3
-	burstClients = 64                   // concurrent clients
-	tableLatency = 5 * time.Millisecond // of each call to the table
-	burstRounds  = 6                    // of a flood that is compared, each paired with one of bare writes
-	burstFactor  = 4                    // a flood sends at least this many times what the quota allows
+	serverProcesses = 3
+	burstClients    = 64                   // concurrent clients
+	tableLatency    = 5 * time.Millisecond // of each call to the table
+	burstRounds     = 6                    // of a flood that is compared, each paired with one of bare writes
+	burstFactor     = 4                    // a flood sends at least this many times what the quota allows
 )
 
 // checkQuotas is the gate of quotas. Clients of several processes send far more requests than their
@@ -71,7 +71,7 @@ func (t *checkRun) start(ctx context.Context, p mutant) (servers []*server, err 
 	planted := t.server
 	t.server, t.latency = p, tableLatency
 	defer func() { t.server, t.latency = planted, 0 }()
-	for range processes {
+	for range serverProcesses {
 		s, err := t.startServer(ctx)
 		if err != nil {
 			return nil, err
@@ -91,7 +91,7 @@ type quotaRun struct {
 
 // client returns the n-th client of a company. The clients use the processes in turn.
 func (q *quotaRun) client(n int, c testbed.Company) *client {
-	return newClient(q.servers[n%processes].base, c)
+	return newClient(q.servers[n%serverProcesses].base, c)
 }
 
 // sendRead sends a read and reports whether it was admitted. The company has no record, so an
@@ -144,7 +144,7 @@ func (q *quotaRun) sendBurst(ctx context.Context, f burst) error {
 	under := 1 - float64(got.Load())/float64(least)
 	q.require(got.Load() <= most, "%d a minute: %d admitted, at most %d allowed", f.quota, got.Load(), most)
 	q.require(under < may, "%d a minute: only %d of %d admitted: %.1f %% too few", f.quota, got.Load(), least, 100*under)
-	q.figure("%d a minute: %d of %d admitted of %d in %.0f s%s", f.quota, got.Load(), least, sent.Load(), took.Seconds(), compared)
+	q.addFigure("%d a minute: %d of %d admitted of %d in %.0f s%s", f.quota, got.Load(), least, sent.Load(), took.Seconds(), compared)
 	return nil
 }
 
@@ -194,7 +194,7 @@ func (q *quotaRun) exhaustBucket(ctx context.Context, c testbed.Company, quota a
 func (q *quotaRun) sendReads(ctx context.Context, servers []*server, company testbed.Company, lasts time.Duration, enough int64, admissions, sent *atomic.Int64) error {
 	begin := time.Now()
 	return parallel.Do(burstClients, burstClients, func(n int) error {
-		s := servers[n%processes]
+		s := servers[n%serverProcesses]
 		c := newClient(s.base, company)
 		for time.Since(begin) < lasts || sent.Load() < enough {
 			out, admitted, err := sendRead(ctx, c)
@@ -237,7 +237,7 @@ func (q *quotaRun) waitForRetryAfter(ctx context.Context) error {
 		}
 		return err
 	})
-	q.figure("%d of %d requests admitted after a Retry-After of up to %s", admissions.Load(), waits.Load(), time.Duration(longest.Load()))
+	q.addFigure("%d of %d requests admitted after a Retry-After of up to %s", admissions.Load(), waits.Load(), time.Duration(longest.Load()))
 	return err
 }
 

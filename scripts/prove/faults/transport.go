@@ -39,8 +39,8 @@ func attemptOf(r *http.Request) (n int) {
 	return n
 }
 
-// writes reports whether a call changes records.
-func writes(call string) bool {
+// isWrite reports whether a call changes records.
+func isWrite(call string) bool {
 	return slices.Contains([]string{"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems", "BatchWriteItem"}, call)
 }
 
@@ -115,11 +115,11 @@ func rejectCalls(next http.RoundTripper, refused *atomic.Int64, choose func(call
 // transaction conflict; all other calls get one of the two kinds of throttling.
 func chooseShare(c *randomSource, of float64) func(call string) (string, bool) {
 	return func(call string) (string, bool) {
-		if !c.of(of) {
+		if !c.chance(of) {
 			return "", false
 		}
 		switch kind := c.float(); {
-		case kind < 0.5 && writes(call) && call != "BatchWriteItem":
+		case kind < 0.5 && isWrite(call) && call != "BatchWriteItem":
 			return codeConflict, true
 		case kind < 0.75:
 			return codeThroughput, true
@@ -139,8 +139,8 @@ func newRandomSource(seed uint64) *randomSource {
 	return &randomSource{random: rand.New(rand.NewPCG(seed, 0))}
 }
 
-// of returns true with probability p.
-func (c *randomSource) of(p float64) bool { return c.float() < p }
+// chance returns true with probability p.
+func (c *randomSource) chance(p float64) bool { return c.float() < p }
 
 // float returns a number in [0, 1).
 func (c *randomSource) float() float64 {

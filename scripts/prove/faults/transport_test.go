@@ -34,7 +34,7 @@ func send(t *testing.T, over http.RoundTripper, name, body string) (*http.Respon
 func TestTransports(t *testing.T) {
 	t.Parallel()
 	to, n := &recordingTransport{}, atomic.Int64{}
-	lossy := loseResponses(to, &n, func(name string, _ int) bool { return writes(name) })
+	lossy := loseResponses(to, &n, func(name string, _ int) bool { return isWrite(name) })
 	if _, err := send(t, lossy, "PutItem", "{}"); err == nil || n.Load() != 1 || len(to.calls) != 1 {
 		t.Errorf("%v, %d lost, %d done", err, n.Load(), len(to.calls))
 	}

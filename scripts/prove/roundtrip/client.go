@@ -38,7 +38,7 @@ type readCounts struct{ lists, pages, records int }
 
 // check reads a list with every combination of its filters in its first window, which may be none,
 // and in every window without a filter. It compares each with the expected records.
-func (c *reader) check(ctx context.Context, l listing) (total readCounts, err error) {
+func (c *reader) check(ctx context.Context, l expectedList) (total readCounts, err error) {
 	if len(l.windows) == 0 {
 		l.windows = []window{{}}
 	}
@@ -65,7 +65,7 @@ func (c *reader) check(ctx context.Context, l listing) (total readCounts, err er
 }
 
 // read reads all pages of a list.
-func (c *reader) read(ctx context.Context, l listing, chosen map[string]string, w window) (all []record, pages int, err error) {
+func (c *reader) read(ctx context.Context, l expectedList, chosen map[string]string, w window) (all []record, pages int, err error) {
 	query := url.Values{}
 	for name, values := range l.fixed {
 		query[name] = values
@@ -130,7 +130,7 @@ func (c *reader) get(ctx context.Context, path string, into any) (http.Header, e
 
 // compare returns a difference unless the records are the same, in the same order and, when whole
 // is set, with the same content.
-func (l listing) compare(got, want []record, whole bool) error {
+func (l expectedList) compare(got, want []record, whole bool) error {
 	if l.newest { // the order is ts, then seriesId, which the generator does not know: check it in the response itself
 		if !sort.SliceIsSorted(got, func(i, j int) bool {
 			return got[i].text("ts")+got[i].text("seriesId") < got[j].text("ts")+got[j].text("seriesId")

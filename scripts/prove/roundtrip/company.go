@@ -29,8 +29,8 @@ const boardsWithItems = 3
 
 // generatedCompany is a generated company.
 type generatedCompany struct {
-	typed   []listLine
-	records map[string][]record
+	listLines []listLine
+	records   map[string][]record
 
 	ideasWithPosts int // the number of ideas that have posts and are used as filters of the list of posts
 	random         *rand.Rand
@@ -51,10 +51,10 @@ func newGeneratedCompany(scale float64) (*generatedCompany, error) {
 		"site-goal": {"order": {0, 1, 2, 3, 4, nil}},
 	}
 	var err error
-	if c.typed, err = listLines(); err != nil {
+	if c.listLines, err = listLines(); err != nil {
 		return nil, err
 	}
-	for _, l := range c.typed {
+	for _, l := range c.listLines {
 		kind, _, _ := kindOf(l.operation)
 		for _, f := range l.filters {
 			if f.values != nil && l.operation != pointsOperation {
@@ -67,7 +67,7 @@ func newGeneratedCompany(scale float64) (*generatedCompany, error) {
 		}
 	}
 	c.setValues("channel", "platform", c.values["post"]["platform"])
-	from := testbed.NewRecords()
+	from := testbed.NewRecordGenerator()
 	for _, t := range functions.Transfers(nil) { // a type comes after those that it refers to
 		s, known := recordCounts[t.Name]
 		if !known {
@@ -78,7 +78,7 @@ func newGeneratedCompany(scale float64) (*generatedCompany, error) {
 			if err := c.changeRecord(t.Name, i, r); err != nil {
 				return nil, err
 			}
-			c.records[t.Name] = append(c.records[t.Name], r.plain())
+			c.records[t.Name] = append(c.records[t.Name], r.normalise())
 		}
 		c.addReferences(t.Name)
 	}

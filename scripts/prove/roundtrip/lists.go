@@ -15,8 +15,8 @@ import (
 	"growthworkspace/shared/schema/jsonschema"
 )
 
-// listing is a list of the API and its expected records.
-type listing struct {
+// expectedList is a list of the API and its expected records.
+type expectedList struct {
 	operation     string
 	path          string // after the company
 	limit         int    // of a page; 0: the list is not paged
@@ -53,22 +53,22 @@ func windowsAround(at time.Time) []window {
 	return []window{{to: day}, {from: after}, {from: day, to: day}, {from: early, to: after}, {from: "1999-01-01", to: "1999-12-31"}}
 }
 
-// parent is a record in the path of a list, such as a board. The records of the list refer to it by
+// parentRecords is a record in the path of a list, such as a board. The records of the list refer to it by
 // a field.
-type parent struct {
+type parentRecords struct {
 	field string
 	ids   []any
 }
 
 // lists returns every list of the tables with all of its filters. It fails if the service has a
 // list that the tables lack.
-func (c *generatedCompany) lists() (all []listing, err error) {
-	parents := map[string]parent{
+func (c *generatedCompany) lists() (all []expectedList, err error) {
+	parents := map[string]parentRecords{
 		"{boardId}": {"roadmapId", c.ids("board")[:boardsWithItems+1]}, // the other boards are as empty as the last of these
 		"{siteId}":  {"siteId", c.ids("site")},
 	}
 	ids := map[string][]any{"siteId": c.ids("site"), "planId": c.ids("content-plan"), "ideaId": c.ids("content-idea")[:c.ideasWithPosts+2]}
-	for _, l := range c.typed {
+	for _, l := range c.listLines {
 		if l.operation == pointsOperation { // see pointLists
 			continue
 		}
@@ -83,7 +83,7 @@ func (c *generatedCompany) lists() (all []listing, err error) {
 				}
 			}
 		}
-		of := listing{operation: l.operation, path: l.path, limit: l.limit, kind: kind, ignoredFields: leave}
+		of := expectedList{operation: l.operation, path: l.path, limit: l.limit, kind: kind, ignoredFields: leave}
 		within := orderParameters[l.operation]
 		for _, f := range l.filters {
 			if slices.Contains(within.days[:], f.name) {
@@ -127,7 +127,7 @@ func (c *generatedCompany) lists() (all []listing, err error) {
 	}
 	all = append(all, c.pointLists()...)
 	for _, op := range functions.Operations(nil) {
-		here := slices.ContainsFunc(all, func(l listing) bool { return l.operation == op.ID })
+		here := slices.ContainsFunc(all, func(l expectedList) bool { return l.operation == op.ID })
 		if kind, _, _ := kindOf(op.ID); kind != "" && op.Company() && !here {
 			return nil, fmt.Errorf("%s is not in the round trip: add its line, with its order, to functions/testdata/additions.tsv", op.ID)
 		}
@@ -137,7 +137,7 @@ func (c *generatedCompany) lists() (all []listing, err error) {
 
 // addWindows adds the windows of a list that has the parameters from, to and order: the windows
 // around the record in its middle, with the latest and the earliest record first.
-func (l *listing) addWindows(order string) {
+func (l *expectedList) addWindows(order string) {
 	l.time, l.windows = valueBy(order), []window{{}}
 	timed := slices.DeleteFunc(slices.Clone(l.records), func(r record) bool { return l.time(r) == nil })
 	all := []window{{}}
@@ -153,7 +153,7 @@ func (l *listing) addWindows(order string) {
 }
 
 // withDays returns the list with days: it has the records that have the time, ordered by it.
-func (l listing) withDays(days [2]string, order string) listing {
+func (l expectedList) withDays(days [2]string, order string) expectedList {
 	l.days, l.time = days, valueBy(order)
 	l.records = slices.DeleteFunc(slices.Clone(l.records), func(r record) bool { return l.time(r) == nil })
 	byTime, byID := orderOf(order), orderOf("id")
@@ -193,7 +193,7 @@ const pointsOperation = "list_metric_points"
 // pointLists are the points of each metric and grain, in windows that split time. It leaves out the
 // weeks and months of metrics that the service may compute from days: the tests of
 // functions/metrics compare those with an oracle.
-func (c *generatedCompany) pointLists() (all []listing) {
+func (c *generatedCompany) pointLists() (all []expectedList) {
 	series := map[string][]record{}
 	computed := map[string]bool{}
 	for _, r := range c.records["metric-definition"] { // also metrics without points
@@ -217,7 +217,7 @@ func (c *generatedCompany) pointLists() (all []listing) {
 			}
 		}
 		slices.SortStableFunc(points, orderOf("ts")) // points of one time are ordered by their series, whose ids the service creates
-		l := listing{
+		l := expectedList{
 			operation: pointsOperation, path: "/metrics/points", limit: 1000, kind: "metric-point", records: points, newest: true,
 			fixed: url.Values{"metricKey": {key}, "grain": {grain}}, windows: []window{{}}, time: valueBy("ts"),
 		}
@@ -255,7 +255,7 @@ func compare(a, b any, sign int) int {
 }
 
 // expected returns the records that a response must have.
-func (l listing) expected(chosen map[string]string, w window) []record {
+func (l expectedList) expected(chosen map[string]string, w window) []record {
 	var out []record
 	for _, r := range l.records {
 		if l.matches(r, chosen) && (w.from+w.to == "" || w.contains(l.time(r))) {
@@ -268,7 +268,7 @@ func (l listing) expected(chosen map[string]string, w window) []record {
 	return out
 }
 
-func (l listing) matches(r record, chosen map[string]string) bool {
+func (l expectedList) matches(r record, chosen map[string]string) bool {
 	for _, f := range l.filters {
 		if want, ok := chosen[f.name]; ok && (r[f.name] == nil || fmt.Sprint(r[f.name]) != want) {
 			return false
@@ -288,7 +288,7 @@ func (w window) contains(at any) bool {
 }
 
 // combinations returns every choice of filters, the empty one first.
-func (l listing) combinations() []map[string]string {
+func (l expectedList) combinations() []map[string]string {
 	all := []map[string]string{{}}
 	for _, f := range l.filters {
 		for _, chosen := range all {

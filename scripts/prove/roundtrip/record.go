@@ -17,8 +17,8 @@ type record map[string]any
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// plain returns the record encoded and decoded again, so that every number is a float64.
-func (r record) plain() (plain record) {
+// normalise returns the record encoded and decoded again, so that every number is a float64.
+func (r record) normalise() (plain record) {
 	text, err := json.Marshal(r)
 	if err == nil {
 		err = json.Unmarshal(text, &plain)

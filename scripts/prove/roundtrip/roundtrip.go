@@ -116,7 +116,7 @@ func runRoundTrip(ctx context.Context, dir string, scale float64, done func(name
 	return r.readEverything(ctx, c, lists, done)
 }
 
-func (c *reader) readEverything(ctx context.Context, of *generatedCompany, lists []listing, done func(string, int, string)) error {
+func (c *reader) readEverything(ctx context.Context, of *generatedCompany, lists []expectedList, done func(string, int, string)) error {
 	var sum readCounts
 	for n, l := range lists {
 		checked, err := c.check(ctx, l)

@@ -76,7 +76,7 @@ func TestCompany(t *testing.T) {
 func TestFindsDifferences(t *testing.T) {
 	t.Parallel()
 	a, b, c := record{"id": "a", "n": 1.0}, record{"id": "b", "n": nil}, record{"id": "c"}
-	l := listing{kind: "post"}
+	l := expectedList{kind: "post"}
 	want := []record{a, b, c}
 	for name, got := range map[string][]record{
 		"fewer": {a, b}, "more": {a, b, c, c}, "order": {a, c, b}, "content": {a, {"id": "b", "n": 2.0}, c}, "none": {},
@@ -88,7 +88,7 @@ func TestFindsDifferences(t *testing.T) {
 	if err := l.compare([]record{a, {"id": "b", "companyId": "co_1"}, {"id": "c", "title": nil}}, want, true); err != nil {
 		t.Error(err)
 	}
-	l = listing{kind: "post", records: []record{{"id": "a", "platform": "x"}, {"id": "b"}, {"id": "c", "platform": "push"}}, filters: []filter{{"platform", []any{"x", "push"}}}}
+	l = expectedList{kind: "post", records: []record{{"id": "a", "platform": "x"}, {"id": "b"}, {"id": "c", "platform": "push"}}, filters: []filter{{"platform", []any{"x", "push"}}}}
 	parts := 0
 	for _, chosen := range l.combinations() {
 		parts += len(l.expected(chosen, window{}))

@@ -32,12 +32,12 @@ const (
 	priceLambda     = 0.20 // a request; 10 ms of an arm64 function with 256 MB are 0.0333 more
 )
 
-// parameters are the values of required query parameters.
-var parameters = map[string]string{"metricKey": "growth.signups", "from": "2026-08-01", "to": "2026-08-31"}
+// requiredParameters are the values of required query parameters.
+var requiredParameters = map[string]string{"metricKey": "growth.signups", "from": "2026-08-01", "to": "2026-08-31"}
 
-// bodies are the request bodies for the price of one record, or of a change that moves it in no
+// requestBodies are the request bodies for the price of one record, or of a change that moves it in no
 // list.
-var bodies = map[string]string{
+var requestBodies = map[string]string{
 	"push_metric_points":    `{"points":[{"metricKey":"growth.signups","ts":"2026-08-11","value":14}]}`,
 	"push_feedback":         `{"records":[{"source":"app_store","externalId":"costs"}]}`,
 	"update_broadcast_post": `{"body":"What an update costs."}`,
@@ -46,7 +46,7 @@ var bodies = map[string]string{
 // bodyOf returns the body of a request that succeeds: one of bodies, or the body of the operation's
 // sample event without the fields that a POST does not require. A key that must be new is new.
 func bodyOf(op api.Operation) (string, error) {
-	if body, own := bodies[op.ID]; own {
+	if body, own := requestBodies[op.ID]; own {
 		return body, nil
 	}
 	tables, err := oracle.Read()
@@ -55,7 +55,7 @@ func bodyOf(op api.Operation) (string, error) {
 	}
 	o, ok := tables.Lookup(op.ID)
 	if !ok {
-		return "", fmt.Errorf("%s has no line for %s", oracle.Additions, op.ID)
+		return "", fmt.Errorf("%s has no line for %s", oracle.AdditionsFile, op.ID)
 	}
 	event, err := os.ReadFile("events/" + op.ID + ".json")
 	if err != nil {
@@ -112,8 +112,8 @@ func (s *tableUseRecorder) WithAttrs([]slog.Attr) slog.Handler { return s }
 // WithGroup implements slog.Handler. It ignores the group.
 func (s *tableUseRecorder) WithGroup(string) slog.Handler { return s }
 
-// cost sends one request with default parameters to each operation and computes its price.
-func (b *bench) cost(ctx context.Context) ([]target, error) {
+// measureCost sends one request with default parameters to each operation and computes its price.
+func (b *bench) measureCost(ctx context.Context) ([]target, error) {
 	s, err := newEngineBed(ctx, b.log)
 	if err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func (s *engineBed) sendTo(h http.Handler, op api.Operation, ids map[string]stri
 	}
 	query := url.Values{}
 	for _, f := range op.Input {
-		if value, ok := parameters[f.Name]; ok && f.In == schema.InQuery && f.Required {
+		if value, ok := requiredParameters[f.Name]; ok && f.In == schema.InQuery && f.Required {
 			query.Set(f.Name, value)
 		}
 	}

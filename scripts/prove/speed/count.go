@@ -18,9 +18,9 @@ const binarySizeMax = 10 << 20
 // reference.
 const referenceSizeMax = 13 << 20
 
-// count measures sizes. They are the same on every machine, so CI can fail when a goal is missed.
+// measureSizes measures sizes. They are the same on every machine, so CI can fail when a goal is missed.
 // The tests in functions count round trips, read units and allocations.
-func (b *bench) count(ctx context.Context) ([]target, error) {
+func (b *bench) measureSizes(ctx context.Context) ([]target, error) {
 	dir, err := os.MkdirTemp("", "speed-*")
 	if err != nil {
 		return nil, fmt.Errorf("create a folder for the binaries: %w", err)

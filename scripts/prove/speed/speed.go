@@ -49,10 +49,10 @@ type benchMode struct {
 }
 
 var benchModes = []benchMode{
-	{"count", "the size of the functions; fails when one is too large, for CI", (*bench).count},
-	{"start", "process start to the first response, warm responses and memory of a function", (*bench).starts},
-	{"transfer", "import and export of 100,000 reviews and 1,000,000 points, compared with bare loops", (*bench).transfer},
-	{"cost", "table units of each operation, and the price of a million calls", (*bench).cost},
+	{"count", "the size of the functions; fails when one is too large, for CI", (*bench).measureSizes},
+	{"start", "process start to the first response, warm responses and memory of a function", (*bench).measureStarts},
+	{"transfer", "import and export of 100,000 reviews and 1,000,000 points, compared with bare loops", (*bench).measureTransfer},
+	{"cost", "table units of each operation, and the price of a million calls", (*bench).measureCost},
 }
 
 // Modes returns the names and descriptions of the modes, one on each line.
@@ -72,7 +72,7 @@ func Run(ctx context.Context, o Options, out, log io.Writer) (met bool, err erro
 		return false, err
 	}
 	b := &bench{Options: o, log: log}
-	begun := machine(time.Now()) // now, so that the load average does not include this run
+	begun := describeMachine(time.Now()) // now, so that the load average does not include this run
 	var goals []target
 	for _, m := range chosen {
 		fmt.Fprintf(log, "== %s\n", m.name)
@@ -82,7 +82,7 @@ func Run(ctx context.Context, o Options, out, log io.Writer) (met bool, err erro
 		}
 		goals = append(goals, found...)
 	}
-	fmt.Fprint(out, results(begun, b.command(chosen), report(goals), b.costs))
+	fmt.Fprint(out, resultsPage(begun, b.command(chosen), reportTable(goals), b.costs))
 	return len(chosen) > 1 || chosen[0].name != "count" || !slices.ContainsFunc(goals, target.isMissed), nil
 }
 
@@ -107,8 +107,8 @@ func (o Options) choose() (chosen []benchMode, err error) {
 	return chosen, nil
 }
 
-// machine describes the machine of a run.
-func machine(now time.Time) string {
+// describeMachine describes the machine of a run.
+func describeMachine(now time.Time) string {
 	cpu := "unknown CPU"
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
 		if _, rest, found := strings.Cut(string(text), "model name"); found {
@@ -132,8 +132,8 @@ func (b *bench) command(chosen []benchMode) string {
 	return command
 }
 
-// results returns the page of a run as Markdown.
-func results(machine, command, table, costs string) string {
+// resultsPage returns the page of a run as Markdown.
+func resultsPage(machine, command, table, costs string) string {
 	page := "# Results\n\nMade by `" + command + "`\non " + machine + ".\n"
 	if table != "" {
 		page += `
@@ -154,7 +154,7 @@ for the record and one for each index that the record is in.
 	return page
 }
 
-func report(goals []target) string {
+func reportTable(goals []target) string {
 	if len(goals) == 0 {
 		return ""
 	}

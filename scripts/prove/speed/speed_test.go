@@ -76,7 +76,7 @@ func TestRuntimeAPI(t *testing.T) {
 
 // Ensure the table shows met and missed goals, and that NaN misses a goal.
 func TestReport(t *testing.T) {
-	got := report([]target{{"a", 0.5, 1}, {"b", 2, 1}, {"c", math.NaN(), 1}})
+	got := reportTable([]target{{"a", 0.5, 1}, {"b", 2, 1}, {"c", math.NaN(), 1}})
 	for _, want := range []string{"| a | 0.50 | ≤ 1.00 | met |", "| b | 2.00 | ≤ 1.00 | missed |", "| c | NaN | ≤ 1.00 | missed |"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)

@@ -160,10 +160,10 @@ func median(values []time.Duration) time.Duration {
 	return values[(len(values)-1)/2]
 }
 
-// starts measures the first and the later responses of an area's function, and of the function of
+// measureStarts measures the first and the later responses of an area's function, and of the function of
 // /mcp, which both read one review. The processes take turns. Nothing limits their CPU, and the
 // engine is on this machine, without TLS.
-func (b *bench) starts(ctx context.Context) (goals []target, err error) {
+func (b *bench) measureStarts(ctx context.Context) (goals []target, err error) {
 	s, err := newEngineBed(ctx, b.log)
 	if err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func (s *engineBed) reads() (events map[string][]byte, err error) {
 	events = map[string][]byte{}
 	for name, r := range map[string]*http.Request{"feedback": get, "mcp": tool} {
 		r.Header.Set("Authorization", "Bearer "+s.secret)
-		event, eventErr := gateway.Event(r, "prove")
+		event, eventErr := gateway.NewEvent(r, "prove")
 		text, textErr := json.Marshal(event)
 		if err := errors.Join(eventErr, textErr); err != nil {
 			return nil, err

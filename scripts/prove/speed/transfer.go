@@ -29,9 +29,9 @@ const (
 	importPoints   = 1_000_000
 )
 
-// transfer compares `workspace import` and `export` with bare loops of BatchWriteItem and Query.
+// measureTransfer compares `workspace import` and `export` with bare loops of BatchWriteItem and Query.
 // Each has its own engine of the same kind.
-func (b *bench) transfer(ctx context.Context) ([]target, error) {
+func (b *bench) measureTransfer(ctx context.Context) ([]target, error) {
 	dir, err := os.MkdirTemp("", "speed-*")
 	if err != nil {
 		return nil, fmt.Errorf("create a folder for the imports: %w", err)
@@ -41,7 +41,7 @@ func (b *bench) transfer(ctx context.Context) ([]target, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &transferRunner{Workspace: w, dir: dir, records: testbed.NewRecords()}
+	m := &transferRunner{Workspace: w, dir: dir, records: testbed.NewRecordGenerator()}
 	var goals []target
 	for _, k := range []struct {
 		area, kind string
@@ -86,7 +86,7 @@ func (b *bench) transfer(ctx context.Context) ([]target, error) {
 type transferRunner struct {
 	testbed.Workspace
 	dir     string
-	records testbed.Records
+	records testbed.RecordGenerator
 }
 
 // runUsage is the time and memory of a run of the command.
@@ -119,7 +119,7 @@ func (m *transferRunner) run(ctx context.Context, args ...string) (r runUsage, e
 			}
 		}
 	}()
-	err = testbed.Wait(cmd, &out, nil)
+	err = testbed.WaitCommand(cmd, &out, nil)
 	r.took = time.Since(begin)
 	close(ended)
 	r.resident = <-watched

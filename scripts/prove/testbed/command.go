@@ -31,7 +31,7 @@ func BuildWorkspace(ctx context.Context, dir string) (Workspace, error) {
 	return w, nil
 }
 
-// Start starts the command with --json. It writes the output to out, which is complete when Wait
+// Start starts the command with --json. It writes the output to out, which is complete when WaitCommand
 // returns.
 func (w Workspace) Start(ctx context.Context, out *bytes.Buffer, args ...string) (*exec.Cmd, error) {
 	cmd := exec.CommandContext(ctx, w.Program, append(args, "--json", "--data", w.Data)...)
@@ -39,8 +39,8 @@ func (w Workspace) Start(ctx context.Context, out *bytes.Buffer, args ...string)
 	return cmd, cmd.Start()
 }
 
-// Wait waits for a command started by Start. Unless into is nil, it decodes the output into it.
-func Wait(cmd *exec.Cmd, out *bytes.Buffer, into any) error {
+// WaitCommand waits for a command started by Start. Unless into is nil, it decodes the output into it.
+func WaitCommand(cmd *exec.Cmd, out *bytes.Buffer, into any) error {
 	name := "workspace " + strings.Join(cmd.Args[1:], " ")
 	if err := cmd.Wait(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", name, err, cmd.Stderr)
@@ -61,7 +61,7 @@ func (w Workspace) Run(ctx context.Context, into any, args ...string) error {
 	if err != nil {
 		return fmt.Errorf("start the workspace command: %w", err)
 	}
-	return Wait(cmd, &out, into)
+	return WaitCommand(cmd, &out, into)
 }
 
 // CreateCompany creates a company without records.
@@ -101,7 +101,7 @@ func (w Workspace) Serve(ctx context.Context) (base string, stop func() error, e
 		return "", nil, errors.Join(fmt.Errorf("start serve: %w", err), log.Close())
 	}
 	stop = func() error {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // if the process has ended already, Wait returns its error
+		_ = cmd.Process.Signal(syscall.SIGTERM) // if the process has ended already, WaitCommand returns its error
 		err := cmd.Wait()
 		if err != nil {
 			err = fmt.Errorf("serve ended with %w; see %s", err, log.Name())

@@ -10,15 +10,15 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Records creates any number of records of each type by copying the demo company's. The n-th record
+// RecordGenerator creates any number of records of each type by copying the demo company's. The n-th record
 // of a type is always the same.
-type Records struct {
+type RecordGenerator struct {
 	kinds map[string][]demo.Record
 }
 
-// NewRecords returns records copied from the demo company as it is on a fixed day.
-func NewRecords() Records {
-	r := Records{kinds: map[string][]demo.Record{}}
+// NewRecordGenerator returns records copied from the demo company as it is on a fixed day.
+func NewRecordGenerator() RecordGenerator {
+	r := RecordGenerator{kinds: map[string][]demo.Record{}}
 	for _, line := range demo.Lines(time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)) {
 		r.kinds[line.Type] = append(r.kinds[line.Type], line.Record)
 	}
@@ -38,7 +38,7 @@ var demoPeriods = map[any]func(t time.Time, n int) time.Time{
 }
 
 // Nth returns the n-th record of a type, which the caller may change.
-func (r Records) Nth(kind string, n int) demo.Record {
+func (r RecordGenerator) Nth(kind string, n int) demo.Record {
 	records := r.kinds[kind]
 	record, copied := maps.Clone(records[n%len(records)]), n/len(records)
 	if copied == 0 {

@@ -62,7 +62,7 @@ func Open(ctx context.Context, o Options) (*Testbed, error) {
 		return nil, err
 	}
 	t.Serving = Client(t.Engine.Endpoint, Transport(t.Engine.Socket), attemptTimeout, time.Now)
-	t.Table = t.Serving.Operator()
+	t.Table = t.Serving.AsOperator()
 	if err := t.Table.Create(ctx); err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
@@ -109,7 +109,7 @@ type Company struct {
 
 // NewCompany creates a company and a key with this quota for every class of operation.
 func (t *Testbed) NewCompany(ctx context.Context, quota auth.Quota) (Company, error) {
-	return t.NewKey(ctx, t.Table.NewID(id.Company), quota)
+	return t.NewKey(ctx, t.Table.NewID(id.CompanyPrefix), quota)
 }
 
 // NewKey creates another key of a company. A quota of zero means the default quotas. Concurrent

@@ -1,16 +1,16 @@
 package demo
 
 // The domain is reserved, so nobody can own it (RFC 2606).
-const website = "https://mossgrove.example"
+const websiteURL = "https://mossgrove.example"
 
 func (g *generator) company() {
 	g.add(companyType, withTimes(Record{
 		"id": CompanyID, "name": "Mossgrove", "slug": "mossgrove",
 		"summary":    "Mossgrove Notes keeps the notes of people who work outdoors: offline first, quick to write with gloves on, in sync when there is a signal.",
-		"websiteUrl": website, "repositoryUrl": website + "/source", "industry": "Productivity software",
+		"websiteUrl": websiteURL, "repositoryUrl": websiteURL + "/source", "industry": "Productivity software",
 		"stage": "growth", "teamSize": "11-50", "targetMarket": "b2b2c", "primaryLanguage": "en", "timezone": "Europe/Lisbon",
 		"emailDomain": "mossgrove.example", "onboardingStatus": "complete",
-	}, g.ago(400), g.ago(9)))
+	}, g.timeAgo(400), g.timeAgo(9)))
 }
 
 // The content types that other areas refer to, in the order in which brand creates them.
@@ -42,8 +42,8 @@ func (g *generator) brand() {
 		"artStyle":      "Photographs in natural light, hands and tools in the frame, no faces.",
 		"artDirection":  "Low angle, one subject, plenty of weather.", "imageryNotes": "Screens show real notes in a readable size. Never a phone floating in space.",
 		"context":       "Readers are rangers, surveyors, gardeners and the people who plan their days.",
-		"extractedFrom": website, "lastExtractedAt": formatTime(g.ago(30)),
-	}, g.ago(300), g.ago(30)))
+		"extractedFrom": websiteURL, "lastExtractedAt": formatTime(g.timeAgo(30)),
+	}, g.timeAgo(300), g.timeAgo(30)))
 
 	for i, t := range []struct{ name, description, guidance, cadence string }{
 		typeTip:      {"Field tip", "One thing that saves a minute outdoors.", "Begin with the situation. One tip, one picture. End without a call to action.", "twice a week"},
@@ -56,14 +56,14 @@ func (g *generator) brand() {
 		g.add("content-type", withTimes(Record{
 			"name": t.name, "description": t.description, "guidance": t.guidance, "cadence": t.cadence,
 			"defaultPlatforms": platforms, "active": i != typeOffer,
-		}, g.ago(280-float64(i)), g.ago(40)))
+		}, g.timeAgo(280-float64(i)), g.timeAgo(40)))
 	}
 	for i, goal := range []Record{
-		goalTeams:   {"name": "1,000 teams a month sign up", "description": "Teams, not people: a team is two or more who share a notebook.", "metricKey": "growth.signups", "baselineValue": 610, "targetValue": 1000, "dueAt": formatTime(g.ago(-120)), "status": "active", "priority": 1},
-		goalRating:  {"name": "4.6 in both stores", "description": "The rating of the last 90 days.", "metricKey": "store.rating", "baselineValue": 4.2, "targetValue": 4.6, "dueAt": formatTime(g.ago(-60)), "status": "active", "priority": 2},
-		goalSync:    {"name": "Sync in under a second", "description": "The median of a day, on a phone.", "metricKey": "product.sync_time", "baselineValue": 1900, "targetValue": 1000, "dueAt": formatTime(g.ago(20)), "status": "achieved", "priority": 3},
-		goalRefunds: {"name": "Half the refunds", "metricKey": "revenue.refunds", "baselineValue": 90000, "targetValue": 45000, "dueAt": formatTime(g.ago(45)), "status": "missed", "priority": 4},
+		goalTeams:   {"name": "1,000 teams a month sign up", "description": "Teams, not people: a team is two or more who share a notebook.", "metricKey": "growth.signups", "baselineValue": 610, "targetValue": 1000, "dueAt": formatTime(g.timeAgo(-120)), "status": "active", "priority": 1},
+		goalRating:  {"name": "4.6 in both stores", "description": "The rating of the last 90 days.", "metricKey": "store.rating", "baselineValue": 4.2, "targetValue": 4.6, "dueAt": formatTime(g.timeAgo(-60)), "status": "active", "priority": 2},
+		goalSync:    {"name": "Sync in under a second", "description": "The median of a day, on a phone.", "metricKey": "product.sync_time", "baselineValue": 1900, "targetValue": 1000, "dueAt": formatTime(g.timeAgo(20)), "status": "achieved", "priority": 3},
+		goalRefunds: {"name": "Half the refunds", "metricKey": "revenue.refunds", "baselineValue": 90000, "targetValue": 45000, "dueAt": formatTime(g.timeAgo(45)), "status": "missed", "priority": 4},
 	} {
-		g.add("brand-goal", withTimes(goal, g.ago(200-float64(i)), g.ago(10)))
+		g.add("brand-goal", withTimes(goal, g.timeAgo(200-float64(i)), g.timeAgo(10)))
 	}
 }

@@ -7,11 +7,11 @@ import (
 
 func (g *generator) broadcast() {
 	for _, p := range []Record{
-		{"name": "Wet season", "brief": "What changes for people who write in the rain, from glove mode to waterproof pens.", "objective": "1,000 teams a month", "goalId": idOf("brand-goal", goalTeams), "audience": "Rangers and surveyors", "platforms": []string{"x", "instagram", "push"}, "contentTypeIds": []string{idOf("content-type", typeTip), idOf("content-type", typeStory)}, "cadence": "three posts a week", "status": "active", "startsAt": formatTime(g.ago(30)), "endsAt": formatTime(g.ago(-45))},
-		{"name": "Roadmap in the open", "brief": "Each change of the public roadmap gets a post that says what we dropped for it.", "objective": "Trust", "audience": "People who asked for something", "platforms": []string{"x", "reddit"}, "contentTypeIds": []string{idOf("content-type", typeRelease)}, "cadence": "with each publish", "status": "active", "startsAt": formatTime(g.ago(100))},
-		{"name": "Spring offer", "brief": "A quieter offer than last year's.", "objective": "Teams that tried and left", "goalId": idOf("brand-goal", goalTeams), "platforms": []string{"facebook", "push"}, "contentTypeIds": []string{idOf("content-type", typeOffer)}, "status": "complete", "startsAt": formatTime(g.ago(140)), "endsAt": formatTime(g.ago(100))},
+		{"name": "Wet season", "brief": "What changes for people who write in the rain, from glove mode to waterproof pens.", "objective": "1,000 teams a month", "goalId": idOf("brand-goal", goalTeams), "audience": "Rangers and surveyors", "platforms": []string{"x", "instagram", "push"}, "contentTypeIds": []string{idOf("content-type", typeTip), idOf("content-type", typeStory)}, "cadence": "three posts a week", "status": "active", "startsAt": formatTime(g.timeAgo(30)), "endsAt": formatTime(g.timeAgo(-45))},
+		{"name": "Roadmap in the open", "brief": "Each change of the public roadmap gets a post that says what we dropped for it.", "objective": "Trust", "audience": "People who asked for something", "platforms": []string{"x", "reddit"}, "contentTypeIds": []string{idOf("content-type", typeRelease)}, "cadence": "with each publish", "status": "active", "startsAt": formatTime(g.timeAgo(100))},
+		{"name": "Spring offer", "brief": "A quieter offer than last year's.", "objective": "Teams that tried and left", "goalId": idOf("brand-goal", goalTeams), "platforms": []string{"facebook", "push"}, "contentTypeIds": []string{idOf("content-type", typeOffer)}, "status": "complete", "startsAt": formatTime(g.timeAgo(140)), "endsAt": formatTime(g.timeAgo(100))},
 	} {
-		g.add("content-plan", withTimes(p, g.ago(150-float64(g.count["content-plan"])*40), g.ago(8)))
+		g.add("content-plan", withTimes(p, g.timeAgo(150-float64(g.count["content-plan"])*40), g.timeAgo(8)))
 	}
 	g.ideas()
 	for n := range postCount {
@@ -20,7 +20,7 @@ func (g *generator) broadcast() {
 	g.channels()
 }
 
-var ideas = []struct {
+var postIdeas = []struct {
 	title, summary, source, status string
 	plan                           int // -1: no plan
 }{
@@ -39,7 +39,7 @@ var ideas = []struct {
 }
 
 func (g *generator) ideas() {
-	for n, i := range ideas {
+	for n, i := range postIdeas {
 		record := Record{
 			"title": i.title, "summary": i.summary, "sourceKind": i.source, "status": i.status,
 			"contentTypeId": idOf("content-type", n%5), "platforms": [][]string{{"x"}, {"instagram", "x"}, {"reddit"}}[n%3],
@@ -56,16 +56,16 @@ func (g *generator) ideas() {
 			record["sourceId"] = idOf("audit", 2)
 		}
 		if i.status != "rejected" {
-			record["suggestedFor"] = formatTime(g.ago(float64(-2 * n)))
+			record["suggestedFor"] = formatTime(g.timeAgo(float64(-2 * n)))
 		}
 		age := 90 - float64(6*n)
-		g.add("content-idea", withTimes(record, g.ago(age), g.ago(age/2)))
+		g.add("content-idea", withTimes(record, g.timeAgo(age), g.timeAgo(age/2)))
 	}
 }
 
 const postCount = 25
 
-var bodies = []string{
+var postBodies = []string{
 	"Rain on the screen? Notes still take your thumb. Glove mode is in 4.2.",
 	"A day without a signal now costs 4 % of your battery. It was 31 %. We are sorry that it took us two versions.",
 	"Question for everyone who labels samples: on the bag, on the lid, or in the notebook first?",
@@ -80,12 +80,12 @@ const threadBody = "How sync got under a second, in four steps. First we measure
 	"Then we let the phone say what it has, instead of asking for each notebook. Then pictures went last, because nobody waits for them. " +
 	"And last we halved the bytes. The median of a day is 940 ms on a phone, from 1.9 s in winter. The charts are on our site."
 
-var statuses = []string{"published", "published", "scheduled", "draft", "published", "scheduled", "failed", "draft"}
+var postStatuses = []string{"published", "published", "scheduled", "draft", "published", "scheduled", "failed", "draft"}
 
 func (g *generator) post(n int) {
 	platforms := []string{"x", "instagram", "reddit", "push", "facebook", "tiktok"}
-	platform, status := platforms[n%len(platforms)], statuses[(n+n/6)%len(statuses)]
-	record := Record{"platform": platform, "body": bodies[n%len(bodies)], "status": status, "hashtags": []string{"fieldnotes"}}
+	platform, status := platforms[n%len(platforms)], postStatuses[(n+n/6)%len(postStatuses)]
+	record := Record{"platform": platform, "body": postBodies[n%len(postBodies)], "status": status, "hashtags": []string{"fieldnotes"}}
 	if n%3 != 2 {
 		record["ideaId"] = idOf("content-idea", n%9)
 	}
@@ -101,14 +101,14 @@ func (g *generator) post(n int) {
 	case "reddit":
 		record["title"] = "How do you do it outdoors?"
 	default:
-		record["media"] = []Record{{"kind": "image", "url": fmt.Sprintf("%s/media/field-%02d.jpg", website, n), "alt": "A wet hand holding a phone in a field"}}
+		record["media"] = []Record{{"kind": "image", "url": fmt.Sprintf("%s/media/field-%02d.jpg", websiteURL, n), "alt": "A wet hand holding a phone in a field"}}
 		record["hashtags"] = []string{"fieldnotes", "outdoors"}
 	}
-	created := g.ago(70 - float64(n)*2.5)
+	created := g.timeAgo(70 - float64(n)*2.5)
 	updated := created.Add(g.now.Sub(created) / 3)
 	switch status {
 	case "scheduled":
-		due := g.ago(-1.5 - float64(n)/2)
+		due := g.timeAgo(-1.5 - float64(n)/2)
 		if n == 2 {
 			due = g.now.Add(-20 * time.Minute) // due now
 		}
@@ -143,16 +143,16 @@ func threadOf(text string) (parts []string) {
 func (g *generator) channels() {
 	for n, c := range []Record{
 		{"platform": "x", "name": "Mossgrove", "handle": "mossgrove_notes", "status": "connected", "credentialsValid": true},
-		{"platform": "instagram", "name": "Mossgrove", "handle": "mossgrove.notes", "status": "expiring", "credentialsValid": true, "credentialsExpireAt": formatTime(g.ago(-4))},
+		{"platform": "instagram", "name": "Mossgrove", "handle": "mossgrove.notes", "status": "expiring", "credentialsValid": true, "credentialsExpireAt": formatTime(g.timeAgo(-4))},
 		{"platform": "reddit", "name": "Mossgrove team", "handle": "mossgrove_team", "status": "error", "credentialsValid": false, "lastError": "The token was refused: somebody changed the account's password."},
 		{"platform": "facebook", "name": "Mossgrove Notes", "handle": "mossgrovenotes", "status": "disconnected", "credentialsValid": nil, "active": false},
 		{"platform": "push", "name": "App notifications", "status": "connected", "credentialsValid": true},
 	} {
 		c["externalId"] = fmt.Sprintf("acct-%d", 88_120+n*17)
-		c["lastCheckedAt"] = formatTime(g.ago(0.05 + float64(n)/10))
+		c["lastCheckedAt"] = formatTime(g.timeAgo(0.05 + float64(n)/10))
 		if _, ok := c["active"]; !ok {
 			c["active"] = true
 		}
-		g.add("channel", withTimes(c, g.ago(260-float64(n)*20), g.ago(0.05)))
+		g.add("channel", withTimes(c, g.timeAgo(260-float64(n)*20), g.timeAgo(0.05)))
 	}
 }

@@ -22,7 +22,7 @@ import (
 )
 
 // CompanyID is the demo company's id. It is the same in every table.
-var CompanyID = id.FromBytes(id.Company, idBytes(id.Company, 1))
+var CompanyID = id.FromBytes(id.CompanyPrefix, idBytes(id.CompanyPrefix, 1))
 
 // Line is a record and its type, as in a line of an import.
 type Line struct {
@@ -59,23 +59,23 @@ func Seed(ctx context.Context, t *table.Client, now time.Time) error {
 	profile := slices.IndexFunc(types, func(t transfer.Type) bool { return t.Name == companyType })
 	for i, kind := range types {
 		if i != profile {
-			if err := write(ctx, kind, lines); err != nil {
+			if err := writeLines(ctx, kind, lines); err != nil {
 				return err
 			}
 		}
 	}
-	if err := publish(ctx, plan.NewStore(t)); err != nil {
+	if err := publishBoard(ctx, plan.NewStore(t)); err != nil {
 		return err
 	}
 	if _, err := feedback.NewStore(t).BackfillPostedIndex(ctx, CompanyID, false, func(int64) {}); err != nil {
 		return err
 	}
-	return write(ctx, types[profile], lines)
+	return writeLines(ctx, types[profile], lines)
 }
 
 const companyType = "company"
 
-func write(ctx context.Context, kind transfer.Type, lines []Line) error {
+func writeLines(ctx context.Context, kind transfer.Type, lines []Line) error {
 	var records []any
 	for _, line := range lines {
 		if line.Type != kind.Name {

@@ -42,7 +42,7 @@ func (g *generator) addExamples(types []transfer.Type) {
 			continue
 		}
 		for n := range examples {
-			g.add(kind.Name, withTimes(Example(kind, n), g.ago(float64(30-n)), g.ago(10)))
+			g.add(kind.Name, withTimes(Example(kind, n), g.timeAgo(float64(30-n)), g.timeAgo(10)))
 		}
 	}
 }

@@ -6,8 +6,8 @@ import (
 
 const feedbackCount = 60
 
-// replies has the reply statuses for each sentiment. A repeated status is more likely.
-var replies = map[string][]string{
+// replyStatuses has the reply statuses for each sentiment. A repeated status is more likely.
+var replyStatuses = map[string][]string{
 	"negative": {"needs_review", "needs_review", "draft", "approved", "posted", "posted", "failed", "none", "posting"},
 	"neutral":  {"none", "draft", "needs_review", "posted", "skipped", "approved"},
 	"positive": {"none", "none", "skipped", "posted", "draft"},
@@ -20,7 +20,7 @@ func (g *generator) feedback() {
 	for n := range feedbackCount {
 		v, source := feedbackTexts[n%len(feedbackTexts)], sources[(n+n/len(feedbackTexts))%len(sources)]
 		days := 0.3 + float64(n)*1.9
-		posted := g.ago(days)
+		posted := g.timeAgo(days)
 		fetched := posted.Add(g.now.Sub(posted) / 20)
 		record := Record{
 			"source": source, "kind": "review", "externalId": fmt.Sprintf("%s-%08d", source, 40_118_000+n*7919),
@@ -49,7 +49,7 @@ func (g *generator) feedback() {
 		if p := priorityOf(v); p > 0 {
 			record["priority"] = p
 		}
-		status := pickOne(g, replies[v.sentiment])
+		status := pickOne(g, replyStatuses[v.sentiment])
 		record["replyStatus"] = status
 		if status != "none" && status != "skipped" {
 			record["replyBody"] = v.reply

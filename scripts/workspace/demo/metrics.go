@@ -12,9 +12,9 @@ const (
 	historyMonths = 12
 )
 
-// definition is a metric and its values: base is the value on the last day, growth the change per
+// metricDefinition is a metric and its values: base is the value on the last day, growth the change per
 // day, and spread the random deviation.
-type definition struct {
+type metricDefinition struct {
 	record               Record
 	base, growth, spread float64
 	decimals             int
@@ -25,11 +25,11 @@ type definition struct {
 	currency             string
 }
 
-var countries = definition{dim: "country", names: []string{"de", "pt", "gb", "us"}, shares: map[string]float64{"de": .24, "pt": .12, "gb": .2, "us": .44}}
+var countries = metricDefinition{dim: "country", names: []string{"de", "pt", "gb", "us"}, shares: map[string]float64{"de": .24, "pt": .12, "gb": .2, "us": .44}}
 
-var plans = definition{dim: "plan", names: []string{"solo", "team", "estate"}, shares: map[string]float64{"solo": .3, "team": .5, "estate": .2}}
+var pricePlans = metricDefinition{dim: "plan", names: []string{"solo", "team", "estate"}, shares: map[string]float64{"solo": .3, "team": .5, "estate": .2}}
 
-func metric(key, name, unit, aggregation, polarity, kind, description string, more Record) Record {
+func newMetric(key, name, unit, aggregation, polarity, kind, description string, more Record) Record {
 	record := Record{"key": key, "name": name, "unit": unit, "aggregation": aggregation, "polarity": polarity, "kind": kind, "description": description, "source": "product database", "needsReview": false}
 	for k, v := range more {
 		record[k] = v
@@ -37,19 +37,19 @@ func metric(key, name, unit, aggregation, polarity, kind, description string, mo
 	return record
 }
 
-func definitions() []definition {
-	return []definition{
-		{record: metric("growth.signups", "Sign-ups", "count", "sum", "up_is_good", "measured", "Teams that made their first notebook.", Record{"dimensions": []string{"country"}}), base: 34, growth: .004, spread: .25, grains: "dwm", dim: countries.dim, names: countries.names, shares: countries.shares},
-		{record: metric("growth.activations", "Activations", "count", "sum", "up_is_good", "measured", "Teams that wrote ten notes in their first week.", nil), base: 19, growth: .005, spread: .3, grains: "dw"},
-		{record: metric("growth.activation_rate", "Activation rate", "ratio", "none", "up_is_good", "derived", "Activations per sign-up.", Record{"formula": "growth.activations / growth.signups", "source": nil})},
-		{record: metric("revenue.mrr", "Monthly recurring revenue", "currency_minor", "last", "up_is_good", "measured", "At the end of the day, in US cents; baseValue in euro cents.", nil), base: 4_816_000, growth: .0022, spread: .004, grains: "dm", currency: "USD"},
-		{record: metric("revenue.new_by_plan", "New revenue by plan", "currency_minor", "sum", "up_is_good", "split", "New subscriptions, split by plan.", Record{"dimensions": []string{"plan"}}), base: 71_000, growth: .003, spread: .35, grains: "d", dim: plans.dim, names: plans.names, shares: plans.shares, currency: "EUR"},
-		{record: metric("revenue.refunds", "Refunds", "currency_minor", "sum", "down_is_good", "measured", "Money given back.", Record{"source": "payments"}), base: 2_400, growth: -.003, spread: .8, grains: "dm", currency: "EUR"},
-		{record: metric("product.daily_active", "Active people", "count", "avg", "up_is_good", "measured", "People who wrote or read a note on the day.", nil), base: 8_140, growth: .002, spread: .06, grains: "dw"},
-		{record: metric("product.sync_time", "Sync time", "duration_ms", "avg", "down_is_good", "measured", "Median of the day, on phones.", Record{"source": "telemetry"}), base: 940, growth: -.005, spread: .12, grains: "d"},
-		{record: metric("product.storage", "Stored notes", "bytes", "last", "neutral", "measured", "All notebooks with their pictures.", Record{"source": "telemetry"}), base: 6.1e12, growth: .0035, spread: .002, grains: "wm"},
-		{record: metric("support.first_reply", "First reply", "duration_ms", "avg", "down_is_good", "measured", "Median time to a person's first answer.", Record{"source": "helpdesk"}), base: 7_900_000, growth: -.001, spread: .3, grains: "d"},
-		{record: metric("store.rating", "Store rating", "score", "avg", "up_is_good", "measured", "Mean of the day's reviews in both stores.", Record{"source": "stores"}), base: 4.5, growth: .0005, spread: .08, decimals: 1, grains: "dw"},
+func definitions() []metricDefinition {
+	return []metricDefinition{
+		{record: newMetric("growth.signups", "Sign-ups", "count", "sum", "up_is_good", "measured", "Teams that made their first notebook.", Record{"dimensions": []string{"country"}}), base: 34, growth: .004, spread: .25, grains: "dwm", dim: countries.dim, names: countries.names, shares: countries.shares},
+		{record: newMetric("growth.activations", "Activations", "count", "sum", "up_is_good", "measured", "Teams that wrote ten notes in their first week.", nil), base: 19, growth: .005, spread: .3, grains: "dw"},
+		{record: newMetric("growth.activation_rate", "Activation rate", "ratio", "none", "up_is_good", "derived", "Activations per sign-up.", Record{"formula": "growth.activations / growth.signups", "source": nil})},
+		{record: newMetric("revenue.mrr", "Monthly recurring revenue", "currency_minor", "last", "up_is_good", "measured", "At the end of the day, in US cents; baseValue in euro cents.", nil), base: 4_816_000, growth: .0022, spread: .004, grains: "dm", currency: "USD"},
+		{record: newMetric("revenue.new_by_plan", "New revenue by plan", "currency_minor", "sum", "up_is_good", "split", "New subscriptions, split by plan.", Record{"dimensions": []string{"plan"}}), base: 71_000, growth: .003, spread: .35, grains: "d", dim: pricePlans.dim, names: pricePlans.names, shares: pricePlans.shares, currency: "EUR"},
+		{record: newMetric("revenue.refunds", "Refunds", "currency_minor", "sum", "down_is_good", "measured", "Money given back.", Record{"source": "payments"}), base: 2_400, growth: -.003, spread: .8, grains: "dm", currency: "EUR"},
+		{record: newMetric("product.daily_active", "Active people", "count", "avg", "up_is_good", "measured", "People who wrote or read a note on the day.", nil), base: 8_140, growth: .002, spread: .06, grains: "dw"},
+		{record: newMetric("product.sync_time", "Sync time", "duration_ms", "avg", "down_is_good", "measured", "Median of the day, on phones.", Record{"source": "telemetry"}), base: 940, growth: -.005, spread: .12, grains: "d"},
+		{record: newMetric("product.storage", "Stored notes", "bytes", "last", "neutral", "measured", "All notebooks with their pictures.", Record{"source": "telemetry"}), base: 6.1e12, growth: .0035, spread: .002, grains: "wm"},
+		{record: newMetric("support.first_reply", "First reply", "duration_ms", "avg", "down_is_good", "measured", "Median time to a person's first answer.", Record{"source": "helpdesk"}), base: 7_900_000, growth: -.001, spread: .3, grains: "d"},
+		{record: newMetric("store.rating", "Store rating", "score", "avg", "up_is_good", "measured", "Mean of the day's reviews in both stores.", Record{"source": "stores"}), base: 4.5, growth: .0005, spread: .08, decimals: 1, grains: "dw"},
 		{record: Record{"key": "custom.widget_pins", "needsReview": true, "source": "push"}, base: 120, growth: .01, spread: .4, grains: "d"},
 		{record: Record{"key": "custom.trail_exports", "needsReview": true, "source": "push"}, base: 9, growth: 0, spread: .9, grains: "d"},
 	}
@@ -61,7 +61,7 @@ func (g *generator) metrics() {
 		if d.record["needsReview"] == true {
 			age = float64(6 - n%3)
 		}
-		g.add("metric-definition", withTimes(d.record, g.ago(age), g.ago(age/2)))
+		g.add("metric-definition", withTimes(d.record, g.timeAgo(age), g.timeAgo(age/2)))
 		days := historyDays
 		if d.record["needsReview"] == true {
 			days = 5
@@ -73,7 +73,7 @@ func (g *generator) metrics() {
 // points adds the points of a metric. Its last days are stored one by one. Weeks and months are
 // stored where days are missing: from the time before, or always when the metric has no days. They
 // are computed from their days, so a period has the same value in every grain.
-func (g *generator) points(d definition, stored int) {
+func (g *generator) points(d metricDefinition, stored int) {
 	values := map[time.Time]float64{}
 	draw := func(daysAgo int) time.Time {
 		day := g.today.AddDate(0, 0, -daysAgo)
@@ -113,7 +113,7 @@ func (g *generator) points(d definition, stored int) {
 }
 
 // combined returns the value of the days from start until end, as the service computes it.
-func (d definition) combined(values map[time.Time]float64, start, end time.Time) float64 {
+func (d metricDefinition) combined(values map[time.Time]float64, start, end time.Time) float64 {
 	sum, days := 0.0, 0.0
 	for day := start; day.Before(end); day = day.AddDate(0, 0, 1) {
 		if d.record["aggregation"] == "last" {
@@ -131,7 +131,7 @@ func (d definition) combined(values map[time.Time]float64, start, end time.Time)
 const usdInEUR = 0.92
 
 // value returns the value of a day.
-func (g *generator) value(d definition, day time.Time, daysAgo int) float64 {
+func (g *generator) value(d metricDefinition, day time.Time, daysAgo int) float64 {
 	value := d.base * math.Pow(1+d.growth, -float64(daysAgo)) * (1 + d.spread*(2*g.random.Float64()-1))
 	if d.record["aggregation"] == "sum" && (day.Weekday() == time.Saturday || day.Weekday() == time.Sunday) {
 		value *= .6 // weekends are quieter
@@ -140,7 +140,7 @@ func (g *generator) value(d definition, day time.Time, daysAgo int) float64 {
 }
 
 // day adds the points of a day: one point, or one for each value of the dimension.
-func (g *generator) day(d definition, start time.Time, value float64) {
+func (g *generator) day(d metricDefinition, start time.Time, value float64) {
 	if d.dim == "" {
 		g.point(d, "day", start, nil, value)
 		return
@@ -150,7 +150,7 @@ func (g *generator) day(d definition, start time.Time, value float64) {
 	}
 }
 
-func (g *generator) point(d definition, grain string, start time.Time, dims Record, value float64) {
+func (g *generator) point(d metricDefinition, grain string, start time.Time, dims Record, value float64) {
 	scale := math.Pow(10, float64(d.decimals))
 	value = math.Round(value*scale) / scale
 	if d.decimals > 0 {

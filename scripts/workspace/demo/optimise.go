@@ -14,12 +14,12 @@ const (
 func (g *generator) optimise() {
 	g.add("site", withTimes(Record{
 		"name": "Website", "siteKey": "pk_demo_site_web", "domains": []string{"mossgrove.example", "www.mossgrove.example"},
-		"timezone": "Europe/Lisbon", "active": true, "lastEventAt": formatTime(g.ago(0.01)),
-	}, g.ago(310), g.ago(60)))
+		"timezone": "Europe/Lisbon", "active": true, "lastEventAt": formatTime(g.timeAgo(0.01)),
+	}, g.timeAgo(310), g.timeAgo(60)))
 	g.add("site", withTimes(Record{
 		"name": "Help pages", "siteKey": "pk_demo_site_help", "domains": []string{"help.mossgrove.example"},
-		"timezone": "Europe/Lisbon", "active": true, "lastEventAt": formatTime(g.ago(9)), // a collector that stopped
-	}, g.ago(180), g.ago(60)))
+		"timezone": "Europe/Lisbon", "active": true, "lastEventAt": formatTime(g.timeAgo(9)), // a collector that stopped
+	}, g.timeAgo(180), g.timeAgo(60)))
 	for n, goal := range []struct {
 		site                       int
 		name, kind, match, pattern string
@@ -40,7 +40,7 @@ func (g *generator) optimise() {
 		if goal.value != nil {
 			record["value"] = goal.value
 		}
-		g.add("site-goal", withTimes(record, g.ago(170-float64(n)), g.ago(100)))
+		g.add("site-goal", withTimes(record, g.timeAgo(170-float64(n)), g.timeAgo(100)))
 	}
 	g.audit(siteWeb, 62, "complete", 38, issueCounts{"title-length": 2, "answer-first": 4, "image-text": 2, "structured-data": 3, "author": 4},
 		"Titles and headings are in order. Two of five pages answer the question of their heading too late, and as many name no author.")
@@ -55,8 +55,8 @@ func (g *generator) optimise() {
 type issueCounts map[string]int
 
 func (g *generator) audit(site int, daysAgo float64, status string, pages int, issues issueCounts, summary string) {
-	started := g.ago(daysAgo)
-	root := []string{website, "https://help.mossgrove.example"}[site]
+	started := g.timeAgo(daysAgo)
+	root := []string{websiteURL, "https://help.mossgrove.example"}[site]
 	record := Record{
 		"siteId": idOf("site", site), "rootUrl": root, "status": status, "startedAt": formatTime(started), "pagesAudited": pages,
 	}
@@ -75,8 +75,8 @@ func (g *generator) audit(site int, daysAgo float64, status string, pages int, i
 	g.add("audit", withTimes(record, started, finished))
 }
 
-// rules are what an audit tests, with the points that a page with the issue loses in each score.
-var rules = []struct {
+// auditRules are what an audit tests, with the points that a page with the issue loses in each score.
+var auditRules = []struct {
 	rule, severity, text string
 	costs                map[string]float64
 }{
@@ -101,7 +101,7 @@ func findings(audit Record, root string, pages int, issues issueCounts) []Record
 			page = fmt.Sprintf("/blog/%d-field-notes", n)
 		}
 		left, list := 100.0, []Record{}
-		for r, rule := range rules {
+		for r, rule := range auditRules {
 			if (7*n+3*r)%10 >= issues[rule.rule] || rule.rule == "canonical" && n < len(names) {
 				continue
 			}

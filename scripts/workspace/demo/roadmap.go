@@ -13,13 +13,13 @@ const (
 	boardInternal
 )
 
-type item struct {
+type roadmapItem struct {
 	slug, title, summary, column, status, target string
 	categories                                   []string
 }
 
-// items has the items of each board. publish changes the first and the sixth of the public board.
-var items = [][]item{
+// roadmapItems has the items of each board. publish changes the first and the sixth of the public board.
+var roadmapItems = [][]roadmapItem{
 	boardPublic: {
 		{"offline-maps", "Maps that work without a signal", "Download the sheet you need before you leave; notes stick to places.", "now", "published", "This quarter", []string{"offline", "maps"}},
 		{"glove-mode", "Glove mode", "Larger targets and a pen that ignores rain.", "now", "published", "This quarter", []string{"writing"}},
@@ -42,12 +42,12 @@ var items = [][]item{
 
 func (g *generator) roadmap() {
 	g.add("board", withTimes(Record{
-		"name": "Public roadmap", "publicKey": "pk_demo_public_roadmap", "allowedOrigins": []string{website}, "active": true,
-	}, g.ago(320), g.ago(320)))
+		"name": "Public roadmap", "publicKey": "pk_demo_public_roadmap", "allowedOrigins": []string{websiteURL}, "active": true,
+	}, g.timeAgo(320), g.timeAgo(320)))
 	g.add("board", withTimes(Record{
 		"name": "Team board", "publicKey": "pk_demo_team_board", "allowedOrigins": []string{}, "active": true,
-	}, g.ago(250), g.ago(250)))
-	for b, list := range items {
+	}, g.timeAgo(250), g.timeAgo(250)))
+	for b, list := range roadmapItems {
 		for n, i := range list {
 			record := Record{
 				"roadmapId": idOf("board", b), "slug": i.slug, "title": i.title, "columnId": i.column, "status": i.status,
@@ -63,14 +63,14 @@ func (g *generator) roadmap() {
 				record["categoryIds"] = i.categories
 			}
 			age := float64(240 - 14*n - 3*b)
-			g.add("item", withTimes(record, g.ago(age), g.ago(age/2)))
+			g.add("item", withTimes(record, g.timeAgo(age), g.timeAgo(age/2)))
 		}
 	}
 }
 
-// publish publishes the public board and then edits two items, so that a preview has changes to
+// publishBoard publishes the public board and then edits two items, so that a preview has changes to
 // show.
-func publish(ctx context.Context, s plan.Store) error {
+func publishBoard(ctx context.Context, s plan.Store) error {
 	anything := func(string) error { return nil }
 	if _, err := s.Publish(ctx, CompanyID, idOf("board", boardPublic), anything); err != nil {
 		return fmt.Errorf("publish the board: %w", err)

@@ -9,9 +9,9 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 )
 
-func (o *operator) approvedCommand() *cobra.Command {
+func (o *operatorCommands) approvedCommand() *cobra.Command {
 	w := workerCommands[feedback.Store, feedback.Feedback, feedback.Posting]{
-		operator: o, noun: "feedback", nouns: "replies", ready: "approved",
+		operatorCommands: o, noun: "feedback", nouns: "replies", ready: "approved",
 		open: feedback.NewStore, list: feedback.Store.ApprovedReplies, claim: feedback.Store.ClaimReply, stuck: feedback.Store.StuckReplies,
 		readyHeader: "FEEDBACK\tCOMPANY\tSOURCE\tADDRESS",
 		readyRow: func(f feedback.Feedback) []string {
@@ -27,7 +27,7 @@ func (o *operator) approvedCommand() *cobra.Command {
 		},
 		moved: func(p feedback.Posting) string { return fmt.Sprintf("the reply to %s is %s", p.ID, *p.ReplyStatus) },
 	}
-	return terminal.Group(&cobra.Command{
+	return terminal.AddCommands(&cobra.Command{
 		Use: "approved", Short: "Post the replies that are approved: list, claim, report",
 		Long: `Post the replies that are approved. The service itself posts nothing. A posting step
 lists the approved replies, claims one, has a person confirm the text that claim printed,

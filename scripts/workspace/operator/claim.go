@@ -18,7 +18,7 @@ import (
 // ready, claim one, and report the result. S is the store, R a record and C a record with its
 // claim.
 type workerCommands[S, R, C any] struct {
-	*operator
+	*operatorCommands
 
 	noun, nouns, ready string // "post", "posts", "due"
 
@@ -33,8 +33,8 @@ type workerCommands[S, R, C any] struct {
 	claimed, moved           func(C) string // the printed result of a claim and of a report
 }
 
-// listing is a list that may be longer than its limit.
-type listing[T any] struct {
+// limitedList is a list that may be longer than its limit.
+type limitedList[T any] struct {
 	Items   []T  `json:"items"`
 	HasMore bool `json:"hasMore"`
 }
@@ -51,7 +51,7 @@ func (w workerCommands[S, R, C]) listCommand(cmd *cobra.Command) *cobra.Command 
 		return nil
 	}
 	return w.companiesCommand(cmd, check, func(ctx context.Context, s *tableconn.Session, companies []string) error {
-		found := listing[R]{Items: []R{}}
+		found := limitedList[R]{Items: []R{}}
 		for _, companyID := range companies {
 			items, next, err := w.list(w.open(s.Table), ctx, companyID, "", *limit)
 			if err != nil {
@@ -78,7 +78,7 @@ func (w workerCommands[S, R, C]) stuckCommand(cmd *cobra.Command) *cobra.Command
 	}
 	return w.companiesCommand(cmd, check, func(ctx context.Context, s *tableconn.Session, companies []string) error {
 		before := timestamp.Format(w.Now().Add(-older))
-		found := terminal.Items[C]{Items: []C{}}
+		found := terminal.ItemList[C]{Items: []C{}}
 		for _, companyID := range companies {
 			items, err := w.stuck(w.open(s.Table), ctx, companyID, before)
 			if err != nil {
@@ -94,7 +94,7 @@ func (w workerCommands[S, R, C]) claimCommand(cmd *cobra.Command) *cobra.Command
 	return w.onCompany(cmd, nil, func(ctx context.Context, s *tableconn.Session, companyID string, args []string) error {
 		record, err := w.claim(w.open(s.Table), ctx, companyID, args[0])
 		if err != nil {
-			return explain(err, w.noun, args[0], companyID)
+			return explainStoreError(err, w.noun, args[0], companyID)
 		}
 		return w.Print(record, "%s", w.claimed(record))
 	})
@@ -105,7 +105,7 @@ const noClaim = "none"
 
 // reportCommand returns a command that reports the result of a claim. check validates its other
 // flags, and may be nil.
-func (w workerCommands[S, R, C]) reportCommand(cmd *cobra.Command, check check, report func(s S, ctx context.Context, companyID, recordID, claimID string) (C, error)) *cobra.Command {
+func (w workerCommands[S, R, C]) reportCommand(cmd *cobra.Command, check flagCheck, report func(s S, ctx context.Context, companyID, recordID, claimID string) (C, error)) *cobra.Command {
 	claim := cmd.Flags().String("claim", "", "the `id` of the current claim; none for a record that was imported without one")
 	both := func(cmd *cobra.Command) error {
 		if *claim != noClaim && !id.Valid("clm", *claim) {
@@ -123,7 +123,7 @@ func (w workerCommands[S, R, C]) reportCommand(cmd *cobra.Command, check check, 
 		}
 		record, err := report(w.open(s.Table), ctx, companyID, args[0], claimID)
 		if err != nil {
-			return explain(err, w.noun, args[0], companyID)
+			return explainStoreError(err, w.noun, args[0], companyID)
 		}
 		return w.Print(record, "%s", w.moved(record))
 	})
@@ -133,7 +133,7 @@ func (w workerCommands[S, R, C]) reportCommand(cmd *cobra.Command, check check, 
 const everyCompany = "all"
 
 // companiesCommand returns a command that lists records of one company or of all.
-func (o *operator) companiesCommand(cmd *cobra.Command, check check, do func(ctx context.Context, s *tableconn.Session, companies []string) error) *cobra.Command {
+func (o *operatorCommands) companiesCommand(cmd *cobra.Command, check flagCheck, do func(ctx context.Context, s *tableconn.Session, companies []string) error) *cobra.Command {
 	companyID := cmd.Flags().String("company", "", "the company's `id`, or all for every company that is not suspended")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *companyID == "" {
@@ -160,7 +160,7 @@ func companiesToSweep(ctx context.Context, s *tableconn.Session, companyID strin
 		_, err := s.Company(ctx, companyID)
 		return []string{companyID}, err
 	}
-	all, err := companies(ctx, s)
+	all, err := listAllCompanies(ctx, s)
 	for _, c := range all {
 		if c.SuspendedAt == nil {
 			ids = append(ids, c.ID)

@@ -17,8 +17,8 @@ import (
 	"growthworkspace/shared/keys"
 )
 
-// operator is one invocation of these commands.
-type operator struct {
+// operatorCommands is one invocation of these commands.
+type operatorCommands struct {
 	*terminal.Terminal
 
 	table *tableconn.Flags
@@ -29,7 +29,7 @@ type operator struct {
 const callTimeout = 30 * time.Second
 
 // withTable opens the table for a command and closes it afterwards.
-func (o *operator) withTable(cmd *cobra.Command, do func(context.Context, *tableconn.Session) error) (err error) {
+func (o *operatorCommands) withTable(cmd *cobra.Command, do func(context.Context, *tableconn.Session) error) (err error) {
 	s, err := tableconn.Open(cmd.Context(), o.Terminal, *o.table, callTimeout, false)
 	if err != nil {
 		return err
@@ -45,16 +45,16 @@ func (o *operator) withTable(cmd *cobra.Command, do func(context.Context, *table
 
 // command is like Terminal.Command, with the flags that name the table, so that the suggested
 // command finds the same records.
-func (o *operator) command(format string, args ...any) string {
+func (o *operatorCommands) command(format string, args ...any) string {
 	return o.Command(format, args...) + o.table.Arguments()
 }
 
-// check validates the flags of a command before the table is opened.
-type check func(*cobra.Command) error
+// flagCheck validates the flags of a command before the table is opened.
+type flagCheck func(*cobra.Command) error
 
 // onCompany makes cmd a command on one company: it adds the flag --company and requires that the
 // company exists. check may be nil.
-func (o *operator) onCompany(cmd *cobra.Command, check check, do func(ctx context.Context, s *tableconn.Session, companyID string, args []string) error) *cobra.Command {
+func (o *operatorCommands) onCompany(cmd *cobra.Command, check flagCheck, do func(ctx context.Context, s *tableconn.Session, companyID string, args []string) error) *cobra.Command {
 	companyID := cmd.Flags().String("company", "", "the company's `id`")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if check != nil {
@@ -75,9 +75,9 @@ func (o *operator) onCompany(cmd *cobra.Command, check check, do func(ctx contex
 	return cmd
 }
 
-// explain adds the record's name to an error of a store. A conflict becomes an error with its own
+// explainStoreError adds the record's name to an error of a store. A conflict becomes an error with its own
 // exit code.
-func explain(err error, what, recordID, companyID string) error {
+func explainStoreError(err error, what, recordID, companyID string) error {
 	var refused *fault.Error
 	switch {
 	case err == nil:
@@ -87,17 +87,17 @@ func explain(err error, what, recordID, companyID string) error {
 	case errors.Is(err, fault.ErrNotFound):
 		return fmt.Errorf("no %s %q of company %s", what, recordID, companyID)
 	case refused.Code == fault.Conflict:
-		return terminal.Conflict("%s %s: %s", what, recordID, strings.Join(refused.Messages, "; "))
+		return terminal.ConflictError("%s %s: %s", what, recordID, strings.Join(refused.Messages, "; "))
 	}
 	return fmt.Errorf("%s %s: %s", what, recordID, strings.Join(refused.Messages, "; "))
 }
 
 // onKey makes cmd a command on one key of a company. Its first argument is the key's id.
-func (o *operator) onKey(cmd *cobra.Command, check check, do func(ctx context.Context, store *keys.Store, companyID, keyID string) error) *cobra.Command {
+func (o *operatorCommands) onKey(cmd *cobra.Command, check flagCheck, do func(ctx context.Context, store *keys.Store, companyID, keyID string) error) *cobra.Command {
 	return o.onCompany(cmd, check, func(ctx context.Context, s *tableconn.Session, companyID string, args []string) error {
 		keyID := args[0]
 		err := error(fault.ErrNotFound)
-		if id.Valid(id.Key, keyID) { // an invalid id must not become part of a table key
+		if id.Valid(id.KeyPrefix, keyID) { // an invalid id must not become part of a table key
 			err = do(ctx, s.Keys(), companyID, keyID)
 		}
 		var refused *fault.Error

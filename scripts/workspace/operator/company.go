@@ -23,7 +23,7 @@ import (
 
 const nameCharsMax = 200 // the API's limit
 
-func (o *operator) companyCommand() *cobra.Command {
+func (o *operatorCommands) companyCommand() *cobra.Command {
 	create := &cobra.Command{
 		Use: "create --name N", Short: "Create a company", Args: terminal.ArgumentNames(),
 		Long: `Create a company. It has no key and no records yet: issue a key, then import records
@@ -59,11 +59,11 @@ in the meantime. No record changes.`,
 		Use: "resume ID", Short: "End a company's suspension", Args: terminal.ArgumentNames("ID"),
 		Long: "Let all keys of a suspended company work again.", Example: "  workspace company resume co_...",
 	}, o.resumeCompany)
-	return terminal.Group(&cobra.Command{Use: "company", Short: "Create, list, suspend, resume and delete companies"}, create, list, suspend, resume, o.deleteCompanyCommand())
+	return terminal.AddCommands(&cobra.Command{Use: "company", Short: "Create, list, suspend, resume and delete companies"}, create, list, suspend, resume, o.deleteCompanyCommand())
 }
 
 // onCompanyID makes cmd a command on one company. Its argument is the company's id.
-func (o *operator) onCompanyID(cmd *cobra.Command, do func(ctx context.Context, s *tableconn.Session, companyID string) error) *cobra.Command {
+func (o *operatorCommands) onCompanyID(cmd *cobra.Command, do func(ctx context.Context, s *tableconn.Session, companyID string) error) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return o.withTable(cmd, func(ctx context.Context, s *tableconn.Session) error {
 			if _, err := s.Company(ctx, args[0]); err != nil {
@@ -83,9 +83,9 @@ type createdCompany struct {
 	Secret string `json:"key,omitempty"`
 }
 
-func (o *operator) createCompany(ctx context.Context, s *tableconn.Session, name string, issue bool) error {
+func (o *operatorCommands) createCompany(ctx context.Context, s *tableconn.Session, name string, issue bool) error {
 	now := s.Table.Now()
-	c := company.Company{ID: s.Table.NewID(id.Company), Name: &name, CreatedAt: &now, UpdatedAt: &now}
+	c := company.Company{ID: s.Table.NewID(id.CompanyPrefix), Name: &name, CreatedAt: &now, UpdatedAt: &now}
 	if err := company.NewStore(s.Table).Create(ctx, c); err != nil {
 		return fmt.Errorf("create the company: %w", err)
 	}
@@ -109,8 +109,8 @@ type listedCompany struct {
 	SuspendedAt *string `json:"suspendedAt"`
 }
 
-// companies returns every company, the oldest first. It reads the whole table.
-func companies(ctx context.Context, s *tableconn.Session) ([]listedCompany, error) {
+// listAllCompanies returns every company, the oldest first. It reads the whole table.
+func listAllCompanies(ctx context.Context, s *tableconn.Session) ([]listedCompany, error) {
 	all, err := company.NewStore(s.Table).ListAll(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list the companies: %w", err)
@@ -129,12 +129,12 @@ func companies(ctx context.Context, s *tableconn.Session) ([]listedCompany, erro
 	return items, nil
 }
 
-func (o *operator) listCompanies(ctx context.Context, s *tableconn.Session) error {
-	items, err := companies(ctx, s)
+func (o *operatorCommands) listCompanies(ctx context.Context, s *tableconn.Session) error {
+	items, err := listAllCompanies(ctx, s)
 	if err != nil {
 		return err
 	}
-	return terminal.PrintList(o.Terminal, terminal.Items[listedCompany]{Items: items}, items,
+	return terminal.PrintList(o.Terminal, terminal.ItemList[listedCompany]{Items: items}, items,
 		fmt.Sprintf("no companies yet: create one with `%s`", o.command("company create --name N")), "ID\tNAME\tCREATED\tSUSPENDED",
 		func(c listedCompany) []string {
 			return []string{c.ID, terminal.FormatText(c.Name), terminal.FormatText(c.CreatedAt), terminal.FormatText(c.SuspendedAt)}
@@ -148,7 +148,7 @@ type suspension struct {
 	Keys        int     `json:"keys"`
 }
 
-func (o *operator) suspendCompany(ctx context.Context, s *tableconn.Session, companyID string) error {
+func (o *operatorCommands) suspendCompany(ctx context.Context, s *tableconn.Session, companyID string) error {
 	n, err := s.Keys().Suspend(ctx, companyID)
 	if err != nil {
 		return fmt.Errorf("suspend %s: %w; run the command again, it is safe", companyID, err)
@@ -161,7 +161,7 @@ func (o *operator) suspendCompany(ctx context.Context, s *tableconn.Session, com
 		"%s is suspended since %s; keys refused: %d\n\nTo end it:\n  %s", companyID, terminal.FormatText(at), n, o.command("company resume %s", companyID))
 }
 
-func (o *operator) resumeCompany(ctx context.Context, s *tableconn.Session, companyID string) error {
+func (o *operatorCommands) resumeCompany(ctx context.Context, s *tableconn.Session, companyID string) error {
 	n, err := s.Keys().Resume(ctx, companyID)
 	if err != nil {
 		return fmt.Errorf("resume %s: %w; run the command again, it is safe", companyID, err)

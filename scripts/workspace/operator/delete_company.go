@@ -16,7 +16,7 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-func (o *operator) deleteCompanyCommand() *cobra.Command {
+func (o *operatorCommands) deleteCompanyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "delete ID --yes", Short: "Delete a company with everything that belongs to it", Args: terminal.ArgumentNames("ID"),
 		Long: `Delete a company with everything that belongs to it: records, keys, snapshots, findings,
@@ -55,7 +55,7 @@ type deletionReceipt struct {
 // plus a margin.
 const requestTimeMax = 15 * time.Second
 
-func (o *operator) deleteCompany(ctx context.Context, s *tableconn.Session, companyID string, yes bool) error {
+func (o *operatorCommands) deleteCompany(ctx context.Context, s *tableconn.Session, companyID string, yes bool) error {
 	profile, err := s.Company(ctx, companyID)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (o *operator) deleteCompany(ctx context.Context, s *tableconn.Session, comp
 
 // awaitRequests waits until all requests that were admitted before the keys were refused have
 // ended, so that none of them writes after the deletion.
-func (o *operator) awaitRequests(ctx context.Context, s *tableconn.Session, companyID string) error {
+func (o *operatorCommands) awaitRequests(ctx context.Context, s *tableconn.Session, companyID string) error {
 	keys, err := s.Keys().List(ctx, companyID)
 	if err != nil {
 		return err

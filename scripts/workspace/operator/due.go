@@ -13,9 +13,9 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-func (o *operator) dueCommand() *cobra.Command {
+func (o *operatorCommands) dueCommand() *cobra.Command {
 	w := workerCommands[broadcast.Store, broadcast.Post, broadcast.Dispatch]{
-		operator: o, noun: "post", nouns: "posts", ready: "due",
+		operatorCommands: o, noun: "post", nouns: "posts", ready: "due",
 		open: broadcast.NewStore, list: broadcast.Store.DuePosts, claim: broadcast.Store.ClaimPost, stuck: broadcast.Store.StuckPosts,
 		readyHeader: "POST\tCOMPANY\tPLATFORM\tSCHEDULED FOR\tTITLE",
 		readyRow: func(p broadcast.Post) []string {
@@ -51,7 +51,7 @@ only for a post that was not sent.`,
 		Example: `  workspace due failed pst_... --company co_... --claim clm_... --reason "the account is locked"`,
 	}
 	reason := failed.Flags().String("reason", "", "why, a `text` of 1 to 2000 characters")
-	return terminal.Group(&cobra.Command{
+	return terminal.AddCommands(&cobra.Command{
 		Use: "due", Short: "Dispatch the posts that are due: list, claim, report",
 		Long: `Dispatch the posts that are due. The service itself sends nothing. A dispatcher lists the
 posts that are due, claims one, sends what claim printed, and reports the result.

@@ -19,7 +19,7 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 )
 
-func (o *operator) exportCommand() *cobra.Command {
+func (o *operatorCommands) exportCommand() *cobra.Command {
 	return o.onCompany(&cobra.Command{
 		Use: "export --company ID [FILE]", Short: "Read all records of a company into a file", Args: terminal.ArgumentNames("[FILE]"),
 		Long: `Write all records of a company, as lines that import accepts, to FILE or to standard
@@ -46,7 +46,7 @@ type exportResult struct {
 	Seconds  float64        `json:"seconds"`
 }
 
-func (o *operator) exportToOutput(ctx context.Context, s *tableconn.Session, companyID string) error {
+func (o *operatorCommands) exportToOutput(ctx context.Context, s *tableconn.Session, companyID string) error {
 	begin := time.Now()
 	n, err := jsonl.Export(ctx, functions.Transfers(s.Table), companyID, o.Out)
 	if err != nil {
@@ -55,11 +55,11 @@ func (o *operator) exportToOutput(ctx context.Context, s *tableconn.Session, com
 	if o.JSON {
 		return terminal.PrintJSON(o.Err, exportResult{n, nil, secondsSince(begin)})
 	}
-	o.Note("exported %s in %.1f s", counts(n), secondsSince(begin))
+	o.Note("exported %s in %.1f s", formatCounts(n), secondsSince(begin))
 	return nil
 }
 
-func (o *operator) exportToFile(ctx context.Context, s *tableconn.Session, companyID, name string) error {
+func (o *operatorCommands) exportToFile(ctx context.Context, s *tableconn.Session, companyID, name string) error {
 	begin := time.Now()
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		return fmt.Errorf("export to %s: it is a folder; name a file in it", name)
@@ -75,5 +75,5 @@ func (o *operator) exportToFile(ctx context.Context, s *tableconn.Session, compa
 	if err != nil {
 		return fmt.Errorf("export to %s: %w", name, err)
 	}
-	return o.Print(exportResult{n, &name, secondsSince(begin)}, "exported %s to %s in %.1f s", counts(n), name, secondsSince(begin))
+	return o.Print(exportResult{n, &name, secondsSince(begin)}, "exported %s to %s in %.1f s", formatCounts(n), name, secondsSince(begin))
 }

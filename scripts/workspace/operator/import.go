@@ -19,7 +19,7 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 )
 
-func (o *operator) importCommand() *cobra.Command {
+func (o *operatorCommands) importCommand() *cobra.Command {
 	var newOnly bool
 	c := o.onCompany(&cobra.Command{
 		Use: "import --company ID FILE|-", Short: "Write records from a file into a company", Args: terminal.ArgumentNames("FILE"),
@@ -67,7 +67,7 @@ lines that were not stored are listed; all others are stored. Repeating an impor
 }
 
 // openSource opens the records. The size is -1 when it is unknown.
-func (o *operator) openSource(name string) (in io.ReadCloser, size int64, err error) {
+func (o *operatorCommands) openSource(name string) (in io.ReadCloser, size int64, err error) {
 	if name == "-" {
 		return io.NopCloser(o.In), -1, nil
 	}
@@ -94,7 +94,7 @@ type importResult struct {
 	Seconds  float64        `json:"seconds"`
 }
 
-func (o *operator) importRecords(ctx context.Context, s *tableconn.Session, companyID string, in io.Reader, size int64, newOnly bool) error {
+func (o *operatorCommands) importRecords(ctx context.Context, s *tableconn.Session, companyID string, in io.Reader, size int64, newOnly bool) error {
 	begin := time.Now()
 	bar := o.ByteProgress("checking", size)
 	checked, err := jsonl.Check(ctx, functions.Transfers(s.Table), companyID, io.TeeReader(in, bar), jsonl.Options{NewOnly: newOnly})
@@ -118,18 +118,18 @@ func (o *operator) importRecords(ctx context.Context, s *tableconn.Session, comp
 			err = errors.New("interrupted")
 		}
 		return errors.Join(notStored(checked), fmt.Errorf("%w: at least %d of %d records were written (%s); repeating the import is safe, it replaces stored records",
-			err, n, checked.Total(), counts(written)))
+			err, n, checked.Total(), formatCounts(written)))
 	}
 	if err := notStored(checked); err != nil {
 		return fmt.Errorf("%w\nother callers wrote while the file was imported, so these %d lines were not stored; all others are (imported %s; skipped %s). "+
-			"Repeating the import is safe", err, len(checked.Refused()), counts(written), counts(checked.Skipped()))
+			"Repeating the import is safe", err, len(checked.Refused()), formatCounts(written), formatCounts(checked.Skipped()))
 	}
 	result := importResult{written, checked.Skipped(), secondsSince(begin)}
 	skipped := ""
 	if len(result.Skipped) > 0 {
-		skipped = ", skipped " + counts(result.Skipped)
+		skipped = ", skipped " + formatCounts(result.Skipped)
 	}
-	return o.Print(result, "imported %s in %.1f s%s", counts(written), result.Seconds, skipped)
+	return o.Print(result, "imported %s in %.1f s%s", formatCounts(written), result.Seconds, skipped)
 }
 
 // notStored returns an error that lists the lines that Write refused, or nil if there are none.
@@ -143,8 +143,8 @@ func notStored(checked *jsonl.CheckedFile) error {
 
 func secondsSince(begin time.Time) float64 { return float64(time.Since(begin).Milliseconds()) / 1000 }
 
-// counts formats the number of records of each type.
-func counts(byType map[string]int) string {
+// formatCounts formats the number of records of each type.
+func formatCounts(byType map[string]int) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(byType)) {
 		parts = append(parts, fmt.Sprintf("%s %d", name, byType[name]))

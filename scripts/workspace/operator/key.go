@@ -17,8 +17,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-func (o *operator) keyCommand() *cobra.Command {
-	return terminal.Group(&cobra.Command{
+func (o *operatorCommands) keyCommand() *cobra.Command {
+	return terminal.AddCommands(&cobra.Command{
 		Use: "key", Short: "Issue, list, rotate and revoke a company's keys",
 		Long: `Issue, list, rotate and revoke the secret keys of a company.
 
@@ -27,7 +27,7 @@ shown again: if a key is lost, rotate it or issue another.`,
 	}, o.keyIssueCommand(), o.keyListCommand(), o.keyCurrentCommand(), o.keyRotateCommand(), o.keyRevokeCommand(), o.keyQuotaCommand())
 }
 
-func (o *operator) keyListCommand() *cobra.Command {
+func (o *operatorCommands) keyListCommand() *cobra.Command {
 	return o.onCompany(&cobra.Command{
 		Use: "list --company ID", Short: "List a company's keys", Args: terminal.ArgumentNames(),
 		Long:    "List a company's keys, the oldest first, including revoked and expired ones.",
@@ -37,7 +37,7 @@ func (o *operator) keyListCommand() *cobra.Command {
 		if err != nil {
 			return fmt.Errorf("list the keys of %s: %w", companyID, err)
 		}
-		return terminal.PrintList(o.Terminal, terminal.Items[keys.Key]{Items: items}, items,
+		return terminal.PrintList(o.Terminal, terminal.ItemList[keys.Key]{Items: items}, items,
 			fmt.Sprintf("no keys yet: issue one with `%s`", o.command("key issue --company %s --scopes all", companyID)),
 			"ID\tNAME\tPREFIX\tSCOPES\tLAST USED\tSTATE", func(k keys.Key) []string {
 				return []string{k.ID, terminal.FormatText(k.Name), terminal.FormatText(k.Prefix), fmt.Sprint(len(k.Scopes)), terminal.FormatText(k.LastUsedAt), keyState(k, o.Now())}
@@ -63,7 +63,7 @@ type currentKey struct {
 	State string `json:"state"`
 }
 
-func (o *operator) keyCurrentCommand() *cobra.Command {
+func (o *operatorCommands) keyCurrentCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "current", Short: "Show which key a secret is", Args: terminal.ArgumentNames(),
 		Long: `Read a secret key from standard input and print its record: its company, its scopes, and
@@ -98,7 +98,7 @@ whether it still works. Use it to identify a key that leaked, and then revoke it
 	return cmd
 }
 
-func (o *operator) keyRevokeCommand() *cobra.Command {
+func (o *operatorCommands) keyRevokeCommand() *cobra.Command {
 	return o.onKey(&cobra.Command{
 		Use: "revoke KEY_ID --company ID", Short: "Revoke a key at once", Args: terminal.ArgumentNames("KEY_ID"),
 		Long:    "Revoke a key at once and permanently: the next request with it is refused with 401.",
@@ -121,7 +121,7 @@ type keyQuota struct {
 	Limit int64      `json:"limit"`
 }
 
-func (o *operator) keyQuotaCommand() *cobra.Command {
+func (o *operatorCommands) keyQuotaCommand() *cobra.Command {
 	var classes, defaults []string
 	for _, c := range auth.Classes() {
 		classes = append(classes, string(c))

@@ -25,7 +25,7 @@ type issuedKey struct {
 
 const onlyNowText = "The key is shown only once: the table stores only its hash."
 
-func (o *operator) keyIssueCommand() *cobra.Command {
+func (o *operatorCommands) keyIssueCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "issue --company ID --scopes all|a,b", Short: "Issue a key", Args: terminal.ArgumentNames(),
 		Long: "Issue a secret key and print it, once.\n\nThe scopes are " + scopeNames() + ".",
@@ -69,7 +69,7 @@ type rotatedKey struct {
 // overlapMax is the longest overlap, the same as in the API.
 const overlapMax = 30 * 24 * time.Hour
 
-func (o *operator) keyRotateCommand() *cobra.Command {
+func (o *operatorCommands) keyRotateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rotate KEY_ID --company ID", Short: "Replace a key by a new one", Args: terminal.ArgumentNames("KEY_ID"),
 		Long: `Issue a key with the same name, scopes and quotas. The old key expires after the overlap;

@@ -12,7 +12,7 @@ import (
 
 // Commands returns the commands.
 func Commands(t *terminal.Terminal, table *tableconn.Flags) []*cobra.Command {
-	o := &operator{t, table}
+	o := &operatorCommands{t, table}
 	return []*cobra.Command{
 		o.companyCommand(), o.keyCommand(), o.importCommand(), o.exportCommand(), o.dueCommand(), o.approvedCommand(), o.snapshotCommand(),
 		o.upgradeCommand(),

@@ -17,7 +17,7 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 )
 
-func (o *operator) snapshotRenderCommand() *cobra.Command {
+func (o *operatorCommands) snapshotRenderCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "render --company ID --board ID --html FILE", Short: "Write a board's published content as a web page", Args: terminal.ArgumentNames(),
 		Long: `Write a board's published content, of the live version or an earlier one, as one web page.

@@ -15,7 +15,7 @@ import (
 // versionMax is the highest version number of a board.
 const versionMax = 9_999_999_999
 
-func (o *operator) snapshotCommand() *cobra.Command {
+func (o *operatorCommands) snapshotCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "snapshot --company ID --board ID", Short: "Read a board's published content, and roll it back",
 		Long: `Print a board's published content, of the live version or an earlier one, as one JSON
@@ -74,7 +74,7 @@ func checkVersion(cmd *cobra.Command, version int64) error {
 
 // onBoard makes cmd a command on a board of a company. check validates its other flags, and may be
 // nil.
-func (o *operator) onBoard(cmd *cobra.Command, check check, do func(ctx context.Context, s *tableconn.Session, companyID, boardID string) error) *cobra.Command {
+func (o *operatorCommands) onBoard(cmd *cobra.Command, check flagCheck, do func(ctx context.Context, s *tableconn.Session, companyID, boardID string) error) *cobra.Command {
 	boardID := cmd.Flags().String("board", "", "the board's `id`")
 	both := func(cmd *cobra.Command) error {
 		if !id.Valid(plan.BoardIDs, *boardID) {
@@ -86,11 +86,11 @@ func (o *operator) onBoard(cmd *cobra.Command, check check, do func(ctx context.
 		return check(cmd)
 	}
 	return o.onCompany(cmd, both, func(ctx context.Context, s *tableconn.Session, companyID string, _ []string) error {
-		return explain(do(ctx, s, companyID, *boardID), "board", *boardID, companyID)
+		return explainStoreError(do(ctx, s, companyID, *boardID), "board", *boardID, companyID)
 	})
 }
 
-func (o *operator) snapshotListCommand() *cobra.Command {
+func (o *operatorCommands) snapshotListCommand() *cobra.Command {
 	return o.onBoard(&cobra.Command{
 		Use: "list --company ID --board ID", Short: "List the versions of a board", Args: terminal.ArgumentNames(),
 		Long: `List the versions of a board, the newest first: each publish that changed something, and
@@ -103,7 +103,7 @@ restores is the version whose content a rollback made live again.`,
 		if err != nil {
 			return err
 		}
-		return terminal.PrintList(o.Terminal, terminal.Items[plan.Version]{Items: versions}, versions,
+		return terminal.PrintList(o.Terminal, terminal.ItemList[plan.Version]{Items: versions}, versions,
 			"no versions", "VERSION\tPUBLISHED\tITEMS\tSTATE", func(v plan.Version) []string {
 				state := ""
 				if v.Restores != nil {
@@ -117,7 +117,7 @@ restores is the version whose content a rollback made live again.`,
 	})
 }
 
-func (o *operator) snapshotRollbackCommand() *cobra.Command {
+func (o *operatorCommands) snapshotRollbackCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rollback --company ID --board ID --version N", Short: "Make the content of an earlier version live again", Args: terminal.ArgumentNames(),
 		Long: `Make the content of an earlier version live again, atomically, as the next version. The

@@ -11,7 +11,7 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 )
 
-func (o *operator) upgradeCommand() *cobra.Command {
+func (o *operatorCommands) upgradeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "upgrade [--company ID]", Short: "Bring stored records up to this version", Args: terminal.ArgumentNames(),
 		Long: `Bring the records that an older version stored up to this version, of one company or of all.
@@ -42,7 +42,7 @@ type upgradeResult struct {
 
 // upgrade stops at the first company that fails. Companies that were already upgraded stay
 // upgraded.
-func (o *operator) upgrade(ctx context.Context, s *tableconn.Session, companyID string, again bool) error {
+func (o *operatorCommands) upgrade(ctx context.Context, s *tableconn.Session, companyID string, again bool) error {
 	ids, err := companiesToUpgrade(ctx, s, companyID)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func companiesToUpgrade(ctx context.Context, s *tableconn.Session, companyID str
 		_, err := s.Company(ctx, companyID)
 		return []string{companyID}, err
 	}
-	all, err := companies(ctx, s)
+	all, err := listAllCompanies(ctx, s)
 	for _, c := range all {
 		ids = append(ids, c.ID)
 	}

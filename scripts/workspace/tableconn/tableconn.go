@@ -64,7 +64,7 @@ func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.D
 	err = s.setCredentials(ctx, &o)
 	if err == nil {
 		s.region, s.Serving = o.Region, table.New(o)
-		s.Table = s.Serving.Operator()
+		s.Table = s.Serving.AsOperator()
 		err = s.prepare(ctx)
 	}
 	if err != nil {
@@ -190,7 +190,7 @@ func (s *Session) Keys() *keys.Store { return keys.NewStore(s.Table, s.Table.Clo
 // Company returns a company. It returns an error that names the id if the company does not exist.
 func (s *Session) Company(ctx context.Context, companyID string) (company.Company, error) {
 	c, err := company.Company{}, error(fault.ErrNotFound)
-	if id.Valid(id.Company, companyID) { // an invalid id must not become part of a table key
+	if id.Valid(id.CompanyPrefix, companyID) { // an invalid id must not become part of a table key
 		c, err = company.NewStore(s.Table).Get(ctx, companyID)
 	}
 	if errors.Is(err, fault.ErrNotFound) {

@@ -38,7 +38,7 @@ func (f *Flags) RegisterDemo(flags *pflag.FlagSet) {
 func (f Flags) Arguments() (out string) {
 	for _, flag := range []struct{ name, value string }{{"data", f.Data}, {"table", f.Table}, {"endpoint", f.Endpoint}} {
 		if flag.value != "" {
-			out += " --" + flag.name + " " + terminal.Quote(flag.value)
+			out += " --" + flag.name + " " + terminal.QuoteArgument(flag.value)
 		}
 	}
 	return out
@@ -61,7 +61,7 @@ type Target struct {
 // for flags that contradict each other.
 func (f Flags) Resolve() (Target, error) {
 	if f.Data != "" && (f.Endpoint != "" || f.Table != "") {
-		return Target{}, terminal.Usage("--data cannot be combined with --table or --endpoint")
+		return Target{}, terminal.UsageError("--data cannot be combined with --table or --endpoint")
 	}
 	if f.Data != "" {
 		return Target{Data: f.Data, TableName: defaultTable}, nil

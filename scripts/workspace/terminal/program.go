@@ -18,9 +18,9 @@ const programName = "workspace"
 // goRun is how the documents start the program in a clone.
 const goRun = "go run ./scripts/" + programName
 
-// Program returns the words that start this program from a shell. Commands that the program
+// ProgramCommand returns the words that start this program from a shell. Commands that the program
 // suggests begin with them.
-func Program() string {
+func ProgramCommand() string {
 	executable, err := os.Executable()
 	if err != nil {
 		return programName
@@ -38,11 +38,11 @@ func programOf(executable, installed, started string) string {
 	case sameFile(executable, installed):
 		return programName
 	}
-	return Quote(started)
+	return QuoteArgument(started)
 }
 
-// Quote returns a word of a command line, in quotes if a shell would change it.
-func Quote(word string) string {
+// QuoteArgument returns a word of a command line, in quotes if a shell would change it.
+func QuoteArgument(word string) string {
 	if strings.ContainsAny(word, " '\"$&;()*?[]#~<>|`\\") {
 		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	}

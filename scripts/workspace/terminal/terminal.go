@@ -24,7 +24,7 @@ type Terminal struct {
 	Asks bool      // In is a terminal, where a person can reply
 	Now  func() time.Time
 
-	Program string // how a person starts this program, as Program returns it; "" is workspace
+	Program string // how a person starts this program, as ProgramCommand returns it; "" is workspace
 }
 
 // Print writes the result of a command, as JSON or as text for people.
@@ -55,8 +55,8 @@ func PrintJSON(w io.Writer, result any) error {
 	return nil
 }
 
-// Items is the JSON of a list.
-type Items[T any] struct {
+// ItemList is the JSON of a list.
+type ItemList[T any] struct {
 	Items []T `json:"items"`
 }
 
@@ -74,11 +74,11 @@ func PrintList[T any](t *Terminal, result any, items []T, none, header string, r
 	for _, item := range items {
 		lines = append(lines, strings.Join(row(item), "\t"))
 	}
-	return t.Write(Columns(lines))
+	return t.Write(AlignColumns(lines))
 }
 
-// Columns aligns lines whose cells are separated by tabs.
-func Columns(lines []string) string {
+// AlignColumns aligns lines whose cells are separated by tabs.
+func AlignColumns(lines []string) string {
 	var out strings.Builder
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
 	for _, line := range lines {
@@ -143,14 +143,14 @@ const (
 	codeConflict = 3
 )
 
-// Usage returns an error for a wrong command line: exit code 2.
-func Usage(format string, args ...any) error {
+// UsageError returns an error for a wrong command line: exit code 2.
+func UsageError(format string, args ...any) error {
 	return &exitError{codeUsage, fmt.Sprintf(format, args...)}
 }
 
-// Conflict returns an error for a record whose state does not allow the change: exit code 3. This
+// ConflictError returns an error for a record whose state does not allow the change: exit code 3. This
 // code lets a script distinguish a lost race from a failure.
-func Conflict(format string, args ...any) error {
+func ConflictError(format string, args ...any) error {
 	return &exitError{codeConflict, fmt.Sprintf(format, args...)}
 }
 

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// UsageOf is like Usage, with a reference to the command's help.
+// UsageOf is like UsageError, with a reference to the command's help.
 func UsageOf(cmd *cobra.Command, format string, args ...any) error {
-	return Usage("%s (see `%s --help`)", fmt.Sprintf(format, args...), cmd.CommandPath())
+	return UsageError("%s (see `%s --help`)", fmt.Sprintf(format, args...), cmd.CommandPath())
 }
 
 // DidYouMean returns a suggestion of the subcommands with a similar name, or "" when there are
@@ -77,8 +77,8 @@ func NoCommand(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// Group adds the children to a command that does nothing itself.
-func Group(cmd *cobra.Command, children ...*cobra.Command) *cobra.Command {
+// AddCommands adds the children to a command that does nothing itself.
+func AddCommands(cmd *cobra.Command, children ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(children...)
 	// Report the missing command instead of its flags, which are unknown here.
 	cmd.FParseErrWhitelist = cobra.FParseErrWhitelist{UnknownFlags: true}

@@ -89,8 +89,8 @@ func (u *userCommands) listOperations() error {
 		}
 		lines = append(lines, "  "+op.ID+"\t"+op.Summary)
 	}
-	return u.Print(terminal.Items[listedOperation]{Items: all}, "%s\n`%s` shows the fields of an operation.",
-		terminal.Columns(lines[1:]), u.Command("api OPERATION --help"))
+	return u.Print(terminal.ItemList[listedOperation]{Items: all}, "%s\n`%s` shows the fields of an operation.",
+		terminal.AlignColumns(lines[1:]), u.Command("api OPERATION --help"))
 }
 
 func (u *userCommands) operationCommand(where *serviceFlags, area string, op api.Operation) *cobra.Command {
@@ -103,7 +103,7 @@ func (u *userCommands) operationCommand(where *serviceFlags, area string, op api
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	cmd.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		return pflag.NormalizedName(kebab(name))
+		return pflag.NormalizedName(kebabCase(name))
 	})
 	c.flags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -129,7 +129,7 @@ func (u *userCommands) operationCommand(where *serviceFlags, area string, op api
 func helpOf(op api.Operation) string {
 	text := op.Summary + "."
 	if op.Description != "" {
-		text += "\n\n" + wrap(strings.ReplaceAll(op.Description, "`", ""), 84)
+		text += "\n\n" + wrapText(strings.ReplaceAll(op.Description, "`", ""), 84)
 	}
 	scope := "any valid key"
 	if op.Scope != "" {
@@ -148,14 +148,14 @@ func objectsOf(op api.Operation) (text string) {
 		for _, inner := range f.Fields {
 			lines = append(lines, "  "+inner.Name+"\t"+string(inner.Kind)+"\t"+usageOf(inner))
 		}
-		text += fmt.Sprintf("\n\nThe fields of an object of --%s:\n\n%s", kebab(f.Name), strings.TrimRight(terminal.Columns(lines), "\n"))
+		text += fmt.Sprintf("\n\nThe fields of an object of --%s:\n\n%s", kebabCase(f.Name), strings.TrimRight(terminal.AlignColumns(lines), "\n"))
 	}
 	return text
 }
 
 // argumentName turns boardId into BOARD_ID.
 func argumentName(f schema.Field) string {
-	return strings.ToUpper(strings.ReplaceAll(kebab(f.Name), "-", "_"))
+	return strings.ToUpper(strings.ReplaceAll(kebabCase(f.Name), "-", "_"))
 }
 
 func (c *operationCall) argumentNames() (out []string) {
@@ -175,7 +175,7 @@ func exampleOf(op api.Operation) string {
 		case f.In == schema.InPath:
 			line += " " + argumentName(f)
 		case f.Required:
-			line += " --" + kebab(f.Name) + " " + sampleOf(f)
+			line += " --" + kebabCase(f.Name) + " " + sampleOf(f)
 		}
 	}
 	return line
@@ -211,8 +211,8 @@ func sampleObject(f schema.Field) string {
 	return "{" + strings.Join(parts, ",") + "}"
 }
 
-// wrap breaks a text into lines.
-func wrap(text string, width int) string {
+// wrapText breaks a text into lines.
+func wrapText(text string, width int) string {
 	var out strings.Builder
 	n := 0
 	for word := range strings.FieldsSeq(text) {

@@ -111,7 +111,7 @@ func (c *operationCall) explain(u *userCommands, err error, r connection) error 
 		if found == nil || c.fields[found[1]] == nil {
 			continue
 		}
-		refused.Messages[i] = "--" + kebab(found[1]) + strings.TrimPrefix(m, found[0])
+		refused.Messages[i] = "--" + kebabCase(found[1]) + strings.TrimPrefix(m, found[0])
 	}
 	return refused
 }

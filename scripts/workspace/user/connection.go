@@ -87,7 +87,7 @@ const demoSource = "the demo company's key of `workspace serve`"
 
 // errNoKey returns an error that explains how to provide a key.
 func (u *userCommands) errNoKey(base string) error {
-	return fmt.Errorf("no key for %s: set %s, or run `%s` with the key on standard input", base, keyVariable, u.Command("login --base-url %s", terminal.Quote(base)))
+	return fmt.Errorf("no key for %s: set %s, or run `%s` with the key on standard input", base, keyVariable, u.Command("login --base-url %s", terminal.QuoteArgument(base)))
 }
 
 // isUnencrypted reports whether a key would cross a network unencrypted.

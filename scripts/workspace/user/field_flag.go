@@ -133,8 +133,8 @@ func (f *fieldFlag) array() (json.RawMessage, error) {
 	return json.Marshal(elements)
 }
 
-// kebab turns metricKey and If-Match into metric-key and if-match.
-func kebab(name string) string {
+// kebabCase turns metricKey and If-Match into metric-key and if-match.
+func kebabCase(name string) string {
 	var out strings.Builder
 	for i, c := range name {
 		switch {
@@ -158,9 +158,9 @@ func (c *operationCall) flags(cmd *cobra.Command) {
 	for _, field := range c.Input {
 		f := &fieldFlag{Field: field}
 		c.fields[field.Name] = f
-		name := kebab(field.Name)
+		name := kebabCase(field.Name)
 		cmd.Flags().Var(f, name, usageOf(field))
-		complete(cmd, name, field)
+		completeValues(cmd, name, field)
 	}
 	if c.IsList() && c.fields["cursor"] != nil {
 		cmd.Flags().BoolVar(&c.allPages, "all", false, "fetch every page of the list")
@@ -191,7 +191,7 @@ func usageOf(f schema.Field) string {
 	return strings.ReplaceAll(usage, "`", "")
 }
 
-func complete(cmd *cobra.Command, name string, f schema.Field) {
+func completeValues(cmd *cobra.Command, name string, f schema.Field) {
 	values := f.Enum
 	if f.Kind == schema.Boolean {
 		values = []string{"true", "false"}
@@ -209,7 +209,7 @@ func (c *operationCall) hasBody() bool {
 func (c *operationCall) clearable() (names []string) {
 	for _, f := range c.Input {
 		if f.Null == schema.NullClears {
-			names = append(names, kebab(f.Name))
+			names = append(names, kebabCase(f.Name))
 		}
 	}
 	return names
@@ -222,7 +222,7 @@ func (c *operationCall) checkClear(cmd *cobra.Command) error {
 		return terminal.UsageOf(cmd, "--input has the whole body: leave out --clear")
 	}
 	for i, name := range c.clear {
-		c.clear[i] = kebab(name)
+		c.clear[i] = kebabCase(name)
 		switch {
 		case !slices.Contains(c.clearable(), c.clear[i]):
 			return terminal.UsageOf(cmd, "--clear: %q cannot be cleared; these can: %s", name, strings.Join(c.clearable(), ", "))
@@ -259,12 +259,12 @@ func (c *operationCall) setArguments(cmd *cobra.Command, args []string) error {
 		switch {
 		case f.In == schema.InBody && c.input != "":
 			if len(sent.values) > 0 {
-				return terminal.UsageOf(cmd, "--input has the whole body: leave out --%s", kebab(f.Name))
+				return terminal.UsageOf(cmd, "--input has the whole body: leave out --%s", kebabCase(f.Name))
 			}
 		case f.Required && len(sent.values) == 0:
-			return terminal.UsageOf(cmd, "--%s: is required", kebab(f.Name))
+			return terminal.UsageOf(cmd, "--%s: is required", kebabCase(f.Name))
 		case f.In == schema.InPath && (sent.values[0] == "" || sent.values[0] == "." || sent.values[0] == ".."):
-			return terminal.UsageOf(cmd, "--%s: must be an id", kebab(f.Name))
+			return terminal.UsageOf(cmd, "--%s: must be an id", kebabCase(f.Name))
 		}
 	}
 	if c.allPages && len(c.fields["cursor"].values) > 0 {
@@ -290,7 +290,7 @@ func (c *operationCall) checkChange(cmd *cobra.Command) error {
 		properties = append(properties, "clear")
 	}
 	for i, name := range properties {
-		properties[i] = "--" + kebab(name)
+		properties[i] = "--" + kebabCase(name)
 	}
 	return terminal.UsageOf(cmd, "nothing to change: give at least one of %s or --input", strings.Join(properties, ", "))
 }
@@ -303,7 +303,7 @@ func (c *operationCall) confirm(t *terminal.Terminal) error {
 	what := c.Summary + ":"
 	for _, f := range c.Input {
 		if sent := c.fields[f.Name]; f.In != schema.InHeader && len(sent.values) > 0 {
-			what += " --" + kebab(f.Name) + " " + terminal.EscapeControls(sent.String())
+			what += " --" + kebabCase(f.Name) + " " + terminal.EscapeControls(sent.String())
 		}
 	}
 	return t.Confirm("%s. This cannot be undone. Continue?", what)
@@ -326,12 +326,12 @@ func (c *operationCall) readInput(cmd *cobra.Command, in io.Reader) (err error) 
 			}
 			content, err := readFile(in, text)
 			if err != nil {
-				return fmt.Errorf("--%s: %w", kebab(name), err)
+				return fmt.Errorf("--%s: %w", kebabCase(name), err)
 			}
 			f.values[i] = string(content)
 		}
 		if _, err := f.value(); err != nil {
-			return terminal.UsageOf(cmd, "--%s: %v", kebab(name), err)
+			return terminal.UsageOf(cmd, "--%s: %v", kebabCase(name), err)
 		}
 	}
 	return nil
@@ -354,7 +354,7 @@ func (c *operationCall) request() client.Request {
 	body := map[string]json.RawMessage{}
 	for _, f := range c.Input {
 		sent := c.fields[f.Name]
-		if f.Null == schema.NullClears && slices.Contains(c.clear, kebab(f.Name)) {
+		if f.Null == schema.NullClears && slices.Contains(c.clear, kebabCase(f.Name)) {
 			body[f.Name] = json.RawMessage("null")
 		}
 		if len(sent.values) == 0 {

@@ -25,7 +25,7 @@ func (u *userCommands) printPages(ctx context.Context, r connection, c *operatio
 		if err != nil {
 			return err
 		}
-		var page terminal.Items[json.RawMessage]
+		var page terminal.ItemList[json.RawMessage]
 		if err := json.Unmarshal(response.Body, &page); err != nil {
 			return fmt.Errorf("the response is not a list: %w", err)
 		}
@@ -42,7 +42,7 @@ func (u *userCommands) printPages(ctx context.Context, r connection, c *operatio
 		}
 		request.Query.Set("cursor", next)
 	}
-	body, err := schema.Encode(terminal.Items[json.RawMessage]{Items: items})
+	body, err := schema.Encode(terminal.ItemList[json.RawMessage]{Items: items})
 	if err != nil {
 		return fmt.Errorf("join the pages: %w", err)
 	}
@@ -220,7 +220,7 @@ func tableOf(t reflect.Type, rows []map[string]any, width int) string {
 	for i, cells := range lines {
 		joined[i] = strings.Join(cells, "\t")
 	}
-	return terminal.Columns(joined)
+	return terminal.AlignColumns(joined)
 }
 
 // truncateText shortens a text. It keeps texts without spaces, such as ids and URLs, whole so that

@@ -33,16 +33,16 @@ func Arguments(fields []schema.Field, company bool) *Schema {
 	if company {
 		all = append(all, property{name: companyID, schema: &Schema{Type: "string", Description: "leave out"}})
 	}
-	return openObject(append(all, arguments(fields)...))
+	return openObject(append(all, argumentProperties(fields)...))
 }
 
-func arguments(fields []schema.Field) []property {
+func argumentProperties(fields []schema.Field) []property {
 	out := make([]property, len(fields))
 	for i, f := range fields {
 		s := valueSchema(f, nil)
 		s.Description = f.ToolDescription()
 		if f.Fields != nil {
-			s.Items = openObject(arguments(f.Fields))
+			s.Items = openObject(argumentProperties(f.Fields))
 		}
 		if f.Null == schema.NullClears {
 			nullable(s)
@@ -83,13 +83,13 @@ func removeUnusedLimits(s *Schema, f schema.Field) {
 	}
 }
 
-// Refer returns the schema that stands for a named type, a record or a closed list of values: a
-// reference to its component. A nil Refer means that schemas contain these types in full.
-type Refer func(t reflect.Type) *Schema
+// RefFunc returns the schema that stands for a named type, a record or a closed list of values: a
+// reference to its component. A nil RefFunc means that schemas contain these types in full.
+type RefFunc func(t reflect.Type) *Schema
 
 // Body returns the schema of the body of a request with these fields, nil when none of them is in
 // the body.
-func Body(fields []schema.Field, refer Refer) *Schema {
+func Body(fields []schema.Field, refer RefFunc) *Schema {
 	body := slices.DeleteFunc(slices.Clone(fields), func(f schema.Field) bool { return f.In != schema.InBody })
 	if len(body) == 0 {
 		return nil
@@ -100,7 +100,7 @@ func Body(fields []schema.Field, refer Refer) *Schema {
 // Parameter returns the schema of one argument in an HTTP request. It can be null only in the body.
 // If a closed list can be null, its description says the default: with the keyword, the Go client
 // of OpenAPI Generator does not compile.
-func Parameter(f schema.Field, refer Refer) *Schema {
+func Parameter(f schema.Field, refer RefFunc) *Schema {
 	s := valueSchema(f, refer)
 	if f.In == schema.InBody && f.Null != schema.NullRefused {
 		nullable(s)
@@ -128,7 +128,7 @@ func nullable(s *Schema) {
 }
 
 // valueSchema returns the schema of the values of an argument other than null.
-func valueSchema(f schema.Field, refer Refer) *Schema {
+func valueSchema(f schema.Field, refer RefFunc) *Schema {
 	if f.Kind == schema.String && f.Enum != nil && refer != nil {
 		return &Schema{Ref: refer(f.Type).Ref, Description: f.Description(), Default: defaultOf(f)}
 	}
@@ -167,7 +167,7 @@ type property struct {
 	required bool
 }
 
-func properties(fields []schema.Field, refer Refer) []property {
+func properties(fields []schema.Field, refer RefFunc) []property {
 	out := make([]property, len(fields))
 	for i, f := range fields {
 		out[i] = property{f.Name, Parameter(f, refer), f.Required}

@@ -12,7 +12,7 @@ import (
 
 // Record returns the schema of a record or a list: a closed object whose fields are all required,
 // in the order of the type.
-func Record(t reflect.Type, refer Refer) *Schema {
+func Record(t reflect.Type, refer RefFunc) *Schema {
 	var all []property
 	for _, f := range jsonFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -54,7 +54,7 @@ var anyJSON = reflect.TypeFor[json.RawMessage]()
 // typeSchema returns the schema of a Go type. A pointer may be null. An array of strings may be
 // null; Record changes that for fields with the tag null:"never". An array of records is never
 // null.
-func typeSchema(t reflect.Type, refer Refer) *Schema {
+func typeSchema(t reflect.Type, refer RefFunc) *Schema {
 	switch {
 	case t == anyJSON:
 		return &Schema{}
@@ -92,7 +92,7 @@ func typeSchema(t reflect.Type, refer Refer) *Schema {
 }
 
 // nestedSchema returns the schema of a record in another one.
-func nestedSchema(t reflect.Type, refer Refer) *Schema {
+func nestedSchema(t reflect.Type, refer RefFunc) *Schema {
 	if refer != nil {
 		return refer(t)
 	}

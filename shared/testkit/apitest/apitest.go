@@ -87,8 +87,8 @@ func NewOver(t testing.TB, operations api.Operations, transport http.RoundTrippe
 	clock := &Clock{now: Epoch}
 	client := table.New(Options(t, clock.Now, transport))
 	s := &Service{
-		Table: client.Operator(), Serving: client, Clock: clock, Keys: keys.NewStore(client.Operator(), clock.Now),
-		CompanyID: client.NewID(id.Company), operations: operations(client),
+		Table: client.AsOperator(), Serving: client, Clock: clock, Keys: keys.NewStore(client.AsOperator(), clock.Now),
+		CompanyID: client.NewID(id.CompanyPrefix), operations: operations(client),
 	}
 	s.Handler = s.Serve(s.operations)
 	return s

@@ -25,7 +25,7 @@ var dynoxidePackages = map[string]string{
 func findDynoxide(ctx context.Context, h *host, install bool) (*program, error) {
 	pinned, err := pinnedDynoxide(ctx, h, install)
 	if err == nil {
-		return dynoxide(pinned, engineTitles[Dynoxide]), nil
+		return dynoxideProgram(pinned, engineTitles[Dynoxide]), nil
 	}
 	path, lookErr := h.lookPath("dynoxide")
 	if lookErr != nil {
@@ -33,12 +33,12 @@ func findDynoxide(ctx context.Context, h *host, install bool) (*program, error) 
 	}
 	out, runErr := run(ctx, "", path, "--version")
 	if title := strings.TrimSpace(out); runErr == nil && strings.HasPrefix(title, "dynoxide 1.") {
-		return dynoxide(path, "Dynoxide "+strings.TrimPrefix(title, "dynoxide ")), nil
+		return dynoxideProgram(path, "Dynoxide "+strings.TrimPrefix(title, "dynoxide ")), nil
 	}
 	return nil, err
 }
 
-func dynoxide(path, title string) *program {
+func dynoxideProgram(path, title string) *program {
 	return &program{
 		kind: Dynoxide, title: title, readyMessage: "listening on",
 		argv: func(host string, port int, dir string) []string {

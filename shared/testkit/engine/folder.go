@@ -107,7 +107,7 @@ func openFolder(ctx context.Context, o Options, h *host) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, proc, err := f.join(ctx, h, o)
+	s, proc, err := f.joinEngine(ctx, h, o)
 	if err != nil {
 		return nil, err
 	}
@@ -138,10 +138,10 @@ func (f *folder) inspect(prefer string) (lock *os.File, s state, kind string, er
 	return lock, s, kind, err
 }
 
-// join returns the folder's state once its engine responds. It also returns the process if this
+// joinEngine returns the folder's state once its engine responds. It also returns the process if this
 // call started the engine, or nil if another process did. It waits for a process that does not
 // share its engine.
-func (f *folder) join(ctx context.Context, h *host, o Options) (state, *process, error) {
+func (f *folder) joinEngine(ctx context.Context, h *host, o Options) (state, *process, error) {
 	var p *program
 	waits := 0 // for this process
 	deadline := time.Now().Add(h.ownerWait)

@@ -16,8 +16,8 @@ import (
 
 // The tables: the specification's operations, and the added ones.
 const (
-	Specification = "functions/testdata/operations.tsv"
-	Additions     = "functions/testdata/additions.tsv"
+	SpecificationFile = "functions/testdata/operations.tsv"
+	AdditionsFile     = "functions/testdata/additions.tsv"
 )
 
 // Operation is a line of a table. The comment of operations.tsv explains its columns.
@@ -76,19 +76,19 @@ func Read() (Table, error) {
 		root = parent
 	}
 	texts := map[string]string{}
-	for _, name := range []string{Specification, Additions} {
+	for _, name := range []string{SpecificationFile, AdditionsFile} {
 		text, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
 			return nil, err
 		}
 		texts[name] = string(text)
 	}
-	return read(texts[Specification], texts[Additions])
+	return read(texts[SpecificationFile], texts[AdditionsFile])
 }
 
 func read(specification, additions string) (Table, error) {
-	own, problems := parse(Specification, specification)
-	added, more := parse(Additions, additions)
+	own, problems := parse(SpecificationFile, specification)
+	added, more := parse(AdditionsFile, additions)
 	table := append(own, added...)
 	if problems = append(problems, more...); len(problems) == 0 {
 		problems = table.check()
@@ -174,8 +174,8 @@ func (t Table) check() (problems []error) {
 	return problems
 }
 
-// Row returns a line of additions.tsv with these cells, and the default in the other columns.
-func Row(cells map[string]string) string {
+// FormatRow returns a line of additions.tsv with these cells, and the default in the other columns.
+func FormatRow(cells map[string]string) string {
 	var out []string
 	for _, c := range columns {
 		if cells[c.name] == "" {
@@ -191,7 +191,7 @@ func Row(cells map[string]string) string {
 // that a POST does not require. The body comes from the column sample or, if that is empty, from
 // the operation's sample event.
 func (o Operation) Arguments(event []byte) (map[string]any, error) {
-	body, err := Body(event)
+	body, err := EventBody(event)
 	if err != nil {
 		return nil, fmt.Errorf("read the event of %s: %w", o.ID, err)
 	}
@@ -209,8 +209,8 @@ func (o Operation) Arguments(event []byte) (map[string]any, error) {
 	return out, nil
 }
 
-// Body returns the body in a sample event, or an empty map if it has none.
-func Body(event []byte) (map[string]any, error) {
+// EventBody returns the body in a sample event, or an empty map if it has none.
+func EventBody(event []byte) (map[string]any, error) {
 	var sample struct{ Body string }
 	body := map[string]any{}
 	if err := json.Unmarshal(event, &sample); err != nil || sample.Body == "" {

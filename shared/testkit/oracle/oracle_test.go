@@ -26,7 +26,7 @@ func tableOf(lines ...map[string]string) string {
 	}
 	text := "# A comment.\n" + strings.Join(header, "\t") + "\n"
 	for _, cells := range lines {
-		text += Row(cells) + "\n"
+		text += FormatRow(cells) + "\n"
 	}
 	return text
 }
@@ -45,7 +45,7 @@ func TestRead(t *testing.T) {
 	}
 	got, _ := table.Lookup("update_shop_till")
 	want := Operation{
-		File: Specification, Line: 3, ID: "update_shop_till", Method: "PATCH", Path: "/companies/{companyId}/shops/{shopId}/tills/{tillId}", Scope: "shop:write",
+		File: SpecificationFile, Line: 3, ID: "update_shop_till", Method: "PATCH", Path: "/companies/{companyId}/shops/{shopId}/tills/{tillId}", Scope: "shop:write",
 		Query: "force:boolean! limit:integer=50(1..200)", Fixture: map[string]string{"shopId": "shp_1", "tillId": "tll_1", "force": "true"}, Trips: 3, KeyedTrips: 2,
 		Consistent: []string{"BatchGetItem", "Query till"}, Reader: "get_shop", Conflict: true, Sample: map[string]any{"name": "A"},
 		OtherArguments: map[string]any{"name": []any{"B"}}, Clears: []string{"floor"}, Body: "name:string! floor:a|b? rank:integer", Response: "id:string name:string?",
@@ -55,7 +55,7 @@ func TestRead(t *testing.T) {
 	}
 	bare, _ := table.Lookup("get_shop")
 	want = Operation{
-		File: Additions, Line: 3, ID: "get_shop", Method: "GET", Path: "/companies/{companyId}/shop", Scope: "any", Query: "-", Fixture: map[string]string{},
+		File: AdditionsFile, Line: 3, ID: "get_shop", Method: "GET", Path: "/companies/{companyId}/shop", Scope: "any", Query: "-", Fixture: map[string]string{},
 		Body: "-", Response: "as update_shop_till",
 	}
 	if !reflect.DeepEqual(bare, want) {
@@ -85,7 +85,7 @@ func TestMalformedCells(t *testing.T) {
 				text = strings.Replace(tableOf(line), "EMPTY", "", 1)
 			}
 			_, err := read(text, tableOf(readerCells()))
-			if err == nil || !strings.Contains(err.Error(), Specification+":3: column "+column+": ") {
+			if err == nil || !strings.Contains(err.Error(), SpecificationFile+":3: column "+column+": ") {
 				t.Errorf("%s %q: %v", column, cell, err)
 			}
 		}
@@ -120,12 +120,12 @@ func TestCellsOfOtherOperations(t *testing.T) {
 func TestMalformedFiles(t *testing.T) {
 	t.Parallel()
 	for want, text := range map[string]string{
-		Specification + `:2: unknown column "speed"`:                                            strings.Replace(tableOf(), "trips", "speed", 1),
-		Specification + `:2: column "trips" is missing`:                                         strings.Replace(tableOf(), "trips\t", "", 1),
-		Specification + `:2: column "trips" is there twice`:                                     strings.Replace(tableOf(), "trips", "trips\ttrips", 1),
-		Specification + ": has no line with the names":                                          "# nothing\n",
-		Specification + ":3: update_shop_till has 2 columns":                                    tableOf() + "update_shop_till\tPATCH\n",
-		Specification + ":4: column id: update_shop_till has a line at " + Specification + ":3": tableOf(updateCells(), updateCells()),
+		SpecificationFile + `:2: unknown column "speed"`:                                                strings.Replace(tableOf(), "trips", "speed", 1),
+		SpecificationFile + `:2: column "trips" is missing`:                                             strings.Replace(tableOf(), "trips\t", "", 1),
+		SpecificationFile + `:2: column "trips" is there twice`:                                         strings.Replace(tableOf(), "trips", "trips\ttrips", 1),
+		SpecificationFile + ": has no line with the names":                                              "# nothing\n",
+		SpecificationFile + ":3: update_shop_till has 2 columns":                                        tableOf() + "update_shop_till\tPATCH\n",
+		SpecificationFile + ":4: column id: update_shop_till has a line at " + SpecificationFile + ":3": tableOf(updateCells(), updateCells()),
 	} {
 		if _, err := read(text, tableOf(readerCells())); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

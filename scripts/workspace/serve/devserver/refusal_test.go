@@ -108,8 +108,8 @@ func dial(t *testing.T, address string) net.Conn {
 	return c
 }
 
-// exchange sends text on a new connection and returns the response and its body.
-func exchange(t *testing.T, address, text string) (*http.Response, string) {
+// sendAndReceive sends text on a new connection and returns the response and its body.
+func sendAndReceive(t *testing.T, address, text string) (*http.Response, string) {
 	t.Helper()
 	c := dial(t, address)
 	defer c.Close()
@@ -182,7 +182,7 @@ func TestEveryRefusalHasTheEnvelope(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			out, body := exchange(t, address, c.request)
+			out, body := sendAndReceive(t, address, c.request)
 			requireEnvelope(t, out, body, c.status, c.code)
 			if !strings.Contains(body, c.message) {
 				t.Errorf("%s, want %q in it", body, c.message)
@@ -198,7 +198,7 @@ func TestHeaderLimit(t *testing.T) {
 	_, address := newServer(t, notFoundHandler())
 	const begin = "GET /v1/companies HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Long: "
 	for size, want := range map[int]int{headerBytesMax: 404, headerBytesMax + 1: 431, 12 << 10: 431} {
-		out, _ := exchange(t, address, begin+strings.Repeat("x", size-len(begin)-len("\r\n\r\n"))+"\r\n\r\n")
+		out, _ := sendAndReceive(t, address, begin+strings.Repeat("x", size-len(begin)-len("\r\n\r\n"))+"\r\n\r\n")
 		if out.StatusCode != want {
 			t.Errorf("%d bytes: %s, want %d", size, out.Status, want)
 		}
@@ -248,11 +248,11 @@ func TestInvalidHTTP(t *testing.T) {
 		{"Name", "GET /v1/companies" + end + "X Name: a\r\n\r\n", 400},
 		{"BadLength", "POST /v1/companies" + end + "Content-Length: many\r\n\r\n{}", 400},
 	} {
-		if out, body := exchange(t, address, c.request); out.StatusCode != c.status {
+		if out, body := sendAndReceive(t, address, c.request); out.StatusCode != c.status {
 			t.Errorf("%s: %s %q, want %d", c.name, out.Status, body, c.status)
 		}
 	}
-	if out, _ := exchange(t, address, get("/next")); out.StatusCode != 200 {
+	if out, _ := sendAndReceive(t, address, get("/next")); out.StatusCode != 200 {
 		t.Errorf("the next request: %s, want 200", out.Status)
 	}
 	if path := <-reached; path != "/next" {

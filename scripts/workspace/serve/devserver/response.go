@@ -95,7 +95,7 @@ func (w *shedResponse) shed(what string) { w.refuse(fmt.Errorf("%s: %w", what, f
 
 // refuse responds with an error in place of the handler.
 func (w *shedResponse) refuse(err error) {
-	requestID, public := w.server.newID("req"), fault.Public(err)
+	requestID, public := w.server.newID("req"), fault.PublicError(err)
 	w.status, w.sent, w.closed = public.Code.Status(), true, true
 	fault.Write(w.ResponseWriter, w.request, requestID, public)
 	w.server.log.Warn("request refused", "reason", err, "requestId", requestID)

@@ -10,15 +10,15 @@ import (
 // Ensure a packed text is smaller and can be unpacked, and a truncated or invalid one is an error.
 func TestPack(t *testing.T) {
 	text := strings.Repeat("a long text ", 1000)
-	packed, err := table.Pack([]byte(text))
+	packed, err := table.Compress([]byte(text))
 	if err != nil || len(packed) > len(text)/10 {
 		t.Fatalf("%d bytes of %d: %v", len(packed), len(text), err)
 	}
-	if got, err := table.Unpack(packed); err != nil || string(got) != text {
+	if got, err := table.Decompress(packed); err != nil || string(got) != text {
 		t.Errorf("%d bytes came back: %v", len(got), err)
 	}
 	for _, broken := range [][]byte{nil, []byte(text), packed[:len(packed)-9]} {
-		if got, err := table.Unpack(broken); err == nil {
+		if got, err := table.Decompress(broken); err == nil {
 			t.Errorf("%d bytes came back of %d that are broken", len(got), len(broken))
 		}
 	}

@@ -13,8 +13,8 @@ import (
 // sixth in 300 ms.
 const gzipLevel = 4
 
-// packers are reused, because a new one allocates a megabyte and most texts are much smaller.
-var packers = sync.Pool{New: func() any {
+// gzipWriters are reused, because a new one allocates a megabyte and most texts are much smaller.
+var gzipWriters = sync.Pool{New: func() any {
 	w, err := gzip.NewWriterLevel(nil, gzipLevel)
 	if err != nil {
 		panic("table: no such level of gzip: " + err.Error())
@@ -22,11 +22,11 @@ var packers = sync.Pool{New: func() any {
 	return w
 }}
 
-// Pack compresses a text that is large for an item.
-func Pack(text []byte) ([]byte, error) {
+// Compress compresses a text that is large for an item.
+func Compress(text []byte) ([]byte, error) {
 	var out bytes.Buffer
-	w := packers.Get().(*gzip.Writer)
-	defer packers.Put(w)
+	w := gzipWriters.Get().(*gzip.Writer)
+	defer gzipWriters.Put(w)
 	w.Reset(&out)
 	_, err := w.Write(text)
 	if err := errors.Join(err, w.Close()); err != nil {
@@ -35,8 +35,8 @@ func Pack(text []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Unpack returns the text that Pack compressed.
-func Unpack(packed []byte) ([]byte, error) {
+// Decompress returns the text that Compress compressed.
+func Decompress(packed []byte) ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		return nil, fmt.Errorf("unpack: %w", err)

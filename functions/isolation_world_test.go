@@ -52,8 +52,8 @@ type isolationWorld struct {
 	tenants      []*testTenant
 }
 
-// fixtureMarkers has the marker of each company of a world, in order; tags has the suffix of the ids that
-// only it has.
+// fixtureMarkers has the marker of each company of a world, in order; tags has the suffix of the
+// ids that only it has.
 var (
 	fixtureMarkers  = []string{"qzamber", "qzbirch", "qzcedar"}
 	fixtureSuffixes = []string{"a9", "b9", "c9"}
@@ -286,7 +286,7 @@ func visitTexts(value any, visit func(old string, set func(string))) {
 	}
 }
 
-// leakTransport is a planted fault: a transport that redirects table calls of one kind to another
+// leakTransport is a injected bug: a transport that redirects table calls of one kind to another
 // company's partition. It leaves calls for API keys alone, because they would only fail.
 type leakTransport struct {
 	call string // the DynamoDB call, such as GetItem

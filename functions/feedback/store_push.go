@@ -83,8 +83,8 @@ func (r storedMatch) record(companyID string, c recordChange) (f Feedback, err e
 	}, nil
 }
 
-// FindByIdentities returns the stored records of distinct identities, in their order. It takes one round
-// trip, and a second one when a record was imported under its own id.
+// FindByIdentities returns the stored records of distinct identities, in their order. It takes one
+// round trip, and a second one when a record was imported under its own id.
 func (s Store) FindByIdentities(ctx context.Context, companyID string, identities []identity) ([]storedMatch, error) {
 	var keys []table.Key
 	for _, i := range identities {
@@ -164,8 +164,8 @@ const pushWidth = 16
 // created or deleted the record.
 const pushAttemptsMax = 16
 
-// Push makes changes, each with the stored record that FindByIdentities returned for it. Each is one
-// compare-and-set, so repeating a push that failed half-way completes it. A change that alters
+// Push makes changes, each with the stored record that FindByIdentities returned for it. Each is
+// one compare-and-set, so repeating a push that failed half-way completes it. A change that alters
 // nothing is not written. Push claims the Idempotency-Key first. created and updated count records.
 // When a record has changed its kind since, it returns a conflict that a retry resolves.
 func (s Store) Push(ctx context.Context, companyID string, changes []recordChange, stored []storedMatch) (created, updated int, err error) {

@@ -183,8 +183,8 @@ func (s Store) checkReference(companyID string, who identity, astray string) tab
 // addWidth bounds the concurrent writes of one add.
 const addWidth = 8
 
-// addRecords stores records whose identity the company does not have, and returns how many it skipped
-// because it has them now.
+// addRecords stores records whose identity the company does not have, and returns how many it
+// skipped because it has them now.
 func (s Store) addRecords(ctx context.Context, companyID string, records []Feedback, _ transfer.FileHasName) (skipped int, err error) {
 	var found atomic.Int64
 	records = transfer.LastWins(records, func(f Feedback) string { return f.ID })

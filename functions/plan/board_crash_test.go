@@ -107,7 +107,7 @@ func (m *crashingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// crashingStore returns the store of a mortal process and the context of its calls.
+// crashingStore returns the store of a process that crashes and the context of its calls.
 func crashingStore(t *testing.T, m *crashingTransport, at, dies int64) (context.Context, plan.Store) {
 	ctx, die := context.WithCancel(t.Context())
 	t.Cleanup(die)

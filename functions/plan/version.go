@@ -203,7 +203,8 @@ func (s Store) versions(ctx context.Context, b storedBoard) ([]storedVersion, er
 	return reached, err
 }
 
-// planRollback is like Plan, but with the content of an earlier version instead of the items'.
+// planRollback is like PlanPublish, but with the content of an earlier version instead of the
+// items'.
 func (s Store) planRollback(ctx context.Context, companyID, boardID string, version int64) (PublishPlan, error) {
 	if !id.Valid(BoardIDs, boardID) {
 		return PublishPlan{}, fault.ErrNotFound

@@ -32,8 +32,8 @@ type account struct {
 // callTimeout is the deadline of one request.
 const callTimeout = 20 * time.Second
 
-// openAccount finds the region and the credentials, and requests their identity from AWS. The error says
-// what is missing and what to do.
+// openAccount finds the region and the credentials, and requests their identity from AWS. The error
+// says what is missing and what to do.
 func openAccount(ctx context.Context, region, profile string) (*account, error) {
 	var options []func(*config.LoadOptions) error
 	if region != "" {

@@ -31,11 +31,11 @@ import (
 )
 
 // errChecksFailed is returned when a claim does not hold. The proof has printed why.
-var errChecksFailed = errors.New("a claim does not hold")
+var errChecksFailed = errors.New("a check failed")
 
 func main() {
 	engine.Main()
-	faults.RunServerIfStartedAsOne() // the fault gates start this program as a server
+	faults.RunServerIfStartedAsOne() // the fault checks start this program as a server
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := rootCommand().ExecuteContext(ctx)
 	stop()
@@ -73,7 +73,7 @@ func faultsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "faults [GATE...]", Short: "Kill processes, lose responses and send too much",
 		Long: `Kill processes, lose responses and send too much, and require that the service keeps its
-promises. Each gate proves one claim over its own engine with a data file, and prints one
+promises. Each check tests one guarantee on its own engine with a data file, and prints one
 line of figures.
 
   kill-engine, kill-server      the process is killed during publishes
@@ -84,10 +84,10 @@ line of figures.
                                 calls throttled
   load                          clients send more, and read more slowly, than a server can take
 
-Without a name, all gates run, with numbers that fit into CI.`,
+Without a name, all checks run, with numbers that fit into CI.`,
 		Example: "  go run ./scripts/prove faults\n  go run ./scripts/prove faults --seed 7 linear\n  go run ./scripts/prove faults --long",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Gates = args
+			o.Checks = args
 			return failedCheck(faults.Run(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr()))
 		},
 	}

@@ -24,7 +24,7 @@ func TestWrongCalls(t *testing.T) {
 	for args, want := range map[string]string{
 		"contract":                      "accepts 1 arg",
 		"contract http://127.0.0.1:1":   keyVariable,
-		"faults nope":                   "the gates are kill-engine",
+		"faults nope":                   "the checks are kill-engine",
 		"faults --nope":                 "unknown flag",
 		"roundtrip --scale 0":           "scale",
 		"roundtrip now":                 "unknown command",
@@ -48,17 +48,17 @@ func TestRefuted(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no engine")
 	if err := failedCheck(true, nil); err != nil {
-		t.Errorf("a claim that holds: %v, want no error", err)
+		t.Errorf("checks that pass: %v, want no error", err)
 	}
 	if err := failedCheck(false, nil); !errors.Is(err, errChecksFailed) {
-		t.Errorf("a claim that does not hold: %v, want %v", err, errChecksFailed)
+		t.Errorf("a check that fails: %v, want %v", err, errChecksFailed)
 	}
 	if err := failedCheck(false, broken); !errors.Is(err, broken) || errors.Is(err, errChecksFailed) {
 		t.Errorf("a proof that could not be run: %v, want %v", err, broken)
 	}
 }
 
-// Ensure the help lists every mode and gate.
+// Ensure the help lists every mode and check.
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	for name, parts := range map[string][]string{"faults": faults.CheckNames(), "speed": {"count", "start"}, "": {"contract", "faults", "roundtrip", "speed"}} {

@@ -28,7 +28,7 @@ type Call struct {
 	Version       []string // values of Service-Version
 	CompanyID     string   // as sent by the caller; empty when the arguments of a tool leave it out
 	Arguments     Arguments
-	Explain       bool // say why a list is empty (Response.WhyEmpty); it may cost reads
+	Explain       bool // say why a list is empty (Response.WhyEmpty, from ExplainEmpty); it may cost reads
 }
 
 // Call serves a call. The first of these that fails decides the response: key, version, company,

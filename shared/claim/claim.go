@@ -4,7 +4,7 @@
 //
 // A claim is a conditional write, so only one worker gets a record. A report needs the id of the
 // claim. A claim does not expire, because the service cannot know whether a worker that crashed had
-// done its work. Stuck lists old claims; an operator checks them and reports in place of the
+// done its work. Stale lists old claims; an operator checks them and reports in place of the
 // worker.
 package claim
 
@@ -67,7 +67,7 @@ func (k Kind[T]) IsHeldBy(record T, c Claim) bool {
 
 // CheckReport checks a worker's report, which moves a record to another status. repeated is true if
 // the same claim has already reported that status; it is always false for a record without a claim.
-// Report returns conflict if the claim does not lock the record.
+// CheckReport returns conflict if the claim does not lock the record.
 func (k Kind[T]) CheckReport(record T, claimID, to string) (repeated bool, err error) {
 	status, held := k.Status(record), record.lastClaim().isHeldBy(claimID)
 	switch {

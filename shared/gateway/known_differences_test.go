@@ -25,7 +25,7 @@ type knownDifference struct {
 	matches func(x exchange) bool // reports whether an exchange is of this kind
 	aspects []comparedAspect      // where the two may differ then
 	provoke func(x *exchange)     // makes an exchange one of this kind
-	check   check                 // checks, on the planted exchange alone, what this package does; may be nil
+	check   check                 // checks, on the exchange of provoke alone, what this package does; may be nil
 }
 
 // knownDifferences has every edge, typed by hand. A drop-in replacement differs nowhere else:

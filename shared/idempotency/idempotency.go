@@ -166,7 +166,7 @@ func (i Identity) collection() table.Collection {
 	return table.Collection{Partition: i.partition(), Prefix: i.prefix(), Consistent: true}
 }
 
-// findEarlier reads what an earlier request has stored. It returns the same errors as Recall.
+// findEarlier reads what an earlier request has stored. It returns the same errors as Lookup.
 func (a *Attempt) findEarlier(ctx context.Context) (earlierRequest, error) {
 	records, err := table.ReadAll[storedRecord](ctx, a.store.table, a.collection())
 	if errors.Is(err, table.ErrUnreadable) {

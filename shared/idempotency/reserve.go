@@ -139,7 +139,7 @@ func (a *Attempt) keyFreeCondition() (condition string, names map[string]string,
 }
 
 // waitForOthers waits until no other request has an unexpired reservation, and returns what is then
-// stored. It returns unavailable near the deadline of ctx, and otherwise the same errors as Recall.
+// stored. It returns unavailable near the deadline of ctx, and otherwise the same errors as Lookup.
 func (a *Attempt) waitForOthers(ctx context.Context) (earlierRequest, error) {
 	for pause := reservationPause; ; pause = min(2*pause, reservationPauseMax) {
 		found, err := a.findEarlier(ctx)

@@ -139,7 +139,7 @@ func (m *modelTable) quotaExcess(quota auth.Quota) int64 {
 	return most/interval + 1 - int64(quota)
 }
 
-// admitFunc is Store.Admit, or a wrong one that a test plants.
+// admitFunc is Store.Admit, or a wrong one that a test injects.
 type admitFunc func(s *Store, token auth.Token) error
 
 func admitRead(s *Store, token auth.Token) error {
@@ -168,14 +168,14 @@ func (c loadTest) String() string {
 	return fmt.Sprintf("%d a minute, %d callers, calls of %s, pauses of %s, full %v, seed %d", c.quota, c.callers, c.latency, c.pause, c.startsFull, c.seed)
 }
 
-// loadResult is what a crowd saw.
+// loadResult is what a load saw.
 type loadResult struct {
 	allowed, admitted, over int64
 	writes                  int
 	errs                    []error // other than a refusal
 }
 
-// run lets the crowd call, in virtual time: the calls of three processes take random times.
+// run lets the load call, in virtual time: the calls of three processes take random times.
 func (c loadTest) run(t *testing.T, admit admitFunc) (r loadResult) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -267,7 +267,7 @@ func TestCallersAtThePaceOfTheRefill(t *testing.T) {
 	}
 }
 
-// loadAtRefillRate returns a crowd that is as fast as the refill, starting with a full bucket.
+// loadAtRefillRate returns a load that is as fast as the refill, starting with a full bucket.
 func loadAtRefillRate(quota auth.Quota, latency time.Duration, requests int) loadTest {
 	callers := 64
 	pause := time.Duration(callers)*quota.Interval() - latency

@@ -55,8 +55,8 @@ const admissionID = "a"
 // revoked or given another quota since.
 //
 // Admit returns auth.ErrUnauthorised, auth.ErrSuspended, auth.MissingScopeError, auth.FrozenError
-// or auth.QuotaExceededError, or a failure of the table. With MissingScope, Frozen and
-// QuotaExceeded, the admission contains the state of the bucket. Admit returns fault.ErrUnavailable
+// or auth.QuotaExceededError, or a failure of the table. With the last
+// three, the admission contains the state of the bucket. Admit returns fault.ErrUnavailable
 // if other callers changed the bucket during every attempt.
 func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, class auth.Class) (auth.Admission, error) {
 	at := bucketKey{token.Hash, class}

@@ -96,9 +96,9 @@ var admissionOperation = api.Define(api.Spec{
 
 type problemKey struct{}
 
-// admitMessage calls the pipeline for a message that calls no operation. The pipeline verifies the key,
-// counts a read and returns problem as the error, if it is not nil. method is for the log; it may
-// be empty.
+// admitMessage calls the pipeline for a message that calls no operation. The pipeline verifies the
+// key, counts a read and returns problem as the error, if it is not nil. method is for the log; it
+// may be empty.
 func (s *Server) admitMessage(ctx context.Context, call api.Call, method string, problem error) api.Response {
 	op := admissionOperation
 	op.ID = strings.TrimSpace(logOperation + " " + method)

@@ -18,8 +18,8 @@ func (f Field) Argument() string {
 	return strings.Join(words, "")
 }
 
-// FlatArguments has the arguments of a tool: one object with everything that an HTTP request has in its
-// path, query, headers and body.
+// FlatArguments has the arguments of a tool: one object with everything that an HTTP request has in
+// its path, query, headers and body.
 type FlatArguments struct {
 	Operation  string   // for which a cursor is valid
 	Arguments  Object   // nil with a problem: the text as a whole is invalid, and no field is bound

@@ -107,9 +107,9 @@ func isStorable(t reflect.Type) bool {
 	return false
 }
 
-// projectQuery limits a query to the attributes of a record and the sort key, if any. The index keys, up
-// to eight per record, are two fifths of a response. They cost no units, but they take time to send
-// and parse.
+// projectQuery limits a query to the attributes of a record and the sort key, if any. The index
+// keys, up to eight per record, are two fifths of a response. They cost no units, but they take
+// time to send and parse.
 func (p *recordType) projectQuery(in *dynamodb.QueryInput, sortKey string) {
 	expression := p.projection
 	maps.Copy(in.ExpressionAttributeNames, p.placeholders)
@@ -120,8 +120,8 @@ func (p *recordType) projectQuery(in *dynamodb.QueryInput, sortKey string) {
 	in.ProjectionExpression = &expression
 }
 
-// jsonSizes returns the minimum size of each item's JSON in bytes: the total length of the strings that
-// clients see.
+// jsonSizes returns the minimum size of each item's JSON in bytes: the total length of the strings
+// that clients see.
 func (p *recordType) jsonSizes(items []Item) []int {
 	sizes := make([]int, len(items))
 	for i, item := range items {

@@ -22,8 +22,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// faultProxy counts calls by name, such as PutItem. respond may replace the response of the engine, or
-// lose it.
+// faultProxy counts calls by name, such as PutItem. respond may replace the response of the engine,
+// or lose it.
 type faultProxy struct {
 	// respond gets the name of the call and a function that passes it on. nil: every call is passed
 	// on.

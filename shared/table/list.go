@@ -22,8 +22,8 @@ type Page[R any] struct {
 	Records []R
 	Next    string // the position of the next page; empty at the end
 
-	// PositionAfter returns the position of the next page if this page is shortened to end with the n-th
-	// record. It is nil for a list with a single page.
+	// PositionAfter returns the position of the next page if this page is shortened to end with the
+	// n-th record. It is nil for a list with a single page.
 	PositionAfter func(n int) string
 
 	// Backward is set when the next page contains the records before Records. A shortened page then

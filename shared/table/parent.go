@@ -44,17 +44,17 @@ type ParentRemoval[T any] struct {
 	// ExtraWrites contains further writes for the transaction that removes the parent.
 	ExtraWrites []Write
 	// RemoveChildren deletes what belongs to the parent. It is called after the parent is gone,
-	// perhaps more than once. nil: there is nothing more to delete than the record and Also.
+	// perhaps more than once. nil: there is nothing more to delete than the record and ExtraWrites.
 	RemoveChildren func(ctx context.Context) error
 }
 
 // RemoveParent deletes a record and everything that belongs to it. First one transaction replaces
-// the record with a marker, so it is gone for every reader at once. Then Sweep runs, and finally
-// the marker is deleted. A call for a record that is gone finishes an interrupted removal and
-// succeeds. Exactly one of several concurrent calls succeeds: the one that deletes the marker,
+// the record with a marker, so it is gone for every reader at once. Then RemoveChildren runs, and
+// finally the marker is deleted. A call for a record that is gone finishes an interrupted removal
+// and succeeds. Exactly one of several concurrent calls succeeds: the one that deletes the marker,
 // which need not be the one that stored it. The others return fault.ErrNotFound, as does a call
 // that finds neither record nor marker. RemoveParent returns ErrTooMuchContention after very many
-// lost races. Without a Sweep, one transaction does everything and stores no marker.
+// lost races. Without RemoveChildren, one transaction does everything and stores no marker.
 func RemoveParent[T any](ctx context.Context, c *Client, key Key, r ParentRemoval[T]) error {
 	if r.RemoveChildren == nil {
 		return removeParentRecord(ctx, c, key, r)
@@ -79,7 +79,7 @@ func RemoveParent[T any](ctx context.Context, c *Client, key Key, r ParentRemova
 	return err
 }
 
-// removeParentRecord deletes the record and makes the writes in r.Also.
+// removeParentRecord deletes the record and makes the writes in r.ExtraWrites.
 func removeParentRecord[T any](ctx context.Context, c *Client, key Key, r ParentRemoval[T]) error {
 	return RemoveAndWrite(ctx, c, key, func(record T) ([]Write, error) {
 		if err := r.Check(record); err != nil || r.CheckNoChildren == nil {
@@ -132,7 +132,7 @@ func (e *updateExpression) sameChildrenCondition(stored Item) string {
 }
 
 // CheckLimit returns an error if a bounded collection already has limit records or more. The error
-// is a conflict that names the limit and the records (what, in the plural). Room reads the
+// is a conflict that names the limit and the records (what, in the plural). CheckLimit reads the
 // collection in parallel with the check of the caller's key. Concurrent creates can exceed the
 // limit by a few records.
 func CheckLimit(ctx context.Context, c *Client, of Collection, limit int, what string) error {

@@ -9,8 +9,8 @@ import (
 // Request carries the permit to write and the units of one request to the service through its
 // context. Safe for concurrent use.
 //
-// Reads run immediately, in parallel with the check of the caller's key. Writes wait until Decide
-// permits or refuses them. So a read takes one round trip and a write takes two
+// Reads run immediately, in parallel with the check of the caller's key. Writes wait until
+// SettlePermit permits or refuses them. So a read takes one round trip and a write takes two
 // (scripts/docs/explanation/one-round-trip.md).
 type Request struct {
 	// Attempt belongs to package idempotency, which stores the response with the request's change.
@@ -34,7 +34,7 @@ type Units struct {
 	Write float64
 }
 
-// NewRequest returns a request whose writes wait for Decide.
+// NewRequest returns a request whose writes wait for SettlePermit.
 func NewRequest() *Request { return &Request{settled: make(chan struct{})} }
 
 // SettlePermit permits the request's writes if refusal is nil; otherwise they fail with it. Only

@@ -126,8 +126,8 @@ func PutUnits[T any](ctx context.Context, t *table.Client, records []T, unitOf f
 	return skipped, refused.Err()
 }
 
-// OrphanCheck returns a function for WithParent. A record is an orphan if no record exists under its
-// parent's key.
+// OrphanCheck returns a function for WithParent. A record is an orphan if no record exists under
+// its parent's key.
 func OrphanCheck[T any](t *table.Client, parentOf func(companyID string, record T) table.Key) func(ctx context.Context, companyID string, records []T) ([]bool, error) {
 	exist := ExistsByKey(t, parentOf)
 	return func(ctx context.Context, companyID string, records []T) ([]bool, error) {
@@ -139,8 +139,8 @@ func OrphanCheck[T any](t *table.Client, parentOf func(companyID string, record 
 	}
 }
 
-// PutRecords returns a write function for Define that stores each record under its keys. owner returns the
-// field with the id of the record's company.
+// PutRecords returns a write function for Define that stores each record under its keys. owner
+// returns the field with the id of the record's company.
 func PutRecords[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string) func(ctx context.Context, companyID string, records []T) error {
 	return func(ctx context.Context, companyID string, records []T) error {
 		return t.BatchPut(ctx, itemsOf(t, keysOf, owner, companyID, records))
@@ -166,8 +166,8 @@ func itemsOf[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *
 	return items
 }
 
-// DefineStored combines Define, PutRecords and ExistsByKey for records that are identified by their table
-// key.
+// DefineStored combines Define, PutRecords and ExistsByKey for records that are identified by their
+// table key.
 func DefineStored[T any](name, prefix string, check func(*T) []string, t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string,
 	each func(ctx context.Context, companyID string, visit func(T) error) error,
 ) Type {

@@ -38,7 +38,7 @@ type Type struct {
 }
 
 // companyMissing is ignored, because an import goes to the company that the operator names.
-// idMissing is ignored for a IDDeriver record.
+// idMissing is ignored for a record that is an IDDeriver.
 const (
 	companyMissing = "record.companyId: is required"
 	idMissing      = "record.id: is required"

@@ -36,8 +36,8 @@ func (b *builder) operation(op api.Operation) operation {
 	return out
 }
 
-// operationDescription returns the description with the scope and the quota, because rendered pages do not show
-// extensions.
+// operationDescription returns the description with the scope and the quota, because rendered pages
+// do not show extensions.
 func operationDescription(op api.Operation) string {
 	text := op.Description
 	if text != "" {
@@ -101,8 +101,8 @@ func (b *builder) parameters(op api.Operation) []any {
 	return append(out, refTo("parameters", versionHeader))
 }
 
-// successResponse returns the response with status 200. Components appear in the order in which it adds
-// them.
+// successResponse returns the response with status 200. Components appear in the order in which it
+// adds them.
 func (b *builder) successResponse(op api.Operation) response {
 	headers := []string{versionHeader, requestIDHeader}
 	headers = append(headers, quotaHeaders...)

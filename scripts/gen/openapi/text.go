@@ -25,8 +25,8 @@ func semanticVersion(date string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(date, "-0", "-"), "-", ".")
 }
 
-// documentDescription returns the introduction of the document. Its numbers and lists come from the code
-// that enforces them.
+// documentDescription returns the introduction of the document. Its numbers and lists come from the
+// code that enforces them.
 func documentDescription() string {
 	var refusals, quotas []string
 	for _, code := range Codes() {

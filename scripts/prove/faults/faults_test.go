@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// start returns a trial that is closed at the end of the test.
+// start returns a run that is closed at the end of the test.
 func start(t *testing.T) *checkRun {
 	t.Helper()
 	tr, err := newCheckRun(t.Context(), Options{Seed: 1}, t.TempDir(), t.Output())
@@ -35,7 +35,7 @@ func start(t *testing.T) *checkRun {
 	return tr
 }
 
-// mutantTest is a run of a gate with a planted fault.
+// mutantTest is a run of a check with a injected bug.
 type mutantTest struct {
 	name   string
 	check  func(ctx context.Context, t *checkRun) error
@@ -78,14 +78,14 @@ func runOverload(patience, residual time.Duration, trials ...string) func(contex
 	}
 }
 
-// noTimeLimit is a limit that no machine reaches, because only the gates assert how fast the
+// noTimeLimit is a limit that no machine reaches, because only the checks assert how fast the
 // service is.
 const noTimeLimit = time.Hour
 
 func editConcurrently(ctx context.Context, t *checkRun) error { return linearizability(ctx, t, 2, 6) }
 
-// Each gate must hold for the correct service and find each planted fault. Only the gates assert
-// how fast the service is, because tests share their machine. A planted fault that slows a server
+// Each check must hold for the correct service and find each injected bug. Only the checks assert
+// how fast the service is, because tests share their machine. A injected bug that slows a server
 // makes it many times slower than without load, on any machine. The limit for memory is wide,
 // because the race detector needs several times as much.
 var mutantTests = []mutantTest{
@@ -113,7 +113,7 @@ var mutantTests = []mutantTest{
 	{name: "linear of a service without conditions", check: editConcurrently, mutant: withoutConditions, want: "no order"},
 }
 
-// Ensure each gate holds for the correct service and finds each planted fault.
+// Ensure each check holds for the correct service and finds each injected bug.
 func TestGates(t *testing.T) {
 	for _, test := range mutantTests {
 		t.Run(test.name, func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestBoardEdits(t *testing.T) {
 	}
 }
 
-// Ensure Run runs the named gates and reports a gate that does not hold or cannot run.
+// Ensure Run runs the named checks and reports a check that does not hold or cannot run.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	fixed := func(name string, violations int, err error) faultCheck {
@@ -198,10 +198,10 @@ func TestRun(t *testing.T) {
 		{"holds fails", false, "", "and 5 more"},
 		{"fails", false, "", "violation 3"},
 		{"breaks", false, "breaks could not be run: no engine", ""},
-		{"unknown", false, "the gates are holds, fails, breaks", ""},
+		{"unknown", false, "the checks are holds, fails, breaks", ""},
 	} {
 		var out strings.Builder
-		held, err := run(t.Context(), all, Options{Gates: strings.Fields(test.gates), Seed: 9, Long: true}, &out, io.Discard)
+		held, err := run(t.Context(), all, Options{Checks: strings.Fields(test.gates), Seed: 9, Long: true}, &out, io.Discard)
 		if held != test.held || (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
 			t.Errorf("%s: held %t, error %v; want %t, %q", test.gates, held, err, test.held, test.err)
 		}
@@ -213,6 +213,6 @@ func TestRun(t *testing.T) {
 		}
 	}
 	if names := fmt.Sprint(CheckNames()); names != "[kill-engine kill-server loss-key loss quota load linear]" {
-		t.Errorf("the gates are %s", names)
+		t.Errorf("the checks are %s", names)
 	}
 }

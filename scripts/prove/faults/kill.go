@@ -12,7 +12,7 @@ import (
 	"growthworkspace/scripts/prove/testbed"
 )
 
-// victim is the process that a gate kills.
+// victim is the process that a check kills.
 type victim string
 
 const (
@@ -24,14 +24,14 @@ const (
 // and large.
 var killSizes = []int{0, 1, 99, 100, 101, 1000}
 
-// killOptions configures the gate.
+// killOptions configures the check.
 type killOptions struct {
 	victim victim
 	kills  int   // the number of kills during a publish; a kill after the response does not count
 	sizes  []int // of the boards
 }
 
-// killProcesses is the gate of killed processes. It kills the victim at random moments of
+// killProcesses is the check of killed processes. It kills the victim at random moments of
 // publishes, on boards of each size in turn. Afterwards the old or the new state must be live,
 // whole, and no acknowledged write may be lost. The moments lie within the duration of the last
 // uninterrupted publish of the board.

@@ -28,9 +28,9 @@ const (
 // by one with half as many requests.
 const checkMax = time.Minute
 
-// linearizability is the gate of linearizability. Concurrent clients change the reply to one review
-// at a time, while responses of the table are lost and calls throttled. Some sequential order of
-// the requests must explain all outcomes.
+// linearizability is the check of linearizability. Concurrent clients change the reply to one
+// review at a time, while responses of the table are lost and calls throttled. Some sequential
+// order of the requests must explain all outcomes.
 func linearizability(ctx context.Context, t *checkRun, records, requests int) error {
 	var lost, refused atomic.Int64
 	transport := loseResponses(t.transport, &lost, func(call string, _ int) bool { return isWrite(call) && t.chance.chance(lossyShare) })

@@ -19,7 +19,7 @@ const (
 	keyAttempts = 100 // attempts of a client that retries a request
 )
 
-// lossyClients is the concurrent clients of a gate that loses responses.
+// lossyClients is the concurrent clients of a check that loses responses.
 type lossyClients struct {
 	*checkRun
 	clients []*client
@@ -65,9 +65,9 @@ func (c *lossyClients) titles(ctx context.Context, kind string, seen map[string]
 	return nil
 }
 
-// lostResponsesWithKey is the gate of creates with an Idempotency-Key. The clients retry every
+// lostResponsesWithKey is the check of creates with an Idempotency-Key. The clients retry every
 // failed request; each create must store one record. A keyless client retries without the key,
-// which is the planted fault of a test.
+// which is the injected bug of a test.
 func lostResponsesWithKey(ctx context.Context, t *checkRun, requests int, keyless bool) error {
 	c, err := newLossyClients(ctx, t, func(call string, _ int) bool { return isWrite(call) && t.chance.chance(lossShare) })
 	if err != nil {
@@ -143,7 +143,7 @@ var lifecycleRecords = []struct {
 
 const lifecycleSteps = 5
 
-// lostResponses is the gate of requests without an Idempotency-Key. The first responses of each
+// lostResponses is the check of requests without an Idempotency-Key. The first responses of each
 // write to the table are lost. Every client creates a record, changes it twice and deletes it; each
 // request must succeed and be done once.
 func lostResponses(ctx context.Context, t *checkRun, requests int) error {

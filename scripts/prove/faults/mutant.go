@@ -8,7 +8,7 @@ import (
 )
 
 // The transports and handlers below break a correct service. The tests use them to show that each
-// gate can fail.
+// check can fail.
 
 // withoutConditions removes the conditions from all writes, as in a service without
 // compare-and-set.

@@ -21,20 +21,20 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// loadOptions configures the gate.
+// loadOptions configures the check.
 type loadOptions struct {
 	trials      []string      // by name; empty: all
-	each        time.Duration // how long each trial lasts
-	patience    time.Duration // how much longer a trial without a response may last, because the machine is busy
+	each        time.Duration // how long each case lasts
+	patience    time.Duration // how much longer a case without a response may last, because the machine is busy
 	slowdownMax float64       // the most that a polite client's median during the flood may be, as a multiple of its median without it
 	residualMax time.Duration // a median below it is always quick enough
-	residentMax int64         // the most memory of the server process in any trial, in bytes
+	residentMax int64         // the most memory of the server process in any case, in bytes
 }
 
 // residentMax is the most memory of a server process.
 const residentMax = 256 << 20
 
-// overload is the gate of a server with too much to do. It runs five trials, each on a new server
+// overload is the check of a server with too much to do. It runs five cases, each on a new server
 // with the limits of `workspace serve`:
 //
 //   - flood: 100 clients send malformed bodies of 250 KB, while a polite client reads
@@ -43,7 +43,7 @@ const residentMax = 256 << 20
 //   - askers: the same, but they soon disconnect and reconnect, while a polite client reads
 //   - clients: 200 clients with keys read and write on connections that stay open
 //
-// In each trial the server's resident memory stays below p.resident, no response is a 500, and each
+// In each case the server's resident memory stays below p.resident, no response is a 500, and each
 // refusal has the envelope.
 func overload(ctx context.Context, t *checkRun, p loadOptions) error {
 	company, err := t.companyWithItems(ctx)
@@ -95,7 +95,7 @@ func (t *checkRun) companyWithItems(ctx context.Context) (testbed.Company, error
 	return c.Company, t.Write(ctx, c.ID, "item", items...)
 }
 
-// serve runs a trial with a server of its own, and checks the server's memory.
+// serve runs a case with a server of its own, and checks the server's memory.
 func (l *loadedServer) serve(ctx context.Context, p loadOptions, run func() error) (err error) {
 	l.front = l.checkRun.server != mutantNoLimits
 	if l.server, err = l.startServer(ctx); err != nil {
@@ -168,7 +168,7 @@ func runFor(ctx context.Context, n int, d time.Duration, do func(ctx context.Con
 	wait.Wait()
 }
 
-// malformedFlood is the trial of malformed bodies while a polite client reads. Periods with and
+// malformedFlood is the case of malformed bodies while a polite client reads. Periods with and
 // without the flood alternate, so that other work of the machine affects both.
 func malformedFlood(ctx context.Context, l *loadedServer, p loadOptions) error {
 	quiet, loud, all := l.measureBeside(ctx, p, l.startFlood)
@@ -177,8 +177,8 @@ func malformedFlood(ctx context.Context, l *loadedServer, p loadOptions) error {
 	return nil
 }
 
-// measureBeside measures a polite client's median without and with a crowd, and requires that the
-// second is not much larger. start starts the crowd, which counts in did, and returns a function
+// measureBeside measures a polite client's median without and with a load, and requires that the
+// second is not much larger. start starts the load, which counts in did, and returns a function
 // that stops it.
 func (l *loadedServer) measureBeside(ctx context.Context, p loadOptions, start func(ctx context.Context, did *atomic.Int64) (stop func())) (quiet, loud time.Duration, all int64) {
 	const rounds, warm = 3, 5
@@ -187,7 +187,7 @@ func (l *loadedServer) measureBeside(ctx context.Context, p loadOptions, start f
 		before = append(before, l.measureReads(ctx, p.each/(2*rounds), true)...)
 		var did atomic.Int64
 		stop := start(ctx, &did)
-		for begin := time.Now(); did.Load() < warm && time.Since(begin) < time.Minute; { // until the crowd is in the server
+		for begin := time.Now(); did.Load() < warm && time.Since(begin) < time.Minute; { // until the load is in the server
 			<-time.After(5 * time.Millisecond)
 		}
 		beside = append(beside, l.measureReads(ctx, p.each/(2*rounds), true)...)
@@ -256,7 +256,7 @@ func (l *loadedServer) sendRaw(ctx context.Context, send io.WriterTo, read func(
 	}
 	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", u.Host)
 	if err != nil {
-		return // the trial is over, or the server closed an excess connection
+		return // the case is over, or the server closed an excess connection
 	}
 	defer c.Close()
 	defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })()
@@ -266,7 +266,7 @@ func (l *loadedServer) sendRaw(ctx context.Context, send io.WriterTo, read func(
 	}
 }
 
-// largeHeaders is the trial of connections without a key whose headers never end.
+// largeHeaders is the case of connections without a key whose headers never end.
 func largeHeaders(ctx context.Context, l *loadedServer, p loadOptions) error {
 	const connections = 200
 	header := []byte("GET /v1/companies HTTP/1.1\r\nHost: localhost\r\nX-Large: " + strings.Repeat("x", 1<<20))
@@ -295,7 +295,7 @@ func largeHeaders(ctx context.Context, l *loadedServer, p loadOptions) error {
 	return nil
 }
 
-// slowReaders is the trial of clients that request large responses and read nothing.
+// slowReaders is the case of clients that request large responses and read nothing.
 func slowReaders(ctx context.Context, l *loadedServer, p loadOptions) error {
 	const clients = 200
 	request := fmt.Sprintf("GET /v1/companies/%s/plan/boards/brd_1/items?limit=200 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n",
@@ -318,7 +318,7 @@ func slowReaders(ctx context.Context, l *loadedServer, p loadOptions) error {
 	return nil
 }
 
-// requestingSlowReaders is the trial of slow readers that keep sending requests: each requests the
+// requestingSlowReaders is the case of slow readers that keep sending requests: each requests the
 // largest page, reads nothing, disconnects and reconnects.
 func requestingSlowReaders(ctx context.Context, l *loadedServer, p loadOptions) error {
 	const clients, stays = 200, 200 * time.Millisecond
@@ -348,7 +348,7 @@ func requestingSlowReaders(ctx context.Context, l *loadedServer, p loadOptions) 
 	return nil
 }
 
-// keepAliveClients is the trial of many clients that do nothing wrong.
+// keepAliveClients is the case of many clients that do nothing wrong.
 func keepAliveClients(ctx context.Context, l *loadedServer, p loadOptions) error {
 	const clients = 200
 	shared := newClient(l.base, l.company)
@@ -357,7 +357,7 @@ func keepAliveClients(ctx context.Context, l *loadedServer, p loadOptions) error
 	p.runClients(ctx, clients, func(ctx context.Context, n int) (responded bool) {
 		out, err := shared.call(ctx, http.MethodGet, fmt.Sprintf("plan/items/itm_%d", n%boardItems), nil)
 		if err != nil {
-			return false // the trial is over
+			return false // the case is over
 		}
 		done.Add(1)
 		l.check(out)

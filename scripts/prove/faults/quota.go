@@ -18,7 +18,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// quotaCheck configures the gate.
+// quotaCheck configures the check.
 type quotaCheck struct {
 	bursts    []burst
 	underload float64 // the share of the allowed requests that may be refused
@@ -45,9 +45,10 @@ const (
 	burstFactor     = 4                    // a flood sends at least this many times what the quota allows
 )
 
-// checkQuotas is the gate of quotas. Clients of several processes send far more requests than their
-// key's quota. The service must admit what the bucket and its refill allow, no more and almost no
-// less, refuse the others with a 429, and admit a client that waits for the Retry-After of a 429.
+// checkQuotas is the check of quotas. Clients of several processes send far more requests than
+// their key's quota. The service must admit what the bucket and its refill allow, no more and
+// almost no less, refuse the others with a 429, and admit a client that waits for the Retry-After
+// of a 429.
 func checkQuotas(ctx context.Context, t *checkRun, d quotaCheck) (err error) {
 	q := &quotaRun{quotaCheck: d, checkRun: t}
 	if q.servers, err = q.start(ctx, t.server); err != nil {
@@ -169,7 +170,7 @@ func (b baselineKeys) Admit(ctx context.Context, token auth.Token, _ auth.Scope,
 	return auth.Admission{Quota: auth.QuotaState{Quota: auth.DefaultQuota(class)}}, err
 }
 
-// Verify implements api.Keys. No request of the gate needs it.
+// Verify implements api.Keys. No request of the check needs it.
 func (baselineKeys) Verify(context.Context, auth.Token, auth.Scope, auth.Class) (auth.QuotaState, error) {
 	return auth.QuotaState{}, auth.ErrUnauthorised
 }

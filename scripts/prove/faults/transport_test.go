@@ -66,7 +66,7 @@ func TestTransports(t *testing.T) {
 
 }
 
-// Ensure the planted faults remove conditions and tokens.
+// Ensure the injected bugs remove conditions and tokens.
 func TestPlants(t *testing.T) {
 	t.Parallel()
 	const transaction = `{"ClientRequestToken": "t", "TransactItems": [{"Put": {"ConditionExpression": "a = :a", "N": 1}}, {"Delete": {"N": 2}}, {"ConditionCheck": {"N": 3}}]}`

@@ -53,8 +53,8 @@ func windowsAround(at time.Time) []window {
 	return []window{{to: day}, {from: after}, {from: day, to: day}, {from: early, to: after}, {from: "1999-01-01", to: "1999-12-31"}}
 }
 
-// parentRecords is a record in the path of a list, such as a board. The records of the list refer to it by
-// a field.
+// parentRecords is a record in the path of a list, such as a board. The records of the list refer
+// to it by a field.
 type parentRecords struct {
 	field string
 	ids   []any

@@ -35,8 +35,8 @@ const (
 // requiredParameters are the values of required query parameters.
 var requiredParameters = map[string]string{"metricKey": "growth.signups", "from": "2026-08-01", "to": "2026-08-31"}
 
-// requestBodies are the request bodies for the price of one record, or of a change that moves it in no
-// list.
+// requestBodies are the request bodies for the price of one record, or of a change that moves it in
+// no list.
 var requestBodies = map[string]string{
 	"push_metric_points":    `{"points":[{"metricKey":"growth.signups","ts":"2026-08-11","value":14}]}`,
 	"push_feedback":         `{"records":[{"source":"app_store","externalId":"costs"}]}`,

@@ -18,8 +18,8 @@ const binarySizeMax = 10 << 20
 // reference.
 const referenceSizeMax = 13 << 20
 
-// measureSizes measures sizes. They are the same on every machine, so CI can fail when a goal is missed.
-// The tests in functions count round trips, read units and allocations.
+// measureSizes measures sizes. They are the same on every machine, so CI can fail when a goal is
+// missed. The tests in functions count round trips, read units and allocations.
 func (b *bench) measureSizes(ctx context.Context) ([]target, error) {
 	dir, err := os.MkdirTemp("", "speed-*")
 	if err != nil {

@@ -29,8 +29,8 @@ const (
 	importPoints   = 1_000_000
 )
 
-// measureTransfer compares `workspace import` and `export` with bare loops of BatchWriteItem and Query.
-// Each has its own engine of the same kind.
+// measureTransfer compares `workspace import` and `export` with bare loops of BatchWriteItem and
+// Query. Each has its own engine of the same kind.
 func (b *bench) measureTransfer(ctx context.Context) ([]target, error) {
 	dir, err := os.MkdirTemp("", "speed-*")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// RecordGenerator creates any number of records of each type by copying the demo company's. The n-th record
-// of a type is always the same.
+// RecordGenerator creates any number of records of each type by copying the demo company's. The
+// n-th record of a type is always the same.
 type RecordGenerator struct {
 	kinds map[string][]demo.Record
 }

@@ -75,8 +75,8 @@ func (o *operatorCommands) onCompany(cmd *cobra.Command, check flagCheck, do fun
 	return cmd
 }
 
-// explainStoreError adds the record's name to an error of a store. A conflict becomes an error with its own
-// exit code.
+// explainStoreError adds the record's name to an error of a store. A conflict becomes an error with
+// its own exit code.
 func explainStoreError(err error, what, recordID, companyID string) error {
 	var refused *fault.Error
 	switch {

@@ -148,8 +148,8 @@ func UsageError(format string, args ...any) error {
 	return &exitError{codeUsage, fmt.Sprintf(format, args...)}
 }
 
-// ConflictError returns an error for a record whose state does not allow the change: exit code 3. This
-// code lets a script distinguish a lost race from a failure.
+// ConflictError returns an error for a record whose state does not allow the change: exit code 3.
+// This code lets a script distinguish a lost race from a failure.
 func ConflictError(format string, args ...any) error {
 	return &exitError{codeConflict, fmt.Sprintf(format, args...)}
 }

@@ -12,10 +12,10 @@ import (
 // recorded response, so that benchmarks measure the program without the engine. Calls with the same
 // name and body share a response; the order of names in the body does not matter. All updates share
 // one response: they admit keys, and their bodies contain the time. The zero value is ready for
-// NewOver and records nothing until Begin.
+// NewOver and records nothing until StartRecording.
 type ReplayTransport struct {
 	mu    sync.Mutex
-	known map[callKey]recordedResponse // nil: before Begin
+	known map[callKey]recordedResponse // nil: before StartRecording
 }
 
 // StartRecording starts recording.

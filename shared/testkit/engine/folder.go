@@ -138,8 +138,8 @@ func (f *folder) inspect(prefer string) (lock *os.File, s state, kind string, er
 	return lock, s, kind, err
 }
 
-// joinEngine returns the folder's state once its engine responds. It also returns the process if this
-// call started the engine, or nil if another process did. It waits for a process that does not
+// joinEngine returns the folder's state once its engine responds. It also returns the process if
+// this call started the engine, or nil if another process did. It waits for a process that does not
 // share its engine.
 func (f *folder) joinEngine(ctx context.Context, h *host, o Options) (state, *process, error) {
 	var p *program

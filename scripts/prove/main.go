@@ -71,7 +71,7 @@ func failedCheck(held bool, err error) error {
 func faultsCommand() *cobra.Command {
 	var o faults.Options
 	cmd := &cobra.Command{
-		Use: "faults [GATE...]", Short: "Kill processes, lose responses and send too much",
+		Use: "faults [CHECK...]", Short: "Kill processes, lose responses and send too much",
 		Long: `Kill processes, lose responses and send too much, and require that the service keeps its
 promises. Each check tests one guarantee on its own engine with a data file, and prints one
 line of figures.

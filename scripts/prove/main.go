@@ -70,9 +70,9 @@ func failedCheck(held bool, err error) error {
 func faultsCommand() *cobra.Command {
 	var o faults.Options
 	cmd := &cobra.Command{
-		Use: "faults [GATE...]", Short: "Kill processes, lose responses and send too much",
+		Use: "faults [CHECK...]", Short: "Kill processes, lose responses and send too much",
 		Long: `Kill processes, lose responses and send too much, and require that the service keeps its
-promises. Each gate proves one claim over its own engine with a data file, and prints one
+promises. Each check tests one guarantee on its own engine with a data file, and prints one
 line of figures.
 
   kill-engine, kill-server      the process is killed during publishes
@@ -83,7 +83,7 @@ line of figures.
                                 calls throttled
   load                          clients send more, and read more slowly, than a server can take
 
-Without a name, all gates run, with numbers that fit into CI.`,
+Without a name, all checks run, with numbers that fit into CI.`,
 		Example: "  go run ./scripts/prove faults\n  go run ./scripts/prove faults --seed 7 linear\n  go run ./scripts/prove faults --long",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Checks = args

@@ -24,7 +24,7 @@ func TestWrongCalls(t *testing.T) {
 	for args, want := range map[string]string{
 		"contract":                      "accepts 1 arg",
 		"contract http://127.0.0.1:1":   keyVariable,
-		"faults nope":                   "the gates are kill-engine",
+		"faults nope":                   "the checks are kill-engine",
 		"faults --nope":                 "unknown flag",
 		"roundtrip --scale 0":           "scale",
 		"roundtrip now":                 "unknown command",
@@ -58,7 +58,7 @@ func TestFailedCheck(t *testing.T) {
 	}
 }
 
-// Ensure the help lists every mode and gate.
+// Ensure the help lists every mode and check.
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	for name, parts := range map[string][]string{"faults": faults.CheckNames(), "speed": {"count", "start"}, "": {"contract", "faults", "roundtrip", "speed"}} {

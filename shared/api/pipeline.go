@@ -28,12 +28,12 @@ type Call struct {
 	Version       []string // values of Service-Version
 	CompanyID     string   // as sent by the caller; empty when the arguments of a tool leave it out
 	Arguments     Arguments
-	Explain       bool // say why a list is empty (Response.WhyEmpty); it may cost reads
+	Explain       bool // say why a list is empty (Response.WhyEmpty, from ExplainEmpty); it may cost reads
 }
 
 // Call serves a call. The first of these that fails decides the response: key, version, company,
-// scope, quota, arguments, function. In time, the arguments are bound before the key is admitted, and
-// the function runs in parallel with the admission (run).
+// scope, quota, arguments, function. In time, the arguments are bound before the key is admitted,
+// and the function runs in parallel with the admission (run).
 func (a *API) Call(ctx context.Context, c Call) Response {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()

@@ -9,8 +9,8 @@ import (
 // Request holds the permit to write of one request to the service, and the capacity units that the
 // request has used. The request's context carries it. Safe for concurrent use.
 //
-// Reads run immediately, in parallel with the check of the caller's key. Writes wait until Decide
-// permits or refuses them. So a read takes one round trip and a write takes two
+// Reads run immediately, in parallel with the check of the caller's key. Writes wait until
+// SettlePermit permits or refuses them. So a read takes one round trip and a write takes two
 // (scripts/docs/explanation/one-round-trip.md).
 type Request struct {
 	// Attempt belongs to package idempotency, which stores the response with the request's change.

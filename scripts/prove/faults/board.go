@@ -8,7 +8,7 @@ import (
 	"growthworkspace/scripts/prove/testbed"
 )
 
-// item is an item of imports and exports. Fields that no gate needs are left out.
+// item is an item of imports and exports. Fields that no check needs are left out.
 type item struct {
 	ID               string `json:"id"`
 	RoadmapID        string `json:"roadmapId"`

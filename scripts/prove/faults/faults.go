@@ -74,14 +74,15 @@ func namesOf(checks []faultCheck) []string {
 	return names
 }
 
-// Options select the gates and the size of a run.
+// Options select the checks and the size of a run.
 type Options struct {
 	Checks []string // empty: all
 	Long   bool     // the full numbers instead of those of CI
 	Seed   uint64   // the seed of every random decision
 }
 
-// Run runs the gates and reports whether all claims hold. An error means that a gate could not run.
+// Run runs the checks and reports whether all claims hold. An error means that a check could not
+// run.
 func Run(ctx context.Context, o Options, out, log io.Writer) (held bool, err error) {
 	return run(ctx, checks, o, out, log)
 }
@@ -94,7 +95,7 @@ func run(ctx context.Context, all []faultCheck, o Options, out, log io.Writer) (
 	for _, name := range o.Checks {
 		n := slices.IndexFunc(all, func(g faultCheck) bool { return g.name == name })
 		if n < 0 {
-			return false, fmt.Errorf("no gate %q: the gates are %s", name, strings.Join(namesOf(all), ", "))
+			return false, fmt.Errorf("no check %q: the checks are %s", name, strings.Join(namesOf(all), ", "))
 		}
 		chosen = append(chosen, all[n])
 	}
@@ -185,7 +186,7 @@ func (t *checkRun) size(bounded, long int) int {
 	return bounded
 }
 
-// report is the result of a trial. It is safe for concurrent use.
+// report is the result of a run. It is safe for concurrent use.
 type report struct {
 	mu      sync.Mutex
 	figures []string

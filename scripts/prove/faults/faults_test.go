@@ -84,8 +84,8 @@ const noTimeLimit = time.Hour
 
 func editConcurrently(ctx context.Context, t *checkRun) error { return linearizability(ctx, t, 2, 6) }
 
-// Each gate must hold for the correct service and find each planted fault. Only the gates assert
-// how fast the service is, because tests share their machine. A planted fault that slows a server
+// Each check must hold for the correct service and find each injected bug. Only the checks assert
+// how fast the service is, because tests share their machine. An injected bug that slows a server
 // makes it many times slower than without load, on any machine. The limit for memory is wide,
 // because the race detector needs several times as much.
 var mutantTests = []mutantTest{
@@ -175,7 +175,7 @@ func TestBoardEdits(t *testing.T) {
 	}
 }
 
-// Ensure Run runs the named gates and reports a gate that does not hold or cannot run.
+// Ensure Run runs the named checks and reports a check that does not hold or cannot run.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	fixed := func(name string, violations int, err error) faultCheck {
@@ -198,7 +198,7 @@ func TestRun(t *testing.T) {
 		{"holds fails", false, "", "and 5 more"},
 		{"fails", false, "", "violation 3"},
 		{"breaks", false, "breaks could not be run: no engine", ""},
-		{"unknown", false, "the gates are holds, fails, breaks", ""},
+		{"unknown", false, "the checks are holds, fails, breaks", ""},
 	} {
 		var out strings.Builder
 		held, err := run(t.Context(), all, Options{Checks: strings.Fields(test.gates), Seed: 9, Long: true}, &out, io.Discard)

@@ -12,7 +12,7 @@ import (
 	"growthworkspace/scripts/prove/testbed"
 )
 
-// victim is the process that a gate kills.
+// victim is the process that a check kills.
 type victim string
 
 const (

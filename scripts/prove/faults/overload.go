@@ -256,7 +256,7 @@ func (l *loadedServer) sendRaw(ctx context.Context, send io.WriterTo, read func(
 	}
 	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", u.Host)
 	if err != nil {
-		return // the trial is over, or the server closed an excess connection
+		return // the case is over, or the server closed an excess connection
 	}
 	defer c.Close()
 	defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })()
@@ -357,7 +357,7 @@ func keepAliveClients(ctx context.Context, l *loadedServer, p loadOptions) error
 	p.runClients(ctx, clients, func(ctx context.Context, n int) (responded bool) {
 		out, err := shared.call(ctx, http.MethodGet, fmt.Sprintf("plan/items/itm_%d", n%boardItems), nil)
 		if err != nil {
-			return false // the trial is over
+			return false // the case is over
 		}
 		done.Add(1)
 		l.check(out)

@@ -30,7 +30,7 @@ import (
 // engine on a busy machine sometimes takes longer.
 const attemptTimeout = 2500 * time.Millisecond
 
-// serve serves the whole API in this process until the end of the trial, with a transport to the
+// serve serves the whole API in this process until the end of the run, with a transport to the
 // table.
 func (t *checkRun) serve(transport http.RoundTripper) (base string) {
 	client := testbed.Client(t.Engine.Endpoint, transport, attemptTimeout, time.Now)
@@ -97,7 +97,7 @@ func runServer(text string) error {
 	return <-ended
 }
 
-// server is a process that serves the whole API over the trial's table.
+// server is a process that serves the whole API over the run's table.
 type server struct {
 	base  string
 	cmd   *exec.Cmd

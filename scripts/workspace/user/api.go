@@ -46,7 +46,7 @@ first; --yes does not.
   workspace api list_metric_points --metric-key growth.signups --from 2026-08-01 --all --json
   workspace api push_metric_points --input points.json`,
 	}
-	where.flags(cmd.PersistentFlags())
+	where.register(cmd.PersistentFlags())
 	u.table.RegisterDemo(cmd.PersistentFlags())
 	for _, area := range functions.All() {
 		cmd.AddGroup(&cobra.Group{ID: area.Name, Title: area.Name + ":"})

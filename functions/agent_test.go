@@ -24,8 +24,8 @@ func connect(ctx context.Context, url, key string) (*mcp.ClientSession, error) {
 	return client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: url + "/mcp", HTTPClient: &http.Client{Transport: bearerTransport(key)}}, nil)
 }
 
-// Ensure an agent can work with the SDK's own client: find the board, create an item, preview the
-// publication, publish what it previewed, and page through a list.
+// Ensure an agent that uses the SDK's own client can find the board, create an item, preview the
+// publication, publish exactly what it previewed, and page through a list.
 func TestAgent(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -82,8 +82,8 @@ func TestAgent(t *testing.T) {
 	}
 }
 
-// Ensure an agent that gets an empty list of points is told why, and that HTTP returns only the
-// list.
+// Ensure an agent whose list of points is empty is told why, while the HTTP response contains only
+// the list.
 func TestWhyNoPoints(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -143,7 +143,7 @@ func TestWhyNoPoints(t *testing.T) {
 	}
 }
 
-// Ensure an agent whose list of live items is empty reads why.
+// Ensure an agent whose list of live items is empty is told why.
 func TestWhyNothingIsLive(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// companyWithHistory returns the service of a company with 210 reviews and a year of points.
+// companyWithHistory returns a service whose company has 210 reviews and a year of points.
 func companyWithHistory(t testing.TB, over http.RoundTripper) *apitest.Service {
 	t.Helper()
 	s := start(t, over)
@@ -36,8 +36,8 @@ func companyWithHistory(t testing.TB, over http.RoundTripper) *apitest.Service {
 	return s
 }
 
-// hotPaths returns frequent requests of a company, and a service whose table calls are replayed
-// from memory, so that only the service's own allocations count.
+// hotPaths returns frequent requests and the service to send them to. The service's table calls are
+// replayed from memory, so that only its own allocations count.
 func hotPaths(t *testing.T) (*apitest.Service, map[string]*http.Request) {
 	t.Helper()
 	replay := &apitest.ReplayTransport{}
@@ -74,7 +74,7 @@ func serveRequest(s *apitest.Service, r *http.Request) *httptest.ResponseRecorde
 	return w
 }
 
-// Ensure the hot paths stay within their budget of allocations, because allocations cost garbage
+// Ensure the hot paths stay within their allocation budgets, because allocations cost garbage
 // collection at 128 MB. A change that needs more raises the number here and explains why.
 func TestAllocations(t *testing.T) {
 	apitest.SkipIfShort(t)

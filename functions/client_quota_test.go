@@ -17,8 +17,8 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// quotaSimulator responds as the service does to a key with the quota of a class. It must run in a bubble,
-// which has the clock.
+// quotaSimulator responds as the service does to a key that has the default quota of a class. It must run
+// in a synctest bubble, because it uses the bubble's clock.
 type quotaSimulator struct {
 	class auth.Class
 
@@ -29,8 +29,8 @@ type quotaSimulator struct {
 	refused  int
 }
 
-// RoundTrip implements http.RoundTripper. A request takes 5 to 50 ms, half of it before it is
-// counted.
+// RoundTrip implements http.RoundTripper. A request takes 5 to 50 ms, half of it before the request
+// is charged to the quota.
 func (m *quotaSimulator) RoundTrip(r *http.Request) (*http.Response, error) {
 	m.mu.Lock()
 	half := time.Duration(5+m.random.IntN(45)) * time.Millisecond / 2
@@ -62,8 +62,8 @@ func (m *quotaSimulator) charge() (status int, body string, header http.Header) 
 	return http.StatusOK, `{"id":"itm_1"}`, header
 }
 
-// create creates items with this many goroutines for each client. It returns the errors and how
-// long it took.
+// create creates the items with the given number of goroutines for each client. It returns the
+// errors and the time it took.
 func (m *quotaSimulator) create(t *testing.T, clients, goroutines, items int, options ...client.Option) (errs []error, took time.Duration) {
 	t.Helper()
 	begin := time.Now()
@@ -98,9 +98,9 @@ func (m *quotaSimulator) create(t *testing.T, clients, goroutines, items int, op
 	return errs, time.Since(begin)
 }
 
-// Ensure no call of a program that creates with many goroutines, or of two programs with one key,
-// fails with the default options: a client's calls proceed together as the quota refills, almost as
-// fast as it allows and with few refused requests.
+// Ensure no call fails with the default options, whether one program creates items from many
+// goroutines or several programs share a key. The calls of a client proceed together as the quota
+// refills: almost as fast as the quota allows, and with few refused requests.
 func TestClientKeepsPaceWithTheQuota(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ clients, goroutines, items int }{{1, 20, 160}, {1, 100, 400}, {2, 20, 160}, {4, 10, 80}} {
@@ -123,7 +123,7 @@ func TestClientKeepsPaceWithTheQuota(t *testing.T) {
 }
 
 // Ensure a call that would exceed its maximum wait fails with the service's error, which says how
-// long it waited.
+// long the call has waited.
 func TestClientLosesPatience(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

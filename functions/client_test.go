@@ -47,7 +47,7 @@ func clientOf(t *testing.T, s *apitest.Service, options ...client.Option) (*clie
 	return c, transport
 }
 
-// methodOf returns the client method of an operation, and its arguments built from args.
+// methodOf returns the client method for an operation, and the method's arguments, built from args.
 func methodOf(t *testing.T, c *client.Client, prefix, operation string, args map[string]any) (reflect.Value, []reflect.Value) {
 	t.Helper()
 	wanted := prefix + strings.ReplaceAll(operation, "_", "")
@@ -102,12 +102,12 @@ func inputOf(t *testing.T, kind reflect.Type, args map[string]any) reflect.Value
 }
 
 func errorOf(v reflect.Value) error {
-	err, _ := v.Interface().(error) // nil where there is none
+	err, _ := v.Interface().(error) // nil if v holds no error
 	return err
 }
 
-// withInstants replaces each timestamp in a JSON value with its instant. The service writes
-// milliseconds, and time.Time leaves zeros out.
+// withInstants replaces each timestamp in a JSON value with a time.Time. The strings can differ for the
+// same time, because the service always writes milliseconds and time.Time omits trailing zeros.
 func withInstants(value any) any {
 	switch value := value.(type) {
 	case string:
@@ -126,7 +126,7 @@ func withInstants(value any) any {
 	return value
 }
 
-// Ensure the Go client has a method for each operation, and that the returned record has exactly
+// Ensure the Go client has a method for each operation, and that the record it returns has exactly
 // the fields of the response.
 func TestClient(t *testing.T) {
 	t.Parallel()
@@ -157,7 +157,7 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// isPaged reports whether an operation is a list whose pages can have one record.
+// isPaged reports whether an operation is a list that accepts a limit.
 func isPaged(op api.Operation) bool {
 	for _, f := range op.Input {
 		if f.Name == "limit" {
@@ -233,7 +233,7 @@ func TestClientPages(t *testing.T) {
 			}
 			got = append(got, record.Interface())
 		}
-		if op.ID == "list_metric_points" { // its next page has older points
+		if op.ID == "list_metric_points" { // the next page contains older points
 			slices.Reverse(got)
 		}
 		if len(got) != want.Len() {
@@ -265,8 +265,8 @@ func (l *firstResponseLost) RoundTrip(r *http.Request) (*http.Response, error) {
 	return out, err
 }
 
-// Ensure the client works with a key that has one scope: it reads the company from the key, as the
-// service does.
+// Ensure the client works with a key that has only one scope, because it derives the company from
+// the key, as the service does.
 func TestClientReadsTheKey(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -320,7 +320,7 @@ func TestClientCreatesOnce(t *testing.T) {
 	if n != 1 {
 		t.Errorf("%d items", n)
 	}
-	// The ETag of the response makes the next update conditional.
+	// An update can use the ETag of the response in If-Match.
 	if _, err := c.UpdatePlanItem(t.Context(), client.UpdatePlanItemInput{ItemID: made.ID, Title: client.Value("Twice")}, client.IfMatch(response.ETag())); err != nil {
 		t.Error(err)
 	}

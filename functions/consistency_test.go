@@ -19,13 +19,13 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// readsRecorder is a transport that records the reads of the table.
+// readsRecorder is a transport that records the table reads.
 type readsRecorder struct {
 	mu    sync.Mutex
 	reads []tableRead
 }
 
-// tableRead is one read.
+// tableRead is one read of the table.
 type tableRead struct {
 	action, index, prefix string
 	consistent            bool
@@ -74,13 +74,14 @@ func (r *readsRecorder) take() []tableRead {
 	return reads
 }
 
-// String returns a read as oracle.Operation.Consistent has it.
+// String returns a read in the notation of oracle.Operation.Consistent.
 func (r tableRead) String() string { return strings.TrimSpace(r.action + " " + r.prefix) }
 
-// Ensure every read by id sees all earlier writes, as does the memory of an Idempotency-Key, and
-// that other reads of an operation do so exactly where the tables say: if the result decides about
-// a write, or a missing record would be wrong. Lists read their index or their partition with
-// eventual consistency, at half the price (scripts/docs/reference/lists.md).
+// Ensure every read by id, and every read of a stored Idempotency-Key, sees all earlier writes.
+// Other reads of an operation must be strongly consistent exactly where the tables say so: where
+// the result decides about a write, or where a missing record would be wrong. Lists read their
+// index or their partition with eventual consistency, at half the price
+// (scripts/docs/reference/lists.md).
 func TestReadsAreConsistent(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -90,7 +91,7 @@ func TestReadsAreConsistent(t *testing.T) {
 	publishFixtureBoard(t, s, key)
 	for _, op := range functions.Operations(nil) {
 		o, found := operationLine(t, op), map[string]bool{}
-		requests := []map[string]any{fixtureArguments[op.ID], fixtureArguments[op.ID]} // a second create finds its slug taken
+		requests := []map[string]any{fixtureArguments[op.ID], fixtureArguments[op.ID]} // the second create finds its slug already taken
 		if acceptsHeader(op, "Idempotency-Key") {
 			requests = append(requests, argumentsWith(op, map[string]any{"Idempotency-Key": "once"}))
 		}
@@ -115,7 +116,7 @@ func TestReadsAreConsistent(t *testing.T) {
 	}
 }
 
-// Ensure an export has every earlier write.
+// Ensure an export contains every earlier write.
 func TestExportsAreConsistent(t *testing.T) {
 	t.Parallel()
 	reads := &readsRecorder{}
@@ -128,7 +129,8 @@ func TestExportsAreConsistent(t *testing.T) {
 		}
 		all := reads.take()
 		for _, r := range all {
-			// The audit names the generation of its chunks; a missing one is read again.
+			// The audit records which generation of chunks to read; if a chunk is missing, it is
+			// read again.
 			if chunks := kind.Name == "audit" && r.prefix == ""; !r.consistent && !chunks {
 				t.Errorf("the export of %s: %v is not consistent", kind.Name, r)
 			}
@@ -139,8 +141,8 @@ func TestExportsAreConsistent(t *testing.T) {
 	}
 }
 
-// Ensure two exports of the same points are the same file: points are ordered by time, although the
-// record that packs them is a map.
+// Ensure two exports of the same points are identical files. Points are ordered by time, although
+// the record that packs them is a map.
 func TestExportOfPointsIsOrdered(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

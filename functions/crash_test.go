@@ -19,21 +19,21 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// otherProcess returns the service of s in another process, whose calls to the table go over a
-// transport.
+// otherProcess returns the service of s as another process would run it, with the transport for its
+// table calls.
 func otherProcess(t *testing.T, s *apitest.Service, over http.RoundTripper) *apitest.Service {
 	t.Helper()
 	another := *s
 	options := apitest.Options(t, s.Clock.Now, over)
-	options.Timeout = 0 // like a function
+	options.Timeout = 0 // as in a Lambda function
 	another.Serving = table.New(options)
 	another.Handler = functions.Handler(another.Serving, slog.New(slog.DiscardHandler))
 	return &another
 }
 
-// forEachCrash calls try with a process of s that crashes after its first call to the table, with one
-// that crashes during the following call, and so on for each later call, until two in a row
-// survive.
+// forEachCrash calls try with processes of s that crash at progressively later points: before the
+// first table call, during it, after it, during the second one, and so on. It stops when two
+// processes in a row survive.
 func forEachCrash(t *testing.T, s *apitest.Service, try func(dying *apitest.Service, where string)) {
 	t.Helper()
 	for calls := range 200 {
@@ -51,8 +51,8 @@ func forEachCrash(t *testing.T, s *apitest.Service, try func(dying *apitest.Serv
 	t.Error("the calls to the table have no end")
 }
 
-// countRecordsOf counts the records of a company in the area of an operation, or the company's keys if
-// it is an operation on keys.
+// countRecordsOf counts the company's records in the area of an operation, or the company's keys if the
+// operation is about keys.
 func countRecordsOf(t *testing.T, s *apitest.Service, op api.Operation) (count int) {
 	t.Helper()
 	for _, area := range functions.All() {
@@ -73,10 +73,11 @@ func countRecordsOf(t *testing.T, s *apitest.Service, op api.Operation) (count i
 	return len(keys)
 }
 
-// Ensure a request with an Idempotency-Key whose process crashes at any call to the table leaves
-// nothing, or its record and its response, and that a retry in another process gets one record and
-// the one response, which is replayed if the record was there. The calls of some creates depend on
-// the fields of the request, so each also runs with all properties of its sample.
+// Ensure a crash at any table call of a request with an Idempotency-Key leaves either nothing, or
+// both the record and its response. A retry in another process must yield exactly one record and
+// one response, which is replayed if the record was already stored. Some creates make different
+// table calls depending on the fields of the request, so each also runs with all properties of its
+// sample.
 func TestIdempotencyKeyThroughCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -107,7 +108,7 @@ func TestIdempotencyKeyThroughCrashes(t *testing.T) {
 // retryAfterCrash sends a request to a process that crashes, and then twice to one that does not.
 func retryAfterCrash(t *testing.T, s, dying *apitest.Service, key string, op api.Operation, args map[string]any, where string) {
 	t.Helper()
-	s.Clock.Advance(time.Minute) // no rate limit is reached
+	s.Clock.Advance(time.Minute) // so that no rate limit is reached
 	before := countRecordsOf(t, s, op)
 	first := dying.Call(t, key, op.ID, args)
 	left := countRecordsOf(t, s, op) - before
@@ -115,7 +116,7 @@ func retryAfterCrash(t *testing.T, s, dying *apitest.Service, key string, op api
 	if first.Status != http.StatusOK && first.Status < http.StatusInternalServerError || creates && (left > 1 || first.Status == http.StatusOK && left != 1) {
 		t.Errorf("%s: the crashed request has the status %d and left %d records, want 200 and one, or 500 and at most one: %s", where, first.Status, left, first.Body)
 	}
-	if !creates { // some of them claim their key, or the board
+	if !creates { // some other operations store a claim on their key or on the board
 		s.Clock.Advance(15 * time.Second)
 	}
 	retry := s.Call(t, key, op.ID, args)
@@ -138,7 +139,7 @@ func retryAfterCrash(t *testing.T, s, dying *apitest.Service, key string, op api
 	}
 }
 
-// dependentRecords has records that belong to the deleted ones.
+// dependentRecords lists records that belong to the deleted ones.
 var dependentRecords = map[string][][2]string{
 	"delete_plan_board": {
 		{"board", `{"id":"brd_2","publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[{"id":"itm_9","slug":"a","title":"A"}]}`},
@@ -148,15 +149,15 @@ var dependentRecords = map[string][][2]string{
 	"delete_optimise_audit": {{"audit", `{"id":"aud_2","status":"complete","findings":["` + strings.Repeat("x", 1000) + `"]}`}},
 }
 
-// Ensure a delete whose process crashes at any call to the table leaves the record with everything
-// that belongs to it, or a record that readers no longer see, and that the same delete in another
-// process succeeds and leaves nothing.
+// Ensure a crash at any table call of a delete leaves either the record with everything that
+// belongs to it, or a record that readers no longer see. The same delete in another process must
+// then succeed and leave nothing.
 func TestDeletesThroughCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	deletes := 0
 	for _, op := range functions.Operations(nil) {
-		if !strings.HasPrefix(op.ID, "delete_") || op.ID == "delete_metric_points" { // which deletes no record as a whole
+		if !strings.HasPrefix(op.ID, "delete_") || op.ID == "delete_metric_points" { // which deletes points, not whole records
 			continue
 		}
 		deletes++
@@ -165,7 +166,7 @@ func TestDeletesThroughCrashes(t *testing.T) {
 			s := start(t, nil)
 			key := s.Key(t)
 			refill := func() {
-				s.Clock.Advance(time.Minute) // no rate limit is reached
+				s.Clock.Advance(time.Minute) // so that no rate limit is reached
 				importFixture(t, s, fixtureArguments[op.ID][strings.Trim(path.Base(op.Path), "{}")].(string))
 				for _, more := range dependentRecords[op.ID] {
 					importLines(t, s, more[0], json.RawMessage(more[1]))
@@ -206,7 +207,7 @@ func storedKeysOf(t *testing.T, s *apitest.Service, op api.Operation) (keys []st
 }
 
 // checkDelete deletes a record in a process that crashes, and again in one that does not.
-// Afterwards exactly the rest must be stored.
+// Afterwards exactly the records in rest must be stored.
 func checkDelete(t *testing.T, s, dying *apitest.Service, key string, op api.Operation, where string, rest []string) {
 	t.Helper()
 	args, whole := fixtureArguments[op.ID], storedKeysOf(t, s, op)

@@ -28,12 +28,12 @@ func statusOf(code string) int { return codes.Code(code).Status() }
 
 // Ensure a tool call has the same result as the HTTP request. The test sends generated calls, valid
 // and invalid, to two companies with equal records: to one over HTTP, to the other as tools. It
-// compares status, code, messages, body, rate limit and whether there is an ETag, and afterwards
-// the records of the two companies.
+// compares status, code, messages, body, rate limit and whether there is an ETag. Finally it
+// compares the records of the two companies.
 func TestToolsAnswerAsHTTP(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	const calls = 24 // generate has a kind of call for each number below 8, and for multiples of 3, 5 and 7
+	const calls = 24 // generate has a different kind of call for each number below 8, and for multiples of 3, 5 and 7
 	for _, op := range toolOperations() {
 		t.Run(op.ID, func(t *testing.T) {
 			t.Parallel()
@@ -56,20 +56,20 @@ type twinCompanies struct {
 	t                  *testing.T
 	op                 api.Operation
 	random             *rand.Rand
-	companyA, companyB *apitest.Service // over HTTP, as a tool
+	companyA, companyB *apitest.Service // companyA is called over HTTP, b through tools
 	keyA               string
 	keyB               string
 	limitedKeyA        string // lacks the operation's scope
 	limitedKeyB        string
 	statuses           map[int]int
-	ids                [2][]string // generated ids in the order of their appearance
+	ids                [2][]string // generated ids in order of appearance
 }
 
 func newTwinCompanies(t *testing.T, op api.Operation) *twinCompanies {
 	t.Helper()
 	a, b := start(t, nil), start(t, nil)
 	d := &twinCompanies{t: t, op: op, random: rand.New(rand.NewSource(1)), companyA: a, companyB: b, keyA: a.Key(t), keyB: b.Key(t), statuses: map[int]int{}}
-	a.Clock.Advance(time.Millisecond) // so that the lists of keys have the same order
+	a.Clock.Advance(time.Millisecond) // so that both companies list their keys in the same order
 	b.Clock.Advance(time.Millisecond)
 	d.limitedKeyA, d.limitedKeyB = a.Key(t, otherScopes(op.Scope)...), b.Key(t, otherScopes(op.Scope)...)
 	return d
@@ -177,11 +177,11 @@ func (d *twinCompanies) compare(c generatedCall) {
 var (
 	locationPattern        = regexp.MustCompile(`^(?:path|query|body)\.`)
 	unknownArgumentProblem = regexp.MustCompile(`^(.*): unknown (?:parameter|property|argument).*$`)
-	wholeArgument          = regexp.MustCompile(`^(?:body|arguments): (?:everything but findings )?`) // arguments are bounded with their findings
+	wholeArgument          = regexp.MustCompile(`^(?:body|arguments): (?:everything but findings )?`) // for a tool, the size limit includes the findings
 )
 
-// withoutLocations returns messages without the location of an argument, which only HTTP names, and without
-// the hint for an unknown argument.
+// withoutLocations returns the messages without the location of an argument, which only HTTP messages contain,
+// and without the hint for an unknown argument.
 func withoutLocations(messages []string) []string {
 	out := slices.Clone(messages)
 	for i := range out {
@@ -204,11 +204,10 @@ var generatedID = func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(?:` + strings.Join(prefixes, "|") + `)_[0-9a-z]{26}\b`)
 }()
 
-// keyPrefix matches the prefix of a key that its record contains.
+// keyPrefix matches the prefix of an API key, which the key's record contains.
 var keyPrefix = regexp.MustCompile(`\bsk_live_[0-9A-Za-z]{12}\b`)
 
-// withNumberedIDs returns a body in which generated ids are replaced by numbers, in the order of their first
-// appearance.
+// withNumberedIDs returns the body with each generated id replaced by a number, in order of first appearance.
 func (d *twinCompanies) withNumberedIDs(side int, body string) string {
 	body = keyPrefix.ReplaceAllString(body, "prefix")
 	return generatedID.ReplaceAllStringFunc(body, func(one string) string {

@@ -32,8 +32,8 @@ func start(t testing.TB, transport http.RoundTripper) *apitest.Service {
 	return s
 }
 
-// importFixture imports the fixture's records into the company, even over stored ones: the records with
-// these ids, or all if ids is empty.
+// importFixture imports the fixture's records with the given ids into the company, or all of them if ids is
+// empty. It overwrites stored records.
 func importFixture(t testing.TB, s *apitest.Service, ids ...string) {
 	t.Helper()
 	file, err := os.Open("testdata/company.jsonl")
@@ -41,7 +41,7 @@ func importFixture(t testing.TB, s *apitest.Service, ids ...string) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	kinds := functions.Transfers(s.Table) // once, because it derives the schema of every type
+	kinds := functions.Transfers(s.Table) // called once, because it derives the schema of every type
 	for lines := bufio.NewScanner(file); lines.Scan(); {
 		var line struct {
 			Type   string
@@ -87,7 +87,7 @@ func importLinesOf(t testing.TB, s *apitest.Service, kinds []transfer.Type, name
 	t.Fatalf("no type %s", name)
 }
 
-// operationTables has the hand-typed tables of the operations, and arguments has, for each operation, the
+// operationTables holds the hand-typed tables of the operations. arguments maps each operation to the
 // arguments of a request that succeeds on the fixture.
 var (
 	operationTables  oracle.Table
@@ -118,7 +118,7 @@ func readOperationTables() (err error) {
 	return nil
 }
 
-// operationLine returns the line of an operation in the tables.
+// operationLine returns an operation's row in the tables.
 func operationLine(t *testing.T, op api.Operation) oracle.Operation {
 	t.Helper()
 	o, ok := operationTables.Lookup(op.ID)
@@ -151,7 +151,7 @@ func pathArguments(o oracle.Operation) map[string]any {
 	return out
 }
 
-// Ensure every operation that needs arguments, or changes something, has arguments in the tables.
+// Ensure the tables list arguments for every operation that needs any or changes something.
 func TestArguments(t *testing.T) {
 	for _, op := range functions.Operations(nil) {
 		var missing []string
@@ -166,7 +166,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// issueSpares issues the two keys of the tables, one to rotate and one to revoke.
+// issueSpares issues the two keys that the tables use, one to rotate and one to revoke.
 func issueSpares(t testing.TB, s *apitest.Service) {
 	t.Helper()
 	for _, o := range operationTables {
@@ -183,7 +183,7 @@ func issueSpares(t testing.TB, s *apitest.Service) {
 	}
 }
 
-// toolOperations returns the operations that are MCP tools.
+// toolOperations returns the operations that are available as MCP tools.
 func toolOperations() []api.Operation {
 	return slices.DeleteFunc(functions.Operations(nil), func(op api.Operation) bool { return op.NotTool })
 }

@@ -22,7 +22,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// Area is one area of the service: one folder here, one Lambda function, one path segment.
+// Area is one area of the service, which has one folder here, one Lambda function and one path
+// segment.
 type Area struct {
 	Name       string // the path segment after the company's id; the area "company" serves the paths that have none
 	Operations api.Operations
@@ -51,8 +52,8 @@ func Operations(t *table.Client) []api.Operation {
 	return out
 }
 
-// Transfers returns the record types of all areas. A type comes after the types that its records
-// refer to. Without a client they cannot be written, and their times are not checked against a
+// Transfers returns the record types of all areas. Each type comes after the types that its records
+// refer to. If t is nil, the records cannot be written, and their times are not checked against a
 // clock.
 func Transfers(t *table.Client) []transfer.Type {
 	var out []transfer.Type
@@ -68,14 +69,14 @@ func Transfers(t *table.Client) []transfer.Type {
 }
 
 // Uploads returns a function that authorises a request with more than 256 KB before its body is
-// read. It returns why the body must not be read, nil if it may be. A server in front of Handler
-// calls it; see api.API.CheckUpload.
+// read. The function returns the reason the body must not be read, or nil if it may be. A server in
+// front of Handler calls it; see api.API.CheckUpload.
 func Uploads(t *table.Client, log *slog.Logger) func(*http.Request) error {
 	return api.New(Operations(t), api.NewConfig(t, log)).CheckUpload
 }
 
-// Handler serves the whole service on one port, with the routes that API Gateway has in an account.
-// Each area has a handler of its own, chosen by the path segment, and requests pass through the
+// Handler serves the whole service on one port, with the same routes as API Gateway in an AWS
+// account. Each area has its own handler, chosen by the path segment, and requests pass through the
 // same event conversion as in Lambda. A path that belongs to no area goes to the company area,
 // which responds with not_found.
 func Handler(t *table.Client, log *slog.Logger) http.Handler {

@@ -10,12 +10,12 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// generatedCall is one call.
+// generatedCall is one generated call.
 type generatedCall struct {
 	args       map[string]any // by argument name; nil stands for null
-	raw        string         // JSON that no map can represent, such as repeated names; empty: args
-	company    string         // "other", "own", or empty for none, which over HTTP is the company of the key
-	limitedKey bool           // with a key that lacks the scope
+	raw        string         // JSON that no map can represent, such as repeated keys; if empty, args is sent
+	company    string         // "other", "own", or empty for no company; over HTTP, empty means the key's own company
+	limitedKey bool           // whether to use a key that lacks the scope
 }
 
 func (c generatedCall) text() string {
@@ -51,7 +51,7 @@ func (d *twinCompanies) generate(n int) generatedCall {
 		}
 	case n == 6 && body:
 		c.args["nope"] = strings.Repeat("x", 257<<10)
-	case n == 7 && body && d.op.Path == strings.TrimSuffix(d.op.Path, "}"): // a repeated property, for paths that need no id
+	case n == 7 && body && d.op.Path == strings.TrimSuffix(d.op.Path, "}"): // a repeated property, if the path needs no id
 		c.raw = `{"nope":1,"nope":1}`
 	case n%3 == 0:
 		d.invalidate(c.args, 1)
@@ -70,8 +70,8 @@ func pathFields(op api.Operation) []schema.Field {
 	return slices.DeleteFunc(slices.Clone(op.Input), func(f schema.Field) bool { return f.In != schema.InPath })
 }
 
-// validArguments returns mostly valid arguments: ids of the fixture's records in most paths, and random
-// values for other fields.
+// validArguments returns mostly valid arguments. Path parameters are usually ids of the fixture's records;
+// other fields get random values.
 func (d *twinCompanies) validArguments() map[string]any {
 	out := map[string]any{}
 	known := fixtureArguments[d.op.ID]
@@ -96,7 +96,8 @@ var sampleTexts = map[string][]string{
 	"host": {"a.example", "Shop.example"}, "origin": {"https://a.example", "http://localhost:3000"},
 }
 
-// samplesOf returns valid values of a text with a format, pattern or reference, nil if it has none.
+// samplesOf returns valid values for a string field with a format, pattern or reference, nil if it
+// has none.
 func samplesOf(f schema.Field) []string {
 	if f.Ref != "" {
 		return []string{f.Ref + "_1"}
@@ -106,7 +107,7 @@ func samplesOf(f schema.Field) []string {
 
 func (d *twinCompanies) pickOne(values []string) string { return values[d.random.Intn(len(values))] }
 
-// randomValue returns a random valid value of a field.
+// randomValue returns a random valid value for a field.
 func (d *twinCompanies) randomValue(f schema.Field) any {
 	switch f.Kind {
 	case schema.Integer:
@@ -162,7 +163,7 @@ func (d *twinCompanies) randomValue(f schema.Field) any {
 	return d.randomText(least, most)
 }
 
-// randomText returns a random text with characters that need escaping in JSON or URLs, or have several
+// randomText returns a random string with characters that need escaping in JSON or URLs, or have several
 // encodings.
 func (d *twinCompanies) randomText(least, most int) string {
 	alphabet := []rune("abc XYZ019<>&\"\\/+%#?=;,'\t\n\u2028é漢🙂")
@@ -173,8 +174,8 @@ func (d *twinCompanies) randomText(least, most int) string {
 	return string(out)
 }
 
-// invalidate makes some arguments invalid. A query parameter is always text, so a tool gets the JSON
-// value of that text: a number where the text is one.
+// invalidate makes some arguments invalid. A query parameter is always a string, so where that string is
+// a number, the tool gets the number as JSON.
 func (d *twinCompanies) invalidate(args map[string]any, times int) {
 	for range times {
 		if len(d.op.Input) == 0 {
@@ -184,8 +185,8 @@ func (d *twinCompanies) invalidate(args map[string]any, times int) {
 		f := d.op.Input[d.random.Intn(len(d.op.Input))]
 		switch f.In {
 		case schema.InPath:
-			// "", "." and ".." are left out: a path with them does not match any operation over
-			// HTTP.
+			// "", "." and ".." are left out, because over HTTP a path that contains them does not
+			// match any operation.
 			args[f.Name] = d.pickOne([]string{"...", "x y", strings.Repeat("a", 200), "ITM_1", "itm_"})
 		case schema.InHeader:
 			args[f.Argument()] = d.pickOne([]string{`"stale"`, "stale", `W/"stale"`, ""})

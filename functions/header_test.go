@@ -8,9 +8,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure a header that is not UTF-8 is refused where its value matters, by its name. In the event
-// of a function its bytes are U+FFFD, so two Idempotency-Keys would be one, and a write would
-// silently not happen.
+// Ensure a header that is not UTF-8 is refused if its value matters, and the message names the
+// header. In a Lambda event its invalid bytes become U+FFFD, so two different Idempotency-Keys
+// would look the same, and the second write would silently not happen.
 func TestHeadersAreUTF8(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -46,7 +46,7 @@ func TestHeadersAreUTF8(t *testing.T) {
 	}
 }
 
-// recordsNamed returns the records of a list with this name.
+// recordsNamed returns the records of a list that have the given name.
 func recordsNamed(t *testing.T, s *apitest.Service, key, list, name string) (found []map[string]any) {
 	t.Helper()
 	for _, record := range s.Send(t, key, "GET", list, "").Items(t) {

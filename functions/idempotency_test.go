@@ -26,23 +26,23 @@ func acceptsHeader(op api.Operation, header string) bool {
 	return slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.In == schema.InHeader && f.Name == header })
 }
 
-// argumentsWith returns the arguments of a call that succeeds on the fixture, with more added.
+// argumentsWith returns arguments for a call that succeeds on the fixture, plus those in more.
 func argumentsWith(op api.Operation, more map[string]any) map[string]any {
 	out := maps.Clone(fixtureArguments[op.ID])
 	maps.Copy(out, more)
 	return out
 }
 
-// Ensure every operation that is not idempotent by itself accepts an Idempotency-Key, and no other
-// does; and that every update and delete, and publish, accepts an If-Match: every operation whose
-// record has a reader, and two more.
+// Ensure exactly the operations that are not inherently idempotent accept an Idempotency-Key.
+// Ensure exactly the updates, the deletes and publish accept an If-Match: every operation whose
+// record has a reader in the tables, plus two more.
 func TestContractsOfWrites(t *testing.T) {
 	t.Parallel()
 	for _, op := range functions.Operations(nil) {
 		if got, want := acceptsHeader(op, "Idempotency-Key"), op.Method == http.MethodPost && op.Effect != api.Read; got != want {
 			t.Errorf("%s accepts an Idempotency-Key: %v, want %v", op.ID, got, want)
 		}
-		one := op.Method == http.MethodPatch || op.Method == http.MethodDelete && op.ID != "delete_metric_points" // of one record
+		one := op.Method == http.MethodPatch || op.Method == http.MethodDelete && op.ID != "delete_metric_points" // changes a single record
 		want := one || op.ID == "publish_plan_board"
 		if got := acceptsHeader(op, "If-Match"); got != want {
 			t.Errorf("%s accepts an If-Match: %v, want %v", op.ID, got, want)
@@ -56,8 +56,8 @@ func idempotentOperations() (out []api.Operation) {
 	return slices.DeleteFunc(functions.Operations(nil), func(op api.Operation) bool { return !acceptsHeader(op, "Idempotency-Key") })
 }
 
-// Ensure a request that is repeated with its Idempotency-Key runs once and gets the first response
-// again, over HTTP and as a tool, and that a different request with that key is rejected.
+// Ensure a request that is repeated with its Idempotency-Key runs only once and gets the first
+// response again, over HTTP and as a tool. A different request with the same key must be rejected.
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	for _, op := range idempotentOperations() {
@@ -91,8 +91,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// differentArgument returns an argument of an operation with a value that differs from the fixture's. It is
-// the one in the tables, or, if they have none, a text in the body.
+// differentArgument returns an argument of an operation whose value differs from the fixture's. It uses the
+// one in the tables, or, if they list none, a free-form string property of the body.
 func differentArgument(t *testing.T, op api.Operation) map[string]any {
 	t.Helper()
 	o := operationLine(t, op)
@@ -108,7 +108,8 @@ func differentArgument(t *testing.T, op api.Operation) map[string]any {
 	return nil
 }
 
-// Ensure concurrent requests with one Idempotency-Key run once and all get the same response.
+// Ensure concurrent requests with the same Idempotency-Key run only once and all get the same
+// response.
 func TestHTTPAndToolsAreEqual(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -142,8 +143,8 @@ func TestHTTPAndToolsAreEqual(t *testing.T) {
 	}
 }
 
-// Ensure concurrent requests with one Idempotency-Key and two sets of arguments run with one of the
-// sets, once, and the others are 400.
+// Ensure that of concurrent requests that use one Idempotency-Key with two different sets of
+// arguments, one set runs, once, and requests with the other set get a 400.
 func TestConcurrentRequestsWithOneKey(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -176,9 +177,8 @@ func TestConcurrentRequestsWithOneKey(t *testing.T) {
 	}
 }
 
-// Ensure an error that depends on a record's state is replayed too, even when the state has changed
-// since; that an invalid request does not use up its key; and that callers do not share
-// Idempotency-Keys.
+// Ensure an error that depends on a record's state is also replayed, even if the state has changed
+// since. An invalid request must not use up its key, and callers must not share Idempotency-Keys.
 func TestReplayOfRefusals(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -215,7 +215,7 @@ func TestReplayOfRefusals(t *testing.T) {
 }
 
 // Ensure a 400 that depends on a stored record is replayed after the record is gone, and that the
-// request with another key succeeds.
+// same request succeeds with a new Idempotency-Key.
 func TestReplayOfRefusedPush(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -254,8 +254,9 @@ func TestReplayOfRefusedPush(t *testing.T) {
 	}
 }
 
-// Ensure an Idempotency-Key costs no extra round trip when the change is one transaction. A push of
-// reviews is not: it claims the key before, and stores its response after.
+// Ensure an Idempotency-Key costs no extra round trip when the change is a single transaction. A
+// push of reviews takes more than one transaction: it claims the key before the push and stores its
+// response afterwards.
 func TestRoundTripsOfIdempotency(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -267,7 +268,7 @@ func TestRoundTripsOfIdempotency(t *testing.T) {
 	call := func(op api.Operation, more map[string]any) int {
 		calls++
 		args := argumentsForCall(t, s, key, op, calls, more)
-		s.Clock.Advance(2 * time.Minute) // the rate limit buckets are full, and the last publish is long ago
+		s.Clock.Advance(2 * time.Minute) // so that the rate limit buckets are full and the last publish is long past
 		trips, _ := counter.Count(t, func(t *testing.T) {
 			if r := s.Call(t, key, op.ID, args); r.Status != http.StatusOK {
 				t.Errorf("%s: status %d, want 200: %s", op.ID, r.Status, r.Body)
@@ -298,14 +299,14 @@ func compareReplay(t *testing.T, name string, first, again apitest.Response) {
 	}
 }
 
-// argumentsForCall returns the arguments of the n-th call of an operation, which make each call change
-// something, with more added.
+// argumentsForCall returns arguments for the n-th call of an operation, plus those in more. They differ from
+// call to call, so that each call changes something.
 func argumentsForCall(t *testing.T, s *apitest.Service, key string, op api.Operation, n int, more map[string]any) map[string]any {
 	t.Helper()
 	args := argumentsWith(op, more)
 	switch op.ID {
 	case "create_plan_item":
-		args["title"] = fmt.Sprintf("Number %d", n) // otherwise the service has to find a free slug
+		args["title"] = fmt.Sprintf("Number %d", n) // otherwise the service would have to find a free slug
 	case "create_metric_definition":
 		args["key"] = fmt.Sprintf("growth.metric_%d", n)
 	case "publish_plan_board":
@@ -336,7 +337,7 @@ func TestReplayForAnySpellingOfTheKey(t *testing.T) {
 	}
 }
 
-// Ensure a key cannot create a key that has higher rate limits or expires later.
+// Ensure a key cannot create another key that has higher rate limits or expires later.
 func TestKeysAreBoundByTheirGrantor(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

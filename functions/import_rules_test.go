@@ -18,14 +18,15 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// importTypeOf has the type of the record, in an import, that an operation creates, updates or
-// pushes, if its response is not that record.
+// importTypeOf maps an operation to the record type that an import uses for what it creates, updates
+// or pushes. It lists only the operations whose response is not that record.
 var importTypeOf = map[string]string{
 	"create_plan_board": "board", "update_plan_board": "board", "create_optimise_audit": "audit", "update_optimise_audit": "audit",
 	"push_feedback": "feedback", "push_metric_points": "metric-point",
 }
 
-// importType returns the type of the record that an operation creates, updates or pushes.
+// importType returns the record type that an import uses for what an operation creates, updates or
+// pushes.
 func importType(t *testing.T, op api.Operation, types map[string]transfer.Type) transfer.Type {
 	t.Helper()
 	if name := importTypeOf[op.ID]; name != "" {
@@ -40,12 +41,12 @@ func importType(t *testing.T, op api.Operation, types map[string]transfer.Type) 
 	return transfer.Type{}
 }
 
-// bodiesWithoutRecord are the operations whose body is not a record of an import: keys are not moved,
-// and a publish stores existing content.
+// bodiesWithoutRecord lists the operations whose body does not match any record of an import: keys are
+// not transferred, and a publish stores existing content.
 var bodiesWithoutRecord = []string{"create_key", "rotate_key", "publish_plan_board", "preview_plan_publish"}
 
-// importOnlyValues are the values that an import accepts and the API refuses, by record and property:
-// the reasons.
+// importOnlyValues lists the values that an import accepts but the API refuses. It maps the record, the
+// property and the value, if it is a specific one, to the reason.
 var importOnlyValues = map[string]string{
 	"feedback replyStatus posting": "the posting step sets it", "feedback replyStatus posted": "the posting step sets it",
 	"feedback replyStatus failed": "the posting step sets it", "post status publishing": "the dispatcher sets it",
@@ -53,13 +54,13 @@ var importOnlyValues = map[string]string{
 	"metric-definition needsReview": "a push sets it", "metric-point dims": "in a record they may be any JSON",
 }
 
-// invalidValue is a value of a property that the API refuses.
+// invalidValue is a rule of a property, with a value that breaks it.
 type invalidValue struct {
 	name  string
 	value any
 }
 
-// invalidValues returns values that break each rule of a field.
+// invalidValues returns one value for each rule of a field that breaks that rule.
 func invalidValues(f schema.Field) (out []invalidValue) {
 	add := func(name string, value any) { out = append(out, invalidValue{name, value}) }
 	form := f.Pattern + f.Format + f.Ref
@@ -116,7 +117,7 @@ func invalidValues(f schema.Field) (out []invalidValue) {
 	return out
 }
 
-// validElement returns an element of an array.
+// validElement returns a valid element for an array field.
 func validElement(f schema.Field) any {
 	switch {
 	case f.Enum != nil:
@@ -127,9 +128,9 @@ func validElement(f schema.Field) any {
 	return "x"
 }
 
-// Ensure an import refuses in a record whatever the API refuses in a body, with the same message:
-// for every property of every record, each of its rules is broken in a request and in a record. The
-// exceptions have their reasons in importOnlyValues.
+// Ensure an import refuses in a record whatever the API refuses in a body, with the same message.
+// For every property of every record, the test breaks each rule in a request and in a record.
+// importOnlyValues lists the exceptions and their reasons.
 func TestImportKeepsTheRulesOfBodies(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -172,8 +173,8 @@ func TestImportKeepsTheRulesOfBodies(t *testing.T) {
 	}
 }
 
-// sameProblem reports whether a record and a body have the same problem. A closed list may have
-// more words in a record.
+// sameProblem reports whether the messages for a record and a body state the same problem. An enum
+// may have more values in a record, so the listed values are not compared.
 func sameProblem(f schema.Field, refused, problem string) bool {
 	if f.Enum != nil {
 		refused, _, _ = strings.Cut(refused, " must be one of ")
@@ -182,7 +183,7 @@ func sameProblem(f schema.Field, refused, problem string) bool {
 	return refused == problem
 }
 
-// enumValues returns the closed list of a property of a record that is a text, nil if it has none.
+// enumValues returns the enum values of a string property of a record, nil if it has none.
 func enumValues(record reflect.Type, f schema.Field) []string {
 	for _, field := range reflect.VisibleFields(record) {
 		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != f.Name || field.Type.Kind() != reflect.Pointer {
@@ -195,11 +196,12 @@ func enumValues(record reflect.Type, f schema.Field) []string {
 	return nil
 }
 
-// operationBody is the body of an operation: of its properties, or with one record in an array.
+// operationBody describes the body of an operation. The body is either the record itself or has one record
+// in an array.
 type operationBody struct {
 	op     api.Operation
-	array  string // the property with the record; empty: the body is the record
-	path   string // of its properties in messages
+	array  string // the array property that contains the record; empty if the body is the record
+	path   string // prefix of the property names in messages
 	fields []schema.Field
 	valid  map[string]any
 }
@@ -224,7 +226,8 @@ func newOperationBody(t *testing.T, op api.Operation) operationBody {
 	return b
 }
 
-// refusal returns the API's message for a value of a property, with the path of a record.
+// refusal returns the API's message for a value of a property, with its path rewritten to that of a
+// record.
 func (b operationBody) refusal(t *testing.T, s *apitest.Service, key, name string, value any) string {
 	t.Helper()
 	content := maps.Clone(b.valid)
@@ -237,7 +240,7 @@ func (b operationBody) refusal(t *testing.T, s *apitest.Service, key, name strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Clock.Advance(time.Second) // for the quota
+	s.Clock.Advance(time.Second) // so that the quota refills
 	r := newTestRequest(t, s, b.op, key)
 	r.body = string(text)
 	response := r.send(t, s)
@@ -250,7 +253,7 @@ func (b operationBody) refusal(t *testing.T, s *apitest.Service, key, name strin
 	return strings.Replace(messages[at], b.path, "record.", 1)
 }
 
-// withValue returns a record with another value of a property.
+// withValue returns a record with the value of one property replaced.
 func withValue(t *testing.T, record map[string]any, name string, value any) json.RawMessage {
 	t.Helper()
 	changed := maps.Clone(record)
@@ -262,7 +265,7 @@ func withValue(t *testing.T, record map[string]any, name string, value any) json
 	return text
 }
 
-// recordsByType returns the first record of each type of the fixture company.
+// recordsByType returns the fixture company's first record of each type.
 func recordsByType(t *testing.T) map[string]map[string]any {
 	t.Helper()
 	text, err := os.ReadFile("testdata/company.jsonl")
@@ -285,8 +288,8 @@ func recordsByType(t *testing.T) map[string]map[string]any {
 	return out
 }
 
-// Ensure the rules that concern several properties hold for records, too, with the messages of the
-// API.
+// Ensure the rules that involve several properties also apply to records, with the same messages as
+// in the API.
 func TestImportKeepsTheRulesOfSeveralProperties(t *testing.T) {
 	t.Parallel()
 	types := functions.Transfers(nil)
@@ -316,8 +319,8 @@ func TestImportKeepsTheRulesOfSeveralProperties(t *testing.T) {
 	}
 }
 
-// checkExport reports records of a company that an import refuses. Everything that the API accepts
-// can be exported and imported again.
+// checkExport reports a test error for each stored record that an import would refuse. Everything
+// that the API accepts can be exported and imported again.
 func checkExport(t *testing.T, s *apitest.Service) {
 	t.Helper()
 	for _, kind := range functions.Transfers(s.Table) {

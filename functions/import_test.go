@@ -13,8 +13,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// Ensure every type of record can be skipped by its identity: the records of the fixture company
-// exist in it, and in no other company.
+// Ensure records of every type can be skipped by their identity. The records of the fixture company
+// must be found in that company, and in no other.
 func TestExistingRecords(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -17,10 +17,10 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// generatedRequest is one call of a company.
+// generatedRequest is one call by a company.
 type generatedRequest struct {
 	actor   *testTenant
-	company string // the company in the path or the arguments; empty for none, which only a tool call allows
+	company string // the company in the path or the arguments; only a tool call may leave it empty
 	op      api.Operation
 	args    map[string]any // by argument name
 	key     string
@@ -31,8 +31,8 @@ func (a generatedRequest) String() string {
 	return fmt.Sprintf("%s as a tool %t, company %q, %v, by %s", a.op.ID, a.asTool, a.company, a.args, a.actor.marker)
 }
 
-// generateRequest draws a random call, mostly a valid one, with ids, cursors, ETags and sort keys of
-// any company.
+// generateRequest draws a random, mostly valid call. Its ids, cursors, ETags and sort keys can belong
+// to any company.
 func generateRequest(r *rapid.T, w *isolationWorld, operations []api.Operation, actor *testTenant, d tableDump) generatedRequest {
 	a := generatedRequest{actor: actor, company: actor.id, key: actor.fullKey, args: map[string]any{}}
 	ids := make([]string, len(operations))
@@ -85,7 +85,7 @@ func (w *isolationWorld) anyTenant(r *rapid.T, label string) *testTenant {
 	return w.tenants[rapid.IntRange(0, len(w.tenants)-1).Draw(r, label)]
 }
 
-// id draws the id of a record of any company, if possible of the right type, or a text that might
+// id draws the id of a record of any company, of the right type if possible, or a string that might
 // reach another partition.
 func (d argumentGenerator) id(f schema.Field) string {
 	whose, alone := d.a.actor, false
@@ -104,7 +104,7 @@ func (d argumentGenerator) id(f schema.Field) string {
 	}
 	for _, fits := range []func(string) bool{
 		func(one string) bool { return strings.HasPrefix(one, prefix+"_") },
-		func(one string) bool { return !alone || !fixtureID.MatchString(one) }, // all companies have the ids of the fixture
+		func(one string) bool { return !alone || !fixtureID.MatchString(one) }, // the ids of the fixture exist in all companies
 	} {
 		if some := slices.DeleteFunc(slices.Clone(ids), func(one string) bool { return !fits(one) }); len(some) > 0 {
 			ids = some
@@ -125,7 +125,7 @@ func (d argumentGenerator) argument(f schema.Field) any {
 			values = append(values, one.tags...)
 		}
 		return d.oneOf(f.Name, values...)
-	case f.Name == "scopes": // random texts are not scopes
+	case f.Name == "scopes": // random strings are not valid scopes
 		return []any{d.oneOf(f.Name, "plan:read", "feedback:write")}
 	case f.Name == "limit":
 		return rapid.IntRange(0, 4).Draw(d.r, "limit")
@@ -133,8 +133,8 @@ func (d argumentGenerator) argument(f schema.Field) any {
 	return d.value(f)
 }
 
-// cursor draws a cursor that some list returned, or a forged one: the digest in a cursor needs no
-// secret.
+// cursor draws a cursor that some list has returned, or a forged one, which is possible because the
+// digest in a cursor needs no secret.
 func (d argumentGenerator) cursor() string {
 	values := []string{"AAAA"}
 	for _, one := range d.w.tenants {
@@ -165,7 +165,7 @@ func (d argumentGenerator) cursor() string {
 	return scope.Encode(position)
 }
 
-// value draws a mostly valid value of a field.
+// value draws a mostly valid value for a field.
 func (d argumentGenerator) value(f schema.Field) any {
 	switch f.Kind {
 	case schema.Integer:
@@ -204,8 +204,8 @@ func (d argumentGenerator) value(f schema.Field) any {
 	return d.text(f)
 }
 
-// text draws a word or the id of any company's record, because callers can write ids into texts. It
-// never draws the id of a company, so that judge can search responses for it.
+// text draws a word or the id of any company's record, because callers can put ids in free-form
+// strings. It never draws the id of a company, so that judge can search responses for company ids.
 func (d argumentGenerator) text(f schema.Field) string {
 	if rapid.Bool().Draw(d.r, "an id") {
 		records := slices.DeleteFunc(slices.Clone(d.d.ids[d.anyTenant().id]), func(one string) bool { return strings.HasPrefix(one, "co_") })
@@ -217,13 +217,13 @@ func (d argumentGenerator) text(f schema.Field) string {
 // callResult is the result of a call.
 type callResult struct {
 	status int
-	value  string // the JSON value, of a failure too
+	value  string // the JSON value, even for an error
 	whole  string // the body and the headers
 	next   string
 	tag    string
 }
 
-// execute sends a call, over HTTP or as a tool.
+// execute sends a call, either over HTTP or as a tool.
 func (w *isolationWorld) execute(a generatedRequest) callResult {
 	w.refillQuotas()
 	if a.asTool {
@@ -290,7 +290,7 @@ func (w *isolationWorld) executeAsTool(a generatedRequest) callResult {
 	}
 	out := callResult{status: got.Status, value: string(response.Result.StructuredContent), whole: got.Body + formatHeader(got.Header), next: response.Result.Meta.NextCursor, tag: response.Result.Meta.ETag}
 	switch {
-	case response.Error != nil: // some operations are not tools
+	case response.Error != nil: // not every operation is a tool
 		out.status, out.value = http.StatusNotFound, response.Error.Message
 	case response.Result.IsError:
 		out.value = response.Result.Content[0].Text

@@ -17,14 +17,14 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// isDefaultRun has the default flags: how many worlds a run explores, and which. Another seed explores
-// others; 0 draws one at random.
+// isDefaultRun holds the default flags: how many worlds a run explores, and the seed that selects them.
+// Another seed explores different worlds, and 0 picks a random seed.
 var isDefaultRun = map[string]string{"rapid.checks": "8", "rapid.seed": "20260811"}
 
-// Ensure companies are isolated. They call at random, over HTTP and as tools, with the ids,
-// cursors, ETags and sort keys of each other. No response to one company contains data of another,
-// and no table row of another company changes. The test compares the whole table before and after
-// each call.
+// Ensure companies are isolated. They make random calls, over HTTP and as tools, with each other's
+// ids, cursors, ETags and sort keys. No response to one company may contain data of another, and no
+// call may change a table row of another company. The test compares the whole table before and
+// after each call.
 func TestIsolation(t *testing.T) {
 	apitest.SkipIfShort(t)
 	set := map[string]bool{}
@@ -61,7 +61,7 @@ func TestIsolationFindsLeaks(t *testing.T) {
 	for call, among := range map[string]func(api.Operation) bool{"GetItem": reads, "Query": reads, "UpdateItem": updates, "PutItem": creates, "TransactWriteItems": creates} {
 		t.Run(call, func(t *testing.T) {
 			t.Parallel()
-			for seed := range 20 { // the same seeds each time: the test either finds the leak or does not
+			for seed := range 20 { // fixed seeds, so that the test finds the leak every time or never
 				planted := &leakTransport{call: call}
 				wrong := rapid.Custom(func(r *rapid.T) string { return exploreWorld(t, r, planted, among, map[string]int{}) }).Example(seed)
 				if wrong != "" {
@@ -74,8 +74,8 @@ func TestIsolationFindsLeaks(t *testing.T) {
 	}
 }
 
-// exploreWorld creates a world, makes random calls, first by one company and then by all, and returns
-// the first violation of isolation, or "".
+// exploreWorld creates a world and makes random calls, first from one company and then from all of them.
+// It returns the first violation of isolation, or "".
 func exploreWorld(t *testing.T, r *rapid.T, planted *leakTransport, among func(api.Operation) bool, seen map[string]int) string {
 	t.Helper()
 	w := newIsolationWorld(t, rapid.IntRange(2, 3).Draw(r, "companies"), planted)
@@ -116,7 +116,8 @@ func exploreWorld(t *testing.T, r *rapid.T, planted *leakTransport, among func(a
 	return ""
 }
 
-// findViolation returns how a response or the table violates the isolation of the other companies, or "".
+// findViolation returns a description of how a response or the table violates the isolation of the other
+// companies, or "".
 func (w *isolationWorld) findViolation(a generatedRequest, got callResult, before, after tableDump) string {
 	for _, other := range w.tenants {
 		if other == a.actor {
@@ -142,8 +143,8 @@ func (w *isolationWorld) findViolation(a generatedRequest, got callResult, befor
 	return findForeignRecord(value, a, after)
 }
 
-// findForeignRecord looks in a response for a record of another company, or of no company, and returns a
-// description of it, or "".
+// findForeignRecord searches a response for a record that belongs to another company or to none. It returns a
+// description of that record, or "".
 func findForeignRecord(value any, a generatedRequest, after tableDump) string {
 	switch v := value.(type) {
 	case []any:
@@ -167,9 +168,9 @@ func findForeignRecord(value any, a generatedRequest, after tableDump) string {
 	return ""
 }
 
-// compareWithMissing repeats a call that names records of other companies, with ids that do not
+// compareWithMissing repeats a call that uses ids of other companies' records, with ids that do not
 // exist. The two responses must be indistinguishable. It returns the contents of the table
-// afterwards.
+// afterwards, and a description of the violation, or "".
 func (w *isolationWorld) compareWithMissing(a generatedRequest, got callResult, before, after tableDump) (tableDump, string) {
 	again, others := a, false
 	again.args = maps.Clone(a.args)
@@ -182,13 +183,13 @@ func (w *isolationWorld) compareWithMissing(a generatedRequest, got callResult, 
 		again.args[f.Name], others = prefix+"_zzzzzz", true
 	}
 	if !others || a.args["idempotencyKey"] != nil || a.args["cursor"] != nil {
-		return after, "" // both are bound to the ids, so the repeated call is rejected for another reason
+		return after, "" // an Idempotency-Key and a cursor are bound to the ids, so the repeated call would be rejected for a different reason
 	}
 	if got.status < http.StatusBadRequest {
 		return after, "the call found the record of another company"
 	}
 	missing := w.execute(again)
-	if keyRejected(missing) && !keyRejected(got) { // a rotated key may expire between the two calls
+	if keyRejected(missing) && !keyRejected(got) { // a rotated key may have expired between the two calls
 		w.issueKeys(a.actor)
 		return w.dumpTable()
 	}
@@ -213,8 +214,8 @@ func keyRejected(got callResult) bool {
 	return got.status == http.StatusUnauthorized && !strings.Contains(got.value, "lacks the scope")
 }
 
-// rememberResponse keeps the cursor and the ETag of a response for later calls. A company whose key was
-// rejected gets a new one, which changes the table.
+// rememberResponse keeps the cursor and the ETag of a response for later calls. If the company's key was
+// rejected, it issues new keys, which changes the table.
 func (w *isolationWorld) rememberResponse(a generatedRequest, got callResult, after tableDump) tableDump {
 	w.t.Helper()
 	if got.next != "" {
@@ -225,7 +226,7 @@ func (w *isolationWorld) rememberResponse(a generatedRequest, got callResult, af
 	}
 	if keyRejected(got) {
 		w.issueKeys(a.actor)
-		after, _ = w.dumpTable() // the call itself was checked before
+		after, _ = w.dumpTable() // the call's own changes were checked before
 	}
 	return after
 }

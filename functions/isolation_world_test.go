@@ -35,16 +35,16 @@ import (
 // testTenant is one company of a world.
 type testTenant struct {
 	id      string
-	marker  string   // part of every text of its records where it is valid, and of no request
+	marker  string   // contained in every string of its records where the rules allow it, and in no request
 	fullKey string   // a key with all scopes
 	readKey string   // a key that can only read
 	cursors []string // from responses to it
 	tags    []string // ETags from responses to it
 }
 
-// isolationWorld is a service with a table of its own and a few companies. Each company has the fixture
-// twice: with ids that all companies share, which imports make possible, and with ids that only it
-// has.
+// isolationWorld is a service with a table of its own and a few companies. Each company has two copies of
+// the fixture: one with ids that all companies share, which imports make possible, and one with ids
+// that only this company has.
 type isolationWorld struct {
 	t            *testing.T
 	service      *apitest.Service
@@ -52,15 +52,15 @@ type isolationWorld struct {
 	tenants      []*testTenant
 }
 
-// fixtureMarkers has the marker of each company of a world, in order; tags has the suffix of the ids that
-// only it has.
+// fixtureMarkers lists the marker of each company of a world, in order. tags lists the suffixes of the ids
+// that only one company has.
 var (
 	fixtureMarkers  = []string{"qzamber", "qzbirch", "qzcedar"}
 	fixtureSuffixes = []string{"a9", "b9", "c9"}
 )
 
-// newIsolationWorld returns a world with the given number of companies. A leak affects table calls after
-// leak.startLeak.
+// newIsolationWorld returns a world with the given number of companies. A leak affects table calls only once
+// leak.startLeak has been called.
 func newIsolationWorld(t *testing.T, companies int, spoiled *leakTransport) *isolationWorld {
 	t.Helper()
 	s := apitest.New(t, functions.Operations)
@@ -70,7 +70,7 @@ func newIsolationWorld(t *testing.T, companies int, spoiled *leakTransport) *iso
 	}
 	o := apitest.Options(t, s.Clock.Now, transport)
 	o.Name = s.Table.NewID("test")
-	// The same seed generates the same ids, so that rapid can shrink a failure.
+	// The same seed must generate the same ids, so that rapid can shrink a failure.
 	source, mu := mathrand.New(mathrand.NewSource(1)), sync.Mutex{}
 	generate := id.NewGenerator(s.Clock.Now, source)
 	o.NewID = func(prefix string) string {
@@ -119,15 +119,15 @@ func (w *isolationWorld) issueKeys(one *testTenant) {
 	}
 }
 
-// tableDump has the contents of a table, by company.
+// tableDump holds the contents of a table, by company.
 type tableDump struct {
 	rows  map[string]map[string]string // by company and key, as JSON
 	ids   map[string][]string          // ids of records by company, sorted
 	sorts []string                     // all sort keys, sorted
 }
 
-// dumpTable reads the whole table. wrong describes a row that belongs to no company or to two, which
-// violates isolation by itself.
+// dumpTable reads the whole table. wrong describes a row that belongs to no company or to two companies,
+// which in itself violates isolation.
 func (w *isolationWorld) dumpTable() (d tableDump, wrong string) {
 	d = tableDump{rows: map[string]map[string]string{}, ids: map[string][]string{}}
 	for _, one := range w.tenants {
@@ -194,7 +194,7 @@ func (w *isolationWorld) export(companyID string) string {
 	return out.String()
 }
 
-// fixturesWithMarkers returns the records of each company by type. It reads the fixture once.
+// fixturesWithMarkers returns each company's records by type. It reads the fixture only once.
 func fixturesWithMarkers(t *testing.T) []map[string][]any {
 	t.Helper()
 	fixtureOnce.Do(func() {
@@ -212,8 +212,8 @@ var (
 
 var fixtureID = regexp.MustCompile(`^[a-z]{3}_[0-9]+$`)
 
-// fixtureWithMarker returns the fixture's records twice, with the marker in their texts: with the
-// fixture's ids, and with the tag at the end of the ids.
+// fixtureWithMarker returns two copies of the fixture's records, with the marker in their strings: one
+// with the fixture's ids, and one with the tag appended to the ids.
 func fixtureWithMarker(t *testing.T, marker, tag string) map[string][]any {
 	t.Helper()
 	text, err := os.ReadFile("testdata/company.jsonl")
@@ -246,8 +246,8 @@ func fixtureWithMarker(t *testing.T, marker, tag string) map[string][]any {
 						set(old + own)
 						return
 					}
-					// The companies share the metric key growth.signups; their other keys are their
-					// own.
+					// All companies have the metric key growth.signups; their other keys are unique
+					// to each company.
 					for _, text := range []string{old + " " + marker + own, old + "-" + marker + own, old + marker + own, old} {
 						set(text)
 						if _, problems := record(); len(problems) == 0 && (own != "" || old != "growth.signups") {
@@ -266,7 +266,7 @@ func fixtureWithMarker(t *testing.T, marker, tag string) map[string][]any {
 	return out
 }
 
-// visitTexts visits the texts in a JSON value, in a fixed order.
+// visitTexts visits the strings in a JSON value, in a fixed order.
 func visitTexts(value any, visit func(old string, set func(string))) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -286,8 +286,8 @@ func visitTexts(value any, visit func(old string, set func(string))) {
 	}
 }
 
-// leakTransport is a planted fault: a transport that redirects table calls of one kind to another company's
-// partition. It leaves calls for API keys alone, because they would only fail.
+// leakTransport is a planted fault: a transport that redirects one kind of table call to another company's
+// partition. It leaves calls for API keys alone, because those would only fail.
 type leakTransport struct {
 	call string // the DynamoDB call, such as GetItem
 
@@ -303,7 +303,7 @@ func (l *leakTransport) startLeak(from, to string) {
 	l.from, l.to = from, to
 }
 
-// RoundTrip is http.RoundTripper.
+// RoundTrip implements http.RoundTripper.
 func (l *leakTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	l.mu.Lock()

@@ -13,8 +13,8 @@ import (
 	"growthworkspace/functions"
 )
 
-// eachGoFile calls visit for every Go file of the repository, with its slash path from the root, its
-// imports and its text.
+// eachGoFile calls visit for every Go file of the repository, with its slash-separated path from the
+// root, its imports and its contents.
 func eachGoFile(t *testing.T, visit func(name string, imports []string, text string)) {
 	t.Helper()
 	root := os.DirFS("..")
@@ -50,13 +50,13 @@ func eachGoFile(t *testing.T, visit func(name string, imports []string, text str
 
 const modulePath = "growthworkspace/"
 
-// isUnder reports whether a file is one of places or in one of them.
+// isUnder reports whether a file is one of places or is inside one of them.
 func isUnder(name string, places ...string) bool {
 	return slices.ContainsFunc(places, func(p string) bool { return name == p || strings.HasPrefix(name, p+"/") })
 }
 
-// Ensure imports point one way: scripts, infra → functions → functions/<area> → shared. The studio
-// imports only the client.
+// Ensure imports point in one direction: scripts, infra → functions → functions/<area> → shared.
+// The studio may import only the client.
 func TestImportsPointOneWay(t *testing.T) {
 	t.Parallel()
 	areas := map[string]bool{}
@@ -86,14 +86,14 @@ func TestImportsPointOneWay(t *testing.T) {
 	})
 }
 
-// Ensure each third-party module is imported by its owners only. Test files may import any module.
+// Ensure each third-party module is imported only by its owners. Test files may import any module.
 func TestDependenciesHaveOwners(t *testing.T) {
 	t.Parallel()
 	owners := map[string][]string{
 		"github.com/aws/aws-sdk-go-v2/config":         {"scripts/workspace", "scripts/deploy"},
 		"github.com/aws/aws-sdk-go-v2":                {"shared/table", "shared/keys", "shared/testkit/apitest", "scripts/workspace", "scripts/prove", "scripts/deploy"},
 		"github.com/aws/aws-lambda-go":                {"shared/gateway"},
-		"github.com/awslabs/aws-lambda-go-api-proxy":  {}, // an oracle of tests
+		"github.com/awslabs/aws-lambda-go-api-proxy":  {}, // used only in tests, as an oracle
 		"github.com/aws/smithy-go":                    {"shared/table", "scripts/workspace"},
 		"github.com/google/jsonschema-go":             {"shared/schema/jsonschema"},
 		"github.com/modelcontextprotocol/go-sdk":      {"shared/mcpserver"},
@@ -165,8 +165,8 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// layers has the packages of shared in layers, the lowest first. A package imports only packages of
-// lower layers.
+// layers lists the packages of shared in layers, the lowest first. A package may import only
+// packages from lower layers.
 var layers = [][]string{
 	{"client", "testkit/engine", "testkit/oracle", "fault", "id", "parallel", "timestamp"},
 	{"auth", "gateway", "schema"},

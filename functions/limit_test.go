@@ -15,7 +15,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// readRecordsMax is the most that one call may read.
+// readRecordsMax is the maximum Limit of one Query or Scan.
 const readRecordsMax = 1000
 
 // limitChecker is a transport that checks the Limit of each Query and Scan.
@@ -48,8 +48,8 @@ func (l *limitChecker) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure no call reads a collection or the table without a limit: a local engine then reads all of
-// it for each page of 1 MB.
+// Ensure no call reads a collection or the table without a limit, because a local engine would then
+// read all of it for each page of 1 MB.
 func TestEveryReadHasALimit(t *testing.T) {
 	t.Parallel()
 	l := &limitChecker{}
@@ -59,7 +59,7 @@ func TestEveryReadHasALimit(t *testing.T) {
 		if err := kind.Export(t.Context(), s.CompanyID, func(any) error { return nil }); err != nil {
 			t.Errorf("export %s: %v", kind.Name, err)
 		}
-		if kind.Name != "company" && kind.Name != "brand-kit" && l.reads == before { // those are one record
+		if kind.Name != "company" && kind.Name != "brand-kit" && l.reads == before { // each of those is a single record
 			t.Errorf("an export of %s made no query", kind.Name)
 		}
 	}

@@ -21,10 +21,10 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// BenchmarkReads measures reads from the query to the body of the response, without the key and the
-// gateway: ours, and the plain way, in which the SDK reads the response of DynamoDB, attributevalue
-// fills structs and encoding/json encodes them. The responses are repeated from memory. benchstat
-// compares the two:
+// BenchmarkReads measures reads from the query to the body of the response, without the key check
+// and the gateway. It measures two ways: ours, and a plain one in which the SDK reads the DynamoDB
+// response, attributevalue fills structs and encoding/json encodes them. The DynamoDB responses are
+// replayed from memory. benchstat compares the two:
 //
 //	go test ./functions -run XXX -bench Reads -cpu 1 -count 10 | benchstat -col /way -
 func BenchmarkReads(b *testing.B) {
@@ -48,7 +48,7 @@ func BenchmarkReads(b *testing.B) {
 		body, _, err := api.NewList(table.Page[metrics.Point]{Records: found, Next: next.String()}).Page()
 		return body, err
 	}
-	const one = "fbk_00000000000000000000000205" // the first of the plain list
+	const one = "fbk_00000000000000000000000205" // the first record of the plain list
 	plain := newSDKTable(b, replay)
 	text200, err := list(200)
 	if err != nil {
@@ -75,7 +75,7 @@ func BenchmarkReads(b *testing.B) {
 			return schema.Encode(record)
 		}, func() ([]byte, error) { return getWithSDK[feedback.Feedback](ctx, plain, "feedback") }},
 		{"points=365", year, func() ([]byte, error) {
-			if _, err := getWithSDK[metrics.Point](ctx, plain, "points"); err != nil { // as ours reads the definition
+			if _, err := getWithSDK[metrics.Point](ctx, plain, "points"); err != nil { // because ours reads the definition, too
 				return nil, err
 			}
 			return listWithSDK[metrics.Point](ctx, plain, "points", 365)
@@ -110,7 +110,7 @@ func decoded(b *testing.B, body []byte) (value any) {
 	return value
 }
 
-// sdkTable is the test binary's table, used with nothing but the SDK.
+// sdkTable is the test binary's table, accessed with nothing but the SDK.
 type sdkTable struct {
 	*dynamodb.Client
 	name string
@@ -124,10 +124,10 @@ func newSDKTable(b *testing.B, over http.RoundTripper) sdkTable {
 	}), o.Name}
 }
 
-// jsonNames makes attributevalue use the names of a record's JSON.
+// jsonNames makes attributevalue use the field names from the json tags.
 func jsonNames(o *attributevalue.DecoderOptions) { o.TagKey = "json" }
 
-// putWithSDK stores the records of a list, one item each.
+// putWithSDK stores each record of a list as one item.
 func putWithSDK[T any](b *testing.B, db sdkTable, partition string, text []byte) {
 	b.Helper()
 	var list struct{ Items []T }

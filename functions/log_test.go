@@ -17,7 +17,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// safeBuffer is a buffer that several requests write to.
+// safeBuffer is a buffer that several requests can write to.
 type safeBuffer struct {
 	mu sync.Mutex
 	bytes.Buffer
@@ -30,8 +30,8 @@ func (b *safeBuffer) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// Ensure a key that is sent by mistake, as any name or value, is not in the log, and every request
-// with a valid key logs the company and the key.
+// Ensure the log never contains a key that was sent by mistake, in any name or value. Every request
+// with a valid key must log its company.
 func TestLogHasNoKeys(t *testing.T) {
 	t.Parallel()
 	log := &safeBuffer{}

@@ -15,7 +15,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// validValues returns valid values of a property, as a read returns them.
+// validValues returns valid values for a property, in the form in which a read returns them.
 func validValues(t *testing.T, f schema.Field) (out []any) {
 	t.Helper()
 	form, known := f.Format+f.Pattern, samplesOf(f)
@@ -51,7 +51,7 @@ func validValues(t *testing.T, f schema.Field) (out []any) {
 	return []any{"A"}
 }
 
-// storedRecord returns the record that an update changes, as a read returns it.
+// storedRecord returns the record that an update changes, in the form in which a read returns it.
 func storedRecord(t *testing.T, s *apitest.Service, key string, op api.Operation) map[string]any {
 	t.Helper()
 	o := operationLine(t, op)
@@ -62,8 +62,8 @@ func storedRecord(t *testing.T, s *apitest.Service, key string, op api.Operation
 	return r.JSON(t)
 }
 
-// Ensure null clears exactly the properties of an update that have a ? in the tables, that the next
-// read says so, and that every other property refuses null and keeps its value.
+// Ensure null clears exactly the properties of an update that have a ? in the tables, and that the
+// next read shows it. Every other property must refuse null and keep its value.
 func TestNullClears(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -74,7 +74,7 @@ func TestNullClears(t *testing.T) {
 		t.Run(op.ID, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, nil)
-			importLines(t, s, "post", json.RawMessage(`{"id":"pst_1","platform":"push","body":"A","status":"draft"}`)) // only push has a destination
+			importLines(t, s, "post", json.RawMessage(`{"id":"pst_1","platform":"push","body":"A","status":"draft"}`)) // only posts for the platform push have a destination
 			key, o := s.Key(t), operationLine(t, op)
 			update := func(name string, value any) apitest.Response {
 				args := pathArguments(o)
@@ -110,7 +110,7 @@ func TestNullClears(t *testing.T) {
 						t.Errorf("%s: %v is stored as %v", f.Name, value, got)
 					}
 				}
-				for range 2 { // clearing what is clear changes nothing
+				for range 2 { // the second time, the property is already clear, and nothing changes
 					if r := update(f.Name, nil); r.Status != http.StatusOK || !responseHas(r.JSON(t), f.Name, nil) {
 						t.Errorf("%s: %s: null: %d %s", o.CellLocation("body"), f.Name, r.Status, r.Body)
 					}
@@ -129,8 +129,8 @@ func TestNullClears(t *testing.T) {
 	}
 }
 
-// responseHas reports whether a response has the value. Those of writes of an audit leave out its
-// findings.
+// responseHas reports whether a response contains the value. Responses to writes of an audit omit its
+// findings, so findings may be missing.
 func responseHas(response map[string]any, name string, value any) bool {
 	got, has := response[name]
 	return reflect.DeepEqual(got, value) && has || !has && name == "findings"
@@ -139,8 +139,8 @@ func responseHas(response map[string]any, name string, value any) bool {
 // volatileFields are the fields whose values differ between two creates with the same input.
 var volatileFields = []string{"id", "secret", "prefix", "createdAt", "updatedAt", "lastUsedAt", "companyId", "siteKey", "publicKey"}
 
-// Ensure null in the optional properties of a create has the effect of leaving them out, and
-// required ones refuse it.
+// Ensure null in an optional property of a create has the same effect as leaving the property out,
+// and that required properties refuse null.
 func TestNullOfCreates(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -191,8 +191,8 @@ func TestNullOfCreates(t *testing.T) {
 	}
 }
 
-// Ensure null in the optional arguments of a tool that an HTTP request has in its query or headers,
-// and in companyId, has the effect of leaving them out.
+// Ensure null in an optional tool argument has the same effect as leaving the argument out, for
+// companyId and for arguments that an HTTP request has in its query or headers.
 func TestNullArguments(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -15,8 +15,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// withNumber returns the arguments with a number at each path of the field that may have one, and
-// these paths.
+// withNumber plants a number at each path within the field that accepts one. It returns, for each
+// path, the path and the arguments with the number.
 func withNumber(base map[string]any, f schema.Field, number json.RawMessage) (out []nulRequest) {
 	add := func(value any, at string) {
 		args := maps.Clone(base)
@@ -36,13 +36,14 @@ func withNumber(base map[string]any, f schema.Field, number json.RawMessage) (ou
 	return out
 }
 
-// eachNumber calls visit for every path of every operation that may have a number.
+// eachNumber calls visit for every path of every operation that accepts a number. It returns the
+// number of calls.
 func eachNumber(s *apitest.Service, number string, visit func(op api.Operation, f schema.Field, p nulRequest)) (visited int) {
 	for _, op := range functions.Operations(nil) {
 		for _, f := range op.Input {
 			for _, p := range withNumber(fixtureArguments[op.ID], f, json.RawMessage(number)) {
 				visited++
-				s.Clock.Advance(time.Second) // below the quota
+				s.Clock.Advance(time.Second) // to stay below the quota
 				visit(op, f, p)
 			}
 		}
@@ -50,11 +51,11 @@ func eachNumber(s *apitest.Service, number string, visit func(op api.Operation, 
 	return visited
 }
 
-// negativeZero matches the number in a JSON text.
+// negativeZero matches a -0 in JSON.
 var negativeZero = regexp.MustCompile(`[:,\[]-0[.0]*[,}\]]`)
 
-// Ensure -0 is stored as 0 wherever a number may be: the response and the next read have the same
-// ETag, so If-Match matches.
+// Ensure -0 is stored as 0 wherever a number is accepted. The response and the next read must then
+// have the same ETag, so that If-Match matches.
 func TestNegativeZero(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -62,7 +63,7 @@ func TestNegativeZero(t *testing.T) {
 	tried := eachNumber(s, "-0.0", func(op api.Operation, f schema.Field, p nulRequest) {
 		r := s.Call(t, key, op.ID, p.args)
 		if r.Status == http.StatusBadRequest && strings.Contains(r.Body, p.path[1:]+": must be between") {
-			return // 0 is outside of its range, too
+			return // 0 is also outside the field's range
 		}
 		if r.Status != http.StatusOK || negativeZero.MatchString(r.Body) {
 			t.Errorf("%s, %s: status %d, want 200 and no negative zero: %s", op.ID, p.path, r.Status, r.Body)
@@ -100,8 +101,8 @@ func TestNegativeZero(t *testing.T) {
 	}
 }
 
-// Ensure a number that is too close to 0 to be stored is refused like one that is too large, and
-// not stored as 0.
+// Ensure a number that is too close to 0 to be stored is refused, just like one that is too large,
+// instead of being stored as 0.
 func TestNumberOutOfRange(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -11,9 +11,9 @@ import (
 	"growthworkspace/shared/api"
 )
 
-// honoursIfMatch reports whether an operation that writes honours If-Match: every update and delete of
-// a record, the revocation of a key, and publish, which compares the content. TestStatusMatrix
-// ensures that the others refuse it.
+// honoursIfMatch reports whether a write honours If-Match. These are every update and delete of a
+// record, the revocation of a key, and publish, which compares the content. TestStatusMatrix
+// ensures that the other writes refuse it.
 func honoursIfMatch(op api.Operation) bool {
 	o, _ := operationTables.Lookup(op.ID)
 	return o.Reader != "" || op.ID == "revoke_key" || op.ID == "publish_plan_board"
@@ -31,7 +31,7 @@ func TestToolsRefuseIfMatch(t *testing.T) {
 			continue
 		}
 		refused++
-		s.Clock.Advance(10 * time.Second) // below the quota
+		s.Clock.Advance(10 * time.Second) // to stay below the quota
 		args := map[string]any{"ifMatch": "*"}
 		maps.Copy(args, fixtureArguments[op.ID])
 		calls.reset()
@@ -49,14 +49,14 @@ func TestToolsRefuseIfMatch(t *testing.T) {
 	}
 }
 
-// Ensure every response with a single record has an ETag, and that a read with it in If-None-Match
-// gets a 304.
+// Ensure every response with a single record has an ETag, and that a read that sends the ETag in
+// If-None-Match gets a 304.
 func TestEntityTags(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	key := s.Key(t)
 	for _, op := range functions.Operations(nil) {
-		if op.Effect != api.Read || op.Method != http.MethodGet || op.IsList() || op.ID == "get_current_key" { // lastUsedAt changes with each request
+		if op.Effect != api.Read || op.Method != http.MethodGet || op.IsList() || op.ID == "get_current_key" { // its lastUsedAt changes with each request
 			continue
 		}
 		request := newTestRequest(t, s, op, key)
@@ -89,8 +89,8 @@ func TestEntityTags(t *testing.T) {
 	}
 }
 
-// Ensure an update or delete with If-Match succeeds only when the record has that ETag, and that
-// the response to an update has the ETag of the next read.
+// Ensure an update or delete with If-Match succeeds only if the record currently has that ETag, and
+// that the response to an update has the same ETag as the next read.
 func TestPreconditions(t *testing.T) {
 	t.Parallel()
 	for _, o := range operationTables {
@@ -149,8 +149,8 @@ func TestPreconditions(t *testing.T) {
 	}
 }
 
-// Ensure an update with If-Match never creates a record: a brand kit that does not exist has no
-// ETag.
+// Ensure an update with If-Match never creates a record, because a brand kit that does not exist
+// has no ETag.
 func TestPreconditionOnMissingRecord(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

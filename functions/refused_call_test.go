@@ -28,15 +28,15 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// refusingTransport is a transport that refuses one call to the table in each run, with an error that is not
-// retried. A call that it refused in an earlier run succeeds. It recognises calls by what they do,
-// because parallel calls arrive in any order.
+// refusingTransport is a transport that refuses one table call in each run, with an error that is not
+// retried. It lets through the calls that it refused in earlier runs. It recognises a call by its
+// content, because parallel calls arrive in any order.
 type refusingTransport struct {
 	mu      sync.Mutex
 	on      bool
 	before  map[string]bool // the calls refused in earlier runs
-	seen    map[string]int  // how often each call came in this run
-	refused string          // the call refused in this run; empty: none
+	seen    map[string]int  // how many times each call was made in this run
+	refused string          // the call refused in this run; empty if none
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -76,8 +76,8 @@ var (
 	randomParts       = regexp.MustCompile(`_[0-9a-z]{26}|[0-9a-f]{64}|\d{4}-\d\d-\d\dT[0-9:.]+Z`)
 )
 
-// describeCall describes a call: its action and the keys in it, without ids, digests and times, which
-// differ in every run.
+// describeCall describes a call by its action and keys. It omits ids, digests and times, which differ in
+// every run.
 func describeCall(target string, body []byte) string {
 	_, action, _ := strings.Cut(target, ".")
 	var keys []string
@@ -88,9 +88,9 @@ func describeCall(target string, body []byte) string {
 	return action + " " + strings.Join(slices.Compact(keys), " ")
 }
 
-// refuseEachCall runs a program until every call that it makes was refused in one run. After each run, judge
-// gets the call that was refused in it; after the last run, in which nothing was refused, the empty
-// string.
+// refuseEachCall repeats a program until every call that it makes has been refused in one of the runs. After
+// each run, it calls judge with the call that was refused in that run, or with "" after the last
+// run, in which no call was refused.
 func (r *refusingTransport) refuseEachCall(t *testing.T, run func(), judge func(call string)) {
 	t.Helper()
 	r.startRun(map[string]bool{})
@@ -121,8 +121,8 @@ func (r *refusingTransport) startRun(before map[string]bool) {
 	r.on, r.before, r.seen, r.refused = true, before, map[string]int{}, ""
 }
 
-// toleratedRefusals has the calls whose refusal does not fail a request: the operation, a part of the call,
-// and why.
+// toleratedRefusals lists the calls whose refusal does not make a request fail. Each entry contains the
+// operation, a part of the call's description, and the reason.
 var toleratedRefusals = [][3]string{
 	{"create_optimise_audit", "Query co#optimise draft#", "the audit is stored; old drafts wait for the next write"},
 	{"update_optimise_audit", "Query co#optimise draft#", "the same"},
@@ -130,9 +130,9 @@ var toleratedRefusals = [][3]string{
 	{"update_optimise_audit", "draft#drf again", "the same"},
 }
 
-// Ensure a request fails with a 5xx when the table refuses any one of its calls: no operation takes
-// the error of a call for a missing record, an empty list or a success. When nothing is refused any
-// more, the request succeeds.
+// Ensure a request fails with a 5xx when the table refuses any one of its calls, and succeeds once
+// nothing is refused. No operation may mistake the error of a call for a missing record, an empty
+// list or a success.
 func TestNoRefusalIsSwallowed(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -158,7 +158,8 @@ func TestNoRefusalIsSwallowed(t *testing.T) {
 	})
 }
 
-// filterVariants returns no additional argument, and one for each value of each filter.
+// filterVariants returns sets of arguments to add: an empty set, and one set for each value of each
+// filter.
 func filterVariants(op api.Operation) []map[string]any {
 	out := []map[string]any{{}}
 	for _, f := range op.Input {
@@ -171,8 +172,8 @@ func filterVariants(op api.Operation) []map[string]any {
 	return out
 }
 
-// testRefusals sends each operation with each variant of its arguments, over a company with a
-// published board.
+// testRefusals sends each operation with each variant of its arguments, for a company with a
+// published board, and has each table call refused in turn.
 func testRefusals(t *testing.T, operations []api.Operation, variants func(api.Operation) []map[string]any,
 	send func(*testing.T, *apitest.Service, string, api.Operation, map[string]any) apitest.Response,
 ) {
@@ -183,14 +184,14 @@ func testRefusals(t *testing.T, operations []api.Operation, variants func(api.Op
 	publishFixtureBoard(t, s, key)
 	calls, requests := 0, 0
 	for _, op := range operations {
-		if op.ID == "publish_plan_board" { // an item appears, and one has changed
+		if op.ID == "publish_plan_board" { // so that the publish has a new item and a changed one
 			s.Call(t, key, "create_plan_item", map[string]any{"boardId": "brd_1", "title": "New", "status": "published"})
 			s.Call(t, key, "update_plan_item", map[string]any{"itemId": "itm_1", "title": "Changed since"})
 		}
 		for _, more := range variants(op) {
 			var got apitest.Response
 			table.refuseEachCall(t, func() {
-				s.Clock.Advance(time.Minute) // no rate limit is reached
+				s.Clock.Advance(time.Minute) // so that no rate limit is reached
 				got = send(t, s, key, op, argumentsWith(op, more))
 				requests++
 			}, func(call string) {
@@ -206,7 +207,7 @@ func testRefusals(t *testing.T, operations []api.Operation, variants func(api.Op
 	}
 }
 
-// publishFixtureBoard publishes the board with an item.
+// publishFixtureBoard publishes the board with one item.
 func publishFixtureBoard(t *testing.T, s *apitest.Service, key string) {
 	t.Helper()
 	for _, call := range []struct {
@@ -222,8 +223,8 @@ func publishFixtureBoard(t *testing.T, s *apitest.Service, key string) {
 	}
 }
 
-// checkRefusedResponse checks the response to a request after this call was refused. An empty call means
-// none was refused.
+// checkRefusedResponse checks the response to a request during which the given call was refused. An empty
+// call means that none was refused.
 func checkRefusedResponse(t *testing.T, operation, call string, got apitest.Response) {
 	t.Helper()
 	swallows := slices.ContainsFunc(toleratedRefusals, func(u [3]string) bool { return u[0] == operation && call != "" && strings.Contains(call, u[1]) })
@@ -242,7 +243,7 @@ func checkRefusedResponse(t *testing.T, operation, call string, got apitest.Resp
 }
 
 // Ensure the functions behind the operator's commands fail when the table refuses any one of their
-// calls: a list or an export that ends early would look complete.
+// calls, because a list or an export that ended early would look complete.
 func TestNoRefusalIsSwallowedByStores(t *testing.T) {
 	t.Parallel()
 	table := &refusingTransport{}

@@ -8,11 +8,13 @@ import (
 	"testing"
 )
 
-// roundTripPage has the reasons for the exceptions in the columns trips and consistent.
+// roundTripPage is the page that gives the reasons for the exceptions in the columns trips and
+// consistent.
 const roundTripPage = "scripts/docs/explanation/one-round-trip.md"
 
-// Ensure the page on round trips has exactly the operations with more round trips than others or
-// with consistent reads of several records, each with the numbers of the tables and a reason.
+// Ensure the page on round trips lists exactly the exceptions: the operations that need extra round
+// trips or strongly consistent reads of several records. Each row must have the value from the
+// tables and a reason.
 func TestRoundTripsPage(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../" + roundTripPage)

@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/schema/jsonschema"
 )
 
-// Ensure valid arguments and responses match the published schemas of their operations, formats
-// included.
+// Ensure valid arguments and responses match the published schemas of their operations, including
+// the formats.
 func TestSchemas(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -41,8 +41,8 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// Ensure every reference of an input is to the ids of a type of record, so that a wrong prefix does
-// not refuse every id.
+// Ensure every field that refers to a record has the id prefix of an existing record type, because
+// a wrong prefix would refuse every id.
 func TestReferences(t *testing.T) {
 	t.Parallel()
 	prefixes := map[string]bool{}

@@ -18,7 +18,8 @@ import (
 	"growthworkspace/shared/testkit/oracle"
 )
 
-// Ensure the tables have the specification's 35 operations, and the added ones in the other file.
+// Ensure the tables list the specification's 35 operations, and the added operations in a separate
+// file.
 func TestTables(t *testing.T) {
 	count := map[string]int{}
 	for _, o := range operationTables {
@@ -29,8 +30,8 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// Ensure the declared operations match the hand-typed tables, each with its path, scope, inputs,
-// defaults and limits: the 35 of the specification and the additions.
+// Ensure the declared operations match the hand-typed tables in path, scope, inputs, defaults and
+// limits: the 35 operations of the specification and the additions.
 func TestOperationsAreTheSpecification(t *testing.T) {
 	declared := map[string]bool{}
 	for _, op := range functions.Operations(nil) {
@@ -65,7 +66,8 @@ func TestOperationsAreTheSpecification(t *testing.T) {
 	}
 }
 
-// recordTypeOf returns the type of an operation's record; for a list, the type of its records.
+// recordTypeOf returns the type of the record that an operation returns or, for a list, the type of the
+// listed records.
 func recordTypeOf(op api.Operation) reflect.Type {
 	if op.IsList() {
 		return op.Output.Field(0).Type.Elem()
@@ -82,8 +84,8 @@ func responseNotation(op api.Operation) string {
 	return strings.Join(out, " ")
 }
 
-// fieldNotation returns an operation's fields in the notation of operations.tsv, without cursor, which the
-// specification lacks.
+// fieldNotation returns an operation's fields in one place of the request, in the notation of
+// operations.tsv. It omits cursor, which the specification lacks.
 func fieldNotation(op api.Operation, in schema.Place) string {
 	var out []string
 	for _, f := range op.Input {
@@ -114,8 +116,8 @@ func fieldNotation(op api.Operation, in schema.Place) string {
 	return strings.Join(out, " ")
 }
 
-// Ensure every list has a cursor, because the bytes of a page are bounded, and no other operation
-// has one. The list of companies has one record.
+// Ensure every list accepts a cursor, because the size of a page is bounded, and that no other
+// operation accepts one. The list of companies accepts none, because it has only one record.
 func TestListsHaveCursors(t *testing.T) {
 	for _, op := range functions.Operations(nil) {
 		has := func(name string) bool {
@@ -127,8 +129,8 @@ func TestListsHaveCursors(t *testing.T) {
 	}
 }
 
-// Ensure the body of every response has exactly the fields of the specification, in its order, with
-// its types and nullability.
+// Ensure the body of every response has exactly the fields of the specification, in the same order,
+// with the same types and nullability.
 func TestResourcesAreTheSpecification(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -160,7 +162,8 @@ func TestResourcesAreTheSpecification(t *testing.T) {
 	}
 }
 
-// compareFields compares the fields of a response with the fields of a line.
+// compareFields compares the fields of a response with those that the tables list for its
+// operation.
 func compareFields(t *testing.T, op api.Operation, o oracle.Operation, text []byte) {
 	t.Helper()
 	want := strings.Fields(o.Response)
@@ -209,7 +212,7 @@ func goKind(t reflect.Type, name string) string {
 	return "absent"
 }
 
-// propertyNames returns the property names of a JSON object in their order.
+// propertyNames returns the property names of a JSON object, in order.
 func propertyNames(t *testing.T, text []byte) (out []string) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(text))

@@ -25,7 +25,7 @@ import (
 // callRecorder records the table calls, so that a test can check what a rejected request did.
 type callRecorder struct {
 	mu    sync.Mutex
-	calls []string // the name of the call and its body
+	calls []string // the DynamoDB operation and the request body
 }
 
 func (r *callRecorder) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -41,8 +41,8 @@ func (r *callRecorder) RoundTrip(request *http.Request) (*http.Response, error) 
 	return http.DefaultTransport.RoundTrip(request)
 }
 
-// writes returns the calls that write anything except the rate limit of a key, and the number of
-// all calls.
+// writes returns the calls that write anything other than a key's rate limit, and the total number
+// of calls.
 func (r *callRecorder) writes() (writes []string, calls int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,7 +62,7 @@ func (r *callRecorder) reset() {
 	r.calls = nil
 }
 
-// testRequest is an HTTP request that succeeds on the fixture until a fault spoils it.
+// testRequest is an HTTP request that succeeds on the fixture until a flaw spoils it.
 type testRequest struct {
 	method, path, query, body, key string
 	header                         http.Header
@@ -122,7 +122,7 @@ func otherScopes(scope auth.Scope) []auth.Scope {
 	return slices.DeleteFunc(auth.Scopes(), func(s auth.Scope) bool { return s == scope })
 }
 
-// requestFault is one way to spoil a request, and the expected response. spoil returns false when the flaw
+// requestFault is one way to spoil a request, with the expected response. spoil returns false if the flaw
 // does not apply to an operation.
 type requestFault struct {
 	name    string
@@ -133,8 +133,8 @@ type requestFault struct {
 	apply   func(r *testRequest, op api.Operation) bool
 }
 
-// Ensure every operation rejects every fault with its status and code, in the error envelope, and
-// changes nothing.
+// Ensure every operation rejects every flaw with the expected status and code, in the error
+// envelope, and changes nothing.
 func TestStatusMatrix(t *testing.T) {
 	t.Parallel()
 	calls := &callRecorder{}
@@ -155,7 +155,7 @@ func TestStatusMatrix(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, expired := issue(keys.Grant{ExpiresAt: s.Clock.Now()})
-	// The matrix takes hours of the test's clock, so an exhausted bucket has to be exhausted again
+	// The matrix advances the test's clock by hours, so an exhausted bucket must be exhausted again
 	// before each request.
 	useUp := func(secret string, class auth.Class) {
 		token, err := auth.Parse(secret)
@@ -353,8 +353,8 @@ func checkFault(t *testing.T, op api.Operation, f requestFault, r apitest.Respon
 	}
 }
 
-// Ensure Allow lists the methods that a path accepts, and the response to HEAD is the response to
-// GET without a body.
+// Ensure Allow lists the methods that a path accepts, and that HEAD gets the same response as GET,
+// without a body.
 func TestVerbs(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -383,8 +383,9 @@ func TestVerbs(t *testing.T) {
 	}
 }
 
-// Ensure the effect that tools announce follows from the verb: a read changes nothing, a create
-// must not be repeated, an update or a push may replace values, and a delete may lose all.
+// Ensure the effect that each tool announces follows from its verb: a read changes nothing, a
+// create must not be repeated, an update or a push may replace values, and a delete may destroy
+// data.
 func TestEffects(t *testing.T) {
 	t.Parallel()
 	effects := map[string]api.Effect{

@@ -15,13 +15,15 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// nulRequest is a request with the character NUL in one text, and the path of that text.
+// nulRequest is a set of arguments with a special value planted in one place, and the path to that
+// place.
 type nulRequest struct {
 	args map[string]any
 	path string
 }
 
-// requestsWithNUL returns the arguments with NUL in each text of the field.
+// requestsWithNUL returns the arguments with NUL planted in each string within the field, one set for each
+// string.
 func requestsWithNUL(base map[string]any, path string, f schema.Field) (out []nulRequest) {
 	add := func(value any, at string) {
 		args := maps.Clone(base)
@@ -53,8 +55,8 @@ func requestsWithNUL(base map[string]any, path string, f schema.Field) (out []nu
 	return out
 }
 
-// Ensure NUL is refused in every text of every operation, over HTTP and as a tool, with its path,
-// and nothing is stored.
+// Ensure every string of every operation refuses NUL, over HTTP and as a tool, with the path of the
+// string in the message, and that nothing is stored.
 func TestNULIsRefused(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -63,13 +65,13 @@ func TestNULIsRefused(t *testing.T) {
 	tried := 0
 	for _, op := range functions.Operations(nil) {
 		for _, f := range op.Input {
-			if f.In == schema.InHeader { // HTTP has no NUL in a header
+			if f.In == schema.InHeader { // an HTTP header cannot contain NUL
 				continue
 			}
 			place := string(f.In)
 			for _, p := range requestsWithNUL(fixtureArguments[op.ID], "", f) {
 				tried++
-				s.Clock.Advance(time.Second) // below the quota
+				s.Clock.Advance(time.Second) // to stay below the quota
 				if f.In != schema.InPath {
 					expectNUL(t, op, s.Call(t, key, op.ID, p.args), place+p.path)
 				}
@@ -92,8 +94,8 @@ func expectNUL(t *testing.T, op api.Operation, r apitest.Response, path string) 
 	}
 }
 
-// Ensure the profile refuses addresses, time zones and languages that do not exist, over HTTP and
-// as a tool.
+// Ensure the profile refuses web addresses, time zones and languages that do not exist, over HTTP
+// and as a tool.
 func TestTextForms(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -119,8 +121,8 @@ func TestTextForms(t *testing.T) {
 	}
 }
 
-// Ensure a text that the API would refuse today stays readable, and an update of another property
-// keeps it.
+// Ensure a stored value that the API would refuse today can still be read, and that an update of
+// another property keeps it.
 func TestStoredTextsStayReadable(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

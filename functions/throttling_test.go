@@ -19,18 +19,18 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// These tests run with the clock of package synctest, so no pause between two attempts takes real
-// time, and a request takes only as long as its pauses.
+// These tests use the fake clock of package synctest, so pauses between attempts take no real time,
+// and the measured duration of a request is the sum of its pauses.
 
-// throttlingTransport is a transport from a bubble of package synctest to the engine. It refuses calls as
-// DynamoDB does when it has too much to do.
+// throttlingTransport is a transport from a synctest bubble to the engine. It refuses calls as DynamoDB does
+// when it is overloaded.
 type throttlingTransport struct {
 	engine *http.Transport
 
 	mu          sync.Mutex
 	calls       int
 	refused     int
-	chooseError func(call string, n int) (code string) // for the n-th call, from 0; empty: the call is sent
+	chooseError func(call string, n int) (code string) // returns the error code for the n-th call, counted from 0; if it is empty, the call is sent
 }
 
 // newThrottlingTransport returns a throttle for the bubble in which it is called.
@@ -65,7 +65,7 @@ func (h *throttlingTransport) RoundTrip(r *http.Request) (*http.Response, error)
 	}
 	const namespace = "com.amazonaws.dynamodb.v20120810#"
 	body := map[string]any{"__type": namespace + code, "message": throttleMessage}
-	if len(sent.TransactItems) > 0 && code != codeThrottling { // DynamoDB cancels the transaction, and says why for each of its writes
+	if len(sent.TransactItems) > 0 && code != codeThrottling { // DynamoDB cancels the transaction and gives a reason for each of its writes
 		reasons := slices.Repeat([]map[string]string{{"Code": "None"}}, len(sent.TransactItems))
 		reasons[0] = map[string]string{"Code": map[string]string{codeConflict: "TransactionConflict", codeThroughput: "ThrottlingError"}[code], "Message": throttleMessage}
 		body = map[string]any{"__type": namespace + "TransactionCanceledException", "message": throttleMessage, "CancellationReasons": reasons}
@@ -80,14 +80,15 @@ func (h *throttlingTransport) RoundTrip(r *http.Request) (*http.Response, error)
 	}, nil
 }
 
-// requestTimeMax is the longest time that a request may take: the timeout of a request is a second longer.
+// requestTimeMax is the maximum time that a request may take here. The actual timeout of a request is a
+// second longer.
 const requestTimeMax = 8 * time.Second
 
-// callInBubble makes a call in a process of s with a retry budget of its own. Its response arrives in
-// time and is 200, or 503 with the envelope and Retry-After and nothing about the table.
+// callInBubble makes a call in a process of s that has its own retry budget. It requires that the
+// response arrives in time and is either a 200, or a 503 that unavailable accepts.
 func callInBubble(t *testing.T, s *apitest.Service, over *throttlingTransport, key string, op api.Operation, args map[string]any, where string) apitest.Response {
 	t.Helper()
-	s.Clock.Advance(time.Minute) // no rate limit is reached
+	s.Clock.Advance(time.Minute) // so that no rate limit is reached
 	began := time.Now()
 	r := otherProcess(t, s, over).Call(t, key, op.ID, args)
 	if took := time.Since(began); took > requestTimeMax {
@@ -99,7 +100,7 @@ func callInBubble(t *testing.T, s *apitest.Service, over *throttlingTransport, k
 	return r
 }
 
-// isUnavailable reports whether a response is 503 with the envelope and Retry-After, and shows
+// isUnavailable reports whether a response is a 503 with the envelope and Retry-After that reveals
 // nothing about the table.
 func isUnavailable(t *testing.T, r apitest.Response) bool {
 	t.Helper()
@@ -109,8 +110,8 @@ func isUnavailable(t *testing.T, r apitest.Response) bool {
 		!strings.Contains(r.Body, throttleMessage) && !strings.Contains(r.Body, "Exception")
 }
 
-// Ensure that while the table refuses every call, or every call of a kind, a request that needs one
-// is 503 with the envelope in time, and any other succeeds.
+// Ensure that while the table refuses every call, or every call of one kind, a request that needs a
+// refused call gets a 503 with the envelope in time, and any other request succeeds.
 func TestOutages(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -147,14 +148,14 @@ func TestOutages(t *testing.T) {
 	}
 }
 
-// toleratesRefusal reports whether there are calls whose refusal does not fail the operation.
+// toleratesRefusal reports whether an operation makes calls whose refusal does not make it fail.
 func toleratesRefusal(operation string) bool {
 	return slices.ContainsFunc(toleratedRefusals, func(u [3]string) bool { return u[0] == operation })
 }
 
-// Ensure that when the table begins to refuse every call at any call of a request, the request is
-// 503 with the envelope in time, and that it succeeds once the table accepts calls again: with an
-// Idempotency-Key, it creates one record.
+// Ensure a request gets a 503 with the envelope in time, no matter at which of its calls the table
+// begins to refuse every call. The request must succeed once the table accepts calls again, and
+// with an Idempotency-Key a create must have created exactly one record.
 func TestOutageFromAnyCall(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -169,7 +170,7 @@ func TestOutageFromAnyCall(t *testing.T) {
 				if acceptsHeader(op, "Idempotency-Key") {
 					args["Idempotency-Key"] = "once"
 				}
-				if op.ID == "publish_plan_board" { // an item appears
+				if op.ID == "publish_plan_board" { // so that the publish has a new item
 					s.Call(t, key, "create_plan_item", map[string]any{"boardId": "brd_1", "title": "New", "status": "published"})
 				}
 				before := countRecordsOf(t, s, op)
@@ -183,7 +184,7 @@ func TestOutageFromAnyCall(t *testing.T) {
 							}
 							break
 						}
-						s.Clock.Advance(time.Minute) // so that no claim is running
+						s.Clock.Advance(time.Minute) // so that any claim has expired
 					}
 				})
 				if created := countRecordsOf(t, s, op) - before; op.Effect == api.Create && created != 1 {
@@ -194,8 +195,8 @@ func TestOutageFromAnyCall(t *testing.T) {
 	}
 }
 
-// Ensure 99.9 % of the requests succeed while the table refuses a fifth of the calls, with at most
-// 1.5 times as many calls.
+// Ensure 99.9 % of the requests succeed while the table refuses a fifth of the calls, and that the
+// requests make at most 1.5 times as many calls as without refusals.
 func TestFifthOfTheCallsThrottled(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -227,8 +228,8 @@ func TestFifthOfTheCallsThrottled(t *testing.T) {
 	}
 }
 
-// callAllThrottled sends requests of all operations that can be repeated. It returns the calls to
-// the table of each, and the failures.
+// callAllThrottled sends requests to all operations that can be repeated. It returns the average
+// number of table calls for each request, and the failures.
 func callAllThrottled(t *testing.T, choose func(call string, n int) string, requests int) (calls float64, failures []string) {
 	t.Helper()
 	s := start(t, nil)
@@ -242,7 +243,7 @@ func callAllThrottled(t *testing.T, choose func(call string, n int) string, requ
 		one := otherProcess(t, s, over)
 		for n := range requests {
 			op := operations[n%len(operations)]
-			s.Clock.Advance(time.Minute) // no rate limit is reached
+			s.Clock.Advance(time.Minute) // so that no rate limit is reached
 			if r := one.Call(t, key, op.ID, fixtureArguments[op.ID]); r.Status != http.StatusOK {
 				failures = append(failures, fmt.Sprintf("%s: %d %s", op.ID, r.Status, r.Body))
 			}

@@ -14,8 +14,9 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Ensure updatedAt never goes back. A writer whose clock is 20 s ahead of the service's has changed
-// every record. A change by any operation is then a millisecond later, even one in a transaction.
+// Ensure updatedAt never moves backwards. In this test, a writer whose clock is 20 s ahead of the
+// service's has changed every record. Any operation that then changes a record must set its
+// updatedAt one millisecond later, even in a transaction.
 func TestUpdatedAtNeverGoesBack(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -24,7 +25,7 @@ func TestUpdatedAtNeverGoesBack(t *testing.T) {
 	next := timestamp.Format(apitest.Epoch.Add(ahead + time.Millisecond))
 	s := start(t, nil)
 	key := s.Key(t)
-	s.Call(t, key, "update_plan_item", map[string]any{"itemId": "itm_2", "status": "published"}) // for the publish
+	s.Call(t, key, "update_plan_item", map[string]any{"itemId": "itm_2", "status": "published"}) // so that there is something to publish
 	for _, op := range functions.Operations(nil) {
 		if op.Effect == api.Read {
 			continue
@@ -36,7 +37,7 @@ func TestUpdatedAtNeverGoesBack(t *testing.T) {
 		moved := []string{}
 		for record, at := range updatedAtTimes(t, s, "") {
 			switch at {
-			case last, timestamp.Format(s.Clock.Now()): // unchanged, and created
+			case last, timestamp.Format(s.Clock.Now()): // the record was not changed, or was just created
 			case next:
 				moved = append(moved, record)
 			default:
@@ -49,7 +50,7 @@ func TestUpdatedAtNeverGoesBack(t *testing.T) {
 	}
 }
 
-// Ensure an import keeps the updatedAt of the file, and refuses one that is more than a day ahead
+// Ensure an import keeps the updatedAt from the file, and refuses one that is more than a day ahead
 // of the clock.
 func TestImportRejectsFutureTimes(t *testing.T) {
 	t.Parallel()
@@ -87,8 +88,8 @@ func TestImportRejectsFutureTimes(t *testing.T) {
 	}
 }
 
-// updatedAtTimes returns updatedAt of every record, by id. It first sets it to the given time, unless
-// that is empty.
+// updatedAtTimes returns the updatedAt of every record, by type and id. If set is not empty, it first
+// sets every updatedAt to set.
 func updatedAtTimes(t *testing.T, s *apitest.Service, set string) map[string]string {
 	t.Helper()
 	out := map[string]string{}

@@ -19,7 +19,7 @@ import (
 	"growthworkspace/shared/testkit/oracle"
 )
 
-// sendMessage sends one JSON-RPC request. header alternates names and values.
+// sendMessage sends one JSON-RPC request. The elements of header are alternating names and values.
 func sendMessage(t *testing.T, s *apitest.Service, key, method string, params any, header ...string) apitest.Response {
 	t.Helper()
 	frame := map[string]any{"jsonrpc": "2.0", "id": 1, "method": method}
@@ -33,7 +33,7 @@ func sendMessage(t *testing.T, s *apitest.Service, key, method string, params an
 	return s.Send(t, key, "POST", "http://api.test/mcp", string(text), header...)
 }
 
-// toolResult is the result of a tool.
+// toolResult is the result of a tool call.
 type toolResult struct {
 	http apitest.Response
 
@@ -58,8 +58,8 @@ func callTool(t *testing.T, s *apitest.Service, key, operation string, arguments
 	return *frame.Result
 }
 
-// response returns the result as the HTTP response that it stands for. The status follows from the
-// error code.
+// response returns the result as the equivalent HTTP response. The status follows from the error
+// code.
 func (c toolResult) response(t *testing.T) apitest.Response {
 	t.Helper()
 	r := apitest.Response{Status: http.StatusOK, Header: c.http.Header, Body: string(c.StructuredContent)}
@@ -107,8 +107,8 @@ func TestToolsOfEveryScope(t *testing.T) {
 	}
 }
 
-// Ensure tools/list stays within its budgets for a full key and for a key with the scopes of one
-// area, as a client receives it.
+// Ensure the response to tools/list, as a client receives it, stays within its size budgets, both
+// for a key with all scopes and for a key with the scopes of one area.
 func TestToolListSizes(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -127,8 +127,8 @@ func TestToolListSizes(t *testing.T) {
 	}
 }
 
-// Ensure the areas in the query of the endpoint match the specification and that each lists and
-// calls its own tools, through the gateway's event, and that a tool of another area gets the same
+// Ensure the areas in the endpoint's query match the specification, and that each area lists and
+// calls only its own tools, through the gateway's event. A tool of another area must get the same
 // response as an unknown name.
 func TestToolsOfAreas(t *testing.T) {
 	t.Parallel()
@@ -197,12 +197,13 @@ func TestNoToolIssuesKeys(t *testing.T) {
 			t.Errorf("%s is listed", operation)
 		}
 	}
-	if got := s.Call(t, key, "list_keys", nil).Items(t); len(got) != 3 { // this one, and the fixture's
+	if got := s.Call(t, key, "list_keys", nil).Items(t); len(got) != 3 { // this key and the two from the fixture
 		t.Errorf("%d keys, want 3", len(got))
 	}
 }
 
-// Ensure "no such record" names, for every tool that takes an id, a tool that lists such ids.
+// Ensure the "no such record" message of every tool that takes an id names a tool that lists such
+// ids.
 func TestToolsSayWhereIDsAre(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -230,8 +231,8 @@ func TestToolsSayWhereIDsAre(t *testing.T) {
 	}
 }
 
-// Ensure every MCP message with an invalid key gets an HTTP 401, and a tool call without the scope
-// gets a tool error that the model can read.
+// Ensure every MCP message with an invalid key gets an HTTP 401, while a tool call with a key that
+// lacks the scope gets a tool error that the model can read.
 func TestKeysOfTools(t *testing.T) {
 	t.Parallel()
 	calls := &callRecorder{}
@@ -294,8 +295,8 @@ func TestKeysOfTools(t *testing.T) {
 	}
 }
 
-// Ensure a tool call counts in the rate limit class of its operation, and every other message as a
-// read.
+// Ensure a tool call counts towards the rate limit class of its operation, and every other message
+// counts as a read.
 func TestQuotaOfTools(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -323,7 +324,7 @@ func TestQuotaOfTools(t *testing.T) {
 }
 
 // Ensure a tool call takes as many round trips to the table as the HTTP request, and every other
-// message one.
+// message takes one.
 func TestRoundTripsOfTools(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

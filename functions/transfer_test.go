@@ -14,7 +14,7 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// exportLines returns the lines of an export of the company.
+// exportLines returns the company's data as an export writes it.
 func exportLines(t *testing.T, s *apitest.Service) string {
 	t.Helper()
 	var out strings.Builder
@@ -31,7 +31,7 @@ func exportLines(t *testing.T, s *apitest.Service) string {
 	return out.String()
 }
 
-// changedRecord returns a record of a type with a changed value in a field that does not identify it.
+// changedRecord returns the record with a changed value in a field that does not identify it.
 func changedRecord(t *testing.T, kind string, text json.RawMessage) string {
 	t.Helper()
 	var record map[string]any
@@ -68,9 +68,9 @@ func checkedRecord(t *testing.T, kind transfer.Type, text string) any {
 	return record
 }
 
-// Ensure an import with --new-only never replaces a record that is created after the import looked
-// for it: for each type, another caller writes between the two steps of the import. The other
-// caller's records stay, including findings and snapshots.
+// Ensure an import with --new-only never replaces a record that is created after the import has
+// looked for it. For each type, the test writes the record as another caller between the two steps
+// of the import. That caller's records must stay, including findings and snapshots.
 func TestNewOnlyKeepsWhatComesInBetween(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -96,7 +96,7 @@ func TestNewOnlyKeepsWhatComesInBetween(t *testing.T) {
 		kind := kinds[line.Type]
 		ours := []any{checkedRecord(t, kind, changedRecord(t, line.Type, line.Record))}
 		fresh, _, err := kind.FilterNew(t.Context(), s.CompanyID, ours)
-		isProfile := line.Type == "company" // which a company has from the start
+		isProfile := line.Type == "company" // every company has a profile from the start
 		if err != nil || !isProfile && len(fresh) != 1 {
 			t.Fatalf("%s: %d are new, %v", line.Type, len(fresh), err)
 		}
@@ -117,16 +117,17 @@ func TestNewOnlyKeepsWhatComesInBetween(t *testing.T) {
 	}
 }
 
-// Ensure the identities that are not an id are conditions, too: a slug of another item, a review
-// that was pushed, the reference of an imported one, and single points of a record that has others.
+// Ensure --new-only also respects identities other than the id: the slug of another item, a review
+// that was pushed, the reference of an imported review, and single points in a record that already
+// contains others.
 func TestNewOnlyKeepsIdentities(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		kind         string
 		theirs, ours []string
 		skipped      int
-		want         string // in the export
-		refused      int    // what another record has and an import cannot share
+		want         string // must occur once in the export
+		refused      int    // how many records are refused because another record has a value that must be unique
 	}{
 		"a slug": {
 			"item", []string{`{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"Theirs"}`},
@@ -196,7 +197,8 @@ func TestNewOnlyKeepsIdentities(t *testing.T) {
 	}
 }
 
-// Ensure a reference that leads to no record does not keep a review out.
+// Ensure a stored reference to a review that no longer exists does not prevent the import of that
+// review.
 func TestNewOnlyAddsOverADeadReference(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, functions.Operations)

@@ -20,17 +20,17 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// findingsMax is the size of the largest findings as compact JSON.
+// findingsMax is the maximum size of findings as compact JSON.
 const findingsMax = 4 << 20
 
-// findingsOf returns findings of exactly findingsMax bytes that repeat a unit of a JSON text.
+// findingsOf returns a JSON string of exactly findingsMax bytes that repeats unit.
 func findingsOf(unit string) string {
 	size := findingsMax - len(`""`)
 	return `"` + strings.Repeat(unit, size/len(unit)) + strings.Repeat("x", size%len(unit)) + `"`
 }
 
-// Ensure every audit that was accepted can be read, in the event of a function: the largest
-// findings of the worst texts.
+// Ensure every accepted audit can be read again through a Lambda event, even with findings of
+// the maximum size and the worst-case contents.
 func TestLargestAudits(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -39,7 +39,7 @@ func TestLargestAudits(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := start(t, nil)
-	s.Handler = gateway.Local(s.Serve(functions.Operations(s.Serving)), s.Serving.NewID) // its calls may take longer
+	s.Handler = gateway.Local(s.Serve(functions.Operations(s.Serving)), s.Serving.NewID) // so that its calls may take longer
 	key := s.Key(t)
 	for name, findings := range map[string]string{
 		"quotes": findingsOf(`\"`), "escaped line separators": findingsOf(`\u2028`),
@@ -49,7 +49,7 @@ func TestLargestAudits(t *testing.T) {
 		body := `{"rootUrl":"https://example.com","summary":"` + strings.Repeat("😀", 2000) + `","findings":` + findings + `}`
 		codings := []string{""}
 		if name == "quotes" {
-			codings = append(codings, "gzip") // the gateway has decoded a compressed body
+			codings = append(codings, "gzip") // the gateway decodes a compressed body
 		}
 		for _, coding := range codings {
 			created := s.Send(t, key, "POST", "/v1/companies/{companyId}/optimise/audits", body, "Content-Encoding", coding)
@@ -88,9 +88,9 @@ func (u unreadableBody) Read([]byte) (int, error) {
 	return 0, errors.New("must not be read")
 }
 
-// Ensure only the findings of a large body may be large. The rest has the limit of any body, so no
-// request makes the service read a tree of megabytes, and a key without the scope is refused before
-// anything is read.
+// Ensure only the findings of a large body may be large. The rest is subject to the limit of any
+// other body, so no request makes the service parse megabytes into a tree. A key without the scope
+// must be refused before anything is read.
 func TestLargeBodiesAreFindings(t *testing.T) {
 	s := start(t, nil)
 	key := s.Key(t)
@@ -112,7 +112,7 @@ func TestLargeBodiesAreFindings(t *testing.T) {
 		if r.Status != http.StatusRequestEntityTooLarge || code != string(public.PayloadTooLarge) || messages[0] != "body: everything but findings must have at most 262144 bytes" {
 			t.Errorf("%s: status %d, messages %q; want 413 and the limit of everything but findings", name, r.Status, messages)
 		}
-		if allocated > 20 { // the way from the client to the service has several copies
+		if allocated > 20 { // the body is copied several times between the client and the service
 			t.Errorf("%s: %.1f times the body was allocated", name, allocated)
 		}
 		r, _ = create(s.Key(t, auth.ContextRead), body)
@@ -122,8 +122,8 @@ func TestLargeBodiesAreFindings(t *testing.T) {
 	}
 }
 
-// Ensure the key of a large body is verified before the body is read, and that other operations
-// refuse it by themselves.
+// Ensure the key of a large upload is verified before the body is read, and that operations without
+// uploads are left to refuse a large body on their own.
 func TestUploadNeedsKey(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

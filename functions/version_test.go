@@ -21,8 +21,8 @@ func keyForVersion(t *testing.T, s *apitest.Service, date string) string {
 	return secret
 }
 
-// Ensure every response has the current version, and that an unsupported version is rejected with a
-// list of the supported ones, whether it comes from the header or from the key. The header takes
+// Ensure every response contains the current version. An unsupported version, whether it comes from
+// the header or from the key, must be rejected with a list of the supported ones. The header takes
 // precedence over the key.
 func TestVersions(t *testing.T) {
 	t.Parallel()

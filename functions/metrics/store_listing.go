@@ -10,16 +10,18 @@ import (
 )
 
 // ListPoints returns the newest points of the window, oldest first. next is the position of the
-// following page, with older points; zero when there are none. Either name of the metric is
+// next page, which has older points; it is zero if there are none. Either name of the metric is
 // accepted. Weeks and months that are not stored are computed from days, if the metric's definition
-// says how. With Total it returns bad_request when the window has points of several series that do
-// not combine, and with Total or SeriesID when the page would have to read too much.
+// says how. With Total, ListPoints returns bad_request if the window has points of several series
+// that do not combine. With Total or SeriesID, it also returns bad_request if the page would have
+// to read too much.
 //
 // It reads records in rounds, from the newest period backwards, until no unread record can belong
-// to the page. It keeps at most one page of points in memory, and the buckets of the days that it
+// to the page. It keeps at most one page of points in memory, plus the buckets of the days that it
 // has read. The definition and the first records are read in parallel, so a series without gaps
-// takes one round trip. Gaps, several series in the same periods, and a metric that has no
-// definition under the name as sent can take more.
+// takes one round trip. There can be more round trips if there are gaps, if several series have
+// points in the same periods, or if the metric has no definition under the name that the caller
+// sent.
 func (s Store) ListPoints(ctx context.Context, companyID string, q PointQuery) (points []Point, next Position, err error) {
 	l, err := s.startListing(ctx, companyID, q)
 	for err == nil && !l.complete() {
@@ -37,8 +39,8 @@ func (s Store) ListPoints(ctx context.Context, companyID string, q PointQuery) (
 	return points, next, err
 }
 
-// startListing starts the listing under the name of the metric that has a definition, or as sent
-// when neither has one.
+// startListing starts the listing under whichever name of the metric has a definition, or under the
+// name as sent if neither has one.
 func (s Store) startListing(ctx context.Context, companyID string, q PointQuery) (*pointListing, error) {
 	l, defined, err := s.firstRound(ctx, companyID, q)
 	other := aliasOf(q.MetricKey)
@@ -53,7 +55,7 @@ func (s Store) startListing(ctx context.Context, companyID string, q PointQuery)
 	return l, err
 }
 
-// firstRound reads the definition of a key and the first records in parallel. defined reports
+// firstRound reads the definition for a key and the first records in parallel. defined reports
 // whether there is a definition.
 func (s Store) firstRound(ctx context.Context, companyID string, q PointQuery) (l *pointListing, defined bool, err error) {
 	l = s.newListing(companyID, q)
@@ -73,19 +75,19 @@ func (s Store) firstRound(ctx context.Context, companyID string, q PointQuery) (
 type pointListing struct {
 	table      *table.Client
 	q          PointQuery
-	sources    []grainSource   // the records of the grain; then those of days, if points may be computed from them
-	candidates candidatePoints // what was found so far
+	sources    []grainSource   // the records of the requested grain, then those of days if points may be computed from them
+	candidates candidatePoints // the points found so far
 }
 
-// grainSource is the records of one grain, and what the listing does with their points.
+// grainSource is the records of one grain, and what the listing does with the points in them.
 type grainSource struct {
 	*pointReader
-	position func(*Point) Position            // where in the page a point belongs: for a day, the position of its bucket
-	add      func(points []Point) (found int) // adds points to the candidates; found is how many candidates are new
+	position func(*Point) Position            // where in the page a point belongs; for a day, this is the position of its bucket
+	add      func(points []Point) (found int) // adds points to the candidates and returns how many of the candidates are new
 }
 
 // newListing returns a listing that has read nothing yet. A listing of weeks or months also reads
-// days until setRule finds that they do not combine.
+// days, until setRule finds that they do not combine.
 func (s Store) newListing(companyID string, q PointQuery) *pointListing {
 	l := &pointListing{table: s.table, q: q}
 	own := newPointReader(companyID, q.MetricKey, q.Grain, q.window(), q.Grain.recordsFor(l.wantedPoints()))
@@ -104,16 +106,16 @@ func (s Store) newListing(companyID string, q PointQuery) *pointListing {
 		l.candidates = c
 		l.sources = []grainSource{{own, positionOf, c.addStored}, {days, c.finder.dayPosition, c.addDays}}
 	}
-	if q.Grain == GrainDay { // which is computed from nothing
+	if q.Grain == GrainDay { // days are not computed from anything
 		l.dropDays()
 	}
 	return l
 }
 
-// wantedPoints is one point more than the page has. It shows whether there is a next page.
+// wantedPoints is one more point than fits on the page. The extra point shows whether there is a next page.
 func (l *pointListing) wantedPoints() int { return l.q.Limit + 1 }
 
-// setRule sets how days and series combine. Days are not read any further when they do not.
+// setRule sets how days and series combine. If days do not combine, the listing stops reading them.
 func (l *pointListing) setRule(rule rollupRule) {
 	l.candidates = l.candidates.withRule(rule)
 	if rule.rollupBy() == "" {
@@ -123,8 +125,8 @@ func (l *pointListing) setRule(rule rollupRule) {
 
 func (l *pointListing) dropDays() { l.sources = l.sources[:1] }
 
-// missingSources returns the sources that may still have something that belongs to the page, and the day
-// since which they must be complete; "" while the page is not full.
+// missingSources returns the sources that may still have points for the page, and the day from which they
+// must be complete, which is "" as long as the page is not full.
 func (l *pointListing) missingSources() (open []grainSource, since string) {
 	if n, oldest := l.candidates.finalCount(l.wantedPoints()); n == l.wantedPoints() {
 		since = dayOf(oldest)
@@ -142,7 +144,7 @@ func (l *pointListing) complete() bool {
 	return len(open) == 0
 }
 
-// readMore reads more records from every source that is missing some, in parallel.
+// readMore reads more records in parallel, from every source that may still have points for the page.
 func (l *pointListing) readMore(ctx context.Context) error {
 	open, since := l.missingSources()
 	known, _ := l.candidates.finalCount(l.wantedPoints())
@@ -163,13 +165,16 @@ func (l *pointListing) readMore(ctx context.Context) error {
 	return nil
 }
 
-// listingUnitsMax is how many read units a page of a total, or of one series, takes before it is
-// refused: 10 MB of records. Both read the records of all series. Measured with a day's value of
-// 1,000 series for a year (1,224 units): 0.6 s of CPU and 150 MB of heap. A function of 256 MB has
-// a seventh of a processor, so it takes 4 of its 9 s, and 200 MB. A value a month costs as much.
+// listingUnitsMax is the maximum number of read units for a page of a total or of one series; a
+// page that needs more is refused. It corresponds to 10 MB of records. Both kinds of page read the
+// records of all series. A page of a year, with one value a day for each of 1,000 series (1,224
+// units), was measured at 0.6 s of CPU time and 150 MB of heap. A function with 256 MB has a
+// seventh of a processor, so the page takes 4 of its 9 s, and 200 MB. With one value a month the
+// cost is the same.
 const listingUnitsMax = 1250
 
-// checkSize returns bad_request when the listing has read more than unitsMax and is not complete.
+// checkSize returns bad_request if an incomplete listing of a total or of one series has read more
+// than unitsMax.
 func (l *pointListing) checkSize(unitsMax float64) error {
 	var read float64
 	for _, s := range l.sources {

@@ -10,11 +10,12 @@ import (
 	"unicode/utf8"
 )
 
-// argument is one value as it was sent: a text from a path, a query or a header, or a JSON value.
+// argument is one value as it was sent: a raw string from a path, a query or a header, or a JSON
+// value.
 type argument struct {
 	text string
 	json any
-	raw  bool // text is set
+	raw  bool // the value is in text, not in json
 }
 
 // isNull reports whether the argument is the JSON value null.
@@ -28,8 +29,8 @@ func (a argument) asText() (string, bool) {
 	return s, ok
 }
 
-// filterText returns the value in the form in which a cursor is bound to it. It is the same for
-// HTTP and for a tool.
+// filterText returns the value in the form that a cursor is bound to. It is the same for an HTTP
+// request and for a tool call.
 func (a argument) filterText() string {
 	if a.raw {
 		return a.text
@@ -37,14 +38,14 @@ func (a argument) filterText() string {
 	return fmt.Sprint(a.json)
 }
 
-// numberPattern is the syntax of a JSON number, also for numbers in a query. integerPattern is the syntax
-// of a whole number in a query.
+// numberPattern is the syntax of a JSON number, which also applies to numbers in a query. integerPattern is
+// the syntax of an integer in a query.
 var (
 	numberPattern  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 	integerPattern = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 )
 
-// asInteger accepts what JSON Schema calls an integer: 5, and in a body also 5.0 and 5e0.
+// asInteger accepts what JSON Schema calls an integer: 5 and, in a body, also 5.0 and 5e0.
 func (a argument) asInteger() (int64, bool) {
 	text := a.text
 	if a.raw && !integerPattern.MatchString(text) {
@@ -61,8 +62,8 @@ func (a argument) asInteger() (int64, bool) {
 	return n, err == nil && -SafeInteger <= n && n <= SafeInteger
 }
 
-// plainInteger returns a whole number without fraction and exponent. It returns "" for a number that is
-// not whole or has more digits than an int64. It never expands a large exponent, as in
+// plainInteger returns an integer without a fraction or an exponent. It returns "" if the number is not an
+// integer, or has more digits than an int64 can hold. It never expands a large exponent, as in
 // 1e-999999999.
 func plainInteger(number string) string {
 	number, negative := strings.CutPrefix(number, "-")
@@ -87,9 +88,9 @@ func plainInteger(number string) string {
 	return significant + strings.Repeat("0", zeros)
 }
 
-// asNumber returns a number, and its problem when DynamoDB cannot store it. ok reports whether it
-// is a number at all. -0 becomes 0: DynamoDB has no -0, so a record would have another entity tag
-// once it is read.
+// asNumber returns a number, with a problem if DynamoDB cannot store it. ok reports whether the
+// argument is a number at all. -0 becomes 0, because DynamoDB has no -0, so the record would
+// otherwise have a different entity tag when it is next read.
 func (a argument) asNumber() (n float64, problem string, ok bool) {
 	text := a.text
 	if !a.raw {
@@ -110,13 +111,14 @@ func (a argument) asNumber() (n float64, problem string, ok bool) {
 	return n + 0, problem, true // -0 + 0 is 0
 }
 
-// isZero reports whether a number is 0. ParseFloat returns 0 for 1e-400, too.
+// isZero reports whether a number is exactly 0. The result of ParseFloat does not show that,
+// because it is also 0 for 1e-400.
 func isZero(number string) bool {
 	digits, _, _ := strings.Cut(strings.ToLower(number), "e")
 	return !strings.ContainsAny(digits, "123456789")
 }
 
-// DynamoDB stores 0 and numbers whose absolute value is between these two.
+// DynamoDB stores 0 and numbers whose absolute value is in this range.
 const (
 	numberMin = 1e-129
 	numberMax = 1e125

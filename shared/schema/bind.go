@@ -13,31 +13,31 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Binder fills one input from the arguments of a call and collects all problems. Bind returns one
-// for an HTTP request, BindFlat one for a tool.
+// Binder fills an input struct from the arguments of a call and collects all problems. Bind returns
+// the Binder of an HTTP request, and BindFlat that of a tool call.
 type Binder struct {
-	Input    reflect.Value // the struct; invalid when there are Problems, or Missing or TooLarge is true
+	Input    reflect.Value // the input struct; not valid if there are Problems, or if Missing or TooLarge is true
 	Problems []string      // each begins with the path of a field
-	Missing  bool          // the path has an id that no record can have
+	Missing  bool          // the path contains an id that no record can have
 	TooLarge bool          // the body is larger than Source.BodyBytes; nothing else was read
 	Page     CursorScope   // encodes the cursor of the next page
 
-	filters   []string       // a cursor is bound to these: the values of path and query except limit and cursor
+	filters   []string       // what a cursor is bound to: the values in the path and query, except limit and cursor
 	sent      map[string]any // for Digest
-	plainText bool           // accept plain texts of numbers and booleans: see Field.plainText
+	plainText bool           // accept numbers and booleans sent as strings, see Field.plainText
 }
 
 // newBinder returns a binder for an input of type t.
 func newBinder(t reflect.Type) *Binder { return &Binder{Input: reflect.New(t).Elem()} }
 
-// Problem records a problem of the field at path.
+// Problem records a problem with the field at path.
 func (b *Binder) Problem(path, format string, args ...any) {
 	b.Problems = appendProblem(b.Problems, path, fmt.Sprintf(format, args...))
 }
 
-// Names from the request are truncated and the list of problems is limited, so that no response is
-// much larger than its request. A full batch of 500 points with every field invalid stays below the
-// limit.
+// In the list of problems, names from the request are truncated and the number of problems is
+// limited, so that no response is much larger than its request. A full batch of 500 points with
+// every field invalid stays below the limit.
 const (
 	problemsMax  = 5000
 	pathBytesMax = 200
@@ -60,18 +60,18 @@ func appendLimited(problems []string, problem string) []string {
 	return problems
 }
 
-// text binds a field to a text from a path, a query or a header.
+// text binds a field to a string from a path, a query or a header.
 func (b *Binder) text(f *Field, text string, present bool) {
 	b.set(f, argument{text: text, raw: true}, present)
 }
 
-// json binds a field to the property of a JSON object.
+// json binds a field to the property with its name in a JSON object.
 func (b *Binder) json(f *Field, from Object) {
 	value, present := from.Get(f.Name)
 	b.set(f, argument{json: value}, present)
 }
 
-// set binds one field to its argument, or to its default when there is none.
+// set binds a field to its argument or, if there is none, to its default.
 func (b *Binder) set(f *Field, a argument, present bool) {
 	path := string(f.In) + "." + f.Name
 	if present && !f.isAbsentNull(a) {
@@ -91,11 +91,11 @@ func (b *Binder) set(f *Field, a argument, present bool) {
 	b.assign(f, path, f.Of(b.Input), a)
 }
 
-// isAbsentNull reports whether an argument is a null that is the same as leaving it out.
+// isAbsentNull reports whether an argument is a null that has the same effect as leaving it out.
 func (f *Field) isAbsentNull(a argument) bool { return a.isNull() && f.Null == NullAbsent }
 
-// orDefault returns the value to assign: the argument, or the default when it is left out. ok is
-// false when there is neither.
+// orDefault returns the value to assign, which is the argument or, if that is left out, the
+// default. ok is false if there is neither.
 func (b *Binder) orDefault(f *Field, path string, a argument, present bool) (value argument, ok bool) {
 	switch {
 	case present && !f.isAbsentNull(a):
@@ -126,7 +126,7 @@ func (b *Binder) assign(f *Field, path string, target reflect.Value, a argument)
 	switch f.Kind {
 	case String:
 		if s, ok := a.asText(); ok {
-			if a.raw && strings.ContainsRune(s, 0) { // ParseObject checks the texts of JSON
+			if a.raw && strings.ContainsRune(s, 0) { // ParseObject checks the strings in JSON
 				b.Problem(path, "%s", nulProblem)
 				return
 			}
@@ -251,7 +251,7 @@ func (b *Binder) assignMap(f *Field, path string, target reflect.Value, o Object
 	target.Set(values)
 }
 
-// checkUnknown adds a problem for every property that the operation does not have. It suggests the
+// checkUnknown adds a problem for every property that the operation does not define. It suggests the
 // nearest name.
 func (b *Binder) checkUnknown(fields []Field, in Place, path string, o Object) {
 	var names []string
@@ -285,8 +285,8 @@ func (b *Binder) checkText(f *Field, path, s string) {
 	}
 }
 
-// formProblem returns the problem of a text with the field's reference, pattern or format, "" when
-// it is valid.
+// formProblem returns the problem with a string according to the field's reference, pattern or
+// format, "" if the string is valid.
 func (f *Field) formProblem(s string) string {
 	switch {
 	case f.Ref != "" && !id.Valid(f.Ref, s):
@@ -325,7 +325,7 @@ func (f *Field) countText() string {
 	return fmt.Sprintf("at most %d", f.Items)
 }
 
-// clearHint returns how to clear a field, because callers often send null for that.
+// clearHint returns a hint on how to clear a field, because callers often send null to do that.
 func clearHint(f *Field) string {
 	switch {
 	case f.Required:

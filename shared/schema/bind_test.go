@@ -27,7 +27,7 @@ type point struct {
 	Note  *string           `json:"note" max:"5"`
 }
 
-// shapes has a body property of every kind, with and without each bound.
+// shapes has body properties of every kind, with and without each bound.
 type shapes struct {
 	Name    *string           `json:"name" min:"2" max:"4"`
 	Free    *string           `json:"free" max:"10"`
@@ -72,7 +72,7 @@ func bindShapes(text string) (shapes, []string) {
 	return b.Input.Interface().(shapes), problems
 }
 
-// Ensure a body is checked against every constraint of the tags, and each problem begins with the
+// Ensure a body is checked against every constraint in the tags, and each problem begins with the
 // path of its field.
 func TestBodyProblems(t *testing.T) {
 	point := func(rest string) string {
@@ -219,8 +219,8 @@ func TestBodyProblems(t *testing.T) {
 	}
 }
 
-// Ensure accepted values are bound unchanged, with the defaults of nested objects; a time is bound
-// in UTC and -0 as 0.
+// Ensure accepted values are bound unchanged, with the defaults of nested objects. A time is bound
+// in UTC, and -0 is bound as 0.
 func TestBodyValues(t *testing.T) {
 	in, problems := bindShapes(`{"whole":-500e-2,"at":"2026-08-11T09:30:00.5+02:00","tags":[],"dims":{"a":"\u0001"},"number":-0.0,"name":"\ud83d\ude00\\u","points":[{"key":"a.b","ts":"2026-08-11T00:00:00Z","value":1,"dims":{}},{"key":"b","ts":"2026-08-11T00:00:00Z","value":2,"grain":"green"}]}`)
 	if problems != nil {
@@ -254,7 +254,8 @@ type texts struct {
 	Match  *string       `header:"If-Match"`
 }
 
-// Ensure a text has only one form of each value, and a limit out of range is rejected, not clamped.
+// Ensure each value has only one valid spelling in a path or a query, and a limit that is out of
+// range is rejected, not clamped.
 func TestTextProblems(t *testing.T) {
 	fields := schema.Fields(reflect.TypeFor[texts]())
 	for _, tt := range []struct{ field, text, want string }{
@@ -321,8 +322,8 @@ func TestPathIDs(t *testing.T) {
 	}
 }
 
-// Ensure required arguments, defaults and filters. Filters are the values of path and query except
-// limit and cursor.
+// Ensure a missing required argument is a problem, defaults are bound, and the filters are the
+// values in the path and query, except limit and cursor.
 func TestAbsentAndFilters(t *testing.T) {
 	fields := schema.Fields(reflect.TypeFor[texts]())
 	b := schema.Bind(reflect.TypeFor[texts](), fields, schema.Source{Path: map[string]string{fields[0].Name: "itm_1"}})
@@ -344,8 +345,8 @@ func TestAbsentAndFilters(t *testing.T) {
 	}
 }
 
-// Ensure the list of problems is not much larger than the request: names are truncated and the
-// number is limited.
+// Ensure the list of problems is not much larger than the request: names are truncated, and the
+// number of problems is limited.
 func TestProblemsAreBounded(t *testing.T) {
 	var many strings.Builder
 	for i := range 20000 {

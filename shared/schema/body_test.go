@@ -10,12 +10,13 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// shade is a text that has any value in a record, and one of the colours in a request.
+// shade is a string type that may have any value in a record, but only one of the colours in a
+// request.
 type shade string
 
 func (shade) Accepts() schema.Enum { return colour("") }
 
-// lamp is a record with a field of every setting.
+// lamp is a record with a field for every setting of the tags.
 type lamp struct {
 	ID      string   `json:"id"`
 	Kind    *string  `json:"kind" set:"optional,create" max:"10"`
@@ -46,7 +47,7 @@ type createLamp struct {
 	schema.Body[lamp] `body:"create"`
 }
 
-// Check returns the problems of the record's rules.
+// Check returns the problems that the record's rules find.
 func (in createLamp) Check() []string { return in.Problems(in.Record) }
 
 type updateLamp struct {
@@ -55,7 +56,7 @@ type updateLamp struct {
 	LampID string `path:"lampId"`
 }
 
-// described returns what a request may send, one line for each field.
+// described returns a description of what a request may send, one line for each field.
 func described(fields []schema.Field) (out []string) {
 	for _, f := range fields {
 		null := map[schema.Null]string{schema.NullRefused: "refused", schema.NullAbsent: "absent", schema.NullClears: "clears"}[f.Null]
@@ -64,8 +65,8 @@ func described(fields []schema.Field) (out []string) {
 	return out
 }
 
-// Ensure the tags of a record say what a create and an update accept: which fields and in which
-// order, what is required, defaults, the meaning of null and the values of closed lists.
+// Ensure the tags of a record define what a create and an update accept: the fields and their
+// order, which of them are required, the defaults, the meaning of null and the enum values.
 func TestBodyFields(t *testing.T) {
 	t.Parallel()
 	create := schema.Fields(reflect.TypeFor[createLamp]())
@@ -115,8 +116,8 @@ func bindRecord[In any](t *testing.T, post bool, text string) (in In, problems [
 	return b.Input.Interface().(In), b.Problems
 }
 
-// Ensure an update assigns exactly the sent properties: null clears one, and one that is left out
-// keeps its value.
+// Ensure an update assigns exactly the properties that were sent. A null clears the stored value,
+// and a property that is left out keeps it.
 func TestBodyApply(t *testing.T) {
 	t.Parallel()
 	in, problems := bindRecord[updateLamp](t, false, `{"lampId":"lmp_1","name":"B","note":null,"shades":["red"],"slug":"b"}`)
@@ -145,8 +146,8 @@ func TestBodyApply(t *testing.T) {
 	}
 }
 
-// Ensure a create has its defaults, which count as not sent, and that null is the same as leaving a
-// property out.
+// Ensure a create gets its defaults, which do not count as sent, and that null has the same effect
+// as leaving a property out.
 func TestBodyCreate(t *testing.T) {
 	t.Parallel()
 	in, problems := bindRecord[createLamp](t, true, `{"name":"A","colour":null,"note":null,"until":2}`)
@@ -160,8 +161,8 @@ func TestBodyCreate(t *testing.T) {
 	}
 }
 
-// Ensure values that the tags do not allow are problems, including values of fields that only the
-// service or the other operation sets.
+// Ensure values that the tags do not allow are problems, including values for fields that only the
+// service or the other operation can set.
 func TestBodyRefuses(t *testing.T) {
 	t.Parallel()
 	_, create := bindRecord[createLamp](t, true, `{"shades":["mauve"],"slug":"A b","checked":true,"seenAt":"2026-01-01T00:00:00Z","colour":"blue"}`)
@@ -186,8 +187,8 @@ func TestBodyRefuses(t *testing.T) {
 	}
 }
 
-// Ensure the rules of a record see which properties a request has, so that a stored record that
-// breaks one can still be changed in other ways.
+// Ensure the rules of a record know which properties a request contains, so that a stored record
+// that breaks a rule can still be changed in other ways.
 func TestBodyRules(t *testing.T) {
 	t.Parallel()
 	stored := lamp{From: new(5.0), Until: new(1.0)}
@@ -201,8 +202,8 @@ func TestBodyRules(t *testing.T) {
 	}
 }
 
-// Ensure an imported record keeps the rules of the body, and that its other fields are only those
-// of the record.
+// Ensure an imported record is checked by the rules of the body, and that the fields that no body
+// contains need to satisfy only the record's own tags.
 func TestBodyOfRecord(t *testing.T) {
 	t.Parallel()
 	rules := schema.NewRules(reflect.TypeFor[lamp](), reflect.TypeFor[createLamp]())
@@ -219,7 +220,8 @@ func TestBodyOfRecord(t *testing.T) {
 	}
 }
 
-// Ensure a misspelled tag, its key or its value, fails when the program starts.
+// Ensure an invalid tag, such as one with a misspelled key or value, makes the program panic at
+// startup.
 func TestBodyPanics(t *testing.T) {
 	t.Parallel()
 	for name, input := range map[string]reflect.Type{

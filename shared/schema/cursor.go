@@ -8,19 +8,20 @@ import (
 	"unicode/utf8"
 )
 
-// positionBytesMax bounds a position, which is a sort key or the end of one. DynamoDB accepts at most
-// 1,024 bytes, and its error for a longer key would become an internal error.
+// positionBytesMax is the maximum length of a position, which is a sort key or the end of one.
+// DynamoDB accepts at most 1,024 bytes, and its error for a longer key would become an internal
+// error.
 const positionBytesMax = 900
 
-// CursorScope is the list for which a cursor is valid: the operation and the values of its filters
-// and path parameters. It does not contain the company: the partition comes from the key, so a
-// forged cursor cannot access another company.
+// CursorScope identifies the list for which a cursor is valid by its operation and the values of
+// its filters and path parameters. It does not include the company: the partition comes from the
+// API key, so a forged cursor cannot access another company.
 type CursorScope struct {
 	Operation string
 	Filters   []string
 }
 
-// cursorDigestBytes is the length of the digest with which a cursor begins.
+// cursorDigestBytes is the length of the digest at the beginning of a cursor.
 const cursorDigestBytes = 9
 
 // digest includes the position, so that a truncated or mistyped cursor is detected.
@@ -30,23 +31,24 @@ func (c CursorScope) digest(position string) []byte {
 	return sum[:cursorDigestBytes]
 }
 
-// Encode returns the opaque cursor of a position.
+// Encode returns the opaque cursor for a position.
 func (c CursorScope) Encode(position string) string {
 	return base64.RawURLEncoding.EncodeToString(append(c.digest(position), position...))
 }
 
-// decode returns the position of a cursor. ok is false for a cursor of another list or other
-// filters, and for any other text.
+// decode returns the position in a cursor. ok is false for a cursor that belongs to a different
+// list or to different filters, and for any string that is not a cursor.
 func (c CursorScope) decode(cursor string) (position string, ok bool) {
 	text, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil || len(text) <= cursorDigestBytes || len(text) > cursorDigestBytes+positionBytesMax || !utf8.Valid(text[cursorDigestBytes:]) {
 		return "", false
 	}
 	position = string(text[cursorDigestBytes:])
-	return position, c.Encode(position) == cursor // so each position has one valid cursor
+	return position, c.Encode(position) == cursor // so that each position has only one valid cursor
 }
 
-// bindCursor replaces the cursor of the input with its position, after all filters are bound.
+// bindCursor replaces the cursor in the input with its position. It must run after all filters are
+// bound.
 func (b *Binder) bindCursor(fields []Field, operation string) {
 	b.Page = CursorScope{operation, b.filters}
 	for i := range fields {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// recordSent remembers an argument for Digest, and for the Body of the input.
+// recordSent remembers an argument for Digest and for the Body of the input.
 func (b *Binder) recordSent(f *Field, a argument) {
 	if f.record != nil {
 		b.markReceived(f)
@@ -23,9 +23,9 @@ func (b *Binder) recordSent(f *Field, a argument) {
 }
 
 // Digest returns a digest of the arguments that were sent, without those in except. It is the same
-// for HTTP and for a tool, and does not depend on spaces, the order of properties or the form of
-// numbers. Arguments that were left out do not count, so a release that adds a field changes no
-// digest.
+// for an HTTP request and for a tool call, and does not depend on whitespace, the order of
+// properties or the spelling of numbers. Arguments that were left out do not count, so a release
+// that adds a field changes no digest.
 func (b *Binder) Digest(except ...string) (digest [sha256.Size]byte, err error) {
 	members := make(map[string]any, len(b.sent))
 	for name, value := range b.sent {
@@ -34,14 +34,14 @@ func (b *Binder) Digest(except ...string) (digest [sha256.Size]byte, err error) 
 	for _, name := range except {
 		delete(members, name)
 	}
-	text, err := json.Marshal(members) // sorts the names
+	text, err := json.Marshal(members) // Marshal sorts the keys
 	if err != nil {
 		return digest, fmt.Errorf("digest of a request: %w", err)
 	}
 	return sha256.Sum256(text), nil
 }
 
-// canonicalValue returns a value of a parsed JSON text with objects as maps and numbers in one form.
+// canonicalValue returns a parsed JSON value with its objects as maps and its numbers in one form.
 func canonicalValue(value any) any {
 	switch value := value.(type) {
 	case Object:
@@ -56,7 +56,7 @@ func canonicalValue(value any) any {
 			list[i] = canonicalValue(v)
 		}
 		return list
-	case json.RawMessage: // large, so its order of properties and its forms of numbers count
+	case json.RawMessage: // too large to parse, so the order of its properties and the spelling of its numbers do count
 		sum := sha256.Sum256(value)
 		return sum[:]
 	case json.Number:

@@ -42,8 +42,8 @@ func digest(t *testing.T, in reflect.Type, object string) [sha256.Size]byte {
 	return sum
 }
 
-// Ensure the digest of a request is of what was sent: the form of the JSON and properties that a
-// later release adds do not matter, every value does.
+// Ensure the digest of a request depends only on what was sent. The JSON formatting and properties
+// that a later release adds must not matter, but every value must.
 func TestDigest(t *testing.T) {
 	t.Parallel()
 	older, newer := reflect.TypeFor[create](), reflect.TypeFor[newerCreate]()

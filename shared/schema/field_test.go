@@ -115,7 +115,7 @@ func TestFieldsPanics(t *testing.T) {
 	}
 }
 
-// Ensure a field has the location, kind and constraints of its tags.
+// Ensure a field has the location, kind and constraints that its tags define.
 func TestFields(t *testing.T) {
 	fields := map[string]schema.Field{}
 	for _, f := range schema.Fields(reflect.TypeFor[struct {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Argument returns the name of the field in the arguments of a tool, which are one flat object. The
-// header If-Match becomes ifMatch; other names stay as they are.
+// Argument returns the name of the field in the arguments of a tool, which form one flat object.
+// The header If-Match becomes ifMatch, for example; the names of other fields stay as they are.
 func (f Field) Argument() string {
 	if f.In != InHeader {
 		return f.Name
@@ -18,18 +18,18 @@ func (f Field) Argument() string {
 	return strings.Join(words, "")
 }
 
-// FlatArguments has the arguments of a tool: one object with everything that an HTTP request has in its
-// path, query, headers and body.
+// FlatArguments holds the arguments of a tool call: one object with everything that an HTTP request has in
+// its path, query, headers and body.
 type FlatArguments struct {
-	Operation  string   // for which a cursor is valid
-	Arguments  Object   // nil with a problem: the text as a whole is invalid, and no field is bound
-	Problems   []string // of reading the text
-	ExtraNames []string // names of arguments that no field has and that are allowed
+	Operation  string   // the operation for which a cursor is valid
+	Arguments  Object   // if nil and there are Problems, the JSON as a whole is invalid, and no field is bound
+	Problems   []string // problems found when the JSON was parsed
+	ExtraNames []string // names of arguments that are allowed although no field has them
 }
 
-// BindFlat binds an input of type t with these fields to the arguments of a tool, and adds a
-// problem for every argument without a field. Models often write "5" for 5 and "true" for true, so
-// both are accepted here.
+// BindFlat binds an input of type t with these fields to the arguments of a tool call. It adds a
+// problem for every argument that has no field. Models often write "5" for 5 and "true" for true,
+// so both forms are accepted here.
 func BindFlat(t reflect.Type, fields []Field, from FlatArguments) *Binder {
 	b := newBinder(t)
 	b.plainText, b.Problems = true, slices.Clone(from.Problems)
@@ -68,8 +68,9 @@ func (b *Binder) bindFlat(fields []Field, from FlatArguments) {
 	}
 }
 
-// plainText returns the argument that was meant: the number or boolean whose text was sent, in the
-// form that a query has, and the word of a closed list for which a boolean was sent.
+// plainText returns the argument that the caller meant. A string sent for a number or a boolean is
+// read as in a query. A boolean sent for an enum becomes the enum value "true" or "false", if there
+// is one.
 func (f *Field) plainText(a argument) argument {
 	switch v := a.json.(type) {
 	case string:

@@ -12,34 +12,34 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// format is a rule for a text beyond a regular expression.
+// format is a rule for a string that a regular expression alone cannot express.
 type format struct {
-	check   func(string) string // returns the problem of a value, "" when it is valid
+	check   func(string) string // returns the problem with a value, "" if it is valid
 	name    string              // the format in JSON Schema; may be empty
-	pattern string              // the part of the rule that a regular expression can say, for JSON Schema; may be empty
+	pattern string              // the part of the rule that a regular expression can express, for JSON Schema; may be empty
 }
 
-// formats has the names of the format tag.
+// formats maps the values of the format tag to their rules.
 var formats = map[string]format{
 	"web":       {checkWeb, "uri", `^https?://`},
 	"date-time": {checkTimestamp, "date-time", ""},
-	"day":       {checkDay, "", `^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt].+)?$`}, // no format: it is a date or a date-time
+	"day":       {checkDay, "", `^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt].+)?$`}, // no JSON Schema format, because the value is either a date or a date-time
 	"timezone":  {checkTimezone, "", `^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$`},
 	"language":  {checkLanguage, "", `^[a-z]{2}$`},
 	"host":      {checkHost, "", hostPattern.String()},
 	"origin":    {checkOrigin, "", originPattern.String()},
 }
 
-// FormatPattern returns the regular expression that is published for a name of the format tag, ""
-// when there is none.
+// FormatPattern returns the regular expression that is published for a value of the format tag, ""
+// if there is none.
 func FormatPattern(name string) string { return formats[name].pattern }
 
-// CheckFormat returns the problem of a text with a name of the format tag, "" when it is valid. It
-// is for records that do not come in a request.
+// CheckFormat returns the problem with a string in the format with the given name, "" if the string
+// is valid. It is for records that do not come from a request.
 func CheckFormat(name, text string) (problem string) { return formats[name].check(text) }
 
-// patterns maps a name of the pattern tag to a regular expression. Each is valid in ECMA-262, too,
-// as JSON Schema requires.
+// patterns maps the values of the pattern tag to regular expressions. Each is also valid in
+// ECMA-262, as JSON Schema requires.
 var patterns = map[string]*regexp.Regexp{
 	"slug":      regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`),
 	"metricKey": regexp.MustCompile(`^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$`),
@@ -47,14 +47,15 @@ var patterns = map[string]*regexp.Regexp{
 	"seriesId":  regexp.MustCompile(`^[0-9a-hjkmnp-tv-z]{16}$`),
 }
 
-// Pattern returns the regular expression with a name of the pattern tag, nil when there is none.
+// Pattern returns the regular expression for a value of the pattern tag, nil if there is none.
 func Pattern(name string) *regexp.Regexp { return patterns[name] }
 
-// uriChars matches the characters of RFC 3986; url.Parse accepts more.
+// uriChars matches strings with only the characters that RFC 3986 allows; url.Parse accepts more.
 var uriChars = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:([A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+$`)
 
-// checkWeb accepts the addresses of web pages and no other URI, so that a link to one never runs a
-// script. A password in an address would be shown to everybody who reads the record.
+// checkWeb accepts only the http and https addresses of web pages, so that a link to one never runs
+// a script. It refuses a password in an address, because everybody who reads the record would see
+// it.
 func checkWeb(s string) string {
 	u, err := url.Parse(s)
 	switch {
@@ -73,8 +74,7 @@ func checkWeb(s string) string {
 	return ""
 }
 
-// webHostPattern matches the names of hosts. Web sites may have a _ in theirs, and a full stop at the
-// end.
+// webHostPattern matches the host names of web sites. They may contain a _, and end with a full stop.
 var webHostPattern = regexp.MustCompile(`^([A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?(\.|$))+$`)
 
 const hostChars = 253
@@ -88,8 +88,8 @@ func isWebHost(u *url.URL) bool {
 	return len(strings.TrimSuffix(host, ".")) <= hostChars && webHostPattern.MatchString(host)
 }
 
-// checkTimezone accepts the names of the IANA time zone database. time.LoadLocation would also
-// accept Local and "", and needs the zones themselves.
+// checkTimezone accepts the names in the IANA time zone database. time.LoadLocation would also
+// accept Local and "", and it needs the time zone data.
 func checkTimezone(s string) string {
 	if strings.ContainsAny(s, "\n\x00") || !strings.Contains(zones, "\n"+s+"\n") {
 		return "must be a name of the IANA time zone database, for example Europe/Berlin"
@@ -97,7 +97,7 @@ func checkTimezone(s string) string {
 	return ""
 }
 
-// languages has the codes of ISO 639-1, without those that were withdrawn.
+// languages lists the ISO 639-1 codes, except those that were withdrawn.
 const languages = " aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo es et eu " +
 	"fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks " +
 	"ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu " +
@@ -121,8 +121,8 @@ func checkHost(s string) string {
 	return ""
 }
 
-// originPattern matches the origins of web pages as browsers send them, with a host name or an IPv4
-// address.
+// originPattern matches the origins of web pages in the form in which browsers send them, with a host
+// name or an IPv4 address.
 var originPattern = regexp.MustCompile(`^https?://[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*` +
 	`(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?$`)
 
@@ -147,7 +147,7 @@ func checkDay(s string) string {
 	return ""
 }
 
-// Expression returns the regular expression that a text must match, "" when there is none.
+// Expression returns the regular expression that a string must match, "" if there is none.
 func (f *Field) Expression() string {
 	switch {
 	case f.Ref != "":
@@ -158,5 +158,5 @@ func (f *Field) Expression() string {
 	return formats[f.Format].pattern
 }
 
-// JSONFormat returns the format of a text in JSON Schema, "" when there is none.
+// JSONFormat returns the JSON Schema format of a string, "" if there is none.
 func (f *Field) JSONFormat() string { return formats[f.Format].name }

@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 	"time"
-	_ "time/tzdata" // the names are checked against the zones
+	_ "time/tzdata" // so that the names can be checked against the time zone data
 
 	"growthworkspace/shared/schema"
 )
 
-// Ensure a time zone is a name of the IANA database, links included, and a language a code of ISO
-// 639-1 that exists.
+// Ensure each format accepts exactly the valid values. A time zone must be a name in the IANA
+// database, where links count, too. A language must be an existing ISO 639-1 code.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	for format, texts := range map[string]map[string]bool{
@@ -49,7 +49,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Ensure the problem of a web address says what is wrong with it, and never shows a password.
+// Ensure the problem with a web address says what is wrong, and never shows a password.
 func TestProblemOfWebAddress(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -62,7 +62,7 @@ func TestProblemOfWebAddress(t *testing.T) {
 	}
 }
 
-// Ensure every name of the list is a time zone that Go's own database has.
+// Ensure every name in the list is a time zone that Go's own database contains.
 func TestZonesExist(t *testing.T) {
 	t.Parallel()
 	names := strings.Fields(schema.Zones)

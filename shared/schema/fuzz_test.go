@@ -23,9 +23,10 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// FuzzBind checks that binding accepts a body exactly when it is a JSON object without repeated
-// names that is valid by the published schema, except for the cases of excused. It binds the same
-// values as encoding/json, times in UTC. Every problem begins with a path.
+// FuzzBind checks that binding accepts a body exactly if it is a JSON object without repeated keys
+// that is valid according to the published schema. The function excused decides which other
+// problems are allowed. Accepted bodies must be bound to the same values as with encoding/json,
+// with times in UTC. Every problem must begin with a path.
 func FuzzBind(f *testing.F) {
 	for _, body := range []string{
 		`{}`, `{"name":"ab","whole":5.0,"tags":["a"]}`, `{"points":[{"key":"a","ts":"2026-08-11T00:00:00Z","value":1,"dims":{"a":"b"}}]}`, `{"whole":1e-999999999}`,
@@ -44,7 +45,7 @@ func FuzzBind(f *testing.F) {
 			}
 		}
 		if hugeExponent.MatchString(body) {
-			return // the referee would expand the number
+			return // the schema validator would expand the number
 		}
 		value, wrong := parseStrictly(body)
 		if wrong == nil {
@@ -74,7 +75,8 @@ func FuzzBind(f *testing.F) {
 	})
 }
 
-// beginsWithPath reports whether a problem begins with a path whose first part is one of the roots.
+// beginsWithPath reports whether a problem begins with a path whose first part is one of the roots, or
+// "request".
 func beginsWithPath(problem string, roots ...string) bool {
 	return slices.ContainsFunc(append(roots, "request"), func(root string) bool {
 		rest, ok := strings.CutPrefix(problem, root)
@@ -85,8 +87,8 @@ func beginsWithPath(problem string, roots ...string) bool {
 // hugeExponent matches a number with a huge exponent.
 var hugeExponent = regexp.MustCompile(`[eE][+-]?[0-9]{4,}`)
 
-// parseStrictly parses a JSON value with encoding/json, and rejects what encoding/json accepts: invalid
-// UTF-8, halves of surrogate pairs and repeated names.
+// parseStrictly parses a JSON value with encoding/json, but rejects what encoding/json tolerates:
+// invalid UTF-8, unpaired surrogates and repeated keys.
 func parseStrictly(body string) (any, error) {
 	if !utf8.ValidString(body) || !json.Valid([]byte(body)) {
 		return nil, errors.New("not JSON")
@@ -107,7 +109,7 @@ var (
 	loneSurrogates = regexp.MustCompile(`(?i)\\ud[89a-f][0-9a-f]{2}`)
 )
 
-// checkRepeatedNames reads one value and returns an error when an object in it has a repeated name.
+// checkRepeatedNames reads one value. It returns an error if an object in the value has a repeated key.
 func checkRepeatedNames(d *json.Decoder) error {
 	token, err := d.Token()
 	if err != nil {
@@ -138,16 +140,18 @@ func checkRepeatedNames(d *json.Decoder) error {
 	return nil
 }
 
-// notOfRFC3986 matches characters that are invalid in a URI; the referee's url.Parse accepts them.
+// notOfRFC3986 matches characters that are invalid in a URI, but that the schema validator's
+// url.Parse accepts.
 var notOfRFC3986 = regexp.MustCompile(`[^!#-;=?-Z\[\]_a-z~]|%([^0-9A-Fa-f]|.[^0-9A-Fa-f]|.?$)`)
 
-// plainHost matches a host with a small port at most.
+// plainHost matches a host, optionally with a small port.
 var plainHost = regexp.MustCompile(`^([a-z0-9]{1,9}(\.[a-z0-9]{1,9}){0,9}|\[[:0-9a-f]+\])(:[1-9][0-9]{0,3})?$`)
 
-// isExpectedDifference reports whether a JSON Schema cannot describe a problem: a URI that is invalid by RFC
-// 3986 or has nothing after its scheme, an http address without a host or with one that is not
-// plain, or with a user, a time outside the years 1 to 9999 in UTC, and a number that is not a
-// float64 or that DynamoDB cannot store.
+// isExpectedDifference reports whether a problem is one that a JSON Schema cannot describe. These are:
+//   - a URI that is invalid according to RFC 3986 or has nothing after its scheme
+//   - an http address that has a user, or a host that is missing or not plain
+//   - a time outside the years 1 to 9999 in UTC
+//   - a number that is not a float64 or that DynamoDB cannot store
 func isExpectedDifference(value any, problem string) bool {
 	place, _, _ := strings.Cut(problem, ": ")
 	text := valueAt(value, strings.Split(strings.TrimPrefix(place, "body."), "."))
@@ -170,7 +174,7 @@ func isExpectedDifference(value any, problem string) bool {
 	return err != nil || math.Abs(f) > 1e125 || math.Abs(f) < 1e-129 && strings.Trim(mantissa, "-0.") != ""
 }
 
-// valueAt returns the value at a path, such as points[1], value.
+// valueAt returns the value at a path, which is split at the dots, such as "points[1]", "value".
 func valueAt(value any, steps []string) any {
 	for _, step := range steps {
 		name, index, isList := strings.Cut(step, "[")
@@ -187,7 +191,7 @@ func valueAt(value any, steps []string) any {
 	return value
 }
 
-// decoded returns a valid value as encoding/json decodes it, with the defaults of the tags.
+// decoded returns a valid value as encoding/json decodes it, with the defaults from the tags.
 func decoded(t *testing.T, value any) (out shapes) {
 	t.Helper()
 	object := value.(map[string]any)
@@ -226,8 +230,8 @@ type pageInput struct {
 
 var pageFields = schema.Fields(reflect.TypeFor[pageInput]())
 
-// page binds a call of a list as HTTP does and as a tool does, and checks that both give the same
-// result.
+// page binds a list call both as an HTTP request and as a tool call, and checks that both give the
+// same result.
 func page(t *testing.T, operation, board, status, cursor string) (schema.Cursor, schema.CursorScope, []string) {
 	t.Helper()
 	values, query := map[string]string{"boardId": board, "status": status}, url.Values{"status": {status}}
@@ -256,14 +260,14 @@ func page(t *testing.T, operation, board, status, cursor string) (schema.Cursor,
 	return overHTTP.Input.Interface().(pageInput).Cursor, scope, overHTTP.Problems
 }
 
-// FuzzCursor checks that a list continues at the position of its cursor, over HTTP and as a tool.
-// With another operation, board or filter, and for any text that is not a cursor, there is one
-// problem, which is about the cursor.
+// FuzzCursor checks that a list continues at the position in its cursor, over HTTP and as a tool.
+// If the operation, board or filter differs, or if the string is not a cursor, the only problem
+// must be about the cursor.
 func FuzzCursor(f *testing.F) {
 	f.Add("list_items", "brd_1", "live", "list_posts", "brd_2", "draft", "here", "here")
 	f.Add("list_items", "brd_1", "", "list_items", "brd_1", "status=", "a\x00b", "")
 	f.Add("list_items", "brd_1", `" "grain=day`, "list_items", "brd_1", `"`, "co_x#plan#brd_1", "AAAA")
-	f.Add("list_items", "brd_1", "live", "list_items", "brd_2", "live", "here", "x") // each difference alone is another list
+	f.Add("list_items", "brd_1", "live", "list_items", "brd_2", "live", "here", "x") // each of these three differences alone makes it a different list
 	f.Add("list_items", "brd_1", "live", "list_items", "brd_1", "draft", "here", "x")
 	f.Add("list_items", "brd_1", "live", "list_posts", "brd_1", "live", "here", "x")
 	f.Add("list_items", "brd_1", "live", "list_items brd_1", "brd_1", "live", strings.Repeat("😀", 225), strings.Repeat("A", 2000))
@@ -275,10 +279,10 @@ func FuzzCursor(f *testing.F) {
 			}
 		}
 		if strings.ContainsRune(status+otherStatus+text, 0) {
-			return // rejected with another path in a tool, see TestNULIsRefused
+			return // a tool reports a different path for this problem, see TestNULIsRefused
 		}
 		if !id.Valid("", board) || !id.Valid("", otherBoard) {
-			return // not found with any cursor
+			return // reported as not found, whatever the cursor
 		}
 		_, scope, problems := page(t, operation, board, status, "")
 		if len(problems) > 0 {

@@ -14,17 +14,18 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// encoding/json accepts what this API must reject: repeated keys (the last one wins), keys in
-// another letter case, invalid UTF-8 and lone surrogates (both replaced), and null for an absent
-// value. So this file reads a body into a tree, and the fields are filled from the tree by their
-// exact names.
+// encoding/json accepts what this API must reject: repeated keys (the last one wins), keys that
+// match a field only if letter case is ignored, invalid UTF-8 and lone surrogates (both replaced),
+// and null for an absent value. So this file parses a body into a tree, and the fields are filled
+// from the tree by their exact names.
 //
-// jsontext rejects invalid UTF-8 and lone surrogates by itself. It reports only the first repeated
-// key, so this file looks for them. The package becomes encoding/json/jsontext of the standard
-// library; only this file imports it.
+// jsontext rejects invalid UTF-8 and lone surrogates on its own. It reports only the first repeated
+// key, so this file looks for repeated keys itself. The package will become encoding/json/jsontext
+// in the standard library; only this file imports it.
 
-// Object is a JSON object in the order in which it was sent. Values are nil, bool, string,
-// json.Number, []any, Object, or json.RawMessage for a value that is not read into the tree.
+// Object is a JSON object with its properties in the order in which they were sent. Values are nil,
+// bool, string, json.Number, []any, Object, or json.RawMessage for a value that is not parsed into
+// the tree.
 type Object []member
 
 type member struct {
@@ -42,18 +43,19 @@ func (o Object) Get(name string) (value any, ok bool) {
 	return nil, false
 }
 
-// ParseObject reads a JSON object. Problems begin with root. The object is nil when the text as a
-// whole is invalid; then there is one problem. Otherwise there is one problem for each repeated key
-// and for each text with the character NUL.
+// ParseObject parses a JSON object. The path in each problem begins with root. If the JSON as a
+// whole is invalid, the object is nil and there is one problem. Otherwise there is one problem for
+// each repeated key and for each string that contains the character NUL.
 func ParseObject(text []byte, root string) (Object, []string) {
 	o, problems, _ := ParseLarge(text, root, nil, len(text))
 	return o, problems
 }
 
-// ParseLarge is ParseObject for an object in which some properties may have megabytes. A tree of
-// them would take twenty times as much memory, so uncut names the properties that are not read into
-// the tree: each is a json.RawMessage without insignificant space, nil for null. A text with more
-// than most bytes outside these values is too large, and the rest of it is not read.
+// ParseLarge is like ParseObject, but for an object in which some properties may have megabytes. A
+// tree of them would take twenty times as much memory. So the properties listed in uncut are not
+// parsed into the tree: the value of each is a json.RawMessage without insignificant whitespace, or
+// nil for null. If the JSON has more than most bytes outside these values, tooLarge is true, and
+// the rest is not read.
 func ParseLarge(text []byte, root string, uncut []string, most int) (o Object, problems []string, tooLarge bool) {
 	if TooDeep(text) {
 		return nil, []string{fmt.Sprintf("%s: is nested more than %d levels deep", root, NestingMax)}, false
@@ -78,12 +80,12 @@ func ParseLarge(text []byte, root string, uncut []string, most int) (o Object, p
 	}
 }
 
-// NestingMax is how deep objects and arrays may be nested in a body or in the arguments of a tool.
-// Clients and the SDK of the Model Context Protocol read about 1,000 levels, and the result of a
-// tool adds some.
+// NestingMax is the maximum nesting depth of objects and arrays in a body or in the arguments of a
+// tool. Clients and the SDK of the Model Context Protocol read about 1,000 levels, and the result
+// of a tool adds some.
 const NestingMax = 500
 
-// TooDeep reports whether a JSON text is nested deeper than NestingMax.
+// TooDeep reports whether JSON is nested deeper than NestingMax.
 func TooDeep(text []byte) bool {
 	if bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) <= NestingMax {
 		return false
@@ -92,7 +94,7 @@ func TooDeep(text []byte) bool {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case quoted && c == '\\':
-			i++ // the escaped character
+			i++ // skips the escaped character
 		case c == '"':
 			quoted = !quoted
 		case quoted:
@@ -110,7 +112,7 @@ func TooDeep(text []byte) bool {
 
 var errTooLarge = errors.New("the text is too large")
 
-// syntaxProblem says what is wrong with a text as a whole, and where.
+// syntaxProblem describes what makes the JSON as a whole invalid, and where.
 func syntaxProblem(text []byte, err error) string {
 	at, ok := errors.AsType[*jsontext.SyntacticError](err)
 	switch {
@@ -124,27 +126,29 @@ func syntaxProblem(text []byte, err error) string {
 	return "is not valid JSON: " + strings.TrimPrefix(err.Error(), "jsontext: ")
 }
 
-// nulProblem is the problem of a text with the character NUL, which ends a text in many programs.
+// nulProblem is the problem with a string that contains the character NUL, which ends a string in many
+// programs.
 const nulProblem = "must not have the character U+0000"
 
-// linearSearchMax is the largest number of members that is searched without a set of names.
+// linearSearchMax is the maximum number of members that are searched one by one for a repeated key.
+// Larger objects use a set.
 const linearSearchMax = 16
 
-// parser reads a tree. It builds the path of a member only for a problem, because a deep object has
-// many long paths.
+// parser parses JSON into a tree. It builds the path of a member only for a problem, because a deep
+// object has many long paths.
 type parser struct {
 	decoder     *jsontext.Decoder
 	root        string
 	rawNames    []string
 	rawBytesMax int64
-	truncated   int64    // bytes of the values that are not in the tree
-	path        []string // to the current value: names, and "" for the element of an array
-	indexes     []int    // of the array elements in path
+	truncated   int64    // bytes in the values that are not parsed into the tree
+	path        []string // path to the current value: names, and "" for each array element
+	indexes     []int    // indexes of the array elements in path
 	problems    []string
-	nul         bool // a text may have the character NUL, which JSON can only express as \u0000
+	nul         bool // a string may contain the character NUL, which JSON can express only as \u0000
 }
 
-// end requires the end of the text.
+// end requires that the input ends here.
 func (p *parser) end() error {
 	_, err := p.decoder.ReadToken()
 	if errors.Is(err, io.EOF) {
@@ -198,7 +202,7 @@ func (p *parser) list() ([]any, error) {
 	return list, err
 }
 
-// object reads the members of an object. A repeated member is a problem; the first one is kept.
+// object parses the members of an object. A repeated key is a problem, and its first value is kept.
 func (p *parser) object() (Object, error) {
 	o, names := Object{}, map[string]bool(nil)
 	outermost := len(p.path) == 0
@@ -245,8 +249,8 @@ func (p *parser) member(uncut bool) (any, error) {
 	return p.value()
 }
 
-// raw reads a value as its text. It checks the value like the rest: no repeated name in an object,
-// no character NUL. The first problem of each kind is reported.
+// raw reads a value as raw JSON. It checks the value like the rest, for repeated keys in an object
+// and the character NUL. It reports only the first problem of each kind.
 func (p *parser) raw() (json.RawMessage, error) {
 	text, err := p.decoder.ReadValue()
 	if err != nil {
@@ -264,13 +268,13 @@ func (p *parser) raw() (json.RawMessage, error) {
 	return json.RawMessage(value), value.Compact()
 }
 
-// hasNULText reports whether a text of a valid value has the character NUL.
+// hasNULText reports whether a string in a valid JSON value contains the character NUL.
 func hasNULText(value []byte) bool {
 	d := jsontext.NewDecoder(bytes.NewBuffer(value), jsontext.AllowDuplicateNames(true))
 	for {
 		token, err := d.ReadToken()
 		if err != nil {
-			return false // the end
+			return false // the end of the value
 		}
 		if token.Kind() == '"' && strings.ContainsRune(token.String(), 0) {
 			return true
@@ -286,7 +290,8 @@ func (p *parser) checkNUL(s string) {
 
 func (p *parser) problem(text string) { p.problems = appendProblem(p.problems, p.location(), text) }
 
-// location returns the path of the current value, at most slightly longer than messages show it.
+// location returns the path to the current value. A long path may be cut, but only after the part
+// that messages show.
 func (p *parser) location() string {
 	var out strings.Builder
 	out.WriteString(p.root)

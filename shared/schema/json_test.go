@@ -59,8 +59,8 @@ func TestParseObjectRefuses(t *testing.T) {
 	}
 }
 
-// Ensure the character NUL is refused in every text and name, with its path, and a name with it is
-// shown as JSON writes it.
+// Ensure the character NUL is refused in every string and key, with its path, and that the path
+// shows a key that contains NUL as JSON writes it.
 func TestNULIsRefused(t *testing.T) {
 	for text, want := range map[string][]string{
 		`{"a":"\u0000"}`:                           {"body.a"},
@@ -78,7 +78,7 @@ func TestNULIsRefused(t *testing.T) {
 	}
 }
 
-// Ensure valid Unicode is unchanged: surrogate pairs, escaped backslashes before u.
+// Ensure valid Unicode is unchanged, including surrogate pairs and escaped backslashes before a u.
 func TestParseObjectKeeps(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a":"\ud83d\ude00"}`: "😀", `{"a":"\uD83D\uDE00x"}`: "😀x", `{"a":"\\ud800"}`: `\ud800`, `{"a":"\\\\ud800\\"}`: `\\ud800\`, `{"a":"\\u0000"}`: `\u0000`,
@@ -94,7 +94,8 @@ func TestParseObjectKeeps(t *testing.T) {
 	}
 }
 
-// Ensure a repeated name is a problem, in small and in large objects, and the first value is kept.
+// Ensure a repeated key is a problem, in small and in large objects, and that the first value is
+// kept.
 func TestParseObjectRepeated(t *testing.T) {
 	for _, size := range []int{1, 15, 16, 17, 100} {
 		for _, again := range []int{0, size / 2, size - 1} {
@@ -115,8 +116,8 @@ func TestParseObjectRepeated(t *testing.T) {
 	}
 }
 
-// Ensure hostile bodies of the largest size need little memory. Deep bodies could need a long path
-// at each level, wide bodies a search of all names for each name, and repeated names a copy of a
+// Ensure hostile bodies of the maximum size need little memory. Deep bodies could need a long path
+// at each level, wide bodies a search through all keys for each key, and repeated keys a copy of a
 // long path for each problem.
 func TestParseObjectIsLinear(t *testing.T) {
 	var names strings.Builder
@@ -139,9 +140,9 @@ func TestParseObjectIsLinear(t *testing.T) {
 	}
 }
 
-// FuzzParseObject compares ParseObject with encoding/json: for valid UTF-8 without lone surrogates
-// they accept the same JSON objects, and decode the same values, unless a name is repeated or a
-// text has the character NUL.
+// FuzzParseObject compares ParseObject with encoding/json. For valid UTF-8 without lone surrogates,
+// both must accept the same JSON objects and decode the same values, unless a key is repeated or a
+// string contains the character NUL.
 func FuzzParseObject(f *testing.F) {
 	for _, text := range []string{
 		`{}`, `{"a":[1,{"b":null}],"c":"\ud83d\ude00"}`, `{"a":1,"a":2}`, `[]`, `{"a":"\ud800"}`, "{\"a\":\"\xff\"}", `{"a":1e400}`, `{"\\u":"\\ud800"}`, `{"":{"":[[]]}} x`,

@@ -2,16 +2,17 @@ package schema
 
 import "strings"
 
-// Nearest returns the name that the caller most likely meant, "" when none is near. Letter case,
-// hyphens and underscores do not count. Otherwise at most a third of the letters may differ, or
-// sent is the beginning or the end of the name. It returns the first of equally near names.
+// Nearest returns the name that the caller most likely meant, "" if none is near. It ignores letter
+// case, hyphens and underscores. Apart from that, a name is near if at most a third of the letters
+// differ, or if sent is the beginning or the end of the name. Of several equally near names, it
+// returns the first.
 func Nearest(sent string, names []string) string {
 	sent = normalizeName(sent)
 	best, most := "", len(sent)/3
 	for _, name := range names {
 		other := normalizeName(name)
 		if len(other) > len(sent)+most || len(other) < len(sent)-most {
-			continue // saves the work for long names, which grows with the square of their length
+			continue // skips long names, because the work grows with the square of the length
 		}
 		if d := distance(sent, other); d <= most && sent != "" {
 			best, most = name, d-1
@@ -28,15 +29,16 @@ func Nearest(sent string, names []string) string {
 	return ""
 }
 
-// minPartChars is the length from which a text counts as a part of a name.
+// minPartChars is the minimum length of a string that may match as the beginning or the end of a name.
 const minPartChars = 4
 
 var wordJoiners = strings.NewReplacer("-", "", "_", "")
 
 func normalizeName(name string) string { return wordJoiners.Replace(strings.ToLower(name)) }
 
-// distance returns how many letters must be inserted, removed, replaced or swapped with the next to
-// turn a into b (Damerau and Levenshtein, without edits of swapped letters).
+// distance returns how many letters must be inserted, removed, replaced or swapped with the next
+// one to turn a into b. It is the Damerau–Levenshtein distance, except that swapped letters are not
+// edited again.
 func distance(a, b string) int {
 	rows := make([][]int, len(a)+1) // rows[i][j] is the distance between the first i letters of a and the first j of b
 	for i := range rows {
@@ -59,11 +61,11 @@ func distance(a, b string) int {
 	return rows[len(a)][len(b)]
 }
 
-// suggestionsMax is how many unknown names of a request get a suggestion at most, because a request
-// may have thousands.
+// suggestionsMax is the number of problems after which unknown names get no more suggestions,
+// because a request may contain thousands of them.
 const suggestionsMax = 20
 
-// didYouMean returns the end of a message about an unknown name.
+// didYouMean returns the suggestion at the end of a message about an unknown name, "" if there is none.
 func (b *Binder) didYouMean(sent string, names []string) string {
 	if len(b.Problems) >= suggestionsMax {
 		return ""

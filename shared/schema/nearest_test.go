@@ -9,7 +9,7 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Ensure the nearest name is the one that was meant, and that an unrelated name has none.
+// Ensure the nearest name is the one that was meant, and that an unrelated name has no suggestion.
 func TestNearest(t *testing.T) {
 	t.Parallel()
 	names := []string{"boardId", "title", "limit", "replyStatus", "metricKey", "growth.signups", "growth.signup_rate"}
@@ -34,8 +34,8 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// Ensure the first 20 unknown arguments of a tool have a hint, the nearest name or all names, and
-// that there is none without names.
+// Ensure the first 20 unknown arguments of a tool get a hint, which is the nearest name or the list
+// of all names. A tool without arguments must give no hint.
 func TestHintsOfUnknownArguments(t *testing.T) {
 	t.Parallel()
 	problems := func(in reflect.Type, arguments string) []string {

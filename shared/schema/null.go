@@ -6,20 +6,21 @@ import (
 	"strings"
 )
 
-// Null is what null means where a value is expected.
+// Null says how a field treats null.
 type Null int
 
-// The meanings of null. NullAbsent applies to every optional property of a POST, and to the
-// optional arguments of a tool that an HTTP request has in its query or headers. NullClears applies
-// to a Clearable property.
+// The ways in which a field can treat null. NullAbsent applies to every optional property of a
+// POST, and to the optional arguments of a tool that an HTTP request has in its query or headers.
+// NullClears applies to a Clearable property.
 const (
-	NullRefused Null = iota // a problem
-	NullAbsent              // the same as leaving it out
-	NullClears              // removes the stored value
+	NullRefused Null = iota // null is a problem
+	NullAbsent              // null has the same effect as leaving the field out
+	NullClears              // null removes the stored value
 )
 
 // Clearable is a property of an update that null clears. T is the type of the stored field: a
-// pointer, a slice or a map. The zero value means that the caller left the property out.
+// pointer, a slice or a map. The zero value of a Clearable means that the caller left the property
+// out.
 type Clearable[T any] struct {
 	Sent  bool // the property is in the request
 	Value T    // nil when it is null or left out
@@ -34,10 +35,10 @@ func (c Clearable[T]) Apply(field *T) {
 
 func (Clearable[T]) clearable() {}
 
-// clearable is implemented by Clearable only.
+// clearable is implemented only by Clearable.
 type clearable interface{ clearable() }
 
-// fieldValueType returns the type of the values of a struct field, and whether null clears them.
+// fieldValueType returns the type of the values in a struct field, and whether null clears them.
 func fieldValueType(t reflect.Type) (value reflect.Type, clears bool) {
 	if !t.Implements(reflect.TypeFor[clearable]()) {
 		return t, false
@@ -50,21 +51,23 @@ func fieldValueType(t reflect.Type) (value reflect.Type, clears bool) {
 	panic("schema: null cannot clear a " + field.Type.String())
 }
 
-// markSent marks a Clearable as sent and returns its value, to be set unless it is null.
+// markSent marks a Clearable as sent and returns its Value, which the caller sets unless it is
+// null.
 func markSent(target reflect.Value) reflect.Value {
 	target.FieldByName("Sent").SetBool(true)
 	return target.FieldByName("Value")
 }
 
-// The end of the description of every property that null clears, in a body and as an argument of a
-// tool. The description of the tool says once that it keeps what is left out.
+// How the description ends for every property that null clears: clearText for the property of a
+// body, and toolClearText for the argument of a tool. It is shorter there because the tool's own
+// description says once that arguments that are left out keep their values.
 const (
 	clearText     = "null clears it; leave it out to keep it"
 	toolClearText = "null clears it"
 )
 
-// The part of the description of every field with the format day, in a request and as an argument
-// of a tool.
+// What the description says for every field with the format day: dayText in a request, and
+// toolDayText in the arguments of a tool.
 const (
 	dayText     = "a day such as 2026-08-11, or an RFC 3339 time"
 	toolDayText = "such as 2026-08-11"
@@ -73,8 +76,8 @@ const (
 // Description returns what the field means, what a day looks like, and whether null clears it.
 func (f *Field) Description() string { return f.describedAs(f.Doc, dayText, clearText) }
 
-// ToolDescription is Description for an argument of a tool: in fewer words, because models read all
-// of them at once.
+// ToolDescription is like Description, but for an argument of a tool. It uses fewer words, because
+// models read the descriptions of all tools at once.
 func (f *Field) ToolDescription() string {
 	return f.describedAs(cmp.Or(f.ToolDoc, f.Doc), toolDayText, toolClearText)
 }
@@ -93,8 +96,9 @@ func (f *Field) describedAs(doc, day, clears string) string {
 	return strings.Join(parts, "; ")
 }
 
-// AcceptNull makes null the same as leaving out for every optional property, except those with the
-// tag null:"never". It is for operations that create: they have no stored value for null to clear.
+// AcceptNull makes null have the same effect as leaving a property out, for every optional property
+// except those with the tag null:"never". It is for operations that create, because they have no
+// stored value that null could clear.
 func AcceptNull(fields []Field) {
 	for i := range fields {
 		f := &fields[i]

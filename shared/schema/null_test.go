@@ -8,8 +8,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Ensure left out, null and a value of a Clearable can be told apart and have the effect that they
-// should.
+// Ensure a Clearable distinguishes a property that is left out, a null and a value, and that each
+// has the intended effect.
 func TestClearable(t *testing.T) {
 	t.Parallel()
 	stored := func() (note *string, size *int64, labels []string) { return new("old"), new(int64(7)), []string{"old"} }
@@ -50,8 +50,8 @@ type created struct {
 	Points []point           `json:"points" items:"3"`
 }
 
-// Ensure null in the optional properties of a create has the effect of leaving them out, and is
-// refused elsewhere.
+// Ensure null in an optional property of a create has the same effect as leaving the property out,
+// and that null is refused in all other properties.
 func TestNullOfACreate(t *testing.T) {
 	t.Parallel()
 	typ := reflect.TypeFor[created]()
@@ -76,7 +76,7 @@ func TestNullOfACreate(t *testing.T) {
 	}
 }
 
-// Ensure a declaration that null could not clear is refused when the program starts.
+// Ensure a declaration of a Clearable that null could not clear is refused when the program starts.
 func TestInvalidClearable(t *testing.T) {
 	t.Parallel()
 	for _, typ := range []reflect.Type{

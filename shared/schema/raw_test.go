@@ -16,8 +16,8 @@ type report struct {
 	Old      schema.Clearable[json.RawMessage] `json:"old" max:"21"`
 }
 
-// Ensure a property with any JSON keeps its text without insignificant space, and is checked like
-// the rest of a body.
+// Ensure a property that accepts any JSON keeps its JSON, except for insignificant whitespace, and
+// is checked like the rest of a body.
 func TestAnyJSON(t *testing.T) {
 	t.Parallel()
 	fields := schema.Fields(reflect.TypeFor[report]())
@@ -67,7 +67,7 @@ func TestAnyJSON(t *testing.T) {
 	}
 }
 
-// Ensure null clears a property with any JSON, and that other values are set.
+// Ensure null clears a property that accepts any JSON, and that other values are stored.
 func TestAnyJSONClears(t *testing.T) {
 	t.Parallel()
 	fields := schema.Fields(reflect.TypeFor[report]())
@@ -81,8 +81,8 @@ func TestAnyJSONClears(t *testing.T) {
 	}
 }
 
-// Ensure only the values that are cut out may be large: a text with a larger rest is refused before
-// it is parsed into a tree.
+// Ensure only the values that are not parsed into the tree may be large. JSON with too many other
+// bytes must be refused before those are parsed into a tree.
 func TestLargeRest(t *testing.T) {
 	const most = 1000
 	names := func(n int) string {
@@ -124,8 +124,8 @@ func TestLargeRest(t *testing.T) {
 	}
 }
 
-// FuzzParseLarge checks that cutting a property out changes nothing but its value: both parsers
-// accept the same texts.
+// FuzzParseLarge checks that leaving a property unparsed changes nothing but its value. ParseObject
+// and ParseLarge must accept the same JSON.
 func FuzzParseLarge(f *testing.F) {
 	for _, text := range []string{`{"a":[{"b":"\\\"","c":[{}]}],"d":1}`, `{"a":{"b":1,"b":2}}`, `{"a":"\u0000"}`, ` {"a" :1, "a":2} `, `[]`, `{"a":"\ud83d"}`} {
 		f.Add([]byte(text))

@@ -25,7 +25,8 @@ type record struct {
 	Unsaid string          `json:"-"`
 }
 
-// Ensure a record may be partial, its timestamps are normalised and its free JSON is unchanged.
+// Ensure a record may be partial, its timestamps are normalised, and its free-form JSON is
+// unchanged.
 func TestDecodeRecord(t *testing.T) {
 	var r record
 	text := `{"rank":-0.5e1,"count":70e-1,"id":"x_1","name":null,"colour":"red","tags":[],"times":["2026-08-11T09:30:00+02:00"],"media": {"b" : 1.00, "a":[ 1e400,"\u003c<"] } ,"at":"2026-08-11t09:30:00.1234z","active":false}`
@@ -45,7 +46,7 @@ func TestDecodeRecord(t *testing.T) {
 	}
 }
 
-// Ensure every problem of a record is listed, with the path of its field.
+// Ensure all problems with a record are listed, each with the path of its field.
 func TestDecodeRecordProblems(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"nothing", `{}`, "record.id: is required\nrecord.rank: is required"},

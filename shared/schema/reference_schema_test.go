@@ -15,7 +15,7 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// patternTexts are the patterns again, typed by hand, so that the test does not depend on the code
+// patternTexts repeats the patterns, typed by hand, so that the test does not depend on the code
 // that it checks.
 var patternTexts = map[string]string{"slug": `^[a-z0-9]+(-[a-z0-9]+)*$`, "metricKey": `^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$`, "currency": `^[A-Z]{3}$`, "cty": `^cty_[0-9a-z]{1,40}$`, "web": `^https?://`,
 	"origin": `^https?://[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?$`,
@@ -109,7 +109,7 @@ func compileReference(t testing.TB, fields []schema.Field) *jsonschema.Schema {
 	return c.MustCompile("input.json")
 }
 
-// boundaryTexts are close to the limit of some rule.
+// boundaryTexts are strings close to the limit of some rule.
 var boundaryTexts = []string{
 	``, `a`, `ab`, `abcd`, `abcde`, `ääää`, `äääää`, `😀😀😀😀`, `😀😀😀😀😀`, `a-b`, `-a`, `a--b`, `A`, `a.b`, `a..b`, `a_1.2`, `1a`, `EUR`, `EU`, `eur`, `EURO`, `red`, `green`, `Red`,
 	`red\n`, `a\n`, `EUR\n`, `\u0000`, `\u0000\u0000`, `\ud83d\ude00`, `0123456789`, `0123456789a`,
@@ -192,11 +192,15 @@ func (g generator) value(f schema.Field) string {
 	return "[" + strings.Join(elements, ",") + "]"
 }
 
-// schemaIsLooser matches bodies that a JSON Schema accepts and this service rejects: a number that
-// DynamoDB cannot store (1e300, 1e-300 and 1e-9999), an address without a host or with a user, a
-// wrong host or a wrong port, characters that RFC 3986 forbids but the referee's url.Parse accepts,
-// a time outside the years 1 to 9999 in UTC, and the character NUL. Repeated names, lone surrogates
-// and invalid UTF-8 are not JSON.
+// schemaIsLooser matches bodies that a JSON Schema accepts but this service rejects. They contain one of
+// these:
+//   - a number that DynamoDB cannot store (1e300, 1e-300 and 1e-9999)
+//   - an address without a host or with a user, or with a wrong host or port
+//   - a character that RFC 3986 forbids but the schema validator's url.Parse accepts
+//   - a time outside the years 1 to 9999 in UTC
+//   - the character NUL
+//
+// It need not match repeated keys, lone surrogates or invalid UTF-8, because those are not JSON.
 var schemaIsLooser = regexp.MustCompile(`"site":"(https?:/?/?[/":]|https://(user@a\.b|a\.\.b|a\.b:65536)"|[^"]*[<>{}|\\^` + "`" + `])|"(at|ts)":"(0000|0001-01-01|9999-12-31)|1e-?300|1e-9999|\\u0000`)
 
 // Ensure Binder accepts exactly the bodies that the published schema accepts.
@@ -244,8 +248,8 @@ func TestAgreesWithJSONSchema(t *testing.T) {
 	}
 }
 
-// Ensure the validators agree on every edge case alone, so that no other problem of a body hides
-// it.
+// Ensure the validators agree on each edge case by itself, so that no other problem in the same
+// body hides a disagreement.
 func TestEdgesAgreeWithJSONSchema(t *testing.T) {
 	referee := compileReference(t, shapeFields)
 	checked := 0
@@ -274,7 +278,7 @@ func TestEdgesAgreeWithJSONSchema(t *testing.T) {
 	}
 }
 
-// BenchmarkBind reads and checks a push of 500 points.
+// BenchmarkBind measures reading and checking a push of 500 points.
 func BenchmarkBind(b *testing.B) {
 	type batch struct {
 		Points []point `json:"points" items:"500" min:"1"`

@@ -9,22 +9,23 @@ import (
 	"unicode/utf8"
 )
 
-// Source has the arguments of an HTTP request as they were sent.
+// Source holds the arguments of an HTTP request as they were sent.
 type Source struct {
-	Operation string            // for which a cursor is valid
-	Path      map[string]string // by parameter
+	Operation string            // the operation for which a cursor is valid
+	Path      map[string]string // values by path parameter
 	Query     string            // without the question mark
 	Header    http.Header
-	Refused   []string // the problems of headers that no field has
-	Body      []byte   // a JSON object; nil: one without properties
-	BodyBytes int      // the largest body, without its properties with any JSON
-	Unread    string   // the problem of a request whose body cannot be read; the body does not count then
+	Refused   []string // problems with headers that have no field
+	Body      []byte   // a JSON object; nil stands for an empty object
+	BodyBytes int      // maximum size of the body, not counting properties that accept any JSON
+	Unread    string   // the problem if the body cannot be read; Body is then ignored
 }
 
-// Bind binds an input of type t with these fields to an HTTP request. It reports all problems: of
-// the body as a whole, of the query, of the headers that no field has, and then of each field. The
-// body is read as strictly as ParseObject does, and the query as strictly: net/url would drop
-// malformed pairs and use only the first of repeated parameters.
+// Bind binds an input of type t with these fields to an HTTP request. It reports all problems:
+// first those with the body as a whole, with the query and with headers that have no field, and
+// then those with each field. It reads the body as strictly as ParseObject does. It is just as
+// strict about the query, where net/url would drop malformed pairs and use only the first of
+// several parameters with the same name.
 func Bind(t reflect.Type, fields []Field, s Source) *Binder {
 	b := newBinder(t)
 	body := Object{}
@@ -56,7 +57,7 @@ func Bind(t reflect.Type, fields []Field, s Source) *Binder {
 			}
 			b.text(f, text, len(values) > 0 && problem == "")
 		case InBody:
-			if body != nil { // otherwise the body as a whole has a problem
+			if body != nil { // if nil, the body as a whole has a problem
 				b.json(f, body)
 			}
 		}
@@ -66,9 +67,9 @@ func Bind(t reflect.Type, fields []Field, s Source) *Binder {
 	return b
 }
 
-// HeaderText returns the values of a header as one text. A text that is not UTF-8 has a problem and
-// is not returned: the gateway replaces each byte of it with U+FFFD, so two different values would
-// be the same.
+// HeaderText returns the values of a header as one string. If that string is not UTF-8, it returns
+// a problem instead, because the gateway replaces each invalid byte with U+FFFD, so two different
+// values could look the same.
 func HeaderText(values []string) (text, problem string) {
 	text = strings.Join(values, ", ")
 	if !utf8.ValidString(text) || strings.ContainsRune(text, utf8.RuneError) {
@@ -90,7 +91,7 @@ func (b *Binder) query(fields []Field, text string) map[string]string {
 		_, repeated := out[name]
 		switch {
 		case err1 != nil || err2 != nil || strings.Contains(pair, ";"):
-			b.Problem("query: "+raw, "is malformed") // without the value, which may be a key sent here by mistake
+			b.Problem("query: "+raw, "is malformed") // without the value, which may be an API key sent here by mistake
 		case !slices.ContainsFunc(fields, func(f Field) bool { return f.In == InQuery && f.Name == name }):
 			b.Problem("query."+name, "unknown parameter")
 		case repeated:

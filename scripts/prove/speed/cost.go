@@ -23,28 +23,29 @@ import (
 	"growthworkspace/shared/testkit/oracle"
 )
 
-// List prices in us-east-1, in US dollars per million. infra/RUNBOOK.md#costs has their date and
-// sources.
+// List prices in us-east-1, in US dollars per million units or requests. infra/RUNBOOK.md#costs
+// gives their date and sources.
 const (
-	priceReadUnits  = 0.125 // DynamoDB, on demand
+	priceReadUnits  = 0.125 // DynamoDB on-demand
 	priceWriteUnits = 0.625
-	priceGateway    = 3.50 // a request to a REST API
-	priceLambda     = 0.20 // a request; 10 ms of an arm64 function with 256 MB are 0.0333 more
+	priceGateway    = 3.50 // requests to a REST API
+	priceLambda     = 0.20 // requests; each 10 ms of an arm64 function with 256 MB adds 0.0333
 )
 
-// requiredParameters are the values of required query parameters.
+// requiredParameters holds the values for required query parameters.
 var requiredParameters = map[string]string{"metricKey": "growth.signups", "from": "2026-08-01", "to": "2026-08-31"}
 
-// requestBodies are the request bodies for the price of one record, or of a change that moves it in no
-// list.
+// requestBodies holds the request bodies that are used to price one record, or a change that does not move
+// the record in any list.
 var requestBodies = map[string]string{
 	"push_metric_points":    `{"points":[{"metricKey":"growth.signups","ts":"2026-08-11","value":14}]}`,
 	"push_feedback":         `{"records":[{"source":"app_store","externalId":"costs"}]}`,
 	"update_broadcast_post": `{"body":"What an update costs."}`,
 }
 
-// bodyOf returns the body of a request that succeeds: one of bodies, or the body of the operation's
-// sample event without the fields that a POST does not require. A key that must be new is new.
+// bodyOf returns the body of a request that succeeds. It is one of bodies, or the body of the
+// operation's sample event without the fields that a POST does not require. A metric key that must
+// be new gets a new value.
 func bodyOf(op api.Operation) (string, error) {
 	if body, own := requestBodies[op.ID]; own {
 		return body, nil
@@ -78,10 +79,10 @@ func bodyOf(op api.Operation) (string, error) {
 	return string(text), err
 }
 
-// tableUse is the use of the table in a request's log line.
+// tableUse is the use of the table that a request's log line reports.
 type tableUse struct{ calls, reads, writes float64 }
 
-// tableUseRecorder is a slog.Handler that keeps the use of the last request.
+// tableUseRecorder is a slog.Handler that keeps the table use of the last request.
 type tableUseRecorder struct {
 	slog.Handler
 	last tableUse
@@ -132,7 +133,7 @@ func (b *bench) measureCost(ctx context.Context) ([]target, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.secret, err = s.issueKey(ctx); err != nil { // the admission of a key with a full quota takes one call
+		if s.secret, err = s.issueKey(ctx); err != nil { // admitting a key with a full quota takes one table call
 			return nil, err
 		}
 		w, err := s.sendTo(handler, op, own)
@@ -149,8 +150,8 @@ func (b *bench) measureCost(ctx context.Context) ([]target, error) {
 	return nil, nil
 }
 
-// idsFor returns the ids for an operation. A delete, and an operation on a record that ids does not
-// have, gets a record of its own, because later operations need the others.
+// idsFor returns the ids for an operation. A delete gets a new record, because later operations need
+// the existing ones. So does an operation on a record that ids does not contain.
 func (s *engineBed) idsFor(h http.Handler, op api.Operation, ids map[string]string) (map[string]string, error) {
 	segments := api.PathSegments(op.Path)
 	parameter, ends := api.PathParameter(segments[len(segments)-1])

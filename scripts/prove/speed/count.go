@@ -10,12 +10,12 @@ import (
 	"path/filepath"
 )
 
-// binarySizeMax is the goal for the size of an area's stripped binary. A cold start takes longer with
-// a larger binary.
+// binarySizeMax is the maximum size, as a goal, for the stripped binary of an area. A larger binary
+// makes a cold start take longer.
 const binarySizeMax = 10 << 20
 
-// referenceSizeMax is the goal for the function of the document, which has the 4 MB script of the
-// reference.
+// referenceSizeMax is the maximum size, as a goal, for the function that serves the OpenAPI document.
+// It includes the 4 MB script of the reference.
 const referenceSizeMax = 13 << 20
 
 // measureSizes measures sizes. They are the same on every machine, so CI can fail when a goal is missed.
@@ -43,7 +43,7 @@ func (b *bench) measureSizes(ctx context.Context) ([]target, error) {
 		}
 		fmt.Fprintf(b.log, "%-12s %9d bytes\n", name, info.Size())
 		if name == "mcp" {
-			continue // it contains every area and the MCP SDK
+			continue // its binary contains every area and the MCP SDK
 		}
 		most := binarySizeMax
 		if name == "openapi" {

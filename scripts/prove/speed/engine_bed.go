@@ -18,12 +18,12 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// engineBed is an in-memory engine with the demo company, one of its keys, and a folder for built
-// programs.
+// engineBed is an in-memory engine with the demo company, one of the company's keys, and a folder for
+// built programs.
 type engineBed struct {
 	*testbed.Testbed
 	dir    string
-	secret string // the key
+	secret string // the secret of the company's key
 }
 
 func newEngineBed(ctx context.Context, log io.Writer) (*engineBed, error) {
@@ -47,13 +47,13 @@ func newEngineBed(ctx context.Context, log io.Writer) (*engineBed, error) {
 	return b, nil
 }
 
-// issueKey returns a new key of the demo company, with the default quotas.
+// issueKey returns a new key for the demo company, with the default quotas.
 func (b *engineBed) issueKey(ctx context.Context) (string, error) {
 	key, err := b.NewKey(ctx, demo.CompanyID, 0)
 	return key.Key, err
 }
 
-// dynamoClient returns the SDK's client of an engine with default options.
+// dynamoClient returns an SDK client for an engine, with default options.
 func dynamoClient(e *engine.Engine) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
 		Region: testbed.Region, Credentials: testbed.Credentials, BaseEndpoint: &e.Endpoint,
@@ -63,11 +63,11 @@ func dynamoClient(e *engine.Engine) *dynamodb.Client {
 
 // close stops the engine and removes the folder.
 func (b *engineBed) close() {
-	_ = b.Close() // the data is in memory
+	_ = b.Close() // an error does not matter, because the data is only in memory
 	_ = os.RemoveAll(b.dir)
 }
 
-// firstID returns the id of the demo company's first record of a type.
+// firstID returns the id of the demo company's first record of the given type.
 func firstID(kind string) string {
 	id, _ := testbed.NewRecordGenerator().Nth(kind, 0)["id"].(string)
 	return id

@@ -1,10 +1,11 @@
 //go:build linux
 
-// Package speed measures sizes, starts, imports and prices, and prints one table of ratios, each
-// with its goal. The CPU time of reads is a benchmark, BenchmarkReads of package functions.
+// Package speed measures sizes, start times, imports and prices, and prints one table of ratios,
+// each with its goal. The CPU time of reads is measured by a benchmark, BenchmarkReads of package
+// functions.
 //
-// Only count can fail, because times depend on the load of the machine. The package runs on Linux
-// only, because it reads /proc.
+// Only the mode count can fail, because times depend on the load of the machine. The package runs
+// on Linux only, because it reads /proc.
 package speed
 
 import (
@@ -19,21 +20,21 @@ import (
 	"time"
 )
 
-// Options select the modes and their size.
+// Options selects the modes and their size.
 type Options struct {
-	Modes  []string // empty: all
-	Rounds int      // how often each program starts
-	Scale  float64  // the size of the imports; 1 is the full size
+	Modes  []string // all modes if empty
+	Rounds int      // how many times each program is started
+	Scale  float64  // scales the size of the imports; 1 is the full size
 }
 
-// bench is one run.
+// bench is one run of the benchmarks.
 type bench struct {
 	Options
 	log   io.Writer
-	costs string // the table of cost
+	costs string // the table of the mode cost, as Markdown
 }
 
-// target is a line of the table: a ratio and its maximum.
+// target is a row of the table: a ratio and its maximum.
 type target struct {
 	name  string
 	ratio float64
@@ -44,7 +45,7 @@ func (g target) isMissed() bool { return !(g.ratio <= g.max) }
 
 type benchMode struct {
 	name string
-	what string // for the help
+	what string // a description for the help text
 	run  func(b *bench, ctx context.Context) ([]target, error)
 }
 
@@ -55,7 +56,7 @@ var benchModes = []benchMode{
 	{"cost", "table units of each operation, and the price of a million calls", (*bench).measureCost},
 }
 
-// Modes returns the names and descriptions of the modes, one on each line.
+// Modes returns the names and descriptions of the modes, one mode to a line.
 func Modes() string {
 	var out strings.Builder
 	for _, m := range benchModes {
@@ -64,15 +65,15 @@ func Modes() string {
 	return out.String()
 }
 
-// Run measures and prints the results. met is false when count is the only mode and a goal is
-// missed.
+// Run takes the measurements and prints the results. met is false if count is the only mode and a
+// goal is missed.
 func Run(ctx context.Context, o Options, out, log io.Writer) (met bool, err error) {
 	chosen, err := o.choose()
 	if err != nil {
 		return false, err
 	}
 	b := &bench{Options: o, log: log}
-	begun := describeMachine(time.Now()) // now, so that the load average does not include this run
+	begun := describeMachine(time.Now()) // before the run, so that the load average does not include it
 	var goals []target
 	for _, m := range chosen {
 		fmt.Fprintf(log, "== %s\n", m.name)
@@ -86,7 +87,7 @@ func Run(ctx context.Context, o Options, out, log io.Writer) (met bool, err erro
 	return len(chosen) > 1 || chosen[0].name != "count" || !slices.ContainsFunc(goals, target.isMissed), nil
 }
 
-// choose returns the modes of the options.
+// choose returns the modes that the options select.
 func (o Options) choose() (chosen []benchMode, err error) {
 	if o.Rounds < 1 {
 		return nil, errors.New("--rounds must be 1 or more")
@@ -107,7 +108,7 @@ func (o Options) choose() (chosen []benchMode, err error) {
 	return chosen, nil
 }
 
-// describeMachine describes the machine of a run.
+// describeMachine describes the machine that a run uses.
 func describeMachine(now time.Time) string {
 	cpu := "unknown CPU"
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
@@ -132,7 +133,7 @@ func (b *bench) command(chosen []benchMode) string {
 	return command
 }
 
-// resultsPage returns the page of a run as Markdown.
+// resultsPage returns the page about a run, as Markdown.
 func resultsPage(machine, command, table, costs string) string {
 	page := "# Results\n\nMade by `" + command + "`\non " + machine + ".\n"
 	if table != "" {

@@ -22,7 +22,7 @@ import (
 	"growthworkspace/scripts/workspace/demo"
 )
 
-// Ensure the prices match the runbook.
+// Ensure the prices match those in the runbook.
 func TestPricesAreTheRunbooks(t *testing.T) {
 	text, err := os.ReadFile("../../../infra/RUNBOOK.md")
 	if err != nil {
@@ -34,8 +34,8 @@ func TestPricesAreTheRunbooks(t *testing.T) {
 	}
 }
 
-// Ensure the Runtime API sends an event, accepts the response, and returns the error that a program
-// reports.
+// Ensure the Runtime API sends an event, accepts the response, and returns an error that the
+// program reports.
 func TestRuntimeAPI(t *testing.T) {
 	api := newRuntimeAPI()
 	var program sync.WaitGroup
@@ -73,7 +73,7 @@ func TestRuntimeAPI(t *testing.T) {
 	}
 }
 
-// Ensure the table shows met and missed goals, and that NaN misses a goal.
+// Ensure the table shows which goals are met and missed, and that NaN misses a goal.
 func TestReport(t *testing.T) {
 	got := reportTable([]target{{"a", 0.5, 1}, {"b", 2, 1}, {"c", math.NaN(), 1}})
 	for _, want := range []string{"| a | 0.50 | ≤ 1.00 | met |", "| b | 2.00 | ≤ 1.00 | missed |", "| c | NaN | ≤ 1.00 | missed |"} {
@@ -86,7 +86,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// Ensure errors name wrong options, and that Modes describes every mode.
+// Ensure the errors for wrong options name the option, and that Modes describes every mode.
 func TestOptions(t *testing.T) {
 	for want, o := range map[string]Options{
 		`unknown mode "hot"`: {Modes: []string{"start", "hot"}, Rounds: 1, Scale: 1}, "--rounds": {Scale: 1}, "--scale": {Rounds: 1},
@@ -114,7 +114,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// Ensure a benchmark without an engine returns an error that names the mode and the engine.
+// Ensure a benchmark without an engine returns an error that names both the mode and the engine.
 func TestMissingTool(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -128,8 +128,8 @@ func TestMissingTool(t *testing.T) {
 	}
 }
 
-// Ensure the company that is measured can be created, and that its key reads the review that a
-// start reads.
+// Ensure the company for the measurements can be created, and that its key can read the review that
+// the mode start reads.
 func TestBed(t *testing.T) {
 	t.Parallel()
 	b, err := newEngineBed(t.Context(), t.Output())

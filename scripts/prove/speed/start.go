@@ -23,11 +23,11 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// runtimeAPI is a server of Lambda's Runtime API for one process: it sends events to the function's
+// runtimeAPI is a server of Lambda's Runtime API for one process. It sends events to the function's
 // bootstrap and receives the responses, one event at a time.
 type runtimeAPI struct {
 	*httptest.Server
-	polls     chan struct{} // the program requests an event
+	polls     chan struct{} // receives a value when the program requests an event
 	events    chan []byte
 	responses chan []byte
 	closed    chan struct{}
@@ -39,8 +39,8 @@ func newRuntimeAPI() *runtimeAPI {
 	return r
 }
 
-// Close stops the server. It ends the requests that wait for an event, because the Server's Close
-// waits for all requests, and a program may send one at any time until then.
+// Close stops the server. It ends the requests that are waiting for an event, because the embedded
+// Server's Close waits for all requests, and a program may send one at any time until then.
 func (r *runtimeAPI) Close() {
 	close(r.closed)
 	r.Server.Close()
@@ -73,13 +73,13 @@ func (r *runtimeAPI) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	case event := <-r.events:
 		w.Header().Set("Lambda-Runtime-Aws-Request-Id", "00000000-0000-4000-8000-000000000000")
 		w.Header().Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(time.Now().Add(30*time.Second).UnixMilli(), 10))
-		_, _ = w.Write(event) // if the program crashed, invoke finds no response
+		_, _ = w.Write(event) // if this fails because the program has crashed, invoke gets no response
 	case <-request.Context().Done():
 	case <-r.closed:
 	}
 }
 
-// ready waits until the program requests an event, which ends its init.
+// ready waits until the program requests an event, which ends its init phase.
 func (r *runtimeAPI) ready(ctx context.Context) error {
 	select {
 	case <-r.polls:
@@ -92,7 +92,7 @@ func (r *runtimeAPI) ready(ctx context.Context) error {
 }
 
 // invoke sends an event to a ready program and waits for the response, which must have the status
-// 200, and until the program is ready again. It returns the time until the response.
+// 200. It returns the time until the response, but only once the program is ready again.
 func (r *runtimeAPI) invoke(ctx context.Context, event []byte) (took time.Duration, err error) {
 	begin := time.Now()
 	select {
@@ -115,12 +115,12 @@ func (r *runtimeAPI) invoke(ctx context.Context, event []byte) (took time.Durati
 
 // startUsage is the time and memory that one process took.
 type startUsage struct {
-	init, first, warm time.Duration // until ready; the first invocation; the median of the later ones
-	resident          float64       // MiB of memory at most
+	init, first, warm time.Duration // time until ready, time of the first invocation, median time of the later ones
+	resident          float64       // peak memory in MiB
 }
 
-// warmInvocations is the number of invocations of a process after the first. A process may live for
-// processTimeout.
+// warmInvocations is the number of invocations of a process after the first. processTimeout is the
+// maximum time that a process may run.
 const (
 	warmInvocations = 100
 	processTimeout  = time.Minute
@@ -145,7 +145,7 @@ func (s *engineBed) start(ctx context.Context, binary string, event []byte) (m s
 		return m, fmt.Errorf("start %s: %w", binary, err)
 	}
 	defer func() {
-		_ = cmd.Process.Kill() // the program never exits by itself
+		_ = cmd.Process.Kill() // the program never exits on its own
 		_ = cmd.Wait()
 		if err != nil {
 			err = fmt.Errorf("%w\n%s", err, output.String())
@@ -171,15 +171,15 @@ func (s *engineBed) start(ctx context.Context, binary string, event []byte) (m s
 	return m, err
 }
 
-// median returns the middle value, or the smaller of two middle values.
+// median returns the middle value, or the smaller of the two middle values.
 func median(values []time.Duration) time.Duration {
 	slices.Sort(values)
 	return values[(len(values)-1)/2]
 }
 
-// measureStarts measures the first and the later responses of an area's function, and of the function of
-// /mcp, which both read one review. The processes take turns. Nothing limits their CPU, and the
-// engine is on this machine, without TLS.
+// measureStarts measures the first and the later responses of an area's function and of the function of
+// /mcp. Both functions read one review, and their processes take turns. Nothing limits their CPU,
+// and the engine runs on this machine, without TLS.
 func (b *bench) measureStarts(ctx context.Context) (goals []target, err error) {
 	s, err := newEngineBed(ctx, b.log)
 	if err != nil {
@@ -218,7 +218,7 @@ func (b *bench) measureStarts(ctx context.Context) (goals []target, err error) {
 	}, nil
 }
 
-// reads returns the events of a read of one review, by the function that gets it.
+// reads returns the events that read one review, keyed by the function that receives them.
 func (s *engineBed) reads() (events map[string][]byte, err error) {
 	call, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{
 		"name": "service_get_feedback", "arguments": map[string]any{"feedbackId": firstID("feedback")},

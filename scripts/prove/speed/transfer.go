@@ -23,14 +23,14 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// Records of a full import (--scale 1).
+// The number of records in a full import (--scale 1).
 const (
 	importFeedback = 100_000
 	importPoints   = 1_000_000
 )
 
 // measureTransfer compares `workspace import` and `export` with bare loops of BatchWriteItem and Query.
-// Each has its own engine of the same kind.
+// Each has an engine of its own, of the same kind.
 func (b *bench) measureTransfer(ctx context.Context) ([]target, error) {
 	dir, err := os.MkdirTemp("", "speed-*")
 	if err != nil {
@@ -46,7 +46,7 @@ func (b *bench) measureTransfer(ctx context.Context) ([]target, error) {
 	for _, k := range []struct {
 		area, kind string
 		n          int
-		pack       func(n int) table.Item // the item that the bare loop writes for a record; nil: the same as the import
+		pack       func(n int) table.Item // returns the item that the bare loop writes for the n-th record; nil means the item that the import wrote
 	}{{"feedback", "feedback", int(importFeedback * b.Scale), nil}, {"metrics", "metric-point", int(importPoints * b.Scale), m.baselinePoint}} {
 		small, _, err := m.importOf(ctx, k.kind, k.n/10)
 		if err != nil {
@@ -89,14 +89,14 @@ type transferRunner struct {
 	records testbed.RecordGenerator
 }
 
-// runUsage is the time and memory of a run of the command.
+// runUsage is the time and memory that a run of the command took.
 type runUsage struct {
 	took     time.Duration
 	resident float64 // MiB
 }
 
-// run runs the command and polls its memory. It does not use the maximum that the system reports at
-// the end, because that includes the fork of this process.
+// run runs the command and polls its memory. It does not use the maximum that the system reports
+// when the command exits, because that includes the fork of this process.
 func (m *transferRunner) run(ctx context.Context, args ...string) (r runUsage, err error) {
 	begin := time.Now()
 	var out bytes.Buffer
@@ -108,7 +108,7 @@ func (m *transferRunner) run(ctx context.Context, args ...string) (r runUsage, e
 	go func() {
 		most := 0.0
 		for {
-			if now, err := testbed.PeakMemory(cmd.Process.Pid); err == nil { // otherwise the process is starting or has just ended
+			if now, err := testbed.PeakMemory(cmd.Process.Pid); err == nil { // an error means that the process is starting or has just exited
 				most = float64(now) / (1 << 20)
 			}
 			select {
@@ -148,10 +148,10 @@ func (m *transferRunner) importOf(ctx context.Context, kind string, n int) (r ru
 	return r, companyID, err
 }
 
-// baselinePartition is the partition of the points of the bare loop.
+// baselinePartition is the partition for the points that the bare loop writes.
 const baselinePartition = "bare#metrics"
 
-// baselinePoint returns the n-th point as one item, as a program without packing stores it.
+// baselinePoint returns the n-th point as one item, as a program without packing would store it.
 func (m *transferRunner) baselinePoint(n int) table.Item {
 	item := table.Item{"pk": table.String(baselinePartition)}
 	point := m.records.Nth("metric-point", n)
@@ -166,9 +166,9 @@ func (m *transferRunner) baselinePoint(n int) table.Item {
 	return item
 }
 
-// imported returns the items of the records that an import wrote into a partition, index keys
-// included. The import's other items, such as references to imported reviews, are left out: the
-// bare loop does not write them.
+// imported returns the items that an import wrote to a partition for its records, including the
+// index keys. It skips the import's other items, such as references to imported reviews, because
+// the bare loop does not write them.
 func (m *transferRunner) imported(ctx context.Context, n int, partition string) (func(n int) table.Item, error) {
 	e, err := engine.Open(ctx, engine.Options{Data: m.Data})
 	if err != nil {
@@ -192,14 +192,15 @@ func (m *transferRunner) imported(ctx context.Context, n int, partition string) 
 // workspaceTable is the name of the command's local table.
 const workspaceTable = "workspace"
 
-// baseline writes n items in batches and reads them again, with a new engine. It returns both times.
+// baseline writes n items in batches and reads them back, with a new engine. It returns the time for
+// each.
 func (b *bench) baseline(ctx context.Context, data, partition string, n int, item func(n int) table.Item) (wrote, read time.Duration, err error) {
 	bed, err := testbed.Open(ctx, testbed.Options{Data: data, Log: b.log})
 	if err != nil {
 		return 0, 0, err
 	}
 	defer func() { err = errors.Join(err, bed.Close()) }()
-	const batchMost, lanes = 25, 8 // as in an import: items of a batch, and concurrent batches
+	const batchMost, lanes = 25, 8 // items in a batch and concurrent batches, as in an import
 	db := dynamoClient(bed.Engine)
 	begin := time.Now()
 	err = parallel.Do((n+batchMost-1)/batchMost, lanes, func(batch int) error {

@@ -1,6 +1,6 @@
 // Package jsonschema describes the inputs and outputs of operations as JSON Schema 2020-12. The
-// OpenAPI document and the tools both use it, so that they cannot differ. The function Arguments is
-// for tools; the functions Parameter, Body and Record are for the document. The package is separate
+// OpenAPI document and the tools both use it, so they cannot differ. The function Arguments is for
+// the tools; the functions Parameter, Body and Record are for the document. The package is separate
 // from package schema, so that a Lambda function that only reads requests does not link the JSON
 // Schema library.
 package jsonschema
@@ -20,14 +20,15 @@ import (
 // Schema is a JSON Schema.
 type Schema = google.Schema
 
-// companyID is the optional argument for the company.
+// companyID is the name of the optional argument for the company.
 const companyID = "companyId"
 
-// Arguments returns the schema of a tool's arguments: one object with everything that an HTTP
-// request has in its path, query, headers and body. company adds the optional id of the company. A
-// model reads the schemas of all tools at once, so they say less than the document's schemas (see
-// briefly). They do not forbid other arguments, either: the error for one names the argument that
-// was meant, which a client's check of the schema could not.
+// Arguments returns the schema for a tool's arguments: one object with everything that an HTTP
+// request has in its path, query, headers and body. company adds the optional company id.
+//
+// A model reads the schemas of all tools at once, so they say less than the document's schemas (see
+// briefly). They do not forbid other arguments, either, because the service's error for one
+// suggests the argument that was meant. A client that checked the schema could not do that.
 func Arguments(fields []schema.Field, company bool) *Schema {
 	var all []property
 	if company {
@@ -53,18 +54,22 @@ func argumentProperties(fields []schema.Field) []property {
 	return out
 }
 
-// longTextMin is a bound of texts that a model does not reach by accident.
+// longTextMin is a length limit that a model does not exceed by accident. briefly removes limits that
+// are at least as large.
 const longTextMin = 100
 
-// removeUnusedLimits removes from the schema of an argument what no caller acts on: that a text is not empty
-// and a page has a record, the bounds of long texts and of lists of texts, the bounds of whole
-// numbers that only JSON has, and regular expressions, because the descriptions name the forms. The
-// pipeline checks them all. The schema does not say that null means left out, either: several
-// clients cannot read a schema with two types.
+// removeUnusedLimits removes from an argument's schema what no caller acts on:
+//   - that a string is not empty, and that a page has at least one record
+//   - the limits of long strings and of lists of strings
+//   - the limits of integers that exist only because of JSON
+//   - regular expressions, because the descriptions explain the formats
+//
+// The pipeline checks all of these. The schema does not say either that null means left out,
+// because several clients cannot read a schema with two types.
 func removeUnusedLimits(s *Schema, f schema.Field) {
 	s.MinLength, s.Pattern = nil, ""
 	if s.Format == "uri" {
-		s.Format = "" // the description says which addresses; not every client knows the format
+		s.Format = "" // the description says which addresses are valid, and not every client knows the format
 	}
 	if s.MaxLength != nil && *s.MaxLength >= longTextMin || strings.HasSuffix(f.Name, "Id") || f.In == schema.InHeader {
 		s.MaxLength = nil
@@ -83,11 +88,11 @@ func removeUnusedLimits(s *Schema, f schema.Field) {
 	}
 }
 
-// RefFunc returns the schema that stands for a named type, a record or a closed list of values: a
-// reference to its component. A nil RefFunc means that schemas contain these types in full.
+// RefFunc returns the schema that stands for a named type, which is a record or an enum: a reference
+// to its component. If a RefFunc is nil, schemas contain these types in full.
 type RefFunc func(t reflect.Type) *Schema
 
-// Body returns the schema of the body of a request with these fields, nil when none of them is in
+// Body returns the schema for the body of a request with these fields, nil if none of them is in
 // the body.
 func Body(fields []schema.Field, refer RefFunc) *Schema {
 	body := slices.DeleteFunc(slices.Clone(fields), func(f schema.Field) bool { return f.In != schema.InBody })
@@ -97,9 +102,9 @@ func Body(fields []schema.Field, refer RefFunc) *Schema {
 	return closedObject(properties(body, refer))
 }
 
-// Parameter returns the schema of one argument in an HTTP request. It can be null only in the body.
-// If a closed list can be null, its description says the default: with the keyword, the Go client
-// of OpenAPI Generator does not compile.
+// Parameter returns the schema for one argument of an HTTP request. Only an argument in the body
+// can be null. If an enum can be null, its default is stated in the description, because with the
+// keyword default the client that OpenAPI Generator creates for Go does not compile.
 func Parameter(f schema.Field, refer RefFunc) *Schema {
 	s := valueSchema(f, refer)
 	if f.In == schema.InBody && f.Null != schema.NullRefused {
@@ -112,13 +117,13 @@ func Parameter(f schema.Field, refer RefFunc) *Schema {
 	return s
 }
 
-// nullable makes a schema accept null, too.
+// nullable makes a schema also accept null.
 func nullable(s *Schema) {
 	if s.Ref != "" {
 		s.AnyOf, s.Ref = []*Schema{{Ref: s.Ref}, {Type: "null"}}, ""
 		return
 	}
-	if s.Type == "" { // any JSON
+	if s.Type == "" { // the schema accepts any JSON, including null
 		return
 	}
 	s.Type, s.Types = "", []string{s.Type, "null"}
@@ -127,7 +132,7 @@ func nullable(s *Schema) {
 	}
 }
 
-// valueSchema returns the schema of the values of an argument other than null.
+// valueSchema returns the schema for an argument's values other than null.
 func valueSchema(f schema.Field, refer RefFunc) *Schema {
 	if f.Kind == schema.String && f.Enum != nil && refer != nil {
 		return &Schema{Ref: refer(f.Type).Ref, Description: f.Description(), Default: defaultOf(f)}
@@ -175,14 +180,14 @@ func properties(fields []schema.Field, refer RefFunc) []property {
 	return out
 }
 
-// closedObject returns the schema of a closed object with its properties in order.
+// closedObject returns the schema for a closed object, with its properties in order.
 func closedObject(all []property) *Schema {
 	s := openObject(all)
 	s.AdditionalProperties = &Schema{Not: &Schema{}} // marshals as false
 	return s
 }
 
-// openObject is object, but allows other properties.
+// openObject is like object, but allows other properties.
 func openObject(all []property) *Schema {
 	s := &Schema{Type: "object", Properties: make(map[string]*Schema, len(all))}
 	for _, p := range all {
@@ -195,7 +200,7 @@ func openObject(all []property) *Schema {
 	return s
 }
 
-// defaultOf returns the JSON of a default.
+// defaultOf returns the default of a field as JSON.
 func defaultOf(f schema.Field) json.RawMessage {
 	switch {
 	case f.Default == "":

@@ -74,8 +74,8 @@ func define[Out any](method, path string) api.Operation {
 
 var operation = define[thing]("POST", "/v1/companies/{companyId}/things/{thingId}")
 
-// Ensure the arguments of a tool are one flat object, the name of a header is in camel case, and
-// the schemas have no more than a model acts on.
+// Ensure the arguments of a tool form one flat object, the name of a header is in camel case, and
+// the schemas contain no more than a model acts on.
 func TestInput(t *testing.T) {
 	t.Parallel()
 	compare(t, jsonschema.Arguments(operation.Input, operation.Company()), `{
@@ -103,8 +103,8 @@ func TestInput(t *testing.T) {
 "required":["thingId","name","points","active"]}`)
 }
 
-// Ensure only the properties of an update that null clears accept null, and say that it does; a
-// parameter of HTTP never does.
+// Ensure only the properties of an update that null clears accept null, and that their descriptions
+// say so. A parameter of an HTTP request must never accept null.
 func TestClearable(t *testing.T) {
 	t.Parallel()
 	type update struct {
@@ -131,7 +131,7 @@ func TestClearable(t *testing.T) {
 "properties":{"note":{"type":["string","null"],"description":"a note; null clears it","maxLength":5}}}`)
 }
 
-// Ensure the expression of the elements of a list is in the document, and not in the arguments of a
+// Ensure the pattern for the elements of a list is in the document, but not in the arguments of a
 // tool.
 func TestElements(t *testing.T) {
 	t.Parallel()
@@ -148,7 +148,8 @@ func TestElements(t *testing.T) {
 "properties":{"hosts":{"type":"array","items":{"type":"string"},"description":"host names"}}}`)
 }
 
-// Ensure the schema of a body has only body properties, and is nil for an operation without a body.
+// Ensure the schema for a body contains only body properties, and is nil for an operation without a
+// body.
 func TestBody(t *testing.T) {
 	t.Parallel()
 	body := jsonschema.Body(operation.Input, nil)
@@ -164,8 +165,8 @@ func TestBody(t *testing.T) {
 	compare(t, jsonschema.Arguments(none.Input, none.Company()), `{"type":"object","properties":{}}`)
 }
 
-// Ensure named types are references, with null and a description next to them, and the same types
-// in full without names.
+// Ensure named types become references, with null and a description next to them. Without a RefFunc,
+// the same types must be included in full.
 func TestRefer(t *testing.T) {
 	t.Parallel()
 	type in struct {
@@ -213,8 +214,8 @@ const record = `{
 "required":["id","note","colour","tags","flags","keys","parts","size","count","active","any"],
 "additionalProperties":false}`
 
-// Ensure a record is a closed object with every field required, in the order of the type, nullable
-// where it may be null.
+// Ensure the schema for a record is a closed object with every field required, in the order of the
+// struct. A field must be nullable exactly if it may be null.
 func TestOutput(t *testing.T) {
 	t.Parallel()
 	_ = thing{hidden: ""}
@@ -223,8 +224,8 @@ func TestOutput(t *testing.T) {
 		`{"type":"object","properties":{"items":{"type":"array","items":`+record+`}},"required":["items"],"additionalProperties":false}`)
 }
 
-// Ensure the JSON of a record is valid by its schema, with all fields empty and with all fields
-// set.
+// Ensure the JSON of a record is valid according to its schema, both with all fields empty and with
+// all fields set.
 func TestOutputDescribesTheEncoding(t *testing.T) {
 	t.Parallel()
 	full := thing{
@@ -301,7 +302,7 @@ func validate(t *testing.T, s *judge.Schema, text string) error {
 	return s.Validate(value)
 }
 
-// Ensure a map bounds its names exactly when its texts are bounded.
+// Ensure a map limits the length of its keys exactly if it limits the length of its values.
 func TestMaps(t *testing.T) {
 	t.Parallel()
 	type in struct {
@@ -319,8 +320,8 @@ func TestMaps(t *testing.T) {
 "additionalProperties":false}`)
 }
 
-// Ensure an example is valid by its schema, the first of a closed list, and null only where no
-// other value is valid.
+// Ensure an example is valid according to its schema, is the first value of an enum, and is null
+// only where no other value is valid.
 func TestExample(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

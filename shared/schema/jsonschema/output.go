@@ -10,8 +10,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Record returns the schema of a record or a list: a closed object whose fields are all required,
-// in the order of the type.
+// Record returns the schema for a record or a list: a closed object whose fields are all required,
+// in the order of the struct.
 func Record(t reflect.Type, refer RefFunc) *Schema {
 	var all []property
 	for _, f := range jsonFields(t) {
@@ -21,18 +21,18 @@ func Record(t reflect.Type, refer RefFunc) *Schema {
 			s.Type, s.Types = s.Types[0], nil
 		}
 		s.Description = f.Tag.Get("doc")
-		if f.Tag.Get("format") == "date-time" { // the other formats are for requests
+		if f.Tag.Get("format") == "date-time" { // the other formats are only for requests
 			s.Format = "date-time"
 		}
 		if f.Type == anyJSON && s.Description == "" {
-			s.Description = "any JSON value" // an empty schema is encoded as true, which some readers do not support
+			s.Description = "any JSON value" // without a description, the empty schema would be encoded as true, which some readers do not support
 		}
 		all = append(all, property{name, s, true})
 	}
 	return closedObject(all)
 }
 
-// jsonFields returns the fields of a record as encoding/json encodes them, including the fields of
+// jsonFields returns the fields of a record that encoding/json encodes, including the fields of
 // embedded records.
 func jsonFields(t reflect.Type) (out []reflect.StructField) {
 	for i := range t.NumField() {
@@ -51,8 +51,9 @@ func jsonFields(t reflect.Type) (out []reflect.StructField) {
 
 var anyJSON = reflect.TypeFor[json.RawMessage]()
 
-// typeSchema returns the schema of a Go type. A pointer may be null. An array of strings may be null;
-// Record changes that for fields with the tag null:"never". An array of records is never null.
+// typeSchema returns the schema for a Go type. A pointer may be null. An array of strings may be null,
+// too, but Record changes that for fields with the tag null:"never". An array of records is never
+// null.
 func typeSchema(t reflect.Type, refer RefFunc) *Schema {
 	switch {
 	case t == anyJSON:
@@ -90,7 +91,7 @@ func typeSchema(t reflect.Type, refer RefFunc) *Schema {
 	return s
 }
 
-// nestedSchema returns the schema of a record in another one.
+// nestedSchema returns the schema for a record inside another record.
 func nestedSchema(t reflect.Type, refer RefFunc) *Schema {
 	if refer != nil {
 		return refer(t)

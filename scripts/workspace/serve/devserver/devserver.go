@@ -1,12 +1,12 @@
 // Package devserver is the HTTP server of `workspace serve`. In an AWS account, API Gateway takes its
-// place. Like the gateway, this package limits the resources that callers can use.
+// place. Like API Gateway, this package limits the resources that callers can use.
 //
 // Connections, bodies and responses are limited. A request that exceeds a limit gets a 503 in the
 // error envelope, either at once or after a second in the queue, and uses little memory until then.
-// The handler refuses a body that is too large for any operation; net/http refuses headers that are
-// too large. Requests with heavy bodies have a queue of their own, and so do requests whose path
-// had a heavy response before, so that a flood of heavy requests does not delay others. net/http
-// itself refuses a request that is not valid HTTP, in plain text.
+// Requests with heavy bodies have their own queue, and so do requests whose path had a heavy
+// response before, so that a flood of heavy requests does not delay others. The handler refuses a
+// body that is too large for any operation. net/http refuses headers that are too large, and
+// responds in plain text to a request that is not valid HTTP.
 package devserver
 
 import (
@@ -29,25 +29,25 @@ import (
 
 // Limits of a server.
 const (
-	connectionsMax = 512      // open at a time
+	connectionsMax = 512      // open at the same time
 	headerBytesMax = 10 << 10 // of one request, including the request line, as in API Gateway
-	callsPerCPU    = 4        // requests that each processor handles at a time
+	callsPerCPU    = 4        // requests handled at the same time, per processor
 	queueMax       = time.Second
 
 	heavyBytesMin  = 64 << 10  // a larger body or response is heavy
-	bodiesMax      = 32 << 20  // of all requests together
-	bodyMax        = 10 << 20  // of one, as in API Gateway; the handler refuses a larger one
+	bodiesMax      = 32 << 20  // total for all requests
+	bodyMax        = 10 << 20  // for one request, as in API Gateway; the handler refuses a larger body
 	uploadBytesMin = 256 << 10 // a larger body is an upload
 
-	responsesMax = 32 << 20 // of all heavy ones together: a slow reader keeps them in memory
+	responsesMax = 32 << 20 // total for all heavy responses, because a slow reader keeps its response in memory
 
 	headerTimeout = 5 * time.Second
-	readTimeout   = 20 * time.Second // for header and body
-	writeTimeout  = 30 * time.Second // includes handling
+	readTimeout   = 20 * time.Second // for reading the headers and the body
+	writeTimeout  = 30 * time.Second // includes the time in the handler
 	pieceTimeout  = 5 * time.Second  // for each piece of heavyBytesMin
 	idleTimeout   = time.Minute
 
-	memoryLimit = 160 << 20 // the collector works harder near it
+	memoryLimit = 160 << 20 // the garbage collector works harder near this limit
 )
 
 // Server serves a handler on a port.
@@ -58,18 +58,18 @@ type Server struct {
 
 	upload func(*http.Request) error
 
-	light, heavyBody    slotPool     // for requests by the size of their body
+	light, heavyBody    slotPool     // for requests with a light or a heavy body
 	heavyResponse       slotPool     // for requests with a light body whose response is expected to be heavy
-	waiting             atomic.Int64 // requests that wait for a slot of heavyResponse
-	sizes               sizeCache    // of heavy responses
+	waiting             atomic.Int64 // requests that are waiting for a slot of heavyResponse
+	sizes               sizeCache    // the sizes of heavy responses, by path
 	bodies, responses   byteBudget
 	connections         int
 	queue, pieceTimeout time.Duration
 }
 
 // New returns a server. newID creates the ids of the requests that do not reach the handler. upload
-// returns an error for a request that may not send a body larger than 256 KB. In an AWS account a
-// gateway receives the bodies, so only here could a client without a key use up memory and a
+// returns an error for a request that may not send a body larger than 256 KB. In an AWS account,
+// API Gateway receives the bodies, so only here could a client without a key use up memory and a
 // connection with a large body.
 func New(h http.Handler, log *slog.Logger, newID id.Generator, upload func(*http.Request) error) *Server {
 	processors := runtime.GOMAXPROCS(0)
@@ -93,7 +93,7 @@ func New(h http.Handler, log *slog.Logger, newID id.Generator, upload func(*http
 }
 
 // Serve serves the connections of a listener until Close or Shutdown. It limits the memory of this
-// process, unless GOMEMLIMIT does.
+// process, unless GOMEMLIMIT already does.
 func (s *Server) Serve(l net.Listener) error {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memoryLimit)
@@ -104,14 +104,14 @@ func (s *Server) Serve(l net.Listener) error {
 // HTTP returns the underlying net/http server, so that a caller can close it.
 func (s *Server) HTTP() *http.Server { return &s.http }
 
-// headerBytesSlack is what net/http adds to MaxHeaderBytes.
+// headerBytesSlack is the number of bytes that net/http adds to MaxHeaderBytes.
 const headerBytesSlack = 4 << 10
 
 // serve handles a request: it reads the body, waits for a slot, and calls the handler.
 func (s *Server) serve(h http.Handler, w http.ResponseWriter, r *http.Request) {
 	out := &shedResponse{ResponseWriter: w, server: s, request: r, until: time.Now().Add(writeTimeout)}
 	defer out.end()
-	if len(r.TransferEncoding) > 0 { // perhaps with a Content-Length, which net/http drops (RFC 9112, 6.1)
+	if len(r.TransferEncoding) > 0 { // a Content-Length may have been sent, too, which net/http drops (RFC 9112, 6.1)
 		w.Header().Set("Connection", "close")
 	}
 	body, err := s.readBody(r)
@@ -130,7 +130,7 @@ func (s *Server) serve(h http.Handler, w http.ResponseWriter, r *http.Request) {
 	begin := time.Now()
 	out.leave = sync.OnceFunc(func() { s.release(slots, time.Since(begin)) })
 	if body != nil {
-		// The handler reads the rest of a body that is too large. If a body ended early, the
+		// If the body is too large, the handler reads the rest of it. If it ended early, the
 		// handler gets the error.
 		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
 	}
@@ -155,7 +155,7 @@ func (s *Server) acquire(r *http.Request, path string, heavy bool) (slots slotPo
 		if s.sizes.get(path) == 0 {
 			return s.light, ""
 		}
-		s.light.release() // while it waited, another response showed that this one is heavy
+		s.light.release() // while this request was waiting, another response from its path was heavy
 	}
 	if !s.responses.hasRoom(s.sizes.get(path)) {
 		return nil, "responses"
@@ -168,8 +168,8 @@ func (s *Server) acquire(r *http.Request, path string, heavy bool) (slots slotPo
 	return nil, queue
 }
 
-// release frees a slot that a request held for a time. The slot of a heavy request stays taken for
-// the same time again if needed, to leave CPU time for light requests.
+// release frees a slot that a request held for the given time. The slot of a heavy request may stay
+// taken for the same time again, to leave CPU time for light requests.
 func (s *Server) release(slots slotPool, held time.Duration) {
 	if slots == s.heavyBody || slots == s.heavyResponse && s.waiting.Load() > 0 {
 		time.AfterFunc(held, slots.release)
@@ -181,15 +181,15 @@ func (s *Server) release(slots slotPool, held time.Duration) {
 // errBodies is the error for a body that does not fit in the budget.
 var errBodies = fmt.Errorf("bodies: %w", fault.ErrUnavailable)
 
-// readBody reads the body, up to the largest that the handler accepts. It returns an error if the
-// client may not upload that much, or if the body does not fit in the budget. The budget counts the
-// buffer, which grows as bytes arrive, not the declared length. The caller returns cap(body) to the
-// budget, even after an error.
+// readBody reads the body, up to the maximum size that the handler accepts. It returns an error if
+// the client may not upload that much, or if the body does not fit in the budget. The budget counts
+// the size of the buffer, which grows as bytes arrive, and not the declared length. The caller must
+// return cap(body) to the budget, even after an error.
 func (s *Server) readBody(r *http.Request) (body []byte, err error) {
 	if r.ContentLength == 0 || r.ContentLength > bodyMax {
-		return nil, nil // the handler refuses it without reading
+		return nil, nil // there is no body, or the handler refuses it without reading it
 	}
-	allowed := false // whether more than uploadBytesMin may be read
+	allowed := false // whether more than uploadBytesMin bytes may be read
 	for {
 		if !allowed && max(int(r.ContentLength), 2*cap(body)) > uploadBytesMin {
 			if err := s.upload(r); err != nil {

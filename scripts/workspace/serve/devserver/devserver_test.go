@@ -15,7 +15,7 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// get and post return the text of an HTTP request that makes the server close the connection after
+// get and post return an HTTP request as a string. It makes the server close the connection after
 // the response.
 func get(path string) string {
 	return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
@@ -85,8 +85,8 @@ func testQueue(t *testing.T) {
 	requireShed(t, out, body)
 }
 
-// pagesHandler is a handler that responds with as many bytes as the query's size says. Requests to /slow
-// with the parameter wait block.
+// pagesHandler is a handler that responds with as many bytes as the query parameter size says. A request
+// to /slow blocks if it has the query parameter wait.
 type pagesHandler struct {
 	called        atomic.Int64
 	entered, slow chan struct{}
@@ -99,13 +99,13 @@ func (p *pagesHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.entered <- struct{}{}
 		<-p.slow
 	}
-	size, _ := strconv.Atoi(r.URL.Query().Get("size")) // 0: empty
+	size, _ := strconv.Atoi(r.URL.Query().Get("size")) // without a size, the body is empty
 	w.WriteHeader(http.StatusOK)
 	_, _ = w.Write(make([]byte, size))
 }
 
 // Ensure requests whose path had a heavy response have their own queue, so that they do not take
-// slots of light ones. The path must be light again after a light response.
+// the slots of light ones. After a light response, the path must count as light again.
 func TestLargePages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testLargePages)
@@ -137,8 +137,8 @@ func testLargePages(t *testing.T) {
 	}
 }
 
-// Ensure a request is shed before it is handled if its response is known to exceed the budget that
-// slow readers leave, and other requests are handled.
+// Ensure a request is shed before it reaches the handler if its response is expected to exceed the
+// budget that slow readers leave. Other requests must still be handled.
 func TestLargePagesOfSlowReaders(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testLargePagesOfSlowReaders)
@@ -182,7 +182,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// Ensure a request waits for a slot that becomes free in time.
+// Ensure a request waits in the queue and gets a slot that becomes free in time.
 func TestQueueIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testQueueIsWaitedFor)
@@ -203,7 +203,7 @@ func testQueueIsWaitedFor(t *testing.T) {
 	}
 }
 
-// Ensure bodies share a budget, which counts the bytes that have arrived and is released
+// Ensure bodies share a budget, which counts the bytes that have arrived and gets them back
 // afterwards.
 func TestBodies(t *testing.T) {
 	t.Parallel()
@@ -221,7 +221,7 @@ func testBodies(t *testing.T) {
 		out, body = m.exchange(t, post("/", 4*heavyBytesMin))
 		requireShed(t, out, body)
 	}
-	// A client that declares a large body and sends nothing uses no more than one piece.
+	// A client that declares a large body and sends nothing must not use more than one piece.
 	m.send(t, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000000\r\n\r\n")
 	chunked := "POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n" +
 		strings.Repeat(fmt.Sprintf("%x\r\n%s\r\n", 1000, strings.Repeat("x", 1000)), 100) + "0\r\n\r\n"
@@ -233,8 +233,8 @@ func testBodies(t *testing.T) {
 	}
 }
 
-// Ensure a client that must not upload is refused before it sends more than 256 KB, and smaller
-// bodies are not checked.
+// Ensure a client that may not upload is refused before it has sent more than 256 KB, and that
+// smaller bodies are not checked.
 func TestUpload(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testUpload)
@@ -341,7 +341,8 @@ func testSlowWriter(t *testing.T) {
 	}
 }
 
-// Ensure a connection beyond the limit gets a 503, and a closed connection makes room.
+// Ensure a connection beyond the limit gets a 503, and that closing a connection makes room for
+// another.
 func TestConnections(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testConnections)

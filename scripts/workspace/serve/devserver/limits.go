@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// slotPool has a slot for each request that may be handled concurrently. Its capacity is the number of
-// slots.
+// slotPool is a semaphore with a slot for each request that may be handled concurrently. Its capacity
+// is the number of slots.
 type slotPool chan struct{}
 
 // acquire waits for a slot for at most the given time, and reports whether it got one.
@@ -59,14 +59,14 @@ type sizeCache struct {
 	byPath map[string]int64
 }
 
-// get returns the size of a path's last response, or 0 if it was not heavy or is unknown.
+// get returns the size of a path's last response, or 0 if that was not heavy or is unknown.
 func (s *sizeCache) get(path string) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.byPath[path]
 }
 
-// set remembers the size of a response.
+// set remembers the size of a path's response if it is heavy, and forgets the path otherwise.
 func (s *sizeCache) set(path string, size int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// listener limits the open connections. It responds to any further connection with a 503 and closes
-// it.
+// listener limits the number of open connections. It responds to any further connection with a 503
+// and closes it.
 type listener struct {
 	net.Listener
 	server *Server
@@ -21,12 +21,12 @@ type listener struct {
 	open int
 }
 
-// refusalsMax is the number of connections that may be receiving a 503 at a time. The listener
-// closes any others without a response.
+// refusalsMax is the maximum number of connections that may be receiving a 503 at the same time.
+// The listener closes any others without a response.
 const refusalsMax = 64
 
-// A client that gets a 503 may keep sending within these limits. Closing its connection while bytes
-// of the request are unread would discard the response.
+// A client that gets a 503 may keep sending within these limits, because closing its connection
+// while bytes of the request are unread would discard the response.
 const (
 	lingerTimeout = 500 * time.Millisecond
 	lingerBytes   = 1 << 20
@@ -40,7 +40,7 @@ func (l *listener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		if tcp, ok := c.(*net.TCPConn); ok {
-			_ = tcp.SetWriteBuffer(heavyBytesMin) // the system's default buffers megabytes for each slow reader
+			_ = tcp.SetWriteBuffer(heavyBytesMin) // the system's default would buffer megabytes for each slow reader
 		}
 		n := l.add(1)
 		counted := &conn{Conn: c, listener: l}
@@ -50,7 +50,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		case n <= l.server.connections+refusalsMax:
 			go counted.refuse()
 		default:
-			_ = counted.Close() // it was never used
+			_ = counted.Close() // an error does not matter, because the connection was never used
 		}
 	}
 }
@@ -69,8 +69,8 @@ type conn struct {
 	closed   sync.Once
 }
 
-// refuse writes a 503 and closes the connection. An error from a call means that the client has
-// disconnected.
+// refuse writes a 503 and closes the connection. It ignores errors, because they mean that the
+// client has disconnected.
 func (c *conn) refuse() {
 	defer c.Close()
 	requestID, body := c.listener.server.newID("req"), fault.Envelope(fault.ErrUnavailable)

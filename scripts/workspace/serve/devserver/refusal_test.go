@@ -18,7 +18,8 @@ import (
 	"growthworkspace/shared/id"
 )
 
-// newServer starts a server for h and returns it and its address. change can adjust its limits.
+// newServer starts a server for h. It returns the server and its address. change can adjust the
+// server's limits.
 func newServer(t *testing.T, h http.Handler, change ...func(s *Server)) (s *Server, address string) {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -46,7 +47,7 @@ func serve(t *testing.T, l net.Listener, h http.Handler, change ...func(s *Serve
 }
 
 // memoryListener is a listener with in-memory connections, for a server in a synctest bubble. In the
-// bubble, timeouts are exact and take no real time, and synctest.Wait returns when the server has
+// bubble, timeouts are exact and take no real time, and synctest.Wait returns once the server has
 // nothing left to do.
 type memoryListener struct {
 	conns chan net.Conn
@@ -56,7 +57,7 @@ type memoryListener struct {
 
 func newMemoryListener(t *testing.T) *memoryListener {
 	t.Helper()
-	t.Cleanup(func() { time.Sleep(time.Minute) }) // in the bubble's time: the server leaves a refused connection open for a while
+	t.Cleanup(func() { time.Sleep(time.Minute) }) // on the bubble's clock, because the server leaves a refused connection open for a while
 	m := &memoryListener{conns: make(chan net.Conn), ended: make(chan struct{})}
 	m.end = sync.OnceFunc(func() { close(m.ended) })
 	return m
@@ -80,12 +81,12 @@ func (m *memoryListener) send(t *testing.T, text string) net.Conn {
 	ours, theirs := net.Pipe()
 	t.Cleanup(func() { _ = ours.Close() })
 	m.conns <- theirs
-	go func() { _, _ = io.WriteString(ours, text) }() // the server may refuse it before the end
+	go func() { _, _ = io.WriteString(ours, text) }() // an error does not matter, because the server may refuse the request before it is complete
 	return ours
 }
 
-// exchange sends text on a new connection. It returns the response and its body once the server has
-// nothing left to do.
+// exchange sends text on a new connection. It returns the response and its body, once the server
+// has nothing left to do.
 func (m *memoryListener) exchange(t *testing.T, text string) (*http.Response, string) {
 	t.Helper()
 	c := m.send(t, text)
@@ -102,7 +103,7 @@ func dial(t *testing.T, address string) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	if err := c.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil { // ends a test that hangs
+	if err := c.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil { // so that the test does not hang
 		t.Fatal(err)
 	}
 	return c
@@ -135,7 +136,7 @@ func receive(t *testing.T, c net.Conn) (*http.Response, string) {
 	return out, string(body)
 }
 
-// requireEnvelope requires the error envelope and the headers that every response has.
+// requireEnvelope requires the error envelope and the headers common to all responses.
 func requireEnvelope(t *testing.T, out *http.Response, body string, status int, code fault.Code) {
 	t.Helper()
 	refusal, err := fault.Parse([]byte(body))
@@ -155,8 +156,8 @@ func requireEnvelope(t *testing.T, out *http.Response, body string, status int, 
 	}
 }
 
-// notFoundHandler returns a handler like the service's. It responds to everything with not_found in the
-// envelope.
+// notFoundHandler returns a handler that behaves like the service's, but responds to everything with not_found
+// in the envelope.
 func notFoundHandler() http.Handler {
 	newID := id.NewGenerator(time.Now, rand.Reader)
 	return gateway.Local(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -164,7 +165,8 @@ func notFoundHandler() http.Handler {
 	}), newID)
 }
 
-// Ensure every response to a valid HTTP request is in the envelope, and says what is wrong.
+// Ensure every response to a valid HTTP request that is refused has the envelope, and says what is
+// wrong.
 func TestEveryRefusalHasTheEnvelope(t *testing.T) {
 	t.Parallel()
 	_, address := newServer(t, notFoundHandler())
@@ -192,8 +194,8 @@ func TestEveryRefusalHasTheEnvelope(t *testing.T) {
 	}
 }
 
-// Ensure headers may be at most headerBytesMax bytes long, including the request line and the empty
-// line.
+// Ensure the headers may have at most headerBytesMax bytes, including the request line and the
+// empty line.
 func TestHeaderLimit(t *testing.T) {
 	t.Parallel()
 	_, address := newServer(t, notFoundHandler())
@@ -206,8 +208,9 @@ func TestHeaderLimit(t *testing.T) {
 	}
 }
 
-// Ensure a connection is closed after a chunked body, which may come with a Content-Length. A proxy
-// in front may have used the Content-Length, and would take the bytes after it for another request.
+// Ensure a connection is closed after a chunked body, even if the request also has a
+// Content-Length. A proxy in front may have used the Content-Length, and would treat the bytes that
+// follow as another request.
 func TestChunkedBodyEndsTheConnection(t *testing.T) {
 	t.Parallel()
 	_, address := newServer(t, notFoundHandler())
@@ -223,8 +226,8 @@ func TestChunkedBodyEndsTheConnection(t *testing.T) {
 	}
 }
 
-// Ensure an invalid HTTP request does not reach the handler, gets the status for its problem, and
-// ends only its own connection, so that the next request is served.
+// Ensure an invalid HTTP request does not reach the handler and gets the status for its problem. It
+// must end only its own connection, so that the next request is served.
 func TestInvalidHTTP(t *testing.T) {
 	t.Parallel()
 	reached := make(chan string, 16)

@@ -8,7 +8,7 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// shedResponse is the response of one request. The handler writes a body in one piece, so its size is
+// shedResponse is the response to one request. The handler writes the body in one piece, so its size is
 // known before anything is sent.
 type shedResponse struct {
 	http.ResponseWriter
@@ -16,11 +16,11 @@ type shedResponse struct {
 	server  *Server
 	request *http.Request
 	path    string    // method and path of the request
-	until   time.Time // the response must be written by then
-	leave   func()    // frees the request's slot; nil: it has none
+	until   time.Time // deadline for writing the response
+	leave   func()    // frees the request's slot; nil if it has none
 
 	status   int  // set by the handler
-	sent     bool // the status was sent
+	sent     bool // the status has been sent
 	closed   bool // the handler's writes are discarded
 	reserved int64
 }
@@ -62,7 +62,7 @@ func (w *shedResponse) Write(body []byte) (n int, err error) {
 	return n, err
 }
 
-// deadline returns the deadline of the next piece.
+// deadline returns the write deadline for the next piece.
 func (w *shedResponse) deadline() time.Time {
 	if soon := time.Now().Add(w.server.pieceTimeout); soon.Before(w.until) {
 		return soon
@@ -83,17 +83,17 @@ func (w *shedResponse) send() {
 	w.sent = true
 }
 
-// end ends the response after the handler.
+// end completes the response once the handler has returned.
 func (w *shedResponse) end() {
 	w.freeBudget()
 	w.send()
 	w.server.responses.give(w.reserved)
 }
 
-// shed responds that the server is overloaded. what names the limit that was reached.
+// shed responds that the server is overloaded. what is the name of the limit that was reached.
 func (w *shedResponse) shed(what string) { w.refuse(fmt.Errorf("%s: %w", what, fault.ErrUnavailable)) }
 
-// refuse responds with an error in place of the handler.
+// refuse responds with an error instead of the handler's response.
 func (w *shedResponse) refuse(err error) {
 	requestID, public := w.server.newID("req"), fault.PublicError(err)
 	w.status, w.sent, w.closed = public.Code.Status(), true, true

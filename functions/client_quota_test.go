@@ -17,8 +17,8 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// quotaSimulator responds as the service does to a key that has the default quota of a class. It must run
-// in a synctest bubble, because it uses the bubble's clock.
+// quotaSimulator responds as the service does to a key that has the default quota of a class. It
+// must run in a synctest bubble, because it uses the bubble's clock.
 type quotaSimulator struct {
 	class auth.Class
 

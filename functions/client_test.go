@@ -23,7 +23,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// inProcessTransport is a transport to a service in this process. It keeps the body of the last response.
+// inProcessTransport is a transport to a service in this process. It keeps the body of the last
+// response.
 type inProcessTransport struct {
 	service *apitest.Service
 	last    []byte
@@ -106,8 +107,8 @@ func errorOf(v reflect.Value) error {
 	return err
 }
 
-// withInstants replaces each timestamp in a JSON value with a time.Time. The strings can differ for the
-// same time, because the service always writes milliseconds and time.Time omits trailing zeros.
+// withInstants replaces each timestamp in a JSON value with a time.Time. The strings can differ for
+// the same time, because the service always writes milliseconds and time.Time omits trailing zeros.
 func withInstants(value any) any {
 	switch value := value.(type) {
 	case string:
@@ -167,8 +168,8 @@ func isPaged(op api.Operation) bool {
 	return false
 }
 
-// importCopies imports copies of the fixture's records, so that every list has several pages when the
-// limit is 1.
+// importCopies imports copies of the fixture's records, so that every list has several pages when
+// the limit is 1.
 func importCopies(t *testing.T, s *apitest.Service) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/company.jsonl")

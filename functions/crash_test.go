@@ -51,8 +51,8 @@ func forEachCrash(t *testing.T, s *apitest.Service, try func(dying *apitest.Serv
 	t.Error("the calls to the table have no end")
 }
 
-// countRecordsOf counts the company's records in the area of an operation, or the company's keys if the
-// operation is about keys.
+// countRecordsOf counts the company's records in the area of an operation, or the company's keys if
+// the operation is about keys.
 func countRecordsOf(t *testing.T, s *apitest.Service, op api.Operation) (count int) {
 	t.Helper()
 	for _, area := range functions.All() {
@@ -188,7 +188,8 @@ func TestDeletesThroughCrashes(t *testing.T) {
 	}
 }
 
-// storedKeysOf returns the sort keys of all records in the area of an operation, including findings.
+// storedKeysOf returns the sort keys of all records in the area of an operation, including
+// findings.
 func storedKeysOf(t *testing.T, s *apitest.Service, op api.Operation) (keys []string) {
 	t.Helper()
 	type record struct {

@@ -180,8 +180,8 @@ var (
 	wholeArgument          = regexp.MustCompile(`^(?:body|arguments): (?:everything but findings )?`) // for a tool, the size limit includes the findings
 )
 
-// withoutLocations returns the messages without the location of an argument, which only HTTP messages contain,
-// and without the hint for an unknown argument.
+// withoutLocations returns the messages without the location of an argument, which only HTTP
+// messages contain, and without the hint for an unknown argument.
 func withoutLocations(messages []string) []string {
 	out := slices.Clone(messages)
 	for i := range out {
@@ -207,7 +207,8 @@ var generatedID = func() *regexp.Regexp {
 // keyPrefix matches the prefix of an API key, which the key's record contains.
 var keyPrefix = regexp.MustCompile(`\bsk_live_[0-9A-Za-z]{12}\b`)
 
-// withNumberedIDs returns the body with each generated id replaced by a number, in order of first appearance.
+// withNumberedIDs returns the body with each generated id replaced by a number, in order of first
+// appearance.
 func (d *twinCompanies) withNumberedIDs(side int, body string) string {
 	body = keyPrefix.ReplaceAllString(body, "prefix")
 	return generatedID.ReplaceAllStringFunc(body, func(one string) string {

@@ -32,8 +32,8 @@ func start(t testing.TB, transport http.RoundTripper) *apitest.Service {
 	return s
 }
 
-// importFixture imports the fixture's records with the given ids into the company, or all of them if ids is
-// empty. It overwrites stored records.
+// importFixture imports the fixture's records with the given ids into the company, or all of them
+// if ids is empty. It overwrites stored records.
 func importFixture(t testing.TB, s *apitest.Service, ids ...string) {
 	t.Helper()
 	file, err := os.Open("testdata/company.jsonl")
@@ -87,8 +87,8 @@ func importLinesOf(t testing.TB, s *apitest.Service, kinds []transfer.Type, name
 	t.Fatalf("no type %s", name)
 }
 
-// operationTables holds the hand-typed tables of the operations. arguments maps each operation to the
-// arguments of a request that succeeds on the fixture.
+// operationTables holds the hand-typed tables of the operations. arguments maps each operation to
+// the arguments of a request that succeeds on the fixture.
 var (
 	operationTables  oracle.Table
 	fixtureArguments = map[string]map[string]any{}

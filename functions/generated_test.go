@@ -70,8 +70,8 @@ func pathFields(op api.Operation) []schema.Field {
 	return slices.DeleteFunc(slices.Clone(op.Input), func(f schema.Field) bool { return f.In != schema.InPath })
 }
 
-// validArguments returns mostly valid arguments. Path parameters are usually ids of the fixture's records;
-// other fields get random values.
+// validArguments returns mostly valid arguments. Path parameters are usually ids of the fixture's
+// records; other fields get random values.
 func (d *twinCompanies) validArguments() map[string]any {
 	out := map[string]any{}
 	known := fixtureArguments[d.op.ID]
@@ -163,8 +163,8 @@ func (d *twinCompanies) randomValue(f schema.Field) any {
 	return d.randomText(least, most)
 }
 
-// randomText returns a random string with characters that need escaping in JSON or URLs, or have several
-// encodings.
+// randomText returns a random string with characters that need escaping in JSON or URLs, or have
+// several encodings.
 func (d *twinCompanies) randomText(least, most int) string {
 	alphabet := []rune("abc XYZ019<>&\"\\/+%#?=;,'\t\n\u2028é漢🙂")
 	out := make([]rune, least+d.random.Intn(most-least+1))
@@ -174,8 +174,8 @@ func (d *twinCompanies) randomText(least, most int) string {
 	return string(out)
 }
 
-// invalidate makes some arguments invalid. A query parameter is always a string, so where that string is
-// a number, the tool gets the number as JSON.
+// invalidate makes some arguments invalid. A query parameter is always a string, so where that
+// string is a number, the tool gets the number as JSON.
 func (d *twinCompanies) invalidate(args map[string]any, times int) {
 	for range times {
 		if len(d.op.Input) == 0 {

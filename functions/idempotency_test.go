@@ -91,8 +91,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// differentArgument returns an argument of an operation whose value differs from the fixture's. It uses the
-// one in the tables, or, if they list none, a free-form string property of the body.
+// differentArgument returns an argument of an operation whose value differs from the fixture's. It
+// uses the one in the tables, or, if they list none, a free-form string property of the body.
 func differentArgument(t *testing.T, op api.Operation) map[string]any {
 	t.Helper()
 	o := operationLine(t, op)
@@ -299,8 +299,8 @@ func compareReplay(t *testing.T, name string, first, again apitest.Response) {
 	}
 }
 
-// argumentsForCall returns arguments for the n-th call of an operation, plus those in more. They differ from
-// call to call, so that each call changes something.
+// argumentsForCall returns arguments for the n-th call of an operation, plus those in more. They
+// differ from call to call, so that each call changes something.
 func argumentsForCall(t *testing.T, s *apitest.Service, key string, op api.Operation, n int, more map[string]any) map[string]any {
 	t.Helper()
 	args := argumentsWith(op, more)

@@ -18,8 +18,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// importTypeOf maps an operation to the record type that an import uses for what it creates, updates
-// or pushes. It lists only the operations whose response is not that record.
+// importTypeOf maps an operation to the record type that an import uses for what it creates,
+// updates or pushes. It lists only the operations whose response is not that record.
 var importTypeOf = map[string]string{
 	"create_plan_board": "board", "update_plan_board": "board", "create_optimise_audit": "audit", "update_optimise_audit": "audit",
 	"push_feedback": "feedback", "push_metric_points": "metric-point",
@@ -41,12 +41,12 @@ func importType(t *testing.T, op api.Operation, types map[string]transfer.Type) 
 	return transfer.Type{}
 }
 
-// bodiesWithoutRecord lists the operations whose body does not match any record of an import: keys are
-// not transferred, and a publish stores existing content.
+// bodiesWithoutRecord lists the operations whose body does not match any record of an import: keys
+// are not transferred, and a publish stores existing content.
 var bodiesWithoutRecord = []string{"create_key", "rotate_key", "publish_plan_board", "preview_plan_publish"}
 
-// importOnlyValues lists the values that an import accepts but the API refuses. It maps the record, the
-// property and the value, if it is a specific one, to the reason.
+// importOnlyValues lists the values that an import accepts but the API refuses. It maps the record,
+// the property and the value, if it is a specific one, to the reason.
 var importOnlyValues = map[string]string{
 	"feedback replyStatus posting": "the posting step sets it", "feedback replyStatus posted": "the posting step sets it",
 	"feedback replyStatus failed": "the posting step sets it", "post status publishing": "the dispatcher sets it",
@@ -196,8 +196,8 @@ func enumValues(record reflect.Type, f schema.Field) []string {
 	return nil
 }
 
-// operationBody describes the body of an operation. The body is either the record itself or has one record
-// in an array.
+// operationBody describes the body of an operation. The body is either the record itself or has one
+// record in an array.
 type operationBody struct {
 	op     api.Operation
 	array  string // the array property that contains the record; empty if the body is the record

@@ -31,8 +31,8 @@ func (a generatedRequest) String() string {
 	return fmt.Sprintf("%s as a tool %t, company %q, %v, by %s", a.op.ID, a.asTool, a.company, a.args, a.actor.marker)
 }
 
-// generateRequest draws a random, mostly valid call. Its ids, cursors, ETags and sort keys can belong
-// to any company.
+// generateRequest draws a random, mostly valid call. Its ids, cursors, ETags and sort keys can
+// belong to any company.
 func generateRequest(r *rapid.T, w *isolationWorld, operations []api.Operation, actor *testTenant, d tableDump) generatedRequest {
 	a := generatedRequest{actor: actor, company: actor.id, key: actor.fullKey, args: map[string]any{}}
 	ids := make([]string, len(operations))

@@ -17,8 +17,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// isDefaultRun holds the default flags: how many worlds a run explores, and the seed that selects them.
-// Another seed explores different worlds, and 0 picks a random seed.
+// isDefaultRun holds the default flags: how many worlds a run explores, and the seed that selects
+// them. Another seed explores different worlds, and 0 picks a random seed.
 var isDefaultRun = map[string]string{"rapid.checks": "8", "rapid.seed": "20260811"}
 
 // Ensure companies are isolated. They make random calls, over HTTP and as tools, with each other's
@@ -74,8 +74,8 @@ func TestIsolationFindsLeaks(t *testing.T) {
 	}
 }
 
-// exploreWorld creates a world and makes random calls, first from one company and then from all of them.
-// It returns the first violation of isolation, or "".
+// exploreWorld creates a world and makes random calls, first from one company and then from all of
+// them. It returns the first violation of isolation, or "".
 func exploreWorld(t *testing.T, r *rapid.T, planted *leakTransport, among func(api.Operation) bool, seen map[string]int) string {
 	t.Helper()
 	w := newIsolationWorld(t, rapid.IntRange(2, 3).Draw(r, "companies"), planted)
@@ -116,8 +116,8 @@ func exploreWorld(t *testing.T, r *rapid.T, planted *leakTransport, among func(a
 	return ""
 }
 
-// findViolation returns a description of how a response or the table violates the isolation of the other
-// companies, or "".
+// findViolation returns a description of how a response or the table violates the isolation of the
+// other companies, or "".
 func (w *isolationWorld) findViolation(a generatedRequest, got callResult, before, after tableDump) string {
 	for _, other := range w.tenants {
 		if other == a.actor {
@@ -143,8 +143,8 @@ func (w *isolationWorld) findViolation(a generatedRequest, got callResult, befor
 	return findForeignRecord(value, a, after)
 }
 
-// findForeignRecord searches a response for a record that belongs to another company or to none. It returns a
-// description of that record, or "".
+// findForeignRecord searches a response for a record that belongs to another company or to none. It
+// returns a description of that record, or "".
 func findForeignRecord(value any, a generatedRequest, after tableDump) string {
 	switch v := value.(type) {
 	case []any:
@@ -208,14 +208,14 @@ func isKnownID(d tableDump, one string) bool {
 	return false
 }
 
-// keyRejected reports whether a response rejects the key itself, because an earlier call has revoked or
-// rotated it.
+// keyRejected reports whether a response rejects the key itself, because an earlier call has
+// revoked or rotated it.
 func keyRejected(got callResult) bool {
 	return got.status == http.StatusUnauthorized && !strings.Contains(got.value, "lacks the scope")
 }
 
-// rememberResponse keeps the cursor and the ETag of a response for later calls. If the company's key was
-// rejected, it issues new keys, which changes the table.
+// rememberResponse keeps the cursor and the ETag of a response for later calls. If the company's
+// key was rejected, it issues new keys, which changes the table.
 func (w *isolationWorld) rememberResponse(a generatedRequest, got callResult, after tableDump) tableDump {
 	w.t.Helper()
 	if got.next != "" {

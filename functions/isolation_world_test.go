@@ -42,9 +42,9 @@ type testTenant struct {
 	tags    []string // ETags from responses to it
 }
 
-// isolationWorld is a service with a table of its own and a few companies. Each company has two copies of
-// the fixture: one with ids that all companies share, which imports make possible, and one with ids
-// that only this company has.
+// isolationWorld is a service with a table of its own and a few companies. Each company has two
+// copies of the fixture: one with ids that all companies share, which imports make possible, and
+// one with ids that only this company has.
 type isolationWorld struct {
 	t            *testing.T
 	service      *apitest.Service
@@ -52,15 +52,15 @@ type isolationWorld struct {
 	tenants      []*testTenant
 }
 
-// fixtureMarkers lists the marker of each company of a world, in order. tags lists the suffixes of the ids
-// that only one company has.
+// fixtureMarkers lists the marker of each company of a world, in order. tags lists the suffixes of
+// the ids that only one company has.
 var (
 	fixtureMarkers  = []string{"qzamber", "qzbirch", "qzcedar"}
 	fixtureSuffixes = []string{"a9", "b9", "c9"}
 )
 
-// newIsolationWorld returns a world with the given number of companies. A leak affects table calls only once
-// leak.startLeak has been called.
+// newIsolationWorld returns a world with the given number of companies. A leak affects table calls
+// only once leak.startLeak has been called.
 func newIsolationWorld(t *testing.T, companies int, spoiled *leakTransport) *isolationWorld {
 	t.Helper()
 	s := apitest.New(t, functions.Operations)
@@ -126,8 +126,8 @@ type tableDump struct {
 	sorts []string                     // all sort keys, sorted
 }
 
-// dumpTable reads the whole table. wrong describes a row that belongs to no company or to two companies,
-// which in itself violates isolation.
+// dumpTable reads the whole table. wrong describes a row that belongs to no company or to two
+// companies, which in itself violates isolation.
 func (w *isolationWorld) dumpTable() (d tableDump, wrong string) {
 	d = tableDump{rows: map[string]map[string]string{}, ids: map[string][]string{}}
 	for _, one := range w.tenants {
@@ -212,8 +212,8 @@ var (
 
 var fixtureID = regexp.MustCompile(`^[a-z]{3}_[0-9]+$`)
 
-// fixtureWithMarker returns two copies of the fixture's records, with the marker in their strings: one
-// with the fixture's ids, and one with the tag appended to the ids.
+// fixtureWithMarker returns two copies of the fixture's records, with the marker in their strings:
+// one with the fixture's ids, and one with the tag appended to the ids.
 func fixtureWithMarker(t *testing.T, marker, tag string) map[string][]any {
 	t.Helper()
 	text, err := os.ReadFile("testdata/company.jsonl")
@@ -286,8 +286,8 @@ func visitTexts(value any, visit func(old string, set func(string))) {
 	}
 }
 
-// leakTransport is a planted fault: a transport that redirects one kind of table call to another company's
-// partition. It leaves calls for API keys alone, because those would only fail.
+// leakTransport is a planted fault: a transport that redirects one kind of table call to another
+// company's partition. It leaves calls for API keys alone, because those would only fail.
 type leakTransport struct {
 	call string // the DynamoDB call, such as GetItem
 

@@ -13,8 +13,8 @@ import (
 	"growthworkspace/functions"
 )
 
-// eachGoFile calls visit for every Go file of the repository, with its slash-separated path from the
-// root, its imports and its contents.
+// eachGoFile calls visit for every Go file of the repository, with its slash-separated path from
+// the root, its imports and its contents.
 func eachGoFile(t *testing.T, visit func(name string, imports []string, text string)) {
 	t.Helper()
 	root := os.DirFS("..")

@@ -129,8 +129,8 @@ func TestNullClears(t *testing.T) {
 	}
 }
 
-// responseHas reports whether a response contains the value. Responses to writes of an audit omit its
-// findings, so findings may be missing.
+// responseHas reports whether a response contains the value. Responses to writes of an audit omit
+// its findings, so findings may be missing.
 func responseHas(response map[string]any, name string, value any) bool {
 	got, has := response[name]
 	return reflect.DeepEqual(got, value) && has || !has && name == "findings"

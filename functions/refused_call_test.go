@@ -28,9 +28,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// refusingTransport is a transport that refuses one table call in each run, with an error that is not
-// retried. It lets through the calls that it refused in earlier runs. It recognises a call by its
-// content, because parallel calls arrive in any order.
+// refusingTransport is a transport that refuses one table call in each run, with an error that is
+// not retried. It lets through the calls that it refused in earlier runs. It recognises a call by
+// its content, because parallel calls arrive in any order.
 type refusingTransport struct {
 	mu      sync.Mutex
 	on      bool
@@ -76,8 +76,8 @@ var (
 	randomParts       = regexp.MustCompile(`_[0-9a-z]{26}|[0-9a-f]{64}|\d{4}-\d\d-\d\dT[0-9:.]+Z`)
 )
 
-// describeCall describes a call by its action and keys. It omits ids, digests and times, which differ in
-// every run.
+// describeCall describes a call by its action and keys. It omits ids, digests and times, which
+// differ in every run.
 func describeCall(target string, body []byte) string {
 	_, action, _ := strings.Cut(target, ".")
 	var keys []string
@@ -88,9 +88,9 @@ func describeCall(target string, body []byte) string {
 	return action + " " + strings.Join(slices.Compact(keys), " ")
 }
 
-// refuseEachCall repeats a program until every call that it makes has been refused in one of the runs. After
-// each run, it calls judge with the call that was refused in that run, or with "" after the last
-// run, in which no call was refused.
+// refuseEachCall repeats a program until every call that it makes has been refused in one of the
+// runs. After each run, it calls judge with the call that was refused in that run, or with "" after
+// the last run, in which no call was refused.
 func (r *refusingTransport) refuseEachCall(t *testing.T, run func(), judge func(call string)) {
 	t.Helper()
 	r.startRun(map[string]bool{})
@@ -121,8 +121,8 @@ func (r *refusingTransport) startRun(before map[string]bool) {
 	r.on, r.before, r.seen, r.refused = true, before, map[string]int{}, ""
 }
 
-// toleratedRefusals lists the calls whose refusal does not make a request fail. Each entry contains the
-// operation, a part of the call's description, and the reason.
+// toleratedRefusals lists the calls whose refusal does not make a request fail. Each entry contains
+// the operation, a part of the call's description, and the reason.
 var toleratedRefusals = [][3]string{
 	{"create_optimise_audit", "Query co#optimise draft#", "the audit is stored; old drafts wait for the next write"},
 	{"update_optimise_audit", "Query co#optimise draft#", "the same"},
@@ -223,8 +223,8 @@ func publishFixtureBoard(t *testing.T, s *apitest.Service, key string) {
 	}
 }
 
-// checkRefusedResponse checks the response to a request during which the given call was refused. An empty
-// call means that none was refused.
+// checkRefusedResponse checks the response to a request during which the given call was refused. An
+// empty call means that none was refused.
 func checkRefusedResponse(t *testing.T, operation, call string, got apitest.Response) {
 	t.Helper()
 	swallows := slices.ContainsFunc(toleratedRefusals, func(u [3]string) bool { return u[0] == operation && call != "" && strings.Contains(call, u[1]) })

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// declared returns the names that the Go files of a folder declare: Name, Type.Method and Type.field.
-// Names of an external test package begin with "_test ".
+// declared returns the names that the Go files of a folder declare: Name, Type.Method and
+// Type.field. Names of an external test package begin with "_test ".
 func declared(t *testing.T, folder string) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}

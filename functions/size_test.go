@@ -196,8 +196,8 @@ func TestLargeLists(t *testing.T) {
 	}
 }
 
-// handlerWithLongTimeout serves all operations, over HTTP and as tools, in events of functions. Its calls may take
-// longer than a function's.
+// handlerWithLongTimeout serves all operations, over HTTP and as tools, in events of functions. Its
+// calls may take longer than a function's.
 func handlerWithLongTimeout(s *apitest.Service) http.Handler {
 	config := api.NewConfig(s.Serving, slog.New(slog.DiscardHandler))
 	config.Timeout = time.Minute

@@ -66,8 +66,8 @@ func TestOperationsAreTheSpecification(t *testing.T) {
 	}
 }
 
-// recordTypeOf returns the type of the record that an operation returns or, for a list, the type of the
-// listed records.
+// recordTypeOf returns the type of the record that an operation returns or, for a list, the type of
+// the listed records.
 func recordTypeOf(op api.Operation) reflect.Type {
 	if op.IsList() {
 		return op.Output.Field(0).Type.Elem()

@@ -122,8 +122,8 @@ func otherScopes(scope auth.Scope) []auth.Scope {
 	return slices.DeleteFunc(auth.Scopes(), func(s auth.Scope) bool { return s == scope })
 }
 
-// requestFault is one way to spoil a request, with the expected response. spoil returns false if the flaw
-// does not apply to an operation.
+// requestFault is one way to spoil a request, with the expected response. spoil returns false if
+// the flaw does not apply to an operation.
 type requestFault struct {
 	name    string
 	status  int

@@ -22,8 +22,8 @@ type nulRequest struct {
 	path string
 }
 
-// requestsWithNUL returns the arguments with NUL planted in each string within the field, one set for each
-// string.
+// requestsWithNUL returns the arguments with NUL planted in each string within the field, one set
+// for each string.
 func requestsWithNUL(base map[string]any, path string, f schema.Field) (out []nulRequest) {
 	add := func(value any, at string) {
 		args := maps.Clone(base)

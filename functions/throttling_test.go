@@ -22,8 +22,8 @@ import (
 // These tests use the fake clock of package synctest, so pauses between attempts take no real time,
 // and the measured duration of a request is the sum of its pauses.
 
-// throttlingTransport is a transport from a synctest bubble to the engine. It refuses calls as DynamoDB does
-// when it is overloaded.
+// throttlingTransport is a transport from a synctest bubble to the engine. It refuses calls as
+// DynamoDB does when it is overloaded.
 type throttlingTransport struct {
 	engine *http.Transport
 
@@ -80,8 +80,8 @@ func (h *throttlingTransport) RoundTrip(r *http.Request) (*http.Response, error)
 	}, nil
 }
 
-// requestTimeMax is the maximum time that a request may take here. The actual timeout of a request is a
-// second longer.
+// requestTimeMax is the maximum time that a request may take here. The actual timeout of a request
+// is a second longer.
 const requestTimeMax = 8 * time.Second
 
 // callInBubble makes a call in a process of s that has its own retry budget. It requires that the

@@ -88,8 +88,8 @@ func TestImportRejectsFutureTimes(t *testing.T) {
 	}
 }
 
-// updatedAtTimes returns the updatedAt of every record, by type and id. If set is not empty, it first
-// sets every updatedAt to set.
+// updatedAtTimes returns the updatedAt of every record, by type and id. If set is not empty, it
+// first sets every updatedAt to set.
 func updatedAtTimes(t *testing.T, s *apitest.Service, set string) map[string]string {
 	t.Helper()
 	out := map[string]string{}

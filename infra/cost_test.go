@@ -114,8 +114,8 @@ const (
 	metricPrice = 0.30
 )
 
-// alarmAndMetricCosts returns the number of alarm metrics and three monthly costs: of the alarms, of the
-// service's metrics, and of the metrics including those of each operation.
+// alarmAndMetricCosts returns the number of alarm metrics and three monthly costs: of the alarms,
+// of the service's metrics, and of the metrics including those of each operation.
 func alarmAndMetricCosts(t *testing.T) (alarms int, ofAlarms, ofService, ofOperations float64) {
 	t.Helper()
 	for _, a := range infra.New().Alarms {

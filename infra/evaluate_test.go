@@ -67,7 +67,8 @@ func policyOf(t *testing.T, f infra.Function) policy {
 	return out
 }
 
-// resolveReferences replaces references as CloudFormation does, for a stack that creates its own table.
+// resolveReferences replaces references as CloudFormation does, for a stack that creates its own
+// table.
 func resolveReferences(t *testing.T, value any) any {
 	t.Helper()
 	switch v := value.(type) {
@@ -156,8 +157,8 @@ func (s statement) covers(a callAccess) bool {
 	return true
 }
 
-// matchesWildcard reports whether text matches a pattern with IAM's wildcards: * matches any characters, ?
-// one.
+// matchesWildcard reports whether text matches a pattern with IAM's wildcards: * matches any
+// characters, ? one.
 func matchesWildcard(pattern, text string) bool {
 	if pattern == "" {
 		return text == ""

@@ -34,8 +34,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// deployedStage is the service as separate functions, as the stack deploys them, with a table whose calls
-// are recorded.
+// deployedStage is the service as separate functions, as the stack deploys them, with a table whose
+// calls are recorded.
 type deployedStage struct {
 	*apitest.Service
 	recorder  *accessRecorder
@@ -462,8 +462,8 @@ func (u *operationUse) check(t *testing.T, area string, op api.Operation) {
 	}
 }
 
-// grantsUsed returns the grants that a call needs, as written in access.tsv: one for each of its areas,
-// and one for all of them together.
+// grantsUsed returns the grants that a call needs, as written in access.tsv: one for each of its
+// areas, and one for all of them together.
 func grantsUsed(function string, call callAccess) (out []string) {
 	target := "table"
 	if strings.Contains(call.resource, "/index/") {

@@ -32,10 +32,11 @@ const (
 	queryIndexesAction = "" // stands for Query on the indexes
 )
 
-// actionsByEffect lists the actions that operations need on the records of their area. The key is a verb, the
-// first word of an id, or an operation id if the operation differs from others with the same verb.
-// An operation with another verb needs what a get or an update does. TestEveryCallIsAllowed fails
-// when an operation needs more, or when a function has more than its operations need.
+// actionsByEffect lists the actions that operations need on the records of their area. The key is a
+// verb, the first word of an id, or an operation id if the operation differs from others with the
+// same verb. An operation with another verb needs what a get or an update does.
+// TestEveryCallIsAllowed fails when an operation needs more, or when a function has more than its
+// operations need.
 var actionsByEffect = map[string][]string{
 	"list":    {actionQuery},
 	"get":     {actionGetItem},
@@ -121,15 +122,15 @@ func grantsOf(area string, operations []api.Operation) []Grant {
 	return out
 }
 
-// idempotencyActions lists the actions that store the response to a request with an Idempotency-Key. The
-// response is stored in the operation's area, or in the company's area for operations on keys. Only
-// publish has responses that need more than one record.
+// idempotencyActions lists the actions that store the response to a request with an
+// Idempotency-Key. The response is stored in the operation's area, or in the company's area for
+// operations on keys. Only publish has responses that need more than one record.
 var idempotencyActions = []string{actionPutItem, actionQuery}
 
-// transactionActions returns the actions of the transaction in which an operation on keys also stores the
-// response, with the company's records. AWS does not say whether it checks the partition keys of a
-// transaction together, as it does for a batch. If it does, only a statement about both kinds of
-// partition allows the transaction.
+// transactionActions returns the actions of the transaction in which an operation on keys also
+// stores the response, with the company's records. AWS does not say whether it checks the partition
+// keys of a transaction together, as it does for a batch. If it does, only a statement about both
+// kinds of partition allows the transaction.
 func transactionActions(op api.Operation) []string {
 	return slices.DeleteFunc(slices.Clone(actionsOf(op)), func(action string) bool {
 		return !slices.Contains([]string{actionConditionCheck, actionPutItem, actionUpdateItem, actionDeleteItem}, action)

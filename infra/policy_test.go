@@ -28,8 +28,8 @@ var dynamoActions = strings.Fields(`
 
 const aCompany = "co_01kdvdna017fxb6j762bd9qnf4"
 
-// readAccessTable reads testdata/access.tsv, the hand-written list of grants: function, area, table or
-// index, actions.
+// readAccessTable reads testdata/access.tsv, the hand-written list of grants: function, area, table
+// or index, actions.
 func readAccessTable(t *testing.T) map[[3]string][]string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/access.tsv")

@@ -76,8 +76,8 @@ func checkRoute(t *testing.T, path, want string) {
 	}
 }
 
-// routeMatches reports whether a route matches a path, and how well: a literal segment counts more than a
-// parameter.
+// routeMatches reports whether a route matches a path, and how well: a literal segment counts more
+// than a parameter.
 func routeMatches(route, path string) (quality int, ok bool) {
 	segments := strings.Split(path, "/")
 	for i, s := range strings.Split(route, "/") {

@@ -79,8 +79,8 @@ func (Platform) Values() []string {
 	return []string{string(PlatformX), "instagram", "tiktok", "facebook", "reddit", string(PlatformPush)}
 }
 
-// PlatformName is the name of a platform in a stored record. Imports also accept names that requests
-// do not; a request must send one of the values of Platform.
+// PlatformName is the name of a platform in a stored record. Imports also accept names that
+// requests do not; a request must send one of the values of Platform.
 type PlatformName string
 
 // Accepts implements schema.RequestEnum.

@@ -176,8 +176,8 @@ func matchesReport(reported, stored *string) bool {
 }
 
 // DuePosts returns a page of the company's due posts, earliest first, and the cursor of the next
-// page, which is empty at the end. See claim.ListReady. The list covers all platforms and also posts
-// without a platform, which an import may create. The dispatcher should report those failed.
+// page, which is empty at the end. See claim.ListReady. The list covers all platforms and also
+// posts without a platform, which an import may create. The dispatcher should report those failed.
 func (s Store) DuePosts(ctx context.Context, companyID, after string, limit int) (due []Post, next string, err error) {
 	if after == "" {
 		after = table.DescendingTimeKey(nil) // starts after the posts without any time
@@ -190,8 +190,8 @@ func (s Store) DuePosts(ctx context.Context, companyID, after string, limit int)
 	})
 }
 
-// partitionsWithStatus returns the partitions of all posts with a status: one per platform, and one for posts
-// without a platform.
+// partitionsWithStatus returns the partitions of all posts with a status: one per platform, and one
+// for posts without a platform.
 func partitionsWithStatus(companyID string, status PostStatus) (out []string) {
 	for _, platform := range keyParts[Platform](nil, Platform("").Values()) {
 		out = append(out, postsOf(companyID, platform, string(status)))

@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// responseLosingTransport is a transport that sends all requests but loses the responses to the next few updates of
-// records.
+// responseLosingTransport is a transport that sends all requests but loses the responses to the
+// next few updates of records.
 type responseLosingTransport struct{ left, lost atomic.Int64 }
 
 func (l *responseLosingTransport) RoundTrip(r *http.Request) (*http.Response, error) {

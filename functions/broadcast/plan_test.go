@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// listKeepsCount returns a scenario that checks that a list still has n records, so the rejected creates
-// have stored nothing.
+// listKeepsCount returns a scenario that checks that a list still has n records, so the rejected
+// creates have stored nothing.
 func listKeepsCount(list string, n int) apitest.Scenario {
 	return apitest.Scenario{Name: "nothing of these was stored", Op: list, Check: func(t *testing.T, r apitest.Response) {
 		if got := len(r.Items(t)); got != n {

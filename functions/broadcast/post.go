@@ -107,8 +107,8 @@ func (p Post) checkUnsent() error {
 	return nil
 }
 
-// Problems implements schema.RecordValidator: only a push notification may have a destination, and a
-// scheduled post must have a scheduledFor.
+// Problems implements schema.RecordValidator: only a push notification may have a destination, and
+// a scheduled post must have a scheduledFor.
 func (p Post) Problems(sent func(string) bool) (out []string) {
 	if sent("destination") && p.Destination != nil && (p.Platform == nil || *p.Platform != PlatformPush) {
 		out = append(out, "body.destination: is allowed only when platform is push")

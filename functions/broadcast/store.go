@@ -176,7 +176,8 @@ func (s postStore) List(ctx context.Context, companyID string, f PostFilter, aft
 	return table.ListJSON[Post](ctx, s.table, q)
 }
 
-// residualFilter returns the filters that the key does not cover when the posts based on an idea are read.
+// residualFilter returns the filters that the key does not cover when the posts based on an idea
+// are read.
 func (f PostFilter) residualFilter() table.Filter {
 	out := table.Filter{}
 	if f.Platform != nil {

@@ -17,8 +17,8 @@ const (
 	xWideWeight = 2  // the weight of an emoji, and of every character that is not in xNarrowRanges, such as a Chinese character
 )
 
-// xNarrowRanges lists the first and last characters of the ranges whose characters weigh 1: alphabets up
-// to Georgian, and common punctuation.
+// xNarrowRanges lists the first and last characters of the ranges whose characters weigh 1:
+// alphabets up to Georgian, and common punctuation.
 var xNarrowRanges = [][2]rune{{0, 0x10FF}, {0x2000, 0x200D}, {0x2010, 0x201F}, {0x2032, 0x2037}}
 
 // threadParts splits a body that is too long for a single post on X. It cuts at the ends of words,
@@ -42,8 +42,8 @@ func threadParts(platform *Platform, body *string) []string {
 	return appendText(parts, rest)
 }
 
-// firstCut returns the number of units in the first post: up to the last end of a word that fits, or,
-// if there is none, as many units as fit, but at least one.
+// firstCut returns the number of units in the first post: up to the last end of a word that fits,
+// or, if there is none, as many units as fit, but at least one.
 func firstCut(text []textUnit) int {
 	weight, word := 0, 0
 	for i, u := range text {
@@ -74,8 +74,8 @@ func appendText(parts []string, text []textUnit) []string {
 	return append(parts, part.String())
 }
 
-// textUnit is a piece of text that is never cut: a link, or a grapheme cluster, which readers see as
-// one character.
+// textUnit is a piece of text that is never cut: a link, or a grapheme cluster, which readers see
+// as one character.
 type textUnit struct {
 	text   string
 	weight int
@@ -83,8 +83,8 @@ type textUnit struct {
 
 func (u textUnit) isSpace() bool { return strings.TrimSpace(u.text) == "" }
 
-// linkPattern matches the links that X shortens. It is stricter than X's pattern: text that only X treats
-// as a link, such as a host without a scheme, gets the weight of its characters.
+// linkPattern matches the links that X shortens. It is stricter than X's pattern: text that only X
+// treats as a link, such as a host without a scheme, gets the weight of its characters.
 var linkPattern = regexp.MustCompile(`(?i)https?://([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(:[0-9]+)?([/?#]([a-z0-9._~:/?#@!$&*+,;=%-]*[a-z0-9_~/#&+=%-])?)?`)
 
 // noLinkAfterPattern lists the characters after which X does not recognise a link.
@@ -126,8 +126,8 @@ func splitUnits(text string) (out []textUnit) {
 // emojiRunesMax is the length of the longest emoji, in code points.
 const emojiRunesMax = 10
 
-// clusterWeight returns the weight of a grapheme cluster. X weighs composed characters, and an emoji of
-// several code points weighs as much as a single one.
+// clusterWeight returns the weight of a grapheme cluster. X weighs composed characters, and an
+// emoji of several code points weighs as much as a single one.
 func clusterWeight(cluster string) (weight int) {
 	runes := []rune(norm.NFC.String(cluster))
 	if n := len(runes); n > 1 && n <= emojiRunesMax && isEmoji(runes) {

@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// recordKinds lists the kinds of record that the API writes, each with the values of a new record and an
-// update that moves its index entries.
+// recordKinds lists the kinds of record that the API writes, each with the values of a new record
+// and an update that moves its index entries.
 var recordKinds = []struct {
 	noun, list, argument string
 	create, update       record
@@ -30,8 +30,8 @@ func mergeArguments(a, b record) record {
 	return out
 }
 
-// idsInAllLists returns the ids in all lists of a kind of record: the list without a filter, and the
-// lists for every filter that an update affects. The first list also contains the statuses.
+// idsInAllLists returns the ids in all lists of a kind of record: the list without a filter, and
+// the lists for every filter that an update affects. The first list also contains the statuses.
 func idsInAllLists(t *testing.T, s *apitest.Service, key, list string) (lists [][]string) {
 	t.Helper()
 	filters := []record{{}}

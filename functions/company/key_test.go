@@ -304,7 +304,8 @@ func TestListKeys(t *testing.T) {
 	}
 }
 
-// beforeTransactionTransport is a transport that calls do once, just before the next transaction is sent.
+// beforeTransactionTransport is a transport that calls do once, just before the next transaction is
+// sent.
 type beforeTransactionTransport struct{ do func() }
 
 func (s *beforeTransactionTransport) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -135,8 +135,8 @@ func (s Store) scan(ctx context.Context, in *dynamodb.ScanInput, visit func(page
 	}
 }
 
-// ListAll returns every company in the table. It scans the table, because no index covers more than one
-// company. Only the operator can call it: the roles of the functions do not allow scans.
+// ListAll returns every company in the table. It scans the table, because no index covers more than
+// one company. Only the operator can call it: the roles of the functions do not allow scans.
 func (s Store) ListAll(ctx context.Context) ([]Company, error) {
 	companies := []Company{}
 	in := &dynamodb.ScanInput{

@@ -31,8 +31,8 @@ func (s Store) Get(ctx context.Context, companyID string) (BrandKit, error) {
 	return table.Get[BrandKit](ctx, s.table, brandKitKey(companyID))
 }
 
-// brandKitAttemptsMax limits the attempts of Modify. Nothing deletes a kit, so a caller that loses the
-// race to create it finds the winner's kit on the second attempt.
+// brandKitAttemptsMax limits the attempts of Modify. Nothing deletes a kit, so a caller that loses
+// the race to create it finds the winner's kit on the second attempt.
 const brandKitAttemptsMax = 3
 
 // Modify changes the company's brand kit by compare-and-set, and creates it when there is none.

@@ -40,8 +40,8 @@ func TestClaimReplyRace(t *testing.T) {
 	}
 }
 
-// beforeUpdateTransport is a transport that runs a function once just before the next UpdateItem call, or loses
-// the responses to the next few UpdateItem calls.
+// beforeUpdateTransport is a transport that runs a function once just before the next UpdateItem
+// call, or loses the responses to the next few UpdateItem calls.
 type beforeUpdateTransport struct {
 	mu   sync.Mutex
 	run  func()

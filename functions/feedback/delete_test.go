@@ -13,8 +13,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// storedSortKeys returns the sort keys of a company's feedback records whose sort key starts with prefix:
-// feedback# or ext#.
+// storedSortKeys returns the sort keys of a company's feedback records whose sort key starts with
+// prefix: feedback# or ext#.
 func storedSortKeys(t *testing.T, s *apitest.Service, prefix string) []string {
 	t.Helper()
 	type key struct {

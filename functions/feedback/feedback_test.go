@@ -66,8 +66,8 @@ func combinations(visit func(*feedback.Source, *feedback.Sentiment, *feedback.Re
 	}
 }
 
-// mixedRecords returns one record for each combination, with priorities and times that include duplicates,
-// negative values, zero and null.
+// mixedRecords returns one record for each combination, with priorities and times that include
+// duplicates, negative values, zero and null.
 func mixedRecords() (records []feedback.Feedback) {
 	priorities := []*int64{nil, new(int64(2)), new(int64(-1)), new(int64(2)), new(int64(10)), new(int64(0))}
 	times := []*string{new("2026-03-01T00:00:00.000Z"), nil, new("2026-03-01T00:00:00.001Z"), new("1969-12-31T23:59:59.000Z")}
@@ -81,8 +81,8 @@ func mixedRecords() (records []feedback.Feedback) {
 	return records
 }
 
-// expectedRecords is a second implementation of the list: it returns the records that match the filters,
-// by priority, then newest postedAt first, then by id, with nulls last.
+// expectedRecords is a second implementation of the list: it returns the records that match the
+// filters, by priority, then newest postedAt first, then by id, with nulls last.
 func expectedRecords(records []feedback.Feedback, source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) (ids []string) {
 	var kept []feedback.Feedback
 	for _, f := range records {

@@ -40,7 +40,8 @@ func TestImportReplacesTheReviewItself(t *testing.T) {
 	}
 }
 
-// beforeCallTransport is a transport that runs a function just before the n-th call, while the caller waits.
+// beforeCallTransport is a transport that runs a function just before the n-th call, while the
+// caller waits.
 type beforeCallTransport struct {
 	calls, at atomic.Int64
 	run       func()

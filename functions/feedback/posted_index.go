@@ -171,20 +171,20 @@ func (s Store) setBackfillState(ctx context.Context, companyID string, mark back
 	return s.table.BatchPut(ctx, []table.Item{s.table.NewItem(table.Keys{Key: backfillStateKey(companyID)}, mark)})
 }
 
-// backfillStep is how many records are checked before the mark is written. backfillWidth is how many
-// records are written concurrently.
+// backfillStep is how many records are checked before the mark is written. backfillWidth is how
+// many records are written concurrently.
 const (
 	backfillStep  = 200
 	backfillWidth = 16
 )
 
-// BackfillPostedIndex puts a company's records into the index by posted day and marks the index as complete,
-// even for a company without records. It continues where an earlier call stopped. If the index is
-// already complete, it does nothing unless again is true. In that case it checks every record once
-// more, and lists do not use the index until it has finished. It calls report after every step with
-// the number of records checked so far, including those of earlier calls. filled is the number of
-// records that this call put into the index. All functions must already run a version that writes
-// the keys of the index.
+// BackfillPostedIndex puts a company's records into the index by posted day and marks the index as
+// complete, even for a company without records. It continues where an earlier call stopped. If the
+// index is already complete, it does nothing unless again is true. In that case it checks every
+// record once more, and lists do not use the index until it has finished. It calls report after
+// every step with the number of records checked so far, including those of earlier calls. filled is
+// the number of records that this call put into the index. All functions must already run a version
+// that writes the keys of the index.
 func (s Store) BackfillPostedIndex(ctx context.Context, companyID string, again bool, report func(checked int64)) (filled int64, err error) {
 	mark, err := s.backfillState(ctx, companyID)
 	if err != nil || mark.CompleteAt != nil && !again {
@@ -232,8 +232,8 @@ type indexedRecord struct {
 	PostedSK string `store:"gsi5sk"`
 }
 
-// backfillBatch gives records their index keys and moves the mark past them. filled is the number of records
-// that it had to write.
+// backfillBatch gives records their index keys and moves the mark past them. filled is the number
+// of records that it had to write.
 func (s Store) backfillBatch(ctx context.Context, companyID string, records []indexedRecord, mark *backfillState) (filled int64, err error) {
 	var written atomic.Int64
 	err = parallel.Do(len(records), backfillWidth, func(n int) error {

@@ -27,8 +27,8 @@ var postedTimes = []*string{
 	new("2026-03-02T00:00:00.000Z"), new("2026-03-05T08:00:00.000Z"), new("1969-12-31T23:59:59.999Z"), new("9999-12-31T23:59:59.999Z"), new("0001-01-01T00:00:00.000Z"),
 }
 
-// postedRecords returns a record for every combination of posting time and reply status. The other fields
-// vary.
+// postedRecords returns a record for every combination of posting time and reply status. The other
+// fields vary.
 func postedRecords() (records []feedback.Feedback) {
 	sources, sentiments := nullableValues[feedback.Source](), nullableValues[feedback.Sentiment]()
 	for i, status := range nullableValues[feedback.ReplyStatus]() {
@@ -42,8 +42,8 @@ func postedRecords() (records []feedback.Feedback) {
 	return records
 }
 
-// expectedNewest returns the ids of the records that are in a range of days and match the other filters,
-// newest first.
+// expectedNewest returns the ids of the records that are in a range of days and match the other
+// filters, newest first.
 func expectedNewest(records []feedback.Feedback, from, to string, f feedback.Filter) (ids []string) {
 	matching := slices.DeleteFunc(slices.Clone(records), func(r feedback.Feedback) bool {
 		return r.PostedAt == nil || from != "" && *r.PostedAt < from || to != "" && (*r.PostedAt)[:len("2006-01-02")] > to ||
@@ -69,8 +69,8 @@ func fillPosted(t *testing.T, s *apitest.Service) {
 	}
 }
 
-// dropPostedIndex removes the company from the index by posted day, as if an older version had stored its
-// records.
+// dropPostedIndex removes the company from the index by posted day, as if an older version had
+// stored its records.
 func dropPostedIndex(t *testing.T, s *apitest.Service, records ...feedback.Feedback) {
 	t.Helper()
 	key := func(sk string) table.Key { return table.Key{PK: table.Partition(s.CompanyID, "feedback"), SK: sk} }

@@ -388,8 +388,8 @@ func TestPushCannotReadAgain(t *testing.T) {
 	}
 }
 
-// beforeTransactionTransport is a transport that calls a function once, ahead of the first transaction, and then
-// fails every read.
+// beforeTransactionTransport is a transport that calls a function once, ahead of the first
+// transaction, and then fails every read.
 type beforeTransactionTransport struct {
 	once   sync.Once
 	late   atomic.Bool

@@ -15,8 +15,8 @@ import (
 
 const replyPath = "/v1/companies/{companyId}/feedback/fbk_0001/reply"
 
-// recordWithReply returns record 1 with a reply in the given status, or with a null status if status is
-// empty.
+// recordWithReply returns record 1 with a reply in the given status, or with a null status if
+// status is empty.
 func recordWithReply(status feedback.ReplyStatus, body string) feedback.Feedback {
 	f := reviewNumber(1)
 	f.ReplyBody = &body

@@ -97,8 +97,8 @@ func keyPart[T ~string](value *T) string {
 	return string(*value)
 }
 
-// keyParts returns the key parts that match a filter: the part for its value, or, if the filter is not
-// set, the parts for all values and for null.
+// keyParts returns the key parts that match a filter: the part for its value, or, if the filter is
+// not set, the parts for all values and for null.
 func keyParts[T interface {
 	~string
 	Values() []string

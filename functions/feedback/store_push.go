@@ -26,8 +26,8 @@ type identity struct {
 	externalID string
 }
 
-// identityOfRecord returns the identity of a record. ok is false for a record without a source, because
-// no push can refer to it.
+// identityOfRecord returns the identity of a record. ok is false for a record without a source,
+// because no push can refer to it.
 func identityOfRecord(f Feedback) (i identity, ok bool) {
 	if f.Source == nil {
 		return identity{}, false
@@ -83,8 +83,8 @@ func (r storedMatch) record(companyID string, c recordChange) (f Feedback, err e
 	}, nil
 }
 
-// FindByIdentities returns what is stored for distinct identities, in the order of identities. It takes one
-// round trip, and a second one if a record was imported under its own id.
+// FindByIdentities returns what is stored for distinct identities, in the order of identities. It
+// takes one round trip, and a second one if a record was imported under its own id.
 func (s Store) FindByIdentities(ctx context.Context, companyID string, identities []identity) ([]storedMatch, error) {
 	var keys []table.Key
 	for _, i := range identities {
@@ -132,8 +132,9 @@ func (s Store) FindByIdentities(ctx context.Context, companyID string, identitie
 	return out, nil
 }
 
-// matchIdentity returns a stored record if it has the identity. An import can change the identity of a
-// stored record, so the derived id or a reference may lead to a record with a different identity.
+// matchIdentity returns a stored record if it has the identity. An import can change the identity
+// of a stored record, so the derived id or a reference may lead to a record with a different
+// identity.
 func matchIdentity(item table.Item, i identity) (storedMatch, error) {
 	if item == nil {
 		return storedMatch{}, nil
@@ -164,11 +165,11 @@ const pushWidth = 16
 // create or delete the record.
 const pushAttemptsMax = 16
 
-// Push makes changes, each to the stored record that FindByIdentities returned for it. Each change is one
-// compare-and-set, so repeating a push that failed half-way completes it. A change that alters
-// nothing is not written. Push claims the Idempotency-Key first. created and updated are numbers of
-// records. If the kind of a record has changed since it was read, Push returns a conflict that a
-// retry resolves.
+// Push makes changes, each to the stored record that FindByIdentities returned for it. Each change
+// is one compare-and-set, so repeating a push that failed half-way completes it. A change that
+// alters nothing is not written. Push claims the Idempotency-Key first. created and updated are
+// numbers of records. If the kind of a record has changed since it was read, Push returns a
+// conflict that a retry resolves.
 func (s Store) Push(ctx context.Context, companyID string, changes []recordChange, stored []storedMatch) (created, updated int, err error) {
 	if err := idempotency.Reserve(ctx, s.table); err != nil {
 		return 0, 0, err

@@ -33,8 +33,8 @@ func checkFeedback(f *Feedback) (problems []string) {
 	return append(problems, transfer.CheckSize(f)...)
 }
 
-// uniqueTextsOf returns the record's claim to its identity. A file must not assign two ids to the same
-// identity, because then the order of the writes would decide between them.
+// uniqueTextsOf returns the record's claim to its identity. A file must not assign two ids to the
+// same identity, because then the order of the writes would decide between them.
 func uniqueTextsOf(f Feedback) []transfer.UniqueText {
 	who, ok := identityOfRecord(f)
 	if !ok {
@@ -184,8 +184,8 @@ func (s Store) checkReference(companyID string, who identity, astray string) tab
 // addWidth bounds the concurrent writes in one call of add.
 const addWidth = 8
 
-// addRecords stores records whose identities the company does not have. It returns how many it skipped
-// because their identities have been stored in the meantime.
+// addRecords stores records whose identities the company does not have. It returns how many it
+// skipped because their identities have been stored in the meantime.
 func (s Store) addRecords(ctx context.Context, companyID string, records []Feedback, _ transfer.FileHasName) (skipped int, err error) {
 	var found atomic.Int64
 	records = transfer.LastWins(records, func(f Feedback) string { return f.ID })

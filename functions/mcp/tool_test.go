@@ -220,8 +220,8 @@ func TestDescriptions(t *testing.T) {
 	}
 }
 
-// descriptionProblems returns the problems with the descriptions of arguments, including those of the fields of
-// records in a list.
+// descriptionProblems returns the problems with the descriptions of arguments, including those of
+// the fields of records in a list.
 func descriptionProblems(of string, s *jsonschema.Schema, lists, ids map[string]bool) (out []string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		p, at := s.Properties[name], of+name

@@ -2,15 +2,15 @@ package metrics
 
 import "slices"
 
-// candidatePoints are the points found so far, from which a page is chosen. Each kind of listing has its
-// own implementation:
+// candidatePoints are the points found so far, from which a page is chosen. Each kind of listing
+// has its own implementation:
 //
 //	storedPoints    stored points as they are, for days and for metrics whose days do not combine
 //	computedPoints  stored weeks or months, and those computed from the days of their series
 //	totals          one series for the whole metric
 type candidatePoints interface {
-	// finalCount returns how many points of the page are known so far, at most want, and the start of
-	// the oldest of them. Records that have not been read yet can only add newer points, or add
+	// finalCount returns how many points of the page are known so far, at most want, and the start
+	// of the oldest of them. Records that have not been read yet can only add newer points, or add
 	// days to points that are already known.
 	finalCount(want int) (n int, oldest string)
 

@@ -155,7 +155,8 @@ func (in createDefinitionInput) Check() (problems []string) {
 	return problems
 }
 
-// missingDimensionsProblem is the end of the problem reported for a split metric without dimensions.
+// missingDimensionsProblem is the end of the problem reported for a split metric without
+// dimensions.
 const missingDimensionsProblem = "for a metric of kind split, with at least one name"
 
 // formulaProblem is the problem reported for a formula on a metric that is not derived.

@@ -138,7 +138,8 @@ func raceRounds(short bool) int {
 	return 100
 }
 
-// queryCountingTransport is a transport that counts all queries, and those with strongly consistent reads.
+// queryCountingTransport is a transport that counts all queries, and those with strongly consistent
+// reads.
 type queryCountingTransport struct {
 	mu                sync.Mutex
 	count, consistent int

@@ -26,8 +26,8 @@ func deletePoints(t *testing.T, s *apitest.Service, key, metricKey, from, to str
 	return s.Send(t, key, "DELETE", pointsPath+"?"+query, "")
 }
 
-// mustDeletePoints is deletePoints for a delete that must succeed and finish. It returns the number of
-// deleted points.
+// mustDeletePoints is deletePoints for a delete that must succeed and finish. It returns the number
+// of deleted points.
 func mustDeletePoints(t *testing.T, s *apitest.Service, key, metricKey, from, to string, more ...string) int {
 	t.Helper()
 	r := deletePoints(t, s, key, metricKey, from, to, more...)
@@ -150,8 +150,8 @@ func TestDeletePointsErrors(t *testing.T) {
 	requireEqual(t, "points", listPoints(t, s, "a"), []string{"2026-07-01 1"})
 }
 
-// pointsInMonths stores a point in each of n months for each series, and returns the first and the last
-// day.
+// pointsInMonths stores a point in each of n months for each series, and returns the first and the
+// last day.
 func pointsInMonths(t *testing.T, store metrics.Store, companyID, metricKey string, n, series int) (from, to string) {
 	t.Helper()
 	first := mustDay(t, "2016-01-01")

@@ -89,8 +89,8 @@ func TestDeleteDefinition(t *testing.T) {
 	}
 }
 
-// beforeCallTransport is a transport that calls a function once, just before table call number at, counted from
-// 0.
+// beforeCallTransport is a transport that calls a function once, just before table call number at,
+// counted from 0.
 type beforeCallTransport struct {
 	mu    sync.Mutex
 	calls int

@@ -81,7 +81,8 @@ func (g Grain) startOfBucket(day string) string {
 // a month of days, or a year of weeks or months. split and join convert between a bucket's first
 // day and its period and attribute.
 
-// recordLocation returns the period of the bucket that starts on a day, and the bucket's attribute name.
+// recordLocation returns the period of the bucket that starts on a day, and the bucket's attribute
+// name.
 func (g Grain) recordLocation(day string) (period, attribute string) {
 	switch g {
 	case GrainDay:
@@ -93,7 +94,8 @@ func (g Grain) recordLocation(day string) (period, attribute string) {
 	}
 }
 
-// dayOfAttribute is the inverse of split. ok reports whether the attribute belongs to a bucket of this grain.
+// dayOfAttribute is the inverse of split. ok reports whether the attribute belongs to a bucket of
+// this grain.
 func (g Grain) dayOfAttribute(period, attribute string) (day string, ok bool) {
 	switch {
 	case g == GrainDay && len(attribute) == len("d02") && attribute[0] == 'd':
@@ -165,8 +167,9 @@ func (g Grain) dayRecordsFor(n int) int {
 	}
 }
 
-// monthsSpanning returns how many consecutive months always have at least this many days. The shortest run
-// starts in February. The February of 2097 is followed by seven years without a leap day.
+// monthsSpanning returns how many consecutive months always have at least this many days. The
+// shortest run starts in February. The February of 2097 is followed by seven years without a leap
+// day.
 func monthsSpanning(days int) int {
 	const year = 2097
 	last := time.Date(year, time.February, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, days-1)

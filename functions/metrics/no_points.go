@@ -10,8 +10,9 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// explainNoPoints tells an agent why a list of points is empty: there is no such metric, the metric has
-// points of other grains only, its weeks are not computed, or its points are outside the window.
+// explainNoPoints tells an agent why a list of points is empty: there is no such metric, the metric
+// has points of other grains only, its weeks are not computed, or its points are outside the
+// window.
 func (s service) explainNoPoints(ctx context.Context, caller api.Caller, in listPointsInput) (string, error) {
 	known, err := s.store.DefinitionsByKey(ctx, caller.CompanyID, namesOf(in.MetricKey))
 	if err != nil {
@@ -32,8 +33,8 @@ func (s service) explainNoPoints(ctx context.Context, caller api.Caller, in list
 	return known[key].explainNoPoints(key, in.Grain, spans), nil
 }
 
-// unknownMetricMessage returns the message that no metric has the name, and suggests the one that the caller
-// may have meant.
+// unknownMetricMessage returns the message that no metric has the name, and suggests the one that
+// the caller may have meant.
 func (s service) unknownMetricMessage(ctx context.Context, companyID, name string) (string, error) {
 	keys, err := s.store.definedKeys(ctx, companyID)
 	if err != nil {
@@ -54,8 +55,8 @@ func (s service) unknownMetricMessage(ctx context.Context, companyID, name strin
 	return fmt.Sprintf("There is no metric %s. The metric definitions list the keys.", name), nil
 }
 
-// explainNoPoints says why a list of points with a grain is empty, based on the stored points of the
-// metric. It returns "" if it has no explanation.
+// explainNoPoints says why a list of points with a grain is empty, based on the stored points of
+// the metric. It returns "" if it has no explanation.
 func (d Definition) explainNoPoints(key string, grain Grain, spans map[Grain]Coverage) string {
 	if len(spans) == 0 && d.isDerived() {
 		return fmt.Sprintf("The metric %s is derived: it has no points but imported ones, and there are none.", key)

@@ -147,8 +147,8 @@ func (s service) listPoints(ctx context.Context, caller api.Caller, in listPoint
 	}), nil
 }
 
-// dayOfBound returns the day of a bound of the window, or "" if there is no bound. The bound has already
-// been validated.
+// dayOfBound returns the day of a bound of the window, or "" if there is no bound. The bound has
+// already been validated.
 func dayOfBound(bound *string) string {
 	if bound == nil {
 		return ""

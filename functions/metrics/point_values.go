@@ -9,8 +9,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// pointValues holds the values that a Point's pointers refer to. A list contains hundreds of points, so
-// all cells of a record are allocated at once.
+// pointValues holds the values that a Point's pointers refer to. A list contains hundreds of
+// points, so all cells of a record are allocated at once.
 type pointValues struct {
 	ts, ingestedAt, currency, source string
 	value, baseValue                 float64
@@ -36,8 +36,8 @@ func (c *pointValues) read(text string, p *Point, m *monthCache) error {
 	return err
 }
 
-// monthCache remembers the start of the last month that it parsed. A list contains hundreds of days from
-// only a few months, and time.Parse would parse its layout for each of them.
+// monthCache remembers the start of the last month that it parsed. A list contains hundreds of days
+// from only a few months, and time.Parse would parse its layout for each of them.
 type monthCache struct {
 	name  string // 2026-01
 	begin int64  // in milliseconds of Unix time
@@ -57,8 +57,8 @@ func (m *monthCache) millis(day string) (int64, error) {
 	return m.begin + int64(n-1)*24*time.Hour.Milliseconds(), err
 }
 
-// readFast decodes an encoded point whose strings contain no escapes and no commas, five times as fast
-// as encoding/json. It reports whether it succeeded; if not, read uses encoding/json.
+// readFast decodes an encoded point whose strings contain no escapes and no commas, five times as
+// fast as encoding/json. It reports whether it succeeded; if not, read uses encoding/json.
 func (c *pointValues) readFast(text string, p *Point) bool {
 	if len(text) < 2 || text[0] != '[' || text[len(text)-1] != ']' || strings.Contains(text, `\`) {
 		return false

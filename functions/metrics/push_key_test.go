@@ -95,8 +95,8 @@ func count(lines []string, text string) (n int) {
 	return n
 }
 
-// testPush is a push: its points, and the values that are stored once it is complete, keyed by metric
-// and series.
+// testPush is a push: its points, and the values that are stored once it is complete, keyed by
+// metric and series.
 type testPush struct {
 	points  []string
 	values  map[string]float64
@@ -117,8 +117,8 @@ func newTestPush(prefix string, metrics, series int) testPush {
 	return b
 }
 
-// countStored returns how many points of a batch are stored. Each must be stored once, with its value,
-// and its metric must have exactly one definition.
+// countStored returns how many points of a batch are stored. Each must be stored once, with its
+// value, and its metric must have exactly one definition.
 func countStored(t *testing.T, s *apitest.Service, prefix string, b testPush) int {
 	t.Helper()
 	defined, found := map[string]bool{}, map[string]bool{}
@@ -227,7 +227,8 @@ func pushThroughCrash(t *testing.T, s *apitest.Service, key, prefix string, b te
 	return died
 }
 
-// responseLosingTransport is a transport that sends every call, but loses the responses to some writes.
+// responseLosingTransport is a transport that sends every call, but loses the responses to some
+// writes.
 type responseLosingTransport struct {
 	mu     sync.Mutex
 	random *rand.Rand

@@ -238,8 +238,8 @@ func TestPushRejectsAll(t *testing.T) {
 	requireEqual(t, "split", mustPush(t, s, key, good), []string{})
 }
 
-// barrierTransport is a transport that holds back calls of a given kind until the expected number of them
-// has arrived. So calls that are sequential although they should be concurrent run into the
+// barrierTransport is a transport that holds back calls of a given kind until the expected number
+// of them has arrived. So calls that are sequential although they should be concurrent run into the
 // handler's deadline. A call that is retried because the engine was busy counts once.
 type barrierTransport struct {
 	mu      sync.Mutex
@@ -370,8 +370,8 @@ func TestPushConcurrently(t *testing.T) {
 	requireEqual(t, "last point", a[days], fmt.Sprintf("2026-01-%02d %d", days+1, days-1))
 }
 
-// failingTransport is a transport that makes n calls of one kind fail, after letting the first skip calls
-// through.
+// failingTransport is a transport that makes n calls of one kind fail, after letting the first skip
+// calls through.
 type failingTransport struct {
 	mu      sync.Mutex
 	call    string
@@ -493,8 +493,8 @@ func TestPushedPointsTransfer(t *testing.T) {
 	}
 }
 
-// beforeCallTransportOfKind is a transport that calls a function ahead of the first call of a kind. Other calls of
-// that kind wait until the function has returned.
+// beforeCallTransportOfKind is a transport that calls a function ahead of the first call of a kind.
+// Other calls of that kind wait until the function has returned.
 type beforeCallTransportOfKind struct {
 	mu     sync.Mutex
 	call   string

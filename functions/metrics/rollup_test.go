@@ -39,8 +39,8 @@ func startOfBucket(grain metrics.Grain, day time.Time) time.Time {
 	}
 }
 
-// expectedPoints returns the points that a list without a window should contain, oldest first. It is the
-// naive oracle for the roll-up.
+// expectedPoints returns the points that a list without a window should contain, oldest first. It
+// is the naive oracle for the roll-up.
 func (w pointOracle) expectedPoints(t *testing.T, grain metrics.Grain) []metrics.Point {
 	t.Helper()
 	type bucket struct{ ts, dims string }
@@ -76,9 +76,9 @@ func (w pointOracle) expectedPoints(t *testing.T, grain metrics.Grain) []metrics
 	return list
 }
 
-// expectedTotal returns the total without a window, oldest first. It is the naive oracle for totals.
-// refused contains the starts of the buckets that have only points of series that do not combine. A
-// window that contains only such buckets is refused.
+// expectedTotal returns the total without a window, oldest first. It is the naive oracle for
+// totals. refused contains the starts of the buckets that have only points of series that do not
+// combine. A window that contains only such buckets is refused.
 func (w pointOracle) expectedTotal(t *testing.T, grain metrics.Grain) (list []metrics.Point, refused []string) {
 	t.Helper()
 	computes := w.aggregation != "" && w.aggregation != "none" && w.kind != "derived"
@@ -158,8 +158,8 @@ func checkTotal(t *testing.T, store metrics.Store, companyID string, q metrics.P
 	checkPages(t, store, companyID, q, totals)
 }
 
-// combineDays returns the point of a bucket, computed from its days. The days must be sorted and have
-// values.
+// combineDays returns the point of a bucket, computed from its days. The days must be sorted and
+// have values.
 func (w pointOracle) combineDays(t *testing.T, grain metrics.Grain, ts string, days []metrics.Point) metrics.Point {
 	t.Helper()
 	last := days[len(days)-1]

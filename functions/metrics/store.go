@@ -52,8 +52,8 @@ func definitionIDKey(companyID, definitionID string) table.Key {
 	return table.Key{PK: partition(companyID), SK: definitionIDKeyPrefix + definitionID}
 }
 
-// definitionIDRecord is the id record of a definition: it finds the definition's key by its id. It can
-// be stale, because a definition with a different id may now have that key. Readers therefore
+// definitionIDRecord is the id record of a definition: it finds the definition's key by its id. It
+// can be stale, because a definition with a different id may now have that key. Readers therefore
 // compare the id.
 type definitionIDRecord struct {
 	Key string `json:"key"`
@@ -101,8 +101,9 @@ func (s Store) GetDefinition(ctx context.Context, companyID, definitionID string
 	return s.findDefinition(ctx, companyID, definitionID)
 }
 
-// definitionByIDRecord returns the definition that the id record leads to. named is false if that record
-// is missing or wrong, because the definition was stored without it or replaced by an import.
+// definitionByIDRecord returns the definition that the id record leads to. named is false if that
+// record is missing or wrong, because the definition was stored without it or replaced by an
+// import.
 func (s Store) definitionByIDRecord(ctx context.Context, companyID, definitionID string) (d Definition, named bool, err error) {
 	name, err := table.Get[definitionIDRecord](ctx, s.table, definitionIDKey(companyID, definitionID))
 	if err == nil {
@@ -133,10 +134,10 @@ func (s Store) findDefinition(ctx context.Context, companyID, definitionID strin
 	return *found, nil
 }
 
-// withKeyOf calls do with the key of the definition with an id. It takes the key from the id record. If
-// do finds that the definition with that id is not there, withKeyOf reads all definitions, stores the
-// id record for the next time and calls do again. Returns fault.ErrNotFound when no definition has
-// the id.
+// withKeyOf calls do with the key of the definition with an id. It takes the key from the id
+// record. If do finds that the definition with that id is not there, withKeyOf reads all
+// definitions, stores the id record for the next time and calls do again. Returns fault.ErrNotFound
+// when no definition has the id.
 func (s Store) withKeyOf(ctx context.Context, companyID, definitionID string, do func(key string) error) error {
 	name, err := table.Get[definitionIDRecord](ctx, s.table, definitionIDKey(companyID, definitionID))
 	if err == nil {

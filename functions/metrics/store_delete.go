@@ -23,9 +23,9 @@ type PointRange struct {
 	SeriesID  string // empty: every series
 }
 
-// Limits of a delete. A round reads and deletes up to deleteRoundUnits records, with up to deleteWidth
-// concurrent calls. No new round starts when less than deleteTimeMargin is left before the deadline of
-// the request, because a slow round takes a second.
+// Limits of a delete. A round reads and deletes up to deleteRoundUnits records, with up to
+// deleteWidth concurrent calls. No new round starts when less than deleteTimeMargin is left before
+// the deadline of the request, because a slow round takes a second.
 const (
 	deleteRoundUnits = 100
 	deleteWidth      = 16
@@ -74,12 +74,12 @@ func (s Store) DeletePoints(ctx context.Context, companyID string, of PointRange
 	}
 }
 
-// deleteAttemptsMax limits the attempts to change one record. An attempt fails only if it loses a race
-// with a push or with another delete of the record's points.
+// deleteAttemptsMax limits the attempts to change one record. An attempt fails only if it loses a
+// race with a push or with another delete of the record's points.
 const deleteAttemptsMax = 50
 
-// deleteTokenAttr is the attribute that holds the token of the last delete that changed a record, so that
-// a retry after a lost response recognises its own change.
+// deleteTokenAttr is the attribute that holds the token of the last delete that changed a record,
+// so that a retry after a lost response recognises its own change.
 const deleteTokenAttr = "deletedBy"
 
 // deleteFrom deletes the points of a range from one record and returns how many it deleted. It
@@ -138,7 +138,8 @@ func (of PointRange) contains(record pointRecord, name string) bool {
 	return ok && day >= of.From && day <= of.To
 }
 
-// exactBucketsCondition returns a condition: of the given buckets, the record has exactly the stored ones.
+// exactBucketsCondition returns a condition: of the given buckets, the record has exactly the
+// stored ones.
 func exactBucketsCondition(buckets, stored []string) (condition string, names map[string]string) {
 	names = make(map[string]string, len(buckets))
 	parts := make([]string, len(buckets))

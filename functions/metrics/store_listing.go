@@ -112,7 +112,8 @@ func (s Store) newListing(companyID string, q PointQuery) *pointListing {
 	return l
 }
 
-// wantedPoints is one more point than fits on the page. The extra point shows whether there is a next page.
+// wantedPoints is one more point than fits on the page. The extra point shows whether there is a
+// next page.
 func (l *pointListing) wantedPoints() int { return l.q.Limit + 1 }
 
 // setRule sets how days and series combine. If days do not combine, the listing stops reading them.
@@ -125,8 +126,8 @@ func (l *pointListing) setRule(rule rollupRule) {
 
 func (l *pointListing) dropDays() { l.sources = l.sources[:1] }
 
-// missingSources returns the sources that may still have points for the page, and the day from which they
-// must be complete, which is "" as long as the page is not full.
+// missingSources returns the sources that may still have points for the page, and the day from
+// which they must be complete, which is "" as long as the page is not full.
 func (l *pointListing) missingSources() (open []grainSource, since string) {
 	if n, oldest := l.candidates.finalCount(l.wantedPoints()); n == l.wantedPoints() {
 		since = dayOf(oldest)
@@ -144,7 +145,8 @@ func (l *pointListing) complete() bool {
 	return len(open) == 0
 }
 
-// readMore reads more records in parallel, from every source that may still have points for the page.
+// readMore reads more records in parallel, from every source that may still have points for the
+// page.
 func (l *pointListing) readMore(ctx context.Context) error {
 	open, since := l.missingSources()
 	known, _ := l.candidates.finalCount(l.wantedPoints())

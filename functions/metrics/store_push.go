@@ -22,8 +22,8 @@ const pushRecordsMax = 24
 // this many.
 const pushWidth = 21
 
-// DefinitionsByKey returns the definitions that exist for the given keys, as a map by key. The keys must
-// be distinct.
+// DefinitionsByKey returns the definitions that exist for the given keys, as a map by key. The keys
+// must be distinct.
 func (s Store) DefinitionsByKey(ctx context.Context, companyID string, keys []string) (map[string]Definition, error) {
 	at := make([]table.Key, len(keys))
 	for i, key := range keys {

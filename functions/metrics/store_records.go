@@ -20,9 +20,9 @@ import (
 )
 
 // pointRecord contains the fields that all points of one series and period share. In addition, the
-// stored record has one attribute per point, named by Grain.recordLocation, whose value is the string
-// returned by encodePoint. So listing 365 days reads 13 records of about two kilobytes; one record
-// per point would cost six times as much to read.
+// stored record has one attribute per point, named by Grain.recordLocation, whose value is the
+// string returned by encodePoint. So listing 365 days reads 13 records of about two kilobytes; one
+// record per point would cost six times as much to read.
 type pointRecord struct {
 	PK        string          `json:"pk"`
 	SK        string          `json:"sk"`

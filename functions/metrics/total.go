@@ -2,11 +2,11 @@ package metrics
 
 import "growthworkspace/shared/fault"
 
-// totalPoints are the candidates for a listing of one series for the whole metric. The total has the
-// identity of the series without dims. If that series has a point in a bucket, stored or computed
-// from its days, that point is the total. Otherwise the points of all other series combine as days
-// do in a roll-up: if a series has a stored point of the grain, that point is used like a day, and
-// otherwise the days of the series are used. See scripts/docs/reference/metrics.md.
+// totalPoints are the candidates for a listing of one series for the whole metric. The total has
+// the identity of the series without dims. If that series has a point in a bucket, stored or
+// computed from its days, that point is the total. Otherwise the points of all other series combine
+// as days do in a roll-up: if a series has a stored point of the grain, that point is used like a
+// day, and otherwise the days of the series are used. See scripts/docs/reference/metrics.md.
 type totalPoints struct {
 	seriesID string // the id of the series without dims
 	buckets  map[string]*totalBucket

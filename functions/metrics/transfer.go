@@ -153,8 +153,8 @@ func (s Store) addDefinitions(ctx context.Context, companyID string, definitions
 	return s.putAllDefinitions(ctx, companyID, definitions, false, file)
 }
 
-// putAllDefinitions is putDefinitions for any number of definitions. If several have the same key, the last
-// one is stored.
+// putAllDefinitions is putDefinitions for any number of definitions. If several have the same key,
+// the last one is stored.
 func (s Store) putAllDefinitions(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.FileHasName) (skipped int, err error) {
 	latest := transfer.LastWins(definitions, func(d Definition) string { return d.Key })
 	for some := range slices.Chunk(latest, importBatchMax) {
@@ -222,12 +222,12 @@ func (s Store) pointsExist(ctx context.Context, companyID string, lines []pointL
 	return exist, err
 }
 
-// importBatchMax is how many definitions one transaction of an import writes. A definition needs up to
-// three writes.
+// importBatchMax is how many definitions one transaction of an import writes. A definition needs up
+// to three writes.
 const importBatchMax = 33
 
-// importAttemptsMax limits how many times such a transaction is attempted while other callers create
-// or delete its definitions.
+// importAttemptsMax limits how many times such a transaction is attempted while other callers
+// create or delete its definitions.
 const importAttemptsMax = 16
 
 // putDefinitions stores definitions with different keys. Unless replace is set, it skips those

@@ -256,8 +256,8 @@ func (d document) list(t *testing.T, f field) field {
 	return list
 }
 
-// fieldNotation returns a field in the notation of the tables. It mentions null only in the body of an
-// update: in a create, null is the same as leaving the field out.
+// fieldNotation returns a field in the notation of the tables. It mentions null only in the body of
+// an update: in a create, null is the same as leaving the field out.
 func (d document) fieldNotation(t *testing.T, name string, f field, required, update bool) string {
 	t.Helper()
 	null := update && f.acceptsNull()
@@ -503,7 +503,8 @@ func TestTypesHaveNames(t *testing.T) {
 	}
 }
 
-// checkInlineSchemas reports a closed list, or an object with properties, within the schema of a property.
+// checkInlineSchemas reports a closed list, or an object with properties, within the schema of a
+// property.
 func checkInlineSchemas(t *testing.T, path string, schema json.RawMessage) {
 	t.Helper()
 	if bytes.Contains(schema, []byte(`"enum":`)) || bytes.Contains(schema, []byte(`"properties":`)) {

@@ -22,8 +22,8 @@ var documentJSON []byte
 // Paths returns all paths that the function serves: the document, the reference and its script.
 func Paths() []string { return []string{DocumentPath, ReferencePath, ScriptPath} }
 
-// Handler serves the document at DocumentPath, the reference at ReferencePath and its script, each with an
-// ETag.
+// Handler serves the document at DocumentPath, the reference at ReferencePath and its script, each
+// with an ETag.
 //
 // Responds with 404 not_found for any other path, 405 method_not_allowed for methods other than GET
 // and HEAD, and 400 bad_request for a Service-Version that is not served.

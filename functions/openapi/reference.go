@@ -53,7 +53,8 @@ func scalarSettings(base string) map[string]any {
 	}
 }
 
-// contentSecurityPolicy is the Content-Security-Policy of the page. Scalar writes its styles into the page.
+// contentSecurityPolicy is the Content-Security-Policy of the page. Scalar writes its styles into
+// the page.
 const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; " +
 	"img-src 'self' data:; font-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -72,7 +73,8 @@ type staticFile struct {
 	tag    func() string
 }
 
-// newStaticFile returns a file whose body is computed at the first request, to keep the cold start short.
+// newStaticFile returns a file whose body is computed at the first request, to keep the cold start
+// short.
 func newStaticFile(body func() []byte, contentType, cache string) staticFile {
 	body = sync.OnceValue(body)
 	return staticFile{
@@ -116,9 +118,9 @@ func filesByPath() map[string]func(*http.Request) staticFile {
 	}
 }
 
-// stagePath returns the stage path that API Gateway puts before ours, such as /prod/; empty if there
-// is none. A page at /prod, without a trailing slash, would resolve relative links against the
-// wrong path.
+// stagePath returns the stage path that API Gateway puts before ours, such as /prod/; empty if
+// there is none. A page at /prod, without a trailing slash, would resolve relative links against
+// the wrong path.
 func stagePath(base string) string {
 	at, err := url.Parse(base)
 	if err != nil || at.Path == "" {

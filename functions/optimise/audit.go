@@ -106,10 +106,10 @@ func (s service) createAudit(ctx context.Context, caller api.Caller, in createAu
 	return s.store.Audits.Insert(ctx, caller.CompanyID, a, in.Findings)
 }
 
-// setFinishedAt gives an audit that ended its finishing time: now, but not before it started, because
-// startedAt may come from a clock that is ahead. started and finished are the times in the request,
-// nil when it has none. It does not check times that the request leaves unchanged, because an
-// earlier version may have imported invalid ones.
+// setFinishedAt gives an audit that ended its finishing time: now, but not before it started,
+// because startedAt may come from a clock that is ahead. started and finished are the times in the
+// request, nil when it has none. It does not check times that the request leaves unchanged, because
+// an earlier version may have imported invalid ones.
 func (a *AuditSummary) setFinishedAt(started, finished *string, now string) error {
 	if a.Status != nil && *a.Status == AuditStatusRunning {
 		a.FinishedAt = nil

@@ -83,7 +83,8 @@ func filterCombinations(do func(site, status string, arguments map[string]any)) 
 	}
 }
 
-// listAll reads all pages of a list and returns the ids. It checks that only the last page is short.
+// listAll reads all pages of a list and returns the ids. It checks that only the last page is
+// short.
 func listAll(t *testing.T, s *apitest.Service, key string, arguments map[string]any, limit int, between func(page int)) (got []string) {
 	t.Helper()
 	arguments["limit"] = limit

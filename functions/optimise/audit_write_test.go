@@ -311,8 +311,8 @@ func TestCreateAuditCrashes(t *testing.T) {
 	})
 }
 
-// checkFindingsSettled checks that an audit has these findings, and that a later write leaves no unreferenced
-// chunk or draft.
+// checkFindingsSettled checks that an audit has these findings, and that a later write leaves no
+// unreferenced chunk or draft.
 func checkFindingsSettled(t *testing.T, s *apitest.Service, auditID string, findings any) {
 	t.Helper()
 	var drafts []struct {
@@ -530,7 +530,8 @@ func TestUpdateAuditWithoutResponse(t *testing.T) {
 	checkFindingsSettled(t, own, "aud_1", "new")
 }
 
-// responseLosingTransport is a transport that sends the change of an audit but returns an error for its response.
+// responseLosingTransport is a transport that sends the change of an audit but returns an error for
+// its response.
 type responseLosingTransport struct{}
 
 func (responseLosingTransport) RoundTrip(r *http.Request) (*http.Response, error) {

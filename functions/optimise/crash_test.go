@@ -13,8 +13,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// crashingTransport is a transport of a process that crashes after a number of calls to the table: it makes no
-// more calls.
+// crashingTransport is a transport of a process that crashes after a number of calls to the table:
+// it makes no more calls.
 type crashingTransport struct {
 	mu      sync.Mutex
 	left    int
@@ -35,9 +35,9 @@ func (m *crashingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// forEachCrash makes a call in a process that crashes at its first call to the table, then in one that
-// crashes at its second, and so on until one survives. After each it repeats the call, and passes
-// both responses to check. Each round has its own company, which prepare fills.
+// forEachCrash makes a call in a process that crashes at its first call to the table, then in one
+// that crashes at its second, and so on until one survives. After each it repeats the call, and
+// passes both responses to check. Each round has its own company, which prepare fills.
 func forEachCrash(t *testing.T, op string, prepare func(s *apitest.Service) map[string]any, check func(s *apitest.Service, died, again apitest.Response)) {
 	t.Helper()
 	for calls := 0; ; calls++ {

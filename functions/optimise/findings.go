@@ -19,10 +19,10 @@ const (
 	chunkBytesMax    = 300_000
 )
 
-// findingsChunk is a part of packed findings. The chunks of one import of an audit are a generation with an
-// id of its own. They are written before the audit refers to the generation, and deleted after it
-// refers to the next one. So a reader of an audit finds all chunks of its generation or misses
-// some, but never gets a mixture of two.
+// findingsChunk is a part of packed findings. The chunks of one import of an audit are a generation
+// with an id of its own. They are written before the audit refers to the generation, and deleted
+// after it refers to the next one. So a reader of an audit finds all chunks of its generation or
+// misses some, but never gets a mixture of two.
 type findingsChunk struct {
 	SK   string `store:"sk"`
 	Data []byte `store:"data"`
@@ -57,8 +57,8 @@ func findingsDigest(findings json.RawMessage) *string {
 	return new(base64.RawStdEncoding.EncodeToString(sum[:]))
 }
 
-// hasFindings reports whether the digest is that of the audit's findings; nil stands for no findings. It is
-// false if the audit's findings were stored without a digest.
+// hasFindings reports whether the digest is that of the audit's findings; nil stands for no
+// findings. It is false if the audit's findings were stored without a digest.
 func (a storedAudit) hasFindings(digest *string) bool {
 	if digest == nil {
 		return a.Generation == nil

@@ -57,8 +57,9 @@ func (s auditStore) storeDraft(ctx context.Context, companyID string, d findings
 	return s.table.BatchPut(ctx, chunks)
 }
 
-// finishDrafts deletes the chunks of an audit's drafts that it does not refer to, and then the drafts.
-// The request has ended already, so a failure is only noted: the drafts stay for a later request.
+// finishDrafts deletes the chunks of an audit's drafts that it does not refer to, and then the
+// drafts. The request has ended already, so a failure is only noted: the drafts stay for a later
+// request.
 func (s auditStore) finishDrafts(ctx context.Context, companyID string, drafts []findingsDraft, a storedAudit) {
 	var unused, ended []table.Key
 	used := a.chunkKeys()

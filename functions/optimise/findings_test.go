@@ -169,7 +169,8 @@ func TestFindingsReplaced(t *testing.T) {
 	}
 }
 
-// beforeRequestTransport is a transport that calls do once, before it sends the first request that matches.
+// beforeRequestTransport is a transport that calls do once, before it sends the first request that
+// matches.
 type beforeRequestTransport struct {
 	matches func(target, body string) bool
 	do      func() error // if it fails, the request fails with its error

@@ -40,7 +40,8 @@ func (GoalMatch) Values() []string {
 	return []string{"exact", "prefix", "contains", string(goalMatchRegex)}
 }
 
-// Problems implements schema.RecordValidator: with the match regex, the pattern is a regular expression.
+// Problems implements schema.RecordValidator: with the match regex, the pattern is a regular
+// expression.
 func (g SiteGoal) Problems(sent func(string) bool) []string {
 	field := "body.pattern"
 	if !sent("pattern") {

@@ -12,7 +12,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// beforeCallTransport is a transport that runs a function before the n-th call, while the caller waits.
+// beforeCallTransport is a transport that runs a function before the n-th call, while the caller
+// waits.
 type beforeCallTransport struct {
 	calls, at atomic.Int64
 	run       func()

@@ -28,8 +28,8 @@ func (s siteStore) Remove(ctx context.Context, companyID, siteID string, check f
 	})
 }
 
-// removeGoals deletes the goals of a site that is gone. It reads the goals of all sites, because the
-// index of one site may not have its newest goal yet.
+// removeGoals deletes the goals of a site that is gone. It reads the goals of all sites, because
+// the index of one site may not have its newest goal yet.
 func (s siteStore) removeGoals(ctx context.Context, companyID, siteID string) error {
 	all := goals.Collection(companyID)
 	all.Consistent = true

@@ -22,7 +22,8 @@ func unitsUsed(t *testing.T, s *apitest.Service, read func(ctx context.Context, 
 	return m.Units()
 }
 
-// manyAudits returns n audits of about 500 bytes for each of two sites and each status, null included.
+// manyAudits returns n audits of about 500 bytes for each of two sites and each status, null
+// included.
 func manyAudits(n int, findings string) (out []optimise.Audit) {
 	for i := range 8 * n {
 		a := optimise.Audit{AuditSummary: optimise.AuditSummary{

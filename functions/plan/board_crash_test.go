@@ -20,8 +20,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// leaveCrashRemains adds to a board what crashed publishes and imports can leave behind: a snapshot that never
-// went live, and a slug record without its item.
+// leaveCrashRemains adds to a board what crashed publishes and imports can leave behind: a snapshot
+// that never went live, and a slug record without its item.
 func leaveCrashRemains(t *testing.T, s *apitest.Service, boardID string) {
 	t.Helper()
 	at := func(parts ...string) table.Keys {
@@ -82,8 +82,8 @@ func TestDeleteBoardCrashes(t *testing.T) {
 	}
 }
 
-// crashingTransport is a process that crashes at call number dies: neither that call nor any later counted
-// call reaches the table. Just before call number at, it runs intrude.
+// crashingTransport is a process that crashes at call number dies: neither that call nor any later
+// counted call reaches the table. Just before call number at, it runs intrude.
 type crashingTransport struct {
 	calls, at, crashAt atomic.Int64
 	intrude            func()

@@ -88,8 +88,8 @@ func TestItemAndPublish(t *testing.T) {
 	}
 }
 
-// cancelingTransport is a table in which every transactional read conflicts with another write, reported the
-// way DynamoDB does.
+// cancelingTransport is a table in which every transactional read conflicts with another write,
+// reported the way DynamoDB does.
 type cancelingTransport struct{ next http.RoundTripper }
 
 func (c cancelingTransport) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// editAfterLeaseTransport edits the board once the publish that uses it has leased the board. It then rejects
-// the first call whose name and body together contain all of the given words.
+// editAfterLeaseTransport edits the board once the publish that uses it has leased the board. It
+// then rejects the first call whose name and body together contain all of the given words.
 type editAfterLeaseTransport struct {
 	edit    func()
 	refuses []string

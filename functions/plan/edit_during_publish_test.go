@@ -72,8 +72,8 @@ func TestItemsChangeDuringAPublish(t *testing.T) {
 	}
 }
 
-// aroundLeaseTransport calls one function just ahead of the first transaction of a publish, which takes its
-// lease, and a second function right after that transaction.
+// aroundLeaseTransport calls one function just ahead of the first transaction of a publish, which
+// takes its lease, and a second function right after that transaction.
 type aroundLeaseTransport struct {
 	before, after func()
 	seen          atomic.Bool

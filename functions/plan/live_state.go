@@ -24,8 +24,8 @@ type liveState struct {
 	PreparedLive    *bool  `store:"preparedLive"`
 }
 
-// liveAt reports whether an item is live on a board whose live version is current. If the item is not
-// live, last is the last version that showed it.
+// liveAt reports whether an item is live on a board whose live version is current. If the item is
+// not live, last is the last version that showed it.
 func (l liveState) liveAt(current *int64) (live bool, last *int64) {
 	live, last = l.Live, l.LastVersion
 	if current != nil && l.PreparedVersion != nil && *l.PreparedVersion <= *current {
@@ -123,8 +123,8 @@ func (s itemStore) itemAndLiveVersions(ctx context.Context, companyID, itemID st
 }
 
 // liveVersionsThenItem reads the live versions and then the item, the order that
-// liveVersions.withVersion needs. Returns table.ErrTooMuchContention when the item's board was published
-// twice in between.
+// liveVersions.withVersion needs. Returns table.ErrTooMuchContention when the item's board was
+// published twice in between.
 func (s itemStore) liveVersionsThenItem(ctx context.Context, companyID, itemID string) ([]table.Item, error) {
 	live, err := table.GetItem(ctx, s.table, liveVersionsKey(companyID))
 	if err != nil {

@@ -13,8 +13,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// tokenForgettingTransport executes every transaction but loses the response to the first attempt and does not
-// recognise the retry, like an engine that was killed right after the commit and restarted.
+// tokenForgettingTransport executes every transaction but loses the response to the first attempt
+// and does not recognise the retry, like an engine that was killed right after the commit and
+// restarted.
 type tokenForgettingTransport struct{}
 
 func (tokenForgettingTransport) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -13,8 +13,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// crashBoard is the only board of a company. It records its live content and the content that the next
-// publish will make live.
+// crashBoard is the only board of a company. It records its live content and the content that the
+// next publish will make live.
 type crashBoard struct {
 	*apitest.Service
 	key        string
@@ -80,9 +80,9 @@ func (b *crashBoard) edit(t *testing.T) {
 	}
 }
 
-// checkLiveContent reads the live content and reports whether it is the next content. The live content must be
-// either the next or the previous one, and every item must show the version in which it was last
-// live.
+// checkLiveContent reads the live content and reports whether it is the next content. The live
+// content must be either the next or the previous one, and every item must show the version in
+// which it was last live.
 func (b *crashBoard) checkLiveContent(t *testing.T, where string) (published bool) {
 	t.Helper()
 	var board struct {
@@ -182,8 +182,8 @@ func TestPublishOfAnySizeCrashes(t *testing.T) {
 	}
 }
 
-// publishInCrashingProcess publishes in a process that crashes. If the old content is still live afterwards, it
-// publishes again in a process that does not crash.
+// publishInCrashingProcess publishes in a process that crashes. If the old content is still live
+// afterwards, it publishes again in a process that does not crash.
 func (b *crashBoard) publishInCrashingProcess(t *testing.T, calls int, during bool) (died, published bool) {
 	t.Helper()
 	m := &apitest.CrashingTransport{}

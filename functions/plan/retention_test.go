@@ -58,8 +58,8 @@ func editBoard(t *testing.T, s *apitest.Service, key string) {
 	createItem(t, s, key, map[string]any{"title": "New", "status": "published"})
 }
 
-// publishBoard publishes the board and returns its version. The time limit for removing old versions is
-// measured on a fake clock.
+// publishBoard publishes the board and returns its version. The time limit for removing old
+// versions is measured on a fake clock.
 func publishBoard(t *testing.T, s *apitest.Service, key string) (version float64) {
 	t.Helper()
 	counter := &apitest.RoundTripCounter{}

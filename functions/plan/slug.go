@@ -77,15 +77,15 @@ func cutSlug(slug string, length int) string {
 	return strings.TrimRight(slug, "-")
 }
 
-// slugReservation makes a slug unique on its board. The record's key contains the slug, and the record
-// contains the id of the item that owns it.
+// slugReservation makes a slug unique on its board. The record's key contains the slug, and the
+// record contains the id of the item that owns it.
 type slugReservation struct {
 	ItemID string `store:"itemId"`
 }
 
 // InsertWithFreeSlug creates an item with the base slug, or with base-2, base-3 and so on if the
-// base slug is taken. Returns table.ErrTooMuchContention when concurrent creates took the chosen slug too
-// many times.
+// base slug is taken. Returns table.ErrTooMuchContention when concurrent creates took the chosen
+// slug too many times.
 func (s itemStore) InsertWithFreeSlug(ctx context.Context, companyID string, i Item, base string) (Item, error) {
 	i.Slug = base
 	for losses := range contendedMax {

@@ -127,8 +127,8 @@ func (s snapshot) diffFrom(live snapshot, current *int64, items []storedItem) co
 	return d
 }
 
-// changedProperties returns the names of the properties that differ between two versions of an item, in field
-// order.
+// changedProperties returns the names of the properties that differ between two versions of an
+// item, in field order.
 func (i SnapshotItem) changedProperties(from SnapshotItem) (names []string) {
 	now, before := reflect.ValueOf(i), reflect.ValueOf(from)
 	for n := range now.NumField() {
@@ -143,7 +143,8 @@ func (i SnapshotItem) publishedItem(version *int64) PublishedItem {
 	return PublishedItem{i.ID, i.Slug, i.Title, i.ColumnID, version}
 }
 
-// afterPublish returns the difference after the publish: items that are now live have the new version.
+// afterPublish returns the difference after the publish: items that are now live have the new
+// version.
 func (d contentDiff) afterPublish(version int64) contentDiff {
 	for n := range d.added {
 		d.added[n].PublishedVersion = &version
@@ -161,7 +162,8 @@ const chunkBytesMax = 350 << 10
 // versionMax is the largest version that fits the ten digits in the sort key of its chunks.
 const versionMax = 9_999_999_999
 
-// snapshotChunk is a part of an immutable snapshot. It is not read until a board points to that snapshot.
+// snapshotChunk is a part of an immutable snapshot. It is not read until a board points to that
+// snapshot.
 type snapshotChunk struct {
 	Items []byte `store:"items"` // a gzipped JSON array of SnapshotItem
 }
@@ -241,8 +243,8 @@ func decodeFractions(text []byte) (content snapshot, err error) {
 // chunkReadWidth is how many chunks are read in parallel.
 const chunkReadWidth = 16
 
-// liveSnapshot reads the live snapshot of a board. It is empty when the board was never published. Returns
-// fault.ErrNotFound when the board has been removed since it was read.
+// liveSnapshot reads the live snapshot of a board. It is empty when the board was never published.
+// Returns fault.ErrNotFound when the board has been removed since it was read.
 func (s Store) liveSnapshot(ctx context.Context, b storedBoard) (snapshot, error) {
 	if b.SnapshotID == nil {
 		return snapshot{}, nil

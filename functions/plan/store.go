@@ -163,9 +163,9 @@ var (
 	errShowsLiveItems = fault.New(fault.Conflict, "visitors see items of the board; publish it empty first")
 )
 
-// removeContents deletes what is left of a board that is gone: its snapshots, its version records, and slugs
-// that an import left without their items. It finds most snapshots through their version records,
-// because listing the chunks would read megabytes.
+// removeContents deletes what is left of a board that is gone: its snapshots, its version records,
+// and slugs that an import left without their items. It finds most snapshots through their version
+// records, because listing the chunks would read megabytes.
 func (s boardStore) removeContents(ctx context.Context, companyID, boardID string) error {
 	of := func(kind string) table.Collection {
 		return table.Collection{Partition: recordKey(companyID).PK, Prefix: table.Join(kind, boardID, ""), Consistent: true}

@@ -89,7 +89,8 @@ func (s Store) publishWithRetry(ctx context.Context, plan func() (PublishPlan, e
 	return Publication{}, errLeaseHeld
 }
 
-// publishAttempt is one pass through the steps. Its lease is also the id of the snapshot that it writes.
+// publishAttempt is one pass through the steps. Its lease is also the id of the snapshot that it
+// writes.
 type publishAttempt struct {
 	PublishPlan
 
@@ -98,8 +99,8 @@ type publishAttempt struct {
 	chunks  []snapshotChunk
 }
 
-// publishLeased does steps 2 to 5. If it returns errConflict, it has published nothing, and the board may
-// still have the lease.
+// publishLeased does steps 2 to 5. If it returns errConflict, it has published nothing, and the
+// board may still have the lease.
 func (s Store) publishLeased(ctx context.Context, p PublishPlan, lease string) (Publication, error) {
 	chunks, err := p.content.chunks()
 	if err != nil {
@@ -186,8 +187,8 @@ func (s Store) PlanPublish(ctx context.Context, companyID, boardID string) (Publ
 	return p, nil
 }
 
-// readPlan is step 1: it reads a board and all of its items, and computes the content that a publish
-// would make live.
+// readPlan is step 1: it reads a board and all of its items, and computes the content that a
+// publish would make live.
 func (s Store) readPlan(ctx context.Context, companyID, boardID string) (p PublishPlan, err error) {
 	err = parallel.Both(
 		func() (err error) { p.board, err = s.readBoard(ctx, companyID, boardID); return err },
@@ -216,8 +217,8 @@ const (
 	editedBefore   = "(attribute_not_exists(updatedAt) OR updatedAt < :at)"
 )
 
-// chunksPerTransaction is how many chunks are written in one transaction, whose size DynamoDB limits to 4
-// MB.
+// chunksPerTransaction is how many chunks are written in one transaction, whose size DynamoDB
+// limits to 4 MB.
 const chunksPerTransaction = 10
 
 // acquireLease is step 2. It leases the board and writes the chunks of the snapshot in the same
@@ -400,8 +401,8 @@ func (s Store) waitForLease(ctx context.Context, b storedBoard) (stale string, e
 	return *b.Lease, nil
 }
 
-// releaseLease removes a lease that will not be committed, so that no other publish waits for it. It
-// keeps a lease that has replaced this one. A failure is logged, and delays other publishes by
+// releaseLease removes a lease that will not be committed, so that no other publish waits for it.
+// It keeps a lease that has replaced this one. A failure is logged, and delays other publishes by
 // leaseDuration.
 func (s Store) releaseLease(ctx context.Context, b storedBoard, lease string) {
 	err := conflictOf(s.table.Transact(ctx, s.table.WriteUpdate(boardKey(b.CompanyID, b.ID), "REMOVE claim, claimAt", ownLease, nil,

@@ -242,8 +242,8 @@ func (s Store) verifyItems(ctx context.Context, companyID string, items []Item) 
 	return problems, err
 }
 
-// movedProblem returns the problem if the item is already stored with a different slug or on a different
-// board. stored is nil if the item is not stored.
+// movedProblem returns the problem if the item is already stored with a different slug or on a
+// different board. stored is nil if the item is not stored.
 func (i Item) movedProblem(stored table.Item) (problem string, err error) {
 	var before Item
 	if err := decodeIfPresent(stored, &before); err != nil || before.ID == "" || before.Slug == i.Slug && before.RoadmapID == i.RoadmapID {

@@ -132,8 +132,8 @@ func versionKey(companyID, boardID string, version int64) table.Key {
 	return recordKey(companyID, versionPrefix, boardID, fmt.Sprintf("%010d", version))
 }
 
-// boardAt returns the board as if this version were live, so that Store.liveSnapshot reads the version's
-// snapshot.
+// boardAt returns the board as if this version were live, so that Store.liveSnapshot reads the
+// version's snapshot.
 func (v storedVersion) boardAt(b storedBoard) storedBoard {
 	b.SnapshotVersion, b.SnapshotID, b.SnapshotChunks = &v.Version, &v.SnapshotID, &v.SnapshotChunks
 	return b
@@ -176,8 +176,8 @@ func (s Store) version(ctx context.Context, b storedBoard, version int64) (store
 	return v, err
 }
 
-// versionContent reads the snapshot of a version, or returns fault.NotFound when a publish removed the
-// version in the meantime.
+// versionContent reads the snapshot of a version, or returns fault.NotFound when a publish removed
+// the version in the meantime.
 func (s Store) versionContent(ctx context.Context, b storedBoard, v storedVersion) (snapshot, error) {
 	content, err := s.liveSnapshot(ctx, v.boardAt(b))
 	var gone *fault.Error

@@ -12,7 +12,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// checkInvalidBodies sends invalid bodies. Each pair is a body and the field that the message must name.
+// checkInvalidBodies sends invalid bodies. Each pair is a body and the field that the message must
+// name.
 func (k *runner) checkInvalidBodies(path, byID string, bodies [][2]string) {
 	for _, b := range bodies {
 		got := k.do(http.MethodPost, path, b[0])

@@ -13,8 +13,8 @@ const (
 	ideaByID = "/broadcast/ideas/"
 )
 
-// ideaLifecycle creates a plan with an idea. A plan cannot end before it starts, an idea can leave its
-// plan, and both can be deleted.
+// ideaLifecycle creates a plan with an idea. A plan cannot end before it starts, an idea can leave
+// its plan, and both can be deleted.
 func ideaLifecycle(k *runner) {
 	plan, ok := k.create(k.companyPath("/broadcast/plans"), `{"name":"Conformance check","platforms":["x"],"startsAt":"`+farFuture+`"}`, planByID)
 	if !ok {

@@ -2,9 +2,9 @@
 // rules of the specification on any implementation. `prove contract` checks all rules, including
 // the rules of this implementation, on a deployment with a complete company.
 //
-// Reading order: this file (a run and its report), rule.go (the rules), runner.go (requests and their
-// checks), discover.go (the first requests of a run), observe.go (the rules of every response), then
-// the files of the other rules.
+// Reading order: this file (a run and its report), rule.go (the rules), runner.go (requests and
+// their checks), discover.go (the first requests of a run), observe.go (the rules of every
+// response), then the files of the other rules.
 package contract
 
 import (
@@ -172,8 +172,8 @@ func (r Report) String() string {
 	return text.String()
 }
 
-// escapeControls escapes control characters in texts from the service, so that they cannot affect the
-// terminal.
+// escapeControls escapes control characters in texts from the service, so that they cannot affect
+// the terminal.
 func escapeControls(text string) string {
 	quoted := strconv.QuoteToGraphic(text)
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)

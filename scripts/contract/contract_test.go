@@ -127,8 +127,8 @@ type injectedFault struct {
 	response func(r *http.Response, body string) string
 }
 
-// injectedFaults returns bugs, keyed by the rule that they break. A key may add a slash and a description
-// to the rule's name.
+// injectedFaults returns bugs, keyed by the rule that they break. A key may add a slash and a
+// description to the rule's name.
 func injectedFaults(companyID, key string) map[string]injectedFault {
 	letIn := injectedFault{request: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+key) }}
 	var previews, ids atomic.Int64
@@ -444,13 +444,13 @@ func TestCatches(t *testing.T) {
 	}
 	base, secret := serveHTTP(t, s), keyWithScopes(t, s, demo.CompanyID, auth.Scopes()...)
 	all := injectedFaults(demo.CompanyID, secret)
-	for name, plant := range all {
+	for name, fault := range all {
 		rule, _, _ := strings.Cut(name, "/")
 		names := []string{rule}
 		if prerequisiteRules[rule] != "" {
 			names = append(names, prerequisiteRules[rule])
 		}
-		o := contract.Options{BaseURL: faultyProxy(t, base, plant), Key: secret, Write: true, Publish: true, Strict: rule == "complete"}
+		o := contract.Options{BaseURL: faultyProxy(t, base, fault), Key: secret, Write: true, Publish: true, Strict: rule == "complete"}
 		report, found := runRules(t, o, names...), false
 		for _, r := range report.Rules {
 			found = found || r.Rule == rule && r.Result == contract.Failed && len(r.Problems) > 0
@@ -460,8 +460,8 @@ func TestCatches(t *testing.T) {
 		}
 	}
 	for _, rule := range contract.Names(true) {
-		if _, planted := all[rule]; !planted {
-			t.Errorf("no fault is planted for %s", rule)
+		if _, has := all[rule]; !has {
+			t.Errorf("no fault breaks %s", rule)
 		}
 	}
 	// A 401 for a key that has the scope breaks a rule; it is not a missing scope.

@@ -14,8 +14,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// discoveredRead is a read operation and the response to its first request, which has only the required
-// parameters.
+// discoveredRead is a read operation and the response to its first request, which has only the
+// required parameters.
 type discoveredRead struct {
 	api.Operation
 	response
@@ -56,8 +56,8 @@ func isOptional(op api.Operation) bool {
 	return op.Scope == "" || op.Scope == auth.KeysRead || op.Scope == auth.KeysWrite || op.Scope == auth.MetricsWrite
 }
 
-// discover reads the company and calls every read operation once. The rules use the ids and records of
-// these responses.
+// discover reads the company and calls every read operation once. The rules use the ids and records
+// of these responses.
 func (k *runner) discover() error {
 	r, err := k.sendOnce(request{method: http.MethodGet, path: "/v1/companies"})
 	if err != nil {
@@ -122,12 +122,12 @@ func (k *runner) hasScope(scope auth.Scope) bool {
 	return false
 }
 
-// areaSegment is the index of the area in the segments of a path. Two areas have a collection with the
-// same name, goals.
+// areaSegment is the index of the area in the segments of a path. Two areas have a collection with
+// the same name, goals.
 const areaSegment = 4
 
-// fillPath replaces the parameters of a path with ids from the lists. It returns false when a list is
-// empty.
+// fillPath replaces the parameters of a path with ids from the lists. It returns false when a list
+// is empty.
 func (k *runner) fillPath(path string) (string, bool) {
 	segments := strings.Split(strings.ReplaceAll(path, "{companyId}", k.company), "/")
 	for i, s := range segments {
@@ -168,8 +168,8 @@ func (r response) records() []map[string]any {
 	return body.Items
 }
 
-// eachRead calls visit for every operation that prime could call. It skips the others and records the
-// reason.
+// eachRead calls visit for every operation that prime could call. It skips the others and records
+// the reason.
 func (k *runner) eachRead(visit func(discoveredRead)) {
 	for _, p := range k.discovered {
 		if p.reason != "" {

@@ -186,9 +186,9 @@ func listPaging(k *runner) {
 	})
 }
 
-// nextPage returns the path of the next page, empty on the last page. It returns an error when the link
-// does not begin with the base URL, stage included. Emulated gateways write https links for http
-// requests, which next accepts.
+// nextPage returns the path of the next page, empty on the last page. It returns an error when the
+// link does not begin with the base URL, stage included. Emulated gateways write https links for
+// http requests, which next accepts.
 func (k *runner) nextPage(r response) (string, error) {
 	cursor, err := client.Response{Status: r.status, Header: r.header}.Next()
 	if err != nil || cursor == "" {

@@ -26,9 +26,9 @@ var checkDays = []float64{.1, .2, .3, 4, -1.5, 9, 2.6, 5, 3.5, 8}
 
 var checkFrom = time.Date(2020, time.February, 22, 0, 0, 0, 0, time.UTC)
 
-// createMetric pushes the points of checkMetric and returns the path of its definition, which the caller
-// must remove (removeMetric). It skips the rule if the key lacks the scope or the service lacks the
-// operation.
+// createMetric pushes the points of checkMetric and returns the path of its definition, which the
+// caller must remove (removeMetric). It skips the rule if the key lacks the scope or the service
+// lacks the operation.
 func (k *runner) createMetric() (path string, ok bool) {
 	var points []map[string]any
 	for i, value := range checkDays {
@@ -110,7 +110,8 @@ func (k *runner) checkPoints(name, grain string, more ...string) []map[string]an
 	return list.Items
 }
 
-// rollupMatchesDays compares weeks and months with the days that the service returns, for every aggregation.
+// rollupMatchesDays compares weeks and months with the days that the service returns, for every
+// aggregation.
 func rollupMatchesDays(k *runner) {
 	path, ok := k.createMetric()
 	if !ok {
@@ -173,8 +174,8 @@ func bucketsOf(days []map[string]any, grain string, aggregation any) map[string]
 	return out
 }
 
-// aggregateDays returns the value that days combine to, or NaN if the aggregation has none. Sums and
-// means are exact and rounded once.
+// aggregateDays returns the value that days combine to, or NaN if the aggregation has none. Sums
+// and means are exact and rounded once.
 func aggregateDays(days []float64, aggregation any) float64 {
 	total := new(big.Rat)
 	for _, day := range days {

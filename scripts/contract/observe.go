@@ -62,8 +62,8 @@ func (k *runner) checkResponse(r response) {
 	}
 }
 
-// codeHasStatus reports whether a response with this status may have this code. A status without a known
-// code may have any unknown code.
+// codeHasStatus reports whether a response with this status may have this code. A status without a
+// known code may have any unknown code.
 func codeHasStatus(code string, status int) bool {
 	own, known := fault.Codes()[fault.Code(code)]
 	if known {

@@ -75,8 +75,8 @@ const mcpRevision = "2025-06-18"
 // toolsPath is the path of the tools. A query selects the tools of some areas.
 const toolsPath = "/mcp"
 
-// sendMCP sends a message to a path of the tools and returns its result. The response may be JSON or an
-// event of a stream.
+// sendMCP sends a message to a path of the tools and returns its result. The response may be JSON
+// or an event of a stream.
 func (k *runner) sendMCP(path, method string, params any, headers map[string]string) (result map[string]any, header http.Header, err error) {
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 	if err != nil {
@@ -127,8 +127,8 @@ func (k *runner) callMCP(path, method string, params any) (map[string]any, error
 // toolWaitMax is long enough for a used-up quota to admit a few calls.
 const toolWaitMax = 2 * time.Second
 
-// callTool calls a tool and returns its result. It retries a call whose result says that it was rate
-// limited.
+// callTool calls a tool and returns its result. It retries a call whose result says that it was
+// rate limited.
 func (k *runner) callTool(name string, arguments map[string]any) (result map[string]any, err error) {
 	for range quotaTriesMax {
 		result, err = k.callMCP(toolsPath, "tools/call", map[string]any{"name": name, "arguments": arguments})

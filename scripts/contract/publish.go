@@ -49,8 +49,8 @@ func publishBoard(k *runner) {
 	}
 }
 
-// updateEveryKind changes one record of every kind that can be updated and that no other rule creates. It
-// then reads each record again.
+// updateEveryKind changes one record of every kind that can be updated and that no other rule
+// creates. It then reads each record again.
 func updateEveryKind(k *runner) {
 	k.checkUpdateOf("update_company", k.companyPath(""), k.companyPath(""), `{"summary":"Résumé of the contract"}`)
 	k.checkUpdateOf("update_context_brand_kit", k.companyPath("/context/brand-kit"), k.companyPath("/context/brand-kit"), `{"avoidWords":["synergy"]}`)
@@ -83,8 +83,8 @@ func updateEveryKind(k *runner) {
 	}
 }
 
-// checkUpdateOf sends a body and requires its values in the response and, if readPath is given, in a later
-// read.
+// checkUpdateOf sends a body and requires its values in the response and, if readPath is given, in
+// a later read.
 func (k *runner) checkUpdateOf(operation, path, readPath, body string) {
 	var want map[string]any
 	if err := json.NewDecoder(bytes.NewReader([]byte(body))).Decode(&want); err != nil {
@@ -104,8 +104,8 @@ func (k *runner) checkUpdateOf(operation, path, readPath, body string) {
 	}
 }
 
-// everyReadHasRecord requires that the company has a record of every kind. An operation without a record
-// would prove nothing.
+// everyReadHasRecord requires that the company has a record of every kind. An operation without a
+// record would prove nothing.
 func everyReadHasRecord(k *runner) {
 	findings := false
 	for _, p := range k.discovered {

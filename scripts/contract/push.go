@@ -10,8 +10,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// reviewIdentity is the identity of the review that these rules push. A review cannot be deleted, so
-// the rules always use the same one.
+// reviewIdentity is the identity of the review that these rules push. A review cannot be deleted,
+// so the rules always use the same one.
 const reviewIdentity = `"source":"reddit","externalId":"conformance-check"`
 
 // pushCounts is the response of a push of feedback.

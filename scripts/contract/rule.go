@@ -117,6 +117,6 @@ var rules = []Rule{
 	{ruleChallenge, "errors#codes", ownRule, "a 401 has WWW-Authenticate", levelReads, observedRule(ruleChallenge)},
 }
 
-// unknownKeySuffix is the rest of a key that does not exist, after the prefix sk_live_ or pk_live_. Its
-// checksum is wrong.
+// unknownKeySuffix is the rest of a key that does not exist, after the prefix sk_live_ or pk_live_.
+// Its checksum is wrong.
 const unknownKeySuffix = "0000000000000000000000000000000000000000"

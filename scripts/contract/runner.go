@@ -169,8 +169,8 @@ func (r response) envelope() (code string, messages []string, err error) {
 	return code, messages, nil
 }
 
-// checkError fails the rule unless the response is an error with this code and with a message that contains
-// part.
+// checkError fails the rule unless the response is an error with this code and with a message that
+// contains part.
 func (k *runner) checkError(r response, code fault.Code, part string) {
 	k.count()
 	if r.status == 0 {

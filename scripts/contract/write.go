@@ -49,7 +49,8 @@ func (k *runner) removeAt(path string) {
 	}
 }
 
-// checkRefusedCreate fails the rule unless a create was refused. If it created a record, it deletes it.
+// checkRefusedCreate fails the rule unless a create was refused. If it created a record, it deletes
+// it.
 func (k *runner) checkRefusedCreate(got response, byID string, code fault.Code, names string) {
 	k.checkError(got, code, names)
 	var record struct{ ID string }

@@ -32,8 +32,8 @@ type account struct {
 // callTimeout is the timeout for one request.
 const callTimeout = 20 * time.Second
 
-// openAccount finds the region and the credentials, and requests their identity from AWS. The error says
-// what is missing and what to do.
+// openAccount finds the region and the credentials, and requests their identity from AWS. The error
+// says what is missing and what to do.
 func openAccount(ctx context.Context, region, profile string) (*account, error) {
 	var options []func(*config.LoadOptions) error
 	if region != "" {
@@ -64,7 +64,8 @@ func openAccount(ctx context.Context, region, profile string) (*account, error) 
 	return a, nil
 }
 
-// explainCredentials returns an error that says why AWS does not accept the credentials and what to do.
+// explainCredentials returns an error that says why AWS does not accept the credentials and what to
+// do.
 func (a *account) explainCredentials(err error) error {
 	var refused *awsError
 	if !errors.As(err, &refused) {

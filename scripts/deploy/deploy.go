@@ -39,8 +39,8 @@ func (d *deployer) prepareFolders() error {
 	return nil
 }
 
-// chooseArchitecture uses the architecture of the deployed functions unless a flag changes it, because the
-// build must match it. It also checks the table named by --table.
+// chooseArchitecture uses the architecture of the deployed functions unless a flag changes it,
+// because the build must match it. It also checks the table named by --table.
 func (d *deployer) chooseArchitecture(ctx context.Context, s deployedStack) error {
 	if _, ok := d.parameters.lookup(infra.ParamArchitecture); !ok {
 		deployed := valueOr(s.parameter(infra.ParamArchitecture), "arm64")
@@ -126,8 +126,8 @@ func (d *deployer) confirm() error {
 	return nil
 }
 
-// deployError returns an error with the state in which a failed deploy left the stack. It uses a new
-// context, because the program's context may have been canceled.
+// deployError returns an error with the state in which a failed deploy left the stack. It uses a
+// new context, because the program's context may have been canceled.
 func (d *deployer) deployError(cause error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout+time.Second)
 	defer cancel()

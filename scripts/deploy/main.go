@@ -8,8 +8,8 @@
 // the account. `--help` lists the flags; infra/RUNBOOK.md covers upgrade, rollback, teardown and
 // restore.
 //
-// options.go contains the flags, required_tools.go and account.go the checks, state.go the states of a stack,
-// and deploy.go the changes, all of which run the CDK.
+// options.go contains the flags, required_tools.go and account.go the checks, state.go the states
+// of a stack, and deploy.go the changes, all of which run the CDK.
 package main
 
 import (

@@ -19,8 +19,8 @@ func (s deployedStack) neverDeployed() bool {
 	return s.Status == "ROLLBACK_COMPLETE" || s.Status == "ROLLBACK_FAILED"
 }
 
-// checkOwned returns an error unless the stack belongs to this service. It checks the parameters, which a
-// stack has in every state.
+// checkOwned returns an error unless the stack belongs to this service. It checks the parameters,
+// which a stack has in every state.
 func (s deployedStack) checkOwned() error {
 	for _, name := range []string{infra.ParamArchitecture, infra.ParamTable, infra.ParamEndpoint} {
 		if !slices.ContainsFunc(s.Parameters, func(p keyValue) bool { return p.Parameter == name }) {
@@ -30,8 +30,8 @@ func (s deployedStack) checkOwned() error {
 	return nil
 }
 
-// checkDeployable returns an error unless the state of the stack allows a deploy. The error says what to
-// do.
+// checkDeployable returns an error unless the state of the stack allows a deploy. The error says
+// what to do.
 func checkDeployable(s deployedStack) error {
 	if !s.exists() {
 		return nil

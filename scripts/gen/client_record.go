@@ -31,7 +31,8 @@ func (m *clientModel) recordsOf(operations []api.Operation) string {
 	return importsOf(text) + text
 }
 
-// addInputTypes notes the input fields that determine the type of the record field with the same name.
+// addInputTypes notes the input fields that determine the type of the record field with the same
+// name.
 func (m *clientModel) addInputTypes(fields []schema.Field) {
 	for _, f := range fields {
 		if f.Kind == schema.Array && f.Enum != nil {

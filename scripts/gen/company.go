@@ -16,8 +16,8 @@ import (
 // deployments are tried out with it.
 const companyFile = "functions/testdata/company.jsonl"
 
-// companyJSONL returns the file, with an example added for each type that has no record. A type with ids
-// gets a second example, which a delete can remove.
+// companyJSONL returns the file, with an example added for each type that has no record. A type
+// with ids gets a second example, which a delete can remove.
 func companyJSONL() ([]byte, error) {
 	text, err := os.ReadFile(companyFile)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/mcpserver"
 )
 
-// generatedFiles returns every generated file, in the order of their paths. The same declarations give the
-// same bytes.
+// generatedFiles returns every generated file, in the order of their paths. The same declarations
+// give the same bytes.
 func generatedFiles() ([]generated, error) {
 	document, err := openapiDocument()
 	if err != nil {

@@ -53,9 +53,9 @@ func pack(from, to string) (size int, sum string, err error) {
 	return len(packed), base64.StdEncoding.EncodeToString(hash[:]), nil
 }
 
-// containsProgram reports whether packed, the zip of an earlier build, contains the same program, which then
-// need not be compressed again. A program contains its Go version, so the compressor was the same,
-// too.
+// containsProgram reports whether packed, the zip of an earlier build, contains the same program,
+// which then need not be compressed again. A program contains its Go version, so the compressor was
+// the same, too.
 func containsProgram(packed, program []byte) bool {
 	archive, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
 	if err != nil || len(archive.File) != 1 {

@@ -35,7 +35,7 @@ var errChecksFailed = errors.New("a claim does not hold")
 
 func main() {
 	engine.Main()
-	faults.RunServerIfStartedAsOne() // the fault gates start this program as a server
+	faults.RunServerIfStartedAsOne() // the fault checks start this program as a server
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := rootCommand().ExecuteContext(ctx)
 	stop()
@@ -59,7 +59,8 @@ claim does not hold, and 2 for wrong usage or an error.`,
 	return root
 }
 
-// failedCheck returns errChecksFailed if the claims do not hold, and err if the proof could not run.
+// failedCheck returns errChecksFailed if the claims do not hold, and err if the proof could not
+// run.
 func failedCheck(held bool, err error) error {
 	if err == nil && !held {
 		return errChecksFailed

@@ -31,8 +31,8 @@ func runCheck(t *testing.T, code int, args ...string) contract.Report {
 	return report
 }
 
-// isolateUserFolders gives a test empty settings and data folders, so that it does not use the user's own
-// keys.
+// isolateUserFolders gives a test empty settings and data folders, so that it does not use the
+// user's own keys.
 func isolateUserFolders(t *testing.T) {
 	t.Helper()
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())

@@ -18,8 +18,8 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 )
 
-// mentionPattern matches a command line of this program in the studio's text, up to the next tag, backtick
-// or newline.
+// mentionPattern matches a command line of this program in the studio's text, up to the next tag,
+// backtick or newline.
 var mentionPattern = regexp.MustCompile("\\bworkspace [^<`\\n]+")
 
 // flagPattern matches a flag in a command line.
@@ -51,8 +51,8 @@ func TestStudioNamesCommands(t *testing.T) {
 	}
 }
 
-// visibleTexts returns the text in a file of the studio that a person may read: a whole template, or the
-// string literals in Go code.
+// visibleTexts returns the text in a file of the studio that a person may read: a whole template,
+// or the string literals in Go code.
 func visibleTexts(t *testing.T, name string) (out []string) {
 	t.Helper()
 	content, err := os.ReadFile(path.Join("../studio", name))

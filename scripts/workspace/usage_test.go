@@ -101,8 +101,8 @@ func TestHelp(t *testing.T) {
 // goRun is the command that the documentation uses to start the program from a clone.
 const goRun = "go run ./scripts/workspace"
 
-// bareMention matches a command line that starts with "workspace", which works only if the program is
-// installed.
+// bareMention matches a command line that starts with "workspace", which works only if the program
+// is installed.
 var bareMention = regexp.MustCompile("(?m)(^|[` |(])workspace (api|check|company|doctor|due|approved|key|login|logout|serve|studio) ")
 
 // Ensure the commands that the program suggests start it the way the person did, and use the table

@@ -81,7 +81,8 @@ func runCommand(t *testing.T, in string, args ...string) commandResult {
 	return runCommandAs(t, "workspace", in, args...)
 }
 
-// runCommandAs runs the program as if a person had started it with the given command, such as go run.
+// runCommandAs runs the program as if a person had started it with the given command, such as go
+// run.
 func runCommandAs(t *testing.T, program, in string, args ...string) commandResult {
 	t.Helper()
 	var out, errOut bytes.Buffer
@@ -234,8 +235,8 @@ func requireContains(t *testing.T, got string, parts ...string) {
 	}
 }
 
-// objectDifference returns how an object differs from the fields of want. A field that is nil in want must
-// be absent.
+// objectDifference returns how an object differs from the fields of want. A field that is nil in
+// want must be absent.
 func objectDifference(want, object map[string]any) string {
 	got := map[string]any{}
 	for name := range want {

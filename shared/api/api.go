@@ -19,8 +19,8 @@ type Config struct {
 	Now   func() time.Time
 	NewID id.Generator // of request ids
 	Log   *slog.Logger
-	// IdempotencyStore stores the responses of requests with an Idempotency-Key. It may be zero when no
-	// operation accepts that header.
+	// IdempotencyStore stores the responses of requests with an Idempotency-Key. It may be zero
+	// when no operation accepts that header.
 	IdempotencyStore idempotency.Store
 	// Metrics selects the metrics in the log lines.
 	Metrics Metrics

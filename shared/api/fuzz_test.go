@@ -24,8 +24,8 @@ type reachedOperation struct {
 	ids       []string
 }
 
-// callPath sends a GET with a path as it is on the wire. sent is false when an HTTP server would not
-// accept the path.
+// callPath sends a GET with a path as it is on the wire. sent is false when an HTTP server would
+// not accept the path.
 func callPath(t *testing.T, path string) (to reachedOperation, status int, sent bool) {
 	t.Helper()
 	s := start(t)
@@ -51,8 +51,8 @@ func callPath(t *testing.T, path string) (to reachedOperation, status int, sent 
 	return to, a.Code, true
 }
 
-// respondingOperation returns the operation that sent a response. The responses of lists are equal except
-// for their cursor, which is valid for one operation.
+// respondingOperation returns the operation that sent a response. The responses of lists are equal
+// except for their cursor, which is valid for one operation.
 func respondingOperation(a httpResponse, ids []string) string {
 	switch {
 	case a.Code == http.StatusMethodNotAllowed:
@@ -178,8 +178,8 @@ func validQuery(query string) (url.Values, bool) {
 	return values, err == nil
 }
 
-// encodeQuery returns the query of an input. A parameter with its default value is included only if it
-// was sent.
+// encodeQuery returns the query of an input. A parameter with its default value is included only if
+// it was sent.
 func encodeQuery(in listInput, sent url.Values) url.Values {
 	out := url.Values{}
 	if sent.Has("limit") || in.Limit != 50 {

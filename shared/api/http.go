@@ -140,8 +140,8 @@ func readAll(r *http.Request, limit int) ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// needsAuthFirst reports whether the body may have more than bodyBytesMax, so that the key and its scope are
-// checked before it is read.
+// needsAuthFirst reports whether the body may have more than bodyBytesMax, so that the key and its
+// scope are checked before it is read.
 func (h httpArguments) needsAuthFirst(op *Operation) bool {
 	return op.BodyBytes > 0 && (h.request.ContentLength < 0 || h.request.ContentLength > bodyBytesMax)
 }

@@ -14,8 +14,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// withRawURL sets the path of a request to exactly this text, which httptest and clients would reject or
-// clean.
+// withRawURL sets the path of a request to exactly this text, which httptest and clients would
+// reject or clean.
 func withRawURL(path string) func(*http.Request) {
 	return func(r *http.Request) {
 		decoded, err := url.PathUnescape(path)

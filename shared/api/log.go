@@ -11,13 +11,13 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// MetricDetail selects the metrics in the log lines. CloudWatch bills every combination of metric name
-// and operation by the hour.
+// MetricDetail selects the metrics in the log lines. CloudWatch bills every combination of metric
+// name and operation by the hour.
 type MetricDetail string
 
-// MetricsOff adds no metrics. MetricsByService adds metrics over all operations. MetricsByOperation also adds the
-// duration and the errors of each operation; the sample count of the duration is the number of
-// calls.
+// MetricsOff adds no metrics. MetricsByService adds metrics over all operations. MetricsByOperation
+// also adds the duration and the errors of each operation; the sample count of the duration is the
+// number of calls.
 const (
 	MetricsOff         MetricDetail = ""
 	MetricsByService   MetricDetail = "service"

@@ -117,8 +117,8 @@ func Declare(spec Spec, f Function) Operation {
 	return op
 }
 
-// ExplainEmpty adds a function to a list operation. The function explains to the caller, in a sentence
-// or two, why the arguments found no record: "no metric growth.signup; did you mean
+// ExplainEmpty adds a function to a list operation. The function explains to the caller, in a
+// sentence or two, why the arguments found no record: "no metric growth.signup; did you mean
 // growth.signups?". It may read the table; an error fails the call. An empty text means that it has
 // no explanation. It is called only for the first page of a tool's call, and only when that page is
 // empty. Without it the text names the filters that the caller sent.
@@ -148,8 +148,8 @@ func (op *Operation) call(ctx context.Context, caller Caller, in reflect.Value) 
 	return encode(out, op.hasETag)
 }
 
-// nameSharedFields renames shared fields after the parameters of the path. The record gets the last one. The
-// parent gets the one before it, or the last one if the input has no record.
+// nameSharedFields renames shared fields after the parameters of the path. The record gets the last
+// one. The parent gets the one before it, or the last one if the input has no record.
 func nameSharedFields(fields []schema.Field, path string) []schema.Field {
 	var last, before string
 	for s := range strings.SplitSeq(path, "/") {
@@ -245,8 +245,9 @@ func AreaOfPath(path string) string {
 	return area
 }
 
-// idempotencyArea returns the area in which the responses to an Idempotency-Key are stored. Operations on
-// keys use the company's area, because only authentication may access the partition of the keys.
+// idempotencyArea returns the area in which the responses to an Idempotency-Key are stored.
+// Operations on keys use the company's area, because only authentication may access the partition
+// of the keys.
 func (op Operation) idempotencyArea() string {
 	if op.Area == table.KeysArea {
 		return CompanyArea

@@ -16,8 +16,8 @@ type textRecord struct {
 	Text string `json:"text"`
 }
 
-// listOfSizes returns a page of records whose JSON has these sizes, as records or as texts. The position
-// after the n-th record is its number.
+// listOfSizes returns a page of records whose JSON has these sizes, as records or as texts. The
+// position after the n-th record is its number.
 func listOfSizes(asTexts, backward bool, next string, sizes ...int) (list interface {
 	Page() (body []byte, next string, err error)
 }) {

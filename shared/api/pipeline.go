@@ -179,7 +179,8 @@ func (s *asyncCall[T]) wait() (T, error) {
 	return s.result, s.err
 }
 
-// idempotencyAttempt returns the attempt of a call with an Idempotency-Key, nil for a call without one.
+// idempotencyAttempt returns the attempt of a call with an Idempotency-Key, nil for a call without
+// one.
 func (a *API) idempotencyAttempt(c Call, t *callState) (*idempotency.Attempt, error) {
 	f := c.Operation.IdempotencyKey
 	if f == nil || t.input.err != nil {
@@ -208,8 +209,8 @@ func (a *API) idempotencyAttempt(c Call, t *callState) (*idempotency.Attempt, er
 	return attempt, nil
 }
 
-// storableResponse returns the response to store under the Idempotency-Key. It is nil for an internal error and
-// for a lost race: a retry executes the request again.
+// storableResponse returns the response to store under the Idempotency-Key. It is nil for an
+// internal error and for a lost race: a retry executes the request again.
 func storableResponse(r result, failure error) *idempotency.Response {
 	if failure == nil {
 		return &idempotency.Response{Status: http.StatusOK, Body: r.body, Tag: r.tag}

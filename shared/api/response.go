@@ -23,8 +23,8 @@ type Response struct {
 	More   *bool       // whether there is more than the response has; nil: neither a list nor a Partial
 	Next   string      // cursor of the next page of a list; empty at its end
 
-	// ExplainEmpty says why an empty list is empty, when Call.Explain is set and its arguments are the
-	// reason.
+	// ExplainEmpty says why an empty list is empty, when Call.Explain is set and its arguments are
+	// the reason.
 	WhyEmpty string
 
 	// Authenticated reports whether the key is valid, even when it lacks the scope or has used up
@@ -83,8 +83,8 @@ func (a *API) respond(t *callState, r result, err error) Response {
 	return out
 }
 
-// ErrorResponse returns the response to a request that calls no operation, such as one with an unknown
-// path, and logs it. operation is the name in the log; it may be empty.
+// ErrorResponse returns the response to a request that calls no operation, such as one with an
+// unknown path, and logs it. operation is the name in the log; it may be empty.
 func (a *API) ErrorResponse(requestID, operation string, err error) Response {
 	return a.respond(&callState{requestID: requestID, operation: operation, started: a.now()}, result{}, err)
 }

@@ -98,7 +98,8 @@ func (e route) matches(segments []string) (parameters map[string]string, literal
 	return parameters, literals, true
 }
 
-// isAmbiguous reports whether one path can match both patterns and neither has more literal segments.
+// isAmbiguous reports whether one path can match both patterns and neither has more literal
+// segments.
 func isAmbiguous(a, b []string) bool {
 	literals := 0
 	return slices.EqualFunc(a, b, func(x, y string) bool {

@@ -47,8 +47,8 @@ const (
 )
 
 // Condition is the part of an input that makes an update or a delete conditional. Embed it, and
-// call RequireMatch in the function that is passed to table.Modify or table.Remove, with the record as it
-// would be in a response.
+// call RequireMatch in the function that is passed to table.Modify or table.Remove, with the record
+// as it would be in a response.
 type Condition struct {
 	IfMatch *string `header:"If-Match" max:"2000" doc:"the ETag of the record that you read; if the record has changed since, the error is precondition_failed" tool:"ETag you read; fails if changed"`
 }
@@ -77,12 +77,12 @@ func (c Condition) Absent() error {
 	return fault.New(fault.PreconditionFailed, "header.If-Match: the record does not exist yet")
 }
 
-// IfMatchNames reports whether an If-Match header names the entity tag. A weak tag never matches (RFC
-// 9110, section 13.1.1).
+// IfMatchNames reports whether an If-Match header names the entity tag. A weak tag never matches
+// (RFC 9110, section 13.1.1).
 func IfMatchNames(header, tag string) bool { return headerNames(header, `"`+tag+`"`, "") }
 
-// ifNoneMatchNames reports whether an If-None-Match header names the value of an ETag header. Weak tags match
-// (section 13.1.2).
+// ifNoneMatchNames reports whether an If-None-Match header names the value of an ETag header. Weak
+// tags match (section 13.1.2).
 func ifNoneMatchNames(header, quoted string) bool { return headerNames(header, quoted, "W/") }
 
 func headerNames(header, quoted, ignored string) bool {

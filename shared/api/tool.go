@@ -68,8 +68,8 @@ func (t toolArguments) bind(op *Operation) input {
 	return in
 }
 
-// explainNoMatches returns why the arguments of a list found no record. It is empty for a list without a
-// filter, which has no record at all.
+// explainNoMatches returns why the arguments of a list found no record. It is empty for a list
+// without a filter, which has no record at all.
 func (op Operation) explainNoMatches(ctx context.Context, caller Caller, in input) (string, error) {
 	if in.continued {
 		return "There are no more records after this cursor.", nil

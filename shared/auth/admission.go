@@ -38,15 +38,15 @@ func FrozenError(c Class) *fault.Error {
 	return fault.New(fault.Forbidden, "the operator has frozen the %s requests of this key; requests of other classes go on", c)
 }
 
-// QuotaExceededError returns the error for a request whose bucket is empty. Admission.Quota contains the
-// time to wait.
+// QuotaExceededError returns the error for a request whose bucket is empty. Admission.Quota
+// contains the time to wait.
 func QuotaExceededError(c Class) *fault.Error {
 	return fault.New(fault.RateLimited, "too many %s requests; retry after the seconds in Retry-After", c)
 }
 
-// DeriveSecret derives a secret for one purpose from the key. The secret cannot be derived from the hash
-// of the key, which is all that the table stores. The error wraps ErrUnauthorised when the header
-// contains no key.
+// DeriveSecret derives a secret for one purpose from the key. The secret cannot be derived from the
+// hash of the key, which is all that the table stores. The error wraps ErrUnauthorised when the
+// header contains no key.
 func DeriveSecret(authorization []string, purpose string) ([32]byte, error) {
 	secret, err := bearerToken(authorization)
 	if err != nil {

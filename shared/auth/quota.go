@@ -25,9 +25,9 @@ const (
 // QuotaWindow is the time in which an empty bucket becomes full.
 const QuotaWindow = 60 * time.Second
 
-// maxFutureTAT is how far in the future a TAT may be. A bucket never sets its TAT more than QuotaWindow
-// ahead of its function's clock, and no function's clock is off by a minute. A later TAT is
-// corrupt, and a key must not be blocked until that time.
+// maxFutureTAT is how far in the future a TAT may be. A bucket never sets its TAT more than
+// QuotaWindow ahead of its function's clock, and no function's clock is off by a minute. A later
+// TAT is corrupt, and a key must not be blocked until that time.
 const maxFutureTAT = 2 * QuotaWindow
 
 // A bucket that admits more than swift requests a minute has a lag: it counts as full only when its

@@ -142,8 +142,8 @@ func encodeBase62(b []byte, width int) string {
 	return string(out)
 }
 
-// decodeBase62 is the inverse of encode. It returns false for characters outside the alphabet and for
-// values longer than len(into) bytes.
+// decodeBase62 is the inverse of encode. It returns false for characters outside the alphabet and
+// for values longer than len(into) bytes.
 func decodeBase62(s string, into []byte) bool {
 	n, base := new(big.Int), big.NewInt(62)
 	for i := range len(s) {

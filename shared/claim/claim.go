@@ -34,8 +34,8 @@ func New(t *table.Client) Claim { return Claim{new(t.NewID(idPrefix)), new(t.Now
 
 func (c Claim) lastClaim() Claim { return c }
 
-// isHeldBy reports whether the record's last claim has this id. The empty id matches a record without
-// a claim, such as the one left by an import that replaces a claimed record.
+// isHeldBy reports whether the record's last claim has this id. The empty id matches a record
+// without a claim, such as the one left by an import that replaces a claimed record.
 func (c Claim) isHeldBy(claimID string) bool { return valueOrEmpty(c.ClaimID) == claimID }
 
 func valueOrEmpty(s *string) string {
@@ -59,14 +59,14 @@ type Kind[T interface{ lastClaim() Claim }] struct {
 	Partitions func(companyID string) []string // of that index
 }
 
-// IsHeldBy reports whether a claim locks a record. If so, a retry of the claim after a lost response
-// succeeds.
+// IsHeldBy reports whether a claim locks a record. If so, a retry of the claim after a lost
+// response succeeds.
 func (k Kind[T]) IsHeldBy(record T, c Claim) bool {
 	return k.Status(record) == k.ClaimedStatus && record.lastClaim().isHeldBy(*c.ClaimID)
 }
 
-// CheckReport checks a worker's report, which moves a record to another status. repeated is true if the
-// same claim has already reported that status; it is always false for a record without a claim.
+// CheckReport checks a worker's report, which moves a record to another status. repeated is true if
+// the same claim has already reported that status; it is always false for a record without a claim.
 // Report returns conflict if the claim does not lock the record.
 func (k Kind[T]) CheckReport(record T, claimID, to string) (repeated bool, err error) {
 	status, held := k.Status(record), record.lastClaim().isHeldBy(claimID)
@@ -112,8 +112,8 @@ func (k Kind[T]) Stale(ctx context.Context, t *table.Client, companyID, claimedB
 	return stuck, nil
 }
 
-// ListReady returns the first limit records of a query that are ready to be claimed, and the cursor of
-// the next page, which is empty at the end. judge reports whether a record is ready, and whether
+// ListReady returns the first limit records of a query that are ready to be claimed, and the cursor
+// of the next page, which is empty at the end. judge reports whether a record is ready, and whether
 // any record after it may be.
 //
 // The query reads an index, which is milliseconds behind the writes. If a listed record has since

@@ -313,7 +313,8 @@ func TestError(t *testing.T) {
 	}
 }
 
-// endlessTransport is a transport whose response bodies are a record followed by spaces without end.
+// endlessTransport is a transport whose response bodies are a record followed by spaces without
+// end.
 type endlessTransport struct{}
 
 func (endlessTransport) RoundTrip(r *http.Request) (*http.Response, error) {

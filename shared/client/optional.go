@@ -77,8 +77,8 @@ func (o Optional[T]) Format(f fmt.State, verb rune) {
 	_, _ = fmt.Fprintf(f, format+"s", text)
 }
 
-// formatValue returns the value as it is printed: JSON as text instead of a list of bytes, and a time as
-// the API formats it.
+// formatValue returns the value as it is printed: JSON as text instead of a list of bytes, and a
+// time as the API formats it.
 func (o Optional[T]) formatValue(f fmt.State, verb rune) any {
 	switch value := any(o.value).(type) {
 	case json.RawMessage:

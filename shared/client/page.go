@@ -38,7 +38,8 @@ func readPage[T any](ctx context.Context, c *Client, request Request, options []
 	return out, err
 }
 
-// allPages iterates over the records of all pages. It ends after the last record or the first error.
+// allPages iterates over the records of all pages. It ends after the last record or the first
+// error.
 func allPages[T any](ctx context.Context, c *Client, op operation, in any, options []CallOption) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// paceByQuota holds the pace of each of the key's quotas. All calls of a client share it, because they
-// share the quotas. After a 429, they wait together and are sent one after another as the quota
-// refills. Otherwise, they would all be refused again at the same moment.
+// paceByQuota holds the pace of each of the key's quotas. All calls of a client share it, because
+// they share the quotas. After a 429, they wait together and are sent one after another as the
+// quota refills. Otherwise, they would all be refused again at the same moment.
 type paceByQuota struct {
 	mu      sync.Mutex
 	byQuota map[string]pace
@@ -41,8 +41,9 @@ func (p *paceByQuota) recordRefusal(quota string, now time.Time, after time.Dura
 	p.byQuota[quota] = pace{old.next, max(old.interval, refillInterval(h))}
 }
 
-// reserve reserves the next turn for a quota. It returns how long to wait for the turn, and the range
-// of the random time to add. It reserves nothing and returns false if the wait is longer than most.
+// reserve reserves the next turn for a quota. It returns how long to wait for the turn, and the
+// range of the random time to add. It reserves nothing and returns false if the wait is longer than
+// most.
 func (p *paceByQuota) reserve(quota string, now time.Time, most time.Duration) (wait, spread time.Duration, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,8 +58,9 @@ func (p *paceByQuota) reserve(quota string, now time.Time, most time.Duration) (
 	return wait, max(next.interval, minSpread), true
 }
 
-// refillInterval returns the time in which the quota in a response's RateLimit-Policy header refills by one
-// request, or 0 if the header does not say. The header looks like 120;w=60 or "write";q=120;w=60.
+// refillInterval returns the time in which the quota in a response's RateLimit-Policy header
+// refills by one request, or 0 if the header does not say. The header looks like 120;w=60 or
+// "write";q=120;w=60.
 func refillInterval(h http.Header) time.Duration {
 	parts := strings.Split(h.Get("RateLimit-Policy"), ";")
 	size, window := parseDigits(parts[0]), 0

@@ -63,8 +63,8 @@ func (p *callProgress) recordFailure(r *Response, err error) {
 	}
 }
 
-// waitForTurn waits for a new call's turn. A call that would wait too long is sent at once, because only
-// the service can refuse it.
+// waitForTurn waits for a new call's turn. A call that would wait too long is sent at once, because
+// only the service can refuse it.
 func (c *Client) waitForTurn(ctx context.Context, quota string, p *callProgress) error {
 	if wait, ok := c.reserveTurn(quota, time.Now(), p); ok {
 		return c.sleepFor(ctx, wait, p)
@@ -72,8 +72,9 @@ func (c *Client) waitForTurn(ctx context.Context, quota string, p *callProgress)
 	return nil
 }
 
-// reserveTurn returns how long a call has to wait for its turn. After a 429, calls that use the same quota
-// are sent one after another. turn returns false if the wait is longer than the call may wait.
+// reserveTurn returns how long a call has to wait for its turn. After a 429, calls that use the
+// same quota are sent one after another. turn returns false if the wait is longer than the call may
+// wait.
 func (c *Client) reserveTurn(quota string, now time.Time, p *callProgress) (wait time.Duration, ok bool) {
 	wait, spread, ok := c.paces.reserve(quota, now, c.waitMax-p.waited)
 	return wait + c.jitter(spread), ok
@@ -98,8 +99,8 @@ func (c *Client) sleepFor(ctx context.Context, d time.Duration, p *callProgress)
 	return fmt.Errorf("%w; stopped waiting for a retry: %w", p.err, ended)
 }
 
-// retryDelay reports whether a call may be retried, and how long to wait first. A repeatable call may be
-// retried after a lost response or a 5xx. Any call may be retried after a 429 or a 409 with
+// retryDelay reports whether a call may be retried, and how long to wait first. A repeatable call
+// may be retried after a lost response or a 5xx. Any call may be retried after a 429 or a 409 with
 // Retry-After, because it was not executed. A 429 with Retry-After does not count as a fault, and
 // makes other calls that use the same quota wait, too.
 func (c *Client) retryDelay(r Request, response *Response, failed error, p *callProgress) (wait time.Duration, ok bool) {

@@ -17,8 +17,8 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// stubService serves the few operations that the examples call. functions/client_test.go calls every
-// operation of the real service.
+// stubService serves the few operations that the examples call. functions/client_test.go calls
+// every operation of the real service.
 type stubService struct {
 	items     []map[string]any
 	revisions map[string]int            // by item id

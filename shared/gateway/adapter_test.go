@@ -21,9 +21,9 @@ import (
 )
 
 // This file compares this package with aws-lambda-go-api-proxy. Both must convert events and
-// responses alike, except for the edges that known_differences_test.go lists. So this package is a drop-in
-// replacement for that adapter. The edges are the reason that the Lambda functions do not use the
-// adapter.
+// responses alike, except for the edges that known_differences_test.go lists. So this package is a
+// drop-in replacement for that adapter. The edges are the reason that the Lambda functions do not
+// use the adapter.
 
 // exchange is an event together with what the handler does when it gets the request.
 type exchange struct {
@@ -34,7 +34,8 @@ type exchange struct {
 // handlerScript lists what a handler does, in order.
 type handlerScript []scriptStep
 
-// scriptStep is one thing that a handler does: a call of a method of its http.ResponseWriter, or a panic.
+// scriptStep is one thing that a handler does: a call of a method of its http.ResponseWriter, or a
+// panic.
 type scriptStep struct {
 	do     string // header, status, write, flush or panic
 	name   string
@@ -152,7 +153,8 @@ func requestBody(e events.APIGatewayProxyRequest) []byte {
 	return []byte(e.Body)
 }
 
-// comparedAspect is a part of a request that a handler sees, or a part of a response that a gateway sees.
+// comparedAspect is a part of a request that a handler sees, or a part of a response that a gateway
+// sees.
 type comparedAspect string
 
 const (
@@ -181,8 +183,8 @@ type exchangeView map[comparedAspect]string
 // proxyFunction is the signature of a Lambda function behind a REST API.
 type proxyFunction = func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error)
 
-// observeProxy sends x through the function that newProxy returns, and records what the handler and the
-// gateway see.
+// observeProxy sends x through the function that newProxy returns, and records what the handler and
+// the gateway see.
 func observeProxy(t *testing.T, newProxy func(http.Handler) proxyFunction, x exchange) exchangeView {
 	t.Helper()
 	v := exchangeView{outcome: "response"}
@@ -263,8 +265,8 @@ func differences(t *testing.T, x exchange) []comparedAspect {
 	return found
 }
 
-// ownProxy sends x through this package. It returns the request that the handler gets, and the response
-// that the gateway gets.
+// ownProxy sends x through this package. It returns the request that the handler gets, and the
+// response that the gateway gets.
 func (x exchange) ownProxy(t *testing.T) (seen *http.Request, resp events.APIGatewayProxyResponse) {
 	t.Helper()
 	resp, err := gateway.Proxy(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -277,8 +279,8 @@ func (x exchange) ownProxy(t *testing.T) (seen *http.Request, resp events.APIGat
 	return seen, resp
 }
 
-// requireSameBehavior requires that the adapter and this package treat x alike, except where an edge that
-// applies to x allows a difference. It returns the number of edges that apply to x.
+// requireSameBehavior requires that the adapter and this package treat x alike, except where an
+// edge that applies to x allows a difference. It returns the number of edges that apply to x.
 func requireSameBehavior(t *testing.T, x exchange) int {
 	t.Helper()
 	var allowed []comparedAspect
@@ -349,8 +351,8 @@ func FuzzAdapter(f *testing.F) {
 	})
 }
 
-// drawExchange returns a random exchange: an event like those that API Gateway sends, and a response like
-// those of this service.
+// drawExchange returns a random exchange: an event like those that API Gateway sends, and a
+// response like those of this service.
 func drawExchange(r *rand.Rand) exchange {
 	x := exchange{answer: drawScript(r)}
 	e := &x.event

@@ -15,7 +15,8 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// knownDifference is a kind of exchange that aws-lambda-go-api-proxy and this package treat differently.
+// knownDifference is a kind of exchange that aws-lambda-go-api-proxy and this package treat
+// differently.
 type knownDifference struct {
 	name        string
 	adapter     string // what the adapter does

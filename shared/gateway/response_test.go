@@ -33,8 +33,8 @@ var internalResponse = events.APIGatewayProxyResponse{
 	Body: `{"errors":[{"code":"internal","message":"internal error; safe to retry"}]}`,
 }
 
-// unsendableResponse is Proxy's response when a request was carried out but its own response is too large.
-// Nothing in it invites a retry.
+// unsendableResponse is Proxy's response when a request was carried out but its own response is too
+// large. Nothing in it invites a retry.
 var unsendableResponse = events.APIGatewayProxyResponse{
 	StatusCode: 500,
 	MultiValueHeaders: map[string][]string{

@@ -54,8 +54,8 @@ func PublicKey(random io.Reader) string {
 	return FromBytes(publicKeyPrefix, b)
 }
 
-// LowerBound returns an id that sorts before every id that a Generator returns at or after the given
-// time.
+// LowerBound returns an id that sorts before every id that a Generator returns at or after the
+// given time.
 func LowerBound(prefix string, at time.Time) string {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:8], uint64(at.UnixMilli())<<16)

@@ -5,10 +5,10 @@
 //
 // In an operation that accepts the key, the store writes with this package's Transact, Insert or
 // Modify, and passes the response that it is about to return. Without an Idempotency-Key, they
-// behave as in package table. A change that needs several transactions calls Reserve before
-// its first write; see reserve.go. The pipeline stores every other response at the end of the
-// request (Attempt.Finish): the response to a reserved change, an error, or the response to a publish
-// that changes nothing.
+// behave as in package table. A change that needs several transactions calls Reserve before its
+// first write; see reserve.go. The pipeline stores every other response at the end of the request
+// (Attempt.Finish): the response to a reserved change, an error, or the response to a publish that
+// changes nothing.
 //
 // A response may contain the secret of a new key, which must not be stored in plain text. So
 // responses are encrypted with a secret that can only be derived from the caller's key.
@@ -50,8 +50,8 @@ type Response struct {
 	Tag    string // entity tag; empty: none
 }
 
-// ErrAlreadyServed means that a write was not made because another request with the same Idempotency-Key
-// was faster. Both requests return the faster one's response.
+// ErrAlreadyServed means that a write was not made because another request with the same
+// Idempotency-Key was faster. Both requests return the faster one's response.
 var ErrAlreadyServed = errors.New("another request with the same Idempotency-Key was faster")
 
 // Errors that callers see.
@@ -63,9 +63,9 @@ var (
 		"send this one again after the seconds in Retry-After")
 )
 
-// recordVersion is the format version of this package's records. A record of another version, stored by
-// an older or newer build, is not compared with a request, because its digest may cover other data.
-// In version 2, Identity.Request is the digest of the properties that were sent.
+// recordVersion is the format version of this package's records. A record of another version,
+// stored by an older or newer build, is not compared with a request, because its digest may cover
+// other data. In version 2, Identity.Request is the digest of the properties that were sent.
 const recordVersion = 2
 
 // partBytes is the maximum size of the part of a response in one record; DynamoDB accepts 400 KB.
@@ -195,8 +195,9 @@ func (a *Attempt) findEarlier(ctx context.Context) (earlierRequest, error) {
 	return earlierRequest{response: response}, nil
 }
 
-// unreadableError returns the error for a stored response that cannot be read. Its change was made or
-// refused, so the change must neither be repeated nor reported as failed until the record expires.
+// unreadableError returns the error for a stored response that cannot be read. Its change was made
+// or refused, so the change must neither be repeated nor reported as failed until the record
+// expires.
 func unreadableError(why error) error { return fmt.Errorf("%w (%w)", errUnreadable, why) }
 
 // ignoreIfExpired returns the given error, or nil if the unreadable record has expired.
@@ -243,10 +244,11 @@ func (a *Attempt) assembleResponse(r storedRecord, records []storedRecord) (*Res
 	return out, nil
 }
 
-// Finish stores the response, unless it was stored in the transaction of the change. If the response
-// is nil, End stores nothing and releases this attempt's reservation, if any. If another request
-// with the same identity was faster, End returns that request's response, which the caller must
-// send instead. If that request only has a reservation, End waits for its response as Reserve does.
+// Finish stores the response, unless it was stored in the transaction of the change. If the
+// response is nil, End stores nothing and releases this attempt's reservation, if any. If another
+// request with the same identity was faster, End returns that request's response, which the caller
+// must send instead. If that request only has a reservation, End waits for its response as Reserve
+// does.
 func (a *Attempt) Finish(ctx context.Context, r *Response) (earlier *Response, err error) {
 	switch state := a.currentState(); {
 	case state == attemptStored || state == attemptPending && r == nil:
@@ -361,8 +363,8 @@ func (a *Attempt) baseRecord() storedRecord {
 	return storedRecord{SK: a.responseKey().SK, Form: recordVersion, Request: a.Request[:], TTL: a.now().Add(ResponseTTL).Unix()}
 }
 
-// encodeResponse encrypts a response and writes the parts that do not fit into its record. Parts that no
-// record refers to expire.
+// encodeResponse encrypts a response and writes the parts that do not fit into its record. Parts
+// that no record refers to expire.
 func (a *Attempt) encodeResponse(ctx context.Context, r Response) (storedRecord, error) {
 	sealed, err := a.encrypt(r.Body)
 	if err != nil {

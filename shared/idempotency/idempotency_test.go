@@ -360,7 +360,8 @@ func TestUnreadableResponses(t *testing.T) {
 	}
 }
 
-// staleReadsTransport answers reads that are not strongly consistent as if nothing had been written for a while.
+// staleReadsTransport answers reads that are not strongly consistent as if nothing had been written
+// for a while.
 type staleReadsTransport struct{}
 
 // RoundTrip implements http.RoundTripper.

@@ -45,8 +45,8 @@ const ResponseTTL = 24 * time.Hour
 // Fingerprint identifies the request across its attempts. It is a digest of the caller, the
 // Idempotency-Key and the arguments, or empty without an Idempotency-Key. A change that needs
 // several transactions stores the origin with what it creates, so that an attempt that takes over a
-// reservation knows what the earlier one created. After ResponseTTL the key can be used again, so older
-// records belong to a different push.
+// reservation knows what the earlier one created. After ResponseTTL the key can be used again, so
+// older records belong to a different push.
 func Fingerprint(ctx context.Context) string {
 	a := attemptOf(ctx)
 	if a == nil {
@@ -96,8 +96,9 @@ func (a *Attempt) tryReserve(ctx context.Context, t *table.Client) (free bool, e
 	return free, err
 }
 
-// removeReservation removes this attempt's reservation without a response, so that the next request need not
-// wait until it expires. It does nothing if another request has taken the reservation over.
+// removeReservation removes this attempt's reservation without a response, so that the next request
+// need not wait until it expires. It does nothing if another request has taken the reservation
+// over.
 func (a *Attempt) removeReservation(ctx context.Context) error {
 	_, err := a.putReservation(ctx, a.store.table, a.reservation, time.UnixMilli(0))
 	if err != nil {
@@ -120,9 +121,9 @@ func (a *Attempt) putReservation(ctx context.Context, t *table.Client, token str
 	return err == nil, err
 }
 
-// keyFreeCondition returns the condition under which this attempt may write the record of its identity: the
-// attempt has the reservation, no record exists, the record has expired (see table.TTL), or the
-// record is an expired reservation of the same request.
+// keyFreeCondition returns the condition under which this attempt may write the record of its
+// identity: the attempt has the reservation, no record exists, the record has expired (see
+// table.TTL), or the record is an expired reservation of the same request.
 func (a *Attempt) keyFreeCondition() (condition string, names map[string]string, values table.Item) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -138,8 +139,8 @@ func (a *Attempt) keyFreeCondition() (condition string, names map[string]string,
 		}
 }
 
-// waitForOthers waits until no other request has an unexpired reservation, and returns what is then stored.
-// It returns unavailable near the deadline of ctx, and otherwise the same errors as Recall.
+// waitForOthers waits until no other request has an unexpired reservation, and returns what is then
+// stored. It returns unavailable near the deadline of ctx, and otherwise the same errors as Recall.
 func (a *Attempt) waitForOthers(ctx context.Context) (earlierRequest, error) {
 	for pause := reservationPause; ; pause = min(2*pause, reservationPauseMax) {
 		found, err := a.findEarlier(ctx)

@@ -18,7 +18,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// identityWithOtherArguments returns an identity with the same Idempotency-Key but different arguments for each n.
+// identityWithOtherArguments returns an identity with the same Idempotency-Key but different
+// arguments for each n.
 func (f fixture) identityWithOtherArguments(n int) idempotency.Identity {
 	out := f.identity
 	out.Request = sha256.Sum256(fmt.Append(nil, "other ", n))
@@ -44,8 +45,8 @@ func onFakeClock(t *testing.T, test func(t *testing.T, f fixture)) {
 	})
 }
 
-// contextNearDeadline returns the context of a request that has little time left: enough for one read of a
-// reservation, but not for a pause.
+// contextNearDeadline returns the context of a request that has little time left: enough for one
+// read of a reservation, but not for a pause.
 func (f fixture) contextNearDeadline(i idempotency.Identity) context.Context {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.contextWith(i), 1500*time.Millisecond)
@@ -196,8 +197,8 @@ func testDeadReservation(t *testing.T, f fixture) {
 	}
 }
 
-// beforeQueryTransport is a transport that calls do before the n-th query, and late before the 20th query after
-// it.
+// beforeQueryTransport is a transport that calls do before the n-th query, and late before the 20th
+// query after it.
 type beforeQueryTransport struct {
 	n        atomic.Int64
 	do, late func()

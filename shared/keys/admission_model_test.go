@@ -24,10 +24,10 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// modelTable simulates a table that contains the record of one key. Each call waits twice: before it
-// takes effect, and before its response arrives. So a test chooses the order in which the calls of
-// many callers begin, take effect and return. The other tests of this package show that an engine
-// treats the condition of an admission as apply does.
+// modelTable simulates a table that contains the record of one key. Each call waits twice: before
+// it takes effect, and before its response arrives. So a test chooses the order in which the calls
+// of many callers begin, take effect and return. The other tests of this package show that an
+// engine treats the condition of an admission as apply does.
 type modelTable struct {
 	wait func()
 	now  func() time.Time
@@ -121,9 +121,9 @@ func numberOf(a types.AttributeValue) int64 {
 	return i
 }
 
-// quotaExcess returns by how many requests the busiest time window exceeds what the quota allows in it:
-// the size of the bucket plus one request per interval. The result is zero or less for a correct
-// bucket.
+// quotaExcess returns by how many requests the busiest time window exceeds what the quota allows in
+// it: the size of the bucket plus one request per interval. The result is zero or less for a
+// correct bucket.
 func (m *modelTable) quotaExcess(quota auth.Quota) int64 {
 	slices.SortFunc(m.admitted, time.Time.Compare)
 	if len(m.admitted) == 0 {
@@ -269,7 +269,8 @@ func TestCallersAtThePaceOfTheRefill(t *testing.T) {
 	}
 }
 
-// loadAtRefillRate returns a crowd that calls as fast as the bucket refills, starting with a full bucket.
+// loadAtRefillRate returns a crowd that calls as fast as the bucket refills, starting with a full
+// bucket.
 func loadAtRefillRate(quota auth.Quota, latency time.Duration, requests int) loadTest {
 	callers := 64
 	pause := time.Duration(callers)*quota.Interval() - latency
@@ -309,8 +310,8 @@ func (u ignoresUpperLimit) UpdateKey(ctx context.Context, in *dynamodb.UpdateIte
 	return u.modelTable.UpdateKey(ctx, in)
 }
 
-// naiveAdmit admits requests as Store.Admit did before it had a lag: a bucket counts as full when its
-// TAT has passed, and a wrong guess is retried. If refuse is false, naive also retries a charge
+// naiveAdmit admits requests as Store.Admit did before it had a lag: a bucket counts as full when
+// its TAT has passed, and a wrong guess is retried. If refuse is false, naive also retries a charge
 // that found an empty bucket.
 func naiveAdmit(s *Store, token auth.Token, refuse bool) error {
 	at := bucketKey{token.Hash, auth.ClassRead}
@@ -349,8 +350,8 @@ func naiveAdmit(s *Store, token auth.Token, refuse bool) error {
 	return errors.New("the bucket moved at every attempt")
 }
 
-// stepScheduler runs callers one step at a time. In each step it either lets one waiting call proceed or
-// advances the clock.
+// stepScheduler runs callers one step at a time. In each step it either lets one waiting call
+// proceed or advances the clock.
 type stepScheduler struct {
 	mu      sync.Mutex
 	waiting []chan struct{} // in the order in which they began to wait

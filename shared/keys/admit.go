@@ -55,10 +55,10 @@ const admissionID = "a"
 // If the bucket was empty when it was last seen, Admit first reads the key, which may have been
 // revoked or given a different quota since.
 //
-// Admit returns auth.ErrUnauthorised, auth.ErrSuspended, auth.MissingScopeError, auth.FrozenError or
-// auth.QuotaExceededError, or the error of a failed call to the table. With MissingScope, Frozen and
-// QuotaExceeded, the admission contains the state of the bucket. Admit returns fault.ErrUnavailable
-// if other callers changed the bucket during every attempt.
+// Admit returns auth.ErrUnauthorised, auth.ErrSuspended, auth.MissingScopeError, auth.FrozenError
+// or auth.QuotaExceededError, or the error of a failed call to the table. With MissingScope, Frozen
+// and QuotaExceeded, the admission contains the state of the bucket. Admit returns
+// fault.ErrUnavailable if other callers changed the bucket during every attempt.
 func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, class auth.Class) (auth.Admission, error) {
 	at := bucketKey{token.Hash, class}
 	known := s.cache.get(at)
@@ -121,8 +121,8 @@ func (s *Store) admissionAfter(at bucketKey, known cachedBucket, attributes tabl
 	return known.admission(now), nil
 }
 
-// admissionError returns why a valid key does not admit a request now: auth.MissingScopeError, auth.FrozenError or
-// auth.QuotaExceededError. It returns nil if the key admits the request.
+// admissionError returns why a valid key does not admit a request now: auth.MissingScopeError,
+// auth.FrozenError or auth.QuotaExceededError. It returns nil if the key admits the request.
 func (k storedKey) admissionError(scope auth.Scope, class auth.Class, now time.Time) error {
 	quota, tat := k.bucket(class)
 	_, room := quota.Charge(tat, now)
@@ -224,8 +224,8 @@ func (s *Store) Verify(ctx context.Context, token auth.Token, scope auth.Scope, 
 	return quota.At(tat, now), err
 }
 
-// decodeValidKey decodes a key's record and checks whether the key is valid. Unknown, wrong, revoked and
-// expired keys get the same error; only the log shows the reason.
+// decodeValidKey decodes a key's record and checks whether the key is valid. Unknown, wrong,
+// revoked and expired keys get the same error; only the log shows the reason.
 func decodeValidKey(token auth.Token, item table.Item, now time.Time) (storedKey, error) {
 	var key storedKey
 	if err := table.Decode(item, &key); err != nil {

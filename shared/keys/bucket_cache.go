@@ -15,8 +15,8 @@ type bucketCache struct {
 	buckets map[bucketKey]cachedBucket
 }
 
-// bucketKey identifies a bucket by the hash of the whole key, so that a caller with a wrong secret gets
-// nothing that was remembered for the right key.
+// bucketKey identifies a bucket by the hash of the whole key, so that a caller with a wrong secret
+// gets nothing that was remembered for the right key.
 type bucketKey struct {
 	hash  [32]byte
 	class auth.Class

@@ -116,8 +116,8 @@ func isExceeded(err error) bool {
 	return err != nil && fault.PublicError(err).Code == fault.RateLimited
 }
 
-// requireQuotaExceeded returns the state in the error for a used-up quota. It fails the test for any other
-// outcome.
+// requireQuotaExceeded returns the state in the error for a used-up quota. It fails the test for
+// any other outcome.
 func requireQuotaExceeded(t *testing.T, err error) auth.QuotaState {
 	t.Helper()
 	var e exceeded

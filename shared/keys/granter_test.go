@@ -16,8 +16,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// clockAdvancingTransport is a transport that calls pass once, after the next read of a record. Tests advance the
-// clock in pass.
+// clockAdvancingTransport is a transport that calls pass once, after the next read of a record.
+// Tests advance the clock in pass.
 type clockAdvancingTransport struct{ pass atomic.Pointer[func()] }
 
 func (p *clockAdvancingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -90,7 +90,8 @@ func TestHolder(t *testing.T) {
 	}
 }
 
-// queryCountingTransport is a transport that counts the queries, and how many of them are strongly consistent.
+// queryCountingTransport is a transport that counts the queries, and how many of them are strongly
+// consistent.
 type queryCountingTransport struct{ queries, strong atomic.Int64 }
 
 func (c *queryCountingTransport) RoundTrip(r *http.Request) (*http.Response, error) {

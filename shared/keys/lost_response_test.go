@@ -13,8 +13,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// responseLosingTransport is a transport that forwards every request, but loses the responses to the next updates;
-// left is how many it still loses.
+// responseLosingTransport is a transport that forwards every request, but loses the responses to
+// the next updates; left is how many it still loses.
 type responseLosingTransport struct{ left, lost atomic.Int64 }
 
 func (l *responseLosingTransport) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -201,8 +201,8 @@ func TestCorruptArrivalTime(t *testing.T) {
 	}
 }
 
-// tamperingTransport is a transport that replaces old with new in the responses to the next updates; left is how
-// many it still changes.
+// tamperingTransport is a transport that replaces old with new in the responses to the next
+// updates; left is how many it still changes.
 type tamperingTransport struct {
 	old, new string
 	left     atomic.Int64
@@ -416,8 +416,8 @@ func TestAdmitGivesUp(t *testing.T) {
 	}
 }
 
-// contendedTransport adds a condition that never holds to the writes of admissions, as if others were always
-// faster.
+// contendedTransport adds a condition that never holds to the writes of admissions, as if others
+// were always faster.
 type contendedTransport struct {
 	on     atomic.Bool
 	writes atomic.Int64

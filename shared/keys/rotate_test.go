@@ -109,8 +109,8 @@ func TestRotateConcurrently(t *testing.T) {
 	}
 }
 
-// onReadRandom is a random source that calls do once, when the new secret is drawn. By then the old key
-// has been read.
+// onReadRandom is a random source that calls do once, when the new secret is drawn. By then the old
+// key has been read.
 type onReadRandom struct{ do func() }
 
 func (b *onReadRandom) Read(p []byte) (int, error) {

@@ -11,16 +11,17 @@ import (
 	"growthworkspace/shared/parallel"
 )
 
-// readGroup lets concurrent requests with the same key share the reads of its record, so that a flood
-// of refused requests makes one call at a time in each process. A request shares only a read that
-// begins after the request, because it must see every earlier revocation. Safe for concurrent use.
+// readGroup lets concurrent requests with the same key share the reads of its record, so that a
+// flood of refused requests makes one call at a time in each process. A request shares only a read
+// that begins after the request, because it must see every earlier revocation. Safe for concurrent
+// use.
 type readGroup struct {
 	mu     sync.Mutex
 	byHash map[[32]byte]*keyReads // by the hash of the whole key
 }
 
-// keyReads contains the reads of one key: one is in flight, and next begins after it. next is nil if
-// no request is waiting for it.
+// keyReads contains the reads of one key: one is in flight, and next begins after it. next is nil
+// if no request is waiting for it.
 type keyReads struct{ next *sharedRead }
 
 // sharedRead is one read of a key.

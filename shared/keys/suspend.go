@@ -74,9 +74,9 @@ func (s *Store) modifyAll(ctx context.Context, companyID string, change func(*st
 	return len(keys), nil
 }
 
-// insertKey writes the key that prepare returns, together with the other writes. The key is suspended if
-// the company is suspended at the time of the write. prepare runs in parallel with that check. If a
-// condition fails because of a concurrent change, both run again.
+// insertKey writes the key that prepare returns, together with the other writes. The key is
+// suspended if the company is suspended at the time of the write. prepare runs in parallel with
+// that check. If a condition fails because of a concurrent change, both run again.
 func (s *Store) insertKey(ctx context.Context, companyID string, prepare func() (fresh storedKey, secret string, others []table.Write, err error)) (IssuedKey, error) {
 	key := suspensionKey(companyID)
 	for range attemptsMax {

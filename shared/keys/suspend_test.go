@@ -69,7 +69,8 @@ func TestSuspendCoversLaterKeys(t *testing.T) {
 	f.checkAdmitAll(t, nil, f.secret, crossing, later, rotated, fresh)
 }
 
-// beforeTransactionTransport is a transport that calls do once, just before the next transaction is sent.
+// beforeTransactionTransport is a transport that calls do once, just before the next transaction is
+// sent.
 type beforeTransactionTransport struct{ do func() }
 
 func (s *beforeTransactionTransport) RoundTrip(r *http.Request) (*http.Response, error) {

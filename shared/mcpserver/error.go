@@ -9,9 +9,9 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// explainError returns the error response of a call in terms of the tool: its messages name arguments
-// (`scheduledFor: …`) instead of fields of an HTTP request (`body.scheduledFor: …`), and "no such
-// record" says which tool lists the ids.
+// explainError returns the error response of a call in terms of the tool: its messages name
+// arguments (`scheduledFor: …`) instead of fields of an HTTP request (`body.scheduledFor: …`), and
+// "no such record" says which tool lists the ids.
 func (s *Server) explainError(response api.Response, call api.Call) api.Response {
 	refused := *response.Err
 	refused.Messages = slices.Clone(refused.Messages)
@@ -60,8 +60,8 @@ func (s *Server) listToolHint(call api.Call) string {
 	return out
 }
 
-// listTool returns the name of the tool that lists ids for the last id in an operation's path. It is
-// empty if there is no such tool.
+// listTool returns the name of the tool that lists ids for the last id in an operation's path. It
+// is empty if there is no such tool.
 func (s *Server) listTool(op *api.Operation) string {
 	for _, segment := range slices.Backward(api.PathSegments(op.Path)) {
 		if id, isID := api.PathParameter(segment); isID {

@@ -35,8 +35,9 @@ type messageExchange struct {
 
 type messageExchangeKey struct{}
 
-// serveMessage serves one message. The pipeline verifies the key, in Server.sdkMiddleware or, if the SDK did
-// not call receive, here. A response with more than room bytes is replaced with an error.
+// serveMessage serves one message. The pipeline verifies the key, in Server.sdkMiddleware or, if
+// the SDK did not call receive, here. A response with more than room bytes is replaced with an
+// error.
 func (s *Server) serveMessage(r *http.Request, call api.Call, m message, room int) api.Response {
 	areas, err := s.areas(r)
 	if err != nil {
@@ -68,14 +69,14 @@ func (s *Server) serveMessage(r *http.Request, call api.Call, m message, room in
 	return out
 }
 
-// isKeyRejected reports whether the key itself was rejected. It is false for a missing scope: the key is
-// valid, so the error goes to the model.
+// isKeyRejected reports whether the key itself was rejected. It is false for a missing scope: the
+// key is valid, so the error goes to the model.
 func isKeyRejected(r api.Response) bool {
 	return !r.Authenticated && (r.Err.Code == fault.Unauthorised || r.Err.Code == fault.Forbidden)
 }
 
-// rateLimitHeaders returns only the rate limit headers. A record's entity tag does not apply to a JSON-RPC
-// response.
+// rateLimitHeaders returns only the rate limit headers. A record's entity tag does not apply to a
+// JSON-RPC response.
 func rateLimitHeaders(h http.Header) http.Header {
 	out := http.Header{}
 	for name, values := range h {
@@ -86,7 +87,8 @@ func rateLimitHeaders(h http.Header) http.Header {
 	return out
 }
 
-// admissionOperation stands in for the operation when a message calls none: a read that needs no scope.
+// admissionOperation stands in for the operation when a message calls none: a read that needs no
+// scope.
 var admissionOperation = api.Define(api.Spec{
 	ID: "get_message", Method: http.MethodPost, Path: Path, Effect: api.Read, Summary: "A message of the protocol that calls no operation",
 }, func(ctx context.Context, _ api.Caller, _ struct{}) (struct{}, error) {
@@ -96,9 +98,9 @@ var admissionOperation = api.Define(api.Spec{
 
 type problemKey struct{}
 
-// admitMessage calls the pipeline for a message that calls no operation. The pipeline verifies the key,
-// counts the message as a read, and returns problem as the error if it is not nil. method is for
-// the log and may be empty.
+// admitMessage calls the pipeline for a message that calls no operation. The pipeline verifies the
+// key, counts the message as a read, and returns problem as the error if it is not nil. method is
+// for the log and may be empty.
 func (s *Server) admitMessage(ctx context.Context, call api.Call, method string, problem error) api.Response {
 	op := admissionOperation
 	op.ID = strings.TrimSpace(logOperation + " " + method)
@@ -107,9 +109,9 @@ func (s *Server) admitMessage(ctx context.Context, call api.Call, method string,
 	return s.api.Call(context.WithValue(ctx, problemKey{}, problem), call)
 }
 
-// newSDKHandler returns the SDK's handler without any tools, because receive serves the tools. The SDK
-// would parse each tool's schema twice, which would be most of the server's start-up time, and it
-// does not support scopes.
+// newSDKHandler returns the SDK's handler without any tools, because receive serves the tools. The
+// SDK would parse each tool's schema twice, which would be most of the server's start-up time, and
+// it does not support scopes.
 func (s *Server) newSDKHandler() http.Handler {
 	server := mcp.NewServer(&mcp.Implementation{Name: "growthworkspace", Title: "Company Growth Workspace", Version: fault.Version}, &mcp.ServerOptions{
 		Instructions: instructions,
@@ -126,8 +128,8 @@ func (s *Server) newSDKHandler() http.Handler {
 	})
 }
 
-// sdkMiddleware is SDK middleware that calls the pipeline for every request. It recovers panics, because
-// a panic on the SDK's goroutine would crash the process.
+// sdkMiddleware is SDK middleware that calls the pipeline for every request. It recovers panics,
+// because a panic on the SDK's goroutine would crash the process.
 func (s *Server) sdkMiddleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (result mcp.Result, err error) {
 		x, _ := ctx.Value(messageExchangeKey{}).(*messageExchange)

@@ -24,9 +24,9 @@ const (
 	batchMax         = 20 // maximum number of messages in a batch, which are served one after the other
 	idBytesMax       = 1000
 
-	// lastBatchRevision is the last protocol revision with batches. firstStatelessRevision is the first one
-	// without initialization; it also gives results a resultType and JSON-RPC errors an HTTP
-	// status.
+	// lastBatchRevision is the last protocol revision with batches. firstStatelessRevision is the
+	// first one without initialization; it also gives results a resultType and JSON-RPC errors an
+	// HTTP status.
 	lastBatchRevision      = "2025-03-26"
 	firstStatelessRevision = "2026-07-28"
 
@@ -129,8 +129,8 @@ func (s *Server) serveBatch(r *http.Request, call api.Call, batch []json.RawMess
 	return out
 }
 
-// parseMessage parses one message. A message with a repeated member is rejected, because a filter in front
-// of the server may have read a different occurrence of that member.
+// parseMessage parses one message. A message with a repeated member is rejected, because a filter
+// in front of the server may have read a different occurrence of that member.
 func parseMessage(text json.RawMessage) message {
 	var version string
 	var m message
@@ -178,8 +178,8 @@ func parseMessage(text json.RawMessage) message {
 // integerPattern matches a number without a fraction or an exponent.
 var integerPattern = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 
-// decodeMembers returns the members of a JSON object, and the name of a repeated member if there is one.
-// fields is nil if text is not an object.
+// decodeMembers returns the members of a JSON object, and the name of a repeated member if there is
+// one. fields is nil if text is not an object.
 func decodeMembers(text json.RawMessage) (fields map[string]json.RawMessage, repeated string) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if token, err := d.Token(); err != nil || token != json.Delim('{') {

@@ -77,8 +77,8 @@ func Tools(operations []api.Operation) []*Tool {
 	return out
 }
 
-// inputWithListHints returns the input fields of an operation. The description of each id ends with the name
-// of the tool that lists such ids.
+// inputWithListHints returns the input fields of an operation. The description of each id ends with
+// the name of the tool that lists such ids.
 func inputWithListHints(op api.Operation, operations []api.Operation) []schema.Field {
 	fields := slices.Clone(op.Input)
 	for i, f := range fields {
@@ -127,8 +127,8 @@ func hasIDs(list, op api.Operation) bool {
 	})
 }
 
-// listsIDsNamed reports whether name is what the ids of a list's records are called: the path of some
-// operation in the same area has {name} right after the last segment of the list's path.
+// listsIDsNamed reports whether name is what the ids of a list's records are called: the path of
+// some operation in the same area has {name} right after the last segment of the list's path.
 func listsIDsNamed(name string, list api.Operation, operations []api.Operation) bool {
 	noun := list.Path[strings.LastIndex(list.Path, "/"):]
 	return slices.ContainsFunc(operations, func(op api.Operation) bool {

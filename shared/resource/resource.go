@@ -50,8 +50,8 @@ func New[T any, S Store[T]](kind record.Kind[T], s S) Operations {
 // returns the records of a parent. The store must return fault.ErrNotFound if the parent does not
 // exist or a record does not belong to it.
 //
-// Only New and NewNested have type parameters, because each instance of a generic function adds to the
-// size of the program.
+// Only New and NewNested have type parameters, because each instance of a generic function adds to
+// the size of the program.
 func NewNested[T any, S Store[T]](kind record.Kind[T], of func(parentID string) S) Operations {
 	o := Operations{area: kind.Area(), collectionPath: "/v1/companies/{companyId}/" + kind.Path, limit: kind.Limit}
 	o.recordPath = o.collectionPath + "/{" + kind.Parameter + "}"

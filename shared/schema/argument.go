@@ -38,8 +38,8 @@ func (a argument) filterText() string {
 	return fmt.Sprint(a.json)
 }
 
-// numberPattern is the syntax of a JSON number, which also applies to numbers in a query. integerPattern is
-// the syntax of an integer in a query.
+// numberPattern is the syntax of a JSON number, which also applies to numbers in a query.
+// integerPattern is the syntax of an integer in a query.
 var (
 	numberPattern  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 	integerPattern = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
@@ -62,9 +62,9 @@ func (a argument) asInteger() (int64, bool) {
 	return n, err == nil && -SafeInteger <= n && n <= SafeInteger
 }
 
-// plainInteger returns an integer without a fraction or an exponent. It returns "" if the number is not an
-// integer, or has more digits than an int64 can hold. It never expands a large exponent, as in
-// 1e-999999999.
+// plainInteger returns an integer without a fraction or an exponent. It returns "" if the number is
+// not an integer, or has more digits than an int64 can hold. It never expands a large exponent, as
+// in 1e-999999999.
 func plainInteger(number string) string {
 	number, negative := strings.CutPrefix(number, "-")
 	digits, exponentText := number, "0"

@@ -251,8 +251,8 @@ func (b *Binder) assignMap(f *Field, path string, target reflect.Value, o Object
 	target.Set(values)
 }
 
-// checkUnknown adds a problem for every property that the operation does not define. It suggests the
-// nearest name.
+// checkUnknown adds a problem for every property that the operation does not define. It suggests
+// the nearest name.
 func (b *Binder) checkUnknown(fields []Field, in Place, path string, o Object) {
 	var names []string
 	for _, f := range fields {

@@ -30,12 +30,12 @@ type Body[T any] struct {
 // Properties are the properties of the record that a request has.
 type Properties struct{ sent []*Field }
 
-// RecordValidator is a record with rules that concern several fields. Problems returns a message for each
-// problem, which begins with the path of a property in the request (`body.endsAt: …`). For a create
-// it is called with the fields of the request, valid or not, so it must not repeat the problems of
-// single fields. For an update it is called with the changed record. sent reports whether the
-// request has a property: a stored record may break a rule, because of an earlier import, and then
-// its other properties can still be changed.
+// RecordValidator is a record with rules that concern several fields. Problems returns a message
+// for each problem, which begins with the path of a property in the request (`body.endsAt: …`). For
+// a create it is called with the fields of the request, valid or not, so it must not repeat the
+// problems of single fields. For an update it is called with the changed record. sent reports
+// whether the request has a property: a stored record may break a rule, because of an earlier
+// import, and then its other properties can still be changed.
 type RecordValidator interface {
 	Problems(sent func(property string) bool) []string
 }
@@ -94,8 +94,8 @@ const (
 	bodyOfUpdate = "update"
 )
 
-// replacesListText is the end of the description of a list in an update. For a tool that has said with its
-// create what the list is, it is all of it, unless the field has the tag tool.
+// replacesListText is the end of the description of a list in an update. For a tool that has said
+// with its create what the list is, it is all of it, unless the field has the tag tool.
 const replacesListText = "replaces the list"
 
 // appendBody appends the fields of a record that a create or an update may set. at is the index of

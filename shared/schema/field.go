@@ -232,7 +232,8 @@ func (f *Field) describe(s reflect.StructField) {
 // idCharsMax bounds a reference in a request. No id is as long.
 const idCharsMax = 50
 
-// setReference limits a reference to another record to the length of an id. The record need not exist.
+// setReference limits a reference to another record to the length of an id. The record need not
+// exist.
 func (f *Field) setReference(s reflect.StructField) {
 	f.Ref = s.Tag.Get("ref")
 	switch {

@@ -18,8 +18,8 @@ func (f Field) Argument() string {
 	return strings.Join(words, "")
 }
 
-// FlatArguments holds the arguments of a tool call: one object with everything that an HTTP request has in
-// its path, query, headers and body.
+// FlatArguments holds the arguments of a tool call: one object with everything that an HTTP request
+// has in its path, query, headers and body.
 type FlatArguments struct {
 	Operation  string   // the operation for which a cursor is valid
 	Arguments  Object   // if nil and there are Problems, the JSON as a whole is invalid, and no field is bound

@@ -74,7 +74,8 @@ func checkWeb(s string) string {
 	return ""
 }
 
-// webHostPattern matches the host names of web sites. They may contain a _, and end with a full stop.
+// webHostPattern matches the host names of web sites. They may contain a _, and end with a full
+// stop.
 var webHostPattern = regexp.MustCompile(`^([A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?(\.|$))+$`)
 
 const hostChars = 253
@@ -121,8 +122,8 @@ func checkHost(s string) string {
 	return ""
 }
 
-// originPattern matches the origins of web pages in the form in which browsers send them, with a host
-// name or an IPv4 address.
+// originPattern matches the origins of web pages in the form in which browsers send them, with a
+// host name or an IPv4 address.
 var originPattern = regexp.MustCompile(`^https?://[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*` +
 	`(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?$`)
 

@@ -75,8 +75,8 @@ func FuzzBind(f *testing.F) {
 	})
 }
 
-// beginsWithPath reports whether a problem begins with a path whose first part is one of the roots, or
-// "request".
+// beginsWithPath reports whether a problem begins with a path whose first part is one of the roots,
+// or "request".
 func beginsWithPath(problem string, roots ...string) bool {
 	return slices.ContainsFunc(append(roots, "request"), func(root string) bool {
 		rest, ok := strings.CutPrefix(problem, root)
@@ -109,7 +109,8 @@ var (
 	loneSurrogates = regexp.MustCompile(`(?i)\\ud[89a-f][0-9a-f]{2}`)
 )
 
-// checkRepeatedNames reads one value. It returns an error if an object in the value has a repeated key.
+// checkRepeatedNames reads one value. It returns an error if an object in the value has a repeated
+// key.
 func checkRepeatedNames(d *json.Decoder) error {
 	token, err := d.Token()
 	if err != nil {
@@ -147,7 +148,8 @@ var notOfRFC3986 = regexp.MustCompile(`[^!#-;=?-Z\[\]_a-z~]|%([^0-9A-Fa-f]|.[^0-
 // plainHost matches a host, optionally with a small port.
 var plainHost = regexp.MustCompile(`^([a-z0-9]{1,9}(\.[a-z0-9]{1,9}){0,9}|\[[:0-9a-f]+\])(:[1-9][0-9]{0,3})?$`)
 
-// isExpectedDifference reports whether a problem is one that a JSON Schema cannot describe. These are:
+// isExpectedDifference reports whether a problem is one that a JSON Schema cannot describe. These
+// are:
 //   - a URI that is invalid according to RFC 3986 or has nothing after its scheme
 //   - an http address that has a user, or a host that is missing or not plain
 //   - a time outside the years 1 to 9999 in UTC

@@ -126,8 +126,8 @@ func syntaxProblem(text []byte, err error) string {
 	return "is not valid JSON: " + strings.TrimPrefix(err.Error(), "jsontext: ")
 }
 
-// nulProblem is the problem with a string that contains the character NUL, which ends a string in many
-// programs.
+// nulProblem is the problem with a string that contains the character NUL, which ends a string in
+// many programs.
 const nulProblem = "must not have the character U+0000"
 
 // linearSearchMax is the maximum number of members that are searched one by one for a repeated key.

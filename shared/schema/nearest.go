@@ -29,7 +29,8 @@ func Nearest(sent string, names []string) string {
 	return ""
 }
 
-// minPartChars is the minimum length of a string that may match as the beginning or the end of a name.
+// minPartChars is the minimum length of a string that may match as the beginning or the end of a
+// name.
 const minPartChars = 4
 
 var wordJoiners = strings.NewReplacer("-", "", "_", "")
@@ -65,7 +66,8 @@ func distance(a, b string) int {
 // because a request may contain thousands of them.
 const suggestionsMax = 20
 
-// didYouMean returns the suggestion at the end of a message about an unknown name, "" if there is none.
+// didYouMean returns the suggestion at the end of a message about an unknown name, "" if there is
+// none.
 func (b *Binder) didYouMean(sent string, names []string) string {
 	if len(b.Problems) >= suggestionsMax {
 		return ""

@@ -192,8 +192,8 @@ func (g generator) value(f schema.Field) string {
 	return "[" + strings.Join(elements, ",") + "]"
 }
 
-// schemaIsLooser matches bodies that a JSON Schema accepts but this service rejects. They contain one of
-// these:
+// schemaIsLooser matches bodies that a JSON Schema accepts but this service rejects. They contain
+// one of these:
 //   - a number that DynamoDB cannot store (1e300, 1e-300 and 1e-9999)
 //   - an address without a host or with a user, or with a wrong host or port
 //   - a character that RFC 3986 forbids but the schema validator's url.Parse accepts

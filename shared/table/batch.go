@@ -26,9 +26,9 @@ const batchTries = 12
 // batchDelay.
 const batchDelay = 25 * time.Millisecond
 
-// BatchPut writes items unconditionally and replaces records with the same keys. It is for imports. The
-// items of one call must have distinct keys. Put sends batches of at most BatchMax items, one after
-// another.
+// BatchPut writes items unconditionally and replaces records with the same keys. It is for imports.
+// The items of one call must have distinct keys. Put sends batches of at most BatchMax items, one
+// after another.
 func (c *Client) BatchPut(ctx context.Context, items []Item) error {
 	if err := c.waitForPermit(ctx); err != nil {
 		return err

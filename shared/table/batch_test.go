@@ -95,9 +95,9 @@ func TestPutLargeItems(t *testing.T) {
 	}
 }
 
-// leavesUnprocessed returns a proxy that processes at most n requests of each of the first batches, and leaves
-// the rest unprocessed; times is the number of these batches. If n is -1, it throttles these
-// batches as a whole.
+// leavesUnprocessed returns a proxy that processes at most n requests of each of the first batches,
+// and leaves the rest unprocessed; times is the number of these batches. If n is -1, it throttles
+// these batches as a whole.
 func leavesUnprocessed(t *testing.T, n, times int, taken map[string]int) *faultProxy {
 	t.Helper()
 	var mu sync.Mutex

@@ -9,10 +9,10 @@ import (
 	"strconv"
 )
 
-// checksumTransport is a transport that verifies the checksum of every response that has one. All responses
-// from DynamoDB have one. On a mismatch, reading the body ends with errCorrupt, and the call is
-// retried. The SDK's own check comes too late: it compares the checksums after the response was
-// used, and only logs a mismatch.
+// checksumTransport is a transport that verifies the checksum of every response that has one. All
+// responses from DynamoDB have one. On a mismatch, reading the body ends with errCorrupt, and the
+// call is retried. The SDK's own check comes too late: it compares the checksums after the response
+// was used, and only logs a mismatch.
 type checksumTransport struct{ next http.RoundTripper }
 
 const checksumHeader = "X-Amz-Crc32"

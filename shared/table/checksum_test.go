@@ -15,9 +15,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// corruptsByte returns a proxy that gives each response its checksum, as DynamoDB does, and then changes
-// one byte of each of the first n responses. at is the position of that byte, counted from the end.
-// If at is 0, the proxy replaces the checksum with sum instead.
+// corruptsByte returns a proxy that gives each response its checksum, as DynamoDB does, and then
+// changes one byte of each of the first n responses. at is the position of that byte, counted from
+// the end. If at is 0, the proxy replaces the checksum with sum instead.
 func corruptsByte(n int, at int, sum string) *faultProxy {
 	return &faultProxy{respond: func(_ string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		out, err := pass()

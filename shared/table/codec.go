@@ -47,8 +47,8 @@ type field struct {
 
 var recordTypes sync.Map // reflect.Type → *plan
 
-// recordTypeOf returns the plan of a record type. It panics on a type that is not a record, so that every
-// test that uses a wrongly declared struct fails.
+// recordTypeOf returns the plan of a record type. It panics on a type that is not a record, so that
+// every test that uses a wrongly declared struct fails.
 func recordTypeOf(t reflect.Type) *recordType {
 	found, ok := recordTypes.Load(t)
 	if !ok {
@@ -107,9 +107,9 @@ func isStorable(t reflect.Type) bool {
 	return false
 }
 
-// projectQuery limits a query to the attributes of a record and the sort key, if any. The index keys, up
-// to eight per record, make up two fifths of a response. Leaving them out saves no capacity units,
-// but it saves the time to send and parse them.
+// projectQuery limits a query to the attributes of a record and the sort key, if any. The index
+// keys, up to eight per record, make up two fifths of a response. Leaving them out saves no
+// capacity units, but it saves the time to send and parse them.
 func (p *recordType) projectQuery(in *dynamodb.QueryInput, sortKey string) {
 	expression := p.projection
 	maps.Copy(in.ExpressionAttributeNames, p.placeholders)
@@ -120,8 +120,8 @@ func (p *recordType) projectQuery(in *dynamodb.QueryInput, sortKey string) {
 	in.ProjectionExpression = &expression
 }
 
-// jsonSizes returns the minimum size of each item's JSON in bytes: the total length of the strings that
-// clients see.
+// jsonSizes returns the minimum size of each item's JSON in bytes: the total length of the strings
+// that clients see.
 func (p *recordType) jsonSizes(items []Item) []int {
 	sizes := make([]int, len(items))
 	for i, item := range items {
@@ -286,9 +286,9 @@ func parseInteger(text string) (n int64, ok bool) {
 // exactly.
 const integerMax = 1<<53 - 1
 
-// FloorInteger rounds f down to a whole number and limits it to the range of record fields. A whole-number
-// field may be stored with a fraction, because imports by earlier builds accepted one. Such a
-// record must stay readable, and the order of records must not change.
+// FloorInteger rounds f down to a whole number and limits it to the range of record fields. A
+// whole-number field may be stored with a fraction, because imports by earlier builds accepted one.
+// Such a record must stay readable, and the order of records must not change.
 func FloorInteger(f float64) int64 { return int64(min(max(math.Floor(f), -integerMax), integerMax)) }
 
 // String returns a string attribute.

@@ -15,9 +15,9 @@ const minTimeLeft = attemptTimeout
 // had no effect.
 var errNoSlot = errors.New("too many calls at a time")
 
-// limitConcurrency lets a call begin when a slot is free. The call keeps the slot until its last attempt has
-// ended. It is for an engine on the same machine: if the engine gets more calls than it has
-// processors for, none gets a response before its attempt times out.
+// limitConcurrency lets a call begin when a slot is free. The call keeps the slot until its last
+// attempt has ended. It is for an engine on the same machine: if the engine gets more calls than it
+// has processors for, none gets a response before its attempt times out.
 func limitConcurrency(places chan struct{}) func(*middleware.Stack) error {
 	call := func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (out middleware.FinalizeOutput, m middleware.Metadata, err error) {
 		if err := acquireSlot(ctx, places); err != nil {
@@ -31,8 +31,8 @@ func limitConcurrency(places chan struct{}) func(*middleware.Stack) error {
 	}
 }
 
-// acquireSlot waits for a slot. It returns errNoSlot if none is free in time, and the context's error if
-// the context is cancelled.
+// acquireSlot waits for a slot. It returns errNoSlot if none is free in time, and the context's
+// error if the context is cancelled.
 func acquireSlot(ctx context.Context, places chan struct{}) error {
 	waiting, stop := ctx, context.CancelFunc(func() {})
 	if deadline, ok := ctx.Deadline(); ok {

@@ -22,8 +22,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// faultProxy is a transport that counts calls by operation, such as PutItem. respond may replace the
-// response of the engine, or lose it.
+// faultProxy is a transport that counts calls by operation, such as PutItem. respond may replace
+// the response of the engine, or lose it.
 type faultProxy struct {
 	// respond gets the operation's name and a function that passes the call on to the engine. If
 	// respond is nil, every call is passed on.
@@ -57,8 +57,8 @@ func (p *faultProxy) count(call string) (n int) {
 	return n
 }
 
-// losesResponses returns a proxy that passes on every call, but loses the responses to the first n calls of
-// the named operation.
+// losesResponses returns a proxy that passes on every call, but loses the responses to the first n
+// calls of the named operation.
 func losesResponses(name string, n int) *faultProxy { return losesResponsesFrom(name, 1, n) }
 
 // losesResponsesFrom is like loses, but starts with the call numbered first.
@@ -81,8 +81,8 @@ func losesResponsesFrom(name string, first, n int) *faultProxy {
 	}}
 }
 
-// rejectsCalls returns a proxy that responds to the first n calls of the named operation with an error
-// of this code. An empty name means every operation.
+// rejectsCalls returns a proxy that responds to the first n calls of the named operation with an
+// error of this code. An empty name means every operation.
 func rejectsCalls(name, code string, status, n int) *faultProxy {
 	var mu sync.Mutex
 	return &faultProxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {

@@ -13,8 +13,8 @@ import (
 // characters the response contains.
 const PageBytes = 4 << 20
 
-// partitionReadBytes is how much JSON one wave reads from each of several partitions. It is also as much as
-// one call returns.
+// partitionReadBytes is how much JSON one wave reads from each of several partitions. It is also as
+// much as one call returns.
 const partitionReadBytes = 1 << 20
 
 // Page is one page of a list.
@@ -22,8 +22,8 @@ type Page[R any] struct {
 	Records []R
 	Next    string // the cursor of the next page; empty at the end
 
-	// PositionAfter returns the cursor of the next page if this page is shortened to end with the n-th
-	// record. It is nil for a list with a single page.
+	// PositionAfter returns the cursor of the next page if this page is shortened to end with the
+	// n-th record. It is nil for a list with a single page.
 	PositionAfter func(n int) string
 
 	// Backward is set when the next page contains the records before Records. A shortened page then
@@ -51,9 +51,9 @@ func list[R any](ctx context.Context, q Query, read fetchFunc[R]) (Page[R], erro
 	return out, nil
 }
 
-// firstWavePercent is the part of a page, in percent, that the first wave of a merge requests from each
-// partition. It is more than half, so that at most one partition can have too few records after
-// that wave. It is not 100, because a merge of seven partitions would then read seven pages.
+// firstWavePercent is the part of a page, in percent, that the first wave of a merge requests from
+// each partition. It is more than half, so that at most one partition can have too few records
+// after that wave. It is not 100, because a merge of seven partitions would then read seven pages.
 const firstWavePercent = 60
 
 // firstWaveMin is the minimum number of records that the first wave requests from each partition.
@@ -73,16 +73,16 @@ type recordRef struct {
 	size    int
 }
 
-// mergePartitions returns the first want records of the query's partitions in their common order, or fewer
-// if there are no more.
+// mergePartitions returns the first want records of the query's partitions in their common order,
+// or fewer if there are no more.
 //
-// One partition takes one round trip. For several, a first wave requests firstWavePercent of a page from
-// each, in parallel. If the page needs more than that from a partition, a second wave requests the
-// rest of it. A third wave is never needed. So, for any distribution of the records, a merge of n
-// partitions reads at most firstWavePercent × n + (100 % − firstWavePercent) of a page.
+// One partition takes one round trip. For several, a first wave requests firstWavePercent of a page
+// from each, in parallel. If the page needs more than that from a partition, a second wave requests
+// the rest of it. A third wave is never needed. So, for any distribution of the records, a merge of
+// n partitions reads at most firstWavePercent × n + (100 % − firstWavePercent) of a page.
 //
-// With large records, a wave ends earlier, after partitionReadBytes from each partition, and more waves are
-// needed. The result then has at least PageBytes of JSON rather than want records.
+// With large records, a wave ends earlier, after partitionReadBytes from each partition, and more
+// waves are needed. The result then has at least PageBytes of JSON rather than want records.
 func mergePartitions[R any](ctx context.Context, q Query, want int, read fetchFunc[R]) (rows[R], error) {
 	if len(q.Partitions) == 1 {
 		return readPartition(ctx, q, q.Partitions[0], want, PageBytes, read)
@@ -130,9 +130,9 @@ func readMore[R any](ctx context.Context, q Query, parts []partitionRead[R], ask
 	})
 }
 
-// finalCount returns how many places, counted from the first, cannot change when more of this part is
-// read. They are the places up to the last record that was read from the part, or all places if it
-// has no more records.
+// finalCount returns how many places, counted from the first, cannot change when more of this part
+// is read. They are the places up to the last record that was read from the part, or all places if
+// it has no more records.
 func (p partitionRead[R]) finalCount(q Query, places []recordRef) int {
 	if !p.more {
 		return len(places)

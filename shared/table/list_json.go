@@ -43,10 +43,10 @@ import (
 // figures were measured with BenchmarkReads in package functions, with the code as it is and after
 // step 1 below.
 //
-// What it costs. The 350 lines below encodeAll, the 250 lines of list_json_test.go, and a hook in the
-// SDK: jsonProtocol replaces Options.Protocol, and implements smithyhttp.ClientProtocol. An upgrade
-// of the SDK can change that interface, which the compiler reports, or the way in which a response
-// is read, which FuzzTexts and TestListJSONOfSeveralResponses report.
+// What it costs. The 350 lines below encodeAll, the 250 lines of list_json_test.go, and a hook in
+// the SDK: jsonProtocol replaces Options.Protocol, and implements smithyhttp.ClientProtocol. An
+// upgrade of the SDK can change that interface, which the compiler reports, or the way in which a
+// response is read, which FuzzTexts and TestListJSONOfSeveralResponses report.
 //
 // How to take it out. No caller changes.
 //
@@ -133,9 +133,9 @@ func (p *jsonProtocol) DeserializeResponse(ctx context.Context, operation *smith
 	return p.ClientProtocol.DeserializeResponse(ctx, operation, registry, resp, out)
 }
 
-// bodyBuffers holds the buffers that responses are read into. The response takes a third of the memory
-// that a list needs. Texts and keys are copies, so a buffer can be reused once its response is
-// read.
+// bodyBuffers holds the buffers that responses are read into. The response takes a third of the
+// memory that a list needs. Texts and keys are copies, so a buffer can be reused once its response
+// is read.
 var bodyBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // jsonScanner reads the records of a response. Its methods read the next part of body and report
@@ -157,8 +157,8 @@ type jsonScanner struct {
 
 type byteSpan struct{ begin, end int }
 
-// newJSONScanner returns a scanner for records of type T. See fieldEncodingsOf for the types that it
-// accepts.
+// newJSONScanner returns a scanner for records of type T. See fieldEncodingsOf for the types that
+// it accepts.
 func newJSONScanner[T any](sortKey string) *jsonScanner {
 	t := reflect.TypeFor[T]()
 	s := &jsonScanner{fields: fieldEncodingsOf(t), byName: maps.Clone(recordTypeOf(t).byName)}
@@ -188,8 +188,8 @@ func (s *jsonScanner) scan(body []byte) (rest []byte, ok bool) {
 	return rest, outermost && bytes.Count(rest, []byte(`"Items"`)) == 1 && !bytes.Contains(rest, []byte(`\`))
 }
 
-// needsNoEscapes reports whether encoding/json would write the characters of a response unescaped. Control
-// characters need no check, because JSON strings cannot contain them.
+// needsNoEscapes reports whether encoding/json would write the characters of a response unescaped.
+// Control characters need no check, because JSON strings cannot contain them.
 func needsNoEscapes(body []byte) bool {
 	return utf8.Valid(body) && !bytes.Contains(body, []byte("\u2028")) && !bytes.Contains(body, []byte("\u2029"))
 }
@@ -307,8 +307,8 @@ func (s *jsonScanner) quoted() (text []byte, ok bool) {
 	}
 }
 
-// typedString reads a value that DynamoDB sends as a JSON string, and returns the string. For example, it
-// reads {"S":"text"} if the opening is {"S":.
+// typedString reads a value that DynamoDB sends as a JSON string, and returns the string. For
+// example, it reads {"S":"text"} if the opening is {"S":.
 func (s *jsonScanner) typedString(opening string) (text []byte, ok bool) {
 	if !s.literal(opening) {
 		return nil, false
@@ -387,8 +387,8 @@ type fieldEncoding struct {
 
 var fieldEncodings sync.Map // reflect.Type → []fieldEncoding
 
-// fieldEncodingsOf returns how the fields of a record type are written, in the order of its plan. It
-// panics if only encoding/json can write one of them, so that every test that uses such a list
+// fieldEncodingsOf returns how the fields of a record type are written, in the order of its plan.
+// It panics if only encoding/json can write one of them, so that every test that uses such a list
 // fails.
 func fieldEncodingsOf(t reflect.Type) []fieldEncoding {
 	found, ok := fieldEncodings.Load(t)

@@ -26,8 +26,8 @@ type innerRecord struct {
 	Hidden *textEnum `json:"-" store:"h"`
 }
 
-// listableTypes has a field of each type that can be listed as text. The attribute names have one letter,
-// so that a fuzzer finds them.
+// listableTypes has a field of each type that can be listed as text. The attribute names have one
+// letter, so that a fuzzer finds them.
 type listableTypes struct {
 	innerRecord
 
@@ -65,7 +65,8 @@ func items(items ...string) string {
 	return `{"Count":1,"Items":[{` + strings.Join(items, `},{`) + `}],"ScannedCount":1}`
 }
 
-// onePassResponses contains responses that are read in one pass; slow contains those that are left to the SDK.
+// onePassResponses contains responses that are read in one pass; slow contains those that are left
+// to the SDK.
 var onePassResponses = map[string]string{
 	"every kind":           items(fullResponse),
 	"several records":      items(fullResponse, `"sk":{"S":"l"}`, fullResponse),

@@ -39,15 +39,15 @@ type ParentRemoval[T any] struct {
 	// Check may reject the removal with an error. As in Modify, it is called again if the record
 	// has changed since it was read.
 	Check func(T) error
-	// CheckNoChildren returns an error if the parent has children that must be deleted first. It reads
-	// with strong consistency. If a child is created after the call, the removal starts again. If
-	// Childless is nil, the children are deleted with the parent.
+	// CheckNoChildren returns an error if the parent has children that must be deleted first. It
+	// reads with strong consistency. If a child is created after the call, the removal starts
+	// again. If Childless is nil, the children are deleted with the parent.
 	CheckNoChildren func(ctx context.Context) error
 	// ExtraWrites contains further writes for the transaction that removes the parent.
 	ExtraWrites []Write
-	// RemoveChildren deletes what belongs to the parent. It is called after the parent is gone, perhaps more
-	// than once. If Sweep is nil, there is nothing to delete except the record and what Also
-	// deletes.
+	// RemoveChildren deletes what belongs to the parent. It is called after the parent is gone,
+	// perhaps more than once. If Sweep is nil, there is nothing to delete except the record and
+	// what Also deletes.
 	RemoveChildren func(ctx context.Context) error
 }
 
@@ -56,8 +56,8 @@ type ParentRemoval[T any] struct {
 // finally the marker is deleted. A call for a record that is gone finishes an interrupted removal
 // and succeeds. Exactly one of several concurrent calls succeeds: the one that deletes the marker,
 // which need not be the one that stored it. The others return fault.ErrNotFound, as does a call
-// that finds neither record nor marker. RemoveParent returns ErrTooMuchContention after losing very many
-// races. Without a Sweep, one transaction does everything and stores no marker.
+// that finds neither record nor marker. RemoveParent returns ErrTooMuchContention after losing very
+// many races. Without a Sweep, one transaction does everything and stores no marker.
 func RemoveParent[T any](ctx context.Context, c *Client, key Key, r ParentRemoval[T]) error {
 	if r.RemoveChildren == nil {
 		return removeParentRecord(ctx, c, key, r)
@@ -92,11 +92,11 @@ func removeParentRecord[T any](ctx context.Context, c *Client, key Key, r Parent
 	})
 }
 
-// RemoveAndWrite deletes one record by compare-and-set and makes other writes in the same transaction.
-// others returns these writes for the record, or an error that rejects the deletion. others is
-// called again when the record has changed, when a child was created under it, or when the
-// condition of one of the writes failed. RemoveAndWrite returns fault.ErrNotFound if the record does
-// not exist, and ErrTooMuchContention after losing very many races.
+// RemoveAndWrite deletes one record by compare-and-set and makes other writes in the same
+// transaction. others returns these writes for the record, or an error that rejects the deletion.
+// others is called again when the record has changed, when a child was created under it, or when
+// the condition of one of the writes failed. RemoveAndWrite returns fault.ErrNotFound if the record
+// does not exist, and ErrTooMuchContention after losing very many races.
 func RemoveAndWrite[T any](ctx context.Context, c *Client, key Key, others func(T) ([]Write, error)) error {
 	return c.removeWith(ctx, key, reflect.TypeFor[T](), func(record any) ([]Write, error) { return others(*record.(*T)) })
 }
@@ -137,8 +137,8 @@ func (e *updateExpression) sameChildrenCondition(stored Item) string {
 	return "#children = :children"
 }
 
-// CheckLimit returns an error if a bounded collection already has limit records or more. The error is a
-// conflict that states the limit and names the records; what is the plural noun for them. Room
+// CheckLimit returns an error if a bounded collection already has limit records or more. The error
+// is a conflict that states the limit and names the records; what is the plural noun for them. Room
 // reads the collection in parallel with the check of the caller's key. Concurrent creates can
 // exceed the limit by a few records.
 func CheckLimit(ctx context.Context, c *Client, of Collection, limit int, what string) error {

@@ -127,8 +127,8 @@ func sortKeys(items []Item, attribute string) []string {
 // small.
 const filteredReadMin = 500
 
-// readPartition reads up to want records of one partition, and stops when their JSON reaches most bytes.
-// more reports whether the partition may have further records.
+// readPartition reads up to want records of one partition, and stops when their JSON reaches most
+// bytes. more reports whether the partition may have further records.
 func readPartition[R any](ctx context.Context, q Query, partition string, want, most int, read fetchFunc[R]) (found rows[R], err error) {
 	in := q.request(partition)
 	found.records = []R{}
@@ -205,12 +205,12 @@ func (q Query) request(partition string) *dynamodb.QueryInput {
 	return in
 }
 
-// hasOwnBounds reports whether the list has bounds of its own. The key condition then combines these
-// with the cursor.
+// hasOwnBounds reports whether the list has bounds of its own. The key condition then combines
+// these with the cursor.
 func (q Query) hasOwnBounds() bool { return q.From != "" || q.Until != "" }
 
-// sortKeyBounds returns the minimum and the maximum sort key of a page; each is empty if there is no such
-// bound. They come from the list's bounds or from the cursor of the previous page.
+// sortKeyBounds returns the minimum and the maximum sort key of a page; each is empty if there is
+// no such bound. They come from the list's bounds or from the cursor of the previous page.
 func (q Query) sortKeyBounds() (low, high string) {
 	low, high = max(q.From, q.Prefix), q.Until
 	switch {
@@ -257,8 +257,8 @@ func ReadAll[T any](ctx context.Context, c *Client, from Collection) ([]T, error
 	return records, err
 }
 
-// ForEach calls visit with every record of a collection until visit returns an error. It reads pages
-// of at most 1 MB, so memory use stays flat.
+// ForEach calls visit with every record of a collection until visit returns an error. It reads
+// pages of at most 1 MB, so memory use stays flat.
 func ForEach[T any](ctx context.Context, c *Client, from Collection, visit func(T) error) error {
 	return c.each(ctx, from, reflect.TypeFor[T](), func(items []Item) error {
 		records, err := decodeAll[T](items)

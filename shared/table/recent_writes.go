@@ -18,17 +18,17 @@ const writeTokenPrefix = "w"
 // list, the retry would apply its own write twice.
 const recentWritesAttr = "recentWrites"
 
-// recentWriteTTL is how long a write token is kept: longer than any request, and therefore any retry,
-// can take. A record without concurrent writes has no list or a short one.
+// recentWriteTTL is how long a write token is kept: longer than any request, and therefore any
+// retry, can take. A record without concurrent writes has no list or a short one.
 const recentWriteTTL = 10 * time.Second
 
-// recentWritesMax bounds the list. 400 tokens take about 12 KB, enough for forty writes a second. The
-// list must be longer than the number of other writes during the pause before a retry. A fault test
-// made 100 in one pause, so 40 were too few.
+// recentWritesMax bounds the list. 400 tokens take about 12 KB, enough for forty writes a second.
+// The list must be longer than the number of other writes during the pause before a retry. A fault
+// test made 100 in one pause, so 40 were too few.
 const recentWritesMax = 400
 
-// nextRecentWrites returns the list for the write that follows stored. It is empty if no token needs to
-// be kept.
+// nextRecentWrites returns the list for the write that follows stored. It is empty if no token
+// needs to be kept.
 func (c *Client) nextRecentWrites(stored Item) (list []types.AttributeValue) {
 	if l, ok := stored[recentWritesAttr].(*types.AttributeValueMemberL); ok {
 		list = slices.Clone(l.Value)

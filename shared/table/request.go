@@ -37,8 +37,8 @@ type Units struct {
 // NewRequest returns a request whose writes wait for Decide.
 func NewRequest() *Request { return &Request{settled: make(chan struct{})} }
 
-// SettlePermit permits the request's writes if refusal is nil; otherwise the writes fail with refusal.
-// Only the first call of Decide has an effect.
+// SettlePermit permits the request's writes if refusal is nil; otherwise the writes fail with
+// refusal. Only the first call of Decide has an effect.
 func (r *Request) SettlePermit(refusal error) {
 	r.once.Do(func() { r.refusal = refusal; close(r.settled) })
 }
@@ -50,8 +50,8 @@ func (r *Request) Units() Units {
 	return r.units
 }
 
-// AddFailure records a failure, for the log, that does not change the result of the request, such as a
-// failed clean-up. It does nothing on a nil Request, because operators have none.
+// AddFailure records a failure, for the log, that does not change the result of the request, such
+// as a failed clean-up. It does nothing on a nil Request, because operators have none.
 func (r *Request) AddFailure(failure error) {
 	if r == nil || failure == nil {
 		return
@@ -85,8 +85,8 @@ func RequestOf(ctx context.Context) *Request {
 // operator's. It is always a bug, because no key was checked for the write.
 var ErrNoPermit = errors.New("no permit to write: the context carries no request")
 
-// waitForPermit waits until the request may write. It returns the refusal passed to Decide, the context's
-// error or ErrNoPermit.
+// waitForPermit waits until the request may write. It returns the refusal passed to Decide, the
+// context's error or ErrNoPermit.
 func waitForPermit(ctx context.Context, operator bool) error {
 	r := RequestOf(ctx)
 	switch {

@@ -48,15 +48,15 @@ var isConflict = retry.RetryableErrorCode{Codes: map[string]struct{}{
 	(*types.TransactionConflictException)(nil).ErrorCode(): {},
 }}
 
-// isThrottledOrConflict reports whether DynamoDB throttled a call, or rejected it because of a running
-// transaction.
+// isThrottledOrConflict reports whether DynamoDB throttled a call, or rejected it because of a
+// running transaction.
 func isThrottledOrConflict(err error) bool {
 	return isThrottled.IsErrorThrottle(err) == aws.TrueTernary || isConflict.IsErrorRetryable(err) == aws.TrueTernary
 }
 
-// callError returns the error for a failed call. The caller gets fault.ErrUnavailable if the call was
-// never sent because too many were in flight, or if DynamoDB refused it temporarily. Otherwise the
-// outcome of the call is unknown, and the caller gets fault.ErrInternal.
+// callError returns the error for a failed call. The caller gets fault.ErrUnavailable if the call
+// was never sent because too many were in flight, or if DynamoDB refused it temporarily. Otherwise
+// the outcome of the call is unknown, and the caller gets fault.ErrInternal.
 func callError(call string, err error) error {
 	var response interface{ HTTPStatusCode() int }
 	if errors.Is(err, errNoSlot) || isThrottledOrConflict(err) || errors.As(err, &response) && response.HTTPStatusCode() == http.StatusServiceUnavailable {
@@ -99,8 +99,8 @@ func (r retryer) GetRetryToken(ctx context.Context, failure error) (func(error) 
 	return releaseAsSuccess(release), err
 }
 
-// releaseAsSuccess counts a failed condition as a success in the retry budget: DynamoDB responded, so it is
-// healthy.
+// releaseAsSuccess counts a failed condition as a success in the retry budget: DynamoDB responded,
+// so it is healthy.
 func releaseAsSuccess(release func(error) error) func(error) error {
 	return func(err error) error {
 		var failed *types.ConditionalCheckFailedException

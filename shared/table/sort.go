@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// lastSortKey sorts after every string that NumberKey, TimeKey and DescendingTimeKey return for valid values other
-// than null, because null comes last in every list.
+// lastSortKey sorts after every string that NumberKey, TimeKey and DescendingTimeKey return for
+// valid values other than null, because null comes last in every list.
 const lastSortKey = "~"
 
 // NumberKey returns a string that sorts like the number; null sorts last. An int64 gets the same
@@ -33,7 +33,8 @@ func TimeKey(timestamp *string) string {
 	return *timestamp
 }
 
-// DescendingTimeKey returns a string that sorts later timestamps first; null and invalid timestamps sort last.
+// DescendingTimeKey returns a string that sorts later timestamps first; null and invalid timestamps
+// sort last.
 func DescendingTimeKey(timestamp *string) string {
 	if timestamp == nil {
 		return lastSortKey

@@ -103,8 +103,8 @@ var (
 	ErrExists = errors.New("the record already exists")
 	// ErrUnreadable means that an attribute does not have the type of the record's field.
 	ErrUnreadable = errors.New("unreadable record")
-	// ErrTooMuchContention means that a compare-and-set lost to other writers too many times. Clients see
-	// its message.
+	// ErrTooMuchContention means that a compare-and-set lost to other writers too many times.
+	// Clients see its message.
 	ErrTooMuchContention = fault.RetryableConflict("too many concurrent writes to the same record; try again")
 )
 

@@ -94,8 +94,8 @@ func (c *Client) Transact(ctx context.Context, writes ...Write) error {
 
 // TransactGet reads the attributes of several records in one transaction, so no write takes effect
 // between the reads. The results are in the order of the keys, with nil for a missing record. It
-// costs twice the units of GetItem. It returns ErrTooMuchContention if a concurrent write of one of the
-// records cancels the transaction.
+// costs twice the units of GetItem. It returns ErrTooMuchContention if a concurrent write of one of
+// the records cancels the transaction.
 func TransactGet(ctx context.Context, c *Client, keys ...Key) ([]Item, error) {
 	in := &dynamodb.TransactGetItemsInput{ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
 	for _, key := range keys {
@@ -136,8 +136,8 @@ func TransactGet(ctx context.Context, c *Client, keys ...Key) ([]Item, error) {
 	}
 }
 
-// SleepJittered waits before a contended call is retried, for a random time between 0.5 and 1.5 times d. It
-// returns the context's error if the context ends first.
+// SleepJittered waits before a contended call is retried, for a random time between 0.5 and 1.5
+// times d. It returns the context's error if the context ends first.
 func SleepJittered(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d/2 + rand.N(d)):

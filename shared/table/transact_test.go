@@ -118,8 +118,8 @@ func TestTransactConcurrently(t *testing.T) {
 	}
 }
 
-// cancelsTransactions returns a proxy that rejects the first transactions with these reasons, and passes on
-// later ones; times is the number of transactions that it rejects.
+// cancelsTransactions returns a proxy that rejects the first transactions with these reasons, and
+// passes on later ones; times is the number of transactions that it rejects.
 func cancelsTransactions(times int, codes ...string) *faultProxy {
 	var mu sync.Mutex
 	return &faultProxy{respond: func(_ string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
@@ -218,8 +218,8 @@ func TestTransactGet(t *testing.T) {
 	}
 }
 
-// Ensure a transactional read that conflicts with a write returns ErrTooMuchContention at once. A throttled
-// read must be retried a few times, and an invalid one not at all.
+// Ensure a transactional read that conflicts with a write returns ErrTooMuchContention at once. A
+// throttled read must be retried a few times, and an invalid one not at all.
 func TestTransactGetDuringWrites(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

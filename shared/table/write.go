@@ -53,8 +53,8 @@ func (c *Client) Insert(ctx context.Context, keys Keys, record any) error {
 // insertWidth is how many records Add writes in parallel.
 const insertWidth = 8
 
-// InsertMissing creates the records whose keys are free, each in its own write, and returns how many keys
-// were taken. It never replaces a record.
+// InsertMissing creates the records whose keys are free, each in its own write, and returns how
+// many keys were taken. It never replaces a record.
 func (c *Client) InsertMissing(ctx context.Context, items []Item) (taken int, err error) {
 	var found atomic.Int64
 	err = parallel.Do(len(items), insertWidth, func(n int) error {
@@ -96,14 +96,15 @@ func sameWrite(stored Item, writeID types.AttributeValue) bool {
 // updatedAt changes only when a value changes, and never decreases (NowAfter). If no value changes,
 // nothing is written. The changed record has exactly the index keys that keysOf returns. If change
 // returns an error, Modify returns it unwrapped and writes nothing. Modify returns
-// fault.ErrNotFound if the record does not exist, and ErrTooMuchContention after losing very many races.
+// fault.ErrNotFound if the record does not exist, and ErrTooMuchContention after losing very many
+// races.
 func Modify[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys, change func(*T) error) (T, error) {
 	return ModifyWith(ctx, c, key, keysOf, change, nil)
 }
 
-// ModifyWith is Modify with a write of its own. commit gets a pointer to the changed record, and its
-// update. It makes the update in a transaction, before all other writes, and returns the error of
-// Transact. nil: the update is written alone.
+// ModifyWith is Modify with a write of its own. commit gets a pointer to the changed record, and
+// its update. It makes the update in a transaction, before all other writes, and returns the error
+// of Transact. nil: the update is written alone.
 func ModifyWith[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys, change func(*T) error, commit func(record any, update Write) error) (T, error) {
 	return typed[T](c.modify(ctx, nil, modification{key, reflect.TypeFor[T](), changeOf(keysOf, change), commit}))
 }
@@ -146,8 +147,8 @@ func decoded(item Item, record reflect.Type) (pointer any, err error) {
 	return pointer, Decode(item, pointer)
 }
 
-// modify returns a pointer to the changed record, or nil with an error. It reads the record if stored
-// is nil.
+// modify returns a pointer to the changed record, or nil with an error. It reads the record if
+// stored is nil.
 func (c *Client) modify(ctx context.Context, stored Item, m modification) (record any, err error) {
 	if stored == nil {
 		if stored, err = c.get(ctx, m.key); err != nil {
@@ -374,8 +375,8 @@ func (c *Client) DeleteIf(ctx context.Context, key Key, condition string, names 
 	return err == nil, nil, err
 }
 
-// updateExpression collects the parts of an update expression. Every name is a placeholder, so no field
-// can collide with a reserved word.
+// updateExpression collects the parts of an update expression. Every name is a placeholder, so no
+// field can collide with a reserved word.
 type updateExpression struct {
 	names         map[string]string
 	values        Item
@@ -402,9 +403,9 @@ func (e *updateExpression) setValue(attribute string, value types.AttributeValue
 	e.set(attribute, placeholder)
 }
 
-// unchangedCondition returns the condition that the record has not been written since stored was read. It
-// checks both rev and writeId: a record that was deleted and recreated, or replaced by an import,
-// starts at the same rev, and an update in a transaction keeps the writeId.
+// unchangedCondition returns the condition that the record has not been written since stored was
+// read. It checks both rev and writeId: a record that was deleted and recreated, or replaced by an
+// import, starts at the same rev, and an update in a transaction keeps the writeId.
 func (e *updateExpression) unchangedCondition(stored Item) *string {
 	condition := "#rev = :rev"
 	e.names["#rev"], e.values[":rev"] = revAttr, stored[revAttr]

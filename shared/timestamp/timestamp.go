@@ -71,8 +71,8 @@ func Normalise(s string) string {
 	return Format(t)
 }
 
-// IsReversed reports whether both strings are days that ParseDay accepts, and first is after last. A
-// nil day is never reversed.
+// IsReversed reports whether both strings are days that ParseDay accepts, and first is after last.
+// A nil day is never reversed.
 func IsReversed(first, last *string) bool {
 	if first == nil || last == nil {
 		return false

@@ -37,8 +37,8 @@ type Type struct {
 	export         func(ctx context.Context, companyID string, emit func(any) error) error
 }
 
-// companyMissing is a problem that is ignored, because the operator chooses the company for an import.
-// idMissing is ignored for a IDDeriver record.
+// companyMissing is a problem that is ignored, because the operator chooses the company for an
+// import. idMissing is ignored for a IDDeriver record.
 const (
 	companyMissing = "record.companyId: is required"
 	idMissing      = "record.id: is required"
@@ -94,38 +94,39 @@ func Define[T any](name, prefix string, check func(*T) []string,
 	}
 }
 
-// KeepRules makes an import enforce the rules for the body of an operation with input In, except for
-// some properties. Whatever the API refuses in a body, an import then refuses in a record, with the
-// same message. See schema.Rules.
+// KeepRules makes an import enforce the rules for the body of an operation with input In, except
+// for some properties. Whatever the API refuses in a body, an import then refuses in a record, with
+// the same message. See schema.Rules.
 func KeepRules[In any](t Type, except ...string) Type {
 	t.rules = append(slices.Clone(t.rules), schema.NewRules(t.Record, reflect.TypeFor[In](), except...))
 	return t
 }
 
-// UniqueText is a string that only one record of a file can have, such as a slug on a board. A second
-// record with the same claim is rejected, unless both have the same owner. An empty owner never
-// matches another.
+// UniqueText is a string that only one record of a file can have, such as a slug on a board. A
+// second record with the same claim is rejected, unless both have the same owner. An empty owner
+// never matches another.
 type UniqueText struct{ Text, Owner string }
 
-// WithUnique makes records unique by their claims, in addition to their identity. The last of several
-// records with the same identity wins. An import remembers the digests of all claims.
+// WithUnique makes records unique by their claims, in addition to their identity. The last of
+// several records with the same identity wins. An import remembers the digests of all claims.
 func WithUnique[T any](t Type, claims func(T) []UniqueText) Type {
 	t.unique = func(record any) []UniqueText { return claims(record.(T)) }
 	return t
 }
 
-// WithName gives each record of a type a name, for WithParent. Names share one namespace across all types.
+// WithName gives each record of a type a name, for WithParent. Names share one namespace across all
+// types.
 func WithName[T any](t Type, name func(T) string) Type {
 	t.aliases = func(record any) (string, string) { return name(record.(T)), "" }
 	return t
 }
 
-// WithParent adds the rule that each record has a parent, which is stored or in the same file. parent
-// returns the parent's name (see WithName), and the problem to report if that parent does not exist.
-// orphans gets a few hundred records at once and reports for each whether its parent is missing
-// from the table. The write functions must make the rule a condition of their writes, because other
-// callers may delete parents (table.Unit). Batches of records with the same parent are written one
-// after another, so that they do not contend for the parent's count.
+// WithParent adds the rule that each record has a parent, which is stored or in the same file.
+// parent returns the parent's name (see WithName), and the problem to report if that parent does
+// not exist. orphans gets a few hundred records at once and reports for each whether its parent is
+// missing from the table. The write functions must make the rule a condition of their writes,
+// because other callers may delete parents (table.Unit). Batches of records with the same parent
+// are written one after another, so that they do not contend for the parent's count.
 func WithParent[T any](t Type, parent func(T) (name, problem string), orphans func(ctx context.Context, companyID string, records []T) ([]bool, error)) Type {
 	t.parent = func(record any) (string, string) { return parent(record.(T)) }
 	t.orderKey = func(record any) string { name, _ := parent(record.(T)); return name }
@@ -135,9 +136,9 @@ func WithParent[T any](t Type, parent func(T) (name, problem string), orphans fu
 	return t
 }
 
-// RefusedRecords is the error of a write or add that did not store some records. It maps their indexes to
-// their problems; all other records were stored. It is for rules that held when the file was
-// checked and that another caller's write has broken since.
+// RefusedRecords is the error of a write or add that did not store some records. It maps their
+// indexes to their problems; all other records were stored. It is for rules that held when the file
+// was checked and that another caller's write has broken since.
 type RefusedRecords map[int]string
 
 func (r RefusedRecords) Error() string {
@@ -196,10 +197,11 @@ func WithVerify[T any](t Type, verify func(ctx context.Context, companyID string
 	return t
 }
 
-// WithExisting adds the functions for an import that skips existing records. exist gets a few hundred
-// records at once and reports for each whether one with its identity is stored. See ExistsByKey. add
-// stores records that did not exist, and returns how many it skipped because they have been created
-// since. It must make this a condition of its writes, so that it never replaces a record.
+// WithExisting adds the functions for an import that skips existing records. exist gets a few
+// hundred records at once and reports for each whether one with its identity is stored. See
+// ExistsByKey. add stores records that did not exist, and returns how many it skipped because they
+// have been created since. It must make this a condition of its writes, so that it never replaces a
+// record.
 func WithExisting[T any](t Type, exist func(ctx context.Context, companyID string, records []T) ([]bool, error),
 	add func(ctx context.Context, companyID string, records []T, file FileHasName) (skipped int, err error),
 ) Type {
@@ -218,8 +220,8 @@ func (t Type) Add(ctx context.Context, companyID string, records []any) (skipped
 	return t.add(ctx, companyID, records, t.hasName)
 }
 
-// FilterNew returns the records that do not exist in the company, in their order, and their indexes. It
-// returns an error for a type without WithExisting.
+// FilterNew returns the records that do not exist in the company, in their order, and their
+// indexes. It returns an error for a type without WithExisting.
 func (t Type) FilterNew(ctx context.Context, companyID string, records []any) (fresh []any, indexes []int, err error) {
 	if t.exist == nil {
 		return nil, nil, fmt.Errorf("records of type %s have no identity to skip by", t.Name)
@@ -239,12 +241,12 @@ func (t Type) FilterNew(ctx context.Context, companyID string, records []any) (f
 // FileHasName reports whether a line of the imported file has a name. See AliasConflict.
 type FileHasName func(name string) bool
 
-// AliasConflict adds a rule for things that can have two names: a record is not stored if a record with
-// its rival's name is stored, unless the file has both names. names returns a record's name and its
-// rival's name, which is empty if it has no rival. Names share one namespace across all types.
-// verify returns the problem of each record as WithVerify does. A problem is ignored if the file has
-// the rival's name. write replaces the write function of Define. It must make the rule a condition
-// of its writes, because there are other writers.
+// AliasConflict adds a rule for things that can have two names: a record is not stored if a record
+// with its rival's name is stored, unless the file has both names. names returns a record's name
+// and its rival's name, which is empty if it has no rival. Names share one namespace across all
+// types. verify returns the problem of each record as WithVerify does. A problem is ignored if the
+// file has the rival's name. write replaces the write function of Define. It must make the rule a
+// condition of its writes, because there are other writers.
 func AliasConflict[T any](t Type, names func(T) (own, rival string), verify func(ctx context.Context, companyID string, records []T) ([]string, error),
 	write func(ctx context.Context, companyID string, records []T, file FileHasName) error,
 ) Type {
@@ -258,7 +260,8 @@ func AliasConflict[T any](t Type, names func(T) (own, rival string), verify func
 	return t
 }
 
-// Aliases returns a record's name and its rival's name. They are empty if the type has no such rule.
+// Aliases returns a record's name and its rival's name. They are empty if the type has no such
+// rule.
 func (t Type) Aliases(record any) (own, rival string) {
 	if t.aliases == nil {
 		return "", ""

@@ -94,7 +94,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Ensure a record that Check returns passes WithUnique, WithVerify and Write, and is returned by Export.
+// Ensure a record that Check returns passes WithUnique, WithVerify and Write, and is returned by
+// Export.
 func TestRoundTrip(t *testing.T) {
 	var stored []record
 	thing := define(&stored)

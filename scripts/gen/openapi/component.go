@@ -54,7 +54,8 @@ func (b *builder) addRecord(name string, t reflect.Type) {
 	b.schemas.set(name, withNumberFormats(s))
 }
 
-// addComponent reports whether a component is new. It reports a problem if two types have the same name.
+// addComponent reports whether a component is new. It reports a problem if two types have the same
+// name.
 func (b *builder) addComponent(name string, t reflect.Type) bool {
 	known, ok := b.types[name]
 	if ok && known != t {
@@ -268,8 +269,8 @@ func errorCodes() *jsonschema.Schema {
 	return enumSchema(all...)
 }
 
-// closedObject returns the schema of an object with exactly the given properties, all required. members
-// alternates between a property's name and its schema.
+// closedObject returns the schema of an object with exactly the given properties, all required.
+// members alternates between a property's name and its schema.
 func closedObject(description string, members ...any) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "object", Description: description, Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
 	for i := 0; i < len(members); i += 2 {

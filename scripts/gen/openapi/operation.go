@@ -36,8 +36,8 @@ func (b *builder) operation(op api.Operation) operation {
 	return out
 }
 
-// operationDescription returns the description with the scope and the quota, because rendered pages do not show
-// extensions.
+// operationDescription returns the description with the scope and the quota, because rendered pages
+// do not show extensions.
 func operationDescription(op api.Operation) string {
 	text := op.Description
 	if text != "" {
@@ -54,8 +54,8 @@ func operationDescription(op api.Operation) string {
 	return text
 }
 
-// hasNotModified reports whether an operation can respond with 304: it is a read whose record has an
-// entity tag.
+// hasNotModified reports whether an operation can respond with 304: it is a read whose record has
+// an entity tag.
 func hasNotModified(op api.Operation) bool { return op.Method == http.MethodGet && op.HasETag() }
 
 // errorCodesOf returns the error codes that an operation can return, sorted by status and without
@@ -103,8 +103,8 @@ func (b *builder) parameters(op api.Operation) []any {
 	return append(out, refTo("parameters", versionHeader))
 }
 
-// successResponse returns the response with status 200. Components appear in the order in which it adds
-// them.
+// successResponse returns the response with status 200. Components appear in the order in which it
+// adds them.
 func (b *builder) successResponse(op api.Operation) response {
 	headers := []string{versionHeader, requestIDHeader}
 	headers = append(headers, quotaHeaders...)
@@ -149,16 +149,16 @@ func spaceWords(camel string) string {
 	return out.String()
 }
 
-// commonDescriptions describes properties that mean the same in every record. They have no doc tag, because
-// Go code and tools do not need one.
+// commonDescriptions describes properties that mean the same in every record. They have no doc tag,
+// because Go code and tools do not need one.
 var commonDescriptions = map[string]string{
 	"id": "the record's id", "companyId": "the company's id", "items": "the records of the page, in the order of the list",
 	"createdAt": "when the record was created", "updatedAt": "when a value last changed", "name": "the display name",
 	"title": "the title", "summary": "a short summary",
 }
 
-// withNumberFormats adds formats to numbers, because without them client generators choose types that are
-// too narrow. It also adds commonDescriptions.
+// withNumberFormats adds formats to numbers, because without them client generators choose types
+// that are too narrow. It also adds commonDescriptions.
 func withNumberFormats(s *jsonschema.Schema) *jsonschema.Schema {
 	if s == nil {
 		return nil

@@ -18,14 +18,15 @@ func documentInfo() info {
 	}
 }
 
-// semanticVersion converts a dated version to a form that is valid as a semantic version and as a Python
-// version, such as 2026.8.11 for 2026-08-11. It is the version of the generated client packages.
+// semanticVersion converts a dated version to a form that is valid as a semantic version and as a
+// Python version, such as 2026.8.11 for 2026-08-11. It is the version of the generated client
+// packages.
 func semanticVersion(date string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(date, "-0", "-"), "-", ".")
 }
 
-// documentDescription returns the introduction of the document. Its numbers and lists come from the code
-// that enforces them.
+// documentDescription returns the introduction of the document. Its numbers and lists come from the
+// code that enforces them.
 func documentDescription() string {
 	var refusals, quotas []string
 	for _, code := range Codes() {

@@ -82,9 +82,9 @@ func (b *board) edit(ctx context.Context) error {
 	return b.run.Write(ctx, b.ID, "item", records...)
 }
 
-// checkLiveContent reads the live content and reports whether it is the new state. wrong lists violations: a
-// state that is neither the old nor the new one, the old state after an acknowledged publish, or an
-// item with a wrong version.
+// checkLiveContent reads the live content and reports whether it is the new state. wrong lists
+// violations: a state that is neither the old nor the new one, the old state after an acknowledged
+// publish, or an item with a wrong version.
 func (b *board) checkLiveContent(ctx context.Context, acknowledged bool) (published bool, wrong []string, err error) {
 	version, content, err := b.snapshot(ctx)
 	if err != nil {

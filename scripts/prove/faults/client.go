@@ -95,8 +95,8 @@ func (c *client) send(ctx context.Context, method, path string, text []byte, hea
 	return response{got.Status, got.Header, got.Body}, nil // an error response is a response
 }
 
-// onceTransport is a transport that sends a request once. net/http's transport repeats a request on a closed
-// idle connection if it can read the body again.
+// onceTransport is a transport that sends a request once. net/http's transport repeats a request on
+// a closed idle connection if it can read the body again.
 type onceTransport struct{ *http.Transport }
 
 // RoundTrip implements http.RoundTripper.

@@ -1,11 +1,11 @@
 // Package faults proves that the service keeps its promises when processes are killed, responses
 // are lost and clients send too much. Crashes at a particular call to the table, and tables that
-// throttle, are covered by the tests of functions and its areas. Each gate proves one claim on its
-// own engine with a data file, and prints one line of figures. For each gate, a test injects a bug
-// into the service that the gate must find.
+// throttle, are covered by the tests of functions and its areas. Each check proves one claim on its
+// own engine with a data file, and prints one line of figures. For each check, a test injects a bug
+// into the service that the check must find.
 //
-// Reading order: this file, transport.go (the faults), mutant.go (the faults that tests plant),
-// then the gates.
+// Reading order: this file, transport.go (the faults), mutant.go (the bugs that tests inject),
+// then the checks.
 package faults
 
 import (
@@ -25,8 +25,8 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// faultCheck proves a claim about the service. run records violations in the trial; an error means that
-// the gate could not run.
+// faultCheck proves a claim about the service. run records violations in the run; an error means
+// that the check could not run.
 type faultCheck struct {
 	name string
 	run  func(ctx context.Context, t *checkRun) error
@@ -55,15 +55,15 @@ var checks = []faultCheck{
 	{"linear", func(ctx context.Context, t *checkRun) error { return linearizability(ctx, t, t.size(5, 40), 12) }},
 }
 
-// quotaBursts are the rushes of the quota gate. The small buckets start full; the others would take
-// too long to empty. An admission's condition costs an engine 8 to 19 % more than a bare one on two
-// busy processors. Over a few seconds, an engine's throughput also varies by a quarter, so short
-// rushes have a larger value of beside.
+// quotaBursts are the bursts of the quota check. The small buckets start full; the others would
+// take too long to empty. An admission's condition costs an engine 8 to 19 % more than a bare one
+// on two busy processors. Over a few seconds, an engine's throughput also varies by a quarter, so
+// short bursts have a larger value of beside.
 func quotaBursts(lasts time.Duration, beside float64) []burst {
 	return []burst{{60, lasts, false, 0}, {600, lasts, false, 0}, {6000, lasts, true, 0}, {60_000, lasts, true, beside}}
 }
 
-// CheckNames returns the names of the gates in the order in which they run.
+// CheckNames returns the names of the checks in the order in which they run.
 func CheckNames() []string { return namesOf(checks) }
 
 func namesOf(checks []faultCheck) []string {
@@ -111,7 +111,7 @@ func run(ctx context.Context, all []faultCheck, o Options, out, log io.Writer) (
 	return held, nil
 }
 
-// runCheck runs one gate and prints its line.
+// runCheck runs one check and prints its line.
 func runCheck(ctx context.Context, g faultCheck, o Options, out, log io.Writer) (held bool, err error) {
 	dir, err := os.MkdirTemp("", "faults-*")
 	if err != nil {
@@ -141,15 +141,15 @@ func runCheck(ctx context.Context, g faultCheck, o Options, out, log io.Writer) 
 	return count == 0, nil
 }
 
-// checkRun is one run of a gate: its testbed, its random decisions and its report.
+// checkRun is one run of a check: its testbed, its random decisions and its report.
 type checkRun struct {
 	*testbed.Testbed
 	report
 	full      bool
 	chance    *randomSource
 	transport http.RoundTripper                         // to the engine, without faults
-	bug       func(http.RoundTripper) http.RoundTripper // the fault that a test plants in the service's table client
-	server    mutant                                    // the fault that a test plants in server processes
+	bug       func(http.RoundTripper) http.RoundTripper // the bug that a test injects into the service's table client
+	server    mutant                                    // the bug that a test injects into server processes
 	latency   time.Duration                             // of calls from server processes to the table
 	front     bool                                      // server processes have the limits of `workspace serve`
 	data      string
@@ -170,7 +170,7 @@ func newCheckRun(ctx context.Context, o Options, dir string, log io.Writer) (*ch
 	return t, nil
 }
 
-// close stops the trial's services in reverse order, and then its engine.
+// close stops the run's services in reverse order, and then its engine.
 func (t *checkRun) close() (err error) {
 	for _, end := range slices.Backward(t.ends) {
 		err = errors.Join(err, end())

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// start returns a trial that is closed at the end of the test.
+// start returns a run that is closed at the end of the test.
 func start(t *testing.T) *checkRun {
 	t.Helper()
 	tr, err := newCheckRun(t.Context(), Options{Seed: 1}, t.TempDir(), t.Output())
@@ -35,7 +35,7 @@ func start(t *testing.T) *checkRun {
 	return tr
 }
 
-// mutantTest is a run of a gate with a planted fault.
+// mutantTest is a run of a check with an injected bug.
 type mutantTest struct {
 	name   string
 	check  func(ctx context.Context, t *checkRun) error
@@ -78,8 +78,8 @@ func runOverload(patience, residual time.Duration, trials ...string) func(contex
 	}
 }
 
-// noTimeLimit is a limit that no machine reaches, because only the gates assert how fast the service
-// is.
+// noTimeLimit is a limit that no machine reaches, because only the checks assert how fast the
+// service is.
 const noTimeLimit = time.Hour
 
 func editConcurrently(ctx context.Context, t *checkRun) error { return linearizability(ctx, t, 2, 6) }
@@ -113,7 +113,7 @@ var mutantTests = []mutantTest{
 	{name: "linear of a service without conditions", check: editConcurrently, mutant: withoutConditions, want: "no order"},
 }
 
-// Ensure each gate holds for the correct service and finds each planted fault.
+// Ensure each check holds for the correct service and finds each injected bug.
 func TestChecks(t *testing.T) {
 	for _, test := range mutantTests {
 		t.Run(test.name, func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestChecks(t *testing.T) {
 			caught = caught || name == g.name && test.want != ""
 		}
 		if !held || !caught {
-			t.Errorf("%s: no test that it holds, or none that it finds a planted fault", g.name)
+			t.Errorf("%s: no test that it holds, or none that it finds an injected bug", g.name)
 		}
 	}
 }
@@ -189,7 +189,7 @@ func TestRun(t *testing.T) {
 	}
 	all := []faultCheck{fixed("holds", 0, nil), fixed("fails", 25, nil), fixed("breaks", 0, errors.New("no engine"))}
 	for _, test := range []struct {
-		gates  string
+		checks string
 		held   bool
 		err    string
 		prints string
@@ -201,18 +201,18 @@ func TestRun(t *testing.T) {
 		{"unknown", false, "the checks are holds, fails, breaks", ""},
 	} {
 		var out strings.Builder
-		held, err := run(t.Context(), all, Options{Checks: strings.Fields(test.gates), Seed: 9, Long: true}, &out, io.Discard)
+		held, err := run(t.Context(), all, Options{Checks: strings.Fields(test.checks), Seed: 9, Long: true}, &out, io.Discard)
 		if held != test.held || (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
-			t.Errorf("%s: held %t, error %v; want %t, %q", test.gates, held, err, test.held, test.err)
+			t.Errorf("%s: held %t, error %v; want %t, %q", test.checks, held, err, test.held, test.err)
 		}
 		if !strings.Contains(out.String(), test.prints) {
-			t.Errorf("%s: %q is not printed:\n%s", test.gates, test.prints, out.String())
+			t.Errorf("%s: %q is not printed:\n%s", test.checks, test.prints, out.String())
 		}
 		if err == nil && !strings.HasPrefix(out.String(), "seed 9, long true\n") {
-			t.Errorf("%s: the output does not begin with the seed:\n%s", test.gates, out.String())
+			t.Errorf("%s: the output does not begin with the seed:\n%s", test.checks, out.String())
 		}
 	}
 	if names := fmt.Sprint(CheckNames()); names != "[kill-engine kill-server loss-key loss quota load linear]" {
-		t.Errorf("the gates are %s", names)
+		t.Errorf("the checks are %s", names)
 	}
 }

@@ -24,17 +24,17 @@ const (
 // and large.
 var killSizes = []int{0, 1, 99, 100, 101, 1000}
 
-// killOptions configures the gate.
+// killOptions configures the check.
 type killOptions struct {
 	victim victim
 	kills  int   // the number of kills during a publish; a kill after the response does not count
 	sizes  []int // of the boards
 }
 
-// killProcesses is the gate of killed processes. It kills the victim at random moments of publishes, on
-// boards of each size in turn. Afterwards either the old or the new state must be live as a whole,
-// and no acknowledged write may be lost. A kill comes within the duration of the board's last
-// uninterrupted publish.
+// killProcesses is the check of killed processes. It kills the victim at random moments of
+// publishes, on boards of each size in turn. Afterwards either the old or the new state must be
+// live as a whole, and no acknowledged write may be lost. A kill comes within the duration of the
+// board's last uninterrupted publish.
 func killProcesses(ctx context.Context, t *checkRun, how killOptions) (err error) {
 	k := &killer{killOptions: how, checkRun: t, ledger: writeLedger{acknowledged: map[string]string{}}}
 	if k.process, err = t.startServer(ctx); err != nil {
@@ -148,7 +148,8 @@ func (k *killer) recordViolation(a *sizedBoard, format string, values ...any) {
 	k.violate(format, values...)
 }
 
-// killDuringPublish starts a publish, kills the victim at a random moment, restarts it and checks the state.
+// killDuringPublish starts a publish, kills the victim at a random moment, restarts it and checks
+// the state.
 func (k *killer) killDuringPublish(ctx context.Context, a *sizedBoard) error {
 	if a.size == 0 || a.broken {
 		if err := k.newBoard(ctx, a); err != nil {

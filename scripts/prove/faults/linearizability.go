@@ -28,9 +28,9 @@ const (
 // is replaced by one with half as many requests.
 const checkMax = time.Minute
 
-// linearizability is the gate of linearizability. Concurrent clients change the reply to one review at a
-// time, while responses of the table are lost and calls throttled. Some sequential order of the
-// requests must explain all outcomes.
+// linearizability checks that the service is linearizable. Concurrent clients change the reply to
+// one review at a time, while responses of the table are lost and calls throttled. Some sequential
+// order of the requests must explain all outcomes.
 func linearizability(ctx context.Context, t *checkRun, records, requests int) error {
 	var lost, refused atomic.Int64
 	transport := loseResponses(t.transport, &lost, func(call string, _ int) bool { return isWrite(call) && t.chance.chance(lossyShare) })
@@ -137,8 +137,8 @@ func (t *checkRun) drawEdit(client, m int) replyEdit {
 // replyState is the state of the reply.
 type replyState struct{ text, status string }
 
-// editOutcome is the result of a request. It is unknown if the request failed, unless the failure says
-// that nothing was done.
+// editOutcome is the result of a request. It is unknown if the request failed, unless the failure
+// says that nothing was done.
 type editOutcome struct {
 	known  bool
 	undone bool

@@ -19,7 +19,7 @@ const (
 	keyAttempts = 100 // attempts of a client that retries a request
 )
 
-// lossyClients is a group of concurrent clients in a gate that loses responses.
+// lossyClients is a group of concurrent clients in a check that loses responses.
 type lossyClients struct {
 	*checkRun
 	clients []*client
@@ -65,9 +65,9 @@ func (c *lossyClients) titles(ctx context.Context, kind string, seen map[string]
 	return nil
 }
 
-// lostResponsesWithKey is the gate of creates with an Idempotency-Key. The clients retry every failed request;
-// each create must store one record. A keyless client retries without the key, which is the planted
-// fault of a test.
+// lostResponsesWithKey is the check of creates with an Idempotency-Key. The clients retry every
+// failed request; each create must store one record. A keyless client retries without the key,
+// which is the bug that a test injects.
 func lostResponsesWithKey(ctx context.Context, t *checkRun, requests int, keyless bool) error {
 	c, err := newLossyClients(ctx, t, func(call string, _ int) bool { return isWrite(call) && t.chance.chance(lossShare) })
 	if err != nil {
@@ -143,9 +143,9 @@ var lifecycleRecords = []struct {
 
 const lifecycleSteps = 5
 
-// lostResponses is the gate of requests without an Idempotency-Key. The first responses of each write to the
-// table are lost. Every client creates a record, changes it twice and deletes it. Each request must
-// succeed and take effect once.
+// lostResponses is the check of requests without an Idempotency-Key. The first responses of each
+// write to the table are lost. Every client creates a record, changes it twice and deletes it. Each
+// request must succeed and take effect once.
 func lostResponses(ctx context.Context, t *checkRun, requests int) error {
 	c, err := newLossyClients(ctx, t, func(call string, attempt int) bool { return isWrite(call) && attempt <= lossesMax })
 	if err != nil {
@@ -222,7 +222,8 @@ func (l *lifecycleRun) mustSend(ctx context.Context, c *client, method, path str
 	return true, out.decode(into)
 }
 
-// publishVersions publishes a board ten times. Each version must be one more than the version before.
+// publishVersions publishes a board ten times. Each version must be one more than the version
+// before.
 func (l *lifecycleRun) publishVersions(ctx context.Context) error {
 	const count = 10
 	c := l.clients[0]

@@ -8,9 +8,10 @@ import (
 )
 
 // The transports and handlers below break a correct service. The tests use them to show that each
-// gate can fail.
+// check can fail.
 
-// withoutConditions removes the conditions from all writes, as in a service without compare-and-set.
+// withoutConditions removes the conditions from all writes, as in a service without
+// compare-and-set.
 func withoutConditions(next http.RoundTripper) http.RoundTripper {
 	return editCalls(next, isWrite, func(body map[string]any) {
 		dropCondition(body)
@@ -23,15 +24,16 @@ func withoutConditions(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// dropCondition makes a condition always true. It keeps the condition's text, because DynamoDB rejects
-// unused placeholders.
+// dropCondition makes a condition always true. It keeps the condition's text, because DynamoDB
+// rejects unused placeholders.
 func dropCondition(write map[string]any) {
 	if condition, ok := write["ConditionExpression"].(string); ok {
 		write["ConditionExpression"] = "(" + condition + ") OR attribute_exists(pk) OR attribute_not_exists(pk)"
 	}
 }
 
-// withoutTransactionTokens removes ClientRequestToken from transactions, so DynamoDB does not recognise a retry.
+// withoutTransactionTokens removes ClientRequestToken from transactions, so DynamoDB does not
+// recognise a retry.
 func withoutTransactionTokens(next http.RoundTripper) http.RoundTripper {
 	return editCalls(next, isTransaction, func(body map[string]any) { delete(body, "ClientRequestToken") })
 }
@@ -53,8 +55,8 @@ func editCalls(next http.RoundTripper, choose func(call string) bool, edit func(
 	})
 }
 
-// failUpdateConditions makes the conditions of updates fail, as in a service whose guesses about a bucket are
-// always wrong.
+// failUpdateConditions makes the conditions of updates fail, as in a service whose guesses about a
+// bucket are always wrong.
 func failUpdateConditions(next http.RoundTripper) http.RoundTripper {
 	return editCalls(next, func(call string) bool { return call == "UpdateItem" }, func(body map[string]any) {
 		if condition, ok := body["ConditionExpression"].(string); ok {
@@ -63,12 +65,13 @@ func failUpdateConditions(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// delayedWriteTime is the delay between the acknowledgement of a write and the time when behind sends it.
+// delayedWriteTime is the delay between the acknowledgement of a write and the time when behind
+// sends it.
 const delayedWriteTime = 20 * time.Millisecond
 
-// delayWrites acknowledges transactions and batches at once and sends them later, in the same order, as
-// in a service that buffers writes in memory. Writes in the buffer are lost when the process
-// crashes.
+// delayWrites acknowledges transactions and batches at once and sends them later, in the same
+// order, as in a service that buffers writes in memory. Writes in the buffer are lost when the
+// process crashes.
 func delayWrites(next http.RoundTripper) http.RoundTripper {
 	type write struct {
 		due time.Time

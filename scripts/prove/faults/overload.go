@@ -21,20 +21,20 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// loadOptions configures the gate.
+// loadOptions configures the check.
 type loadOptions struct {
 	trials      []string      // by name; empty: all
-	each        time.Duration // how long each trial lasts
-	patience    time.Duration // how much longer a trial may last while no response has arrived, because the machine may be busy
+	each        time.Duration // how long each case lasts
+	patience    time.Duration // how much longer a case may last while no response has arrived, because the machine may be busy
 	slowdownMax float64       // the most that a polite client's median during the flood may be, as a multiple of its median without it
 	residualMax time.Duration // a median below this always passes
-	residentMax int64         // the most memory of the server process in any trial, in bytes
+	residentMax int64         // the most memory of the server process in any case, in bytes
 }
 
 // residentMax is the most memory of a server process.
 const residentMax = 256 << 20
 
-// overload is the gate of an overloaded server. It runs five trials, each on a new server with the
+// overload is the check of an overloaded server. It runs five cases, each on a new server with the
 // limits of `workspace serve`:
 //
 //   - flood: 100 clients send malformed bodies of 250 KB while a polite client reads
@@ -43,7 +43,7 @@ const residentMax = 256 << 20
 //   - askers: the same, but they soon disconnect and reconnect, while a polite client reads
 //   - clients: 200 clients with keys read and write on connections that stay open
 //
-// In each trial, the server's resident memory stays below p.resident, no response is a 500, and
+// In each case, the server's resident memory stays below p.resident, no response is a 500, and
 // each error response has the envelope.
 func overload(ctx context.Context, t *checkRun, p loadOptions) error {
 	company, err := t.companyWithItems(ctx)
@@ -95,7 +95,7 @@ func (t *checkRun) companyWithItems(ctx context.Context) (testbed.Company, error
 	return c.Company, t.Write(ctx, c.ID, "item", items...)
 }
 
-// serve runs a trial with its own server, and checks the server's memory.
+// serve runs a case with its own server, and checks the server's memory.
 func (l *loadedServer) serve(ctx context.Context, p loadOptions, run func() error) (err error) {
 	l.front = l.checkRun.server != mutantNoLimits
 	if l.server, err = l.startServer(ctx); err != nil {
@@ -133,8 +133,8 @@ func (l *loadedServer) check(out response) {
 	}
 }
 
-// runClients runs a function in n goroutines for p.each. If no call has reported a response by then, it
-// waits for the first.
+// runClients runs a function in n goroutines for p.each. If no call has reported a response by
+// then, it waits for the first.
 func (p loadOptions) runClients(ctx context.Context, n int, do func(ctx context.Context, n int) (responded bool)) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -168,8 +168,8 @@ func runFor(ctx context.Context, n int, d time.Duration, do func(ctx context.Con
 	wait.Wait()
 }
 
-// malformedFlood sends malformed bodies while a polite client reads. Periods with and without the flood
-// alternate, so that other load on the machine affects both.
+// malformedFlood sends malformed bodies while a polite client reads. Periods with and without the
+// flood alternate, so that other load on the machine affects both.
 func malformedFlood(ctx context.Context, l *loadedServer, p loadOptions) error {
 	quiet, loud, all := l.measureBeside(ctx, p, l.startFlood)
 	l.require(all > 0, "flood: no request of the flood had a response")
@@ -177,9 +177,9 @@ func malformedFlood(ctx context.Context, l *loadedServer, p loadOptions) error {
 	return nil
 }
 
-// measureBeside measures a polite client's median without and with a crowd, and requires that the second
-// is not much larger. start starts the crowd, which counts in did, and returns a function that
-// stops it.
+// measureBeside measures a polite client's median without and with a load, and requires that the
+// second is not much larger. start starts the load, which counts in did, and returns a function
+// that stops it.
 func (l *loadedServer) measureBeside(ctx context.Context, p loadOptions, start func(ctx context.Context, did *atomic.Int64) (stop func())) (quiet, loud time.Duration, all int64) {
 	const rounds, warm = 3, 5
 	var before, beside []time.Duration
@@ -231,8 +231,8 @@ func median(all []time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-// measureReads reads one record at a time, with a pause, and returns how long each response took. If
-// strict is set, no response may be shed.
+// measureReads reads one record at a time, with a pause, and returns how long each response took.
+// If strict is set, no response may be shed.
 func (l *loadedServer) measureReads(ctx context.Context, d time.Duration, strict bool) (took []time.Duration) {
 	c := newClient(l.base, l.company)
 	for end := time.Now().Add(d); time.Now().Before(end) || len(took) == 0; {
@@ -318,8 +318,8 @@ func slowReaders(ctx context.Context, l *loadedServer, p loadOptions) error {
 	return nil
 }
 
-// requestingSlowReaders is the trial of slow readers that keep sending requests: each requests the largest page,
-// reads nothing, disconnects and reconnects.
+// requestingSlowReaders is the case of slow readers that keep sending requests: each requests the
+// largest page, reads nothing, disconnects and reconnects.
 func requestingSlowReaders(ctx context.Context, l *loadedServer, p loadOptions) error {
 	const clients, stays = 200, 200 * time.Millisecond
 	request := fmt.Sprintf("GET /v1/companies/%s/plan/boards/brd_1/items?limit=200 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n",

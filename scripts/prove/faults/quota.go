@@ -18,7 +18,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// quotaCheck configures the gate.
+// quotaCheck configures the check.
 type quotaCheck struct {
 	bursts    []burst
 	underload float64 // the share of the allowed requests that may be refused
@@ -46,10 +46,10 @@ const (
 	burstFactor     = 4                    // a flood sends at least this many times what the quota allows
 )
 
-// checkQuotas is the gate of quotas. Clients of several processes send far more requests than their
-// key's quota. The service must admit as many requests as the bucket and its refill allow, no more
-// and almost no fewer. It must refuse the others with a 429, and admit a client that waits for the
-// Retry-After of a 429.
+// checkQuotas is the check of quotas. Clients of several processes send far more requests than
+// their key's quota. The service must admit as many requests as the bucket and its refill allow, no
+// more and almost no fewer. It must refuse the others with a 429, and admit a client that waits for
+// the Retry-After of a 429.
 func checkQuotas(ctx context.Context, t *checkRun, d quotaCheck) (err error) {
 	q := &quotaRun{quotaCheck: d, checkRun: t}
 	if q.servers, err = q.start(ctx, t.server); err != nil {
@@ -96,14 +96,15 @@ func (q *quotaRun) client(n int, c testbed.Company) *client {
 	return newClient(q.servers[n%serverProcesses].base, c)
 }
 
-// sendRead sends a read and reports whether it was admitted. The company has no record, so an admitted
-// read is a 404.
+// sendRead sends a read and reports whether it was admitted. The company has no record, so an
+// admitted read is a 404.
 func sendRead(ctx context.Context, c *client) (out response, admitted bool, err error) {
 	out, err = c.call(ctx, http.MethodGet, "", nil)
 	return out, out.status == http.StatusNotFound || out.status == http.StatusOK, err
 }
 
-// sendBurst sends too many requests with one key from all clients, and checks how many are admitted.
+// sendBurst sends too many requests with one key from all clients, and checks how many are
+// admitted.
 func (q *quotaRun) sendBurst(ctx context.Context, f burst) error {
 	company, err := q.NewCompany(ctx, f.quota)
 	if err != nil {
@@ -149,9 +150,9 @@ func (q *quotaRun) sendBurst(ctx context.Context, f burst) error {
 	return nil
 }
 
-// baselineKeys admits every request with a bare conditional write of the key's item: it has the attributes
-// of an admission, and its conditions except for the bucket's. A longer condition takes the engine
-// longer.
+// baselineKeys admits every request with a bare conditional write of the key's item: it has the
+// attributes of an admission, and its conditions except for the bucket's. A longer condition takes
+// the engine longer.
 type baselineKeys struct{ table *table.Client }
 
 // Admit implements api.Keys.
@@ -170,7 +171,7 @@ func (b baselineKeys) Admit(ctx context.Context, token auth.Token, _ auth.Scope,
 	return auth.Admission{Quota: auth.QuotaState{Quota: auth.DefaultQuota(class)}}, err
 }
 
-// Verify implements api.Keys. No request of the gate needs it.
+// Verify implements api.Keys. No request of the check needs it.
 func (baselineKeys) Verify(context.Context, auth.Token, auth.Scope, auth.Class) (auth.QuotaState, error) {
 	return auth.QuotaState{}, auth.ErrUnauthorised
 }
@@ -214,8 +215,8 @@ func (q *quotaRun) sendReads(ctx context.Context, servers []*server, company tes
 	})
 }
 
-// waitForRetryAfter uses up quotas of several sizes, waits for the Retry-After of the 429, and requires that
-// the next request is admitted.
+// waitForRetryAfter uses up quotas of several sizes, waits for the Retry-After of the 429, and
+// requires that the next request is admitted.
 func (q *quotaRun) waitForRetryAfter(ctx context.Context) error {
 	var waits, admissions, longest atomic.Int64
 	err := parallel.Do(q.waiters, max(1, q.waiters), func(n int) error {
@@ -242,7 +243,8 @@ func (q *quotaRun) waitForRetryAfter(ctx context.Context) error {
 	return err
 }
 
-// exhaustQuota sends requests to the processes in turn until one is refused, and returns its Retry-After.
+// exhaustQuota sends requests to the processes in turn until one is refused, and returns its
+// Retry-After.
 func (q *quotaRun) exhaustQuota(ctx context.Context, n int, c testbed.Company, quota auth.Quota) (time.Duration, error) {
 	for try := range 2*int(quota) + 2 {
 		out, _, err := sendRead(ctx, q.client(n+try, c))

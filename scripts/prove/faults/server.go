@@ -50,8 +50,9 @@ type serverConfig struct {
 	Latency          time.Duration
 }
 
-// RunServerIfStartedAsOne runs a server and never returns if this process was started as one; otherwise it does
-// nothing. A program that runs gates must call it first, and so must their test binary.
+// RunServerIfStartedAsOne runs a server and never returns if this process was started as one;
+// otherwise it does nothing. A program that runs checks must call it first, and so must their test
+// binary.
 func RunServerIfStartedAsOne() {
 	text, ordered := os.LookupEnv(serverVariable)
 	if !ordered {

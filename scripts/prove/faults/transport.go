@@ -78,8 +78,8 @@ const (
 	codeConflict   = "TransactionConflictException"
 )
 
-// rejectCalls throttles the calls that choose selects: it returns an error and does not send them. A
-// throttled transaction is canceled with a reason for each of its writes, as in DynamoDB.
+// rejectCalls throttles the calls that choose selects: it returns an error and does not send them.
+// A throttled transaction is canceled with a reason for each of its writes, as in DynamoDB.
 func rejectCalls(next http.RoundTripper, refused *atomic.Int64, choose func(call string) (code string, refuse bool)) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		call := callOf(r)
@@ -128,8 +128,8 @@ func chooseShare(c *randomSource, of float64) func(call string) (string, bool) {
 	}
 }
 
-// randomSource makes random decisions. The same seed gives the same decisions in the same order. It is
-// safe for concurrent use.
+// randomSource makes random decisions. The same seed gives the same decisions in the same order. It
+// is safe for concurrent use.
 type randomSource struct {
 	mu     sync.Mutex
 	random *rand.Rand

@@ -10,7 +10,8 @@ import (
 	"growthworkspace/scripts/prove/testbed"
 )
 
-// recordCount is the number of records of a type in a company at full scale, and the minimum at any scale.
+// recordCount is the number of records of a type in a company at full scale, and the minimum at any
+// scale.
 type recordCount struct{ full, min int }
 
 // recordCounts lists the types whose size is not usual. At full scale, usual is more than one page.
@@ -37,10 +38,10 @@ type generatedCompany struct {
 	optional       map[string][]string         // the fields that may be null, by type
 }
 
-// newGeneratedCompany creates a company at this scale, the same one each time. It copies the demo company's
-// records until there are enough. Every enum field takes every value and null. Times and numbers
-// are often equal, because sorting bugs show up in ties. Strings include characters that often
-// break encoders.
+// newGeneratedCompany creates a company at this scale, the same one each time. It copies the demo
+// company's records until there are enough. Every enum field takes every value and null. Times and
+// numbers are often equal, because sorting bugs show up in ties. Strings include characters that
+// often break encoders.
 func newGeneratedCompany(scale float64) (*generatedCompany, error) {
 	of := func(s recordCount) int { return max(s.min, int(float64(s.full)*scale)) }
 	c := &generatedCompany{records: map[string][]record{}, random: rand.New(rand.NewPCG(7, 11)), optional: map[string][]string{}, ideasWithPosts: of(recordCount{30, 4})}
@@ -112,7 +113,8 @@ func (c *generatedCompany) addReferences(kind string) {
 // awkwardTexts contains strings that often break encoders.
 var awkwardTexts = []string{"café", "naïve", "übersicht", "日本語", "🌲", "<b>&</b>", `"quoted"`, "line\nbreak", "tab\there", "don't", ""}
 
-// changeRecord varies the n-th record of a type: it sets different values, nulls and awkward strings.
+// changeRecord varies the n-th record of a type: it sets different values, nulls and awkward
+// strings.
 func (c *generatedCompany) changeRecord(kind string, n int, r record) error {
 	if _, known := c.optional[kind]; !known {
 		fields, err := optionalFields(kind, r)
@@ -165,8 +167,8 @@ func makeValid(kind string, r record) {
 	}
 }
 
-// optionalFields returns the fields that an import does not require. Points keep their grain, value and
-// dimensions.
+// optionalFields returns the fields that an import does not require. Points keep their grain, value
+// and dimensions.
 func optionalFields(kind string, r record) (names []string, err error) {
 	if slices.Contains([]string{"company", "brand-kit"}, kind) {
 		return nil, nil // there is only one record

@@ -31,8 +31,8 @@ type expectedList struct {
 	days          [2]string        // the parameters of a window; from and to if empty
 }
 
-// orderParameters contains, by operation, the parameters that change the order of a list, and the resulting
-// order.
+// orderParameters contains, by operation, the parameters that change the order of a list, and the
+// resulting order.
 var orderParameters = map[string]struct {
 	days  [2]string
 	order string
@@ -56,8 +56,8 @@ func windowsAround(at time.Time) []window {
 	return []window{{to: day}, {from: after}, {from: day, to: day}, {from: early, to: after}, {from: "1999-01-01", to: "1999-12-31"}}
 }
 
-// parentRecords is a record in the path of a list, such as a board. The records of the list refer to it by
-// a field.
+// parentRecords is a record in the path of a list, such as a board. The records of the list refer
+// to it by a field.
 type parentRecords struct {
 	field string
 	ids   []any
@@ -138,9 +138,9 @@ func (c *generatedCompany) lists() (all []expectedList, err error) {
 	return all, nil
 }
 
-// addWindows adds windows to a list that has the parameters from, to and order. They are the windows
-// around the list's middle record, each once with the latest and once with the earliest record
-// first.
+// addWindows adds windows to a list that has the parameters from, to and order. They are the
+// windows around the list's middle record, each once with the latest and once with the earliest
+// record first.
 func (l *expectedList) addWindows(order string) {
 	l.time, l.windows = valueBy(order), []window{{}}
 	timed := slices.DeleteFunc(slices.Clone(l.records), func(r record) bool { return l.time(r) == nil })
@@ -156,8 +156,8 @@ func (l *expectedList) addWindows(order string) {
 	l.windows = append(l.windows, all[1:]...)
 }
 
-// withDays returns the list as it is when the parameters days are sent: only the records whose field
-// in order is not null, sorted by that field.
+// withDays returns the list as it is when the parameters days are sent: only the records whose
+// field in order is not null, sorted by that field.
 func (l expectedList) withDays(days [2]string, order string) expectedList {
 	l.days, l.time = days, valueBy(order)
 	l.records = slices.DeleteFunc(slices.Clone(l.records), func(r record) bool { return l.time(r) == nil })

@@ -35,8 +35,8 @@ const (
 // requiredParameters holds the values for required query parameters.
 var requiredParameters = map[string]string{"metricKey": "growth.signups", "from": "2026-08-01", "to": "2026-08-31"}
 
-// requestBodies holds the request bodies that are used to price one record, or a change that does not move
-// the record in any list.
+// requestBodies holds the request bodies that are used to price one record, or a change that does
+// not move the record in any list.
 var requestBodies = map[string]string{
 	"push_metric_points":    `{"points":[{"metricKey":"growth.signups","ts":"2026-08-11","value":14}]}`,
 	"push_feedback":         `{"records":[{"source":"app_store","externalId":"costs"}]}`,
@@ -150,8 +150,8 @@ func (b *bench) measureCost(ctx context.Context) ([]target, error) {
 	return nil, nil
 }
 
-// idsFor returns the ids for an operation. A delete gets a new record, because later operations need
-// the existing ones. So does an operation on a record that ids does not contain.
+// idsFor returns the ids for an operation. A delete gets a new record, because later operations
+// need the existing ones. So does an operation on a record that ids does not contain.
 func (s *engineBed) idsFor(h http.Handler, op api.Operation, ids map[string]string) (map[string]string, error) {
 	segments := api.PathSegments(op.Path)
 	parameter, ends := api.PathParameter(segments[len(segments)-1])

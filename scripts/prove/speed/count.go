@@ -14,12 +14,12 @@ import (
 // makes a cold start take longer.
 const binarySizeMax = 10 << 20
 
-// referenceSizeMax is the maximum size, as a goal, for the function that serves the OpenAPI document.
-// It includes the 4 MB script of the reference.
+// referenceSizeMax is the maximum size, as a goal, for the function that serves the OpenAPI
+// document. It includes the 4 MB script of the reference.
 const referenceSizeMax = 13 << 20
 
-// measureSizes measures sizes. They are the same on every machine, so CI can fail when a goal is missed.
-// The tests in functions count round trips, read units and allocations.
+// measureSizes measures sizes. They are the same on every machine, so CI can fail when a goal is
+// missed. The tests in functions count round trips, read units and allocations.
 func (b *bench) measureSizes(ctx context.Context) ([]target, error) {
 	dir, err := os.MkdirTemp("", "speed-*")
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// engineBed is an in-memory engine with the demo company, one of the company's keys, and a folder for
-// built programs.
+// engineBed is an in-memory engine with the demo company, one of the company's keys, and a folder
+// for built programs.
 type engineBed struct {
 	*testbed.Testbed
 	dir    string

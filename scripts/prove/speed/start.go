@@ -177,9 +177,9 @@ func median(values []time.Duration) time.Duration {
 	return values[(len(values)-1)/2]
 }
 
-// measureStarts measures the first and the later responses of an area's function and of the function of
-// /mcp. Both functions read one review, and their processes take turns. Nothing limits their CPU,
-// and the engine runs on this machine, without TLS.
+// measureStarts measures the first and the later responses of an area's function and of the
+// function of /mcp. Both functions read one review, and their processes take turns. Nothing limits
+// their CPU, and the engine runs on this machine, without TLS.
 func (b *bench) measureStarts(ctx context.Context) (goals []target, err error) {
 	s, err := newEngineBed(ctx, b.log)
 	if err != nil {

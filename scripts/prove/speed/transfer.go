@@ -29,8 +29,8 @@ const (
 	importPoints   = 1_000_000
 )
 
-// measureTransfer compares `workspace import` and `export` with bare loops of BatchWriteItem and Query.
-// Each has an engine of its own, of the same kind.
+// measureTransfer compares `workspace import` and `export` with bare loops of BatchWriteItem and
+// Query. Each has an engine of its own, of the same kind.
 func (b *bench) measureTransfer(ctx context.Context) ([]target, error) {
 	dir, err := os.MkdirTemp("", "speed-*")
 	if err != nil {
@@ -192,8 +192,8 @@ func (m *transferRunner) imported(ctx context.Context, n int, partition string) 
 // workspaceTable is the name of the command's local table.
 const workspaceTable = "workspace"
 
-// baseline writes n items in batches and reads them back, with a new engine. It returns the time for
-// each.
+// baseline writes n items in batches and reads them back, with a new engine. It returns the time
+// for each.
 func (b *bench) baseline(ctx context.Context, data, partition string, n int, item func(n int) table.Item) (wrote, read time.Duration, err error) {
 	bed, err := testbed.Open(ctx, testbed.Options{Data: data, Log: b.log})
 	if err != nil {

@@ -31,15 +31,16 @@ func BuildWorkspace(ctx context.Context, dir string) (Workspace, error) {
 	return w, nil
 }
 
-// Start starts the command with --json. The command's output goes to out, and is complete when WaitCommand
-// returns.
+// Start starts the command with --json. The command's output goes to out, and is complete when
+// WaitCommand returns.
 func (w Workspace) Start(ctx context.Context, out *bytes.Buffer, args ...string) (*exec.Cmd, error) {
 	cmd := exec.CommandContext(ctx, w.Program, append(args, "--json", "--data", w.Data)...)
 	cmd.Stdout, cmd.Stderr = out, &bytes.Buffer{}
 	return cmd, cmd.Start()
 }
 
-// WaitCommand waits for a command started by Start. Unless into is nil, it decodes the output into it.
+// WaitCommand waits for a command started by Start. Unless into is nil, it decodes the output into
+// it.
 func WaitCommand(cmd *exec.Cmd, out *bytes.Buffer, into any) error {
 	name := "workspace " + strings.Join(cmd.Args[1:], " ")
 	if err := cmd.Wait(); err != nil {

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// PeakMemory returns the peak resident memory of a running process, in bytes. It works only on Linux.
+// PeakMemory returns the peak resident memory of a running process, in bytes. It works only on
+// Linux.
 func PeakMemory(pid int) (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

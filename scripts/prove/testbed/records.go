@@ -10,8 +10,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// RecordGenerator creates any number of records of each type by copying those of the demo company. The n-th
-// record of a type is always the same.
+// RecordGenerator creates any number of records of each type by copying those of the demo company.
+// The n-th record of a type is always the same.
 type RecordGenerator struct {
 	kinds map[string][]demo.Record
 }
@@ -25,13 +25,13 @@ func NewRecordGenerator() RecordGenerator {
 	return r
 }
 
-// shiftCount is the number of consecutive copies with different times: each copy is one demo history
-// older than the one before. After that many copies, the times repeat. As a result, a series of
-// points has no gaps, and some records have equal times.
+// shiftCount is the number of consecutive copies with different times: each copy is one demo
+// history older than the one before. After that many copies, the times repeat. As a result, a
+// series of points has no gaps, and some records have equal times.
 const shiftCount = 9
 
-// demoPeriods maps the grain of a point to a function that moves a time back by n demo histories. For
-// all other records, a demo history is 120 days.
+// demoPeriods maps the grain of a point to a function that moves a time back by n demo histories.
+// For all other records, a demo history is 120 days.
 var demoPeriods = map[any]func(t time.Time, n int) time.Time{
 	"week":  func(t time.Time, n int) time.Time { return t.AddDate(0, 0, -7*26*n) },
 	"month": func(t time.Time, n int) time.Time { return t.AddDate(0, -12*n, 0) },

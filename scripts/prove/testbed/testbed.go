@@ -35,8 +35,8 @@ const (
 // Credentials are credentials that every local engine accepts.
 var Credentials = credentials.NewStaticCredentialsProvider("prove", "prove", "")
 
-// attemptTimeout is the attempt timeout of the proofs' own calls. It is long, because a proof must not
-// fail just because the machine is busy.
+// attemptTimeout is the attempt timeout of the proofs' own calls. It is long, because a proof must
+// not fail just because the machine is busy.
 const attemptTimeout = time.Minute
 
 // Options describe the engine of a testbed.

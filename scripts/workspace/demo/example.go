@@ -34,8 +34,8 @@ func Example(kind transfer.Type, n int) Record {
 // company.
 const examples = 3
 
-// addExamples adds examples for the types that have no records yet, so that none of the demo company's
-// lists is empty.
+// addExamples adds examples for the types that have no records yet, so that none of the demo
+// company's lists is empty.
 func (g *generator) addExamples(types []transfer.Type) {
 	for _, kind := range types {
 		if g.count[kind.Name] > 0 {

@@ -64,8 +64,8 @@ func idOf(typeName string, n int) string {
 	return id.FromBytes(prefix, idBytes(prefix, uint64(n)+1))
 }
 
-// timeAgo returns a time that is some days before now, with up to an hour of jitter. Negative days are
-// in the future. The jitter points away from now, so a past time stays in the past.
+// timeAgo returns a time that is some days before now, with up to an hour of jitter. Negative days
+// are in the future. The jitter points away from now, so a past time stays in the past.
 func (g *generator) timeAgo(days float64) time.Time {
 	jitter := time.Duration(g.random.IntN(3600)) * time.Second
 	t := g.now.Add(-time.Duration(days * 24 * float64(time.Hour)))

@@ -12,8 +12,8 @@ const (
 	historyMonths = 12
 )
 
-// metricDefinition is a metric and its values: base is the value on the last day, growth the change per
-// day, and spread the random deviation.
+// metricDefinition is a metric and its values: base is the value on the last day, growth the change
+// per day, and spread the random deviation.
 type metricDefinition struct {
 	record               Record
 	base, growth, spread float64

@@ -75,8 +75,8 @@ func (g *generator) audit(site int, daysAgo float64, status string, pages int, i
 	g.add("audit", withTimes(record, started, finished))
 }
 
-// auditRules lists what an audit checks. costs is the number of points that a page with the issue loses
-// in each score.
+// auditRules lists what an audit checks. costs is the number of points that a page with the issue
+// loses in each score.
 var auditRules = []struct {
 	rule, severity, text string
 	costs                map[string]float64

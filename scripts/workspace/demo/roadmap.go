@@ -18,7 +18,8 @@ type roadmapItem struct {
 	categories                                   []string
 }
 
-// roadmapItems lists the items of each board. publish edits the first and sixth items of the public board.
+// roadmapItems lists the items of each board. publish edits the first and sixth items of the public
+// board.
 var roadmapItems = [][]roadmapItem{
 	boardPublic: {
 		{"offline-maps", "Maps that work without a signal", "Download the sheet you need before you leave; notes stick to places.", "now", "published", "This quarter", []string{"offline", "maps"}},
@@ -68,8 +69,8 @@ func (g *generator) roadmap() {
 	}
 }
 
-// publishBoard publishes the public board and then edits two items, so that a preview has changes to
-// show.
+// publishBoard publishes the public board and then edits two items, so that a preview has changes
+// to show.
 func publishBoard(ctx context.Context, s plan.Store) error {
 	anything := func(string) error { return nil }
 	if _, err := s.Publish(ctx, CompanyID, idOf("board", boardPublic), anything); err != nil {

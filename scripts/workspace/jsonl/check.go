@@ -58,8 +58,9 @@ type importCheck struct {
 	// claims maps the digest of each string that only one record may have to the first record that
 	// claimed it.
 	claims map[[16]byte]uniqueTextOwner
-	// unlessNamed holds the lines that are bad unless the file contains a certain name: that of a rival
-	// or a parent. It is keyed by the digest of that name, with at most BadLinesMax lines per name.
+	// unlessNamed holds the lines that are bad unless the file contains a certain name: that of a
+	// rival or a parent. It is keyed by the digest of that name, with at most BadLinesMax lines per
+	// name.
 	unlessNamed map[[16]byte][]badLine
 }
 
@@ -143,8 +144,8 @@ func (c *importCheck) checkLine(ctx context.Context, number int, text []byte) er
 	return nil
 }
 
-// checkUnique notes the strings that a record claims. It returns a problem if another record in the file
-// has already claimed one of them, or "" if there is none.
+// checkUnique notes the strings that a record claims. It returns a problem if another record in the
+// file has already claimed one of them, or "" if there is none.
 func (c *importCheck) checkUnique(number int, t transfer.Type, record any) (problem string) {
 	for _, claimed := range t.UniqueTexts(record) {
 		key, owner := digest(t.Name+"\n"+claimed.Text), digest(claimed.Owner)
@@ -202,7 +203,8 @@ func (c *importCheck) verifyPending(ctx context.Context, i int) error {
 	return nil
 }
 
-// reportUnlessNamed notes a line, to report it after the last line unless the file contains the name.
+// reportUnlessNamed notes a line, to report it after the last line unless the file contains the
+// name.
 func (c *importCheck) reportUnlessNamed(name string, line badLine) {
 	if key := digest(name); len(c.unlessNamed[key]) < BadLinesMax {
 		c.unlessNamed[key] = append(c.unlessNamed[key], line)

@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// CheckedFile holds the checked records of an import. The records of each type are in a temporary file
-// of their own, because types are written in a fixed order and the input may be in any order.
+// CheckedFile holds the checked records of an import. The records of each type are in a temporary
+// file of their own, because types are written in a fixed order and the input may be in any order.
 type CheckedFile struct {
 	types []transfer.Type
 	dir   string

@@ -14,8 +14,9 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// workerCommands implements the commands that `due` and `approved` share. They list records that are ready,
-// claim one, and report the result. S is the store, R a record, and C a record with its claim.
+// workerCommands implements the commands that `due` and `approved` share. They list records that
+// are ready, claim one, and report the result. S is the store, R a record, and C a record with its
+// claim.
 type workerCommands[S, R, C any] struct {
 	*operatorCommands
 
@@ -152,8 +153,8 @@ func (o *operatorCommands) companiesCommand(cmd *cobra.Command, check flagCheck,
 	return cmd
 }
 
-// companiesToSweep returns the given company's id, or for "all" the ids of all companies that are not
-// suspended.
+// companiesToSweep returns the given company's id, or for "all" the ids of all companies that are
+// not suspended.
 func companiesToSweep(ctx context.Context, s *tableconn.Session, companyID string) (ids []string, err error) {
 	if companyID != everyCompany {
 		_, err := s.Company(ctx, companyID)

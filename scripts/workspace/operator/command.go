@@ -75,8 +75,8 @@ func (o *operatorCommands) onCompany(cmd *cobra.Command, check flagCheck, do fun
 	return cmd
 }
 
-// explainStoreError adds the record's type and id to an error from a store. A conflict becomes an error with
-// its own exit code.
+// explainStoreError adds the record's type and id to an error from a store. A conflict becomes an
+// error with its own exit code.
 func explainStoreError(err error, what, recordID, companyID string) error {
 	var refused *fault.Error
 	switch {

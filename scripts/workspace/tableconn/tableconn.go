@@ -153,8 +153,8 @@ func (s *Session) Context(ctx context.Context) (_ context.Context, stop context.
 	return ctx, stop
 }
 
-// EngineError returns why the engine has stopped, or nil while it runs. The reason explains the errors of
-// failed calls.
+// EngineError returns why the engine has stopped, or nil while it runs. The reason explains the
+// errors of failed calls.
 func (s *Session) EngineError() error {
 	if s.Engine == nil {
 		return nil

@@ -77,8 +77,8 @@ func (f Flags) Resolve() (Target, error) {
 	return Target{Data: data, TableName: defaultTable}, err
 }
 
-// IsAccount reports whether the table is in an AWS account. No command creates a table there, because
-// a mistyped name would cost money and hide the mistake.
+// IsAccount reports whether the table is in an AWS account. No command creates a table there,
+// because a mistyped name would cost money and hide the mistake.
 func (t Target) IsAccount() bool {
 	if t.Data != "" {
 		return false

@@ -123,8 +123,8 @@ func (t *Terminal) Wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// EscapeControls replaces control characters with escapes. Much of the output was written by third parties,
-// and could otherwise move the cursor or break a row.
+// EscapeControls replaces control characters with escapes. Much of the output was written by third
+// parties, and could otherwise move the cursor or break a row.
 func EscapeControls(text string) string {
 	quoted := strconv.QuoteToGraphic(text)
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
@@ -157,8 +157,8 @@ func UsageError(format string, args ...any) error {
 	return &exitError{codeUsage, fmt.Sprintf(format, args...)}
 }
 
-// ConflictError returns an error for a record whose state does not allow the change, with exit code 3.
-// This code lets a script distinguish a lost race from a failure.
+// ConflictError returns an error for a record whose state does not allow the change, with exit code
+// 3. This code lets a script distinguish a lost race from a failure.
 func ConflictError(format string, args ...any) error {
 	return &exitError{codeConflict, fmt.Sprintf(format, args...)}
 }

@@ -82,8 +82,8 @@ func (u *userCommands) explainNetwork(err error, base string) error {
 	return err
 }
 
-// isNotServing reports whether err means that nothing listens at base, and base is an address of this
-// machine where serve could listen.
+// isNotServing reports whether err means that nothing listens at base, and base is an address of
+// this machine where serve could listen.
 func isNotServing(err error, base string) bool {
 	return strings.HasPrefix(base, "http:") && client.Loopback(base) && errors.Is(err, syscall.ECONNREFUSED)
 }

@@ -141,8 +141,8 @@ func readLogin() (c credential, err error) {
 	return c, err
 }
 
-// keyRecord returns the record of the key. It returns nil if the key works but the service lacks the
-// operation.
+// keyRecord returns the record of the key. It returns nil if the key works but the service lacks
+// the operation.
 func (c connection) keyRecord(ctx context.Context) (*client.Key, error) {
 	key, err := c.client.GetCurrentKey(ctx)
 	var refused *client.Error

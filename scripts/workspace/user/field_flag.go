@@ -102,7 +102,8 @@ func (f *fieldFlag) value() (json.RawMessage, error) {
 	return text, nil
 }
 
-// literalStarts lists, for each kind, the characters that its JSON values can begin with, and its name.
+// literalStarts lists, for each kind, the characters that its JSON values can begin with, and its
+// name.
 var literalStarts = map[schema.Kind]struct{ first, name string }{
 	schema.Integer: {"-0123456789", "a whole number"}, schema.Number: {"-0123456789", "a number"},
 	schema.Boolean: {"tf", "true or false"}, schema.Map: {"{", "a JSON object"},
@@ -243,8 +244,8 @@ func (c *operationCall) names(in schema.Place) (names []string) {
 	return names
 }
 
-// setArguments assigns the arguments to the path's ids that were not given as flags. It returns a usage
-// error for missing or extra values.
+// setArguments assigns the arguments to the path's ids that were not given as flags. It returns a
+// usage error for missing or extra values.
 func (c *operationCall) setArguments(cmd *cobra.Command, args []string) error {
 	for _, name := range c.names(schema.InPath) {
 		if f := c.fields[name]; len(f.values) == 0 && len(args) > 0 {

@@ -223,8 +223,8 @@ func tableOf(t reflect.Type, rows []map[string]any, width int) string {
 	return terminal.AlignColumns(joined)
 }
 
-// truncateText shortens a string. It keeps strings without spaces, such as ids and URLs, whole so that they
-// can be copied.
+// truncateText shortens a string. It keeps strings without spaces, such as ids and URLs, whole so
+// that they can be copied.
 func truncateText(text string) string {
 	chars := []rune(text)
 	if len(chars) <= cellCharsMax || !strings.ContainsAny(text, " {") {

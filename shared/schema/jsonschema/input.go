@@ -54,8 +54,8 @@ func argumentProperties(fields []schema.Field) []property {
 	return out
 }
 
-// longTextMin is a length limit that a model does not exceed by accident. briefly removes limits that
-// are at least as large.
+// longTextMin is a length limit that a model does not exceed by accident. briefly removes limits
+// that are at least as large.
 const longTextMin = 100
 
 // removeUnusedLimits removes from an argument's schema what no caller acts on:
@@ -88,8 +88,8 @@ func removeUnusedLimits(s *Schema, f schema.Field) {
 	}
 }
 
-// RefFunc returns the schema that stands for a named type, which is a record or an enum: a reference
-// to its component. If a RefFunc is nil, schemas contain these types in full.
+// RefFunc returns the schema that stands for a named type, which is a record or an enum: a
+// reference to its component. If a RefFunc is nil, schemas contain these types in full.
 type RefFunc func(t reflect.Type) *Schema
 
 // Body returns the schema for the body of a request with these fields, nil if none of them is in

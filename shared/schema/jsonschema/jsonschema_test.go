@@ -165,8 +165,8 @@ func TestBody(t *testing.T) {
 	compare(t, jsonschema.Arguments(none.Input, none.Company()), `{"type":"object","properties":{}}`)
 }
 
-// Ensure named types become references, with null and a description next to them. Without a RefFunc,
-// the same types must be included in full.
+// Ensure named types become references, with null and a description next to them. Without a
+// RefFunc, the same types must be included in full.
 func TestRefer(t *testing.T) {
 	t.Parallel()
 	type in struct {

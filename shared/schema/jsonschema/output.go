@@ -51,9 +51,9 @@ func jsonFields(t reflect.Type) (out []reflect.StructField) {
 
 var anyJSON = reflect.TypeFor[json.RawMessage]()
 
-// typeSchema returns the schema for a Go type. A pointer may be null. An array of strings may be null,
-// too, but Record changes that for fields with the tag null:"never". An array of records is never
-// null.
+// typeSchema returns the schema for a Go type. A pointer may be null. An array of strings may be
+// null, too, but Record changes that for fields with the tag null:"never". An array of records is
+// never null.
 func typeSchema(t reflect.Type, refer RefFunc) *Schema {
 	switch {
 	case t == anyJSON:

@@ -154,8 +154,8 @@ func startShared() {
 	sharedEngine.err = client.Create(ctx)
 }
 
-// SkipIfShort skips a test that takes seconds when the tests run with `go test -short`. scripts/test runs
-// such tests.
+// SkipIfShort skips a test that takes seconds when the tests run with `go test -short`.
+// scripts/test runs such tests.
 func SkipIfShort(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

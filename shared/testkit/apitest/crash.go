@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// CrashingTransport is a transport to the engine that simulates a process that crashes after a number of
-// calls: all later calls fail. It never crashes until Set is called.
+// CrashingTransport is a transport to the engine that simulates a process that crashes after a
+// number of calls: all later calls fail. It never crashes until Set is called.
 type CrashingTransport struct {
 	mu      sync.Mutex
 	armed   bool
@@ -17,8 +17,8 @@ type CrashingTransport struct {
 	crashed bool
 }
 
-// CrashAfter starts another simulated process, which crashes after a number of calls. If during is true,
-// one more call is executed, but its response is lost.
+// CrashAfter starts another simulated process, which crashes after a number of calls. If during is
+// true, one more call is executed, but its response is lost.
 func (m *CrashingTransport) CrashAfter(calls int, during bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

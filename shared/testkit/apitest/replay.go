@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// ReplayTransport is a transport that sends each call to the engine once and then repeats the recorded
-// response, so that benchmarks measure the program without the engine. Calls of the same operation
-// with the same body share a response; the order of keys in the body does not matter. All updates
-// share one response, because they admit keys and their bodies contain the time. The zero value is
-// ready for NewOver and records nothing until Begin.
+// ReplayTransport is a transport that sends each call to the engine once and then repeats the
+// recorded response, so that benchmarks measure the program without the engine. Calls of the same
+// operation with the same body share a response; the order of keys in the body does not matter. All
+// updates share one response, because they admit keys and their bodies contain the time. The zero
+// value is ready for NewOver and records nothing until Begin.
 type ReplayTransport struct {
 	mu    sync.Mutex
 	known map[callKey]recordedResponse // nil: before Begin
@@ -32,8 +32,8 @@ type callKey struct {
 	sum    uint64
 }
 
-// unorderedHash returns a hash of a JSON document that does not depend on the order of its parts, because
-// the SDK writes maps in any order.
+// unorderedHash returns a hash of a JSON document that does not depend on the order of its parts,
+// because the SDK writes maps in any order.
 func unorderedHash(text []byte) (sum uint64) {
 	const offset, prime = 14695981039346656037, 1099511628211 // FNV-1a
 	part := uint64(offset)

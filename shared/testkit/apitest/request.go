@@ -136,8 +136,8 @@ func (s *Service) operation(t *testing.T, name string) api.Operation {
 	return api.Operation{}
 }
 
-// placeOfArgument returns where an argument belongs. An unknown argument belongs in the query of a GET or
-// DELETE, and otherwise in the body.
+// placeOfArgument returns where an argument belongs. An unknown argument belongs in the query of a
+// GET or DELETE, and otherwise in the body.
 func placeOfArgument(op api.Operation, name string) schema.Place {
 	for _, f := range op.Input {
 		if f.Name == name {

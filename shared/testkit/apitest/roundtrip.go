@@ -117,8 +117,8 @@ func (n *roundTrips) countCall(now time.Time) error {
 	return nil
 }
 
-// sendOutside sends a call from outside the bubble, because the connections of the transport belong to
-// goroutines outside. The bubble's clock stands still until the response arrives.
+// sendOutside sends a call from outside the bubble, because the connections of the transport belong
+// to goroutines outside. The bubble's clock stands still until the response arrives.
 func (n *roundTrips) sendOutside(transport http.RoundTripper, r *http.Request) (response *http.Response, err error) {
 	sent, err := copyRequest(r)
 	if err != nil {

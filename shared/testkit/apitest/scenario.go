@@ -19,8 +19,8 @@ type Scenario struct {
 	Check       func(t *testing.T, r Response)
 }
 
-// AllTransitions returns scenarios in which an update moves a record from each status to every status,
-// because any status may follow any other. args returns the arguments that set a property.
+// AllTransitions returns scenarios in which an update moves a record from each status to every
+// status, because any status may follow any other. args returns the arguments that set a property.
 func AllTransitions(update string, args func(property string, value any) map[string]any, statuses []string) (out []Scenario) {
 	for _, from := range statuses {
 		for _, to := range statuses {

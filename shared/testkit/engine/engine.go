@@ -33,8 +33,8 @@ const (
 	DynamoDBLocal = "dynamodb-local"
 )
 
-// ErrNoEngine is wrapped by the error that [Open] returns when no engine is available on this machine.
-// The error message says what to install.
+// ErrNoEngine is wrapped by the error that [Open] returns when no engine is available on this
+// machine. The error message says what to install.
 var ErrNoEngine = errors.New("no engine that speaks DynamoDB's protocol can be had here")
 
 // Options selects the engine that [Open] opens. The zero value opens an installed engine, in
@@ -98,7 +98,8 @@ func Main() {
 
 // Open finds and starts an engine, or joins the one that serves the data folder, and returns once
 // it responds. ctx bounds only the opening: the engine outlives it. The error says what to do. It
-// wraps [ErrNoEngine] if there is nothing to start. A data folder requires an earlier call of [Main].
+// wraps [ErrNoEngine] if there is nothing to start. A data folder requires an earlier call of
+// [Main].
 func Open(ctx context.Context, o Options) (*Engine, error) {
 	return open(ctx, o, newHost(o.Log))
 }
@@ -129,8 +130,8 @@ func open(ctx context.Context, o Options, h *host) (*Engine, error) {
 	return e, nil
 }
 
-// openEndpoint checks an endpoint supplied by the caller, so that a typo is reported here instead of as a
-// failed request later. Any HTTP response is sufficient.
+// openEndpoint checks an endpoint supplied by the caller, so that a typo is reported here instead
+// of as a failed request later. Any HTTP response is sufficient.
 func openEndpoint(ctx context.Context, endpoint string) (*Engine, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {

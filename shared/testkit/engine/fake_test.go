@@ -106,8 +106,8 @@ func fakeHost(mode string) *host {
 	return h
 }
 
-// The ways to reach a folder's engine. If the system refuses namespaces, accessBySocket falls back to
-// accessByAddress.
+// The ways to reach a folder's engine. If the system refuses namespaces, accessBySocket falls back
+// to accessByAddress.
 const (
 	accessBySocket  = "Socket"
 	accessByAddress = "Address"
@@ -192,8 +192,8 @@ func pidOf(t *testing.T, dir string) int {
 	return s.PID
 }
 
-// skipMissing skips a test that needs something this machine lacks. It fails the test instead where a
-// skipped test would go unnoticed.
+// skipMissing skips a test that needs something this machine lacks. It fails the test instead where
+// a skipped test would go unnoticed.
 func skipMissing(t *testing.T, reason string) {
 	t.Helper()
 	if os.Getenv("CI_NO_SKIP") == "1" {

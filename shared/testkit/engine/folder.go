@@ -87,8 +87,8 @@ func (f *folder) write(s state) error {
 	return nil
 }
 
-// engineKind returns the engine that the folder needs: the one that wrote its data, or prefer if the
-// folder has no data yet.
+// engineKind returns the engine that the folder needs: the one that wrote its data, or prefer if
+// the folder has no data yet.
 func (f *folder) engineKind(s state, prefer string) (string, error) {
 	switch {
 	case s.Name == "", s.Name == prefer:
@@ -138,9 +138,9 @@ func (f *folder) inspect(prefer string) (lock *os.File, s state, kind string, er
 	return lock, s, kind, err
 }
 
-// joinEngine returns the folder's state once its engine responds. It also returns the process if this
-// call started the engine, or nil if another process did. It waits while another process uses the
-// folder without sharing its engine.
+// joinEngine returns the folder's state once its engine responds. It also returns the process if
+// this call started the engine, or nil if another process did. It waits while another process uses
+// the folder without sharing its engine.
 func (f *folder) joinEngine(ctx context.Context, h *host, o Options) (state, *process, error) {
 	var p *program
 	waits := 0 // the PID of the engine that it is waiting for

@@ -86,7 +86,8 @@ func TestRealEngines(t *testing.T) {
 	}
 }
 
-// requirePrivateFiles requires that only the user can read the files of a folder that everyone can list.
+// requirePrivateFiles requires that only the user can read the files of a folder that everyone can
+// list.
 func requirePrivateFiles(t *testing.T, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// NodeVersionMin is the oldest version of Node.js that the repository's tools run on. The documentation
-// names it, too.
+// NodeVersionMin is the oldest version of Node.js that the repository's tools run on. The
+// documentation names it, too.
 const NodeVersionMin = "20.19"
 
-// CheckNode returns an error that names the installed version if Node.js is older than NodeVersionMin.
+// CheckNode returns an error that names the installed version if Node.js is older than
+// NodeVersionMin.
 func CheckNode(ctx context.Context, node string) error {
 	out, err := run(ctx, "", node, "--version")
 	if err != nil {

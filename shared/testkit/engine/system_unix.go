@@ -25,8 +25,9 @@ func detach(cmd *exec.Cmd, lock *os.File) {
 // guardSupported reports whether guard ends the engine of a process that was killed.
 const guardSupported = true
 
-// killWithParent makes sure that the process is killed when this process ends, even by SIGKILL. It starts a
-// shell that waits until the pipe from this process closes. SQLite recovers from a killed engine.
+// killWithParent makes sure that the process is killed when this process ends, even by SIGKILL. It
+// starts a shell that waits until the pipe from this process closes. SQLite recovers from a killed
+// engine.
 func killWithParent(pid int) (release func(), err error) {
 	sh := exec.Command("/bin/sh", "-c", `read -r line; kill -9 "$0"`, strconv.Itoa(pid))
 	sh.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -174,7 +174,8 @@ func (t Table) check() (problems []error) {
 	return problems
 }
 
-// FormatRow returns a line of additions.tsv with these cells, and the default value in the other columns.
+// FormatRow returns a line of additions.tsv with these cells, and the default value in the other
+// columns.
 func FormatRow(cells map[string]string) string {
 	var out []string
 	for _, c := range columns {

@@ -1,5 +1,5 @@
-// Package devserver is the HTTP server of `workspace serve`. In an AWS account, API Gateway takes its
-// place. Like API Gateway, this package limits the resources that callers can use.
+// Package devserver is the HTTP server of `workspace serve`. In an AWS account, API Gateway takes
+// its place. Like API Gateway, this package limits the resources that callers can use.
 //
 // Connections, bodies and responses are limited. A request that exceeds a limit gets a 503 in the
 // error envelope, either at once or after a second in the queue, and uses little memory until then.

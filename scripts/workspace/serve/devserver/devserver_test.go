@@ -85,8 +85,8 @@ func testQueue(t *testing.T) {
 	requireShed(t, out, body)
 }
 
-// pagesHandler is a handler that responds with as many bytes as the query parameter size says. A request
-// to /slow blocks if it has the query parameter wait.
+// pagesHandler is a handler that responds with as many bytes as the query parameter size says. A
+// request to /slow blocks if it has the query parameter wait.
 type pagesHandler struct {
 	called        atomic.Int64
 	entered, slow chan struct{}

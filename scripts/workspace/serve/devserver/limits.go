@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// slotPool is a semaphore with a slot for each request that may be handled concurrently. Its capacity
-// is the number of slots.
+// slotPool is a semaphore with a slot for each request that may be handled concurrently. Its
+// capacity is the number of slots.
 type slotPool chan struct{}
 
 // acquire waits for a slot for at most the given time, and reports whether it got one.

@@ -46,9 +46,9 @@ func serve(t *testing.T, l net.Listener, h http.Handler, change ...func(s *Serve
 	return s
 }
 
-// memoryListener is a listener with in-memory connections, for a server in a synctest bubble. In the
-// bubble, timeouts are exact and take no real time, and synctest.Wait returns once the server has
-// nothing left to do.
+// memoryListener is a listener with in-memory connections, for a server in a synctest bubble. In
+// the bubble, timeouts are exact and take no real time, and synctest.Wait returns once the server
+// has nothing left to do.
 type memoryListener struct {
 	conns chan net.Conn
 	ended chan struct{}
@@ -156,8 +156,8 @@ func requireEnvelope(t *testing.T, out *http.Response, body string, status int, 
 	}
 }
 
-// notFoundHandler returns a handler that behaves like the service's, but responds to everything with not_found
-// in the envelope.
+// notFoundHandler returns a handler that behaves like the service's, but responds to everything
+// with not_found in the envelope.
 func notFoundHandler() http.Handler {
 	newID := id.NewGenerator(time.Now, rand.Reader)
 	return gateway.Local(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

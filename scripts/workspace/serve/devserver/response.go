@@ -8,8 +8,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// shedResponse is the response to one request. The handler writes the body in one piece, so its size is
-// known before anything is sent.
+// shedResponse is the response to one request. The handler writes the body in one piece, so its
+// size is known before anything is sent.
 type shedResponse struct {
 	http.ResponseWriter
 

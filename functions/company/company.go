@@ -60,7 +60,7 @@ func Operations(t *table.Client) []api.Operation {
 		api.Define(api.Spec{
 			ID: "revoke_key", Method: "DELETE", Path: "/v1/companies/{companyId}/keys/{keyId}", Scope: auth.KeysWrite, Effect: api.Destructive,
 			Summary:     "Revoke a key",
-			Description: "The key is rejected from then on. A key can revoke itself. Its record stays in the list.",
+			Description: "The key is rejected immediately. A key can revoke itself. Its record stays in the list.",
 		}, s.revokeKey),
 	}
 }

@@ -29,7 +29,7 @@ func Operations(t *table.Client) []api.Operation {
 		}, s.updateBrandKit),
 		contentTypes.List("list_context_content_types", "List the content types by name",
 			"Each is a kind of post, with guidance for its writers. By character code, nameless ones last."),
-		contentTypes.Get("get_context_content_type", "Get a content type", "Its guidance tells how to write such a post."),
+		contentTypes.Get("get_context_content_type", "Get a content type", "Its guidance explains how to write such a post."),
 		contentTypes.Create("create_context_content_type", "Create a content type", "At most 200 (conflict). Creates no post."),
 		contentTypes.Update("update_context_content_type", "Update a content type", "Changes only what is sent."),
 		contentTypes.Delete("delete_context_content_type", "Delete a content type",

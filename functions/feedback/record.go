@@ -30,7 +30,7 @@ type Feedback struct {
 	Priority    *int64       `json:"priority" doc:"lower sorts first"`
 	Sentiment   *Sentiment   `json:"sentiment" doc:"the tone of the text"`
 	ReplyBody   *string      `json:"replyBody" set:"optional,update" max:"6000" doc:"the text of the reply; an update posts nothing" tool:"the text that would be posted"`
-	ReplyStatus *ReplyStatus `json:"replyStatus" set:"filled,update" doc:"needs_review is the review queue, where agents should stop; a person approves. posting, posted and failed are set by whoever posts. null means the same as the status none" tool:"agents should stop at needs_review; a person approves"`
+	ReplyStatus *ReplyStatus `json:"replyStatus" set:"filled,update" doc:"needs_review is the review queue, where agents should stop; a person approves. posting, posted and failed are set by the worker that posts. null means the same as the status none" tool:"agents should stop at needs_review; a person approves"`
 	CreatedAt   *string      `json:"createdAt" format:"date-time"`
 	UpdatedAt   *string      `json:"updatedAt" format:"date-time"`
 }

@@ -62,7 +62,7 @@ func operations(store Store) []api.Operation {
 			Effect:  api.Destructive,
 			Summary: "Delete the points of a metric between two days, oldest first",
 			Description: "Deletes only stored points of this grain, for good: a week whose days remain is computed again. An unknown key or no " +
-				"match deletes nothing. When points remain, the same call goes on.",
+				"match deletes nothing. When points remain, repeat the call.",
 		}, s.deletePoints),
 	}
 }

@@ -139,7 +139,7 @@ var revokeKey = operation{method: "DELETE", path: "/v1/companies/{companyId}/key
 
 // RevokeKey calls revoke_key: revoke a key.
 //
-// The key is rejected from then on. A key can revoke itself. Its record stays in the list.
+// The key is rejected immediately. A key can revoke itself. Its record stays in the list.
 //
 // It sends DELETE /v1/companies/{companyId}/keys/{keyId} and needs the scope keys:write.
 func (c *Client) RevokeKey(ctx context.Context, in RevokeKeyInput, options ...CallOption) (Deleted, error) {

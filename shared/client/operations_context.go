@@ -73,7 +73,7 @@ var getContextContentType = operation{method: "GET", path: "/v1/companies/{compa
 
 // GetContextContentType calls get_context_content_type: get a content type.
 //
-// Its guidance tells how to write such a post.
+// Its guidance explains how to write such a post.
 //
 // It sends GET /v1/companies/{companyId}/context/content-types/{contentTypeId} and needs the scope context:read.
 func (c *Client) GetContextContentType(ctx context.Context, in GetContextContentTypeInput, options ...CallOption) (ContentType, error) {

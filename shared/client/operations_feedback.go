@@ -94,7 +94,7 @@ func (c *Client) PushFeedback(ctx context.Context, in PushFeedbackInput, options
 type UpdateFeedbackReplyInput struct {
 	FeedbackID  string                        `json:"-" path:"feedbackId"`
 	ReplyBody   Optional[string]              `json:"replyBody,omitzero"`   // the text of the reply; an update posts nothing; null clears it; leave it out to keep it
-	ReplyStatus Optional[FeedbackReplyStatus] `json:"replyStatus,omitzero"` // needs_review is the review queue, where agents should stop; a person approves. posting, posted and failed are set by whoever posts. null means the same as the status none
+	ReplyStatus Optional[FeedbackReplyStatus] `json:"replyStatus,omitzero"` // needs_review is the review queue, where agents should stop; a person approves. posting, posted and failed are set by the worker that posts. null means the same as the status none
 }
 
 var updateFeedbackReply = operation{method: "PATCH", path: "/v1/companies/{companyId}/feedback/{feedbackId}/reply", hasBody: true, repeatable: true, quota: "write"}

@@ -188,7 +188,7 @@ var deleteMetricPoints = operation{method: "DELETE", path: "/v1/companies/{compa
 // DeleteMetricPoints calls delete_metric_points: delete the points of a metric between two days, oldest first.
 //
 // Deletes only stored points of this grain, for good: a week whose days remain is computed again. An unknown key or
-// no match deletes nothing. When points remain, the same call goes on.
+// no match deletes nothing. When points remain, repeat the call.
 //
 // It sends DELETE /v1/companies/{companyId}/metrics/points and needs the scope metrics:write.
 func (c *Client) DeleteMetricPoints(ctx context.Context, in DeleteMetricPointsInput, options ...CallOption) (DeletedPoints, error) {

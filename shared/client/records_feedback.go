@@ -25,7 +25,7 @@ type Feedback struct {
 	Priority    Optional[int]                 `json:"priority,omitzero"`    // lower sorts first
 	Sentiment   Optional[FeedbackSentiment]   `json:"sentiment,omitzero"`   // the tone of the text
 	ReplyBody   Optional[string]              `json:"replyBody,omitzero"`   // the text of the reply; an update posts nothing
-	ReplyStatus Optional[FeedbackReplyStatus] `json:"replyStatus,omitzero"` // needs_review is the review queue, where agents should stop; a person approves. posting, posted and failed are set by whoever posts. null means the same as the status none
+	ReplyStatus Optional[FeedbackReplyStatus] `json:"replyStatus,omitzero"` // needs_review is the review queue, where agents should stop; a person approves. posting, posted and failed are set by the worker that posts. null means the same as the status none
 	CreatedAt   Optional[time.Time]           `json:"createdAt,omitzero"`
 	UpdatedAt   Optional[time.Time]           `json:"updatedAt,omitzero"`
 }

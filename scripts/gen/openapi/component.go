@@ -171,7 +171,7 @@ func headers() (out orderedObject[header]) {
 	text("RateLimit-Remaining", "The requests that are left now.", false, whole, 599)
 	text("RateLimit-Reset", "Seconds until the quota is full again.", false, whole, 1)
 	text("RateLimit-Policy", "The quota and its window in seconds.", false, jsonschema.Schema{Type: "string", Pattern: `^[0-9]+;w=[0-9]+$`}, "600;w=60")
-	text(hasMoreHeader, "Whether there is a next page. Of a delete: whether something remains, so that the same call goes on.", true, jsonschema.Schema{Type: "string", Enum: []any{"true", "false"}}, "true")
+	text(hasMoreHeader, "Whether there is a next page. Of a delete: whether something remains, so that the same call must be repeated.", true, jsonschema.Schema{Type: "string", Enum: []any{"true", "false"}}, "true")
 	text(linkHeader, "The URL of the next page, if there is one: `<url>; rel=\"next\"`.", false, jsonschema.Schema{Type: "string"},
 		`<https://api.example.com/v1/companies/`+exampleCompany+`/plan/boards?cursor=c3VwcG9zZWRseSBvcGFxdWU>; rel="next"`)
 	text(replayedHeader, "true if this is the stored response to an earlier request with the same Idempotency-Key; otherwise absent.", false, jsonschema.Schema{Type: "string", Enum: []any{"true"}}, "true")

@@ -181,10 +181,10 @@ var layers = [][]string{
 // Ensure the packages of shared import only lower layers, and that each has a package comment.
 func TestLayers(t *testing.T) {
 	t.Parallel()
-	floor := map[string]int{}
+	layer := map[string]int{}
 	for n, packages := range layers {
 		for _, p := range packages {
-			floor[p] = n
+			layer[p] = n
 		}
 	}
 	described := map[string]bool{}
@@ -193,21 +193,21 @@ func TestLayers(t *testing.T) {
 		if !ours || path.Base(place) == "testdata" {
 			return
 		}
-		own, known := floor[place]
+		own, known := layer[place]
 		if !known {
-			t.Errorf("%s has no layer: add its package to floors in functions/layout_test.go", name)
+			t.Errorf("%s has no layer: add its package to layers in functions/layout_test.go", name)
 		}
 		described[place] = described[place] || strings.Contains(text, "// Package "+path.Base(place)+" ")
 		if strings.HasSuffix(name, "_test.go") {
 			return
 		}
 		for _, i := range imports {
-			if target, ours := strings.CutPrefix(i, modulePath+"shared/"); ours && floor[target] >= own {
+			if target, ours := strings.CutPrefix(i, modulePath+"shared/"); ours && layer[target] >= own {
 				t.Errorf("%s imports %s, which is not in a lower layer", name, i)
 			}
 		}
 	})
-	for p := range floor {
+	for p := range layer {
 		if !described[p] {
 			t.Errorf("package %s has no package comment, or does not exist", p)
 		}

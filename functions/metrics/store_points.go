@@ -22,7 +22,7 @@ type PointQuery struct {
 	Limit     int
 
 	SeriesID string // only this series; empty: all
-	Total    bool   // one series for all (see totals); not together with SeriesID
+	Total    bool   // one series for all (see totalPoints); not together with SeriesID
 }
 
 // dayWindow is a range of days, both inclusive. An empty bound is open.

@@ -16,17 +16,17 @@ import (
 // crashingTransport is a transport of a process that crashes after a number of calls to the table:
 // it makes no more calls.
 type crashingTransport struct {
-	mu   sync.Mutex
-	left int
-	dead bool
-	stop func() // ends the request
+	mu      sync.Mutex
+	left    int
+	crashed bool
+	stop    func() // ends the request
 }
 
 func (m *crashingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	m.mu.Lock()
 	alive := m.left > 0
 	m.left--
-	m.dead = m.dead || !alive
+	m.crashed = m.crashed || !alive
 	m.mu.Unlock()
 	if !alive {
 		m.stop()
@@ -55,7 +55,7 @@ func forEachCrash(t *testing.T, op string, prepare func(s *apitest.Service) map[
 		if t.Failed() {
 			t.Fatalf("the process died after %d calls", calls)
 		}
-		if !m.dead {
+		if !m.crashed {
 			if calls < 3 {
 				t.Fatalf("%s makes %d calls", op, calls)
 			}

@@ -82,14 +82,14 @@ func TestDeleteBoardDies(t *testing.T) {
 	}
 }
 
-// crashingTransport is a process that crashes at the call with the number dies: neither that call
-// nor a later one that counts reaches the table. Before the call with the number at it runs a
+// crashingTransport is a process that crashes at the call with the number crashAt: neither that
+// call nor a later one that counts reaches the table. Before the call with the number at it runs a
 // function.
 type crashingTransport struct {
-	calls, at, dies atomic.Int64
-	intrude         func()
-	die             context.CancelFunc
-	action          string // only calls of this action count; empty: all
+	calls, at, crashAt atomic.Int64
+	intrude            func()
+	crash              context.CancelFunc
+	action             string // only calls of this action count; empty: all
 }
 
 func (m *crashingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -100,8 +100,8 @@ func (m *crashingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if n == m.at.Load() {
 		m.intrude()
 	}
-	if n >= m.dies.Load() {
-		m.die()
+	if n >= m.crashAt.Load() {
+		m.crash()
 		return nil, errCrashed
 	}
 	return http.DefaultTransport.RoundTrip(r)
@@ -111,9 +111,9 @@ func (m *crashingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 func crashingStore(t *testing.T, m *crashingTransport, at, dies int64) (context.Context, plan.Store) {
 	ctx, die := context.WithCancel(t.Context())
 	t.Cleanup(die)
-	m.die = die
+	m.crash = die
 	m.at.Store(at)
-	m.dies.Store(dies)
+	m.crashAt.Store(dies)
 	return ctx, plan.NewStore(apitest.NewOver(t, plan.Operations, m).Table)
 }
 

@@ -74,7 +74,8 @@ func unavailableError(call string, err error) error {
 // succeed. In an outage the budget is soon used up, and each call is sent only once.
 const retryCost = 1
 
-// retryer is the SDK's standard retryer, but a failed condition costs no budget; see passing.
+// retryer is the SDK's standard retryer, but a failed condition costs no budget; see
+// releaseAsSuccess.
 type retryer struct{ *retry.Standard }
 
 func newRetryer() retryer {

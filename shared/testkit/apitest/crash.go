@@ -10,11 +10,11 @@ import (
 // CrashingTransport is a transport to the engine that simulates a process that crashes after a
 // number of calls: all later calls fail. Until Set, it never crashes.
 type CrashingTransport struct {
-	mu     sync.Mutex
-	armed  bool
-	calls  int // left
-	during bool
-	dead   bool
+	mu      sync.Mutex
+	armed   bool
+	calls   int // left
+	during  bool
+	crashed bool
 }
 
 // CrashAfter starts another simulated process, which crashes after a number of calls. With during,
@@ -22,21 +22,21 @@ type CrashingTransport struct {
 func (m *CrashingTransport) CrashAfter(calls int, during bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.armed, m.calls, m.during, m.dead = true, calls, during, false
+	m.armed, m.calls, m.during, m.crashed = true, calls, during, false
 }
 
 // StopCrashing starts a simulated process that does not crash.
 func (m *CrashingTransport) StopCrashing() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.armed, m.dead = false, false
+	m.armed, m.crashed = false, false
 }
 
 // Crashed reports whether a call has failed since Set.
 func (m *CrashingTransport) Crashed() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.dead
+	return m.crashed
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -45,7 +45,7 @@ func (m *CrashingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	m.calls--
 	fails := m.armed && m.calls < 0
 	sent := !fails || m.calls == -1 && m.during
-	m.dead = m.dead || fails
+	m.crashed = m.crashed || fails
 	m.mu.Unlock()
 	if sent {
 		out, err := Transport.RoundTrip(r)

@@ -75,7 +75,7 @@ func countRecordsOf(t *testing.T, s *apitest.Service, op api.Operation) (count i
 // nothing, or its record and its response, and that a retry in another process gets one record and
 // the one response, which is replayed if the record was there. The calls of some creates depend on
 // the fields of the request, so each also runs with all properties of its sample.
-func TestDeathsWithAnIdempotencyKey(t *testing.T) {
+func TestIdempotencyKeyThroughCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	for _, op := range idempotentOperations() {
@@ -143,7 +143,7 @@ var dependentRecords = map[string][][2]string{
 // Ensure a delete whose process crashes at any call to the table leaves the record with everything
 // that belongs to it, or a record that readers no longer see, and that the same delete in another
 // process succeeds and leaves nothing.
-func TestDeathsOfDeletes(t *testing.T) {
+func TestDeletesThroughCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	deletes := 0

@@ -109,7 +109,7 @@ func differentArgument(t *testing.T, op api.Operation) map[string]any {
 }
 
 // Ensure concurrent requests with one Idempotency-Key run once and all get the same response.
-func TestTwins(t *testing.T) {
+func TestHTTPAndToolsAreEqual(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	for _, op := range idempotentOperations() {
@@ -144,7 +144,7 @@ func TestTwins(t *testing.T) {
 
 // Ensure concurrent requests with one Idempotency-Key and two sets of arguments run with one of the
 // sets, once, and the others are 400.
-func TestRivals(t *testing.T) {
+func TestConcurrentRequestsWithOneKey(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	for _, op := range idempotentOperations() {

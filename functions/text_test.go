@@ -94,7 +94,7 @@ func expectNUL(t *testing.T, op api.Operation, r apitest.Response, path string) 
 
 // Ensure the profile refuses addresses, time zones and languages that do not exist, over HTTP and
 // as a tool.
-func TestFormsOfTexts(t *testing.T) {
+func TestTextForms(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	key := s.Key(t)

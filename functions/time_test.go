@@ -51,7 +51,7 @@ func TestUpdatedAtNeverGoesBack(t *testing.T) {
 
 // Ensure an import keeps the updatedAt of the file, and refuses one that is more than a day ahead
 // of the clock.
-func TestImportIsNotAhead(t *testing.T) {
+func TestImportRejectsFutureTimes(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	for _, kind := range functions.Transfers(s.Table) {

@@ -42,7 +42,7 @@ func mustMove(t *testing.T) func(broadcast.Dispatch, error) broadcast.Dispatch {
 // Ensure every move of the dispatcher is accepted or rejected as in
 // scripts/docs/reference/states.md: from every state, with the valid claim, another one and none. A
 // rejected move changes nothing.
-func TestDispatchMoves(t *testing.T) {
+func TestDispatchTransitions(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	s := start(t)

@@ -29,7 +29,7 @@ func (l *responseLosingTransport) RoundTrip(r *http.Request) (*http.Response, er
 
 // Ensure a move whose response is lost happens once and its retry succeeds. The retry of a claim
 // returns that claim.
-func TestMovesSurviveLostResponses(t *testing.T) {
+func TestTransitionsSurviveLostResponses(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	losing := &responseLosingTransport{}

@@ -178,7 +178,7 @@ func TestImportLargest(t *testing.T) {
 }
 
 // Ensure an export of more than one page of a query contains every record.
-func TestExportOfMany(t *testing.T) {
+func TestExportOfManyRecords(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	s := start(t)

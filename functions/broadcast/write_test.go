@@ -99,7 +99,7 @@ func TestWriteRaces(t *testing.T) {
 
 // Ensure a create, an update or a delete whose process crashes at any call to the table leaves the
 // old or the new state in every list, and that repeating the call yields the new state, once.
-func TestWritesThroughDeaths(t *testing.T) {
+func TestWritesThroughCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	for _, n := range recordKinds {

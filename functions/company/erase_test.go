@@ -108,7 +108,7 @@ func (d *dyingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // Ensure an erasure that crashes after any of its calls leaves the profile until everything else is
 // gone, and that the next one finishes it.
-func TestEraseDies(t *testing.T) {
+func TestEraseCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	p := &dyingTransport{}

@@ -233,7 +233,7 @@ func TestRevokeKey(t *testing.T) {
 }
 
 // Ensure a revoke with If-Match fails after a rotation of the key, but not after a use.
-func TestRevokeKeyAsSeen(t *testing.T) {
+func TestRevokeKeyIfMatch(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	admin := s.Key(t)

@@ -114,7 +114,7 @@ func TestBrandKitUpdateWithoutChange(t *testing.T) {
 
 // Ensure no update is lost when another caller creates the kit between the read and the write of
 // the first update.
-func TestBrandKitCreatedMeanwhile(t *testing.T) {
+func TestBrandKitCreatedConcurrently(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	store := brand.NewStore(s.Table)

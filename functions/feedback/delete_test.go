@@ -135,7 +135,7 @@ func TestDeleteThenAgain(t *testing.T) {
 
 // Ensure a deletion whose process crashes at any call to the table leaves the record with its
 // reference or neither, and that repeating the call completes it.
-func TestDeleteThroughDeaths(t *testing.T) {
+func TestDeleteThroughCrashes(t *testing.T) {
 	t.Parallel()
 	faults := &apitest.CrashingTransport{}
 	faults.StopCrashing()

@@ -57,7 +57,7 @@ func (b *beforeCallTransport) RoundTrip(r *http.Request) (*http.Response, error)
 // Ensure a review has one record when it is imported, under its own id or the derived one, while
 // another caller pushes it, imports it under its own id, or deletes the stored record, before any
 // call of either.
-func TestImportOfAReviewBesideWriters(t *testing.T) {
+func TestImportOfAReviewDuringWrites(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	const sent = `{"source":"reddit","externalId":"A","title":"Pushed"}`

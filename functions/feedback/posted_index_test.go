@@ -193,7 +193,7 @@ func TestListPostedInput(t *testing.T) {
 // Ensure the whole life of the index: a company from before it, a list that reads everything, a
 // fill that crashes at any call to the table and is continued, writes of every kind in between, and
 // then a list that reads only the index.
-func TestFillPosted(t *testing.T) {
+func TestBackfillPostedIndex(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	faults := &apitest.CrashingTransport{}
@@ -284,7 +284,7 @@ func TestFillPosted(t *testing.T) {
 
 // Ensure filling races with edits, pushes and deletions of the same records without a wrong or a
 // missing entry.
-func TestFillPostedRaces(t *testing.T) {
+func TestBackfillPostedIndexRaces(t *testing.T) {
 	t.Parallel()
 	rounds := 10
 	if testing.Short() {
@@ -334,7 +334,7 @@ func TestFillPostedRaces(t *testing.T) {
 
 // Ensure a company whose index is complete is checked once more on demand: entries that an older
 // version left wrong are corrected, and until then lists do without the index.
-func TestFillPostedAgain(t *testing.T) {
+func TestBackfillPostedIndexAgain(t *testing.T) {
 	t.Parallel()
 	records := postedRecords()
 	s := start(t, records...)
@@ -433,7 +433,7 @@ func (f *refusingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // Ensure the index is not marked as complete when a record could not be put into it, and that the
 // next call continues.
-func TestFillPostedRefused(t *testing.T) {
+func TestBackfillPostedIndexRefused(t *testing.T) {
 	t.Parallel()
 	faults := &refusingTransport{}
 	s := apitest.NewOver(t, feedback.Operations, faults)

@@ -45,7 +45,7 @@ func statusOf(f feedback.Feedback) feedback.ReplyStatus {
 // Ensure each transition of the posting step is allowed or rejected as specified, from every state,
 // with the claim that owns the reply, with another claim and with none; and that a rejected
 // transition changes nothing.
-func TestPostingMoves(t *testing.T) {
+func TestPostingTransitions(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	store := feedback.NewStore(s.Table)

@@ -289,7 +289,7 @@ func TestPushConcurrently(t *testing.T) {
 // Ensure a push whose process crashes at any call to the table is completed by a retry, with its
 // Idempotency-Key or without, that another push with that key is 400 and stores nothing, and that
 // no review ever has two records.
-func TestPushThroughDeaths(t *testing.T) {
+func TestPushThroughCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	faults := &apitest.CrashingTransport{}

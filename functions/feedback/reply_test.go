@@ -27,7 +27,7 @@ func recordWithReply(status feedback.ReplyStatus, body string) feedback.Feedback
 
 // Ensure each transition of a reply through the API is allowed or rejected as specified: from each
 // status, to each status, with the text unchanged, changed or omitted.
-func TestReplyMoves(t *testing.T) {
+func TestReplyTransitions(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	s := start(t)

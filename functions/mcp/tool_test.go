@@ -183,7 +183,7 @@ var httpWords = regexp.MustCompile(`\b(HTTP|PATCH|POST|GET|PUT|DELETE|If-Match|I
 // Ensure every tool says in sentences what it does, and every argument what it means, in words that
 // a model can act on: an id names the tool that lists it, what null clears says so, and nothing
 // speaks of HTTP.
-func TestTexts(t *testing.T) {
+func TestDescriptions(t *testing.T) {
 	t.Parallel()
 	operations := toolOperations()
 	lists, ids := map[string]bool{}, map[string]bool{}

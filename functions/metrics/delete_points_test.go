@@ -324,7 +324,7 @@ func TestDeleteRecordWithoutPoints(t *testing.T) {
 
 // Ensure a push of a point that is being deleted is whole or gone, in any interleaving of the two:
 // the count is the number of deleted points, and no point lacks its definition.
-func TestPushBesideDeleteOfPoints(t *testing.T) {
+func TestPushDuringDeleteOfPoints(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	hook := &beforeCallTransport{}
@@ -373,7 +373,7 @@ func TestPushBesideDeleteOfPoints(t *testing.T) {
 
 // Ensure a delete whose process crashes at any call, before or after the call is done, is finished
 // by repeating it, and that the two count no more points than there were.
-func TestDeletePointsThroughDeaths(t *testing.T) {
+func TestDeletePointsThroughCrashes(t *testing.T) {
 	t.Parallel()
 	faults := &apitest.CrashingTransport{}
 	s := apitest.NewOver(t, metrics.Operations, faults)

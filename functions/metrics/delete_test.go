@@ -156,7 +156,7 @@ func pushesOf(metricKey string) map[string]func(t *testing.T, s *apitest.Service
 
 // Ensure a push of the first points of a metric and a delete of its definition never leave points
 // without a definition, in any interleaving, whether or not earlier points were deleted in between.
-func TestPushBesideDeleteOfDefinition(t *testing.T) {
+func TestPushDuringDeleteOfDefinition(t *testing.T) {
 	t.Parallel()
 	for name := range pushesOf("") {
 		t.Run(name, func(t *testing.T) {

@@ -431,7 +431,7 @@ func TestPagePoints(t *testing.T) {
 
 // Ensure the span of a grain is from its first to its last stored bucket, over any number of
 // records, and that a grain without points has none.
-func TestSpans(t *testing.T) {
+func TestCoverage(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
 	for from, n := range map[string]int{"2024-05-06": 3, "2026-02-02": 400} {

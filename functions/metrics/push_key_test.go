@@ -158,7 +158,7 @@ func countStored(t *testing.T, s *apitest.Service, prefix string, b testPush) in
 // Idempotency-Key: a response is remembered only when every point is stored, another push with that
 // key is 400 and stores nothing at any time, the retry is accepted once the claim is 15 seconds
 // old, everything is stored once, and a further retry gets the same response.
-func TestPushThroughDeaths(t *testing.T) {
+func TestPushThroughCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	for name, size := range map[string][2]int{"one transaction": {5, 1}, "several transactions": {60, 1}, "many series of a metric": {2, 30}} {
@@ -297,7 +297,7 @@ func storedPointsOf(t *testing.T, s *apitest.Service, prefix string) []string {
 
 // Ensure a push waits for one with the same Idempotency-Key and body that is running, and is
 // unavailable, with a Retry-After, when that one does not end in time.
-func TestPushBesideADeadOne(t *testing.T) {
+func TestPushAfterACrashedOne(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	faults := &apitest.CrashingTransport{}
@@ -335,7 +335,7 @@ func TestPushBesideADeadOne(t *testing.T) {
 
 // Ensure a push with an Idempotency-Key that was forgotten, after a day, does not count what it
 // created then.
-func TestCreatedKeysOfForgottenPush(t *testing.T) {
+func TestCreatedKeysOfExpiredPush(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
 	key := s.Key(t)

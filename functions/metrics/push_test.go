@@ -519,7 +519,7 @@ func (i *beforeCallTransportOfKind) arm(call string, before func()) {
 // Ensure a push that another caller overtakes, after it has read the definitions, stores all of its
 // points under the key that the other one defined: the key itself or the metric's other name, in a
 // push of one transaction and of several.
-func TestPushOvertaken(t *testing.T) {
+func TestPushLosesRace(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	between := &beforeCallTransportOfKind{}

@@ -294,7 +294,7 @@ func ageDrafts(s *apitest.Service) { s.Clock.Advance(time.Hour + time.Second) }
 
 // Ensure a create that crashes at any call leaves no partial audit, that a retry with its
 // Idempotency-Key gives one audit, and that a later write deletes its leftovers.
-func TestCreateAuditDies(t *testing.T) {
+func TestCreateAuditCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	args := map[string]any{"rootUrl": "https://a.example", "findings": incompressibleText(700_000), "Idempotency-Key": "once"}
@@ -362,7 +362,7 @@ func incompressibleText(n int) string { return strings.Trim(incompressible(n+2),
 
 // Ensure an update that crashes at any call leaves either the old or the new audit, with all of its
 // findings.
-func TestUpdateAuditDies(t *testing.T) {
+func TestUpdateAuditCrashes(t *testing.T) {
 	t.Parallel()
 	for name, findings := range map[string]any{"other findings": incompressibleText(700_000), "none": nil} {
 		t.Run(name, func(t *testing.T) {
@@ -383,7 +383,7 @@ func TestUpdateAuditDies(t *testing.T) {
 
 // Ensure a delete that crashes at any call has deleted nothing or all, and that the next one
 // finishes it.
-func TestDeleteAuditDies(t *testing.T) {
+func TestDeleteAuditCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	prepare := func(s *apitest.Service) map[string]any {
@@ -492,7 +492,7 @@ func (s *beforeTransactionTransport) RoundTrip(r *http.Request) (*http.Response,
 
 // Ensure a create whose draft was swept, because it took too long, stores no audit: its findings
 // are gone.
-func TestCreateAuditIsSwept(t *testing.T) {
+func TestCreateAuditIsCleanedUp(t *testing.T) {
 	t.Parallel()
 	fast := start(t)
 	key := fast.Key(t)

@@ -111,7 +111,7 @@ func TestUpdateGoalMoves(t *testing.T) {
 
 // Ensure a create that crashes at any call leaves no goal without a site and no partial goal, and
 // that a retry with its Idempotency-Key gives one goal.
-func TestCreateGoalDies(t *testing.T) {
+func TestCreateGoalCrashes(t *testing.T) {
 	t.Parallel()
 	prepare := func(s *apitest.Service) map[string]any {
 		importRecords(t, s, "site", `{"id":"sit_a"}`)
@@ -129,7 +129,7 @@ func TestCreateGoalDies(t *testing.T) {
 
 // Ensure a goal that an import moves to another site during its update or delete is not found, and
 // stays as imported.
-func TestGoalMovesMeanwhile(t *testing.T) {
+func TestGoalMovesConcurrently(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"update_optimise_goal", "delete_optimise_goal"} {
 		own := start(t)

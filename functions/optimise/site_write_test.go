@@ -161,7 +161,7 @@ func TestDeleteSite(t *testing.T) {
 
 // Ensure a delete that crashes at any call has deleted nothing or made the site and its goals
 // unreachable, and that the next one finishes it with 200.
-func TestDeleteSiteDies(t *testing.T) {
+func TestDeleteSiteCrashes(t *testing.T) {
 	t.Parallel()
 	prepare := func(s *apitest.Service) map[string]any {
 		importRecords(t, s, "site", `{"id":"sit_a"}`)

@@ -81,7 +81,7 @@ func TestAuditUnits(t *testing.T) {
 
 // Ensure the cost of sites, goals and a single audit does not depend on the company's other
 // records.
-func TestUnitsBesideMuch(t *testing.T) {
+func TestUnitsAmongManyRecords(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	few, much := start(t), start(t)

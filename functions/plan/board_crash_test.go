@@ -38,7 +38,7 @@ func leaveCrashRemains(t *testing.T, s *apitest.Service, boardID string) {
 // Ensure a delete that crashes after any of its table calls leaves the whole board or none, that
 // repeating it removes the rest and succeeds, and that an import under the same id in between is
 // whole and keeps nothing of the earlier board.
-func TestDeleteBoardDies(t *testing.T) {
+func TestDeleteBoardCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	died := map[bool]int{} // by whether the board was gone
@@ -119,7 +119,7 @@ func crashingStore(t *testing.T, m *crashingTransport, at, dies int64) (context.
 
 // Ensure any call that runs when a board is deleted, before any of its table calls, ends with
 // not_found, and leaves nothing of the board, even if it crashes at that call or at a later one.
-func TestBoardIsDeletedMeanwhile(t *testing.T) {
+func TestBoardIsDeletedConcurrently(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	for name, run := range map[string]func(ctx context.Context, store plan.Store, companyID string) error{

@@ -28,7 +28,7 @@ func (i *beforeCallTransport) RoundTrip(r *http.Request) (*http.Response, error)
 // Ensure a publish that is overtaken by an edit and another publish, before any of its table calls,
 // leaves a board whose live items match its live version. Each change of the content adds one
 // version.
-func TestPublishIsOvertaken(t *testing.T) {
+func TestPublishLosesRace(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	for at, reached := int64(1), true; reached; at++ {

@@ -112,7 +112,7 @@ func formatVersion(version any) string {
 
 // Ensure reads before each table call of a publish show the whole old version: items to be removed
 // are live, and items to be added are not.
-func TestPublishBesideReaders(t *testing.T) {
+func TestPublishDuringReads(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	for at, reached := int64(1), true; reached; at++ {

@@ -61,7 +61,7 @@ func (a afterLeaseTransport) RoundTrip(r *http.Request) (*http.Response, error) 
 // Ensure a publish that is overtaken by an edit, and cannot delete the snapshot that it will never
 // commit, fails with an error that says so instead of leaving the snapshot behind and succeeding;
 // that it publishes nothing and releases the board; and that the next publish succeeds.
-func TestOvertakenPublishThatCannotCleanUp(t *testing.T) {
+func TestPublishThatLostRaceCannotCleanUp(t *testing.T) {
 	t.Parallel()
 	for name, refuses := range map[string][]string{
 		"the snapshot cannot be read":    {".Query", "snapshot#brd_1"},

@@ -21,7 +21,7 @@ func importItemsOver(t *testing.T, s *apitest.Service, transport http.RoundTripp
 // deletes, is refused: before any table call of the write, which comes after the check of the file.
 // The other items of the file are stored. Nothing is left without its board, and no two items have
 // one slug.
-func TestImportIsOvertaken(t *testing.T) {
+func TestImportLosesRace(t *testing.T) {
 	t.Parallel()
 	const late, other = `{"id":"itm_late","roadmapId":"brd_1","slug":"late","title":"Late"}`, `{"id":"itm_other","roadmapId":"brd_2","slug":"late","title":"Other"}`
 	writes := map[string]func(kind transfer.Type, s *apitest.Service, records []any) error{

@@ -43,7 +43,7 @@ func (tokenForgettingTransport) RoundTrip(r *http.Request) (*http.Response, erro
 
 // Ensure a publish whose retry is rejected after its commit succeeds and keeps its snapshot, and a
 // create in the same situation creates one item with its own slug.
-func TestForgottenTransactions(t *testing.T) {
+func TestTransactionsWithoutToken(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
 	store := plan.NewStore(apitest.NewOver(t, plan.Operations, tokenForgettingTransport{}).Table)

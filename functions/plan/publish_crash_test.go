@@ -146,7 +146,7 @@ func (b *crashBoard) publish(t *testing.T, where string) {
 // Ensure a publish of 0, 30 or 1,000 items whose process crashes after or during any call to the
 // table leaves the old content or the new one, and that the next publish in another process
 // completes it.
-func TestPublishOfAnySizeDies(t *testing.T) {
+func TestPublishOfAnySizeCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	for _, size := range []int{0, 30, 1000} {

@@ -143,7 +143,7 @@ func (c *crashTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // Ensure a publish that crashes after any of its table calls leaves the old state or the new one,
 // never a mix, and that the next publish succeeds.
-func TestPublishDies(t *testing.T) {
+func TestPublishCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	published := 0

@@ -125,10 +125,10 @@ func TestRetention(t *testing.T) {
 // Ensure a publish that crashes after any of its table calls has either not published, or published
 // and succeeded; that every version that is listed can be read; and that later publishes remove all
 // leftovers.
-func TestRetentionDies(t *testing.T) {
+func TestRetentionCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	for calls, finished := int64(6), false; !finished; calls++ { // TestPublishDies has the first calls
+	for calls, finished := int64(6), false; !finished; calls++ { // TestPublishCrashes has the first calls
 		if calls > 40 {
 			t.Fatal("the publish did not finish within 40 calls")
 		}
@@ -164,7 +164,7 @@ func TestRetentionDies(t *testing.T) {
 
 // Ensure a rollback and a read of a version that is removed before any of their table calls succeed
 // or do not find it.
-func TestVersionIsRemovedMeanwhile(t *testing.T) {
+func TestVersionIsRemovedConcurrently(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	for name, use := range map[string]func(plan.Store, *apitest.Service) error{

@@ -25,7 +25,7 @@ func twoVersions(t *testing.T) (s *apitest.Service, key string, first, second an
 
 // Ensure a rollback that crashes after any of its table calls leaves the old state or the new one,
 // the same in snapshot, versions, board and items, and that the next publish and rollback succeed.
-func TestRollbackDies(t *testing.T) {
+func TestRollbackCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	for calls, finished := int64(0), false; !finished; calls++ {
@@ -80,7 +80,7 @@ func TestRollbackDies(t *testing.T) {
 // Ensure a rollback that is overtaken by an edit and a publish, before any of its table calls,
 // leaves a board whose live items match its live version. Each change of the content adds one
 // version.
-func TestRollbackIsOvertaken(t *testing.T) {
+func TestRollbackLosesRace(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	for at, reached := int64(1), true; reached; at++ {

@@ -69,7 +69,7 @@ func TestClientCodes(t *testing.T) {
 }
 
 // Ensure two record types with one name are an error.
-func TestClientRefusesTwins(t *testing.T) {
+func TestClientRejectsDuplicateNames(t *testing.T) {
 	t.Parallel()
 	type Company struct {
 		ID string `json:"id"`

@@ -44,7 +44,7 @@ func TestWrongCalls(t *testing.T) {
 }
 
 // Ensure a claim that does not hold and a proof that could not run give different errors.
-func TestRefuted(t *testing.T) {
+func TestFailedCheck(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no engine")
 	if err := failedCheck(true, nil); err != nil {

@@ -127,7 +127,7 @@ func TestPolicy(t *testing.T) {
 
 // Ensure a quota of up to 600 admits all of it at once, and a larger one less, for the calls that
 // are on their way; see lag.
-func TestOnlySwiftQuotasLag(t *testing.T) {
+func TestOnlyFastQuotasLag(t *testing.T) {
 	for q, want := range map[auth.Quota]int64{599: 599, 600: 600, 601: 598} {
 		if got := q.At(0, start).Remaining; got != want {
 			t.Errorf("quota %d admits %d at once, want %d", q, got, want)

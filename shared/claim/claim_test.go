@@ -24,7 +24,7 @@ func claimedJob(status, claimID string) testJob {
 }
 
 // Ensure a claim locks a record exactly while it is the record's last claim and the record is busy.
-func TestHas(t *testing.T) {
+func TestIsHeldBy(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		record testJob

@@ -337,7 +337,7 @@ func (staleReadsTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // Ensure a retry right after the first request finds its response, also where a weak read would
 // not.
-func TestRecallIsConsistent(t *testing.T) {
+func TestLookupIsConsistent(t *testing.T) {
 	t.Parallel()
 	f := startOver(t, staleReadsTransport{})
 	if err := f.create(f.contextWith(f.identity), note{"a", "first"}); err != nil {

@@ -277,7 +277,7 @@ func loadAtRefillRate(quota auth.Quota, latency time.Duration, requests int) loa
 // Ensure the simulation finds the errors that it is for: without a lag, callers at the pace of the
 // refill guess wrong until they give up; callers that repeat a charge of an empty bucket race for
 // each token; and a write without its limit admits too much.
-func TestCrowdFindsPlantedFaults(t *testing.T) {
+func TestLoadFindsInjectedBugs(t *testing.T) {
 	t.Parallel()
 	failed := func(r loadResult) bool { return len(r.errs) > 0 }
 	for name, test := range map[string]struct {

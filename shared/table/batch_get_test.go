@@ -15,7 +15,7 @@ import (
 
 // Ensure many records are read with one call for each hundred, and keys without a record are left
 // out.
-func TestMany(t *testing.T) {
+func TestBatchGet(t *testing.T) {
 	t.Parallel()
 	p := &faultProxy{}
 	c, _ := client(t, p)

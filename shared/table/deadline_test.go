@@ -115,7 +115,7 @@ func TestAttempts(t *testing.T) {
 }
 
 // Ensure the caller does not notice a temporary failure.
-func TestPassingFaults(t *testing.T) {
+func TestTransientFaults(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{"InternalServerError", "ThrottlingException", "ProvisionedThroughputExceededException", "TransactionConflictException"} {
 		status := http.StatusBadRequest

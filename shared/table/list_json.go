@@ -45,7 +45,7 @@ import (
 // What it costs. The 350 lines below encodeAll, the 250 lines of list_json_test.go, and a hook in
 // the SDK: jsonProtocol replaces Options.Protocol, and implements smithyhttp.ClientProtocol. An
 // upgrade of the SDK can change that interface, which the compiler reports, or the way in which a
-// response is read, which FuzzTexts and TestTextsOfSeveralResponses report.
+// response is read, which FuzzTexts and TestListJSONOfSeveralResponses report.
 //
 // How to take it out. No caller changes.
 //

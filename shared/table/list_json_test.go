@@ -228,7 +228,7 @@ func (r *responses) RoundTrip(*http.Request) (*http.Response, error) {
 
 // Ensure nothing of a response that broke off is kept, and a list may combine pages that are read
 // by jsonScanner and by the SDK.
-func TestTextsOfSeveralResponses(t *testing.T) {
+func TestListJSONOfSeveralResponses(t *testing.T) {
 	const more = `,"LastEvaluatedKey":{"pk":{"S":"p"},"sk":{"S":"x"}}}`
 	sent := responses{
 		`{"Items":[{"sk":{"S":"a"},"s":{"S":"1"}}]…`,

@@ -123,7 +123,7 @@ func TestRemoveParentAlso(t *testing.T) {
 
 // Ensure a removal without a sweep makes only a read and a transaction, leaves no marker, and
 // rejects a parent with children.
-func TestRemoveParentWithoutSweep(t *testing.T) {
+func TestRemoveParentWithoutChildren(t *testing.T) {
 	t.Parallel()
 	p := &faultProxy{}
 	c, _ := client(t, p)
@@ -155,7 +155,7 @@ func TestRemoveParentWithoutSweep(t *testing.T) {
 
 // Ensure a removal that ends early, at any of its calls, has removed the parent or has not, and
 // that the next removal finishes it.
-func TestRemovalDies(t *testing.T) {
+func TestRemovalCrashes(t *testing.T) {
 	t.Parallel()
 	for dies := 1; ; dies++ {
 		p := &faultProxy{}
@@ -328,7 +328,7 @@ func TestChildKeepsRevision(t *testing.T) {
 }
 
 // Ensure CheckLimit refuses at the limit and above, and not below.
-func TestRoom(t *testing.T) {
+func TestCheckLimit(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
 	n := insert(t, c, newNote(c))

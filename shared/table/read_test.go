@@ -149,7 +149,7 @@ func TestPageAgainstList(t *testing.T) {
 }
 
 // Ensure a collection of more than DynamoDB's 1 MB per page is read to its end.
-func TestWholeBeyondOnePage(t *testing.T) {
+func TestReadAllBeyondOnePage(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	counter := &apitest.RoundTripCounter{}

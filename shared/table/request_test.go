@@ -12,7 +12,7 @@ import (
 
 // Ensure only the first decision counts, and a write that waits for one fails when its context
 // ends.
-func TestDecide(t *testing.T) {
+func TestSettlePermit(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
 	refused := table.NewRequest()

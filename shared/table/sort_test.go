@@ -13,7 +13,7 @@ import (
 )
 
 // Ensure numbers sort as numbers, null last.
-func TestSortNumber(t *testing.T) {
+func TestNumberKey(t *testing.T) {
 	t.Parallel()
 	g := pointerGen(floatGen())
 	rapid.Check(t, func(r *rapid.T) {
@@ -59,7 +59,7 @@ func timestampGen() *rapid.Generator[*string] {
 }
 
 // Ensure times sort as times, oldest first or newest first, null last in both orders.
-func TestSortTimeAndNewest(t *testing.T) {
+func TestTimeKeys(t *testing.T) {
 	t.Parallel()
 	g := timestampGen()
 	instants := func(a, b string) int {
@@ -83,7 +83,7 @@ func TestSortTimeAndNewest(t *testing.T) {
 
 // Ensure every text but null's has the same width, so that the next part of a sort key does not
 // change the order.
-func TestSortTextsHaveOneWidth(t *testing.T) {
+func TestSortKeysHaveOneWidth(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		f, at := floatGen().Draw(r, "f"), timestampGen().Draw(r, "at")

@@ -197,7 +197,7 @@ func TestTransactTooLarge(t *testing.T) {
 }
 
 // Ensure records are read in one call, in the order of their keys, nil for a missing one.
-func TestGetAtOnce(t *testing.T) {
+func TestTransactGet(t *testing.T) {
 	t.Parallel()
 	p := &faultProxy{}
 	c, _ := client(t, p)
@@ -219,7 +219,7 @@ func TestGetAtOnce(t *testing.T) {
 
 // Ensure a transactional read that conflicts with a write is ErrTooMuchContention at once, a
 // throttled one is retried a few times, and an invalid one is not.
-func TestGetAtOnceMeetsWrites(t *testing.T) {
+func TestTransactGetDuringWrites(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		code            string

@@ -148,8 +148,8 @@ type checkRun struct {
 	full      bool
 	chance    *randomSource
 	transport http.RoundTripper                         // to the engine, without faults
-	bug       func(http.RoundTripper) http.RoundTripper // the bug that a test injects in the service's table client
-	server    mutant                                    // the bug that a test injects in server processes
+	bug       func(http.RoundTripper) http.RoundTripper // the bug that a test injects into the service's table client
+	server    mutant                                    // the bug that a test injects into server processes
 	latency   time.Duration                             // of the calls of server processes to the table
 	front     bool                                      // server processes have the limits of `workspace serve`
 	data      string

@@ -114,7 +114,7 @@ var mutantTests = []mutantTest{
 }
 
 // Ensure each check holds for the correct service and finds each injected bug.
-func TestGates(t *testing.T) {
+func TestChecks(t *testing.T) {
 	for _, test := range mutantTests {
 		t.Run(test.name, func(t *testing.T) {
 			if !test.serial {

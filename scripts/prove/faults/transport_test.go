@@ -67,7 +67,7 @@ func TestTransports(t *testing.T) {
 }
 
 // Ensure the injected bugs remove conditions and tokens.
-func TestPlants(t *testing.T) {
+func TestMutants(t *testing.T) {
 	t.Parallel()
 	const transaction = `{"ClientRequestToken": "t", "TransactItems": [{"Put": {"ConditionExpression": "a = :a", "N": 1}}, {"Delete": {"N": 2}}, {"ConditionCheck": {"N": 3}}]}`
 	to := &recordingTransport{}

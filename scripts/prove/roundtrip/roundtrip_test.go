@@ -11,7 +11,7 @@ import (
 
 // Ensure the proof finds no difference in a small company. `go run ./scripts/prove roundtrip` runs
 // it at full size.
-func TestSmallTrip(t *testing.T) {
+func TestSmallRoundTrip(t *testing.T) {
 	t.Parallel()
 	var report strings.Builder
 	same, err := Run(t.Context(), 0.01, &report)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-func TestGivenEndpoint(t *testing.T) {
+func TestEndpointOption(t *testing.T) {
 	t.Parallel()
 	up := httptest.NewServer(http.NotFoundHandler())
 	defer up.Close()
@@ -146,7 +146,7 @@ func TestBadStarts(t *testing.T) {
 	})
 }
 
-func TestLostPortIsTriedAgain(t *testing.T) {
+func TestTakenPortIsRetried(t *testing.T) {
 	t.Parallel()
 	h := fakeHost("unlucky")
 	h.namespaces = false // in a namespace of its own no port is lost

@@ -188,7 +188,7 @@ func TestMainIsRequired(t *testing.T) {
 }
 
 // Ensure an engine in memory ends with its process, even when that is killed.
-func TestNoOrphan(t *testing.T) {
+func TestNoOrphanProcess(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		skipMissing(t, "Windows has no such guard")

@@ -45,7 +45,7 @@ first; --yes does not.
   workspace api list_metric_points --metric-key growth.signups --from 2026-08-01 --all --json
   workspace api push_metric_points --input points.json`,
 	}
-	where.flags(cmd.PersistentFlags())
+	where.register(cmd.PersistentFlags())
 	u.table.RegisterDemo(cmd.PersistentFlags())
 	for _, area := range functions.All() {
 		cmd.AddGroup(&cobra.Group{ID: area.Name, Title: area.Name + ":"})
@@ -58,7 +58,7 @@ first; --yes does not.
 			return nil
 		}
 		near := cmp.Or(terminal.DidYouMean(cmd, args[0], ""), fmt.Sprintf("; `%s api` lists them", cmd.Root().DisplayName()))
-		return terminal.UsageOf(cmd, "no operation %q%s", args[0], near)
+		return terminal.CommandUsageError(cmd, "no operation %q%s", args[0], near)
 	}
 	// Report the unknown operation instead of its flags, which are unknown here.
 	cmd.FParseErrWhitelist = cobra.FParseErrWhitelist{UnknownFlags: true}

@@ -37,7 +37,7 @@ const defaultBaseURL = "http://127.0.0.1:8080"
 // serviceFlags has the flags that name the service.
 type serviceFlags struct{ baseURL, company string }
 
-func (r *serviceFlags) flags(flags *pflag.FlagSet) {
+func (r *serviceFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&r.baseURL, "base-url", "", "call the service at this `URL` (default: WORKSPACE_URL, the login's, or "+defaultBaseURL+")")
 	flags.StringVar(&r.company, "company", "", "the `id` of the key's company (default: derived from the key, or requested from the service)")
 }

@@ -20,7 +20,7 @@ type diagnosis struct {
 func (u *userCommands) doctorCommand() *cobra.Command {
 	var where serviceFlags
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Check that the service can be called from here, and explain how to fix problems", Args: terminal.ArgumentNames(),
+		Use: "doctor", Short: "Check that the service can be called from here, and explain how to fix problems", Args: terminal.RequireArgs(),
 		Long: `Check everything that a request needs: whether the service responds, its encryption, the
 clocks, the version, the form of the key, whether the key works, its scopes, and its
 remaining quota. It uses the service and the key that "workspace api" would use, changes
@@ -30,7 +30,7 @@ The exit code is 1 when a check fails; a warning is not a failure.`,
 		Example: "  workspace doctor\n  workspace doctor --base-url https://api.example.com --json",
 	}
 	u.table.RegisterDemo(cmd.Flags())
-	where.flags(cmd.Flags())
+	where.register(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		d := doctor{userCommands: u, remote: where}
 		report := d.runChecks(cmd.Context())

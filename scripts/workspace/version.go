@@ -53,7 +53,7 @@ func addVersion(t *terminal.Terminal, root *cobra.Command) {
 		return t.Print(v, "%s", v)
 	}
 	root.AddCommand(&cobra.Command{
-		Use: "version", Short: "Print the version of the API and of this program", Args: terminal.ArgumentNames(), Example: "  workspace version --json",
+		Use: "version", Short: "Print the version of the API and of this program", Args: terminal.RequireArgs(), Example: "  workspace version --json",
 		RunE: func(*cobra.Command, []string) error { return show() },
 	})
 	asked := root.Flags().Bool("version", false, "print the version of the API and of this program")

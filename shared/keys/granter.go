@@ -16,7 +16,8 @@ import (
 type granter struct{ key *storedKey }
 
 // readGranter reads the granting key. Its scopes never change, so they are not read again when the
-// new key is written. The write requires that the granting key is still valid; see alive.
+// new key is written. The write requires that the granting key is still valid; see
+// stillValidWrites.
 func (s *Store) readGranter(ctx context.Context, companyID, keyID string) (granter, error) {
 	if keyID == "" {
 		return granter{}, nil

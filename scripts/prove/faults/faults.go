@@ -58,9 +58,9 @@ var checks = []faultCheck{
 // quotaBursts are the bursts of the quota check. The small buckets start full; the others would
 // take too long to empty. An admission's condition costs an engine 8 to 19 % more than a bare one
 // on two busy processors. Over a few seconds, an engine's throughput also varies by a quarter, so
-// short bursts have a larger value of beside.
-func quotaBursts(lasts time.Duration, beside float64) []burst {
-	return []burst{{60, lasts, false, 0}, {600, lasts, false, 0}, {6000, lasts, true, 0}, {60_000, lasts, true, beside}}
+// short bursts have a larger baselineShare.
+func quotaBursts(lasts time.Duration, baselineShare float64) []burst {
+	return []burst{{60, lasts, false, 0}, {600, lasts, false, 0}, {6000, lasts, true, 0}, {60_000, lasts, true, baselineShare}}
 }
 
 // CheckNames returns the names of the checks in the order in which they run.

@@ -31,7 +31,7 @@ type burst struct {
 	quota  auth.Quota    // per minute
 	length time.Duration // how long the clients send requests
 	empty  bool          // the bucket starts empty instead of full
-	// No engine is as fast as a very large quota allows. If beside is not zero, the requests
+	// No engine is as fast as a very large quota allows. If baselineShare is not zero, the requests
 	// admitted are instead compared with the requests that the engine handles when each does a bare
 	// write of one item in place of its admission. beside is the share by which the admitted
 	// requests may fall short.

@@ -63,7 +63,7 @@ func (o *operatorCommands) onCompany(cmd *cobra.Command, check flagCheck, do fun
 			}
 		}
 		if *companyID == "" {
-			return terminal.UsageOf(cmd, "name the company with --company ID")
+			return terminal.CommandUsageError(cmd, "name the company with --company ID")
 		}
 		return o.withTable(cmd, func(ctx context.Context, s *tableconn.Session) error {
 			if _, err := s.Company(ctx, *companyID); err != nil {

@@ -25,7 +25,7 @@ const nameCharsMax = 200 // the API's limit
 
 func (o *operatorCommands) companyCommand() *cobra.Command {
 	create := &cobra.Command{
-		Use: "create --name N", Short: "Create a company", Args: terminal.ArgumentNames(),
+		Use: "create --name N", Short: "Create a company", Args: terminal.RequireArgs(),
 		Long: `Create a company. It has no key and no records yet: issue a key, then import records
 or send them to the API. With --issue-key its first key, with all scopes, is issued and
 printed, once.`,
@@ -36,12 +36,12 @@ printed, once.`,
 	issue := create.Flags().Bool("issue-key", false, "also issue a key with all scopes, and print it")
 	create.RunE = func(cmd *cobra.Command, _ []string) error {
 		if n := utf8.RuneCountInString(*name); strings.TrimSpace(*name) == "" || n > nameCharsMax {
-			return terminal.UsageOf(cmd, "--name: must have 1 to %d characters", nameCharsMax)
+			return terminal.CommandUsageError(cmd, "--name: must have 1 to %d characters", nameCharsMax)
 		}
 		return o.withTable(cmd, func(ctx context.Context, s *tableconn.Session) error { return o.createCompany(ctx, s, *name, *issue) })
 	}
 	list := &cobra.Command{
-		Use: "list", Short: "List the companies", Args: terminal.ArgumentNames(),
+		Use: "list", Short: "List the companies", Args: terminal.RequireArgs(),
 		Long: `List the companies, the oldest first.
 
 This scans the whole table, because by design no index spans companies. With many
@@ -50,13 +50,13 @@ records it takes a while and is billed like any other scan.`,
 	}
 	list.RunE = func(cmd *cobra.Command, _ []string) error { return o.withTable(cmd, o.listCompanies) }
 	suspend := o.onCompanyID(&cobra.Command{
-		Use: "suspend ID", Short: "Refuse all keys of a company", Args: terminal.ArgumentNames("ID"),
+		Use: "suspend ID", Short: "Refuse all keys of a company", Args: terminal.RequireArgs("ID"),
 		Long: `Refuse all keys of a company with 403 until it is resumed, including keys that are issued
 in the meantime. No record changes.`,
 		Example: "  workspace company suspend co_...",
 	}, o.suspendCompany)
 	resume := o.onCompanyID(&cobra.Command{
-		Use: "resume ID", Short: "End a company's suspension", Args: terminal.ArgumentNames("ID"),
+		Use: "resume ID", Short: "End a company's suspension", Args: terminal.RequireArgs("ID"),
 		Long: "Let all keys of a suspended company work again.", Example: "  workspace company resume co_...",
 	}, o.resumeCompany)
 	return terminal.AddCommands(&cobra.Command{Use: "company", Short: "Create, list, suspend, resume and delete companies"}, create, list, suspend, resume, o.deleteCompanyCommand())

@@ -18,7 +18,7 @@ import (
 
 func (o *operatorCommands) deleteCompanyCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "delete ID --yes", Short: "Delete a company with everything that belongs to it", Args: terminal.ArgumentNames("ID"),
+		Use: "delete ID --yes", Short: "Delete a company with everything that belongs to it", Args: terminal.RequireArgs("ID"),
 		Long: `Delete a company with everything that belongs to it: records, keys, snapshots, findings,
 remembered responses. Its keys are refused first. The output is a receipt with the number of
 records by area. Export the company before, if it may be needed again.
@@ -36,7 +36,7 @@ With --json: {"companyId", "erasedAt", "records": {area: number}, "total"}.`,
 	yes := cmd.Flags().BoolP("yes", "y", false, "do not ask")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !*yes && !o.Asks {
-			return terminal.UsageOf(cmd, "without a terminal to ask at, --yes is needed")
+			return terminal.CommandUsageError(cmd, "without a terminal to ask at, --yes is needed")
 		}
 		return o.withTable(cmd, func(ctx context.Context, s *tableconn.Session) error { return o.deleteCompany(ctx, s, args[0], *yes) })
 	}

@@ -32,7 +32,7 @@ func (o *operatorCommands) dueCommand() *cobra.Command {
 		moved: func(d broadcast.Dispatch) string { return fmt.Sprintf("%s is %s", d.ID, *d.Status) },
 	}
 	published := &cobra.Command{
-		Use: "published POST --company ID --claim ID", Short: "Report that a post was sent", Args: terminal.ArgumentNames("POST"),
+		Use: "published POST --company ID --claim ID", Short: "Report that a post was sent", Args: terminal.RequireArgs("POST"),
 		Long: `Move a post from publishing to published, and record the platform's id and address. From
 now on the API rejects changes and deletion.`,
 		Example: "  workspace due published pst_... --company co_... --claim clm_... --external-id 1790 --external-url https://x.example/1790",
@@ -44,7 +44,7 @@ now on the API rejects changes and deletion.`,
 		return broadcast.Outcome{ExternalID: textOrNil(*externalID), ExternalURL: textOrNil(*externalURL), PublishedAt: textOrNil(*publishedAt)}
 	}
 	failed := &cobra.Command{
-		Use: "failed POST --company ID --claim ID --reason TEXT", Short: "Report that a post could not be sent", Args: terminal.ArgumentNames("POST"),
+		Use: "failed POST --company ID --claim ID --reason TEXT", Short: "Report that a post could not be sent", Args: terminal.RequireArgs("POST"),
 		Long: `Move a post from publishing to failed. The reason becomes the post's failureReason, which
 the company can read. A failed post can be edited, scheduled and claimed again, so use this
 only for a post that was not sent.`,
@@ -70,7 +70,7 @@ the post. "due stuck" lists such posts with their claims. Look at the platform, 
 what happened, or use "retry" for a post that was not sent.`,
 	},
 		w.listCommand(&cobra.Command{
-			Use: "list --company ID|all", Short: "List the posts that are due", Args: terminal.ArgumentNames(),
+			Use: "list --company ID|all", Short: "List the posts that are due", Args: terminal.RequireArgs(),
 			Long: `List the posts that are scheduled for now or before, company by company, the earliest
 first. A claimed post leaves the list, so to get more than --limit, claim and list again.
 
@@ -80,7 +80,7 @@ With --json: {"items": [post, ...], "hasMore": true if --limit left some out}.`,
 			Example: "  workspace due list --company co_...\n  workspace due list --company all --json --table workspace-prod",
 		}),
 		w.claimCommand(&cobra.Command{
-			Use: "claim POST --company ID", Short: "Claim a post to send it", Args: terminal.ArgumentNames("POST"),
+			Use: "claim POST --company ID", Short: "Claim a post to send it", Args: terminal.RequireArgs("POST"),
 			Long: `Move a post that is due, or one that failed, to publishing. The dispatcher must send the
 post as --json prints it, with claimId and claimedAt, and report the result.
 
@@ -96,13 +96,13 @@ Exit code 3: another dispatcher has claimed the post, or it was edited and is no
 				return s.ReportFailed(ctx, companyID, postID, claimID, *reason)
 			}),
 		w.reportCommand(&cobra.Command{
-			Use: "retry POST --company ID --claim ID", Short: "Give a post back to be sent later", Args: terminal.ArgumentNames("POST"),
+			Use: "retry POST --company ID --claim ID", Short: "Give a post back to be sent later", Args: terminal.RequireArgs("POST"),
 			Long: `Move a post from publishing back to scheduled, where it is due at once for any
 dispatcher. Use this only for a post that was not sent: it will be sent again.`,
 			Example: "  workspace due retry pst_... --company co_... --claim clm_...",
 		}, nil, broadcast.Store.RetryPost),
 		w.stuckCommand(&cobra.Command{
-			Use: "stuck --company ID|all", Short: "List the posts whose dispatcher has probably died", Args: terminal.ArgumentNames(),
+			Use: "stuck --company ID|all", Short: "List the posts whose dispatcher has probably died", Args: terminal.RequireArgs(),
 			Long: `List the posts that are publishing under an old claim, company by company, the oldest
 first. Look at the platform, then report with the claim that is shown: published if the
 post is there, retry or failed if it is not.
@@ -128,5 +128,5 @@ func reportFlagError(cmd *cobra.Command, err error) error {
 		return err
 	}
 	flags := strings.NewReplacer("externalId:", "--external-id:", "externalUrl:", "--external-url:", "publishedAt:", "--published-at:", "failureReason:", "--reason:")
-	return terminal.UsageOf(cmd, "%s", flags.Replace(strings.Join(refused.Messages, "; ")))
+	return terminal.CommandUsageError(cmd, "%s", flags.Replace(strings.Join(refused.Messages, "; ")))
 }

@@ -22,7 +22,7 @@ import (
 func (o *operatorCommands) importCommand() *cobra.Command {
 	var newOnly bool
 	c := o.onCompany(&cobra.Command{
-		Use: "import --company ID FILE|-", Short: "Write records from a file into a company", Args: terminal.ArgumentNames("FILE"),
+		Use: "import --company ID FILE|-", Short: "Write records from a file into a company", Args: terminal.RequireArgs("FILE"),
 		Long: `Write records into a company, from a file or, with -, from standard input.
 
 A line is one record: {"type": "feedback", "record": {"id": "fbk_1", ...}}. A record has the

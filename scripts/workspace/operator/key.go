@@ -29,7 +29,7 @@ shown again: if a key is lost, rotate it or issue another.`,
 
 func (o *operatorCommands) keyListCommand() *cobra.Command {
 	return o.onCompany(&cobra.Command{
-		Use: "list --company ID", Short: "List a company's keys", Args: terminal.ArgumentNames(),
+		Use: "list --company ID", Short: "List a company's keys", Args: terminal.RequireArgs(),
 		Long:    "List a company's keys, the oldest first, including revoked and expired ones.",
 		Example: "  workspace key list --company co_...",
 	}, nil, func(ctx context.Context, s *tableconn.Session, companyID string, _ []string) error {
@@ -65,7 +65,7 @@ type currentKey struct {
 
 func (o *operatorCommands) keyCurrentCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "current", Short: "Show which key a secret is", Args: terminal.ArgumentNames(),
+		Use: "current", Short: "Show which key a secret is", Args: terminal.RequireArgs(),
 		Long: `Read a secret key from standard input and print its record: its company, its scopes, and
 whether it still works. Use it to identify a key that leaked, and then revoke it.`,
 		Example: "  printf %s \"$KEY\" | workspace key current\n  workspace key current < key.txt",
@@ -100,7 +100,7 @@ whether it still works. Use it to identify a key that leaked, and then revoke it
 
 func (o *operatorCommands) keyRevokeCommand() *cobra.Command {
 	return o.onKey(&cobra.Command{
-		Use: "revoke KEY_ID --company ID", Short: "Revoke a key at once", Args: terminal.ArgumentNames("KEY_ID"),
+		Use: "revoke KEY_ID --company ID", Short: "Revoke a key at once", Args: terminal.RequireArgs("KEY_ID"),
 		Long:    "Revoke a key at once and permanently: the next request with it is refused with 401.",
 		Example: "  workspace key revoke key_... --company co_...",
 	}, nil, func(ctx context.Context, store *keys.Store, companyID, keyID string) error {
@@ -128,7 +128,7 @@ func (o *operatorCommands) keyQuotaCommand() *cobra.Command {
 		defaults = append(defaults, fmt.Sprintf("%s %d", c, auth.DefaultQuota(c)))
 	}
 	cmd := &cobra.Command{
-		Use: "quota KEY_ID --company ID --class read --limit N", Short: "Change a key's quota", Args: terminal.ArgumentNames("KEY_ID"),
+		Use: "quota KEY_ID --company ID --class read --limit N", Short: "Change a key's quota", Args: terminal.RequireArgs("KEY_ID"),
 		Long: `Set how many requests of a class a key may make in a minute; 0 blocks the class.
 The defaults are ` + strings.Join(defaults, ", ") + `.`,
 		Example: "  workspace key quota key_... --company co_... --class read --limit 6000",
@@ -137,10 +137,10 @@ The defaults are ` + strings.Join(defaults, ", ") + `.`,
 	limit := cmd.Flags().Int64("limit", 0, fmt.Sprintf("requests in a minute, 0 to %d", quotaMax))
 	check := func(cmd *cobra.Command) error {
 		if !slices.Contains(classes, *class) {
-			return terminal.UsageOf(cmd, "--class: must be one of %s", strings.Join(classes, ", "))
+			return terminal.CommandUsageError(cmd, "--class: must be one of %s", strings.Join(classes, ", "))
 		}
 		if !cmd.Flags().Changed("limit") || *limit < 0 || *limit > quotaMax {
-			return terminal.UsageOf(cmd, "--limit: must be 0 to %d", quotaMax)
+			return terminal.CommandUsageError(cmd, "--limit: must be 0 to %d", quotaMax)
 		}
 		return nil
 	}

@@ -27,7 +27,7 @@ const onlyNowText = "The key is shown only once: the table stores only its hash.
 
 func (o *operatorCommands) keyIssueCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "issue --company ID --scopes all|a,b", Short: "Issue a key", Args: terminal.ArgumentNames(),
+		Use: "issue --company ID --scopes all|a,b", Short: "Issue a key", Args: terminal.RequireArgs(),
 		Long: "Issue a secret key and print it, once.\n\nThe scopes are " + scopeNames() + ".",
 		Example: `  workspace key issue --company co_... --scopes all
   workspace key issue --company co_... --scopes feedback:read,feedback:write --name "reply bot" --expires 90d
@@ -40,10 +40,10 @@ func (o *operatorCommands) keyIssueCommand() *cobra.Command {
 	check := func(cmd *cobra.Command) (err error) {
 		grant = keys.Grant{Name: *name, APIVersion: fault.Version}
 		if grant.Scopes, err = parseScopes(*scopes); err != nil {
-			return terminal.UsageOf(cmd, "--scopes: %s", err)
+			return terminal.CommandUsageError(cmd, "--scopes: %s", err)
 		}
 		if grant.ExpiresAt, err = parseExpiry(*expires, o.Now()); err != nil {
-			return terminal.UsageOf(cmd, "--expires: %s", err)
+			return terminal.CommandUsageError(cmd, "--expires: %s", err)
 		}
 		return nil
 	}
@@ -71,7 +71,7 @@ const overlapMax = 30 * 24 * time.Hour
 
 func (o *operatorCommands) keyRotateCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "rotate KEY_ID --company ID", Short: "Replace a key by a new one", Args: terminal.ArgumentNames("KEY_ID"),
+		Use: "rotate KEY_ID --company ID", Short: "Replace a key by a new one", Args: terminal.RequireArgs("KEY_ID"),
 		Long: `Issue a key with the same name, scopes and quotas. The old key expires after the overlap;
 until then both work, so that clients can be moved to the new one.`,
 		Example: "  workspace key rotate key_... --company co_...\n  workspace key rotate key_... --company co_... --overlap 7d",
@@ -80,7 +80,7 @@ until then both work, so that clients can be moved to the new one.`,
 	var overlap time.Duration
 	check := func(cmd *cobra.Command) (err error) {
 		if overlap, err = parseDuration(*text); err != nil || overlap > overlapMax {
-			return terminal.UsageOf(cmd, "--overlap: must be 0s to 30d, such as 24h or 7d")
+			return terminal.CommandUsageError(cmd, "--overlap: must be 0s to 30d, such as 24h or 7d")
 		}
 		return nil
 	}

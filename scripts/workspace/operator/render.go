@@ -19,7 +19,7 @@ import (
 
 func (o *operatorCommands) snapshotRenderCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "render --company ID --board ID --html FILE", Short: "Write a board's published content as a web page", Args: terminal.ArgumentNames(),
+		Use: "render --company ID --board ID --html FILE", Short: "Write a board's published content as a web page", Args: terminal.RequireArgs(),
 		Long: `Write a board's published content, of the live version or an earlier one, as one web page.
 The page has only the fields that are public, no scripts, and loads nothing, so any host
 can serve it. Write it again after each publish. With - as the file it goes to standard
@@ -32,7 +32,7 @@ With --json: {"file", "version", "itemCount"}.`,
 	wanted := versionFlag(cmd)
 	check := func(cmd *cobra.Command) error {
 		if *file == "" {
-			return terminal.UsageOf(cmd, "name the file with --html FILE, such as roadmap.html")
+			return terminal.CommandUsageError(cmd, "name the file with --html FILE, such as roadmap.html")
 		}
 		return wanted.check(cmd)
 	}

@@ -67,7 +67,7 @@ func (w wantedVersion) check(cmd *cobra.Command) error {
 
 func checkVersion(cmd *cobra.Command, version int64) error {
 	if version < 1 || version > versionMax {
-		return terminal.UsageOf(cmd, "--version: must be 1 to %d", versionMax)
+		return terminal.CommandUsageError(cmd, "--version: must be 1 to %d", versionMax)
 	}
 	return nil
 }
@@ -78,7 +78,7 @@ func (o *operatorCommands) onBoard(cmd *cobra.Command, check flagCheck, do func(
 	boardID := cmd.Flags().String("board", "", "the board's `id`")
 	both := func(cmd *cobra.Command) error {
 		if !id.Valid(plan.BoardIDs, *boardID) {
-			return terminal.UsageOf(cmd, "name the board with --board ID, such as brd_...")
+			return terminal.CommandUsageError(cmd, "name the board with --board ID, such as brd_...")
 		}
 		if check == nil {
 			return nil
@@ -92,7 +92,7 @@ func (o *operatorCommands) onBoard(cmd *cobra.Command, check flagCheck, do func(
 
 func (o *operatorCommands) snapshotListCommand() *cobra.Command {
 	return o.onBoard(&cobra.Command{
-		Use: "list --company ID --board ID", Short: "List the versions of a board", Args: terminal.ArgumentNames(),
+		Use: "list --company ID --board ID", Short: "List the versions of a board", Args: terminal.RequireArgs(),
 		Long: `List the versions of a board, the newest first: each publish that changed something, and
 each rollback. Versions from before the board was imported are not stored.
 With --json: {"items": [{"version", "publishedAt", "itemCount", "restores", "live"}, ...]};
@@ -119,7 +119,7 @@ restores is the version whose content a rollback made live again.`,
 
 func (o *operatorCommands) snapshotRollbackCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "rollback --company ID --board ID --version N", Short: "Make the content of an earlier version live again", Args: terminal.ArgumentNames(),
+		Use: "rollback --company ID --board ID --version N", Short: "Make the content of an earlier version live again", Args: terminal.RequireArgs(),
 		Long: `Make the content of an earlier version live again, atomically, as the next version. The
 items themselves do not change: the next preview shows how they differ from the live
 content, and the next publish makes them live. Repeating a rollback changes nothing.

@@ -13,7 +13,7 @@ import (
 
 func (o *operatorCommands) upgradeCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "upgrade [--company ID]", Short: "Bring stored records up to this version", Args: terminal.ArgumentNames(),
+		Use: "upgrade [--company ID]", Short: "Bring stored records up to this version", Args: terminal.RequireArgs(),
 		Long: `Bring the records that an older version stored up to this version, of one company or of all.
 Run it once all functions are of this version. The service works before, while and after.
 

@@ -43,7 +43,7 @@ type server struct {
 func Command(t *terminal.Terminal, table *tableconn.Flags) *cobra.Command {
 	s := &server{Terminal: t, table: table}
 	cmd := &cobra.Command{
-		Use: "serve", Short: "Serve the API on this machine", Args: terminal.ArgumentNames(),
+		Use: "serve", Short: "Serve the API on this machine", Args: terminal.RequireArgs(),
 		Long: `Serve the whole API on one port until Ctrl-C, with a local engine that speaks DynamoDB's
 protocol. The first start installs the engine with npm and creates a demo company with
 records. Its key is printed at each start, and before it the address of the studio: a page
@@ -67,7 +67,7 @@ With --json the only output is one line, {"baseUrl","studioUrl","mcpUrl",
 	withDemo := cmd.Flags().Bool("demo", false, "create the demo company in an account's table too")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if _, port, err := net.SplitHostPort(*addr); err != nil || port == "" {
-			return terminal.UsageOf(cmd, "--addr: must be host:port, such as %s", defaultAddr)
+			return terminal.CommandUsageError(cmd, "--addr: must be host:port, such as %s", defaultAddr)
 		}
 		err := s.serve(cmd.Context(), *addr, *withDemo)
 		if cmd.Context().Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {

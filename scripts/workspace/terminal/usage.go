@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// UsageOf is like UsageError, with a reference to the command's help.
-func UsageOf(cmd *cobra.Command, format string, args ...any) error {
+// CommandUsageError is like UsageError, with a reference to the command's help.
+func CommandUsageError(cmd *cobra.Command, format string, args ...any) error {
 	return UsageError("%s (see `%s --help`)", fmt.Sprintf(format, args...), cmd.CommandPath())
 }
 
@@ -50,7 +50,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 			near = "; did you mean --" + name + "?"
 		}
 	}
-	return UsageOf(cmd, "%s%s", err, near)
+	return CommandUsageError(cmd, "%s%s", err, near)
 }
 
 // UnknownCommand replaces cobra's error for an unknown command with a usage error, and returns any
@@ -66,7 +66,7 @@ func UnknownCommand(root *cobra.Command, err error) error {
 }
 
 func noCommand(cmd *cobra.Command, name string) error {
-	return UsageOf(cmd, "unknown command %q%s", name, DidYouMean(cmd, name, ""))
+	return CommandUsageError(cmd, "unknown command %q%s", name, DidYouMean(cmd, name, ""))
 }
 
 // NoCommand is for cobra.Command.Args of a command with subcommands. It treats an argument as an
@@ -89,21 +89,21 @@ func AddCommands(cmd *cobra.Command, children ...*cobra.Command) *cobra.Command 
 		for i, c := range children {
 			names[i] = c.Name()
 		}
-		return UsageOf(cmd, "name a command: %s", strings.Join(names, ", "))
+		return CommandUsageError(cmd, "name a command: %s", strings.Join(names, ", "))
 	}
 	return cmd
 }
 
-// ArgumentNames requires one argument for each name; names in brackets are optional.
-func ArgumentNames(names ...string) cobra.PositionalArgs {
+// RequireArgs requires one argument for each name; names in brackets are optional.
+func RequireArgs(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		for i, name := range names {
 			if i >= len(args) && !strings.HasPrefix(name, "[") {
-				return UsageOf(cmd, "name the %s: %s", name, cmd.UseLine())
+				return CommandUsageError(cmd, "name the %s: %s", name, cmd.UseLine())
 			}
 		}
 		if len(args) > len(names) {
-			return UsageOf(cmd, "too many arguments, starting with %q", args[len(names)])
+			return CommandUsageError(cmd, "too many arguments, starting with %q", args[len(names)])
 		}
 		return nil
 	}

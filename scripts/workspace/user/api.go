@@ -59,7 +59,7 @@ first; --yes does not.
 			return nil
 		}
 		near := cmp.Or(terminal.DidYouMean(cmd, args[0], ""), fmt.Sprintf("; `%s api` lists them", cmd.Root().DisplayName()))
-		return terminal.UsageOf(cmd, "no operation %q%s", args[0], near)
+		return terminal.CommandUsageError(cmd, "no operation %q%s", args[0], near)
 	}
 	// Report the unknown operation instead of its flags, which are unknown here.
 	cmd.FParseErrWhitelist = cobra.FParseErrWhitelist{UnknownFlags: true}

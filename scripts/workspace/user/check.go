@@ -16,7 +16,7 @@ func (u *userCommands) checkCommand() *cobra.Command {
 	var only []string
 	var write bool
 	cmd := &cobra.Command{
-		Use: "check BASE_URL", Short: "Check an implementation of the API against its contract", Args: terminal.ArgumentNames("BASE_URL"),
+		Use: "check BASE_URL", Short: "Check an implementation of the API against its contract", Args: terminal.RequireArgs("BASE_URL"),
 		Long: `Check the rules of the specification against any implementation and report which hold.
 The key is that of WORKSPACE_KEY, or of "workspace login" for this base URL. With more
 scopes and more records, more rules can be checked. The others are skipped, with the
@@ -38,10 +38,10 @@ The exit code is 1 when a rule does not hold.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		chosen, err := contract.Choose(contract.Names(false), only)
 		if err != nil {
-			return terminal.UsageOf(cmd, "%s", err)
+			return terminal.CommandUsageError(cmd, "%s", err)
 		}
 		if u, err := url.Parse(args[0]); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-			return terminal.UsageOf(cmd, "BASE_URL must be a URL such as https://api.example.com, not %q", args[0])
+			return terminal.CommandUsageError(cmd, "BASE_URL must be a URL such as https://api.example.com, not %q", args[0])
 		}
 		return u.check(cmd.Context(), contract.Options{BaseURL: strings.TrimRight(args[0], "/"), Rules: chosen, Write: write, Wait: u.Wait})
 	}

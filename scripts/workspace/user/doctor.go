@@ -20,7 +20,7 @@ type diagnosis struct {
 func (u *userCommands) doctorCommand() *cobra.Command {
 	var where serviceFlags
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Check that the service can be called from here, and explain how to fix problems", Args: terminal.ArgumentNames(),
+		Use: "doctor", Short: "Check that the service can be called from here, and explain how to fix problems", Args: terminal.RequireArgs(),
 		Long: `Check everything that a request needs: whether the service responds, its encryption, the
 clocks, the version, the form of the key, whether the key works, its scopes, and its
 remaining quota. It uses the service and the key that "workspace api" would use, changes

@@ -220,15 +220,15 @@ func (c *operationCall) clearable() (names []string) {
 // checkClear returns a usage error if a field in --clear cannot be cleared or also has a value.
 func (c *operationCall) checkClear(cmd *cobra.Command) error {
 	if c.input != "" && len(c.clear) > 0 {
-		return terminal.UsageOf(cmd, "--input has the whole body: leave out --clear")
+		return terminal.CommandUsageError(cmd, "--input has the whole body: leave out --clear")
 	}
 	for i, name := range c.clear {
 		c.clear[i] = kebabCase(name)
 		switch {
 		case !slices.Contains(c.clearable(), c.clear[i]):
-			return terminal.UsageOf(cmd, "--clear: %q cannot be cleared; these can: %s", name, strings.Join(c.clearable(), ", "))
+			return terminal.CommandUsageError(cmd, "--clear: %q cannot be cleared; these can: %s", name, strings.Join(c.clearable(), ", "))
 		case cmd.Flags().Changed(c.clear[i]):
-			return terminal.UsageOf(cmd, "--clear: --%s also has a value", c.clear[i])
+			return terminal.CommandUsageError(cmd, "--clear: --%s also has a value", c.clear[i])
 		}
 	}
 	return nil
@@ -253,23 +253,23 @@ func (c *operationCall) setArguments(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if len(args) > 0 {
-		return terminal.UsageOf(cmd, "too many arguments, starting with %q", args[0])
+		return terminal.CommandUsageError(cmd, "too many arguments, starting with %q", args[0])
 	}
 	for _, f := range c.Input {
 		sent := c.fields[f.Name]
 		switch {
 		case f.In == schema.InBody && c.input != "":
 			if len(sent.values) > 0 {
-				return terminal.UsageOf(cmd, "--input has the whole body: leave out --%s", kebabCase(f.Name))
+				return terminal.CommandUsageError(cmd, "--input has the whole body: leave out --%s", kebabCase(f.Name))
 			}
 		case f.Required && len(sent.values) == 0:
-			return terminal.UsageOf(cmd, "--%s: is required", kebabCase(f.Name))
+			return terminal.CommandUsageError(cmd, "--%s: is required", kebabCase(f.Name))
 		case f.In == schema.InPath && (sent.values[0] == "" || sent.values[0] == "." || sent.values[0] == ".."):
-			return terminal.UsageOf(cmd, "--%s: must be an id", kebabCase(f.Name))
+			return terminal.CommandUsageError(cmd, "--%s: must be an id", kebabCase(f.Name))
 		}
 	}
 	if c.allPages && len(c.fields["cursor"].values) > 0 {
-		return terminal.UsageOf(cmd, "--all starts at the first page: leave out --cursor")
+		return terminal.CommandUsageError(cmd, "--all starts at the first page: leave out --cursor")
 	}
 	if err := c.checkClear(cmd); err != nil {
 		return err
@@ -293,7 +293,7 @@ func (c *operationCall) checkChange(cmd *cobra.Command) error {
 	for i, name := range properties {
 		properties[i] = "--" + kebabCase(name)
 	}
-	return terminal.UsageOf(cmd, "nothing to change: give at least one of %s or --input", strings.Join(properties, ", "))
+	return terminal.CommandUsageError(cmd, "nothing to change: give at least one of %s or --input", strings.Join(properties, ", "))
 }
 
 // confirm asks a person for confirmation before a delete.
@@ -332,7 +332,7 @@ func (c *operationCall) readInput(cmd *cobra.Command, in io.Reader) (err error) 
 			f.values[i] = string(content)
 		}
 		if _, err := f.value(); err != nil {
-			return terminal.UsageOf(cmd, "--%s: %v", kebabCase(name), err)
+			return terminal.CommandUsageError(cmd, "--%s: %v", kebabCase(name), err)
 		}
 	}
 	return nil

@@ -26,7 +26,7 @@ type loggedIn struct {
 
 func (u *userCommands) loginCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "login [--base-url URL]", Short: "Store a key for `workspace api`", Args: terminal.ArgumentNames(),
+		Use: "login [--base-url URL]", Short: "Store a key for `workspace api`", Args: terminal.RequireArgs(),
 		Long: `Read a secret key from standard input, verify it, and store it in a file of your settings
 folder that only you can read. The key is used only for this base URL. WORKSPACE_KEY
 overrides it.`,
@@ -37,7 +37,7 @@ overrides it.`,
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		where := strings.TrimRight(cmp.Or(*base, os.Getenv(urlVariable), defaultBaseURL), "/")
 		if u, err := url.Parse(where); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-			return terminal.UsageOf(cmd, "--base-url: must be a URL such as https://api.example.com")
+			return terminal.CommandUsageError(cmd, "--base-url: must be a URL such as https://api.example.com")
 		}
 		return u.login(cmd, where)
 	}
@@ -102,7 +102,7 @@ type loggedOut struct {
 
 func (u *userCommands) logoutCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "logout", Short: "Remove the key of `workspace login`", Args: terminal.ArgumentNames(),
+		Use: "logout", Short: "Remove the key of `workspace login`", Args: terminal.RequireArgs(),
 		Long: `Remove the file in which "workspace login" stored a key. The key itself keeps working:
 revoke it with "workspace key revoke".`,
 		Example: "  workspace logout",

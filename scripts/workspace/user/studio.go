@@ -25,7 +25,7 @@ func (u *userCommands) studioCommand() *cobra.Command {
 	var addr string
 	var noOpen bool
 	cmd := &cobra.Command{
-		Use: "studio", Short: "Open a page with the company's numbers, reviews and profile", Args: terminal.ArgumentNames(),
+		Use: "studio", Short: "Open a page with the company's numbers, reviews and profile", Args: terminal.RequireArgs(),
 		Long: `Open a web page on this machine for the company of the key: its metrics as charts, an inbox
 for reviews and their replies, and its profile. It uses the service and the key that
 "workspace api" would use, and works with a local server and with a deployed one.

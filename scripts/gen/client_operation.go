@@ -179,10 +179,10 @@ func (m *clientModel) declareMethod(out *strings.Builder, op api.Operation) {
 		return
 	}
 	record := itemOf(op.Output).Name()
-	fmt.Fprintf(out, "%sfunc (c *Client) %s(ctx context.Context, %soptions ...CallOption) (Page[%s], error) {\nreturn page[%s](ctx, c, %s, %s, options)\n}\n\n",
+	fmt.Fprintf(out, "%sfunc (c *Client) %s(ctx context.Context, %soptions ...CallOption) (Page[%s], error) {\nreturn onePage[%s](ctx, c, %s, %s, options)\n}\n\n",
 		formatComment("", doc), name, in, record, record, variable, pass)
 	every := "All" + strings.TrimPrefix(name, "List")
-	fmt.Fprintf(out, "%sfunc (c *Client) %s(ctx context.Context, %soptions ...CallOption) iter.Seq2[%s, error] {\nreturn all[%s](ctx, c, %s, %s, options)\n}\n\n",
+	fmt.Fprintf(out, "%sfunc (c *Client) %s(ctx context.Context, %soptions ...CallOption) iter.Seq2[%s, error] {\nreturn allPages[%s](ctx, c, %s, %s, options)\n}\n\n",
 		formatComment("", every+" calls "+name+" for every page of the list. It stops at the first error."), every, in, record, record, variable, pass)
 }
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"growthworkspace/scripts/studio/findings"
-	"growthworkspace/scripts/studio/measure"
+	"growthworkspace/scripts/studio/units"
 	"growthworkspace/shared/client"
 )
 
@@ -39,12 +39,12 @@ type auditData struct {
 	WholeThis bool // the outline has everything
 
 	Compared bool // the issues of both audits are known
-	Fresh    onlyOne
-	Gone     onlyOne
+	Fresh    issueList
+	Gone     issueList
 }
 
-// onlyOne is a list of issues that are in only one of two audits.
-type onlyOne struct {
+// issueList is a list of issues that are in only one of two audits.
+type issueList struct {
 	Count  int
 	Groups []groupRow
 	More   int // issues without a row
@@ -86,7 +86,7 @@ type pageRow struct {
 
 // Limits of one page. The findings file has the rest.
 const (
-	rowsMax       = 150
+	rowsMax       = 130
 	changesMax    = 30
 	pagesOfIssue  = 8
 	issuesOfPage  = 12
@@ -94,15 +94,15 @@ const (
 	nameRunes     = 120
 )
 
-func (v *visit) getAudit(id, label string) *result[client.Audit] {
-	return read(v, "optimise:read", label, func(ctx context.Context, options ...client.CallOption) (client.Audit, error) {
+func (v *pageRequest) getAudit(id, label string) *result[client.Audit] {
+	return startCall(v, "optimise:read", label, func(ctx context.Context, options ...client.CallOption) (client.Audit, error) {
 		return v.api.GetOptimiseAudit(ctx, client.GetOptimiseAuditInput{AuditID: id}, options...)
 	})
 }
 
 // audit shows an audit and compares it with the previous one of the same site. A link may name the
 // previous audit; otherwise audit searches the newest audits for it.
-func (s *Studio) audit(v *visit) *view {
+func (s *Studio) audit(v *pageRequest) *view {
 	q := v.r.URL.Query()
 	d := &auditData{By: "severity"}
 	if q.Get("by") == "page" {
@@ -187,11 +187,11 @@ func (d *auditData) compare() {
 	if old.Known {
 		d.Compared = true
 		fresh, gone := findings.Compare(now, old)
-		d.Fresh, d.Gone = newOnlyOne(fresh), newOnlyOne(gone)
+		d.Fresh, d.Gone = newIssueList(fresh), newIssueList(gone)
 	}
 }
 
-func newOnlyOne(issues []findings.Issue) (c onlyOne) {
+func newIssueList(issues []findings.Issue) (c issueList) {
 	c.Count = len(issues)
 	c.Groups, c.More = rows(findings.Groups(issues), changesMax)
 	return c
@@ -268,7 +268,7 @@ func (d *auditData) pages(now, old findings.Found) {
 		}
 		row := pageRow{Name: cmp.Or(excerpt(p.Name, nameRunes), "The whole site")}
 		if p.Scored {
-			row.Score = measure.Number(p.Score, 0, 1)
+			row.Score = units.Number(p.Score, 0, 1)
 			if was, had := scores[p.Name]; had {
 				row.Change, row.Good = difference(p.Score, was)
 			}
@@ -314,7 +314,7 @@ func (d *auditData) Path(by string) string {
 }
 
 // findingsFile writes the findings of an audit as they are stored.
-func (s *Studio) findingsFile(v *visit) *view {
+func (s *Studio) findingsFile(v *pageRequest) *view {
 	id := v.r.PathValue("id")
 	stored := v.getAudit(id, "The audit")
 	v.wait()

@@ -31,8 +31,14 @@ type boardData struct {
 	Gone       []string // titles of deleted items that visitors still see
 
 	MayWrite, MayPublish bool
-	MayMove              bool // every item of the board is shown, so its neighbours are known
+	Cursor               string // of the items that are shown
 }
+
+// MayMove reports whether the items can be moved.
+func (d *boardData) MayMove() bool { return d.MayWrite && !d.Live }
+
+// Whole reports whether the page has every item of the board.
+func (d *boardData) Whole() bool { return d.Cursor == "" && d.More == "" }
 
 // card is an item on the board.
 type card struct {
@@ -43,15 +49,18 @@ type card struct {
 }
 
 // itemsShown is the number of items on one page.
-const itemsShown = 200
+const itemsShown = 100
 
-func (s *Studio) roadmap(v *visit) *view {
+// itemsRead is the number of items that a call reads, if they are not shown.
+const itemsRead = 200
+
+func (s *Studio) roadmap(v *pageRequest) *view {
 	q := v.r.URL.Query()
 	d := &boardData{Live: q.Get("view") == "live", MayWrite: v.may("plan:write"), MayPublish: v.may("plan:publish")}
 	out := &view{page: "board", place: "Roadmap", title: "Roadmap", data: d}
 	for cursor := ""; ; {
-		boards := read(v, "plan:read", "The boards", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Board], error) {
-			return v.api.ListPlanBoards(ctx, client.ListPlanBoardsInput{Limit: client.Value(100), Cursor: given(cursor)}, options...)
+		boards := startCall(v, "plan:read", "The boards", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Board], error) {
+			return v.api.ListPlanBoards(ctx, client.ListPlanBoardsInput{Limit: client.Value(100), Cursor: optional(cursor)}, options...)
 		})
 		v.wait()
 		d.Boards, d.NoBoards = append(d.Boards, boards.Value.Items...), boards.Failure
@@ -81,24 +90,26 @@ func (s *Studio) roadmap(v *visit) *view {
 }
 
 // readBoard reads the parts of a board that the page shows.
-func (v *visit) readBoard(d *boardData, cursor string) {
-	preview := read(v, "plan:read", "What publishing would change", func(ctx context.Context, options ...client.CallOption) (client.Preview, error) {
+func (v *pageRequest) readBoard(d *boardData, cursor string) {
+	preview := startCall(v, "plan:read", "What publishing would change", func(ctx context.Context, options ...client.CallOption) (client.Preview, error) {
 		return v.api.PreviewPlanPublish(ctx, client.PreviewPlanPublishInput{BoardID: d.Board.ID}, options...)
 	})
+	d.Cursor = cursor
 	var next string
 	var cards []card
+	var known []string
 	if d.Live {
-		live := read(v, "plan:read", "What visitors see", func(ctx context.Context, options ...client.CallOption) (client.Page[client.LiveItem], error) {
-			return v.api.ListPlanLiveItems(ctx, client.ListPlanLiveItemsInput{BoardID: d.Board.ID, Limit: client.Value(itemsShown), Cursor: given(cursor)}, options...)
-		})
+		live := v.listLiveItems(d.Board.ID, itemsShown, cursor)
 		v.wait()
 		for _, i := range live.Value.Items {
 			cards = append(cards, card{ID: i.ID, Title: i.Title, Summary: i.Summary.Or(""), Column: i.ColumnID.Or(""), Target: i.TargetLabel.Or(""), Categories: i.CategoryIDs.Or(nil)})
 		}
 		d.NoItems, next = live.Failure, live.Value.Next
 	} else {
-		items := v.listItems(d.Board.ID, cursor)
+		items := v.listItems(d.Board.ID, itemsShown, cursor)
+		live := v.listLiveItems(d.Board.ID, itemsRead, "")
 		v.wait()
+		known = liveColumns(live)
 		for _, i := range items.Value.Items {
 			cards = append(cards, card{
 				ID: i.ID, Title: i.Title, Summary: i.Summary.Or(""), Column: i.ColumnID.Or(""), Target: i.TargetLabel.Or(""),
@@ -111,14 +122,22 @@ func (v *visit) readBoard(d *boardData, cursor string) {
 		d.More = d.path(url.Values{"cursor": {next}})
 	}
 	d.Preview, d.NoPreview, d.PreviewTag = preview.Value, preview.Failure, preview.ETag
-	d.MayMove = d.MayWrite && !d.Live && cursor == "" && next == ""
 	d.mark(cards)
 	d.Columns = roadmap.Columns(cards, func(c card) string { return c.Column })
+	if !d.Live && d.NoItems == nil {
+		d.Columns = allColumns(d.Columns, known)
+	}
 }
 
-func (v *visit) listItems(boardID, cursor string) *result[client.Page[client.Item]] {
-	return read(v, "plan:read", "The items", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Item], error) {
-		return v.api.ListPlanItems(ctx, client.ListPlanItemsInput{BoardID: boardID, Limit: client.Value(itemsShown), Cursor: given(cursor)}, options...)
+func (v *pageRequest) listItems(boardID string, limit int, cursor string) *result[client.Page[client.Item]] {
+	return startCall(v, "plan:read", "The items", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Item], error) {
+		return v.api.ListPlanItems(ctx, client.ListPlanItemsInput{BoardID: boardID, Limit: client.Value(limit), Cursor: optional(cursor)}, options...)
+	})
+}
+
+func (v *pageRequest) listLiveItems(boardID string, limit int, cursor string) *result[client.Page[client.LiveItem]] {
+	return startCall(v, "plan:read", "What visitors see", func(ctx context.Context, options ...client.CallOption) (client.Page[client.LiveItem], error) {
+		return v.api.ListPlanLiveItems(ctx, client.ListPlanLiveItemsInput{BoardID: boardID, Limit: client.Value(limit), Cursor: optional(cursor)}, options...)
 	})
 }
 
@@ -220,10 +239,10 @@ func propertyNames(properties []string) (out []string) {
 
 // publish publishes exactly what the page showed. If the items have changed since, it publishes
 // nothing, and the page shows what would change now.
-func (s *Studio) publish(v *visit) *view {
+func (s *Studio) publish(v *pageRequest) *view {
 	board := v.r.PathValue("board")
 	back := url.Values{"board": {board}}
-	done := read(v, "plan:publish", "Publish what was shown", func(ctx context.Context, options ...client.CallOption) (client.Publication, error) {
+	done := startCall(v, "plan:publish", "Publish what was shown", func(ctx context.Context, options ...client.CallOption) (client.Publication, error) {
 		return v.api.PublishPlanBoard(ctx, client.PublishPlanBoardInput{BoardID: board}, append(options, client.IfMatch(v.r.PostForm.Get("etag")))...)
 	})
 	v.wait()
@@ -240,10 +259,10 @@ func (s *Studio) publish(v *visit) *view {
 }
 
 // visitors writes the board as visitors see it, as one page that any host can serve.
-func (s *Studio) visitors(v *visit) *view {
+func (s *Studio) visitors(v *pageRequest) *view {
 	board := v.r.PathValue("board")
-	profile := read(v, "company:read", "The company", v.getCompany)
-	stored := read(v, "plan:read", "The board", func(ctx context.Context, options ...client.CallOption) (client.Board, error) {
+	profile := startCall(v, "company:read", "The company", v.getCompany)
+	stored := startCall(v, "plan:read", "The board", func(ctx context.Context, options ...client.CallOption) (client.Board, error) {
 		return v.api.GetPlanBoard(ctx, client.GetPlanBoardInput{BoardID: board}, options...)
 	})
 	v.wait()
@@ -274,169 +293,15 @@ func (s *Studio) visitors(v *visit) *view {
 	return nil
 }
 
-// writesMax bounds how many items one move may write.
-const writesMax = 8
-
-// move moves an item to the next place or column, or before another item of a column.
-func (s *Studio) move(v *visit) *view {
-	form, id := v.r.PostForm, v.r.PathValue("id")
-	board := form.Get("board")
-	back := url.Values{"board": {board}}
-	items := v.listItems(board, "")
-	v.wait()
-	if items.Failure != nil {
-		return v.done("/roadmap", back, notice{Bad: true, Text: "Nothing was moved: " + items.Failure.Text()})
-	}
-	if items.Value.Next != "" {
-		return v.done("/roadmap", back, notice{Bad: true, Text: fmt.Sprintf("The board has more than %d items: edit the item's order instead of moving it.", itemsShown)})
-	}
-	moved, found := newPlace(items.Value.Items, id, form)
-	if !found || version(moved.item.UpdatedAt) != form.Get("seen") {
-		return v.done("/roadmap", back, notice{Bad: true, Text: "Somebody changed the item after you looked, so it was not moved."})
-	}
-	writes, possible := moved.writes()
-	if !possible {
-		return v.done("/roadmap", back, notice{Bad: true, Text: "There is no number between its new neighbours: edit their order first."})
-	}
-	for _, w := range writes {
-		stored := read(v, "plan:write", "Move", func(ctx context.Context, options ...client.CallOption) (client.Item, error) {
-			return v.api.UpdatePlanItem(ctx, w, options...)
-		})
-		v.wait()
-		if stored.Failure != nil {
-			return v.done("/roadmap", back, notice{Bad: true, Text: "Not moved: " + stored.Failure.Text()})
-		}
-	}
-	return v.done("/roadmap", back, notice{Text: fmt.Sprintf("Moved to %s. Visitors see it after the next publish.", roadmap.Readable(moved.column))})
-}
-
-// moveTo is an item with its new column, and the items of that column without it.
-type moveTo struct {
-	item   client.Item
-	column string
-	others []client.Item
-	at     int // its index among the others
-}
-
-// newPlace returns where an item moves to. found is false if the item does not exist.
-func newPlace(items []client.Item, id string, form url.Values) (m moveTo, found bool) {
-	columns := roadmap.Columns(items, func(i client.Item) string { return i.ColumnID.Or("") })
-	c, at := -1, -1
-	for n, column := range columns {
-		if i := slices.IndexFunc(column.Items, func(i client.Item) bool { return i.ID == id }); i >= 0 {
-			c, at = n, i
-		}
-	}
-	if c < 0 {
-		return m, false
-	}
-	m = moveTo{item: columns[c].Items[at], column: columns[c].ID, at: at}
-	before := ""
-	switch form.Get("to") {
-	case "up":
-		m.at--
-	case "down":
-		m.at++
-	case "left":
-		c--
-	case "right":
-		c++
-	default: // dropped
-		m.column, before = form.Get("column"), form.Get("before")
-		c = slices.IndexFunc(columns, func(other roadmap.Column[client.Item]) bool { return other.ID == m.column })
-	}
-	if c >= 0 && c < len(columns) {
-		m.column = columns[c].ID
-		m.others = slices.DeleteFunc(slices.Clone(columns[c].Items), func(i client.Item) bool { return i.ID == id })
-	}
-	if form.Get("to") == "" {
-		if m.at = slices.IndexFunc(m.others, func(i client.Item) bool { return i.ID == before }); m.at < 0 {
-			m.at = len(m.others)
-		}
-	}
-	m.at = min(max(m.at, 0), len(m.others))
-	return m, true
-}
-
-// orderStep is the distance between the sortOrders of renumbered items.
-const orderStep = 10
-
-// writes returns the updates that move the item to its place. The item gets a number between its
-// neighbours' numbers. If there is no such number, the items of the column up to it are renumbered.
-// possible is false if there are too many of them.
-func (m moveTo) writes() (out []client.UpdatePlanItemInput, possible bool) {
-	update := client.UpdatePlanItemInput{ItemID: m.item.ID}
-	if m.column != m.item.ColumnID.Or("") {
-		update.ColumnID = client.Value(m.column)
-		if m.column == "" {
-			update.ColumnID = client.Null[string]()
-		}
-	}
-	order := func(n int) (int, bool) { return m.others[n].SortOrder.Get() }
-	low, high, hasLow, hasHigh := 0, 0, m.at > 0, false
-	if hasLow {
-		if low, possible = order(m.at - 1); !possible {
-			return m.numbered(update)
-		}
-	}
-	if m.at < len(m.others) {
-		high, hasHigh = order(m.at)
-	}
-	switch {
-	case hasLow && hasHigh && high-low < 2:
-		return m.numbered(update)
-	case hasLow && hasHigh:
-		update.SortOrder = client.Value(low + (high-low)/2)
-	case hasLow:
-		update.SortOrder = client.Value(low + orderStep)
-	case hasHigh:
-		update.SortOrder = client.Value(high - 1)
-	default:
-		update.SortOrder = client.Value(orderStep)
-		if _, numbered := m.item.SortOrder.Get(); numbered {
-			update.SortOrder = client.Optional[int]{} // alone in its column, so any number is right
-		}
-	}
-	return []client.UpdatePlanItemInput{update}, true
-}
-
-// numbered renumbers the items of the column, up to the item's place and as far after it as needed.
-func (m moveTo) numbered(update client.UpdatePlanItemInput) (out []client.UpdatePlanItemInput, possible bool) {
-	next := orderStep
-	if first, ok := m.others[0].SortOrder.Get(); ok {
-		next = first
-	}
-	all := slices.Insert(slices.Clone(m.others), m.at, m.item)
-	for n, i := range all {
-		now, ok := i.SortOrder.Get()
-		switch {
-		case n == m.at:
-			update.SortOrder = client.Value(next)
-			out = append(out, update)
-		case ok && now >= next:
-			next = now
-			if n > m.at {
-				return out, true
-			}
-		default:
-			out = append(out, client.UpdatePlanItemInput{ItemID: i.ID, SortOrder: client.Value(next)})
-		}
-		if len(out) > writesMax {
-			return nil, false
-		}
-		next += orderStep
-	}
-	return out, true
-}
-
-// itemFields returns the form of an item.
-func itemFields(i client.Item, columns []string) []*field {
+// itemFields returns the form of an item. column is that of a new one, if it was chosen.
+func itemFields(i client.Item, columns []string, column string) []*field {
 	return []*field{
 		{Name: "title", Label: "Title", Kind: "text", Required: true, Hint: "What visitors read first.", Stored: i.Title},
 		{Name: "summary", Label: "Summary", Kind: "long", Hint: "One or two sentences below the title.", Stored: i.Summary.Or("")},
 		{Name: "status", Label: "Status", Kind: "choice", Required: true, Hint: "Published ones appear with the next publish.", Stored: string(i.Status.Or(client.PlanStatusDraft)), Choices: []string{
 			string(client.PlanStatusDraft), string(client.PlanStatusInReview), string(client.PlanStatusPublished), string(client.PlanStatusArchived)}},
-		{Name: "columnId", Label: "Column", Kind: "text", Hint: "One that there is, or a new name for a new column.", Choices: columns, Stored: i.ColumnID.Or("")},
+		{Name: "columnId", Label: "Column", Kind: "choice", Choices: columns, Stored: i.ColumnID.Or(""), Suggested: column},
+		{Name: "newColumn", Label: "New column", Kind: "text", Hint: "Only if none of the columns fits."},
 		{Name: "targetLabel", Label: "When", Kind: "text", Hint: "Free text, such as Next quarter.", Stored: i.TargetLabel.Or("")},
 		{Name: "sortOrder", Label: "Order", Kind: "number", Hint: "A whole number; lower ones come first, items without one last. Moving on the board sets it.", Stored: typedNumber(i.SortOrder)},
 		{Name: "categoryIds", Label: "Categories", Kind: "list", Hint: "One on each line.", Stored: strings.Join(i.CategoryIDs.Or(nil), "\n")},
@@ -451,15 +316,18 @@ func boardPath(board string) string {
 	return "/roadmap?" + url.Values{"board": {board}}.Encode()
 }
 
-// itemEditing edits the items of a board. The form of an item carries its board.
-func (v *visit) itemEditing() editing[client.Item] {
-	board := v.r.FormValue("board")
+// itemScreens edits the items of a board. The form of an item carries its board.
+func (v *pageRequest) itemScreens() recordScreens[client.Item] {
+	board, saved := v.r.FormValue("board"), "Saved."
+	if published := string(client.PlanStatusPublished); v.r.PostFormValue("status") == published || v.r.PostFormValue("was.status") == published {
+		saved += " Visitors see it after the next publish."
+	}
 	of := func(i client.Item) string { return cmp.Or(i.RoadmapID, board) }
-	return editing[client.Item]{
+	return recordScreens[client.Item]{
 		place: "Roadmap", noun: "item", area: "plan", path: "/roadmap/items", back: boardPath(board),
 		home:     func(i client.Item) string { return boardPath(of(i)) },
 		hidden:   func(i client.Item) []fact { return []fact{{"board", of(i)}} },
-		saved:    "Saved. Visitors see it after the next publish.",
+		saved:    saved,
 		deletion: "It cannot be undone. If visitors see the item, they do until the next publish.",
 		deleted:  "Deleted. If visitors see it, they do until the next publish.",
 		get: func(ctx context.Context, id string, options ...client.CallOption) (client.Item, error) {
@@ -468,11 +336,13 @@ func (v *visit) itemEditing() editing[client.Item] {
 		remove: func(ctx context.Context, id string, options ...client.CallOption) (client.Deleted, error) {
 			return v.api.DeletePlanItem(ctx, client.DeletePlanItemInput{ItemID: id}, options...)
 		},
-		fields: func(i client.Item) []*field { return itemFields(i, v.columnsOf(of(i))) },
-		facts:  func(i client.Item) []fact { return []fact{{"Address on the roadmap", i.Slug}} },
+		fields: func(i client.Item) []*field {
+			return itemFields(i, columnIDs(v.readColumns(of(i))), v.r.URL.Query().Get("column"))
+		},
+		facts: func(i client.Item) []fact { return []fact{{"Address on the roadmap", i.Slug}} },
 		save: func(c *changes, id string) func(context.Context, ...client.CallOption) (client.Item, error) {
-			title, summary, column, target := c.required("title"), c.text("summary"), v.column(board, c.text("columnId")), c.text("targetLabel")
-			categories, status, order := c.list("categoryIds"), word[client.PlanStatus](c.text("status")), c.whole("sortOrder")
+			title, summary, column, target := c.required("title"), c.text("summary"), v.itemColumn(c, board), c.text("targetLabel")
+			categories, status, order := c.list("categoryIds"), enumValue[client.PlanStatus](c.text("status")), c.whole("sortOrder")
 			if id != "" {
 				return func(ctx context.Context, options ...client.CallOption) (client.Item, error) {
 					return v.api.UpdatePlanItem(ctx, client.UpdatePlanItemInput{
@@ -489,43 +359,25 @@ func (v *visit) itemEditing() editing[client.Item] {
 	}
 }
 
-// columnsOf returns the columns of a board to choose from. It returns none if the board cannot be
-// read.
-func (v *visit) columnsOf(board string) (out []string) {
-	if board == "" {
-		return nil
+// itemColumn returns the new column of an item: the one that was typed, or else the one that was
+// chosen. An undo takes the typed one back.
+func (v *pageRequest) itemColumn(c *changes, board string) client.Optional[string] {
+	chosen, typed := c.text("columnId"), c.text("newColumn")
+	if name, ok := typed.Get(); ok {
+		return client.Value(columnID(name, columnIDs(v.readColumns(board))))
 	}
-	items := v.listItems(board, "")
-	v.wait()
-	for _, c := range roadmap.Columns(items.Value.Items, func(i client.Item) string { return i.ColumnID.Or("") }) {
-		if c.ID != "" {
-			out = append(out, c.ID)
-		}
+	if before := typedField(c.sent, "columnId"); typed.IsNull() && before != "" {
+		return client.Value(before)
 	}
-	return out
+	if typed.IsNull() {
+		return client.Null[string]()
+	}
+	return chosen
 }
 
-// column returns the column that typed text means: Next means the column next, if the board has it.
-func (v *visit) column(board string, typed client.Optional[string]) client.Optional[string] {
-	name, ok := typed.Get()
-	if !ok {
-		return typed
-	}
-	columns := v.columnsOf(board)
-	if slices.Contains(columns, name) {
-		return typed
-	}
-	for _, id := range columns {
-		if strings.EqualFold(name, id) || strings.EqualFold(name, roadmap.Readable(id)) {
-			return client.Value(id)
-		}
-	}
-	return typed
-}
-
-// boardEditing edits boards. Boards are deleted by scripts, because a board must be empty first.
-func (v *visit) boardEditing() editing[client.Board] {
-	return editing[client.Board]{
+// boardScreens edits boards. Boards are deleted by scripts, because a board must be empty first.
+func (v *pageRequest) boardScreens() recordScreens[client.Board] {
+	return recordScreens[client.Board]{
 		place: "Roadmap", noun: "board", area: "plan", path: "/roadmap/boards", back: boardPath(v.r.PathValue("id")),
 		home: func(b client.Board) string { return boardPath(b.ID) },
 		get: func(ctx context.Context, id string, options ...client.CallOption) (client.Board, error) {

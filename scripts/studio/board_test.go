@@ -2,9 +2,11 @@ package studio_test
 
 import (
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,16 +52,17 @@ func cards(body string) (out []string) {
 	return out
 }
 
-// arrow returns the form that moves an item.
+// arrow returns the form that moves an item. A script puts it on the card.
 func arrow(t *testing.T, body, id, to string) url.Values {
 	t.Helper()
-	at := strings.Index(body, `action="/roadmap/items/`+id+`/move"`)
-	if at < 0 {
+	seen := regexp.MustCompile(`data-id="` + id + `" data-seen="([^"]*)"`).FindStringSubmatch(body)
+	_, form, ok := strings.Cut(body, `<template id="arrows">`)
+	if seen == nil || !ok {
 		t.Fatal("no arrows of " + id)
 	}
-	part, _, _ := strings.Cut(body[at:], "</form>")
-	out := url.Values{"to": {to}}
-	for _, m := range regexp.MustCompile(`name="(form|board|seen)" value="([^"]*)"`).FindAllStringSubmatch(part, -1) {
+	form, _, _ = strings.Cut(form, "</form>")
+	out := url.Values{"to": {to}, "seen": {seen[1]}}
+	for _, m := range regexp.MustCompile(`name="(form|board|cursor)" value="([^"]*)"`).FindAllStringSubmatch(form, -1) {
 		out.Set(m[1], m[2])
 	}
 	return out
@@ -97,10 +100,10 @@ func TestRoadmapFromNothing(t *testing.T) {
 		t.Fatalf("stored board (-want +got):\n%s", diff)
 	}
 	id := boards[0]["id"].(string)
-	has(t, "no items", w.page(t, "/roadmap"), "No items yet", "It was never published")
+	has(t, "no items", w.page(t, "/roadmap"), "Add the first item to Now", "Add the first item to Done", "It was never published")
 	form = fields(t, w.page(t, "/roadmap/items/new?board="+id), "profile")
 	form.Set("title", "Dark theme")
-	form.Set("columnId", "now_soon")
+	form.Set("newColumn", "now_soon")
 	form.Set("status", "published")
 	for range 2 {
 		_, body := w.submit(t, "/roadmap/items", form)
@@ -110,9 +113,11 @@ func TestRoadmapFromNothing(t *testing.T) {
 	has(t, "one item", body, "Publishing would add 1 item.", ">appears<")
 	form = fields(t, w.page(t, "/roadmap/items/new?board="+id), "profile")
 	form.Set("title", "Light theme")
-	form.Set("columnId", "NOW soon") // the column as it is shown
-	w.submit(t, "/roadmap/items", form)
-	if got := cards(w.page(t, "/roadmap")); len(got) != 3 || got[0] != "Now soon:" { // one column with both
+	form.Set("newColumn", "NOW soon") // the column as it is shown
+	_, body = w.submit(t, "/roadmap/items", form)
+	has(t, "a draft", body, "Saved.")
+	hasNot(t, "a draft", body, "Visitors see it")
+	if got := cards(w.page(t, "/roadmap")); len(got) != 7 || got[0] != "Now soon:" || got[3] != "Now:" { // one column with both
 		t.Errorf("cards %q, want both in the column Now soon", got)
 	}
 }
@@ -154,41 +159,151 @@ func TestRoadmapPublish(t *testing.T) {
 }
 
 // Ensure arrows and drops move an item to the place that they show, for any sortOrder of its
-// neighbours.
+// neighbours, and an arrow at an edge writes nothing.
 func TestRoadmapMove(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id, items := w.board(t, [2]string{"a", "A1"}, [2]string{"a", "A2"}, [2]string{"a", "A3"}, [2]string{"b", "B1"}, [2]string{"b", "B2"})
 	path := "/roadmap?board=" + id
+	const moved, edge = "Moved to", "Not moved: it is in the "
 	for _, step := range []struct {
-		item     int
-		to       string
-		column   string
-		before   int
-		expected string
+		item          int
+		to            string
+		column        string
+		before, after int
+		notice        string
+		expected      string
 	}{
-		{2, "up", "", 0, "A: A1 A3 A2 B: B1 B2"},
-		{2, "up", "", 0, "A: A3 A1 A2 B: B1 B2"},
-		{2, "down", "", 0, "A: A1 A3 A2 B: B1 B2"},
-		{1, "right", "", 0, "A: A1 A3 B: B1 B2 A2"},
-		{1, "left", "", 0, "A: A1 A3 A2 B: B1 B2"},
-		{4, "", "a", 2, "A: A1 B2 A3 A2 B: B1"},
-		{4, "", "b", -1, "A: A1 A3 A2 B: B1 B2"},
-		{0, "left", "", 0, "A: A1 A3 A2 B: B1 B2"},
+		{2, "up", "", -1, -1, moved, "A: A1 A3 A2 B: B1 B2"},
+		{2, "up", "", -1, -1, moved, "A: A3 A1 A2 B: B1 B2"},
+		{2, "up", "", -1, -1, edge + "first place", "A: A3 A1 A2 B: B1 B2"},
+		{1, "down", "", -1, -1, edge + "last place", "A: A3 A1 A2 B: B1 B2"},
+		{2, "down", "", -1, -1, moved, "A: A1 A3 A2 B: B1 B2"},
+		{1, "right", "", -1, -1, moved, "A: A1 A3 B: B1 B2 A2"},
+		{1, "left", "", -1, -1, moved, "A: A1 A3 A2 B: B1 B2"},
+		{4, "", "a", 2, 0, moved, "A: A1 B2 A3 A2 B: B1"},
+		{4, "", "a", -1, 2, moved, "A: A1 A3 B2 A2 B: B1"},
+		{4, "", "b", -1, -1, moved, "A: A1 A3 A2 B: B1 B2"},
+		{0, "left", "", -1, -1, edge + "first column", "A: A1 A3 A2 B: B1 B2"},
 	} {
 		form := arrow(t, w.page(t, path), items[step.item], step.to)
 		if step.to == "" {
 			form.Set("column", step.column)
-			if step.before >= 0 {
-				form.Set("before", items[step.before])
+			for name, at := range map[string]int{"before": step.before, "after": step.after} {
+				if at >= 0 {
+					form.Set(name, items[at])
+				}
 			}
 		}
 		_, body := w.submit(t, "/roadmap/items/"+items[step.item]+"/move", form)
-		has(t, "move", body, "Moved to")
-		if got := strings.Join(cards(body), " "); got != step.expected {
+		has(t, "move", body, step.notice)
+		if got := strings.Join(cards(body), " "); got != step.expected+" Now: Next: Later: Done:" {
 			t.Fatalf("%+v: cards %q", step, got)
 		}
 	}
+}
+
+// Ensure a column stays when its last item leaves, and takes items again: by an arrow, by a drop and
+// by the form of an item. Its id is the one that it had.
+func TestRoadmapEmptyColumns(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id, items := w.board(t, [2]string{"now", "One"}, [2]string{"in_test", "Two"}, [2]string{"later", "Three"})
+	path := "/roadmap?board=" + id
+	expect := func(what, body, want string) {
+		t.Helper()
+		if got := strings.Join(cards(body), " "); got != want {
+			t.Fatalf("%s: cards %q, want %q", what, got, want)
+		}
+	}
+	column := func(item int) any {
+		return w.Send(t, w.key, "GET", "/v1/companies/{companyId}/plan/items/"+items[item], "").JSON(t)["columnId"]
+	}
+	w.submit(t, "/roadmap/publish/"+id, func() url.Values { _, form := publishing(t, w.page(t, path)); return form }())
+	body := w.page(t, path)
+	expect("all", body, "Now: One Next: In test: Two Later: Three Done:")
+	_, body = w.submit(t, "/roadmap/items/"+items[1]+"/move", arrow(t, body, items[1], "left"))
+	expect("a column of the live version", body, "Now: One Next: Two In test: Later: Three Done:")
+	_, body = w.submit(t, "/roadmap/items/"+items[1]+"/move", arrow(t, body, items[1], "right"))
+	if column(1) != "in_test" {
+		t.Errorf("columnId %v, want in_test", column(1))
+	}
+	form := arrow(t, body, items[0], "")
+	form.Set("column", "done")
+	_, body = w.submit(t, "/roadmap/items/"+items[0]+"/move", form)
+	expect("now is empty", body, "Now: Next: In test: Two Later: Three Done: One")
+	edit := w.edited(t, "/roadmap/items/"+items[0])
+	edit.Set("newColumn", "Now")
+	w.submit(t, "/roadmap/items/"+items[0], edit)
+	if column(0) != "now" {
+		t.Errorf("columnId %v, want now", column(0))
+	}
+	has(t, "chosen", w.page(t, "/roadmap/items/new?board="+id+"&column=next"), "Column")
+	if body := w.page(t, "/roadmap/items/new?board="+id+"&column=next"); !strings.Contains(body, `<option value="next" selected>`) {
+		t.Error("the column of the link is not chosen")
+	}
+	body = w.page(t, "/roadmap/items/"+items[0]+"/move")
+	form = fields(t, body, "move")
+	form.Set("column", "next")
+	_, body = w.submit(t, "/roadmap/items/"+items[0]+"/move", form)
+	expect("without a script", body, "Now: Next: One In test: Two Later: Three Done:")
+}
+
+// Ensure renaming a column moves its items, joins another column only if that was ticked, and loses no
+// change of somebody else.
+func TestRoadmapRenameColumn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id, items := w.board(t, [2]string{"Now", "One"}, [2]string{"Now", "Two"}, [2]string{"later", "Three"})
+	path := "/roadmap?board=" + id
+	form := fields(t, w.page(t, path), "drop")
+	rename := func(from, to string, join bool) string {
+		t.Helper()
+		f := url.Values{"form": form["form"], "board": {id}, "column": {from}, "name": {to}}
+		if join {
+			f.Set("join", "true")
+		}
+		_, body := w.submit(t, "/roadmap/columns", f)
+		return body
+	}
+	column := func(item int) any {
+		return w.Send(t, w.key, "GET", "/v1/companies/{companyId}/plan/items/"+items[item], "").JSON(t)["columnId"]
+	}
+	has(t, "typed id", rename("Now", "now", false), "2 items moved from Now to Now.") // now and Now are two ids, and the standard one is meant
+	if column(0) != "now" || column(1) != "now" {
+		t.Errorf("columnIds %v and %v, want now", column(0), column(1))
+	}
+	has(t, "new", rename("now", "Doing it", false), "2 items moved from Now to Doing it. Visitors see it after the next publish.")
+	if column(0) != "Doing it" {
+		t.Errorf("columnId %v, want Doing it", column(0))
+	}
+	has(t, "existing", rename("Doing it", "LATER", false), "there is a column Later already")
+	if column(0) != "Doing it" {
+		t.Errorf("columnId %v, want Doing it", column(0))
+	}
+	has(t, "joined", rename("Doing it", "LATER", true), "2 items moved from Doing it to Later.")
+	if column(1) != "later" {
+		t.Errorf("columnId %v, want later", column(1))
+	}
+	has(t, "gone", rename("Doing it", "Anything", false), "the column has no items any more")
+	has(t, "no name", rename("later", " ", false), "a column needs a name")
+	has(t, "same name", rename("later", "later", false), "Nothing was changed.")
+	writes := 0
+	w.service.breakWith(func(r *http.Request) *http.Response {
+		if r.Method != http.MethodPatch {
+			return nil
+		}
+		if r.Header.Get("If-Match") == "" {
+			t.Error("an item is moved without If-Match")
+		}
+		if writes++; writes == 2 {
+			return refusal(http.StatusPreconditionFailed, "precondition_failed", "the record has changed")(r)
+		}
+		return nil
+	})
+	has(t, "stopped", rename("later", "Someday", false), "2 items moved from Later to Someday.", "1 item was changed by somebody else since the page was loaded")
+	w.service.breakWith(nil)
+	has(t, "the rest", rename("later", "Someday", true), "1 item moved from Later to Someday.", "Undo")
 }
 
 // Ensure an item that somebody changed after the page was rendered is neither moved nor deleted.
@@ -205,14 +320,14 @@ func TestRoadmapMoveConflict(t *testing.T) {
 	deletion := fields(t, page, "profile")
 	_, body = w.submit(t, "/roadmap/items/"+items[1]+"/delete", url.Values{"form": deletion["form"], "board": {id}, "etag": deletion["etag"]})
 	has(t, "delete", body, "so it was not deleted", "Theirs")
-	if got := strings.Join(cards(w.page(t, "/roadmap?board="+id)), " "); got != "A: A1 Theirs" {
-		t.Errorf("cards %q, want A: A1 Theirs", got)
+	if got := strings.Join(cards(w.page(t, "/roadmap?board="+id)), " "); got != "A: A1 Theirs Now: Next: Later: Done:" {
+		t.Errorf("cards %q, want A: A1 Theirs and the standard columns", got)
 	}
 	deletion = fields(t, w.page(t, "/roadmap/items/"+items[1]), "profile")
 	_, body = w.submit(t, "/roadmap/items/"+items[1]+"/delete", url.Values{"form": deletion["form"], "board": {id}, "etag": deletion["etag"]})
 	has(t, "deleted", body, "Deleted.")
-	if got := strings.Join(cards(body), " "); got != "A: A1" {
-		t.Errorf("cards %q, want A: A1", got)
+	if got := strings.Join(cards(body), " "); got != "A: A1 Now: Next: Later: Done:" {
+		t.Errorf("cards %q, want A: A1 and the standard columns", got)
 	}
 }
 
@@ -287,8 +402,8 @@ func TestRoadmapScopes(t *testing.T) {
 	}
 }
 
-// Ensure every board of a company can be opened, including the newest of many. A board of several
-// pages must not offer moves, because the neighbours of an item may be on another page.
+// Ensure every board of a company can be opened, including the newest of many. Items of a board of
+// several pages can be moved on each page, next to neighbours that other pages show.
 func TestRoadmapLarge(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -298,13 +413,35 @@ func TestRoadmapLarge(t *testing.T) {
 		lines = append(lines, demo.Line{Type: "board", Record: demo.Record{"id": fmt.Sprintf("brd_%d", n), "name": fmt.Sprintf("Board %d", n), "createdAt": fmt.Sprintf("2026-01-01T00:00:00.%03dZ", n)}})
 	}
 	for n := range 230 {
-		lines = append(lines, demo.Line{Type: "item", Record: demo.Record{"id": fmt.Sprintf("itm_%d", n), "roadmapId": "brd_129", "slug": fmt.Sprintf("s-%d", n), "title": fmt.Sprintf("Item %d", n), "sortOrder": n, "status": "draft"}})
+		lines = append(lines, demo.Line{Type: "item", Record: demo.Record{"id": fmt.Sprintf("itm_%d", n), "roadmapId": "brd_129", "slug": fmt.Sprintf("s-%d", n), "title": fmt.Sprintf("Item %d", n), "sortOrder": n, "status": "draft",
+			"summary": strings.Repeat("what visitors read ", 15), "categoryIds": []string{"notebooks", "synchronisation"}, "targetLabel": "Next quarter"}})
 	}
 	load(t, w.Service, lines...)
 	body := w.page(t, "/roadmap?board=brd_129")
 	has(t, "the newest board", body, "Board 129", "Item 0", "More items")
-	hasNot(t, "the newest board", body, `class="arrows"`, "Item 229")
-	form := fields(t, w.page(t, "/roadmap/items/itm_1"), "profile")
-	_, body = w.submit(t, "/roadmap/items/itm_1/move", url.Values{"form": form["form"], "board": {"brd_129"}, "to": {"up"}})
-	has(t, "a move", body, "The board has more than 200 items: edit the item's order instead of moving it.")
+	hasNot(t, "the newest board", body, "Item 229")
+	if kilobytes := len(body) >> 10; kilobytes >= 110 {
+		t.Errorf("the page has %d KB, want less than 110", kilobytes)
+	}
+	order := func() (out []string) {
+		for _, i := range w.Send(t, w.key, "GET", "/v1/companies/{companyId}/plan/boards/brd_129/items?limit=200", "").Items(t) {
+			out = append(out, i["title"].(string))
+		}
+		return out
+	}
+	_, body = w.submit(t, "/roadmap/items/itm_99/move", arrow(t, body, "itm_99", "down")) // the last one of the page
+	has(t, "a move", body, "Moved to Other.")
+	if got := order()[98:102]; !slices.Equal(got, []string{"Item 98", "Item 100", "Item 99", "Item 101"}) {
+		t.Errorf("order %q, want Item 99 after Item 100", got)
+	}
+	next := regexp.MustCompile(`href="([^"]*cursor=[^"]*)">More items`).FindStringSubmatch(body)
+	if next == nil {
+		t.Fatal("no next page")
+	}
+	body = w.page(t, html.UnescapeString(next[1]))
+	form := arrow(t, body, "itm_150", "")
+	form.Set("column", "now")
+	_, body = w.submit(t, "/roadmap/items/itm_150/move", form)
+	has(t, "a move on the second page", body, "Moved to Now.", "Item 151")
+	hasNot(t, "a move on the second page", body, "Item 1 ")
 }

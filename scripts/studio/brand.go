@@ -22,6 +22,7 @@ type brandData struct {
 	Form     *form
 	Kit      client.BrandKit
 	NoKit    *failure // the brand cannot be read
+	Kept     bool     // the form has typed values, so it is shown whatever failed
 	Colors   []swatch
 	Fonts    []swatch
 	Types    []client.ContentType
@@ -45,25 +46,25 @@ const (
 )
 
 // brandScreens adds the pages of the brand, its content types and goals.
-func (s *Studio) brandScreens(page func(string, func(*visit) *view)) {
+func (s *Studio) brandScreens(page func(string, func(*pageRequest) *view)) {
 	page("GET /brand", s.brand)
 	page("POST /brand", s.saveBrand)
-	editable(page, "/brand/types", (*visit).contentTypeEditing)
-	editable(page, "/brand/goals", (*visit).brandGoalEditing)
+	addRecordScreens(page, "/brand/types", (*pageRequest).contentTypeScreens)
+	addRecordScreens(page, "/brand/goals", (*pageRequest).brandGoalScreens)
 }
 
-func (s *Studio) brand(v *visit) *view { return v.brandPage(nil, nil) }
+func (s *Studio) brand(v *pageRequest) *view { return v.brandPage(nil, nil) }
 
 // brandPage shows the brand. After a failed write, sent has the typed values.
-func (v *visit) brandPage(sent url.Values, refused *failure) *view {
+func (v *pageRequest) brandPage(sent url.Values, refused *failure) *view {
 	d := &brandData{MayWrite: v.may("context:write")}
 	out := &view{page: "brand", place: "Brand", title: "Brand", data: d}
 	if sent != nil {
 		v.readFrame()
 		out.status = refused.status()
 	}
-	kit := read(v, "context:read", "The brand", v.api.GetContextBrandKit)
-	types := read(v, "context:read", "The content types", func(ctx context.Context, options ...client.CallOption) (client.Page[client.ContentType], error) {
+	kit := startCall(v, "context:read", "The brand", v.api.GetContextBrandKit)
+	types := startCall(v, "context:read", "The content types", func(ctx context.Context, options ...client.CallOption) (client.Page[client.ContentType], error) {
 		return v.api.ListContextContentTypes(ctx, client.ListContextContentTypesInput{Limit: client.Value(brandRecords)}, options...)
 	})
 	goals := v.listGoals()
@@ -87,6 +88,7 @@ func (v *visit) brandPage(sent url.Values, refused *failure) *view {
 	d.Form = newForm("the brand", "/brand", kit.ETag, d.MayWrite, brandFields(d.Kit)...)
 	if sent != nil {
 		d.Form.restore(sent, refused, stored)
+		d.Kept = true
 	}
 	return out
 }
@@ -106,20 +108,17 @@ func brandFields(k client.BrandKit) []*field {
 }
 
 // saveBrand stores the changed fields.
-func (s *Studio) saveBrand(v *visit) *view {
+func (s *Studio) saveBrand(v *pageRequest) *view {
 	sent := v.r.PostForm
 	c := changes{sent: sent}
-	in := client.UpdateContextBrandKitInput{
-		VoiceTone: c.list("voiceTone"), VoiceGuidelines: c.text("voiceGuidelines"), VoiceExamples: c.list("voiceExamples"), AvoidWords: c.list("avoidWords"),
-		ArtStyle: c.text("artStyle"), ArtDirection: c.text("artDirection"), ImageryNotes: c.text("imageryNotes"), Context: c.text("context"),
-	}
+	in := brandChanges(&c)
 	if !c.any {
 		return v.done("/brand", nil, notice{Text: "Nothing was changed."})
 	}
 	if sent.Get("etag") == "" && v.brandExists() {
 		return v.brandPage(sent, &failure{Status: http.StatusPreconditionFailed})
 	}
-	stored := read(v, "context:write", "Save the brand", func(ctx context.Context, options ...client.CallOption) (client.BrandKit, error) {
+	stored := startCall(v, "context:write", "Save the brand", func(ctx context.Context, options ...client.CallOption) (client.BrandKit, error) {
 		if tag := sent.Get("etag"); tag != "" {
 			options = append(options, client.IfMatch(tag))
 		}
@@ -129,13 +128,22 @@ func (s *Studio) saveBrand(v *visit) *view {
 	if stored.Failure != nil {
 		return v.brandPage(sent, stored.Failure)
 	}
-	return v.done("/brand", nil, notice{Text: "Saved."})
+	return v.done("/brand", nil, notice{Record: "The brand", Text: "Saved.", Undo: undoCall("The brand", "context:write", stored.ETag, func(ctx context.Context, options ...client.CallOption) (client.BrandKit, error) {
+		return v.api.UpdateContextBrandKit(ctx, brandChanges(&changes{sent: reversed(sent)}), options...)
+	})})
+}
+
+func brandChanges(c *changes) client.UpdateContextBrandKitInput {
+	return client.UpdateContextBrandKitInput{
+		VoiceTone: c.list("voiceTone"), VoiceGuidelines: c.text("voiceGuidelines"), VoiceExamples: c.list("voiceExamples"), AvoidWords: c.list("avoidWords"),
+		ArtStyle: c.text("artStyle"), ArtDirection: c.text("artDirection"), ImageryNotes: c.text("imageryNotes"), Context: c.text("context"),
+	}
 }
 
 // brandExists reports whether somebody has created the brand since an empty form was rendered. The
 // first save has no entity tag to send, so it checks this first.
-func (v *visit) brandExists() bool {
-	kit := read(v, "context:read", "Whether there is a brand", v.api.GetContextBrandKit)
+func (v *pageRequest) brandExists() bool {
+	kit := startCall(v, "context:read", "Whether there is a brand", v.api.GetContextBrandKit)
 	v.wait()
 	return kit.Failure == nil
 }
@@ -204,11 +212,12 @@ func without(v map[string]any, name string) map[string]any {
 	return out
 }
 
-// contentTypeEditing edits content types.
-func (v *visit) contentTypeEditing() editing[client.ContentType] {
-	return editing[client.ContentType]{
+// contentTypeScreens edits content types.
+func (v *pageRequest) contentTypeScreens() recordScreens[client.ContentType] {
+	return recordScreens[client.ContentType]{
 		place: "Brand", noun: "content type", area: "context", path: "/brand/types", back: "/brand",
 		deletion: "Posts and plans that name it stay. It cannot be undone.",
+		id:       func(t client.ContentType) string { return t.ID },
 		get: func(ctx context.Context, id string, options ...client.CallOption) (client.ContentType, error) {
 			return v.api.GetContextContentType(ctx, client.GetContextContentTypeInput{ContentTypeID: id}, options...)
 		},
@@ -244,11 +253,12 @@ func (v *visit) contentTypeEditing() editing[client.ContentType] {
 	}
 }
 
-// brandGoalEditing edits brand goals.
-func (v *visit) brandGoalEditing() editing[client.Goal] {
-	return editing[client.Goal]{
+// brandGoalScreens edits brand goals.
+func (v *pageRequest) brandGoalScreens() recordScreens[client.Goal] {
+	return recordScreens[client.Goal]{
 		place: "Brand", noun: "brand goal", area: "context", path: "/brand/goals", back: "/brand",
 		deletion: "Its line in the metric's chart goes with it. It cannot be undone.",
+		id:       func(g client.Goal) string { return g.ID },
 		get: func(ctx context.Context, id string, options ...client.CallOption) (client.Goal, error) {
 			return v.api.GetContextGoal(ctx, client.GetContextGoalInput{GoalID: id}, options...)
 		},
@@ -259,7 +269,7 @@ func (v *visit) brandGoalEditing() editing[client.Goal] {
 		save: func(c *changes, id string) func(context.Context, ...client.CallOption) (client.Goal, error) {
 			name, about, key := c.required("name"), c.text("description"), c.text("metricKey")
 			baseline, target, due, priority := c.decimal("baselineValue"), c.decimal("targetValue"), c.date("dueAt"), c.whole("priority")
-			status := word[client.ContextGoalStatus](c.text("status"))
+			status := enumValue[client.ContextGoalStatus](c.text("status"))
 			if id != "" {
 				return func(ctx context.Context, options ...client.CallOption) (client.Goal, error) {
 					return v.api.UpdateContextGoal(ctx, client.UpdateContextGoalInput{

@@ -16,7 +16,7 @@ import (
 const (
 	callsMax = 14
 	tripsMax = 2
-	bytesMax = 400_000
+	bytesMax = 110_000
 )
 
 // direct serves a browser's requests without a network, so that the test's own goroutines serve a
@@ -82,6 +82,7 @@ func TestBudget(t *testing.T) {
 		if calls > callsMax || trips > tripsMax {
 			t.Errorf("%s: %d calls, at most %d; %d one after another, at most %d", name, calls, callsMax, trips, tripsMax)
 		}
+		t.Logf("%s: %d calls, %d bytes", name, calls, len(body))
 		if len(body) > bytesMax {
 			t.Errorf("%s: %d bytes, at most %d", name, len(body), bytesMax)
 		}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"growthworkspace/scripts/studio/wall"
+	"growthworkspace/scripts/studio/civiltime"
 	"growthworkspace/shared/client"
 )
 
@@ -22,7 +22,7 @@ type clock struct {
 
 // clockOf returns the clock of a time zone. The name may be unset or unknown.
 func clockOf(name string) clock {
-	zone, ok := wall.Zone(name)
+	zone, ok := civiltime.Zone(name)
 	switch {
 	case ok:
 		return clock{Location: zone, Name: name}
@@ -33,8 +33,8 @@ func clockOf(name string) clock {
 }
 
 // clock returns the company's clock. The frame must have been read.
-func (v *visit) clock() clock {
-	company := v.frameOf().company
+func (v *pageRequest) clock() clock {
+	company := v.frameData().company
 	if company == nil || company.Failure != nil {
 		return clock{time.UTC, "UTC", "the company's time zone could not be read"}
 	}
@@ -53,14 +53,14 @@ func (c clock) Soon(at time.Time) string {
 
 // Time formats the time of day.
 func (c clock) Time(at time.Time) string {
-	if len(wall.Times(at.In(c.Location), c.Location)) > 1 {
+	if len(civiltime.Times(at.In(c.Location), c.Location)) > 1 {
 		return at.In(c.Location).Format("15:04 MST")
 	}
 	return at.In(c.Location).Format("15:04")
 }
 
 // Input formats a time as the value of a form field.
-func (c clock) Input(at time.Time) string { return at.In(c.Location).Format(wall.Layout) }
+func (c clock) Input(at time.Time) string { return at.In(c.Location).Format(civiltime.Layout) }
 
 // dateOf returns the day of a time in a zone, as midnight UTC.
 func dateOf(at time.Time, zone *time.Location) time.Time {
@@ -136,7 +136,7 @@ const (
 	undatedMax  = 100 // the latest drafts, which are searched for posts without a time
 )
 
-func (s *Studio) calendar(v *visit) *view {
+func (s *Studio) calendar(v *pageRequest) *view {
 	d := &calendarData{MayWrite: v.may("broadcast:write")}
 	out := &view{page: "calendar", place: "Posts", title: "Posts", data: d}
 	month, err := time.Parse(monthLayout, v.r.URL.Query().Get("month"))
@@ -194,17 +194,17 @@ func gridOf(month time.Time) (first, last time.Time) {
 
 // listMonth reads the posts of a calendar. A day in any time zone lies within the same day in UTC
 // and the days before and after it.
-func (v *visit) listMonth(month time.Time, cursor string) *result[client.Page[client.Post]] {
+func (v *pageRequest) listMonth(month time.Time, cursor string) *result[client.Page[client.Post]] {
 	first, last := gridOf(month)
 	in := client.ListBroadcastPostsInput{
 		From: client.Value(client.Day(first.AddDate(0, 0, -1))), To: client.Value(client.Day(last.AddDate(0, 0, 1))),
-		Order: client.Value("asc"), Limit: client.Value(monthMax), Cursor: given(cursor),
+		Order: client.Value("asc"), Limit: client.Value(monthMax), Cursor: optional(cursor),
 	}
 	return v.listPosts("The posts of the month", in)
 }
 
-func (v *visit) listPosts(label string, in client.ListBroadcastPostsInput) *result[client.Page[client.Post]] {
-	return read(v, "broadcast:read", label, func(ctx context.Context, options ...client.CallOption) (client.Page[client.Post], error) {
+func (v *pageRequest) listPosts(label string, in client.ListBroadcastPostsInput) *result[client.Page[client.Post]] {
+	return startCall(v, "broadcast:read", label, func(ctx context.Context, options ...client.CallOption) (client.Page[client.Post], error) {
 		return v.api.ListBroadcastPosts(ctx, in, options...)
 	})
 }
@@ -275,13 +275,13 @@ type postListData struct {
 // listShown is the number of posts on one page of the list.
 const listShown = 100
 
-func (s *Studio) postList(v *visit) *view {
+func (s *Studio) postList(v *pageRequest) *view {
 	q := v.r.URL.Query()
 	d := &postListData{Status: q.Get("status"), Platform: q.Get("platform"), Platforms: platforms(), MayWrite: v.may("broadcast:write")}
 	out := &view{page: "postlist", place: "Posts", title: "Posts", data: d}
 	in := client.ListBroadcastPostsInput{
-		Limit: client.Value(listShown), Cursor: given(q.Get("cursor")),
-		Status: given(client.BroadcastPostStatus(d.Status)), Platform: given(client.BroadcastPlatform(d.Platform)),
+		Limit: client.Value(listShown), Cursor: optional(q.Get("cursor")),
+		Status: optional(client.BroadcastPostStatus(d.Status)), Platform: optional(client.BroadcastPlatform(d.Platform)),
 	}
 	keep := url.Values{}
 	for _, name := range []string{"status", "platform", "day"} {
@@ -335,7 +335,7 @@ func platforms() (out []string) {
 
 // movePost moves a post to another day, at the same time of day. A post without a time gets one in
 // the morning.
-func (s *Studio) movePost(v *visit) *view {
+func (s *Studio) movePost(v *pageRequest) *view {
 	form, id := v.r.PostForm, v.r.PathValue("id")
 	c := clockOf(form.Get("zone"))
 	back := url.Values{"month": {form.Get("month")}}
@@ -358,14 +358,14 @@ func (s *Studio) movePost(v *visit) *view {
 		at = morning(day)
 	}
 	typed := day.Add(time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute + time.Duration(at.Second())*time.Second + time.Duration(at.Nanosecond()))
-	times := wall.Times(typed, c.Location)
+	times := civiltime.Times(typed, c.Location)
 	switch {
 	case len(times) == 0:
 		return refuse("Not moved: " + skipped(typed, c) + " Open the post to give it another time.")
 	case times[0].Before(v.Now()) && got.Value.Status.Or("") == client.BroadcastPostStatusScheduled:
 		return refuse("Not moved: " + c.Moment(times[0]) + " is over, and a scheduled post would be sent at once.")
 	}
-	stored := read(v, "broadcast:write", "Move the post", func(ctx context.Context, options ...client.CallOption) (client.Post, error) {
+	stored := startCall(v, "broadcast:write", "Move the post", func(ctx context.Context, options ...client.CallOption) (client.Post, error) {
 		return v.api.UpdateBroadcastPost(ctx, client.UpdateBroadcastPostInput{PostID: id, ScheduledFor: client.Value(times[0])}, append(options, client.IfMatch(got.ETag))...)
 	})
 	v.wait()
@@ -379,7 +379,11 @@ func (s *Studio) movePost(v *visit) *view {
 	if len(times) > 1 {
 		text += fmt.Sprintf(" The clocks go back on that day, so this time comes twice: the post has the first (%s). Open it to choose the second.", offset(times[0]))
 	}
-	return v.done("/posts", back, notice{Text: text})
+	before := client.UpdateBroadcastPostInput{PostID: id, ScheduledFor: got.Value.ScheduledFor}
+	if !scheduled {
+		before.ScheduledFor = client.Null[time.Time]()
+	}
+	return v.done("/posts", back, notice{Record: postName(stored.Value), Text: text, Undo: undoPost(stored, before)})
 }
 
 // morning is the time of a post that was given a day but no time.
@@ -387,7 +391,7 @@ func morning(day time.Time) time.Time { return day.Add(9 * time.Hour) }
 
 // skipped explains why the clock skips a time.
 func skipped(typed time.Time, c clock) string {
-	before, after, ok := wall.Skipped(typed, c.Location)
+	before, after, ok := civiltime.Skipped(typed, c.Location)
 	if !ok {
 		return "There is no such time in " + c.Name + "."
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -21,8 +22,8 @@ const pageTimeout = 25 * time.Second
 // key's quota.
 const callsMax = 14
 
-// visit is one request of a browser, with the calls of the API that it causes.
-type visit struct {
+// pageRequest is one request of a browser, with the calls of the API that it causes.
+type pageRequest struct {
 	*Studio
 
 	w   http.ResponseWriter
@@ -32,6 +33,7 @@ type visit struct {
 	running sync.WaitGroup
 	mu      sync.Mutex
 	calls   []*apiCall
+	causes  map[string]*cause // by their reason
 }
 
 // apiCall is one call of the API, shown to people who want to make it from a script.
@@ -45,11 +47,11 @@ type apiCall struct {
 
 type callKey struct{}
 
-// noting is a transport that notes each call in the apiCall of its context. It does not note the
-// header with the key.
-type noting struct{ next http.RoundTripper }
+// recordingTransport records each call in the apiCall of its context. It does not record the header
+// with the key.
+type recordingTransport struct{ next http.RoundTripper }
 
-func (n noting) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t recordingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	// A retry belongs to the same call, and so does the lookup of the company that may precede it.
 	if c, ok := r.Context().Value(callKey{}).(*apiCall); ok {
 		if r.Body != nil {
@@ -63,7 +65,7 @@ func (n noting) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		c.Method, c.URL, c.Match = r.Method, r.URL.String(), r.Header.Get("If-Match")
 	}
-	return n.next.RoundTrip(r)
+	return t.next.RoundTrip(r)
 }
 
 // result is the result of a call.
@@ -73,11 +75,12 @@ type result[T any] struct {
 	Failure *failure // nil: the call succeeded
 }
 
-// read starts a call, unless the key is known to lack its scope. Its result is complete after wait.
-func read[T any](v *visit, scope, label string, call func(ctx context.Context, options ...client.CallOption) (T, error)) *result[T] {
+// startCall starts a call, unless the key is known to lack its scope. Its result is complete after
+// wait.
+func startCall[T any](v *pageRequest, scope, label string, call func(ctx context.Context, options ...client.CallOption) (T, error)) *result[T] {
 	out := &result[T]{}
 	if !v.may(scope) {
-		out.Failure = lacking(scope)
+		out.Failure = missingScope(scope)
 		return out
 	}
 	c := &apiCall{Label: label}
@@ -88,6 +91,12 @@ func read[T any](v *visit, scope, label string, call func(ctx context.Context, o
 		var response client.Response
 		value, err := call(context.WithValue(v.ctx, callKey{}, c), client.Into(&response))
 		out.Value, out.ETag, out.Failure = value, response.ETag(), failureOf(err, scope)
+		if out.Failure != nil && out.Failure.Lacks == "" {
+			out.Failure.cause = v.causeOf(out.Failure)
+		}
+		if c.Method != http.MethodGet {
+			v.badge.drop()
+		}
 	})
 	return out
 }
@@ -98,8 +107,8 @@ func version(updatedAt client.Optional[time.Time]) string {
 	return updatedAt.Or(time.Time{}).UTC().Format(time.RFC3339Nano)
 }
 
-// given returns an argument of a call, absent if it is empty.
-func given[T ~string](text T) client.Optional[T] {
+// optional returns an argument of a call, absent if it is empty.
+func optional[T ~string](text T) client.Optional[T] {
 	if text == "" {
 		return client.Optional[T]{}
 	}
@@ -107,10 +116,10 @@ func given[T ~string](text T) client.Optional[T] {
 }
 
 // wait waits for all calls that read has started.
-func (v *visit) wait() { v.running.Wait() }
+func (v *pageRequest) wait() { v.running.Wait() }
 
-// left returns how many more calls the page may make.
-func (v *visit) left() int {
+// callsLeft returns how many more calls the page may make.
+func (v *pageRequest) callsLeft() int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return max(0, callsMax-len(v.calls))
@@ -118,14 +127,50 @@ func (v *visit) left() int {
 
 // failure describes why a call has no result, in words for people and with details for an operator.
 type failure struct {
-	Status    int // 0: no response
-	Code      string
-	Messages  []string
-	RequestID string
-	Lacks     string // a scope that the key does not have
+	Status     int // 0: no response
+	Code       string
+	Messages   []string
+	RequestID  string
+	RetryAfter time.Duration // 0: the service does not say
+	Lacks      string        // a scope that the key does not have
+	cause      *cause        // nil: the failure is explained by itself
 }
 
-func lacking(scope string) *failure { return &failure{Lacks: scope} }
+// cause is what several calls of a page failed for. A page explains it once.
+type cause struct{ shown bool }
+
+// causeOf returns the cause of a failure, the same one for the same reason.
+func (v *pageRequest) causeOf(f *failure) *cause {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.causes == nil {
+		v.causes = map[string]*cause{}
+	}
+	reason := fmt.Sprint(f.Status, f.Code, f.Messages)
+	if f.Status == 0 || f.Refused() {
+		reason = fmt.Sprint(f.Status) // the words may differ from call to call
+	}
+	if v.causes[reason] == nil {
+		v.causes[reason] = &cause{}
+	}
+	return v.causes[reason]
+}
+
+// First reports whether the page has not explained the cause yet, and notes that it does now. Only
+// templates call it.
+func (f *failure) First() bool {
+	if f.cause == nil {
+		return true
+	}
+	first := !f.cause.shown
+	f.cause.shown = true
+	return first
+}
+
+// Refused reports whether the service does not accept the key at all.
+func (f *failure) Refused() bool { return f.Status == http.StatusUnauthorized && f.Lacks == "" }
+
+func missingScope(scope string) *failure { return &failure{Lacks: scope} }
 
 // failureOf returns nil if err is nil. scope is the scope that the call needs.
 func failureOf(err error, scope string) *failure {
@@ -134,7 +179,7 @@ func failureOf(err error, scope string) *failure {
 	case err == nil:
 		return nil
 	case errors.As(err, &refused):
-		f := &failure{Status: refused.Status, Code: refused.Code, Messages: refused.Messages, RequestID: refused.RequestID}
+		f := &failure{Status: refused.Status, Code: refused.Code, Messages: refused.Messages, RequestID: refused.RequestID, RetryAfter: refused.RetryAfter}
 		if refused.Status == http.StatusUnauthorized && scope != "" && strings.Contains(strings.Join(refused.Messages, " "), scope) {
 			f.Lacks = scope
 		}

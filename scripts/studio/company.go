@@ -13,6 +13,7 @@ type companyData struct {
 	Form    *form
 	Company client.Company
 	Failure *failure // the profile cannot be read
+	Kept    bool     // the form has typed values, so it is shown whatever failed
 }
 
 // fieldsOf returns the form of a profile.
@@ -33,21 +34,21 @@ func fieldsOf(c client.Company) []*field {
 	}
 }
 
-func (v *visit) getCompany(ctx context.Context, options ...client.CallOption) (client.Company, error) {
+func (v *pageRequest) getCompany(ctx context.Context, options ...client.CallOption) (client.Company, error) {
 	return v.api.GetCompany(ctx, options...)
 }
 
-func (s *Studio) company(v *visit) *view { return v.companyPage(nil, nil) }
+func (s *Studio) company(v *pageRequest) *view { return v.companyPage(nil, nil) }
 
 // companyPage shows the profile. After a failed write, sent has the typed values.
-func (v *visit) companyPage(sent url.Values, refused *failure) *view {
+func (v *pageRequest) companyPage(sent url.Values, refused *failure) *view {
 	out := &view{page: "company", place: "Company", title: "Company"}
 	if sent != nil {
 		v.readFrame()
 		out.status = refused.status()
 	}
 	v.wait()
-	stored := v.frameOf().company
+	stored := v.frameData().company
 	d := &companyData{Form: newForm("the profile", "/company", stored.ETag, v.may("company:write"), fieldsOf(stored.Value)...), Company: stored.Value, Failure: stored.Failure}
 	out.data = d
 	if stored.Failure != nil {
@@ -55,30 +56,38 @@ func (v *visit) companyPage(sent url.Values, refused *failure) *view {
 	}
 	if sent != nil {
 		d.Form.restore(sent, refused, stored.Failure == nil)
+		d.Kept = true
 	}
 	return out
 }
 
 // saveCompany stores the changed fields. It unsets empty ones.
-func (s *Studio) saveCompany(v *visit) *view {
+func (s *Studio) saveCompany(v *pageRequest) *view {
 	sent := v.r.PostForm
 	c := changes{sent: sent}
-	in := client.UpdateCompanyInput{
-		Name: c.required("name"), Summary: c.text("summary"), WebsiteURL: c.text("websiteUrl"), RepositoryURL: c.text("repositoryUrl"),
-		Industry: c.text("industry"), Stage: word[client.CompanyStage](c.text("stage")), TargetMarket: word[client.CompanyTargetMarket](c.text("targetMarket")),
-		PrimaryLanguage: c.text("primaryLanguage"), Timezone: c.text("timezone"),
-	}
+	in := companyChanges(&c)
 	if !c.any {
 		return v.done("/company", nil, notice{Text: "Nothing was changed."})
 	}
-	stored := read(v, "company:write", "The profile", func(ctx context.Context, options ...client.CallOption) (client.Company, error) {
+	stored := startCall(v, "company:write", "The profile", func(ctx context.Context, options ...client.CallOption) (client.Company, error) {
 		return v.api.UpdateCompany(ctx, in, append(options, client.IfMatch(sent.Get("etag")))...)
 	})
 	v.wait()
 	if stored.Failure != nil {
 		return v.companyPage(sent, stored.Failure)
 	}
-	return v.done("/company", nil, notice{Text: "Saved."})
+	record := stored.Value.Name.Or("")
+	return v.done("/company", nil, notice{Record: record, Text: "Saved.", Undo: undoCall(record, "company:write", stored.ETag, func(ctx context.Context, options ...client.CallOption) (client.Company, error) {
+		return v.api.UpdateCompany(ctx, companyChanges(&changes{sent: reversed(sent)}), options...)
+	})})
+}
+
+func companyChanges(c *changes) client.UpdateCompanyInput {
+	return client.UpdateCompanyInput{
+		Name: c.required("name"), Summary: c.text("summary"), WebsiteURL: c.text("websiteUrl"), RepositoryURL: c.text("repositoryUrl"),
+		Industry: c.text("industry"), Stage: enumValue[client.CompanyStage](c.text("stage")), TargetMarket: enumValue[client.CompanyTargetMarket](c.text("targetMarket")),
+		PrimaryLanguage: c.text("primaryLanguage"), Timezone: c.text("timezone"),
+	}
 }
 
 // StatusText returns the name of a status for people.

@@ -1,6 +1,7 @@
 package studio
 
 import (
+	"cmp"
 	"crypto/rand"
 	"net/http"
 	"net/url"
@@ -18,24 +19,26 @@ type field struct {
 	Choices           []string // of a choice
 	Required          bool
 
-	Stored  string // as it is now
-	Text    string // as it is in the form
-	Was     string // as it was when the form was rendered
-	Problem string // what is wrong with it
-	Theirs  bool   // somebody else has changed it since
+	Stored    string // as it is now
+	Suggested string // what the form of a new record has before somebody types
+	Text      string // as it is in the form
+	Was       string // as it was when the form was rendered
+	Problem   string // what is wrong with it
+	Theirs    bool   // somebody else has changed it since
+	Focused   bool   // it is the first one with a problem
 }
 
 // form is a form of a record. After a failed write, its template also shows the typed values, what
 // is wrong with them, and the values that somebody else has stored in the meantime.
 type form struct {
-	What     string // the record, as in "Somebody else changed the profile"
-	Back     string // the page that shows the record as it is stored
-	Fields   []*field
-	ETag     string
-	Once     string // identifies the request that creates a record, so that sending the form twice creates only one
-	MayWrite bool
-	Conflict *failure // somebody else changed the record
-	Problem  *failure // a problem that does not belong to a field
+	What           string // the record, as in "Somebody else changed the profile"
+	Back           string // the page that shows the record as it is stored
+	Fields         []*field
+	ETag           string
+	IdempotencyKey string // of the request that creates a record, so that sending the form twice creates only one
+	MayWrite       bool
+	Conflict       *failure // somebody else changed the record
+	Problem        *failure // a problem that does not belong to a field
 }
 
 // newForm returns the form of a record as it is stored.
@@ -44,16 +47,19 @@ func newForm(what, back, etag string, mayWrite bool, fields ...*field) *form {
 		// Use the form in which browsers return it, so that an unedited field does not look
 		// changed.
 		f.Stored = strings.TrimSpace(strings.ReplaceAll(f.Stored, "\r\n", "\n"))
-		f.Text, f.Was = f.Stored, f.Stored
+		f.Text, f.Was = cmp.Or(f.Suggested, f.Stored), f.Stored
 	}
-	return &form{What: what, Back: back, Fields: fields, Once: once(), ETag: etag, MayWrite: mayWrite}
+	return &form{What: what, Back: back, Fields: fields, IdempotencyKey: newIdempotencyKey(), ETag: etag, MayWrite: mayWrite}
 }
 
 // restore puts the typed values back into the form after a failed write. stored reports whether the
 // form has the record as it is now; then a field that was not edited here shows the value that
 // somebody else has stored.
 func (f *form) restore(sent url.Values, refused *failure, stored bool) {
-	f.Once = onceAfter(sent, refused)
+	f.IdempotencyKey = nextIdempotencyKey(sent, refused)
+	if !stored {
+		f.ETag = sent.Get("etag") // of the record as somebody saw it, so that the next save still has its condition
+	}
 	for _, field := range f.Fields {
 		field.Text, field.Was = typedField(sent, field.Name), typedWas(sent, field.Name)
 		if stored {
@@ -69,19 +75,30 @@ func (f *form) restore(sent url.Values, refused *failure, stored bool) {
 		return
 	}
 	f.Problem = f.assign(refused)
+	f.focus()
 }
 
-// once returns a name for a request that creates a record.
-func once() string { return rand.Text() }
-
-// onceAfter returns the name for the next attempt of a form. The name stays the same if it is
-// unknown whether the record was created. After a refusal it changes, because the service remembers
-// the refusal under the name.
-func onceAfter(sent url.Values, refused *failure) string {
-	if name := sent.Get("once"); name != "" && (refused.Status == 0 || refused.Status >= http.StatusInternalServerError) {
-		return name
+// focus marks the first field with a problem.
+func (f *form) focus() {
+	for _, field := range f.Fields {
+		if field.Problem != "" {
+			field.Focused = true
+			return
+		}
 	}
-	return once()
+}
+
+// newIdempotencyKey returns the idempotency key of a request that creates a record.
+func newIdempotencyKey() string { return rand.Text() }
+
+// nextIdempotencyKey returns the idempotency key of the next attempt of a form. It stays the same if
+// it is unknown whether the record was created. After a refusal it changes, because the service
+// remembers the refusal under the key.
+func nextIdempotencyKey(sent url.Values, refused *failure) string {
+	if key := sent.Get("once"); key != "" && (refused.Status == 0 || refused.Status >= http.StatusInternalServerError) {
+		return key
+	}
+	return newIdempotencyKey()
 }
 
 // assign sets each message on its field. It returns a failure with the remaining messages, or nil
@@ -126,7 +143,7 @@ type changes struct {
 func (c *changes) whole(name string) client.Optional[int] {
 	value, ok := c.text(name).Get()
 	if !ok {
-		return as[int](c.text(name))
+		return absentOrNull[int](c.text(name))
 	}
 	n, err := strconv.Atoi(value)
 	if err != nil {
@@ -172,7 +189,7 @@ func (c *changes) list(name string) client.Optional[[]string] {
 	if value, ok := text.Get(); ok {
 		return client.Value(lines(value))
 	}
-	return as[[]string](text)
+	return absentOrNull[[]string](text)
 }
 
 // lines returns the non-empty lines of a text.
@@ -181,6 +198,19 @@ func lines(text string) []string {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {
 			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// reversed returns the form that takes its changes back: each field gets the value that it had when
+// the form was rendered.
+func reversed(sent url.Values) url.Values {
+	out := url.Values{}
+	for name := range sent {
+		if field, is := strings.CutPrefix(name, "was."); is {
+			out.Set(field, sent.Get(name))
+			out.Set(name, sent.Get(field))
 		}
 	}
 	return out
@@ -196,18 +226,18 @@ func (c *changes) flag(name string) client.Optional[bool] {
 	return client.Value(now)
 }
 
-// as converts a text, which may be missing or cleared, to another type.
-func as[T any](text client.Optional[string]) client.Optional[T] {
+// absentOrNull converts a text, which may be missing or cleared, to another type.
+func absentOrNull[T any](text client.Optional[string]) client.Optional[T] {
 	if text.IsNull() {
 		return client.Null[T]()
 	}
 	return client.Optional[T]{}
 }
 
-// word converts a typed word to the type of the API.
-func word[T ~string](text client.Optional[string]) client.Optional[T] {
+// enumValue converts a typed word to the type of the API.
+func enumValue[T ~string](text client.Optional[string]) client.Optional[T] {
 	if value, ok := text.Get(); ok {
 		return client.Value(T(value))
 	}
-	return as[T](text)
+	return absentOrNull[T](text)
 }

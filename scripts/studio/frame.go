@@ -108,34 +108,36 @@ type frame struct {
 type place struct {
 	Name, Path string
 	Badge      string // how much waits; empty: nothing, or unknown
+	Pending    bool   // the badge is read after the page
 	Current    bool
 }
 
 // redirect redirects a browser to a page with a GET.
-func (v *visit) redirect(target string) *view {
+func (v *pageRequest) redirect(target string) *view {
 	http.Redirect(v.w, v.r, target, http.StatusSeeOther)
 	return nil
 }
 
-// known has the records that the frame reads for every page. Screens that need the same records use
-// them.
-type known struct {
+// frameData has the records that the frame reads for every page. Screens that need the same records
+// use them.
+type frameData struct {
 	company     *result[client.Company]
-	needsReview *result[client.Page[client.Feedback]]
+	needsReview *result[client.Page[client.Feedback]] // nil: readWaiting was not called
 	noReply     *result[client.Page[client.Feedback]]
+	writes      int // of the badge, before the lists were read
 }
 
-type knownKey struct{}
+type frameDataKey struct{}
 
-// frameOf returns the frame's records. They are complete after wait.
-func (v *visit) frameOf() *known { return v.ctx.Value(knownKey{}).(*known) }
+// frameData returns the frame's records. They are complete after wait.
+func (v *pageRequest) frameData() *frameData { return v.ctx.Value(frameDataKey{}).(*frameData) }
 
 // show runs a screen and writes its page.
-func (s *Studio) show(w http.ResponseWriter, r *http.Request, form string, screen func(*visit) *view) {
+func (s *Studio) show(w http.ResponseWriter, r *http.Request, form string, screen func(*pageRequest) *view) {
 	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
 	defer cancel()
-	k := &known{}
-	v := &visit{Studio: s, w: w, r: r, ctx: context.WithValue(ctx, knownKey{}, k)}
+	k := &frameData{}
+	v := &pageRequest{Studio: s, w: w, r: r, ctx: context.WithValue(ctx, frameDataKey{}, k)}
 	shown := screen(v)
 	v.wait()
 	if shown == nil {
@@ -147,9 +149,18 @@ func (s *Studio) show(w http.ResponseWriter, r *http.Request, form string, scree
 	}
 	if k.company != nil {
 		f.Company, f.Failure = k.company.Value.Name.Or(k.company.Value.ID), k.company.Failure
+		if f.Failure == nil {
+			s.name.Store(&f.Company)
+		} else if known := s.name.Load(); known != nil {
+			f.Company = *known
+		}
 	}
-	f.Places = []place{{Name: "Overview", Path: "/"}, {Name: "Metrics", Path: "/metrics"}, {Name: "Roadmap", Path: "/roadmap"}, {Name: "Reviews", Path: "/reviews", Badge: k.badge()}, {Name: "Posts", Path: "/posts"}, {Name: "Sites", Path: "/sites"}, {Name: "Brand", Path: "/brand"}, {Name: "Keys", Path: "/keys"}, {Name: "Company", Path: "/company"}}
+	f.Places = []place{{Name: "Overview", Path: "/"}, {Name: "Metrics", Path: "/metrics"}, {Name: "Roadmap", Path: "/roadmap"}, {Name: "Reviews", Path: "/reviews"}, {Name: "Posts", Path: "/posts"}, {Name: "Sites", Path: "/sites"}, {Name: "Brand", Path: "/brand"}, {Name: "Keys", Path: "/keys"}, {Name: "Company", Path: "/company"}}
 	for i := range f.Places {
+		if f.Places[i].Path == "/reviews" {
+			f.Places[i].Badge, f.Places[i].Pending = s.waitingBadge(k)
+			f.Places[i].Pending = f.Places[i].Pending && shown.page != "bulk" // its writes would drop the count at once
+		}
 		f.Places[i].Current = f.Places[i].Name == shown.place
 	}
 	var out bytes.Buffer
@@ -167,46 +178,21 @@ func (s *Studio) show(w http.ResponseWriter, r *http.Request, form string, scree
 
 // readFrame starts the calls that every page needs. A form's handler calls it after its write, so
 // that the frame shows the result. Handlers that return files do not call it.
-func (v *visit) readFrame() {
-	k := v.frameOf()
-	k.company = read(v, "company:read", "The company", v.getCompany)
-	k.needsReview = v.listReviews("Replies to approve", reviewFilter{status: client.FeedbackReplyStatusNeedsReview}, waitingMax)
-	k.noReply = v.listReviews("Reviews without a reply", reviewFilter{status: client.FeedbackReplyStatusNone}, waitingMax)
-}
-
-// waitingMax is the largest page of reviews. Waiting reviews are counted up to this number.
-const waitingMax = 200
-
-// badge counts the reviews that wait for a person.
-func (k *known) badge() string {
-	if k.needsReview == nil || k.needsReview.Failure != nil || k.noReply.Failure != nil {
-		return ""
-	}
-	n, more := k.waiting()
-	if n == 0 {
-		return ""
-	}
-	return counted(n, more)
-}
-
-// counted formats the number of records if n were read.
-func counted(n int, more bool) string {
-	if more || n > waitingMax {
-		return fmt.Sprintf("%d+", min(n, waitingMax))
-	}
-	return fmt.Sprint(n)
-}
-
-// waiting returns how many of the loaded reviews wait, and whether there are more.
-func (k *known) waiting() (n int, more bool) {
-	return len(k.needsReview.Value.Items) + len(k.noReply.Value.Items), k.needsReview.Value.Next != "" || k.noReply.Value.Next != ""
+func (v *pageRequest) readFrame() {
+	k := v.frameData()
+	k.company = startCall(v, "company:read", "The company", v.getCompany)
 }
 
 // notice describes what a form did, on the page to which the browser is redirected.
 type notice struct {
-	Text string
-	Bad  bool
-	Call *apiCall // the last call of the form
+	ID     string // set by notices
+	Record string // the name of the record that was changed; empty: the text names it
+	Text   string
+	Bad    bool
+	Call   *apiCall // the last call of the form
+	Undo   undo     // takes the change back; nil: it cannot be
+	More   string   // the page with the details; empty: none
+	back   string   // the page that shows the notice
 }
 
 // notices keeps the latest notices. Addresses contain their ids and not their texts, so that a link
@@ -227,8 +213,9 @@ func (n *notices) add(what notice) (id string) {
 	}
 	n.next++
 	delete(n.recent, fmt.Sprint(n.next-noticesMax))
-	n.recent[fmt.Sprint(n.next)] = what
-	return fmt.Sprint(n.next)
+	what.ID = fmt.Sprint(n.next)
+	n.recent[what.ID] = what
+	return what.ID
 }
 
 func (n *notices) get(id string) *notice {
@@ -242,11 +229,15 @@ func (n *notices) get(id string) *notice {
 
 // done redirects to a page with a notice about what was done. The notice shows the last call that
 // was made.
-func (v *visit) done(path string, query url.Values, what notice) *view {
+func (v *pageRequest) done(path string, query url.Values, what notice) *view {
 	if what.Call == nil && len(v.calls) > 0 {
 		what.Call = v.calls[len(v.calls)-1]
 	}
 	query = copyOf(query)
+	query.Del("done")
+	if what.back == "" {
+		what.back = path + "?" + query.Encode()
+	}
 	query.Set("done", v.notices.add(what))
 	return v.redirect(path + "?" + query.Encode())
 }
@@ -259,6 +250,6 @@ func copyOf(q url.Values) url.Values {
 	return out
 }
 
-func (s *Studio) nowhere(*visit) *view {
-	return &view{page: "nowhere", title: "Not found", status: http.StatusNotFound}
+func (s *Studio) notFound(*pageRequest) *view {
+	return &view{page: "notfound", title: "Not found", status: http.StatusNotFound}
 }

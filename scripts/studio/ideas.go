@@ -34,7 +34,7 @@ type shownIdea struct {
 // ideasShown is the number of ideas on one page.
 const ideasShown = 100
 
-func (s *Studio) ideas(v *visit) *view {
+func (s *Studio) ideas(v *pageRequest) *view {
 	q := v.r.URL.Query()
 	d := &ideasData{Status: q.Get("status"), Plan: q.Get("plan"), MayWrite: v.may("broadcast:write")}
 	out := &view{page: "ideas", place: "Posts", title: "Plans and ideas", data: d}
@@ -46,12 +46,12 @@ func (s *Studio) ideas(v *visit) *view {
 		d.Tabs = append(d.Tabs, t)
 	}
 	in := client.ListBroadcastIdeasInput{
-		Limit: client.Value(ideasShown), Status: client.Value(client.BroadcastIdeaStatus(d.Status)), PlanID: given(d.Plan), Cursor: given(q.Get("cursor")),
+		Limit: client.Value(ideasShown), Status: client.Value(client.BroadcastIdeaStatus(d.Status)), PlanID: optional(d.Plan), Cursor: optional(q.Get("cursor")),
 	}
-	plans := read(v, "broadcast:read", "The content plans", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Plan], error) {
+	plans := startCall(v, "broadcast:read", "The content plans", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Plan], error) {
 		return v.api.ListBroadcastPlans(ctx, client.ListBroadcastPlansInput{Limit: client.Value(100)}, options...)
 	})
-	ideas := read(v, "broadcast:read", "The ideas", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Idea], error) {
+	ideas := startCall(v, "broadcast:read", "The ideas", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Idea], error) {
 		return v.api.ListBroadcastIdeas(ctx, in, options...)
 	})
 	v.wait()
@@ -85,7 +85,7 @@ func ideasPath(status, plan string) string {
 func (d *ideasData) PlanPath(plan string) string { return ideasPath(d.Status, plan) }
 
 // decide accepts or rejects an idea as it was shown, and may redirect to the form of its post.
-func (s *Studio) decide(v *visit) *view {
+func (s *Studio) decide(v *pageRequest) *view {
 	form, id := v.r.PostForm, v.r.PathValue("id")
 	back := url.Values{"status": {form.Get("status")}}
 	if plan := form.Get("plan"); plan != "" {
@@ -104,7 +104,7 @@ func (s *Studio) decide(v *visit) *view {
 	case version(got.Value.UpdatedAt) != form.Get("seen"):
 		return refuse("Somebody changed the idea after you looked, so nothing was decided.")
 	}
-	stored := read(v, "broadcast:write", "Decide on the idea", func(ctx context.Context, options ...client.CallOption) (client.Idea, error) {
+	stored := startCall(v, "broadcast:write", "Decide on the idea", func(ctx context.Context, options ...client.CallOption) (client.Idea, error) {
 		return v.api.UpdateBroadcastIdea(ctx, client.UpdateBroadcastIdeaInput{IdeaID: id, Status: client.Value(status)}, append(options, client.IfMatch(got.ETag))...)
 	})
 	v.wait()
@@ -116,5 +116,8 @@ func (s *Studio) decide(v *visit) *view {
 	case form.Get("do") == "write":
 		return v.done("/posts/new", url.Values{"idea": {id}}, notice{Text: "Accepted. Its post is not stored yet: check it and save."})
 	}
-	return v.done("/ideas", back, notice{Text: said})
+	record := got.Value.Title.Or("The idea")
+	return v.done("/ideas", back, notice{Record: record, Text: said, Undo: undoCall(record, "broadcast:write", stored.ETag, func(ctx context.Context, options ...client.CallOption) (client.Idea, error) {
+		return v.api.UpdateBroadcastIdea(ctx, client.UpdateBroadcastIdeaInput{IdeaID: id, Status: got.Value.Status}, options...)
+	})})
 }

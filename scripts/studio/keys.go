@@ -15,13 +15,13 @@ import (
 
 // keysData is the data of the keys template. It never has a secret: a new one is written to a file.
 type keysData struct {
-	Keys     []keyRow
-	NoKeys   *failure
-	More     string
-	MayWrite bool
-	Scopes   []scopeArea // what this key may grant
-	Once     string
-	Made     string // the time of the form
+	Keys           []keyRow
+	NoKeys         *failure
+	More           string
+	MayWrite       bool
+	Scopes         []scopeArea // what this key may grant
+	IdempotencyKey string
+	Made           string // the time of the form
 
 	// After a create that failed, what was typed.
 	Name    string
@@ -68,19 +68,19 @@ func scopeAreas(scopes, ticked []string) (out []scopeArea) {
 	return out
 }
 
-func (s *Studio) keys(v *visit) *view { return v.keysPage(nil, nil) }
+func (s *Studio) keys(v *pageRequest) *view { return v.keysPage(nil, nil) }
 
 // keysPage lists the keys. After a failed create, sent has the typed values.
-func (v *visit) keysPage(sent url.Values, refused *failure) *view {
-	d := &keysData{MayWrite: v.may("keys:write"), Once: once(), Made: v.Now().UTC().Format(time.RFC3339)}
+func (v *pageRequest) keysPage(sent url.Values, refused *failure) *view {
+	d := &keysData{MayWrite: v.may("keys:write"), IdempotencyKey: newIdempotencyKey(), Made: v.Now().UTC().Format(time.RFC3339)}
 	out := &view{page: "keys", place: "Keys", title: "Keys", data: d}
 	if sent != nil {
 		v.readFrame()
 		out.status = refused.status()
-		d.Name, d.Expires, d.Once, d.Problem = typedField(sent, "name"), sent.Get("expires"), onceAfter(sent, refused), refused
+		d.Name, d.Expires, d.IdempotencyKey, d.Problem = typedField(sent, "name"), sent.Get("expires"), nextIdempotencyKey(sent, refused), refused
 	}
-	listed := read(v, "keys:read", "The keys", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Key], error) {
-		return v.api.ListKeys(ctx, client.ListKeysInput{Limit: client.Value(200), Cursor: given(v.r.URL.Query().Get("cursor"))}, options...)
+	listed := startCall(v, "keys:read", "The keys", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Key], error) {
+		return v.api.ListKeys(ctx, client.ListKeysInput{Limit: client.Value(200), Cursor: optional(v.r.URL.Query().Get("cursor"))}, options...)
 	})
 	v.wait()
 	d.NoKeys = listed.Failure
@@ -124,7 +124,7 @@ var expiries = map[string]time.Duration{"30": 30 * 24 * time.Hour, "90": 90 * 24
 var errNoFile = errors.New("this studio has no folder to write secrets to")
 
 // createKey creates a key and writes its secret into a file.
-func (s *Studio) createKey(v *visit) *view {
+func (s *Studio) createKey(v *pageRequest) *view {
 	sent := v.r.PostForm
 	in := client.CreateKeyInput{Name: typedField(sent, "name"), Scopes: sent["scope"]}
 	if in.Scopes == nil {
@@ -146,7 +146,7 @@ func (s *Studio) createKey(v *visit) *view {
 var overlaps = map[string]int{"now": 0, "day": 24 * 60 * 60, "week": 7 * 24 * 60 * 60}
 
 // rotateKey replaces a key by a new one and writes its secret into a file.
-func (s *Studio) rotateKey(v *visit) *view {
+func (s *Studio) rotateKey(v *pageRequest) *view {
 	sent := v.r.PostForm
 	in := client.RotateKeyInput{KeyID: v.r.PathValue("id")}
 	if seconds, ok := overlaps[sent.Get("overlap")]; ok {
@@ -161,11 +161,11 @@ func (s *Studio) rotateKey(v *visit) *view {
 
 // issue makes a call that returns a secret, and writes the secret into a file that the notice
 // names. Sending the form twice writes the same secret again.
-func (v *visit) issue(sent url.Values, label string, call func(context.Context, ...client.CallOption) (client.IssuedKey, error), refused func(*failure) *view) *view {
+func (v *pageRequest) issue(sent url.Values, label string, call func(context.Context, ...client.CallOption) (client.IssuedKey, error), refused func(*failure) *view) *view {
 	if v.SaveSecret == nil {
 		return refused(&failure{Messages: []string{errNoFile.Error()}})
 	}
-	issued := read(v, "keys:write", label, call)
+	issued := startCall(v, "keys:write", label, call)
 	v.wait()
 	if issued.Failure != nil {
 		return refused(issued.Failure)
@@ -179,9 +179,9 @@ func (v *visit) issue(sent url.Values, label string, call func(context.Context, 
 }
 
 // revokeKey revokes a key.
-func (s *Studio) revokeKey(v *visit) *view {
+func (s *Studio) revokeKey(v *pageRequest) *view {
 	id := v.r.PathValue("id")
-	done := read(v, "keys:write", "Revoke a key", func(ctx context.Context, options ...client.CallOption) (client.Deleted, error) {
+	done := startCall(v, "keys:write", "Revoke a key", func(ctx context.Context, options ...client.CallOption) (client.Deleted, error) {
 		return v.api.RevokeKey(ctx, client.RevokeKeyInput{KeyID: id}, options...)
 	})
 	v.wait()

@@ -3,11 +3,13 @@ package studio
 import (
 	"cmp"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
 	"growthworkspace/scripts/studio/chart"
-	"growthworkspace/scripts/studio/measure"
+	"growthworkspace/scripts/studio/period"
+	"growthworkspace/scripts/studio/units"
 	"growthworkspace/shared/client"
 )
 
@@ -19,16 +21,27 @@ import (
 //	metrics_parts.go   the metric as a line for each value of a dimension
 //	metrics_csv.go     the same values as a file
 //
-// series.go defines a metric and its development; the overview uses it, too.
+// series.go defines a metric and its comparison; the overview uses it, too.
 
 // metricsPage is the data of the template.
 type metricsPage struct {
-	Menu      []choice        // the metrics
+	Menu      []menuGroup // the metrics
+	Listed    int         // how many
+	Find      string      // the search
+	Query     url.Values  // of the address, without the search
+	MayWrite  bool
+	Today     time.Time
 	Period    *periodControls // nil without a metric
 	Metric    *metricView     // nil: none is shown
 	Missing   bool            // the address names a metric that does not exist
 	Failure   *failure        // the metrics cannot be read
 	Complaint string
+}
+
+// menuGroup is a group of metrics in the menu.
+type menuGroup struct {
+	Name  string
+	Links []choice
 }
 
 // choice is a link of a group.
@@ -39,7 +52,7 @@ type choice struct {
 
 // periodControls are the links to other ranges, and the form for a custom range.
 type periodControls struct {
-	Range      measure.Range
+	Range      period.Range
 	Ranges     []choice
 	From, To   string
 	Key, Split string // the rest of the address
@@ -52,6 +65,7 @@ type metricView struct {
 	Grains   []choice
 	Splits   []choice
 	CSV      string   // the address of the file
+	Query    string   // of the address
 	NoPoints *failure // the points cannot be read
 	Whole    *wholeView
 	Parts    *partsView
@@ -59,7 +73,7 @@ type metricView struct {
 	Notice   string // why the metric is not shown as the address requests
 }
 
-func (s *Studio) metrics(v *visit) *view {
+func (s *Studio) metrics(v *pageRequest) *view {
 	page := v.loadMetric()
 	out := &view{page: "metrics", place: "Metrics", title: "Metrics", data: page}
 	switch {
@@ -75,9 +89,9 @@ func (s *Studio) metrics(v *visit) *view {
 
 // loadMetric reads a metric and everything that its page shows. Without a key in the address, it
 // reads the first metric.
-func (v *visit) loadMetric() *metricsPage {
+func (v *pageRequest) loadMetric() *metricsPage {
 	q := v.metricQuery()
-	page := &metricsPage{Complaint: q.complaint}
+	page := &metricsPage{Complaint: q.complaint, Find: q.find, Query: q.values, MayWrite: v.may("metrics:write"), Today: q.now}
 	definitions, goals := v.listDefinitions(), v.listGoals()
 	var reads pointReads
 	if q.key != "" {
@@ -91,20 +105,22 @@ func (v *visit) loadMetric() *metricsPage {
 	if q.key == "" {
 		q = q.withKey(all[0].Key)
 		reads = v.readPoints(q)
+		reads.inputs = v.readInputs(all[0], q, all)
 		v.wait()
 	}
-	page.Menu = q.menu(all)
+	page.Menu, page.Listed = q.menu(all), len(all)
 	at := slices.IndexFunc(all, func(m metric) bool { return m.Key == q.key })
 	if at < 0 {
 		page.Missing = true
 		return page
 	}
+	if reads.inputs == nil && reads.empty() {
+		reads.inputs = v.readInputs(all[at], q, all)
+		v.wait()
+	}
 	page.Metric = all[at].view(q, reads)
 	page.Complaint = cmp.Or(page.Metric.Notice, page.Complaint)
 	page.Period = q.controls()
-	if parts := page.Metric.Parts; parts != nil {
-		page.Period.Split = parts.Dimension
-	}
 	return page
 }
 
@@ -112,7 +128,7 @@ func (v *visit) loadMetric() *metricsPage {
 func (m metric) view(q metricQuery, reads pointReads) *metricView {
 	w := q.rng.Window(q.grain, q.now)
 	every, cut, failed := reads.everySeries()
-	out := &metricView{metric: m, Grains: q.grains(), Splits: q.splits(dimensionsOf(m, every)), CSV: q.with("/metrics.csv")}
+	out := &metricView{metric: m, Grains: q.grains(), Splits: q.splits(dimensionsOf(m, every)), CSV: q.with("/metrics.csv"), Query: q.values.Encode()}
 	switch {
 	case q.split != "" && failed != nil:
 		out.NoPoints = failed
@@ -124,6 +140,9 @@ func (m metric) view(q metricQuery, reads pointReads) *metricView {
 	case moneyOf(every).mixed:
 		out.Parts = m.parts(every, byCurrency, w)
 		out.Notice = "The points have several currencies and no value in the base currency, so they stay apart."
+	case reads.inputs != nil && reads.empty():
+		out.Whole, out.Advice = m.compute(q.rng, w, reads.inputs)
+		out.metric = out.Whole.metric
 	case reads.total.Failure.apart():
 		out.Whole = m.whole(q.rng, w, pointReads{})
 		out.Advice = "This metric has values by part only, and its " + m.How() + " cannot be made from parts. Choose a split."
@@ -139,19 +158,19 @@ func (m metric) view(q metricQuery, reads pointReads) *metricView {
 }
 
 // advice explains why a metric has no points, and what to do.
-func (m metric) advice(grain measure.Grain) string {
+func (m metric) advice(grain period.Grain) string {
 	if m.Kind == client.MetricsKindDerived {
-		return "Not computed: the service stores a formula and does not evaluate it. Import its points to see them here."
+		return "A derived metric is computed here as a whole, not by part."
 	}
-	if grain != measure.Month {
-		return "There are no " + map[measure.Grain]string{measure.Day: "daily", measure.Week: "weekly"}[grain] + " points in this range. Try another grain, or a longer range."
+	if grain != period.Month {
+		return "There are no " + map[period.Grain]string{period.Day: "daily", period.Week: "weekly"}[grain] + " points in this range. Try another grain, or a longer range."
 	}
 	return "There are no points in this range."
 }
 
 // line returns a chart of the metric without its series.
-func (m metric) line(unit measure.Unit, w measure.Window) chart.Line {
-	l := chart.Line{Unit: unit, Zero: m.Total() || m.UnitName == measure.Count, Open: w.Open}
+func (m metric) line(unit units.Unit, w period.Window) chart.Line {
+	l := chart.Line{Unit: unit, Zero: m.Total() || m.UnitName == units.Count, Open: w.Open}
 	for _, at := range w.Now {
 		l.Ticks, l.Names = append(l.Ticks, w.Grain.Tick(at)), append(l.Names, w.Grain.Label(at))
 	}

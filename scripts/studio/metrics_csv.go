@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"growthworkspace/scripts/studio/chart"
-	"growthworkspace/scripts/studio/measure"
+	"growthworkspace/scripts/studio/units"
 )
 
 // metricsCSV writes the values of the chart as a CSV file.
-func (s *Studio) metricsCSV(v *visit) *view {
+func (s *Studio) metricsCSV(v *pageRequest) *view {
 	page := v.loadMetric()
 	m, failed := page.Metric, page.Failure
 	if failed == nil && m != nil {
@@ -57,18 +57,18 @@ func (d *partsView) csv() [][]string {
 }
 
 // csvValue formats a value for a spreadsheet: money in whole units of its currency.
-func csvValue(unit measure.Unit, v chart.Value) string {
+func csvValue(unit units.Unit, v chart.Value) string {
 	switch {
 	case !v.OK:
 		return ""
-	case unit.Name == measure.Currency:
+	case unit.Name == units.Currency:
 		return strconv.FormatFloat(v.V/math.Pow10(unit.Exponent()), 'f', unit.Exponent(), 64)
 	}
 	return strconv.FormatFloat(v.V, 'f', -1, 64)
 }
 
-func csvUnit(unit measure.Unit) string {
-	if unit.Name == measure.Currency {
+func csvUnit(unit units.Unit) string {
+	if unit.Name == units.Currency {
 		return safe(unit.Currency)
 	}
 	return unit.Name

@@ -9,7 +9,8 @@ import (
 	"slices"
 
 	"growthworkspace/scripts/studio/chart"
-	"growthworkspace/scripts/studio/measure"
+	"growthworkspace/scripts/studio/period"
+	"growthworkspace/scripts/studio/units"
 	"growthworkspace/shared/client"
 )
 
@@ -17,7 +18,7 @@ import (
 type partsView struct {
 	metric
 
-	Window    measure.Window
+	Window    period.Window
 	Dimension string
 	List      []part // the largest first
 	Left      int    // parts that are not drawn
@@ -28,7 +29,7 @@ type partsView struct {
 // part is one value of a dimension.
 type part struct {
 	Name   string
-	Unit   measure.Unit
+	Unit   units.Unit
 	Values []chart.Value // of each bucket
 	Value  chart.Value   // of the period
 	Share  float64       // the length of its bar
@@ -45,7 +46,7 @@ func (p part) Text() string {
 }
 
 // Percent formats a share.
-func (p part) Percent() string { return measure.Number(p.Share*100, 0, 0) + " %" }
+func (p part) Percent() string { return units.Number(p.Share*100, 0, 0) + " %" }
 
 // partsDrawn is the number of parts that have their own line.
 const partsDrawn = 6
@@ -79,11 +80,11 @@ func dimensionsOf(m metric, points []client.Point) []string {
 }
 
 // parts returns the metric with a line for each part of its points. It has no chart without parts.
-func (m metric) parts(points []client.Point, by split, w measure.Window) *partsView {
+func (m metric) parts(points []client.Point, by split, w period.Window) *partsView {
 	d := &partsView{metric: m, Window: w, Dimension: by.name}
 	all := moneyOf(points)
 	for name, group := range by.groups(points) {
-		p := part{Name: name, Unit: measure.Unit{Name: m.UnitName, Currency: all.currency}}
+		p := part{Name: name, Unit: units.Unit{Name: m.UnitName, Currency: all.currency}}
 		money := all
 		if by.isCurrency() {
 			p.Unit.Currency = name
@@ -97,7 +98,7 @@ func (m metric) parts(points []client.Point, by split, w measure.Window) *partsV
 	}
 	slices.SortFunc(d.List, func(a, b part) int { return cmp.Or(cmp.Compare(b.Value.V, a.Value.V), cmp.Compare(a.Name, b.Name)) })
 	if len(d.List) > 0 {
-		d.draw(measure.Unit{Name: m.UnitName, Currency: all.currency})
+		d.draw(units.Unit{Name: m.UnitName, Currency: all.currency})
 	}
 	return d
 }
@@ -120,7 +121,7 @@ func (s split) groups(points []client.Point) map[string][]client.Point {
 
 // sumOfSeries returns the value of each bucket. Series with more dimensions are added up if the
 // metric allows it.
-func (m metric) sumOfSeries(points []client.Point, money money, w measure.Window) []chart.Value {
+func (m metric) sumOfSeries(points []client.Point, money money, w period.Window) []chart.Value {
 	bySeries := map[string][]client.Point{}
 	for _, p := range points {
 		bySeries[p.SeriesID] = append(bySeries[p.SeriesID], p)
@@ -137,7 +138,7 @@ func (m metric) sumOfSeries(points []client.Point, money money, w measure.Window
 }
 
 // draw makes the chart of the largest parts, and the shares of all.
-func (d *partsView) draw(unit measure.Unit) {
+func (d *partsView) draw(unit units.Unit) {
 	w, l := d.Window, d.line(unit, d.Window)
 	whole, largest := 0.0, 0.0
 	for _, p := range d.List {

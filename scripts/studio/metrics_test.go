@@ -11,7 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"growthworkspace/scripts/studio/chart"
-	"growthworkspace/scripts/studio/measure"
+	"growthworkspace/scripts/studio/period"
+	"growthworkspace/scripts/studio/units"
 	"growthworkspace/shared/client"
 )
 
@@ -72,11 +73,11 @@ func TestMoney(t *testing.T) {
 // only in the value.
 func TestDevelop(t *testing.T) {
 	t.Parallel()
-	month, err := measure.ParseRange("month", "", "", now)
+	month, err := period.ParseRange("month", "", "", now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := month.Window(measure.Day, now)
+	w := month.Window(period.Day, now)
 	var points []client.Point
 	for day := 1; day <= 11; day++ {
 		points = append(points, on(day, 10))
@@ -97,22 +98,22 @@ func TestDevelop(t *testing.T) {
 		{client.MetricsAggregationAvg, client.MetricsPolarityNeutral, 10, 10, 5, "even"},
 		{client.MetricsAggregationLast, client.MetricsPolarityUpIsGood, 10, 10, 5, "good"},
 	} {
-		d := metric{UnitName: measure.Count, Aggregation: c.aggregation, Polarity: c.polarity}.develop(points, w)
-		type development struct {
+		d := metric{UnitName: units.Count, Aggregation: c.aggregation, Polarity: c.polarity}.compare(points, w)
+		type comparison struct {
 			Value, SoFar, Before float64
 			Change, Good         string
 		}
-		want := development{c.value, c.soFar, c.before, "+100 %", c.good}
-		if diff := cmp.Diff(want, development{d.Value.V, d.SoFar.V, d.BeforeValue.V, d.Change, d.Good}); diff != "" {
+		want := comparison{c.value, c.soFar, c.before, "+100 %", c.good}
+		if diff := cmp.Diff(want, comparison{d.Value.V, d.SoFar.V, d.BeforeValue.V, d.Change, d.Good}); diff != "" {
 			t.Errorf("%s, %s (-want +got):\n%s", c.aggregation, c.polarity, diff)
 		}
 	}
-	young := slices.DeleteFunc(slices.Clone(points), func(p client.Point) bool { at := p.TS.Or(now); return at.Month() == 7 && at.Day() < 7 })
-	if d := (metric{Aggregation: client.MetricsAggregationSum}).develop(young, w); d.Change != "" || d.SoFar.V != 100 {
+	young := slices.DeleteFunc(slices.Clone(points), func(p client.Point) bool { at := p.TS.Or(now); return at.Month() == 7 && at.Day() < 10 })
+	if d := (metric{Aggregation: client.MetricsAggregationSum}).compare(young, w); d.Change != "" || d.SoFar.V != 100 {
 		t.Errorf("a metric that began in the period before has grown: %+v", d)
 	}
-	first := month.Window(measure.Day, time.Date(2026, 8, 1, 9, 0, 0, 0, time.UTC)) // nothing is over yet
-	if d := (metric{Aggregation: client.MetricsAggregationSum}).develop(points, first); d.Change != "" || d.Value.V != 10 {
+	first := month.Window(period.Day, time.Date(2026, 8, 1, 9, 0, 0, 0, time.UTC)) // nothing is over yet
+	if d := (metric{Aggregation: client.MetricsAggregationSum}).compare(points, first); d.Change != "" || d.Value.V != 10 {
 		t.Errorf("nothing is over yet: change %q, want none; value %v, want 10", d.Change, d.Value.V)
 	}
 }
@@ -128,25 +129,25 @@ func TestGoalLine(t *testing.T) {
 		name        string
 		aggregation client.MetricsAggregation
 		rng         string
-		grain       measure.Grain
+		grain       period.Grain
 		due         time.Time
 		from, to    int // -1: no line
 	}{
-		{"a month's total over days", client.MetricsAggregationSum, "month", measure.Day, inAugust, -1, -1},
-		{"a month's total over weeks", client.MetricsAggregationSum, "90d", measure.Week, inAugust, -1, -1},
-		{"a month's total over months", client.MetricsAggregationSum, "12m", measure.Month, inAugust, 11, 11},
-		{"a total of an earlier month", client.MetricsAggregationSum, "12m", measure.Month, inMay, 8, 8},
-		{"a total of a later month", client.MetricsAggregationSum, "12m", measure.Month, later, -1, -1},
-		{"a level over days", client.MetricsAggregationAvg, "month", measure.Day, later, 0, 30},
-		{"a level that is due in the range", client.MetricsAggregationLast, "month", measure.Day, inAugust, 0, 25},
-		{"a level that was due before", client.MetricsAggregationLast, "month", measure.Day, inMay, -1, -1},
+		{"a month's total over days", client.MetricsAggregationSum, "month", period.Day, inAugust, -1, -1},
+		{"a month's total over weeks", client.MetricsAggregationSum, "90d", period.Week, inAugust, -1, -1},
+		{"a month's total over months", client.MetricsAggregationSum, "12m", period.Month, inAugust, 11, 11},
+		{"a total of an earlier month", client.MetricsAggregationSum, "12m", period.Month, inMay, 8, 8},
+		{"a total of a later month", client.MetricsAggregationSum, "12m", period.Month, later, -1, -1},
+		{"a level over days", client.MetricsAggregationAvg, "month", period.Day, later, 0, 30},
+		{"a level that is due in the range", client.MetricsAggregationLast, "month", period.Day, inAugust, 0, 25},
+		{"a level that was due before", client.MetricsAggregationLast, "month", period.Day, inMay, -1, -1},
 	} {
-		r, err := measure.ParseRange(c.rng, "", "", now)
+		r, err := period.ParseRange(c.rng, "", "", now)
 		if err != nil {
 			t.Fatal(err)
 		}
 		m := metric{Aggregation: c.aggregation, Goals: goal(c.due)}
-		line := m.goalLine(measure.Unit{}, r.Window(c.grain, now))
+		line := m.goalLine(units.Unit{}, r.Window(c.grain, now))
 		if (line == nil) != (c.from < 0) || line != nil && (line.From != c.from || line.To != c.to) {
 			t.Errorf("%s: line %+v, want from %d to %d (-1: no line)", c.name, line, c.from, c.to)
 		}
@@ -157,14 +158,14 @@ func TestGoalLine(t *testing.T) {
 // this one.
 func TestParts(t *testing.T) {
 	t.Parallel()
-	r, _ := measure.ParseRange("month", "", "", now)
-	w := r.Window(measure.Day, now)
+	r, _ := period.ParseRange("month", "", "", now)
+	w := r.Window(period.Day, now)
 	points := []client.Point{
 		on(1, 10, of("a", `{"plan":"team"}`)), on(1, 30, of("b", `{"plan":"solo"}`)),
 		on(1, 4, of("c", `{"plan":"team","country":"de"}`)), on(1, 6, of("d", `{"plan":"team","country":"us"}`)), on(1, 40, of("e", `{}`)),
 	}
 	for dimension, want := range map[string]string{"plan": "solo 30 75 %, team 10 25 %", "country": "us 6 60 %, de 4 40 %"} {
-		m := metric{Aggregation: client.MetricsAggregationSum, UnitName: measure.Count}
+		m := metric{Aggregation: client.MetricsAggregationSum, UnitName: units.Count}
 		var got []string
 		for _, p := range m.parts(points, byDimension(dimension), w).List {
 			got = append(got, p.Name+" "+p.Text()+" "+p.Percent())
@@ -180,12 +181,12 @@ func TestParts(t *testing.T) {
 func TestCells(t *testing.T) {
 	t.Parallel()
 	for currency, want := range map[string]string{"EUR": "12.34", "JPY": "1234", "KWD": "1.234"} {
-		unit := measure.Unit{Name: measure.Currency, Currency: currency}
+		unit := units.Unit{Name: units.Currency, Currency: currency}
 		if got := csvValue(unit, chart.Value{V: 1234, OK: true}); got != want {
 			t.Errorf("%s: %s, want %s", currency, got, want)
 		}
 	}
-	ratio := measure.Unit{Name: measure.Ratio}
+	ratio := units.Unit{Name: units.Ratio}
 	if got := csvValue(ratio, chart.Value{V: 0.125, OK: true}); got != "0.125" {
 		t.Errorf("a ratio of 0.125 is %q", got)
 	}

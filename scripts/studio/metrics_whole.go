@@ -3,50 +3,70 @@ package studio
 import (
 	"html/template"
 	"slices"
-	"strings"
 	"time"
 
 	"growthworkspace/scripts/studio/chart"
-	"growthworkspace/scripts/studio/measure"
+	"growthworkspace/scripts/studio/period"
+	"growthworkspace/scripts/studio/units"
 	"growthworkspace/shared/client"
 )
 
 // wholeView is a metric as one line, and the period before.
 type wholeView struct {
 	metric
-	development
+	comparison
 
-	Range measure.Range
+	Range period.Range
 	Chart template.HTML
 	Rows  []bucketRow
 	Goal  string // the goal in words; empty: none
+	From  string // the names of the metrics from which the values are computed; empty: they are stored
 }
 
 // bucketRow is a row of the table below the chart.
 type bucketRow struct {
 	Name, Now, Before, Change, Good string
+	Day                             string // of a day: as in addresses
 	Open                            bool
 	Part                            string // the value of the full days of an unfinished bucket
 }
 
 // whole returns the metric as one line. It has no chart without points.
-func (m metric) whole(rng measure.Range, w measure.Window, reads pointReads) *wholeView {
+func (m metric) whole(rng period.Range, w period.Window, reads pointReads) *wholeView {
 	var points []client.Point
 	if reads.total != nil {
 		points = reads.total.Value.Items
 	}
-	d := &wholeView{metric: m, development: m.develop(points, w), Range: rng}
+	d := &wholeView{metric: m, comparison: m.compare(points, w), Range: rng}
 	if len(points) == 0 {
 		return d
 	}
-	d.Goal = m.goalText(d.Unit)
-	l := m.line(d.Unit, w)
-	l.Title, l.Goal = d.title(), m.goalLine(d.Unit, w)
-	l.Series, l.Before = []chart.Series{{Values: d.Now}}, d.Before[:len(d.Now)]
+	d.draw()
+	if now, before, ok := d.fullDays(m, reads); ok {
+		d.compareFullDays(now, before)
+	}
+	return d
+}
+
+// draw makes the chart and the table.
+func (d *wholeView) draw() {
+	d.Goal = d.goalText(d.Unit)
+	l := d.line(d.Unit, d.Window)
+	l.Title, l.Goal = d.title(), d.goalLine(d.Unit, d.Window)
+	l.Series = []chart.Series{{Values: d.Now}}
+	if d.HasBefore() {
+		l.Before = d.Before
+	}
 	d.Chart = l.SVG()
 	d.Rows = d.rows()
-	d.compareFullDays(reads)
-	return d
+}
+
+// Earlier says what the values before are of.
+func (d *wholeView) Earlier() string {
+	if d.Window.Grain != period.Day {
+		return "before"
+	}
+	return plural(d.Window.WeeksBack(), "week", "weeks") + " before"
 }
 
 // title describes the chart for people who cannot see it.
@@ -66,11 +86,7 @@ func (d *wholeView) Period() string {
 	if !d.Window.Beyond(d.Range) {
 		return d.Range.Name
 	}
-	name := d.Range.Name
-	if d.Range.ID != "" { // not the name of a month
-		name = strings.ToLower(name[:1]) + name[1:]
-	}
-	return capital(d.Window.Grain) + "s that touch " + name + ", " + d.Window.Text(d.Window.Now, d.Window.Future)
+	return d.Range.Name + " in whole " + string(d.Window.Grain) + "s, " + d.Window.Text(d.Window.Now, d.Window.Future)
 }
 
 // rows returns the table, the newest bucket first.
@@ -78,6 +94,9 @@ func (d *wholeView) rows() (rows []bucketRow) {
 	w := d.Window
 	for i := w.Future - 1; i >= 0; i-- {
 		r := bucketRow{Name: w.Grain.Label(w.Now[i]), Open: i >= w.Open}
+		if w.Grain == period.Day {
+			r.Day = dayText(w.Now[i])
+		}
 		now, before := d.Now[i], d.Before[i]
 		if now.OK {
 			r.Now = d.Unit.Text(now.V)
@@ -88,23 +107,36 @@ func (d *wholeView) rows() (rows []bucketRow) {
 		if now.OK && before.OK && !r.Open { // a part is not compared with a whole
 			var sign int
 			r.Change, sign, _ = d.Unit.Change(now.V, before.V)
-			if r.Good = "even"; w.Grain != measure.Day { // comparing a Sunday with a Friday is neither good nor bad
-				r.Good = d.judge(sign)
-			}
+			r.Good = d.judge(sign)
 		}
 		rows = append(rows, r)
 	}
 	return rows
 }
 
+// fullDays returns the value of the full days of the unfinished bucket, and of as many days of the
+// one before. It returns false if either has no value.
+func (d comparison) fullDays(m metric, reads pointReads) (now, before chart.Value, ok bool) {
+	if reads.full == nil || reads.full.Failure != nil || reads.fullBefore.Failure != nil {
+		return now, before, false
+	}
+	now, before = d.ofDays(m, reads.full.Value.Items), d.ofDays(m, reads.fullBefore.Value.Items)
+	return now, before, now.OK && before.OK
+}
+
+// ofDays returns the value of several days together.
+func (d comparison) ofDays(m metric, points []client.Point) chart.Value {
+	values := make([]chart.Value, len(points))
+	for i, p := range points {
+		values[i] = d.Money.value(p)
+	}
+	return m.combine(values)
+}
+
 // compareFullDays compares the full days of the unfinished bucket with as many days of the one
 // before.
-func (d *wholeView) compareFullDays(reads pointReads) {
-	if reads.full == nil || reads.full.Failure != nil || reads.fullBefore.Failure != nil || len(d.Rows) == 0 || !d.Rows[0].Open {
-		return
-	}
-	now, before := d.ofDays(reads.full.Value.Items), d.ofDays(reads.fullBefore.Value.Items)
-	if !now.OK || !before.OK {
+func (d *wholeView) compareFullDays(now, before chart.Value) {
+	if len(d.Rows) == 0 || !d.Rows[0].Open {
 		return
 	}
 	r := &d.Rows[0]
@@ -114,20 +146,11 @@ func (d *wholeView) compareFullDays(reads pointReads) {
 	r.Good = d.judge(sign)
 }
 
-// ofDays returns the value of several days together.
-func (d *wholeView) ofDays(points []client.Point) chart.Value {
-	values := make([]chart.Value, len(points))
-	for i, p := range points {
-		values[i] = d.Money.value(p)
-	}
-	return d.combine(values)
-}
-
 // goalLine returns the line of the first active goal, where its value is comparable with the
 // buckets. A goal for a value that adds up, such as sign-ups, applies to the month in which it is
 // due, so only that month of a monthly chart has a line. A goal for a level, such as a rating, has
 // a line until it is due.
-func (m metric) goalLine(unit measure.Unit, w measure.Window) *chart.Goal {
+func (m metric) goalLine(unit units.Unit, w period.Window) *chart.Goal {
 	target, ok := m.target()
 	if !ok {
 		return nil
@@ -136,10 +159,10 @@ func (m metric) goalLine(unit measure.Unit, w measure.Window) *chart.Goal {
 	g := &chart.Goal{Text: "goal " + unit.Short(target), Value: target, To: len(w.Now) - 1}
 	switch {
 	case m.Total():
-		if w.Grain != measure.Month || !hasDue {
+		if w.Grain != period.Month || !hasDue {
 			return nil
 		}
-		g.From = slices.IndexFunc(w.Now, func(at time.Time) bool { return at.Equal(measure.Month.Start(due)) })
+		g.From = slices.IndexFunc(w.Now, func(at time.Time) bool { return at.Equal(period.Month.Start(due)) })
 		g.To = g.From
 	case hasDue:
 		for g.To >= 0 && w.Now[g.To].After(due) {
@@ -153,7 +176,7 @@ func (m metric) goalLine(unit measure.Unit, w measure.Window) *chart.Goal {
 }
 
 // goalText describes the first goal in words.
-func (m metric) goalText(unit measure.Unit) string {
+func (m metric) goalText(unit units.Unit) string {
 	if len(m.Goals) == 0 {
 		return ""
 	}

@@ -5,14 +5,15 @@ import (
 	"slices"
 	"time"
 
-	"growthworkspace/scripts/studio/measure"
+	"growthworkspace/scripts/studio/period"
+	"growthworkspace/scripts/studio/units"
 	"growthworkspace/shared/client"
 )
 
 // overviewData is the data of the overview template.
 type overviewData struct {
-	Ranges []measure.Range
-	Range  measure.Range
+	Ranges []period.Range
+	Range  period.Range
 	Tiles  []tile
 	More   int      // metrics without a tile
 	NoTile *failure // why tiles are missing
@@ -37,7 +38,7 @@ type overviewData struct {
 // tile is one metric.
 type tile struct {
 	metric
-	development
+	comparison
 
 	Failure *failure
 	Apart   bool // its parts have no total
@@ -50,6 +51,7 @@ type trouble struct {
 	At        time.Time
 	Soon      bool   // it still works
 	Path      string // the page to look at
+	Task      bool   // nothing is broken: it is for a person to decide
 }
 
 // reviewsShown is the number of waiting reviews that the overview lists.
@@ -61,81 +63,83 @@ const overdueDays = 30
 // postsShown is the number of scheduled posts that the overview lists.
 const postsShown = 5
 
-func (s *Studio) overview(v *visit) *view {
+func (s *Studio) overview(v *pageRequest) *view {
 	now := v.Now().UTC()
-	d := &overviewData{Today: measure.Day.Start(now), now: now}
-	for _, r := range measure.Ranges(now) {
-		if r.Default() == measure.Day { // longer ranges need another grain, which the metrics page offers
+	d := &overviewData{Today: period.Day.Start(now), now: now}
+	for _, r := range period.Ranges(now) {
+		if r.Default() == period.Day { // longer ranges need another grain, which the metrics page offers
 			d.Ranges = append(d.Ranges, r)
 		}
 	}
 	var err error
-	if d.Range, err = measure.ParseRange(v.r.URL.Query().Get("range"), "", "", now); err != nil || d.Range.Default() != measure.Day {
+	if d.Range, err = period.ParseRange(v.r.URL.Query().Get("range"), "", "", now); err != nil || d.Range.Default() != period.Day {
 		d.Range = d.Ranges[0]
 	}
 	definitions := v.listDefinitions()
 	goals := v.listGoals()
+	v.readWaiting()
 	v.readNews(d)
 	v.wait()
 
 	d.NoTile, d.NoGoal = definitions.Failure, goals.Failure
 	v.readTiles(d, metricsOf(definitions.Value.Items, goals.Value.Items), now)
 	d.Clock = v.clock()
-	d.waiting(v.frameOf())
+	d.waiting(v.frameData())
 	d.troubles()
+	d.unconfirmed(definitions.Value.Items)
 	return &view{page: "overview", place: "Overview", title: "Overview", data: d}
 }
 
-func (v *visit) listDefinitions() *result[client.Page[client.Definition]] {
-	return read(v, "metrics:read", "The metrics", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Definition], error) {
+func (v *pageRequest) listDefinitions() *result[client.Page[client.Definition]] {
+	return startCall(v, "metrics:read", "The metrics", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Definition], error) {
 		return v.api.ListMetricDefinitions(ctx, client.ListMetricDefinitionsInput{Limit: client.Value(200)}, options...)
 	})
 }
 
-func (v *visit) listGoals() *result[client.Page[client.Goal]] {
-	return read(v, "context:read", "The brand goals", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Goal], error) {
+func (v *pageRequest) listGoals() *result[client.Page[client.Goal]] {
+	return startCall(v, "context:read", "The brand goals", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Goal], error) {
 		return v.api.ListContextGoals(ctx, client.ListContextGoalsInput{Limit: client.Value(200)}, options...)
 	})
 }
 
 // readNews starts the calls about posts, boards, channels and audits.
-func (v *visit) readNews(d *overviewData) {
-	d.Posts = read(v, "broadcast:read", "The next posts", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Post], error) {
+func (v *pageRequest) readNews(d *overviewData) {
+	d.Posts = startCall(v, "broadcast:read", "The next posts", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Post], error) {
 		return v.api.ListBroadcastPosts(ctx, client.ListBroadcastPostsInput{
 			Status: client.Value(client.BroadcastPostStatusScheduled), From: client.Value(client.Day(d.Today.AddDate(0, 0, -overdueDays))),
 			Order: client.Value("asc"), Limit: client.Value(postsShown),
 		}, options...)
 	})
-	d.Failed = read(v, "broadcast:read", "Posts that failed", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Post], error) {
+	d.Failed = startCall(v, "broadcast:read", "Posts that failed", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Post], error) {
 		return v.api.ListBroadcastPosts(ctx, client.ListBroadcastPostsInput{
 			Status: client.Value(client.BroadcastPostStatusFailed), Limit: client.Value(3),
 		}, options...)
 	})
 	d.Channels = v.listChannels()
-	d.Boards = read(v, "plan:read", "The roadmap boards", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Board], error) {
+	d.Boards = startCall(v, "plan:read", "The roadmap boards", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Board], error) {
 		return v.api.ListPlanBoards(ctx, client.ListPlanBoardsInput{Limit: client.Value(100)}, options...)
 	})
-	d.Audits = read(v, "optimise:read", "The latest audits", func(ctx context.Context, options ...client.CallOption) (client.Page[client.AuditSummary], error) {
+	d.Audits = startCall(v, "optimise:read", "The latest audits", func(ctx context.Context, options ...client.CallOption) (client.Page[client.AuditSummary], error) {
 		return v.api.ListOptimiseAudits(ctx, client.ListOptimiseAuditsInput{Limit: client.Value(20)}, options...)
 	})
 }
 
 // readTiles reads the points of as many metrics as the page's calls allow.
-func (v *visit) readTiles(d *overviewData, all []metric, now time.Time) {
+func (v *pageRequest) readTiles(d *overviewData, all []metric, now time.Time) {
 	d.More = len(all)
 	all = slices.DeleteFunc(all, func(m metric) bool { return m.Kind == client.MetricsKindDerived })
-	shown := all[:min(len(all), v.left())]
+	shown := all[:min(len(all), v.callsLeft())]
 	d.More -= len(shown)
-	w := d.Range.Window(measure.Day, now)
+	w := d.Range.Window(period.Day, now)
 	points := make([]*result[client.Page[client.Point]], len(shown))
 	for i, m := range shown {
-		points[i] = v.listPoints(m.Name+", by day", m.Key, measure.Day, w.Before[0], w.Now[len(w.Now)-1], true)
+		points[i] = v.listPoints(m.Name+", by day", m.Key, period.Day, w.First(), w.Now[len(w.Now)-1], true)
 	}
 	v.wait()
 	for i, m := range shown {
 		t := tile{metric: m, Failure: points[i].Failure}
 		if t.Failure == nil {
-			t.development = m.develop(points[i].Value.Items, w)
+			t.comparison = m.compare(points[i].Value.Items, w)
 		}
 		t.Apart = t.Failure.apart() || len(points[i].Value.Items) > 0 && present(t.Now)+present(t.Before) == 0
 		if target, ok := m.target(); ok && (t.How() != "total" || d.Range.Month()) { // a goal does not apply to the total of a few days
@@ -146,9 +150,9 @@ func (v *visit) readTiles(d *overviewData, all []metric, now time.Time) {
 }
 
 // unit returns the tile's unit, even if its points could not be read.
-func (t tile) unit() measure.Unit {
+func (t tile) unit() units.Unit {
 	if t.Failure != nil || t.Apart {
-		return measure.Unit{Name: t.UnitName}
+		return units.Unit{Name: t.UnitName}
 	}
 	return t.Unit
 }
@@ -162,7 +166,7 @@ func (m metric) target() (float64, bool) {
 }
 
 // waiting lists the most urgent reviews.
-func (d *overviewData) waiting(k *known) {
+func (d *overviewData) waiting(k *frameData) {
 	if d.NoReviews = k.needsReview.Failure; d.NoReviews == nil {
 		d.NoReviews = k.noReply.Failure
 	}
@@ -194,10 +198,10 @@ func (d *overviewData) troubles() {
 		if text, ok := c.LastError.Get(); ok && text != "" {
 			why += ": " + text
 		}
-		d.Troubles = append(d.Troubles, trouble{"Channel " + words(string(c.Platform.Or(""))) + " " + c.Handle.Or(c.Name.Or("")), why, c.LastCheckedAt.Or(time.Time{}), status == client.BroadcastChannelStatusExpiring, ""})
+		d.Troubles = append(d.Troubles, trouble{"Channel " + words(string(c.Platform.Or(""))) + " " + c.Handle.Or(c.Name.Or("")), why, c.LastCheckedAt.Or(time.Time{}), status == client.BroadcastChannelStatusExpiring, "", false})
 	}
 	for _, p := range d.Failed.Value.Items {
-		d.Troubles = append(d.Troubles, trouble{"Post on " + words(string(p.Platform.Or(""))) + ": " + p.Title.Or(excerpt(p.Body.Or(""), 60)), p.FailureReason.Or("it was not sent"), p.UpdatedAt.Or(time.Time{}), false, "/posts/" + p.ID})
+		d.Troubles = append(d.Troubles, trouble{"Post on " + words(string(p.Platform.Or(""))) + ": " + p.Title.Or(excerpt(p.Body.Or(""), 60)), p.FailureReason.Or("it was not sent"), p.UpdatedAt.Or(time.Time{}), false, "/posts/" + p.ID, false})
 	}
 	seen := map[string]bool{}
 	for _, a := range d.Audits.Value.Items {
@@ -207,10 +211,22 @@ func (d *overviewData) troubles() {
 		}
 		seen[site] = true
 		if a.Status.Or("") == client.OptimiseAuditStatusFailed {
-			d.Troubles = append(d.Troubles, trouble{"Audit of " + a.RootURL.Or("a site"), a.Error.Or("it failed"), a.StartedAt.Or(time.Time{}), false, "/audits/" + a.ID})
+			d.Troubles = append(d.Troubles, trouble{"Audit of " + a.RootURL.Or("a site"), a.Error.Or("it failed"), a.StartedAt.Or(time.Time{}), false, "/audits/" + a.ID, false})
 		}
 	}
 }
+
+// unconfirmed lists metrics that a push has created.
+func (d *overviewData) unconfirmed(all []client.Definition) {
+	for _, m := range all {
+		if m.NeedsReview.Or(false) && len(d.Troubles) < troublesMax {
+			d.Troubles = append(d.Troubles, trouble{"New metric " + m.Name.Or(m.Key), "a push has created it: give it a name and a unit, and confirm it", m.CreatedAt.Or(time.Time{}), false, metricPath(m.Key), true})
+		}
+	}
+}
+
+// troublesMax bounds the list with new metrics.
+const troublesMax = 12
 
 // Overdue is for the template.
 func (d *overviewData) Overdue(p client.Post) bool { return overdue(p, d.now) }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"growthworkspace/scripts/studio/wall"
+	"growthworkspace/scripts/studio/civiltime"
 	"growthworkspace/shared/client"
 )
 
@@ -28,6 +28,7 @@ type postData struct {
 	Failure  *failure
 	Channel  *client.Channel // the account that the post is sent from; nil: unknown
 	Channels *failure
+	Kept     bool // the form has typed values, so it is shown whatever failed
 	Locked   bool // the post is being sent, or was
 	Overdue  bool // it is due and was not sent
 	MayWrite bool
@@ -74,8 +75,8 @@ func sent(p client.Post) bool {
 	return status == client.BroadcastPostStatusPublishing || status == client.BroadcastPostStatusPublished
 }
 
-func (v *visit) getPost(id string) *result[client.Post] {
-	return read(v, "broadcast:read", "The post", func(ctx context.Context, options ...client.CallOption) (client.Post, error) {
+func (v *pageRequest) getPost(id string) *result[client.Post] {
+	return startCall(v, "broadcast:read", "The post", func(ctx context.Context, options ...client.CallOption) (client.Post, error) {
 		return v.api.GetBroadcastPost(ctx, client.GetBroadcastPostInput{PostID: id}, options...)
 	})
 }
@@ -98,7 +99,7 @@ func postFields(p client.Post, c clock, typed url.Values) []*field {
 		platform := &field{Name: "platform", Label: "Platform", Kind: "choice", Required: true, Hint: "It cannot be changed later.", Stored: string(p.Platform.Or("")), Choices: platforms()}
 		fields = append([]*field{platform}, fields...)
 	}
-	if which := whichField(at, dated, c, typed); which != nil {
+	if which := occurrenceField(at, dated, c, typed); which != nil {
 		fields = append(fields, which)
 	}
 	fields = append(fields, &field{Name: "title", Label: "Title", Kind: "text", Hint: "Where the platform has one.", Stored: p.Title.Or("")})
@@ -110,20 +111,20 @@ func postFields(p client.Post, c clock, typed url.Values) []*field {
 		&field{Name: "hashtags", Label: "Hashtags", Kind: "list", Hint: "One on each line.", Stored: strings.Join(p.Hashtags.Or(nil), "\n")})
 }
 
-// whichField asks which of two equal times is meant when the clocks go back. It returns nil if
+// occurrenceField asks which of two equal times is meant when the clocks go back. It returns nil if
 // there is only one.
-func whichField(at time.Time, dated bool, c clock, typed url.Values) *field {
+func occurrenceField(at time.Time, dated bool, c clock, typed url.Values) *field {
 	stored, times := "", []time.Time(nil)
 	if dated {
-		if times = wall.Times(at.In(c.Location), c.Location); len(times) > 1 {
+		if times = civiltime.Times(at.In(c.Location), c.Location); len(times) > 1 {
 			stored = "first"
 			if !at.Before(times[1]) {
 				stored = "second"
 			}
 		}
 	}
-	if clock, err := time.Parse(wall.Layout, typedField(typed, "scheduledFor")); err == nil {
-		times = wall.Times(clock, c.Location)
+	if clock, err := time.Parse(civiltime.Layout, typedField(typed, "scheduledFor")); err == nil {
+		times = civiltime.Times(clock, c.Location)
 	}
 	if len(times) < 2 {
 		return nil
@@ -134,10 +135,10 @@ func whichField(at time.Time, dated bool, c clock, typed url.Values) *field {
 	}
 }
 
-func (s *Studio) post(v *visit) *view { return v.postPage(nil, nil) }
+func (s *Studio) post(v *pageRequest) *view { return v.postPage(nil, nil) }
 
 // postPage shows a post and its form. After a failed write, typed has the typed values.
-func (v *visit) postPage(typed url.Values, refused *failure) *view {
+func (v *pageRequest) postPage(typed url.Values, refused *failure) *view {
 	id, q := v.r.PathValue("id"), v.r.URL.Query()
 	d := &postData{Action: "/posts", IdeaID: q.Get("idea"), MayWrite: v.may("broadcast:write")}
 	out := &view{page: "post", place: "Posts", title: "New post", data: d}
@@ -185,6 +186,7 @@ func (v *visit) postPage(typed url.Values, refused *failure) *view {
 	d.Month = month.In(d.Clock.Location).Format(monthLayout)
 	if typed != nil {
 		d.Form.restore(typed, refused, id != "" && d.Failure == nil)
+		d.Kept = true
 	}
 	return out
 }
@@ -210,11 +212,11 @@ func (d *postData) suggest(day string, now time.Time) {
 	}
 	if date, err := time.Parse(time.DateOnly, day); err == nil {
 		clock := morning(date)
-		times := wall.Times(clock, d.Clock.Location)
+		times := civiltime.Times(clock, d.Clock.Location)
 		if len(times) > 0 && times[0].Before(now) && dateOf(now, d.Clock.Location).Equal(date) {
 			clock = now.In(d.Clock.Location).Truncate(time.Hour).Add(time.Hour) // the next hour of today
 		}
-		set("scheduledFor", clock.Format(wall.Layout))
+		set("scheduledFor", clock.Format(civiltime.Layout))
 	}
 }
 
@@ -240,15 +242,15 @@ func (c *changes) due(zone clock) (changed client.Optional[time.Time], at time.T
 		}
 		return client.Null[time.Time](), at
 	}
-	shown, err := time.Parse(wall.Layout, typed)
+	shown, err := time.Parse(civiltime.Layout, typed)
 	if err != nil {
-		shown, err = time.Parse(wall.Layout+":05", typed)
+		shown, err = time.Parse(civiltime.Layout+":05", typed)
 	}
 	if err != nil {
 		c.refuse("scheduledFor", "must be a date and a time such as 2026-08-12T09:30")
 		return client.Optional[time.Time]{}, at
 	}
-	times := wall.Times(shown, zone.Location)
+	times := civiltime.Times(shown, zone.Location)
 	switch {
 	case len(times) == 0:
 		c.refuse("scheduledFor", skipped(shown, zone))
@@ -270,14 +272,10 @@ func (c *changes) due(zone clock) (changed client.Optional[time.Time], at time.T
 }
 
 // savePost creates a post, or stores the changes to one. The button decides its next status.
-func (s *Studio) savePost(v *visit) *view {
+func (s *Studio) savePost(v *pageRequest) *view {
 	id, typed := v.r.PathValue("id"), v.r.PostForm
 	c, zone := changes{sent: typed}, clockOf(typed.Get("zone"))
-	in := client.UpdateBroadcastPostInput{
-		PostID: id, Title: c.text("title"), Body: c.required("body"), Hashtags: c.list("hashtags"), Destination: c.text("destination"), DeepLink: c.text("deepLink"),
-	}
-	var at time.Time
-	in.ScheduledFor, at = c.due(zone)
+	in, at := c.post(id, zone)
 	state := client.BroadcastPostStatus(typed.Get("state"))
 	switch typed.Get("do") {
 	case "schedule":
@@ -302,25 +300,85 @@ func (s *Studio) savePost(v *visit) *view {
 	if stored.Failure != nil {
 		return v.postPage(typed, stored.Failure)
 	}
-	return v.done("/posts/"+stored.Value.ID, nil, notice{Text: saidOf(stored.Value, zone)})
+	what := notice{Record: postName(stored.Value), Text: savedText(stored.Value, zone)}
+	if id == "" {
+		what.Undo, what.back = undoNewPost(stored), "/posts" // the page of the post will be gone
+		return v.done("/posts/"+stored.Value.ID, nil, what)
+	}
+	reverse := changes{sent: reversed(typed)}
+	before, _ := reverse.post(id, zone)
+	if button {
+		before.Status = client.Value(client.BroadcastPostStatus(typed.Get("state")))
+	}
+	if reverse.problem == nil {
+		what.Undo = undoPost(stored, before)
+	}
+	return v.done("/posts/"+stored.Value.ID, nil, what)
+}
+
+// post returns the changes of a form, and the time in the form.
+func (c *changes) post(id string, zone clock) (in client.UpdateBroadcastPostInput, at time.Time) {
+	in = client.UpdateBroadcastPostInput{
+		PostID: id, Title: c.text("title"), Body: c.required("body"), Hashtags: c.list("hashtags"), Destination: c.text("destination"), DeepLink: c.text("deepLink"),
+	}
+	in.ScheduledFor, at = c.due(zone)
+	return in, at
+}
+
+// postName returns the title of a post or, without one, its first words.
+func postName(p client.Post) string {
+	return cmp.Or(p.Title.Or(""), excerpt(p.Body.Or(""), 60), "The post")
+}
+
+// undoPost stores what a post was before a change. nil: only the dispatcher can set its status. A
+// post that would be scheduled in the past is left as it is, because it would be sent at once.
+func undoPost(stored *result[client.Post], before client.UpdateBroadcastPostInput) undo {
+	switch before.Status.Or("") {
+	case "", client.BroadcastPostStatusDraft, client.BroadcastPostStatusScheduled:
+	default:
+		return nil
+	}
+	record := postName(stored.Value)
+	return func(v *pageRequest) notice {
+		at, dated := before.ScheduledFor.Get()
+		if !dated {
+			at, dated = stored.Value.ScheduledFor.Get()
+		}
+		status := before.Status.Or(stored.Value.Status.Or(""))
+		if status == client.BroadcastPostStatusScheduled && dated && at.Before(v.Now()) {
+			return notice{Record: record, Bad: true, Text: "Not undone: its time is over, and it would be sent at once."}
+		}
+		return undoCall(record, "broadcast:write", stored.ETag, func(ctx context.Context, options ...client.CallOption) (client.Post, error) {
+			return v.api.UpdateBroadcastPost(ctx, before, options...)
+		})(v)
+	}
+}
+
+// undoNewPost deletes a post that was created.
+func undoNewPost(stored *result[client.Post]) undo {
+	return func(v *pageRequest) notice {
+		return undoCall(postName(stored.Value), "broadcast:write", stored.ETag, func(ctx context.Context, options ...client.CallOption) (client.Deleted, error) {
+			return v.api.DeleteBroadcastPost(ctx, client.DeleteBroadcastPostInput{PostID: stored.Value.ID}, options...)
+		})(v)
+	}
 }
 
 // writePost starts the call that creates or changes a post.
-func (v *visit) writePost(in client.UpdateBroadcastPostInput, typed url.Values) *result[client.Post] {
-	return read(v, "broadcast:write", "The post", func(ctx context.Context, options ...client.CallOption) (client.Post, error) {
+func (v *pageRequest) writePost(in client.UpdateBroadcastPostInput, typed url.Values) *result[client.Post] {
+	return startCall(v, "broadcast:write", "The post", func(ctx context.Context, options ...client.CallOption) (client.Post, error) {
 		if in.PostID != "" {
 			return v.api.UpdateBroadcastPost(ctx, in, append(options, client.IfMatch(typed.Get("etag")))...)
 		}
 		create := client.CreateBroadcastPostInput{
 			Platform: client.BroadcastPlatform(typedField(typed, "platform")), Title: in.Title, Body: in.Body.Or(""), Hashtags: in.Hashtags,
-			Destination: in.Destination, DeepLink: in.DeepLink, ScheduledFor: in.ScheduledFor, Status: in.Status, IdeaID: given(typed.Get("idea")),
+			Destination: in.Destination, DeepLink: in.DeepLink, ScheduledFor: in.ScheduledFor, Status: in.Status, IdeaID: optional(typed.Get("idea")),
 		}
 		return v.api.CreateBroadcastPost(ctx, create, append(options, client.IdempotencyKey(typed.Get("once")))...)
 	})
 }
 
-// saidOf describes what a save did to a post.
-func saidOf(p client.Post, c clock) string {
+// savedText describes what a save did to a post.
+func savedText(p client.Post, c clock) string {
 	at, dated := p.ScheduledFor.Get()
 	switch {
 	case p.Status.Or("") == client.BroadcastPostStatusScheduled && dated:
@@ -332,29 +390,29 @@ func saidOf(p client.Post, c clock) string {
 }
 
 // deletePost deletes a post as it was shown.
-func (s *Studio) deletePost(v *visit) *view {
+func (s *Studio) deletePost(v *pageRequest) *view {
 	id, typed := v.r.PathValue("id"), v.r.PostForm
-	done := read(v, "broadcast:write", "Delete the post", func(ctx context.Context, options ...client.CallOption) (client.Deleted, error) {
+	done := startCall(v, "broadcast:write", "Delete the post", func(ctx context.Context, options ...client.CallOption) (client.Deleted, error) {
 		return v.api.DeleteBroadcastPost(ctx, client.DeleteBroadcastPostInput{PostID: id}, append(options, client.IfMatch(typed.Get("etag")))...)
 	})
 	v.wait()
 	switch {
 	case done.Failure != nil && done.Failure.Status == http.StatusPreconditionFailed:
-		return v.done("/posts/"+id, nil, notice{Bad: true, Text: "Somebody changed the post after you looked, so it was not deleted. This is how it is now."})
+		return v.done("/posts/"+id, nil, notice{Record: typed.Get("record"), Bad: true, Text: "Somebody changed the post after you looked, so it was not deleted. This is how it is now."})
 	case done.Failure != nil:
-		return v.done("/posts/"+id, nil, notice{Bad: true, Text: "Not deleted: " + done.Failure.Text()})
+		return v.done("/posts/"+id, nil, notice{Record: typed.Get("record"), Bad: true, Text: "Not deleted: " + done.Failure.Text()})
 	}
-	return v.done("/posts", url.Values{"month": {typed.Get("month")}}, notice{Text: "Deleted."})
+	return v.done("/posts", url.Values{"month": {typed.Get("month")}}, notice{Record: typed.Get("record"), Text: "Deleted."})
 }
 
-func (v *visit) getIdea(id string) *result[client.Idea] {
-	return read(v, "broadcast:read", "The idea", func(ctx context.Context, options ...client.CallOption) (client.Idea, error) {
+func (v *pageRequest) getIdea(id string) *result[client.Idea] {
+	return startCall(v, "broadcast:read", "The idea", func(ctx context.Context, options ...client.CallOption) (client.Idea, error) {
 		return v.api.GetBroadcastIdea(ctx, client.GetBroadcastIdeaInput{IdeaID: id}, options...)
 	})
 }
 
-func (v *visit) listChannels() *result[client.Page[client.Channel]] {
-	return read(v, "broadcast:read", "The channels", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Channel], error) {
+func (v *pageRequest) listChannels() *result[client.Page[client.Channel]] {
+	return startCall(v, "broadcast:read", "The channels", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Channel], error) {
 		return v.api.ListBroadcastChannels(ctx, client.ListBroadcastChannelsInput{}, options...)
 	})
 }

@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// editing is a kind of record with a page that creates, edits and deletes one.
-type editing[T any] struct {
+// recordScreens is a kind of record with a page that creates, edits and deletes one.
+type recordScreens[T any] struct {
 	place    string // of the sidebar
 	noun     string // as in "Delete this site"
 	area     string // of the scopes, such as optimise
@@ -27,8 +27,10 @@ type editing[T any] struct {
 	facts  func(T) []fact // may be nil
 	save   func(c *changes, id string) func(ctx context.Context, options ...client.CallOption) (T, error)
 	remove func(ctx context.Context, id string, options ...client.CallOption) (client.Deleted, error)
+	id     func(T) string // so that a creation can be undone; may be nil
 	home   func(T) string // the page that shows a stored record among others; nil: back
 	hidden func(T) []fact // what the forms carry; may be nil
+	verb   func(T) string // of the button that saves; nil: Save
 }
 
 // fact is a detail of a record that nobody can change.
@@ -40,24 +42,27 @@ type recordData struct {
 	Action                string // where the form goes
 	Noun, Scope, Deletion string
 	Back, Place           string
+	Record                string // its name as it is stored
+	Verb                  string // of the button that saves
 	New                   bool
+	Kept                  bool // the form has typed values, so it is shown whatever failed
 	Failure               *failure
 	Facts, Hidden         []fact
 }
 
-// editable adds the pages of a kind of record.
-func editable[T any](page func(string, func(*visit) *view), path string, of func(*visit) editing[T]) {
-	show := func(v *visit) *view { return of(v).show(v, nil, nil) }
-	store := func(v *visit) *view { return of(v).store(v) }
+// addRecordScreens adds the pages of a kind of record.
+func addRecordScreens[T any](page func(string, func(*pageRequest) *view), path string, of func(*pageRequest) recordScreens[T]) {
+	show := func(v *pageRequest) *view { return of(v).show(v, nil, nil) }
+	store := func(v *pageRequest) *view { return of(v).store(v) }
 	page("GET "+path+"/new", show)
 	page("GET "+path+"/{id}", show)
 	page("POST "+path, store)
 	page("POST "+path+"/{id}", store)
-	page("POST "+path+"/{id}/delete", func(v *visit) *view { return of(v).drop(v) })
+	page("POST "+path+"/{id}/delete", func(v *pageRequest) *view { return of(v).delete(v) })
 }
 
 // show shows the form of a record. After a failed write, sent has the typed values.
-func (e editing[T]) show(v *visit, sent url.Values, refused *failure) *view {
+func (e recordScreens[T]) show(v *pageRequest, sent url.Values, refused *failure) *view {
 	id := v.r.PathValue("id")
 	d := &recordData{
 		Action: e.path, Noun: e.noun, Scope: e.area + ":write", Deletion: e.deletion, Back: e.back, Place: e.place, New: id == "",
@@ -70,7 +75,7 @@ func (e editing[T]) show(v *visit, sent url.Values, refused *failure) *view {
 	}
 	back := e.back
 	if !d.New {
-		stored = read(v, e.area+":read", "The "+e.noun, func(ctx context.Context, options ...client.CallOption) (T, error) {
+		stored = startCall(v, e.area+":read", "The "+e.noun, func(ctx context.Context, options ...client.CallOption) (T, error) {
 			return e.get(ctx, id, options...)
 		})
 		v.wait()
@@ -79,7 +84,7 @@ func (e editing[T]) show(v *visit, sent url.Values, refused *failure) *view {
 		if d.Failure != nil {
 			out.status = d.Failure.status()
 		} else {
-			d.Back = e.shownAt(stored.Value)
+			d.Back, d.Record = e.shownAt(stored.Value), e.nameOf(stored.Value)
 			if e.facts != nil {
 				d.Facts = e.facts(stored.Value)
 			}
@@ -88,15 +93,20 @@ func (e editing[T]) show(v *visit, sent url.Values, refused *failure) *view {
 	if e.hidden != nil {
 		d.Hidden = e.hidden(stored.Value)
 	}
+	d.Verb = "Save"
+	if e.verb != nil {
+		d.Verb = e.verb(stored.Value)
+	}
 	d.Form = newForm("the "+e.noun, back, stored.ETag, v.may(d.Scope), e.fields(stored.Value)...)
 	if sent != nil {
 		d.Form.restore(sent, refused, !d.New && d.Failure == nil)
+		d.Kept = true
 	}
 	return out
 }
 
 // store creates a record, or stores the changes to one.
-func (e editing[T]) store(v *visit) *view {
+func (e recordScreens[T]) store(v *pageRequest) *view {
 	id, sent := v.r.PathValue("id"), v.r.PostForm
 	c := &changes{sent: sent}
 	save := e.save(c, id)
@@ -110,18 +120,52 @@ func (e editing[T]) store(v *visit) *view {
 	if id != "" {
 		condition = client.IfMatch(sent.Get("etag"))
 	}
-	stored := read(v, e.area+":write", "Save the "+e.noun, func(ctx context.Context, options ...client.CallOption) (T, error) {
+	stored := startCall(v, e.area+":write", "Save the "+e.noun, func(ctx context.Context, options ...client.CallOption) (T, error) {
 		return save(ctx, append(options, condition)...)
 	})
 	v.wait()
 	if stored.Failure != nil {
 		return e.show(v, sent, stored.Failure)
 	}
-	return v.finish(e.shownAt(stored.Value), notice{Text: cmp.Or(e.saved, "Saved.")})
+	record := e.nameOf(stored.Value)
+	what := notice{Record: record, Text: cmp.Or(e.saved, "Saved."), Undo: e.undoSave(record, id, sent, stored.ETag)}
+	if id == "" {
+		what.Undo = e.undoCreate(record, stored.Value, stored.ETag)
+	}
+	return v.finish(e.shownAt(stored.Value), what)
+}
+
+// nameOf returns the name of a record: the value of its first field.
+func (e recordScreens[T]) nameOf(record T) string {
+	if fields := e.fields(record); len(fields) > 0 {
+		return fields[0].Stored
+	}
+	return ""
+}
+
+// undoSave stores the values that the form had when it was rendered. tag is the entity tag after the
+// save.
+func (e recordScreens[T]) undoSave(record, id string, sent url.Values, tag string) undo {
+	c := &changes{sent: reversed(sent)}
+	save := e.save(c, id)
+	if c.problem != nil || !c.any {
+		return nil
+	}
+	return undoCall(record, e.area+":write", tag, save)
+}
+
+// undoCreate deletes a record that was created.
+func (e recordScreens[T]) undoCreate(record string, created T, tag string) undo {
+	if e.remove == nil || e.id == nil {
+		return nil
+	}
+	return undoCall(record, e.area+":write", tag, func(ctx context.Context, options ...client.CallOption) (client.Deleted, error) {
+		return e.remove(ctx, e.id(created), options...)
+	})
 }
 
 // shownAt returns the page that shows a stored record among others.
-func (e editing[T]) shownAt(record T) string {
+func (e recordScreens[T]) shownAt(record T) string {
 	if e.home == nil {
 		return e.back
 	}
@@ -129,26 +173,26 @@ func (e editing[T]) shownAt(record T) string {
 }
 
 // drop deletes a record as it was shown.
-func (e editing[T]) drop(v *visit) *view {
+func (e recordScreens[T]) delete(v *pageRequest) *view {
 	if e.remove == nil {
-		return v.nowhere(v)
+		return v.notFound(v)
 	}
 	id := v.r.PathValue("id")
-	done := read(v, e.area+":write", "Delete the "+e.noun, func(ctx context.Context, options ...client.CallOption) (client.Deleted, error) {
+	done := startCall(v, e.area+":write", "Delete the "+e.noun, func(ctx context.Context, options ...client.CallOption) (client.Deleted, error) {
 		return e.remove(ctx, id, append(options, client.IfMatch(v.r.PostForm.Get("etag")))...)
 	})
 	v.wait()
 	switch {
 	case done.Failure != nil && done.Failure.Status == http.StatusPreconditionFailed:
-		return v.finish(e.path+"/"+url.PathEscape(id), notice{Bad: true, Text: "Somebody changed the " + e.noun + " after you looked, so it was not deleted. This is how it is now."})
+		return v.finish(e.path+"/"+url.PathEscape(id), notice{Record: v.r.PostForm.Get("record"), Bad: true, Text: "Somebody changed the " + e.noun + " after you looked, so it was not deleted. This is how it is now."})
 	case done.Failure != nil:
-		return v.finish(e.back, notice{Bad: true, Text: "Not deleted: " + done.Failure.Text()})
+		return v.finish(e.back, notice{Record: v.r.PostForm.Get("record"), Bad: true, Text: "Not deleted: " + done.Failure.Text()})
 	}
-	return v.finish(e.back, notice{Text: cmp.Or(e.deleted, "Deleted.")})
+	return v.finish(e.back, notice{Record: v.r.PostForm.Get("record"), Text: cmp.Or(e.deleted, "Deleted.")})
 }
 
 // finish redirects to an address of the studio, which may have a query, with a notice.
-func (v *visit) finish(address string, what notice) *view {
+func (v *pageRequest) finish(address string, what notice) *view {
 	u, err := url.Parse(address)
 	if err != nil {
 		return v.done("/", nil, what)
@@ -161,7 +205,7 @@ func (c *changes) decimal(name string) client.Optional[float64] {
 	text := c.text(name)
 	value, ok := text.Get()
 	if !ok {
-		return as[float64](text)
+		return absentOrNull[float64](text)
 	}
 	n, err := strconv.ParseFloat(value, 64)
 	if err != nil {
@@ -176,7 +220,7 @@ func (c *changes) date(name string) client.Optional[time.Time] {
 	text := c.text(name)
 	value, ok := text.Get()
 	if !ok {
-		return as[time.Time](text)
+		return absentOrNull[time.Time](text)
 	}
 	at, err := time.Parse(time.DateOnly, value)
 	if err != nil {

@@ -1,13 +1,17 @@
 package studio_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"growthworkspace/scripts/workspace/demo"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 const typed = "What I typed: ‘dear’ & <b>you</b>\nin two lines"
@@ -41,7 +45,7 @@ func TestReply(t *testing.T) {
 		if status != http.StatusOK {
 			t.Fatalf("%s: status %d, want 200: %s", c.action, status, shown(body))
 		}
-		has(t, c.action, body, c.said, "curl", "-X PATCH", "https://api.example/v1/companies/"+w.CompanyID+"/feedback/"+c.id+"/reply", `<h2 id="review">`+c.next)
+		has(t, c.action, body, c.said, "curl", "-X PATCH", "https://api.example/v1/companies/"+w.CompanyID+"/feedback/"+c.id+"/reply", `<h2 id="review" tabindex="-1">`+c.next)
 		got := w.stored(t, c.id)
 		if got["replyStatus"] != c.want || c.text != "" && got["replyBody"] != c.text {
 			t.Errorf("%s: reply %q is %v, want %q as %s", c.action, got["replyBody"], got["replyStatus"], c.text, c.want)
@@ -157,7 +161,7 @@ func ticks(body string) (out []string) {
 }
 
 // Ensure several reviews are skipped at once, except one that somebody has changed since the list
-// was loaded.
+// was loaded, which is listed; and that they can be taken back together.
 func TestSkipSeveral(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -167,25 +171,267 @@ func TestSkipSeveral(t *testing.T) {
 	page := w.page(t, "/reviews")
 	form := fields(t, page, "list")
 	form["review"] = ticks(page)
+	form.Set("action", "skip")
 	if len(form["review"]) != 3 {
 		t.Fatalf("%d reviews can be ticked, want 3: %v", len(form["review"]), form["review"])
 	}
 	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/feedback/fbk_b/reply", `{"replyBody": "Theirs", "replyStatus": "approved"}`)
-	_, body := w.submit(t, "/reviews/skip", form)
-	has(t, "skip", body, "Skipped 2 reviews.", "1 review was changed since the list was loaded")
+	_, body := w.submit(t, "/reviews/bulk", form)
+	has(t, "skip", body, "Finished", "Skipped 2 reviews.", "1 review was changed by somebody else since the page was loaded", "Title b was changed by somebody else")
 	for id, want := range map[string]string{"fbk_a": "skipped", "fbk_b": "approved", "fbk_c": "skipped"} {
 		if got := w.stored(t, id); got["replyStatus"] != want {
 			t.Errorf("%s is %v, want %s", id, got["replyStatus"], want)
 		}
 	}
+	_, body = w.submit(t, bulkPath(t, body), url.Values{"form": form["form"], "action": {"undo"}})
+	has(t, "undo", body, "Undone: 2 reviews.")
+	for id, want := range map[string]string{"fbk_a": "none", "fbk_b": "approved", "fbk_c": "none"} {
+		if got := w.stored(t, id); got["replyStatus"] != want {
+			t.Errorf("%s is %v after the undo, want %s", id, got["replyStatus"], want)
+		}
+	}
 	form.Del("review")
-	_, body = w.submit(t, "/reviews/skip", form)
+	_, body = w.submit(t, "/reviews/bulk", form)
 	has(t, "skip none", body, "No review was ticked")
-	for range 26 {
+	for range 501 {
 		form.Add("review", "fbk_b x")
 	}
-	_, body = w.submit(t, "/reviews/skip", form)
+	_, body = w.submit(t, "/reviews/bulk", form)
 	has(t, "skip too many", body, "nothing was changed")
+	form.Del("action")
+	_, body = w.submit(t, "/reviews/bulk", form)
+	has(t, "no action", body, "Choose what to do")
+}
+
+var bulkAction = regexp.MustCompile(`action="(/bulk/\d+)"`)
+
+// bulkPath returns the address of the bulk action that a page shows.
+func bulkPath(t *testing.T, body string) string {
+	t.Helper()
+	m := bulkAction.FindStringSubmatch(body)
+	if m == nil {
+		t.Fatal("no bulk action: ", shown(body))
+	}
+	return m[1]
+}
+
+// tick returns the form of the inbox with every review ticked.
+func (w *world) tick(t *testing.T, path, action string) url.Values {
+	t.Helper()
+	page := w.page(t, path)
+	form := fields(t, page, "list")
+	form["review"] = ticks(page)
+	form.Set("action", action)
+	return form
+}
+
+// Ensure drafts are approved together, and a review without a reply is not.
+func TestApproveSeveral(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.review(t, "ready", demo.Record{"replyBody": "Thanks", "replyStatus": "needs_review"})
+	w.review(t, "empty", nil)
+	_, body := w.submit(t, "/reviews/bulk", w.tick(t, "/reviews", "approve"))
+	has(t, "approve", body, "Approved 1 review.", "1 review could not be changed", "Title empty", "it has no reply to approve")
+	_, body = w.submit(t, "/reviews/bulk", w.tick(t, "/reviews", "review"))
+	has(t, "hand over", body, "Handed over for review: 1 review.", "Undo")
+	for id, want := range map[string]string{"fbk_ready": "approved", "fbk_empty": "needs_review"} {
+		if got := w.stored(t, id); got["replyStatus"] != want {
+			t.Errorf("%s is %v, want %s", id, got["replyStatus"], want)
+		}
+	}
+	w.undo(t, body)
+	if got := w.stored(t, "fbk_empty"); got["replyStatus"] != "none" {
+		t.Errorf("the review is %v after the undo, want none", got["replyStatus"])
+	}
+}
+
+// Ensure a bulk action waits as long as the service says, goes on by itself, shows what failed, and
+// tries that again on request.
+func TestBulkResumes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, id := range []string{"a", "b", "c"} {
+		w.review(t, id, nil)
+	}
+	form := w.tick(t, "/reviews", "skip")
+	var mu sync.Mutex
+	writes := 0
+	w.service.breakWith(func(r *http.Request) *http.Response {
+		mu.Lock()
+		defer mu.Unlock()
+		if r.Method != http.MethodPatch {
+			return nil
+		}
+		writes++
+		switch {
+		case writes == 2:
+			response := refusal(http.StatusTooManyRequests, "too_many_requests", "wait")(r)
+			response.Header.Set("Retry-After", "30")
+			return response
+		case strings.Contains(r.URL.Path, "fbk_c"):
+			return refusal(http.StatusForbidden, "forbidden", "frozen for now")(r)
+		}
+		return nil
+	})
+	_, body := w.submit(t, "/reviews/bulk", form)
+	has(t, "failed", body, "Skipped 2 reviews.", "1 review could not be changed.", "frozen for now", "Try the failed ones again")
+	if got := w.pauses.get(); len(got) != 1 || got[0] != 30*time.Second {
+		t.Errorf("pauses %v, want one of 30 s", got)
+	}
+	w.service.breakWith(nil)
+	_, body = w.submit(t, bulkPath(t, body), url.Values{"form": form["form"], "action": {"resume"}})
+	has(t, "again", body, "Skipped 3 reviews.", "Undo")
+	if got := w.stored(t, "fbk_c"); got["replyStatus"] != "skipped" {
+		t.Errorf("fbk_c is %v, want skipped", got["replyStatus"])
+	}
+}
+
+// Ensure a bulk action runs on after the response, shows its progress, stops and goes on.
+func TestBulkRunsOn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, id := range []string{"a", "b", "c"} {
+		w.review(t, id, nil)
+	}
+	form := w.tick(t, "/reviews", "skip")
+	release := make(chan struct{})
+	w.service.breakWith(func(r *http.Request) *http.Response {
+		if r.Method == http.MethodPatch {
+			<-release
+		}
+		return nil
+	})
+	_, body := w.submit(t, "/reviews/bulk", form)
+	has(t, "progress", body, "0 of 3", "3 reviews were not tried yet", "It goes on if you leave this page")
+	path := bulkPath(t, body)
+	if r, err := w.browser.Get(w.base + path); err != nil || r.Header.Get("Refresh") == "" {
+		t.Errorf("the progress is not renewed: %v", err)
+	} else {
+		read(t, r)
+	}
+	_, body = w.submit(t, path, url.Values{"form": form["form"], "action": {"stop"}})
+	has(t, "stop", body, "Stop")
+	close(release)
+	deadline := time.Now().Add(10 * time.Second)
+	for body = w.page(t, path); !strings.Contains(body, "Go on"); body = w.page(t, path) {
+		if time.Now().After(deadline) {
+			t.Fatal("it did not stop: ", shown(body))
+		}
+	}
+	has(t, "stopped", body, "Stopped at 1 of 3", "Skipped 1 review.", "2 reviews were not tried yet.")
+	_, body = w.submit(t, path, url.Values{"form": form["form"], "action": {"resume"}})
+	has(t, "go on", body, "Skipped 3 reviews.")
+	if status, _ := w.get(t, "/bulk/99"); status != http.StatusNotFound {
+		t.Errorf("status %d, want 404", status)
+	}
+}
+
+// Ensure each action on a reply is taken back as a whole, and only while nobody else has changed it.
+func TestUndoReply(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.review(t, "one", demo.Record{"replyBody": "Before", "replyStatus": "draft"})
+	for _, action := range []string{"save", "approve", "skip"} {
+		_, body := w.answer(t, id, typed, action, nil)
+		has(t, action, body, "Title one:", "Undo")
+		has(t, "undo "+action, w.undo(t, body), "Title one: Undone", `<h2 id="review" tabindex="-1">Title one`)
+		if diff := differs(map[string]any{"replyBody": "Before", "replyStatus": "draft"}, w.stored(t, id)); diff != "" {
+			t.Errorf("review after the undo of %s (-want +got):\n%s", action, diff)
+		}
+	}
+	_, body := w.answer(t, id, typed, "approve", nil)
+	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/feedback/"+id+"/reply", `{"replyBody": "Theirs"}`)
+	has(t, "late", w.undo(t, body), "Not undone, because somebody has changed it since")
+	if got := w.stored(t, id)["replyBody"]; got != "Theirs" {
+		t.Errorf("the reply is %v, want Theirs", got)
+	}
+}
+
+// Ensure the loaded reviews are in the order that the page names, and the filters that the API lacks
+// say of how many they chose.
+func TestInboxFilters(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.review(t, "good", demo.Record{"priority": nil, "rating": 5, "postedAt": "2026-08-10T08:00:00Z", "territory": "DE", "appVersion": "4.2"})
+	w.review(t, "bad", demo.Record{"priority": nil, "rating": 1, "postedAt": "2026-01-01T08:00:00Z", "territory": "US", "appVersion": "4.1", "flags": []string{"legal"}})
+	w.review(t, "worse", demo.Record{"priority": nil, "rating": 1, "postedAt": "2026-08-01T08:00:00Z", "territory": "US", "appVersion": "4.2"})
+	w.review(t, "first", demo.Record{"priority": 3, "rating": 5})
+	w.review(t, "mention", demo.Record{"priority": nil, "rating": nil, "kind": "mention", "source": "reddit"})
+	order := func(path string) string {
+		var out []string
+		for _, row := range strings.Split(w.page(t, path), `<li data-id="`)[1:] {
+			id, _, _ := strings.Cut(row, `"`)
+			out = append(out, strings.TrimPrefix(id, "fbk_"))
+		}
+		return strings.Join(out, " ")
+	}
+	for path, want := range map[string]string{
+		"/reviews": "first worse bad good mention", "/reviews?stars=1": "worse bad", "/reviews?stars=4-5": "first good", "/reviews?stars=none": "mention",
+		"/reviews?country=US": "worse bad", "/reviews?version=4.2": "worse good", "/reviews?flag=legal": "bad", "/reviews?since=30": "first worse good mention",
+		"/reviews?stars=1&version=4.2&country=US": "worse", "/reviews?stars=nonsense&since=x": "first worse bad good mention",
+	} {
+		if got := order(path); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+	w.page(t, "/reviews", "5 waiting; by priority, then stars, then date", "<option>US</option>", "<option>4.2</option>")
+	w.page(t, "/reviews?stars=1", "2 of 5 loaded; by priority")
+	w.page(t, "/reviews?stars=1&country=DE", "passes the filters", "Remove the filters")
+	w.page(t, "/reviews?id=fbk_good", "0 of 350 characters that Google Play takes")
+}
+
+// Ensure more reviews than a page of the API has can be reached, 100 at a time.
+func TestInboxPages(t *testing.T) {
+	t.Parallel()
+	apitest.SkipIfShort(t)
+	w := newWorld(t)
+	lines := make([]demo.Line, 450)
+	for i := range lines {
+		lines[i] = demo.Line{Type: "feedback", Record: demo.Record{
+			"id": fmt.Sprintf("fbk_many%d", i), "source": "google_play", "kind": "review", "externalId": fmt.Sprint(i), "rating": 1 + i%5, "title": fmt.Sprint("Title ", i),
+			"postedAt": "2026-07-01T08:00:00Z", "replyStatus": "none",
+		}}
+	}
+	load(t, w.Service, lines...)
+	rows := func(body string) int { return strings.Count(body, `<li data-id="`) }
+	body := w.page(t, "/reviews", "200+ waiting, 1 to 100 here", "of 200 loaded", "Load more", "Next 100")
+	if rows(body) != 100 {
+		t.Errorf("%d rows, want 100", rows(body))
+	}
+	w.page(t, "/reviews?from=100", "101 to 200 here", "Earlier 100")
+	w.page(t, "/reviews?pages=2", "400+ waiting", "of 400 loaded")
+	body = w.page(t, "/reviews?pages=3&stars=1", "90 of 450 loaded")
+	if rows(body) != 90 {
+		t.Errorf("%d rows have one star, want 90", rows(body))
+	}
+	hasNot(t, "all loaded", body, "Load more")
+}
+
+// Ensure the badge is read after the page, kept for 30 seconds, and dropped by a write.
+func TestBadge(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.review(t, "one", nil)
+	const pending = `data-badge="/badge"`
+	w.Clock.Advance(31 * time.Second) // since the first page
+	has(t, "first page", w.page(t, "/company"), pending)
+	badge := func(want string) {
+		t.Helper()
+		if status, got := w.get(t, "/badge"); status != http.StatusOK || got != want {
+			t.Errorf("badge %d %q, want %q", status, got, want)
+		}
+	}
+	badge("1")
+	w.review(t, "two", nil) // by another program: seen later
+	badge("1")
+	hasNot(t, "kept", w.page(t, "/company", "Reviews 1 waiting"), pending)
+	w.Clock.Advance(31 * time.Second)
+	has(t, "old", w.page(t, "/company"), pending)
+	badge("2")
+	_, _ = w.answer(t, id, "", "skip", nil)
+	badge("1")
+	w.page(t, "/reviews", "Reviews 1 waiting")
 }
 
 // Ensure the inbox has the waiting reviews in the order of the API, its filters narrow it, and new

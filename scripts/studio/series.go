@@ -8,22 +8,25 @@ import (
 	"time"
 
 	"growthworkspace/scripts/studio/chart"
-	"growthworkspace/scripts/studio/measure"
+	"growthworkspace/scripts/studio/period"
+	"growthworkspace/scripts/studio/units"
 	"growthworkspace/shared/client"
 )
 
 // metric is a metric's definition, in the form that pages need. A metric without a definition has
 // its key as its name.
 type metric struct {
-	Key, Name, Description string
-	Aggregation            client.MetricsAggregation
-	Polarity               client.MetricsPolarity
-	Kind                   client.MetricsKind
-	UnitName               string
-	Formula                string
-	Dimensions             []string
-	NeedsReview            bool
-	Goals                  []client.Goal // the active ones first
+	ID, Key, Name, Description string
+	Version                    string // as in lists
+	Aggregation                client.MetricsAggregation
+	Polarity                   client.MetricsPolarity
+	Kind                       client.MetricsKind
+	UnitName                   string
+	Formula                    string
+	Dimensions                 []string
+	NeedsReview                bool
+	Computed                   bool          // its values are computed here, by its formula
+	Goals                      []client.Goal // the active ones first
 }
 
 // metricsOf joins definitions and goals, those with goals first, then by key.
@@ -38,7 +41,7 @@ func metricsOf(definitions []client.Definition, goals []client.Goal) []metric {
 	out := make([]metric, 0, len(definitions))
 	for _, d := range definitions {
 		m := metric{
-			Key: d.Key, Name: d.Name.Or(d.Key), Description: d.Description.Or(""), Aggregation: d.Aggregation.Or(client.MetricsAggregationNone),
+			ID: d.ID, Version: version(d.UpdatedAt), Key: d.Key, Name: d.Name.Or(d.Key), Description: d.Description.Or(""), Aggregation: d.Aggregation.Or(client.MetricsAggregationNone),
 			Polarity: d.Polarity.Or(client.MetricsPolarityNeutral), Kind: d.Kind.Or(client.MetricsKindMeasured), UnitName: string(d.Unit.Or("")),
 			Formula: d.Formula.Or(""), Dimensions: d.Dimensions.Or(nil), NeedsReview: d.NeedsReview.Or(false),
 			Goals: byKey[strings.TrimPrefix(d.Key, "custom.")],
@@ -78,6 +81,9 @@ func (m metric) Total() bool { return m.Aggregation == client.MetricsAggregation
 
 // How describes how a period's value is computed from its buckets.
 func (m metric) How() string {
+	if m.Computed {
+		return "computed"
+	}
 	switch m.Aggregation {
 	case client.MetricsAggregationSum:
 		return "total"
@@ -123,7 +129,7 @@ func (m metric) combine(values []chart.Value) chart.Value {
 // listPoints reads points of a metric in the days between from and to. It reads every series or,
 // with total, one series for the whole metric. The service refuses a total that cannot be computed
 // from parts, such as an average.
-func (v *visit) listPoints(label, key string, grain measure.Grain, from, to time.Time, total bool) *result[client.Page[client.Point]] {
+func (v *pageRequest) listPoints(label, key string, grain period.Grain, from, to time.Time, total bool) *result[client.Page[client.Point]] {
 	in := client.ListMetricPointsInput{
 		MetricKey: key, Grain: client.Value(client.MetricsGrain(grain)), From: client.Value(client.Day(from)), To: client.Value(client.Day(to)),
 		Limit: client.Value(pointsMax),
@@ -131,7 +137,7 @@ func (v *visit) listPoints(label, key string, grain measure.Grain, from, to time
 	if total {
 		in.Total = client.Value(true)
 	}
-	return read(v, "metrics:read", label, func(ctx context.Context, options ...client.CallOption) (client.Page[client.Point], error) {
+	return startCall(v, "metrics:read", label, func(ctx context.Context, options ...client.CallOption) (client.Page[client.Point], error) {
 		return v.api.ListMetricPoints(ctx, in, options...)
 	})
 }
@@ -200,13 +206,15 @@ func (m money) place(points []client.Point, starts []time.Time) []chart.Value {
 	return out
 }
 
-// development is how a metric moved in a window.
-type development struct {
-	Unit   measure.Unit
+// comparison is how a metric moved in a window.
+type comparison struct {
+	Unit   units.Unit
 	Money  money
-	Window measure.Window
+	Window period.Window
 	Now    []chart.Value
 	Before []chart.Value
+
+	against []chart.Value // of Window.Against
 
 	Value       chart.Value // of the period until now, its unfinished part included
 	BeforeValue chart.Value // of the part of the period before that corresponds to the finished part of this one
@@ -215,25 +223,30 @@ type development struct {
 	Good        string      // good, bad or even, by the metric's polarity
 }
 
-// develop compares like with like: the unfinished part counts in the value, but not in the change.
-func (m metric) develop(points []client.Point, w measure.Window) development {
-	d := development{Money: moneyOf(points), Window: w}
-	d.Unit = measure.Unit{Name: m.UnitName, Currency: d.Money.currency}
-	d.Now, d.Before = d.Money.place(points, w.Now), d.Money.place(points, w.Before)
+// compare compares like with like: the unfinished part counts in the value, but not in the change.
+func (m metric) compare(points []client.Point, w period.Window) comparison {
+	d := comparison{Money: moneyOf(points), Window: w}
+	d.Unit = units.Unit{Name: m.UnitName, Currency: d.Money.currency}
+	d.Now, d.Before, d.against = d.Money.place(points, w.Now), d.Money.place(points, w.Before), d.Money.place(points, w.Against)
 	d.Value = m.combine(d.Now[:w.Future])
-	d.SoFar, d.BeforeValue = m.combine(d.Now[:w.Open]), m.combine(d.Before[:w.Same])
+	d.SoFar, d.BeforeValue = m.combine(d.Now[:w.Open]), m.combine(d.against)
+	d.setChange(m)
+	return d
+}
+
+// setChange computes the change from the values.
+func (d *comparison) setChange(m metric) {
 	if d.SoFar.OK && d.BeforeValue.OK && d.comparable() {
 		var sign int
 		d.Change, sign, _ = d.Unit.Change(d.SoFar.V, d.BeforeValue.V)
 		d.Good = m.judge(sign)
 	}
-	return d
 }
 
 // comparable reports whether the period before has enough values: a metric that began in the middle
 // of it did not grow.
-func (d development) comparable() bool {
-	return 2*present(d.Before[:d.Window.Same]) >= present(d.Now[:d.Window.Open])
+func (d comparison) comparable() bool {
+	return 2*present(d.against) >= present(d.Now[:d.Window.Open])
 }
 
 func present(values []chart.Value) (n int) {
@@ -245,8 +258,11 @@ func present(values []chart.Value) (n int) {
 	return n
 }
 
-// HasBefore reports whether the chart shows the period before.
-func (d development) HasBefore() bool { return present(d.Before) > 0 }
+// HasBefore reports whether the chart shows the period before: a value or two of many would be dots.
+func (d comparison) HasBefore() bool {
+	n := present(d.Before)
+	return n > 0 && 2*n >= present(d.Now)
+}
 
 // judge returns whether a change is good, bad or even. The sign alone does not say.
 func (m metric) judge(sign int) string {
@@ -260,7 +276,7 @@ func (m metric) judge(sign int) string {
 }
 
 // Spark draws the period as a sparkline.
-func (d development) Spark(title string) any {
+func (d comparison) Spark(title string) any {
 	return chart.Spark(title, d.Now[:d.Window.Future], d.Window.Open)
 }
 

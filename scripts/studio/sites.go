@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"growthworkspace/scripts/studio/chart"
-	"growthworkspace/scripts/studio/measure"
+	"growthworkspace/scripts/studio/units"
 	"growthworkspace/shared/client"
 )
 
@@ -52,28 +52,28 @@ const auditsShown = 50
 const everySite = "all"
 
 // siteScreens adds the pages of sites, their goals and audits.
-func (s *Studio) siteScreens(page, bare func(string, func(*visit) *view)) {
+func (s *Studio) siteScreens(page, bare func(string, func(*pageRequest) *view)) {
 	page("GET /sites", s.sites)
 	page("GET /audits/{id}", s.audit)
 	bare("GET /audits/{id}/findings.json", s.findingsFile)
-	editable(page, "/sites", (*visit).siteEditing)
-	editable(page, "/sites/{site}/goals", (*visit).siteGoalEditing)
+	addRecordScreens(page, "/sites", (*pageRequest).siteScreens)
+	addRecordScreens(page, "/sites/{site}/goals", (*pageRequest).siteGoalScreens)
 }
 
-func (v *visit) listSites() *result[client.Page[client.Site]] {
-	return read(v, "optimise:read", "The sites", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Site], error) {
+func (v *pageRequest) listSites() *result[client.Page[client.Site]] {
+	return startCall(v, "optimise:read", "The sites", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Site], error) {
 		return v.api.ListOptimiseSites(ctx, client.ListOptimiseSitesInput{}, options...)
 	})
 }
 
-func (v *visit) listAudits(site, cursor string) *result[client.Page[client.AuditSummary]] {
-	in := client.ListOptimiseAuditsInput{Limit: client.Value(auditsShown), SiteID: given(site), Cursor: given(cursor)}
-	return read(v, "optimise:read", "The audits, newest first", func(ctx context.Context, options ...client.CallOption) (client.Page[client.AuditSummary], error) {
+func (v *pageRequest) listAudits(site, cursor string) *result[client.Page[client.AuditSummary]] {
+	in := client.ListOptimiseAuditsInput{Limit: client.Value(auditsShown), SiteID: optional(site), Cursor: optional(cursor)}
+	return startCall(v, "optimise:read", "The audits, newest first", func(ctx context.Context, options ...client.CallOption) (client.Page[client.AuditSummary], error) {
 		return v.api.ListOptimiseAudits(ctx, in, options...)
 	})
 }
 
-func (s *Studio) sites(v *visit) *view {
+func (s *Studio) sites(v *pageRequest) *view {
 	q := v.r.URL.Query()
 	d := &sitesData{MayWrite: v.may("optimise:write")}
 	out := &view{page: "sites", place: "Sites", title: "Sites", data: d}
@@ -99,7 +99,7 @@ func (s *Studio) sites(v *visit) *view {
 	goals := &result[client.Page[client.SiteGoal]]{}
 	if d.Site != nil {
 		site = d.Site.ID
-		goals = read(v, "optimise:read", "The goals of the site", func(ctx context.Context, options ...client.CallOption) (client.Page[client.SiteGoal], error) {
+		goals = startCall(v, "optimise:read", "The goals of the site", func(ctx context.Context, options ...client.CallOption) (client.Page[client.SiteGoal], error) {
 			return v.api.ListOptimiseGoals(ctx, client.ListOptimiseGoalsInput{SiteID: site}, options...)
 		})
 	}
@@ -165,10 +165,10 @@ func newScore(name string, now, before client.Optional[float64]) score {
 	v, has := now.Get()
 	old, had := before.Get()
 	if has {
-		out.Text = measure.Number(v, 0, 1)
+		out.Text = units.Number(v, 0, 1)
 	}
 	if had {
-		out.Before = measure.Number(old, 0, 1)
+		out.Before = units.Number(old, 0, 1)
 	}
 	if has && had {
 		out.Change, out.Good = difference(v, old)
@@ -180,9 +180,9 @@ func newScore(name string, now, before client.Optional[float64]) score {
 func difference(now, before float64) (text, good string) {
 	switch by := math.Round((now-before)*10) / 10; {
 	case by > 0:
-		return "+" + measure.Number(by, 0, 1), "good"
+		return "+" + units.Number(by, 0, 1), "good"
 	case by < 0:
-		return "−" + measure.Number(-by, 0, 1), "bad"
+		return "−" + units.Number(-by, 0, 1), "bad"
 	}
 	return "±0", "even"
 }
@@ -190,7 +190,7 @@ func difference(now, before float64) (text, good string) {
 // Chart draws the scores of the complete audits, oldest first. It is empty if there are fewer than
 // two.
 func (d *sitesData) Chart() template.HTML {
-	l := chart.Line{Title: "Scores of each audit", Unit: measure.Unit{Name: "score"}, Series: []chart.Series{{Name: "SEO"}, {Name: "AEO"}, {Name: "GEO"}}}
+	l := chart.Line{Title: "Scores of each audit", Unit: units.Unit{Name: "score"}, Series: []chart.Series{{Name: "SEO"}, {Name: "AEO"}, {Name: "GEO"}}}
 	for _, a := range slices.Backward(d.Audits) {
 		at, started := a.StartedAt.Get()
 		if a.Status.Or("") != client.OptimiseAuditStatusComplete || !started {
@@ -209,12 +209,13 @@ func (d *sitesData) Chart() template.HTML {
 	return l.SVG()
 }
 
-// siteEditing edits sites.
-func (v *visit) siteEditing() editing[client.Site] {
+// siteScreens edits sites.
+func (v *pageRequest) siteScreens() recordScreens[client.Site] {
 	at := func(s client.Site) string { return "/sites?" + url.Values{"site": {s.ID}}.Encode() }
-	return editing[client.Site]{
+	return recordScreens[client.Site]{
 		place: "Sites", noun: "site", area: "optimise", path: "/sites", back: "/sites", home: at,
 		deletion: "Its goals are deleted, too; its audits stay, under All audits. It cannot be undone.",
+		id:       func(s client.Site) string { return s.ID },
 		get: func(ctx context.Context, id string, options ...client.CallOption) (client.Site, error) {
 			return v.api.GetOptimiseSite(ctx, client.GetOptimiseSiteInput{SiteID: id}, options...)
 		},
@@ -249,12 +250,13 @@ func (v *visit) siteEditing() editing[client.Site] {
 	}
 }
 
-// siteGoalEditing edits the goals of the site in the address.
-func (v *visit) siteGoalEditing() editing[client.SiteGoal] {
+// siteGoalScreens edits the goals of the site in the address.
+func (v *pageRequest) siteGoalScreens() recordScreens[client.SiteGoal] {
 	site := v.r.PathValue("site")
-	return editing[client.SiteGoal]{
+	return recordScreens[client.SiteGoal]{
 		place: "Sites", noun: "goal", area: "optimise", path: "/sites/" + url.PathEscape(site) + "/goals", back: "/sites?" + url.Values{"site": {site}}.Encode(),
 		deletion: "The site stays. It cannot be undone.",
+		id:       func(g client.SiteGoal) string { return g.ID },
 		get: func(ctx context.Context, id string, options ...client.CallOption) (client.SiteGoal, error) {
 			return v.api.GetOptimiseGoal(ctx, client.GetOptimiseGoalInput{SiteID: site, GoalID: id}, options...)
 		},
@@ -264,7 +266,7 @@ func (v *visit) siteGoalEditing() editing[client.SiteGoal] {
 		fields: siteGoalFields,
 		save: func(c *changes, id string) func(context.Context, ...client.CallOption) (client.SiteGoal, error) {
 			name, pattern, active := c.required("name"), c.required("pattern"), c.flag("active")
-			kind, match := word[client.OptimiseGoalKind](c.text("kind")), word[client.OptimiseGoalMatch](c.text("matchType"))
+			kind, match := enumValue[client.OptimiseGoalKind](c.text("kind")), enumValue[client.OptimiseGoalMatch](c.text("matchType"))
 			value, order := c.decimal("value"), c.whole("order")
 			if id != "" {
 				return func(ctx context.Context, options ...client.CallOption) (client.SiteGoal, error) {

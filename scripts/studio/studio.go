@@ -3,9 +3,9 @@
 // everything that it does. Each page shows its requests. The key stays in this process and is never
 // in a response.
 //
-// studio.go starts it, call.go sends and notes the requests of a page, frame.go has the parts of
-// every page. Each screen has a file, and its template in templates. Packages door, chart and
-// measure do not know the API. scripts/docs/explanation/studio.md explains why.
+// studio.go starts it, call.go sends and records the requests of a page, frame.go has the parts of
+// every page. Each screen has a file, and its template in templates. The packages below this one do
+// not know the API. scripts/docs/explanation/studio.md explains why.
 package studio
 
 import (
@@ -20,9 +20,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"growthworkspace/scripts/studio/door"
+	"growthworkspace/scripts/studio/localauth"
 	"growthworkspace/shared/client"
 )
 
@@ -39,8 +40,9 @@ type Options struct {
 	SaveSecret func(keyID, secret string) (file string, err error)
 
 	Now       func() time.Time
-	Transport http.RoundTripper // to the service; nil: http.DefaultTransport
-	Log       *slog.Logger      // for failures of the page itself; nil: none
+	Sleep     func(ctx context.Context, d time.Duration) error // of a bulk action that waits for a quota; nil: a timer
+	Transport http.RoundTripper                                // to the service; nil: http.DefaultTransport
+	Log       *slog.Logger                                     // for failures of the page itself; nil: none
 }
 
 // Studio is the page of one company.
@@ -51,6 +53,9 @@ type Studio struct {
 	api     *client.Client
 	pages   *pages
 	notices notices
+	badge   badge
+	bulks   bulks
+	name    atomic.Pointer[string] // of the company, as it was last read
 
 	identified chan struct{} // closed when the key's scopes are known, or cannot be
 	once       sync.Once
@@ -73,13 +78,17 @@ func New(o Options) (*Studio, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.Sleep == nil {
+		o.Sleep = sleep
+	}
 	s := &Studio{Options: o, host: u.Host, identified: make(chan struct{})}
+	s.bulks.ctx, s.bulks.cancel = context.WithCancel(context.Background())
 	s.api, err = client.New(o.BaseURL, o.Key,
 		client.WithCompany(o.CompanyID), client.WithUserAgent("workspace-studio"),
 		// A person waits for the page, so a failure is shown soon, and the person can retry.
 		client.WithAttempts(3), client.WithWaitMax(2*time.Second),
 		client.WithHTTPClient(&http.Client{
-			Transport: noting{o.Transport}, Timeout: pageTimeout,
+			Transport: recordingTransport{o.Transport}, Timeout: pageTimeout,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}))
 	if err != nil {
@@ -89,9 +98,20 @@ func New(o Options) (*Studio, error) {
 	return s, err
 }
 
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
 // Open is a studio that listens.
 type Open struct {
-	Door *door.Door
+	Guard *localauth.Guard
 
 	studio   *Studio
 	listener net.Listener
@@ -101,13 +121,13 @@ type Open struct {
 // Listen opens the studio's port. It serves no request before Serve. opened is called once, when a
 // browser has been admitted; it may be nil.
 func (s *Studio) Listen(ctx context.Context, addr string, opened func()) (*Open, error) {
-	listener, host, err := door.Listen(ctx, addr)
+	listener, host, err := localauth.Listen(ctx, addr)
 	if err != nil {
 		return nil, err
 	}
-	d := door.New(host, rand.Text, opened)
-	return &Open{d, s, listener, &http.Server{
-		Handler: d.Wrap(s.handler(d.FormToken())), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+	guard := localauth.New(host, rand.Text, opened)
+	return &Open{guard, s, listener, &http.Server{
+		Handler: guard.Wrap(s.handler(guard.FormToken())), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn), MaxHeaderBytes: 64 << 10,
 	}}, nil
 }
@@ -116,6 +136,7 @@ func (s *Studio) Listen(ctx context.Context, addr string, opened func()) (*Open,
 func (o *Open) Serve(ctx context.Context) error {
 	end := context.AfterFunc(ctx, func() { _ = o.Close() })
 	defer end()
+	defer o.studio.bulks.close()
 	go o.studio.identify(ctx)
 	if err := o.server.Serve(o.listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("the studio stopped: %w", err)
@@ -137,11 +158,11 @@ func closed(err error) error {
 // handler serves the pages. form is the token that the forms carry.
 func (s *Studio) handler(form string) http.Handler {
 	mux := http.NewServeMux()
-	bare := func(pattern string, screen func(*visit) *view) {
+	bare := func(pattern string, screen func(*pageRequest) *view) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.show(w, r, form, screen) })
 	}
-	page := func(pattern string, screen func(*visit) *view) {
-		bare(pattern, func(v *visit) *view {
+	page := func(pattern string, screen func(*pageRequest) *view) {
+		bare(pattern, func(v *pageRequest) *view {
 			if v.r.Method != http.MethodPost {
 				v.readFrame()
 			}
@@ -151,16 +172,25 @@ func (s *Studio) handler(form string) http.Handler {
 	page("GET /{$}", s.overview)
 	page("GET /metrics", s.metrics)
 	bare("GET /metrics.csv", s.metricsCSV)
+	addRecordScreens(page, "/metrics/definitions", (*pageRequest).definitionScreens)
+	page("POST /metrics/definitions/{id}/confirm", s.confirmMetric)
+	page("GET /metrics/values", s.metricValues)
+	page("POST /metrics/values", s.saveMetricValue)
 	page("GET /reviews", s.reviews)
 	bare("GET /reviews/new", s.newReviews)
-	page("POST /reviews/skip", s.skipReviews)
+	bare("GET /badge", s.badgeFragment)
+	page("POST /reviews/bulk", s.bulkReviews)
+	page("GET /bulk/{id}", s.bulkPage)
+	page("POST /bulk/{id}", s.bulkAction)
 	page("POST /reviews/{id}", s.reply)
 	page("GET /roadmap", s.roadmap)
 	page("POST /roadmap/publish/{board}", s.publish)
 	bare("GET /roadmap/visitors/{board}", s.visitors)
+	page("GET /roadmap/items/{id}/move", s.movePage)
 	page("POST /roadmap/items/{id}/move", s.move)
-	editable(page, "/roadmap/items", (*visit).itemEditing)
-	editable(page, "/roadmap/boards", (*visit).boardEditing)
+	page("POST /roadmap/columns", s.renameColumn)
+	addRecordScreens(page, "/roadmap/items", (*pageRequest).itemScreens)
+	addRecordScreens(page, "/roadmap/boards", (*pageRequest).boardScreens)
 	page("GET /keys", s.keys)
 	page("POST /keys", s.createKey)
 	page("POST /keys/{id}/rotate", s.rotateKey)
@@ -179,7 +209,8 @@ func (s *Studio) handler(form string) http.Handler {
 	s.brandScreens(page)
 	page("GET /company", s.company)
 	page("POST /company", s.saveCompany)
-	page("/", s.nowhere)
+	page("POST /undo/{notice}", s.undo)
+	page("/", s.notFound)
 	mux.Handle("GET /static/", s.pages.static)
 	return mux
 }

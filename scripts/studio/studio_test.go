@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -39,6 +40,7 @@ type world struct {
 	service *inProcess
 	open    *studio.Open
 	logs    *locked
+	pauses  *pauses
 	url     string // with the token
 }
 
@@ -73,6 +75,25 @@ func (p *inProcess) breakWith(f func(r *http.Request) *http.Response) {
 	p.broken = f
 }
 
+// pauses notes the pauses of bulk actions and takes no time.
+type pauses struct {
+	mu  sync.Mutex
+	all []time.Duration
+}
+
+func (p *pauses) sleep(ctx context.Context, d time.Duration) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all = append(p.all, d)
+	return ctx.Err()
+}
+
+func (p *pauses) get() []time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.all)
+}
+
 type locked struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -102,13 +123,13 @@ func newWorld(t *testing.T, scopes ...auth.Scope) *world {
 // enter starts a studio with a key and enters it with a browser.
 func enter(t *testing.T, s *apitest.Service, key string, between func(http.RoundTripper) http.RoundTripper) *world {
 	t.Helper()
-	w := &world{Service: s, folder: t.TempDir(), key: key, service: &inProcess{service: s}, logs: &locked{}}
+	w := &world{Service: s, folder: t.TempDir(), key: key, service: &inProcess{service: s}, logs: &locked{}, pauses: &pauses{}}
 	var transport http.RoundTripper = w.service
 	if between != nil {
 		transport = between(transport)
 	}
 	st, err := studio.New(studio.Options{
-		BaseURL: "https://api.example", Key: key, CompanyID: s.CompanyID, SaveSecret: secretfile.FilesIn(w.folder), Now: s.Clock.Now, Transport: transport,
+		BaseURL: "https://api.example", Key: key, CompanyID: s.CompanyID, SaveSecret: secretfile.FilesIn(w.folder), Now: s.Clock.Now, Sleep: w.pauses.sleep, Transport: transport,
 		Log: slog.New(slog.NewTextHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	if err != nil {
@@ -133,7 +154,7 @@ func enter(t *testing.T, s *apitest.Service, key string, between func(http.Round
 	}
 	w.browser = &http.Client{Jar: jar, Transport: &http.Transport{}}
 	t.Cleanup(w.browser.CloseIdleConnections)
-	w.open, w.url = open, open.Door.URL()
+	w.open, w.url = open, open.Guard.URL()
 	w.base, _, _ = strings.Cut(w.url, "/?")
 	if status, _ := w.get(t, strings.TrimPrefix(w.url, w.base)); status != http.StatusOK {
 		t.Fatal("the browser cannot enter:", status)
@@ -297,7 +318,7 @@ func differs(want, record map[string]any) string {
 }
 
 // everyPage has an address of each screen.
-var everyPage = []string{"/", "/metrics", "/metrics?key=growth.signups&split=country", "/reviews", "/reviews?show=all", "/roadmap", "/roadmap?view=live", "/roadmap/items/new", "/roadmap/boards/new", "/posts", "/posts/list", "/ideas", "/posts/new?day=2026-08-20", "/sites", "/sites?site=all", "/sites/new", "/audits/aud_none", "/brand", "/brand/types/new", "/brand/goals/new", "/keys", "/company", "/metrics.csv?key=growth.signups", "/reviews/new", "/nowhere"}
+var everyPage = []string{"/", "/metrics", "/metrics?key=growth.signups&split=country", "/metrics/definitions/new", "/metrics/values?key=growth.signups&day=2026-08-03", "/reviews", "/reviews?show=all", "/badge", "/bulk/1", "/roadmap", "/roadmap?view=live", "/roadmap/items/new", "/roadmap/boards/new", "/posts", "/posts/list", "/ideas", "/posts/new?day=2026-08-20", "/sites", "/sites?site=all", "/sites/new", "/audits/aud_none", "/brand", "/brand/types/new", "/brand/goals/new", "/keys", "/company", "/metrics.csv?key=growth.signups", "/reviews/new", "/nowhere"}
 
 // Ensure each screen shows the records of a company, and the requests behind it.
 func TestScreens(t *testing.T) {
@@ -305,8 +326,8 @@ func TestScreens(t *testing.T) {
 	w := newWorld(t)
 	loadDemo(t, w.Service)
 	curl := []string{`curl -H "Authorization: Bearer $WORKSPACE_KEY"`, "https://api.example/v1/companies/" + w.CompanyID}
-	w.page(t, "/", append(curl, "Northwind Notes", "api.example", "Sign-ups", "Store rating", "Aug 1 to 10 against", "Jul 1 to 10", "goal 1,000", "Waiting for an answer", "Next posts", "published", "broken")...)
-	w.page(t, "/metrics", append(curl, "growth.signups", "This month so far", "Aug 1 to 10", "Jul 1 to 10", "not over", "by country", "Download CSV", "Days are UTC")...)
+	w.page(t, "/", append(curl, "Northwind Notes", "api.example", "Sign-ups", "Store rating", "Aug 1 to 10 against", "Jul 4 to 13", "goal 1,000", "Waiting for an answer", "Next posts", "published", "broken")...)
+	w.page(t, "/metrics", append(curl, "growth.signups", "This month so far", "Aug 1 to 10", "Jul 4 to 13", "not over", "by country", "Download CSV", "Days are UTC")...)
 	w.page(t, "/metrics?key=growth.signups&split=country&range=30d", "us", "de", "share", "Download CSV")
 	w.page(t, "/metrics?key=growth.signups&grain=month&range=12m", "August 2026", "September 2025")
 	w.page(t, "/metrics?key=growth.activations&grain=week", "in full days", "in as many days", "is that of its full days")
@@ -321,7 +342,7 @@ func TestScreens(t *testing.T) {
 	w.page(t, "/metrics.csv?key=a.parts", "day,value,before,unit", "2026-08-03,,,ratio")
 	w.page(t, "/metrics?key=a.parts&split=page", "home", "50 %", "shop", "10 %")
 	w.page(t, "/metrics?key=a.money", "they stay apart", "EUR", "€ 12.34", "JPY", "¥ 1,234")
-	w.page(t, "/metrics?key=growth.activation_rate", "Formula: growth.activations / growth.signups", "Not computed")
+	w.page(t, "/metrics?key=growth.activation_rate", "Formula: growth.activations / growth.signups", "computed here from Activations, Sign-ups")
 	w.page(t, "/metrics?key=revenue.mrr", "$ ", "latest")
 	w.page(t, "/metrics?key=product.storage&grain=week&range=90d", "TB")
 	w.page(t, "/metrics?key=custom.widget_pins", "Nobody has confirmed this metric")

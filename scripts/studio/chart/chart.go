@@ -9,7 +9,7 @@ import (
 	"math"
 	"strings"
 
-	"growthworkspace/scripts/studio/measure"
+	"growthworkspace/scripts/studio/units"
 )
 
 // Value is a value, or a gap.
@@ -34,7 +34,7 @@ type Goal struct {
 // Line is a chart with a line for each series over the same buckets.
 type Line struct {
 	Title  string // for screen readers
-	Unit   measure.Unit
+	Unit   units.Unit
 	Zero   bool     // the axis begins at 0
 	Ticks  []string // short labels of the buckets
 	Names  []string // full labels of the buckets
@@ -99,10 +99,26 @@ func (d *drawing) draw() {
 	}
 	d.goal()
 	d.printf(`</g><g class="points">`)
+	every := d.every()
 	for i := range d.Names {
-		d.point(i)
+		if (len(d.Names)-1-i)%every == 0 { // the last one is the most interesting
+			d.point(i, every)
+		}
 	}
 	d.printf(`</g></svg>`)
+}
+
+// touchable is the least width of a point on a small chart: a finger cannot choose a narrower one.
+// The table below the chart has every value.
+const touchable = 8
+
+// every returns which points can be chosen: 1 for all, 2 for every second one.
+func (d *drawing) every() int {
+	slice := (d.width - d.left - right) / float64(max(1, len(d.Names)-1))
+	if d.class != "narrow" || slice >= touchable {
+		return 1
+	}
+	return int(math.Ceil(touchable / slice))
 }
 
 // scale sets the vertical axis and its width.
@@ -194,8 +210,12 @@ func (d *drawing) path(class string, values []Value, from, to int) {
 	}
 }
 
-// area fills the area below the finished part of a line.
+// area fills the area below the finished part of a line. It fills none if the axis does not start at
+// zero, because the area would exaggerate the differences.
 func (d *drawing) area(values []Value) {
+	if d.low > 0 {
+		return
+	}
 	for from := 0; from < min(d.Open, len(values)); from++ {
 		to := from
 		for to < min(d.Open, len(values)) && values[to].OK {
@@ -230,8 +250,9 @@ func (d *drawing) goal() {
 		max(d.left, from), y, min(d.width-right, to), min(d.width-right, to), above, escape(d.Goal.Text))
 }
 
-// point draws what hover and focus show for a bucket. It skips a bucket without a value.
-func (d *drawing) point(i int) {
+// point draws what hover and focus show for a bucket, which stands for so many. It skips a bucket
+// without a value.
+func (d *drawing) point(i, every int) {
 	lines := []string{d.Names[i]}
 	var dots strings.Builder
 	for n, s := range d.Series {
@@ -262,11 +283,12 @@ func (d *drawing) point(i int) {
 	}
 	width := letter*float64(longest) + 18
 	height := lineHeight*float64(len(lines)) + 10
-	slice := (d.width - d.left - right) / float64(max(1, len(d.Names)-1))
+	slice := float64(every) * (d.width - d.left - right) / float64(max(1, len(d.Names)-1))
+	from, to := max(d.left, d.x(i)-slice/2), min(d.width-right, d.x(i)+slice/2) // inside of the chart, so that it covers no other control
 	x := min(max(d.left, d.x(i)-width/2), d.width-width)
 	d.printf(`<g class="point" tabindex="0" role="img" aria-label="%s"><rect class="hit" x="%.1f" y="0" width="%.1f" height="%.1f"/>%s`+
 		`<g class="tip"><rect x="%.1f" y="2" width="%.1f" height="%.1f" rx="6"/>`,
-		escape(strings.Join(lines, ", ")), d.x(i)-slice/2, slice, d.height-bottom, dots.String(), x, width, height)
+		escape(strings.Join(lines, ", ")), from, to-from, d.height-bottom, dots.String(), x, width, height)
 	for n, line := range lines {
 		d.printf(`<text x="%.1f" y="%.1f">%s</text>`, x+9, 18+lineHeight*float64(n), escape(line))
 	}

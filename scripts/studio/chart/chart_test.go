@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"growthworkspace/scripts/studio/measure"
+	"growthworkspace/scripts/studio/units"
 )
 
 func sample() Line {
 	return Line{
-		Title: `Sign-ups <b>"by day"`, Unit: measure.Unit{Name: measure.Count}, Zero: true,
+		Title: `Sign-ups <b>"by day"`, Unit: units.Unit{Name: units.Count}, Zero: true,
 		Ticks: []string{"Nov 1", "Nov 2", "Nov 3", "Nov 4"}, Names: []string{"Sun, Nov 1", "Mon, Nov 2", "Tue, Nov 3", "Wed, Nov 4"},
 		Series: []Series{{"", []Value{{3, true}, {}, {5, true}, {1, true}}}},
 		Before: []Value{{2, true}, {2, true}, {4, true}, {6, true}},

@@ -28,8 +28,13 @@ type Column[T any] struct {
 	Items []T
 }
 
+// Standard has the columns of most boards, in their order.
+var Standard = []string{"now", "next", "later", "done"}
+
 // Columns groups items, which are in the order of the board, by column. Columns are ordered by
-// their first items, and so by their smallest sortOrder. The items without a column come last.
+// their first items, and so by their smallest sortOrder. The standard columns keep their own order
+// at the places that they take, so that a move to the top of one does not swap it with another. The
+// items without a column come last.
 func Columns[T any](items []T, column func(T) string) (out []Column[T]) {
 	for _, item := range items {
 		id := column(item)
@@ -40,7 +45,49 @@ func Columns[T any](items []T, column func(T) string) (out []Column[T]) {
 		out[at].Items = append(out[at].Items, item)
 	}
 	slices.SortStableFunc(out, func(a, b Column[T]) int { return none(a.ID) - none(b.ID) })
+	var places []int
+	var standard []Column[T]
+	for n, c := range out {
+		if standardAt(c.ID) >= 0 {
+			places, standard = append(places, n), append(standard, c)
+		}
+	}
+	slices.SortStableFunc(standard, func(a, b Column[T]) int { return standardAt(a.ID) - standardAt(b.ID) })
+	for n, at := range places {
+		out[at] = standard[n]
+	}
 	return out
+}
+
+// standardAt returns the index of a standard column, or -1.
+func standardAt(id string) int {
+	return slices.IndexFunc(Standard, func(s string) bool { return Same(s, id) })
+}
+
+// Same reports whether two ids have the same heading, without regard to case.
+func Same(a, b string) bool { return strings.EqualFold(Readable(a), Readable(b)) }
+
+// Complete adds empty columns for the ids that have none. Each comes after the one before it in ids,
+// and the first before the next one that there is. Without either, it is the last one with an id.
+func Complete[T any](columns []Column[T], ids []string) []Column[T] {
+	find := func(id string) int {
+		return slices.IndexFunc(columns, func(c Column[T]) bool { return c.ID != "" && Same(c.ID, id) })
+	}
+	for n, id := range ids {
+		if find(id) >= 0 {
+			continue
+		}
+		at := slices.IndexFunc(columns, func(c Column[T]) bool {
+			return c.ID == "" || n == 0 && slices.ContainsFunc(ids, func(other string) bool { return Same(other, c.ID) })
+		})
+		if n > 0 {
+			at = find(ids[n-1]) + 1
+		} else if at < 0 {
+			at = len(columns)
+		}
+		columns = slices.Insert(columns, at, Column[T]{ID: id, Name: Readable(id)})
+	}
+	return columns
 }
 
 func none(id string) int {

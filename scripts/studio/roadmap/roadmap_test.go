@@ -1,11 +1,12 @@
 package roadmap_test
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"growthworkspace/scripts/studio/roadmap"
 )
@@ -19,8 +20,36 @@ func TestColumns(t *testing.T) {
 	for _, c := range roadmap.Columns(items, func(s string) string { return s }) {
 		got = append(got, c.Name+" "+strings.Repeat("i", len(c.Items)))
 	}
-	if diff := cmp.Diff([]string{"In progress ii", "Next ii", "Über morgen i", "Other ii"}, got); diff != "" {
+	if diff := gocmp.Diff([]string{"In progress ii", "Next ii", "Über morgen i", "Other ii"}, got); diff != "" {
 		t.Errorf("columns (-want +got):\n%s", diff)
+	}
+}
+
+// Ensure the standard columns keep their order whatever their items' order is, and that missing
+// columns get the place that they have in a list of ids.
+func TestComplete(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ columns, ids, want string }{
+		{"", "now next later done", "now next later done"},
+		{"later x now", "", "now x later"},
+		{"x later", "now next later done", "x now next later done"},
+		{"later", "now next later done", "now next later done"},
+		{"x none", "now next", "x now next none"},
+		{"Now", "now next", "Now next"},
+		{"a c", "a b c d", "a b c d"},
+		{"b", "a b", "a b"},
+	} {
+		var items []string
+		for _, id := range strings.Fields(c.columns) {
+			items = append(items, strings.ReplaceAll(id, "none", ""))
+		}
+		var got []string
+		for _, column := range roadmap.Complete(roadmap.Columns(items, func(s string) string { return s }), strings.Fields(c.ids)) {
+			got = append(got, cmp.Or(column.ID, "none"))
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%q with %q: %q, want %q", c.columns, c.ids, got, c.want)
+		}
 	}
 }
 

@@ -15,10 +15,115 @@ addEventListener('beforeunload', event => { if (dirty()) event.preventDefault();
 for (const f of [form, profile]) f?.addEventListener('submit', () => { sending = true; });
 addEventListener('pageshow', () => { sending = false; }); // a page that comes back from the browser's memory
 
+// After an action, scroll and focus are where they were.
+function locator(element) {
+  if (element.id) return `#${CSS.escape(element.id)}`;
+  const owner = element.closest('[data-id], form[id], section[id], [id]');
+  const base = owner?.dataset.id ? `[data-id="${CSS.escape(owner.dataset.id)}"]` : owner ? `#${CSS.escape(owner.id)}` : '';
+  const own = ['name', 'value', 'href', 'aria-label'].filter(name => element.hasAttribute(name)).map(name => `[${name}="${CSS.escape(element.getAttribute(name))}"]`).join('');
+  return `${base} ${element.localName}${own}`.trim();
+}
+const chosen = () => document.querySelector('.reviews .current')?.dataset.id ?? '';
+function remember(element) {
+  const target = element?.closest?.('button, a, input, select, textarea, [data-id]') ?? document.body;
+  sessionStorage.setItem('at', JSON.stringify({
+    path: location.pathname, scroll: scrollY, chosen: chosen(), top: target.getBoundingClientRect().top, focus: target === document.body ? '' : locator(target),
+  }));
+}
+function goBack() {
+  const at = JSON.parse(sessionStorage.getItem('at') ?? 'null'), notice = document.getElementById('notice');
+  sessionStorage.removeItem('at');
+  if (!new URLSearchParams(location.search).has('done')) return;
+  if (at?.path !== location.pathname || at.chosen !== chosen()) { (document.getElementById('review') ?? notice)?.focus({ preventScroll: true }); return; }
+  let target = null;
+  try { target = at.focus && document.querySelector(at.focus); } catch { /* the page has changed: no such element */ }
+  if (target?.disabled) target = target.closest('[data-id]')?.querySelector('a, button:not([disabled])');
+  scrollTo(0, target ? scrollY + target.getBoundingClientRect().top - at.top : at.scroll);
+  (target ?? notice)?.focus({ preventScroll: true });
+}
+document.addEventListener('submit', event => { if (event.target.method === 'post') remember(event.submitter ?? document.activeElement); });
+document.addEventListener('drop', event => remember(document.querySelector('.dragged') ?? event.target));
+goBack();
+
+// A save that takes long says so.
+document.addEventListener('submit', event => {
+  const button = event.submitter;
+  if (button && event.target.method === 'post') setTimeout(() => { if (!button.querySelector('kbd')) button.textContent = 'Saving…'; button.classList.add('busy'); }, 300);
+});
+addEventListener('pageshow', event => { if (event.persisted && document.querySelector('.busy')) location.reload(); });
+
+// "?" lists the keys, and Ctrl-K finds what this page has loaded, by its title.
+function dialog(id, label) {
+  const box = document.createElement('dialog');
+  box.id = id;
+  box.setAttribute('aria-label', label);
+  box.addEventListener('click', event => { if (event.target === box) box.close(); });
+  document.body.append(box);
+  return box;
+}
+const keyNames = [['j, k', 'next and previous review'], ['e', 'edit the reply'], ['a', 'approve the reply'], ['s', 'skip the review'], ['Esc', 'leave the text'], ['← →', 'along the points of a chart'], ['Ctrl K', 'find a page or a record on this page'], ['?', 'this list']];
+function showKeys() {
+  const box = document.getElementById('keysdialog') ?? dialog('keysdialog', 'Keys');
+  box.replaceChildren();
+  const heading = document.createElement('h2'), list = document.createElement('dl');
+  heading.textContent = 'Keys';
+  for (const [key, does] of keyNames) {
+    const dt = document.createElement('dt'), dd = document.createElement('dd'), kbd = document.createElement('kbd');
+    kbd.textContent = key;
+    dt.append(kbd);
+    dd.textContent = does;
+    list.append(dt, dd);
+  }
+  box.append(heading, list);
+  box.showModal();
+}
+function showFinder() {
+  const box = document.getElementById('finddialog') ?? dialog('finddialog', 'Find');
+  const entries = new Map();
+  for (const link of document.querySelectorAll('.side nav a, main a[href^="/"]')) {
+    const text = (link.querySelector('strong, h2') ?? link).textContent.trim().replace(/\s+/g, ' ');
+    const key = `${link.getAttribute('href')} ${text}`;
+    if (text && !entries.has(key)) entries.set(key, { text, href: link.href, more: link.textContent.toLowerCase() });
+  }
+  const input = document.createElement('input'), list = document.createElement('ul');
+  input.type = 'search';
+  input.placeholder = 'A page, or a title on this page';
+  input.setAttribute('aria-label', 'Find');
+  box.replaceChildren(input, list);
+  const fill = () => {
+    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const found = [...entries.values()].filter(entry => words.every(word => entry.more.includes(word))).slice(0, 12);
+    list.replaceChildren(...found.map(entry => {
+      const item = document.createElement('li'), link = document.createElement('a');
+      link.href = entry.href;
+      link.textContent = entry.text;
+      item.append(link);
+      return item;
+    }));
+    if (!found.length) list.append('Nothing on this page has these words.');
+  };
+  input.addEventListener('input', fill);
+  box.onkeydown = event => {
+    const links = [...list.querySelectorAll('a')], at = links.indexOf(document.activeElement);
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step) { event.preventDefault(); (links[at + step] ?? (step < 0 ? input : links[at]))?.focus(); }
+    if (event.key === 'Enter' && document.activeElement === input) { event.preventDefault(); links[0]?.click(); }
+  };
+  fill();
+  box.showModal();
+  input.focus();
+}
+const comfort = document.querySelector('.comfort');
+if (comfort) comfort.hidden = false;
+document.getElementById('finder')?.addEventListener('click', showFinder);
+document.getElementById('shortcuts')?.addEventListener('click', showKeys);
+
 // j, k, s and a, unless somebody types.
 addEventListener('keydown', event => {
+  if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === 'k') { event.preventDefault(); showFinder(); return; }
   if (event.key === 'Escape' && document.activeElement === body) { body.blur(); return; }
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest('input, textarea, select')) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.('input:not([type=checkbox]), textarea, select, dialog')) return;
+  if (event.key === '?') { event.preventDefault(); showKeys(); return; }
   if (event.key === 'e' && body) { event.preventDefault(); body.focus(); return; }
   const target = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
   if (target) { event.preventDefault(); target.click(); }
@@ -38,6 +143,51 @@ for (const points of document.querySelectorAll('.points')) {
     next.focus();
   });
 }
+
+// The badge of the sidebar is counted after the page is there.
+for (const badge of document.querySelectorAll('[data-badge]')) {
+  fetch(badge.dataset.badge).then(response => response.ok ? response.text() : '').then(count => {
+    if (!/^\d+\+?$/.test(count)) return;
+    const unseen = document.createElement('span');
+    unseen.className = 'unseen';
+    unseen.textContent = ' waiting';
+    badge.className = 'badge red';
+    badge.title = `${count} to approve or without a reply`;
+    badge.append(count, unseen);
+  }).catch(() => {}); // the service is away for a moment; the page says so itself
+}
+
+// Filters apply as soon as they are chosen.
+document.querySelector('.filters')?.addEventListener('change', event => { if (event.target.matches('select')) event.target.form.requestSubmit(); });
+
+// Ticked reviews are counted, and all that are shown can be ticked at once.
+function countTicked() {
+  const ticked = document.querySelectorAll('.reviews :checked').length, note = document.getElementById('ticked'), all = document.getElementById('tickall');
+  if (!note) return;
+  all.parentElement.hidden = false;
+  all.checked = ticked > 0 && ticked === document.querySelectorAll('.reviews > li:not([hidden]) input').length;
+  note.textContent = ticked ? `${ticked} ticked:` : 'Tick reviews, then';
+}
+document.addEventListener('change', event => {
+  if (event.target.id === 'tickall') for (const box of document.querySelectorAll('.reviews > li:not([hidden]) input')) box.checked = event.target.checked;
+  if (event.target.closest('#list')) countTicked();
+});
+countTicked();
+
+// Phrases of the brand go where the cursor is.
+for (const phrase of document.querySelectorAll('[data-phrase]')) phrase.addEventListener('click', () => {
+  body.setRangeText(phrase.dataset.phrase, body.selectionStart, body.selectionEnd, 'end');
+  body.dispatchEvent(new Event('input'));
+  body.focus();
+});
+
+// The store's limit of a reply is counted as one types.
+const limit = document.getElementById('limit');
+if (limit && body) body.addEventListener('input', () => {
+  const count = [...body.value].length;
+  limit.firstElementChild.textContent = count;
+  limit.classList.toggle('over', count > limit.dataset.limit);
+});
 
 // The inbox filters as one types.
 const search = document.getElementById('q');
@@ -75,6 +225,7 @@ async function renew() {
   document.getElementById('list').replaceWith(list);
   for (const box of list.querySelectorAll('input[type=checkbox]')) box.checked = ticked.has(box.value);
   fresh.hidden = true;
+  countTicked();
   const badges = '.side .badge';
   document.querySelector(badges)?.replaceWith(...page.querySelectorAll(badges));
 }
@@ -102,29 +253,87 @@ if (zone && Intl.supportedValuesOf) {
   zone.setAttribute('list', names.id);
 }
 
+// A long list is searched as one types.
+const find = document.getElementById('find');
+find?.addEventListener('input', () => {
+  const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
+  for (const row of document.querySelectorAll(find.dataset.find)) row.hidden = !words.every(word => row.textContent.toLowerCase().includes(word));
+});
+const listedMetric = document.querySelector('.list [aria-current]');
+if (listedMetric) {
+  const list = listedMetric.closest('.list');
+  if (listedMetric.offsetTop + listedMetric.offsetHeight > list.clientHeight) list.scrollTop = listedMetric.offsetTop - list.clientHeight / 2;
+}
+
 // The chosen review is in view.
 document.querySelector('.reviews .current')?.scrollIntoView({ block: 'nearest' });
 
-// An item is dragged to another place of the board. The arrows on it do the same with keys.
+// An item is dragged to another place of the board, or moved there with the arrows on it. After a move
+// the page is where it was, and the focus is on the arrow that was pressed.
 const drop = document.getElementById('drop');
 if (drop) {
+  const columns = [...document.querySelectorAll('.column')];
+  const whole = 'whole' in document.querySelector('.kanban').dataset;
+  const action = item => `/roadmap/items/${encodeURIComponent(item.dataset.id)}/move`;
+  const arrows = document.getElementById('arrows').content.firstElementChild;
+  for (const [n, column] of columns.entries()) {
+    const items = [...column.querySelectorAll('.item')];
+    for (const [at, item] of items.entries()) {
+      const moves = arrows.cloneNode(true);
+      moves.action = action(item);
+      moves.elements.seen.value = item.dataset.seen;
+      const title = item.querySelector('h3').textContent;
+      const edges = { left: n === 0, right: n === columns.length - 1, up: whole && at === 0, down: whole && at === items.length - 1 };
+      for (const button of moves.querySelectorAll('button')) {
+        button.setAttribute('aria-label', `Move ${title} ${button.title[0].toLowerCase()}${button.title.slice(1)}`);
+        button.disabled = edges[button.value];
+      }
+      moves.addEventListener('submit', event => {
+        const place = { id: item.dataset.id, to: event.submitter.value, x: document.querySelector('.kanban').scrollLeft, y: scrollY };
+        sessionStorage.setItem('moved', JSON.stringify(place));
+      });
+      item.querySelector('.mover').replaceWith(moves);
+    }
+  }
+  const moved = JSON.parse(sessionStorage.getItem('moved') || 'null');
+  sessionStorage.removeItem('moved');
+  const item = moved && document.querySelector(`.item[data-id="${CSS.escape(moved.id)}"]`);
+  if (item) {
+    document.querySelector('.kanban').scrollLeft = moved.x;
+    scrollTo(0, moved.y);
+    const button = item.querySelector(`button[value="${moved.to}"]`);
+    (button.disabled ? item.querySelector('h3 a') : button).focus({ preventScroll: true });
+    item.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }
+
   let dragged = null;
-  const columns = document.querySelectorAll('.column');
+  const line = document.createElement('li'); // where the item would land
+  line.className = 'landing';
   for (const item of document.querySelectorAll('.item[draggable]')) {
     item.addEventListener('dragstart', event => { dragged = item; item.classList.add('dragged'); event.dataTransfer.effectAllowed = 'move'; });
-    item.addEventListener('dragend', () => { dragged = null; item.classList.remove('dragged'); for (const c of columns) c.classList.remove('over'); });
+    item.addEventListener('dragend', () => { dragged = null; line.remove(); item.classList.remove('dragged'); for (const c of columns) c.classList.remove('over'); });
   }
   for (const column of columns) {
-    column.addEventListener('dragover', event => { if (dragged) { event.preventDefault(); column.classList.add('over'); } });
-    column.addEventListener('dragleave', () => column.classList.remove('over'));
+    const others = () => [...column.querySelectorAll('.item')].filter(i => i !== dragged);
+    const below = event => others().find(i => event.clientY < i.getBoundingClientRect().top + i.offsetHeight / 2) ?? null;
+    column.addEventListener('dragover', event => {
+      if (!dragged) return;
+      event.preventDefault();
+      column.classList.add('over');
+      const next = below(event);
+      if (!line.isConnected || line.parentElement !== column.querySelector('ol') || line.nextElementSibling !== next) column.querySelector('ol').insertBefore(line, next);
+    });
+    column.addEventListener('dragleave', event => { if (!column.contains(event.relatedTarget)) column.classList.remove('over'); });
     column.addEventListener('drop', event => {
       if (!dragged) return;
       event.preventDefault();
-      const below = [...column.querySelectorAll('.item')].find(i => i !== dragged && event.clientY < i.getBoundingClientRect().top + i.offsetHeight / 2);
-      drop.action = `/roadmap/items/${encodeURIComponent(dragged.dataset.id)}/move`;
+      const next = below(event);
+      const previous = next ? others()[others().indexOf(next) - 1] : others().at(-1);
+      drop.action = action(dragged);
       drop.elements.seen.value = dragged.dataset.seen;
       drop.elements.column.value = column.dataset.column;
-      drop.elements.before.value = below ? below.dataset.id : '';
+      drop.elements.before.value = next ? next.dataset.id : '';
+      drop.elements.after.value = previous ? previous.dataset.id : '';
       drop.submit();
     });
   }

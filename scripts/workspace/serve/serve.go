@@ -164,7 +164,7 @@ func (s *server) studio(ctx context.Context, base string, d demoKey, log *slog.L
 			log.Error("the studio ended", "error", err)
 		}
 	})
-	return open.Door.URL(), nil
+	return open.Guard.URL(), nil
 }
 
 func listen(ctx context.Context, addr string) (net.Listener, error) {

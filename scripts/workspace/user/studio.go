@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"growthworkspace/scripts/studio"
-	"growthworkspace/scripts/studio/door"
+	"growthworkspace/scripts/studio/localauth"
 	"growthworkspace/scripts/workspace/secretfile"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/auth"
@@ -83,11 +83,11 @@ func (u *userCommands) studio(ctx context.Context, where serviceFlags, addr stri
 		return err
 	}
 	defer open.Close() // closing twice is safe
-	if err := u.Print(studioStarted{open.Door.URL()}, "studio  %s\n\nThe page is for you alone: keep the address to yourself. Ctrl-C ends.\n", open.Door.URL()); err != nil {
+	if err := u.Print(studioStarted{open.Guard.URL()}, "studio  %s\n\nThe page is for you alone: keep the address to yourself. Ctrl-C ends.\n", open.Guard.URL()); err != nil {
 		return err
 	}
 	if browse && terminal.Width(u.Out) > 0 {
-		remove, err := openBrowser(ctx, open.Door, entered)
+		remove, err := openBrowser(ctx, open.Guard, entered)
 		if err != nil {
 			u.Note("no browser was opened (%s): open the address above", err)
 		}
@@ -98,7 +98,7 @@ func (u *userCommands) studio(ctx context.Context, where serviceFlags, addr stri
 
 // openBrowser opens a redirect file in the browser. The file is deleted when the browser has been
 // admitted, or by remove.
-func openBrowser(ctx context.Context, d *door.Door, entered <-chan struct{}) (remove func(), err error) {
+func openBrowser(ctx context.Context, d *localauth.Guard, entered <-chan struct{}) (remove func(), err error) {
 	command := browserCommand()
 	if command == nil {
 		return func() {}, errors.New("there is no desktop")

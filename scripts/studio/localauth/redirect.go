@@ -1,4 +1,4 @@
-package door
+package localauth
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 // RedirectFile writes an HTML file that redirects to the URL, and returns its path. Only its owner
 // can read it. A browser is started with this path, because every user of the machine can see a
 // process's arguments. remove deletes it.
-func (d *Door) RedirectFile() (path string, remove func(), err error) {
+func (g *Guard) RedirectFile() (path string, remove func(), err error) {
 	// Some browsers cannot read the folder of temporary files, but they read the home folder.
 	parent, err := os.UserCacheDir()
 	if err == nil {
@@ -27,7 +27,7 @@ func (d *Door) RedirectFile() (path string, remove func(), err error) {
 	remove = func() { _ = os.RemoveAll(dir) } // nothing depends on it
 	path = filepath.Join(dir, "open.html")
 	text := `<!doctype html><html lang="en"><meta charset="utf-8"><title>Studio</title><meta http-equiv="refresh" content="0; url=` +
-		html.EscapeString(d.URL()) + `"></html>` + "\n"
+		html.EscapeString(g.URL()) + `"></html>` + "\n"
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		remove()
 		return "", nil, fmt.Errorf("write the file that opens the browser: %w", err)

@@ -1,4 +1,6 @@
-package measure
+// Package period divides ranges of days into buckets, and finds the earlier buckets that they are
+// compared with.
+package period
 
 import (
 	"fmt"
@@ -137,35 +139,23 @@ func (r Range) Allows(g Grain) bool {
 	return g != Day && (g != Week || r.days() <= 7*bucketsMax) || r.days() <= bucketsMax
 }
 
-// Window is a range in buckets, and the range before it.
+// Window is a range in buckets, and what it is compared with.
 type Window struct {
-	Grain  Grain
-	Now    []time.Time // starts of the buckets
-	Before []time.Time // one for each of Now, zero where a shorter month has none; a longer one has more
-	Open   int         // the index of the first bucket that has not ended; len(Now) if all have
-	Future int         // the index of the first bucket that has not begun
-	Same   int         // how many buckets of Before the first Open ones of Now are compared with
+	Grain   Grain
+	Now     []time.Time // starts of the buckets
+	Before  []time.Time // the earlier bucket for each of Now; days have the same weekday
+	Against []time.Time // the buckets that the first Open ones of Now are compared with, together
+	Open    int         // the index of the first bucket that has not ended; len(Now) if all have
+	Future  int         // the index of the first bucket that has not begun
 }
 
-// Window divides a range. A month is compared with the month before: day by day until it has ended,
-// and then as a whole. Other ranges are compared with the same number of buckets right before.
+// Window divides a range. Each day is compared with the same weekday some weeks earlier, each week
+// and month with the one that is as many buckets earlier. A month that has ended is compared with
+// the whole month before.
 func (r Range) Window(g Grain, now time.Time) Window {
 	w := Window{Grain: g}
 	for at := g.Start(r.From); !at.After(r.To); at = g.Next(at, 1) {
 		w.Now = append(w.Now, at)
-	}
-	if month := r.ID == "month" || r.ID == "last-month"; g == Day && month {
-		for at := Month.Next(w.Now[0], -1); at.Before(w.Now[0]); at = g.Next(at, 1) {
-			w.Before = append(w.Before, at)
-		}
-	} else {
-		for i := range w.Now {
-			w.Before = append(w.Before, g.Next(w.Now[0], i-len(w.Now)))
-		}
-	}
-	before := len(w.Before)
-	for len(w.Before) < len(w.Now) {
-		w.Before = append(w.Before, time.Time{})
 	}
 	for i, at := range w.Now {
 		if !g.Next(at, 1).After(now) {
@@ -175,10 +165,46 @@ func (r Range) Window(g Grain, now time.Time) Window {
 			w.Future = i + 1
 		}
 	}
-	if w.Same = min(w.Open, before); w.Open == len(w.Now) {
-		w.Same = before
+	back := len(w.Now)
+	if g == Day {
+		back = w.days(r)
+	}
+	for _, at := range w.Now {
+		w.Before = append(w.Before, g.Next(at, -back))
+	}
+	w.Against = w.Before[:w.Open]
+	if r.calendarMonth() && g == Day && w.Open == len(w.Now) {
+		w.Against = nil
+		for at := Month.Next(w.Now[0], -1); at.Before(w.Now[0]); at = g.Next(at, 1) {
+			w.Against = append(w.Against, at)
+		}
 	}
 	return w
+}
+
+// calendarMonth reports whether the range was chosen as a month.
+func (r Range) calendarMonth() bool { return r.ID == "month" || r.ID == "last-month" }
+
+// days returns how many days earlier the compared days are: whole weeks, and as few as keep the
+// compared days apart from the range's. Of the current month only its finished days are compared,
+// so four weeks are enough until its 28th day is over.
+func (w Window) days(r Range) int {
+	n := len(w.Now)
+	if r.calendarMonth() {
+		n = max(28, w.Open)
+	}
+	return (n + 6) / 7 * 7
+}
+
+// WeeksBack returns how many weeks earlier the compared days are.
+func (w Window) WeeksBack() int { return int(w.Now[0].Sub(w.Before[0]) / (7 * 24 * time.Hour)) }
+
+// First returns the first bucket that has to be read.
+func (w Window) First() time.Time {
+	if len(w.Against) > 0 && w.Against[0].Before(w.Before[0]) {
+		return w.Against[0]
+	}
+	return w.Before[0]
 }
 
 // Partial reports whether the window has a bucket that has begun but not ended.

@@ -1,11 +1,11 @@
-package wall_test
+package civiltime_test
 
 import (
 	"testing"
 	"time"
 	_ "time/tzdata"
 
-	"growthworkspace/scripts/studio/wall"
+	"growthworkspace/scripts/studio/civiltime"
 )
 
 // Ensure a clock time has exactly the times that show it, none when the clocks skip it and two when
@@ -35,25 +35,25 @@ func TestTimes(t *testing.T) {
 		{"Pacific/Apia", "2011-12-30T12:00", nil, "00:00 00:00"},
 		{"Asia/Kolkata", "2026-08-12T00:10", []string{"18:40"}, ""},
 	} {
-		zone, ok := wall.Zone(c.zone)
+		zone, ok := civiltime.Zone(c.zone)
 		if !ok {
 			t.Fatal("no zone ", c.zone)
 		}
-		clock, err := time.Parse(wall.Layout, c.clock)
+		clock, err := time.Parse(civiltime.Layout, c.clock)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := wall.Times(clock, zone)
+		got := civiltime.Times(clock, zone)
 		if len(got) != len(c.want) {
 			t.Errorf("%s %s: times %v, want %v", c.zone, c.clock, got, c.want)
 			continue
 		}
 		for i, at := range got {
-			if at.UTC().Format("15:04") != c.want[i] || at.Format(wall.Layout) != c.clock {
+			if at.UTC().Format("15:04") != c.want[i] || at.Format(civiltime.Layout) != c.clock {
 				t.Errorf("%s %s: times %v, want %v UTC", c.zone, c.clock, got, c.want)
 			}
 		}
-		before, after, skipped := wall.Skipped(clock, zone)
+		before, after, skipped := civiltime.Skipped(clock, zone)
 		if skipped != (c.skipped != "") || skipped && before.Format("15:04 ")+after.Format("15:04") != c.skipped {
 			t.Errorf("%s %s: skipped %t from %s to %s, want %q", c.zone, c.clock, skipped, before.Format("15:04"), after.Format("15:04"), c.skipped)
 		}
@@ -64,7 +64,7 @@ func TestTimes(t *testing.T) {
 func TestTimesComeBack(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca", "Pacific/Chatham"} {
-		zone, ok := wall.Zone(name)
+		zone, ok := civiltime.Zone(name)
 		if !ok {
 			t.Fatal("no zone ", name)
 		}
@@ -72,13 +72,13 @@ func TestTimesComeBack(t *testing.T) {
 		for range 365 * 48 {
 			at = at.Add(30 * time.Minute)
 			found := 0
-			for _, other := range wall.Times(at.In(zone), zone) {
+			for _, other := range civiltime.Times(at.In(zone), zone) {
 				if other.Equal(at) {
 					found++
 				}
 			}
 			if found != 1 {
-				t.Fatalf("%s: %s is there %d times, want once: %v", name, at, found, wall.Times(at.In(zone), zone))
+				t.Fatalf("%s: %s is there %d times, want once: %v", name, at, found, civiltime.Times(at.In(zone), zone))
 			}
 		}
 	}
@@ -89,7 +89,7 @@ func TestTimesComeBack(t *testing.T) {
 func TestZoneUnknown(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"", "Local", "Europe/Nowhere", "../x"} {
-		if zone, ok := wall.Zone(name); ok || zone != time.UTC {
+		if zone, ok := civiltime.Zone(name); ok || zone != time.UTC {
 			t.Errorf("zone %q is %v (%t), want UTC (false)", name, zone, ok)
 		}
 	}

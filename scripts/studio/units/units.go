@@ -1,9 +1,10 @@
-// Package measure formats metric values for people and divides time into the periods by which they
-// are compared.
-package measure
+// Package units formats values of metrics for people, and picks the values of an axis.
+package units
 
 import (
 	"math"
+	"math/big"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -133,6 +134,63 @@ func digits(v float64) int {
 		return 1
 	}
 	return 2
+}
+
+// typed matches a number as people type it.
+var typed = regexp.MustCompile(`^[-−]?\d{1,60}(\.\d{1,60})?$`)
+
+// Typed formats a value as people type it: an amount of money in whole units of its currency, a
+// ratio in percent, anything else as it is. Parse is its inverse.
+func (u Unit) Typed(v float64) string {
+	exact, ok := new(big.Rat).SetString(strconv.FormatFloat(v, 'f', -1, 64))
+	if !ok { // not a finite number
+		return ""
+	}
+	exact.Mul(exact, u.typedSize())
+	text := exact.FloatString(60)
+	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+}
+
+// Parse returns the value of a typed text. It returns false if the text is not a number.
+func (u Unit) Parse(text string) (v float64, ok bool) {
+	if text = strings.ReplaceAll(strings.TrimSpace(text), ",", ""); !typed.MatchString(text) {
+		return 0, false
+	}
+	exact, ok := new(big.Rat).SetString(strings.Replace(text, "−", "-", 1))
+	if !ok {
+		return 0, false
+	}
+	v, _ = exact.Quo(exact, u.typedSize()).Float64()
+	return v, true
+}
+
+// typedSize returns what a value is multiplied by when people type it.
+func (u Unit) typedSize() *big.Rat {
+	switch u.Name {
+	case Currency:
+		return big.NewRat(1, int64(math.Pow10(u.Exponent())))
+	case Ratio:
+		return big.NewRat(100, 1)
+	}
+	return big.NewRat(1, 1)
+}
+
+// TypedIn says in which unit people type a value; empty: in none.
+func (u Unit) TypedIn() string {
+	switch u.Name {
+	case Currency:
+		if u.Currency != "" {
+			return "in " + u.Currency
+		}
+		return "in whole units of the currency"
+	case Ratio:
+		return "in percent"
+	case Duration:
+		return "in milliseconds"
+	case Bytes:
+		return "in bytes"
+	}
+	return ""
 }
 
 // Change formats how a value changed: in percent, or in points for a ratio. sign is -1, 0 or 1. ok

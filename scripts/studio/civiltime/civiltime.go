@@ -1,5 +1,6 @@
-// Package wall maps local dates and times to instants, including around daylight saving changes.
-package wall
+// Package civiltime maps local dates and times to instants, including around daylight saving
+// changes.
+package civiltime
 
 import (
 	"slices"

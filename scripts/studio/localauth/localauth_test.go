@@ -1,4 +1,4 @@
-package door
+package localauth
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 
 const host = "127.0.0.1:41234"
 
-// counted returns secrets that a test can recognise.
-func counted() func() string {
+// sequentialSecrets returns secrets that a test can recognise.
+func sequentialSecrets() func() string {
 	n := 0
 	return func() string { n++; return fmt.Sprintf("secret-%d", n) }
 }
@@ -27,7 +27,7 @@ type request struct {
 	host           string
 }
 
-func send(d *Door, r request) *httptest.ResponseRecorder {
+func send(g *Guard, r request) *httptest.ResponseRecorder {
 	body := strings.NewReader(r.form.Encode())
 	out := httptest.NewRequest(r.method, "http://"+host+r.target, body)
 	if r.host != "" {
@@ -43,21 +43,21 @@ func send(d *Door, r request) *httptest.ResponseRecorder {
 		out.Header.Set("Cookie", r.cookie)
 	}
 	w := httptest.NewRecorder()
-	d.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "inside") })).ServeHTTP(w, out)
+	g.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "inside") })).ServeHTTP(w, out)
 	return w
 }
 
-func ours(d *Door) string { return d.cookie() + "=" + d.session }
+func sessionCookie(g *Guard) string { return g.cookie() + "=" + g.session }
 
 // Ensure the token is exchanged for a cookie that only this origin's own requests carry, and the
 // new address has no token.
 func TestTokenBecomesACookie(t *testing.T) {
 	t.Parallel()
 	opened := 0
-	d := New(host, counted(), func() { opened++ })
-	target := strings.TrimPrefix(d.URL(), "http://"+host)
+	g := New(host, sequentialSecrets(), func() { opened++ })
+	target := strings.TrimPrefix(g.URL(), "http://"+host)
 	for range 2 {
-		w := send(d, request{method: "GET", target: target})
+		w := send(g, request{method: "GET", target: target})
 		if w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/" {
 			t.Fatalf("status %d to %q, want 303 to /", w.Code, w.Header().Get("Location"))
 		}
@@ -68,10 +68,10 @@ func TestTokenBecomesACookie(t *testing.T) {
 	if opened != 1 {
 		t.Errorf("opened %d times", opened)
 	}
-	if w := send(d, request{method: "GET", target: "//evil.example/?token=" + d.token}); w.Header().Get("Location") != "/" {
+	if w := send(g, request{method: "GET", target: "//evil.example/?token=" + g.token}); w.Header().Get("Location") != "/" {
 		t.Errorf("redirects to %s", w.Header().Get("Location"))
 	}
-	if w := send(d, request{method: "GET", target: "/reviews", cookie: ours(d)}); w.Code != 200 || w.Body.String() != "inside" {
+	if w := send(g, request{method: "GET", target: "/reviews", cookie: sessionCookie(g)}); w.Code != 200 || w.Body.String() != "inside" {
 		t.Errorf("status %d, want 200 and the page: %s", w.Code, w.Body)
 	}
 }
@@ -79,28 +79,28 @@ func TestTokenBecomesACookie(t *testing.T) {
 // Ensure nobody enters without the cookie, with an old token or cookie, or under another name.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
-	d := New(host, counted(), nil)
+	g := New(host, sequentialSecrets(), nil)
 	for name, r := range map[string]request{
 		"no token":                    {method: "GET", target: "/"},
 		"an old token":                {method: "GET", target: "/?token=secret-0"},
 		"an empty token":              {method: "GET", target: "/?token="},
-		"the cookie of another start": {method: "GET", target: "/", cookie: d.cookie() + "=secret-0"},
-		"the cookie of another port":  {method: "GET", target: "/", cookie: "workspace-studio-1=" + d.session},
-		"the token as a cookie":       {method: "GET", target: "/", cookie: d.cookie() + "=" + d.token},
-		"another host":                {method: "GET", target: "/", cookie: ours(d), host: "studio.example:41234"},
-		"the host without a port":     {method: "GET", target: "/", cookie: ours(d), host: "127.0.0.1"},
-		"another name of loopback":    {method: "GET", target: "/", cookie: ours(d), host: "localhost:41234"},
-		"a form without a form token": {method: "POST", target: "/", cookie: ours(d), form: url.Values{"a": {"1"}}},
-		"a form with an old token":    {method: "POST", target: "/", cookie: ours(d), form: url.Values{"form": {"secret-0"}}},
-		"a form without the cookie":   {method: "POST", target: "/", form: url.Values{"form": {d.form}}},
-		"the form token in the query": {method: "POST", target: "/?form=" + d.form, cookie: ours(d)},
-		"a form of another site":      {method: "POST", target: "/", cookie: ours(d), form: url.Values{"form": {d.form}}, header: map[string]string{"Sec-Fetch-Site": "cross-site"}},
-		"a form of another port":      {method: "POST", target: "/", cookie: ours(d), form: url.Values{"form": {d.form}}, header: map[string]string{"Sec-Fetch-Site": "same-site"}},
-		"a form of another origin":    {method: "POST", target: "/", cookie: ours(d), form: url.Values{"form": {d.form}}, header: map[string]string{"Origin": "http://127.0.0.1:9"}},
-		"a form of no origin":         {method: "POST", target: "/", cookie: ours(d), form: url.Values{"form": {d.form}}, header: map[string]string{"Origin": "null"}},
-		"a form that is too large":    {method: "POST", target: "/", cookie: ours(d), form: url.Values{"form": {d.form}, "a": {strings.Repeat("x", bodyBytesMax)}}},
+		"the cookie of another start": {method: "GET", target: "/", cookie: g.cookie() + "=secret-0"},
+		"the cookie of another port":  {method: "GET", target: "/", cookie: "workspace-studio-1=" + g.session},
+		"the token as a cookie":       {method: "GET", target: "/", cookie: g.cookie() + "=" + g.token},
+		"another host":                {method: "GET", target: "/", cookie: sessionCookie(g), host: "studio.example:41234"},
+		"the host without a port":     {method: "GET", target: "/", cookie: sessionCookie(g), host: "127.0.0.1"},
+		"another name of loopback":    {method: "GET", target: "/", cookie: sessionCookie(g), host: "localhost:41234"},
+		"a form without a form token": {method: "POST", target: "/", cookie: sessionCookie(g), form: url.Values{"a": {"1"}}},
+		"a form with an old token":    {method: "POST", target: "/", cookie: sessionCookie(g), form: url.Values{"form": {"secret-0"}}},
+		"a form without the cookie":   {method: "POST", target: "/", form: url.Values{"form": {g.form}}},
+		"the form token in the query": {method: "POST", target: "/?form=" + g.form, cookie: sessionCookie(g)},
+		"a form of another site":      {method: "POST", target: "/", cookie: sessionCookie(g), form: url.Values{"form": {g.form}}, header: map[string]string{"Sec-Fetch-Site": "cross-site"}},
+		"a form of another port":      {method: "POST", target: "/", cookie: sessionCookie(g), form: url.Values{"form": {g.form}}, header: map[string]string{"Sec-Fetch-Site": "same-site"}},
+		"a form of another origin":    {method: "POST", target: "/", cookie: sessionCookie(g), form: url.Values{"form": {g.form}}, header: map[string]string{"Origin": "http://127.0.0.1:9"}},
+		"a form of no origin":         {method: "POST", target: "/", cookie: sessionCookie(g), form: url.Values{"form": {g.form}}, header: map[string]string{"Origin": "null"}},
+		"a form that is too large":    {method: "POST", target: "/", cookie: sessionCookie(g), form: url.Values{"form": {g.form}, "a": {strings.Repeat("x", bodyBytesMax)}}},
 	} {
-		w := send(d, r)
+		w := send(g, r)
 		if w.Code != http.StatusForbidden || strings.Contains(w.Body.String(), "inside") {
 			t.Errorf("%s: status %d, want 403 without the page: %s", name, w.Code, w.Body)
 		}
@@ -108,11 +108,11 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: the response has a secret: %s %s", name, w.Header(), w.Body)
 		}
 	}
-	if w := send(d, request{method: "DELETE", target: "/", cookie: ours(d)}); w.Code != http.StatusMethodNotAllowed {
+	if w := send(g, request{method: "DELETE", target: "/", cookie: sessionCookie(g)}); w.Code != http.StatusMethodNotAllowed {
 		t.Errorf("status of DELETE %d, want 405", w.Code)
 	}
 	own := map[string]string{"Sec-Fetch-Site": "same-origin", "Origin": "http://" + host}
-	if w := send(d, request{method: "POST", target: "/", cookie: ours(d), form: url.Values{"form": {d.form}}, header: own}); w.Code != 200 {
+	if w := send(g, request{method: "POST", target: "/", cookie: sessionCookie(g), form: url.Values{"form": {g.form}}, header: own}); w.Code != 200 {
 		t.Error("our own form is refused:", w.Code, w.Body)
 	}
 }
@@ -121,14 +121,14 @@ func TestRefusals(t *testing.T) {
 // reloads once instead of failing.
 func TestNavigationFromAFile(t *testing.T) {
 	t.Parallel()
-	d := New(host, counted(), nil)
+	g := New(host, sequentialSecrets(), nil)
 	navigation := map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
-	w := send(d, request{method: "GET", target: "/", header: navigation})
+	w := send(g, request{method: "GET", target: "/", header: navigation})
 	if w.Code != 200 || w.Header().Get("Refresh") != "0" || strings.Contains(w.Body.String(), "inside") {
 		t.Errorf("status %d, want 200 with a reload and without the page: %v %s", w.Code, w.Header(), w.Body)
 	}
 	navigation["Sec-Fetch-Site"] = "same-origin" // the reload, in a browser without the cookie
-	if w := send(d, request{method: "GET", target: "/", header: navigation}); w.Code != http.StatusForbidden || w.Header().Get("Refresh") != "" {
+	if w := send(g, request{method: "GET", target: "/", header: navigation}); w.Code != http.StatusForbidden || w.Header().Get("Refresh") != "" {
 		t.Errorf("status of the reload %d, want 403 without another: %v", w.Code, w.Header())
 	}
 }
@@ -136,9 +136,9 @@ func TestNavigationFromAFile(t *testing.T) {
 // Ensure every response has the policy, refusals included.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
-	d := New(host, counted(), nil)
-	for _, cookie := range []string{"", ours(d)} {
-		h := send(d, request{method: "GET", target: "/", cookie: cookie}).Header()
+	g := New(host, sequentialSecrets(), nil)
+	for _, cookie := range []string{"", sessionCookie(g)} {
+		h := send(g, request{method: "GET", target: "/", cookie: cookie}).Header()
 		csp := h.Get("Content-Security-Policy")
 		if strings.Contains(csp, "unsafe") || !strings.Contains(csp, "default-src 'none'") || !strings.Contains(csp, "frame-ancestors 'none'") {
 			t.Errorf("the content security policy is %q", csp)
@@ -175,14 +175,14 @@ func TestListen(t *testing.T) {
 // Ensure only its owner can read the redirect file, and it is removed afterwards.
 func TestRedirectFile(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	d := New(host, counted(), nil)
-	path, remove, err := d.RedirectFile()
+	g := New(host, sequentialSecrets(), nil)
+	path, remove, err := g.RedirectFile()
 	if err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(path)
-	if err != nil || !strings.Contains(string(text), "url="+d.URL()) {
-		t.Errorf("the redirect does not lead to %s: %v: %s", d.URL(), err, text)
+	if err != nil || !strings.Contains(string(text), "url="+g.URL()) {
+		t.Errorf("the redirect does not lead to %s: %v: %s", g.URL(), err, text)
 	}
 	for file, want := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700} {
 		info, err := os.Stat(file)

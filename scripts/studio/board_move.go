@@ -1,0 +1,373 @@
+package studio
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+
+	"growthworkspace/scripts/studio/roadmap"
+	"growthworkspace/shared/client"
+)
+
+// moveData is the data of the page that moves an item without a script.
+type moveData struct {
+	Item     client.Item
+	Seen     string
+	Columns  []roadmap.Column[client.Item]
+	Back     string
+	Failure  *failure
+	MayWrite bool
+}
+
+// movePage shows an item's moves. With a script, the board has them on its cards.
+func (s *Studio) movePage(v *pageRequest) *view {
+	stored := v.getItem(v.r.PathValue("id"))
+	v.wait()
+	d := &moveData{Item: stored.Value, Seen: version(stored.Value.UpdatedAt), Failure: stored.Failure, MayWrite: v.may("plan:write"), Back: boardPath(stored.Value.RoadmapID)}
+	out := &view{page: "move", place: "Roadmap", title: "Move an item", data: d}
+	if d.Failure != nil {
+		out.status = d.Failure.status()
+		return out
+	}
+	d.Columns = v.readColumns(d.Item.RoadmapID)
+	return out
+}
+
+func (v *pageRequest) getItem(id string) *result[client.Item] {
+	return startCall(v, "plan:read", "The item", func(ctx context.Context, options ...client.CallOption) (client.Item, error) {
+		return v.api.GetPlanItem(ctx, client.GetPlanItemInput{ItemID: id}, options...)
+	})
+}
+
+// writesMax bounds how many items one move may write.
+const writesMax = 40
+
+// move moves an item to the next place or column, or next to another item of a column.
+func (s *Studio) move(v *pageRequest) *view {
+	form, id := v.r.PostForm, v.r.PathValue("id")
+	board := form.Get("board")
+	back := url.Values{"board": {board}}
+	if cursor := form.Get("cursor"); cursor != "" {
+		back.Set("cursor", cursor)
+	}
+	live := v.listLiveItems(board, itemsRead, "")
+	items, failed := v.allItems(board)
+	if failed != nil {
+		return v.done("/roadmap", back, notice{Bad: true, Text: "Nothing was moved: " + failed.Text()})
+	}
+	moved, found := newPlace(items, liveColumns(live), id, form)
+	if !found || version(moved.item.UpdatedAt) != form.Get("seen") {
+		return v.done("/roadmap", back, notice{Bad: true, Text: "Somebody changed the item after you looked, so it was not moved."})
+	}
+	if moved.edge != "" {
+		return v.done("/roadmap", back, notice{Text: "Not moved: it is in the " + moved.edge + " already."})
+	}
+	writes, possible := moved.writes()
+	if !possible {
+		return v.done("/roadmap", back, notice{Bad: true, Text: fmt.Sprintf("Not moved: there is no number between its new neighbours, and more than %d items would need another one. Move it in smaller steps, or edit the items' order.", writesMax)})
+	}
+	var before []itemBefore
+	for _, w := range writes {
+		stored := startCall(v, "plan:write", "Move", func(ctx context.Context, options ...client.CallOption) (client.Item, error) {
+			return v.api.UpdatePlanItem(ctx, w, options...)
+		})
+		v.wait()
+		if stored.Failure != nil {
+			return v.done("/roadmap", back, notice{Bad: true, Text: "Not moved: " + stored.Failure.Text()})
+		}
+		before = append(before, itemBefore{wereAt(items, w), stored.ETag})
+	}
+	text := "Moved to " + roadmap.Readable(moved.column) + "."
+	if moved.item.Status.Or("") == client.PlanStatusPublished {
+		text += " Visitors see it after the next publish."
+	}
+	record := moved.item.Title
+	return v.done("/roadmap", back, notice{Record: record, Text: text, Undo: undoMove(record, before)})
+}
+
+// itemBefore is the place of an item before a move, and its entity tag after it.
+type itemBefore struct {
+	place client.UpdatePlanItemInput
+	tag   string
+}
+
+// wereAt returns the update that gives an item back what a write has changed.
+func wereAt(items []client.Item, w client.UpdatePlanItemInput) client.UpdatePlanItemInput {
+	out := client.UpdatePlanItemInput{ItemID: w.ItemID}
+	at := slices.IndexFunc(items, func(i client.Item) bool { return i.ID == w.ItemID })
+	if at < 0 {
+		return out
+	}
+	if !w.ColumnID.IsZero() {
+		if out.ColumnID = items[at].ColumnID; out.ColumnID.IsZero() {
+			out.ColumnID = client.Null[string]()
+		}
+	}
+	if !w.SortOrder.IsZero() {
+		if out.SortOrder = items[at].SortOrder; out.SortOrder.IsZero() {
+			out.SortOrder = client.Null[int]()
+		}
+	}
+	return out
+}
+
+// undoMove gives items back their places, the last one first. It stops at an item that somebody has
+// changed since.
+func undoMove(record string, before []itemBefore) undo {
+	return func(v *pageRequest) notice {
+		for _, b := range slices.Backward(before) {
+			stored := startCall(v, "plan:write", "Undo", func(ctx context.Context, options ...client.CallOption) (client.Item, error) {
+				return v.api.UpdatePlanItem(ctx, b.place, append(options, client.IfMatch(b.tag))...)
+			})
+			v.wait()
+			if stored.Failure != nil {
+				return undone(record, stored.Failure)
+			}
+		}
+		return undone(record, nil)
+	}
+}
+
+// moveTo is an item with its new column, and the items of that column without it.
+type moveTo struct {
+	item   client.Item
+	column string
+	others []client.Item
+	at     int    // its index among the others
+	from   int    // its index in the column that it leaves
+	edge   string // why it cannot move, such as "first column"
+
+	// The smallest numbers of the columns before and after an empty column, which define the order
+	// of the columns. Null: there is none.
+	low, high client.Optional[int]
+}
+
+// newPlace returns where an item moves to. found is false if the item does not exist.
+func newPlace(items []client.Item, live []string, id string, form url.Values) (m moveTo, found bool) {
+	columns := allColumns(roadmap.Columns(items, columnOf), live)
+	c, at := -1, -1
+	for n, column := range columns {
+		if i := slices.IndexFunc(column.Items, func(i client.Item) bool { return i.ID == id }); i >= 0 {
+			c, at = n, i
+		}
+	}
+	if c < 0 {
+		return m, false
+	}
+	m = moveTo{item: columns[c].Items[at], column: columns[c].ID, at: at, from: at, low: client.Null[int](), high: client.Null[int]()}
+	last := len(columns[c].Items) - 1
+	switch to := form.Get("to"); {
+	case to == "left" && c == 0:
+		m.edge = "first column"
+	case to == "right" && c == len(columns)-1:
+		m.edge = "last column"
+	case to == "up" && at == 0:
+		m.edge = "first place"
+	case to == "down" && at == last:
+		m.edge = "last place"
+	case to == "left":
+		c--
+	case to == "right":
+		c++
+	case to == "up":
+		m.at--
+	case to == "down":
+		m.at++
+	default: // dropped, or a column was chosen
+		m.column = form.Get("column")
+		c = slices.IndexFunc(columns, func(other roadmap.Column[client.Item]) bool { return other.ID == m.column })
+	}
+	if c >= 0 {
+		m.column = columns[c].ID
+		m.others = slices.DeleteFunc(slices.Clone(columns[c].Items), func(i client.Item) bool { return i.ID == id })
+	}
+	for n, column := range columns {
+		rest := slices.DeleteFunc(slices.Clone(column.Items), func(i client.Item) bool { return i.ID == id })
+		if len(rest) == 0 || rest[0].SortOrder.IsNull() {
+			continue
+		}
+		if first := client.Value(rest[0].SortOrder.Or(0)); n < c {
+			m.low = first
+		} else if n > c && m.high.IsNull() {
+			m.high = first
+		}
+	}
+	if form.Get("to") == "" {
+		m.at = m.dropped(form.Get("before"), form.Get("after"))
+	}
+	m.at = min(m.at, len(m.others))
+	return m, true
+}
+
+// dropped returns the place before or after another item, or the end. A page of a large board shows
+// only some items of a column, so the last one that it shows may not be the last one.
+func (m moveTo) dropped(before, after string) int {
+	if at := slices.IndexFunc(m.others, func(i client.Item) bool { return i.ID == before }); at >= 0 {
+		return at
+	}
+	if at := slices.IndexFunc(m.others, func(i client.Item) bool { return i.ID == after }); at >= 0 {
+		return at + 1
+	}
+	return len(m.others)
+}
+
+// orderStep is the distance between the sortOrders of renumbered items.
+const orderStep = 10
+
+// writes returns the updates that move the item to its place. The item gets a number between its
+// neighbours' numbers. If there is no such number, other items of the column are renumbered, as few as
+// possible. possible is false if there are too many of them.
+func (m moveTo) writes() (out []client.UpdatePlanItemInput, possible bool) {
+	update := client.UpdatePlanItemInput{ItemID: m.item.ID}
+	if m.column != m.item.ColumnID.Or("") {
+		update.ColumnID = client.Value(m.column)
+		if m.column == "" {
+			update.ColumnID = client.Null[string]()
+		}
+	}
+	low, high := m.low, m.high
+	if len(m.others) > 0 {
+		low, high = m.order(m.at-1), m.order(m.at)
+		if m.at > 0 && low.IsNull() {
+			return m.numbered(update)
+		}
+	}
+	l, hasLow := low.Get()
+	h, hasHigh := high.Get()
+	own, hasOwn := m.item.SortOrder.Get()
+	switch {
+	case len(m.others) == 0 && hasOwn && (!hasLow || l < own) && (!hasHigh || own < h):
+	case len(m.others) == 0 && hasLow && hasHigh && h-l < 2:
+	case hasLow && hasHigh && h-l < 2:
+		return m.pushed(update)
+	case hasLow && hasHigh:
+		update.SortOrder = client.Value(l + (h-l)/2)
+	case hasLow:
+		update.SortOrder = client.Value(l + orderStep)
+	case hasHigh:
+		update.SortOrder = client.Value(h - 1)
+	default:
+		update.SortOrder = client.Value(orderStep)
+	}
+	return []client.UpdatePlanItemInput{update}, true
+}
+
+// order returns the number of one of the others; null if it has none, or if there is no such item.
+func (m moveTo) order(at int) client.Optional[int] {
+	if at < 0 || at >= len(m.others) {
+		return client.Null[int]()
+	}
+	if n, ok := m.others[at].SortOrder.Get(); ok {
+		return client.Value(n)
+	}
+	return client.Null[int]()
+}
+
+// pushed makes room between two neighbours with the fewest writes: it gives the items after the place
+// higher numbers, or those before it lower ones, or, within a column, each item between the old and the
+// new place the number of the next.
+func (m moveTo) pushed(update client.UpdatePlanItemInput) (out []client.UpdatePlanItemInput, possible bool) {
+	var best []client.UpdatePlanItemInput
+	for _, direction := range []int{1, -1} {
+		at, number := m.at, m.order(m.at-1).Or(0)+1
+		if direction < 0 {
+			at, number = m.at-1, m.order(m.at).Or(0)-1
+		}
+		writes := []client.UpdatePlanItemInput{update}
+		writes[0].SortOrder = client.Value(number)
+		for ; ; at += direction {
+			now, ok := m.order(at).Get()
+			if !ok || direction*now > direction*number {
+				break
+			}
+			number += direction
+			writes = append(writes, client.UpdatePlanItemInput{ItemID: m.others[at].ID, SortOrder: client.Value(number)})
+		}
+		if best == nil || len(writes) < len(best) {
+			best = writes
+		}
+	}
+	if writes, ok := m.rotated(update); ok && len(writes) < len(best) && m.lands(writes) {
+		best = writes
+	}
+	return best, len(best) <= writesMax
+}
+
+// lands reports whether writes put the item at its place: no written number may be equal to that of a
+// neighbour, because the order of equal numbers is that of the items' creation.
+func (m moveTo) lands(writes []client.UpdatePlanItemInput) bool {
+	var before client.Optional[int]
+	wasWritten := false
+	for n, i := range slices.Insert(slices.Clone(m.others), m.at, m.item) {
+		order := i.SortOrder
+		at := slices.IndexFunc(writes, func(w client.UpdatePlanItemInput) bool { return w.ItemID == i.ID })
+		if at >= 0 {
+			order = writes[at].SortOrder
+		}
+		low, hasLow := before.Get()
+		high, hasHigh := order.Get()
+		if n > 0 && (wasWritten || at >= 0) && hasHigh && (!hasLow || low >= high) {
+			return false
+		}
+		before, wasWritten = order, at >= 0
+	}
+	return true
+}
+
+// rotated gives the item the number of the one at its new place, and each item between the old and the
+// new place the number of the next one. ok is false if the item comes from another column, or if one of
+// the items has no number.
+func (m moveTo) rotated(update client.UpdatePlanItemInput) (out []client.UpdatePlanItemInput, ok bool) {
+	free, ok := m.item.SortOrder.Get()
+	if !ok || m.column != m.item.ColumnID.Or("") {
+		return nil, false
+	}
+	step := 1
+	if m.at <= m.from {
+		step = -1
+	}
+	for at := m.from; at != m.at; at += step {
+		other := m.others[min(at, at+step)]
+		if step > 0 {
+			other = m.others[at]
+		}
+		now, numbered := other.SortOrder.Get()
+		if !numbered {
+			return nil, false
+		}
+		out = append(out, client.UpdatePlanItemInput{ItemID: other.ID, SortOrder: client.Value(free)})
+		free = now
+	}
+	update.SortOrder = client.Value(free)
+	return append(out, update), true
+}
+
+// numbered renumbers the items of the column, up to the item's place and as far after it as needed.
+func (m moveTo) numbered(update client.UpdatePlanItemInput) (out []client.UpdatePlanItemInput, possible bool) {
+	next := orderStep
+	if first, ok := m.others[0].SortOrder.Get(); ok {
+		next = first
+	}
+	all := slices.Insert(slices.Clone(m.others), m.at, m.item)
+	for n, i := range all {
+		now, ok := i.SortOrder.Get()
+		switch {
+		case n == m.at:
+			update.SortOrder = client.Value(next)
+			out = append(out, update)
+		case ok && now >= next:
+			next = now
+			if n > m.at {
+				return out, true
+			}
+		default:
+			out = append(out, client.UpdatePlanItemInput{ItemID: i.ID, SortOrder: client.Value(next)})
+		}
+		if len(out) > writesMax {
+			return nil, false
+		}
+		next += orderStep
+	}
+	return out, true
+}

@@ -1,0 +1,332 @@
+package studio
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// step makes one change of a bulk action, on the condition that nobody has changed the record since
+// the page was loaded. back takes the change back; nil: it cannot be.
+type step func(v *pageRequest) (back step, failed *failure)
+
+// state is the state of a bulkItem.
+type state int
+
+const (
+	waiting  state = iota
+	changed        // by the action
+	conflict       // somebody else has changed it
+	failed
+)
+
+// bulkItem is one record of a bulk action.
+type bulkItem struct {
+	Name, Path string
+	State      state
+	Problem    string // why it failed
+	run, back  step
+}
+
+// bulk is a bulk action. It runs on after the response that started it, one record after another.
+type bulk struct {
+	ID, Verb, Done string // such as Skip, Skipped
+	Noun, Nouns    string
+	Place, Back    string                   // the page that started it
+	Said           func(changed int) string // the first sentence of the result; nil: Done and the number
+
+	mu      sync.Mutex
+	items   []*bulkItem
+	running bool
+	stopped bool
+	pause   time.Duration // it waits for the quota; 0: it does not
+	ended   chan struct{} // closed when it does not run any more
+}
+
+// bulkMax bounds the records of one bulk action.
+const bulkMax = 500
+
+// bulksKept is how many bulk actions can be looked at.
+const bulksKept = 20
+
+// bulkPatience is how long the response waits for the action. A short one is done by then.
+const bulkPatience = 1500 * time.Millisecond
+
+// bulks are the latest bulk actions.
+type bulks struct {
+	mu     sync.Mutex
+	next   int
+	recent map[string]*bulk
+
+	ctx     context.Context // of the studio
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+}
+
+func (b *bulks) add(a *bulk) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.recent == nil {
+		b.recent = map[string]*bulk{}
+	}
+	b.next++
+	delete(b.recent, fmt.Sprint(b.next-bulksKept))
+	a.ID = fmt.Sprint(b.next)
+	b.recent[a.ID] = a
+}
+
+func (b *bulks) get(id string) *bulk {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.recent[id]
+}
+
+// close stops all actions and waits for them.
+func (b *bulks) close() {
+	b.cancel()
+	b.running.Wait()
+}
+
+// start starts a bulk action, and shows its result if it ends soon, else its progress.
+func (v *pageRequest) start(a *bulk) *view {
+	v.bulks.add(a)
+	v.resume(a)
+	return v.bulkProgress(a)
+}
+
+// bulkProgress redirects to the page that started the action if it ends soon, else to its progress.
+func (v *pageRequest) bulkProgress(a *bulk) *view {
+	a.mu.Lock()
+	ended := a.ended
+	a.mu.Unlock()
+	timer := time.NewTimer(bulkPatience)
+	defer timer.Stop()
+	select {
+	case <-ended:
+	case <-timer.C:
+	case <-v.ctx.Done():
+	}
+	if c := a.counts(); !c.Running && c.Conflicts+c.Failed+c.Waiting == 0 {
+		return v.finish(a.Back, notice{Text: c.Text(), Undo: a.undo()})
+	}
+	return v.redirect("/bulk/" + a.ID)
+}
+
+// resume runs the action on the records that wait or have failed. It does nothing while it runs.
+func (s *Studio) resume(a *bulk) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.running {
+		return
+	}
+	a.running, a.stopped, a.ended = true, false, make(chan struct{})
+	s.bulks.running.Go(func() { s.run(a) })
+}
+
+// run runs the action until every record was tried, or it is stopped.
+func (s *Studio) run(a *bulk) {
+	defer func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.running, a.pause = false, 0
+		close(a.ended)
+	}()
+	for _, item := range a.items {
+		for !item.settled(a) {
+			if a.halted() || s.bulks.ctx.Err() != nil {
+				return
+			}
+			ctx, cancel := context.WithTimeout(s.bulks.ctx, pageTimeout)
+			back, problem := item.run(&pageRequest{Studio: s, ctx: context.WithValue(ctx, frameDataKey{}, &frameData{})})
+			cancel()
+			if pause := problem.pause(); pause > 0 {
+				a.setPause(pause)
+				if s.Sleep(s.bulks.ctx, pause) != nil {
+					return
+				}
+				a.setPause(0)
+				continue
+			}
+			a.settle(item, back, problem)
+			break
+		}
+	}
+}
+
+// settled reports whether the record needs no attempt.
+func (i *bulkItem) settled(a *bulk) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return i.State == changed || i.State == conflict
+}
+
+func (a *bulk) settle(item *bulkItem, back step, problem *failure) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	item.back, item.Problem = back, ""
+	switch {
+	case problem == nil:
+		item.State = changed
+	case problem.Conflict():
+		item.State = conflict
+	default:
+		item.State, item.Problem = failed, problem.Text()
+	}
+}
+
+func (a *bulk) halted() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.stopped
+}
+
+func (a *bulk) setPause(d time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.pause = d
+}
+
+// stop stops the action after the record that it is changing.
+func (a *bulk) stop() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stopped = true
+}
+
+// pause returns how long to wait before the same request is sent again; 0: not at all. The service
+// says so when a quota is used up or the table is throttled.
+func (f *failure) pause() time.Duration {
+	if f != nil && (f.Status == http.StatusTooManyRequests || f.Status == http.StatusServiceUnavailable) {
+		return f.RetryAfter
+	}
+	return 0
+}
+
+// undo returns the undo of the changed records; nil: there are none. It is a bulk action, too.
+func (a *bulk) undo() undo {
+	reverse := a.reverse()
+	if len(reverse.items) == 0 {
+		return nil
+	}
+	return func(v *pageRequest) notice {
+		v.bulks.add(reverse)
+		v.resume(reverse)
+		a.mu.Lock()
+		for _, item := range a.items {
+			item.back = nil
+		}
+		a.mu.Unlock()
+		select {
+		case <-reverse.ended:
+		case <-time.After(bulkPatience):
+		}
+		c := reverse.counts()
+		return notice{Bad: c.Conflicts+c.Failed > 0, Text: c.Text(), More: "/bulk/" + reverse.ID}
+	}
+}
+
+// reverse returns the action that takes the changes back.
+func (a *bulk) reverse() *bulk {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	out := &bulk{Verb: "Undo", Done: "Undone:", Noun: a.Noun, Nouns: a.Nouns, Place: a.Place, Back: a.Back}
+	for _, item := range a.items {
+		if item.back != nil {
+			out.items = append(out.items, &bulkItem{Name: item.Name, Path: item.Path, run: item.back})
+		}
+	}
+	return out
+}
+
+// bulkCounts is the progress of a bulk action.
+type bulkCounts struct {
+	*bulk
+
+	Running, Stopping                        bool
+	All, Changed, Conflicts, Failed, Waiting int
+	Tried                                    int
+	Pause                                    int // seconds
+	Undoable                                 bool
+	Problems                                 []bulkItem // those that were not changed
+	Failure                                  *failure
+}
+
+func (a *bulk) counts() bulkCounts {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	c := bulkCounts{bulk: a, Running: a.running, Stopping: a.running && a.stopped, All: len(a.items), Pause: int(a.pause.Seconds() + 0.5)}
+	for _, item := range a.items {
+		switch item.State {
+		case waiting:
+			c.Waiting++
+		case changed:
+			c.Changed++
+		case conflict:
+			c.Conflicts++
+		case failed:
+			c.Failed++
+		}
+		if item.State == conflict || item.State == failed {
+			c.Problems = append(c.Problems, *item)
+		}
+		c.Undoable = c.Undoable || item.back != nil
+	}
+	c.Tried = c.All - c.Waiting
+	return c
+}
+
+// Changed elsewhere is for the template.
+func (i bulkItem) Conflict() bool { return i.State == conflict }
+
+// Text says in one sentence how far the action is.
+func (c bulkCounts) Text() string {
+	text := fmt.Sprintf("%s %s.", c.Done, plural(c.Changed, c.Noun, c.Nouns))
+	if c.Said != nil {
+		text = c.Said(c.Changed)
+	}
+	if c.Conflicts > 0 {
+		text += fmt.Sprintf(" %s changed by somebody else since the page was loaded, and so not by this.", plural(c.Conflicts, c.Noun+" was", c.Nouns+" were"))
+	}
+	if c.Failed > 0 {
+		text += fmt.Sprintf(" %s not be changed.", plural(c.Failed, c.Noun+" could", c.Nouns+" could"))
+	}
+	if c.Waiting > 0 {
+		text += fmt.Sprintf(" %s not tried yet.", plural(c.Waiting, c.Noun+" was", c.Nouns+" were"))
+	}
+	return text
+}
+
+// bulkPage shows the progress of an action. The browser loads it again while the action runs.
+func (s *Studio) bulkPage(v *pageRequest) *view {
+	a := s.bulks.get(v.r.PathValue("id"))
+	if a == nil {
+		return v.notFound(v)
+	}
+	c := a.counts()
+	if c.Running {
+		v.w.Header().Set("Refresh", "1")
+	}
+	return &view{page: "bulk", place: a.Place, title: a.Verb + " " + plural(c.All, a.Noun, a.Nouns), data: c}
+}
+
+// bulkAction stops, resumes or undoes an action.
+func (s *Studio) bulkAction(v *pageRequest) *view {
+	a := s.bulks.get(v.r.PathValue("id"))
+	if a == nil {
+		return v.notFound(v)
+	}
+	switch v.r.PostForm.Get("action") {
+	case "stop":
+		a.stop()
+	case "resume":
+		s.resume(a)
+		return v.bulkProgress(a)
+	case "undo":
+		if back := a.undo(); back != nil {
+			return v.finish(a.Back, back(v))
+		}
+	}
+	return v.redirect("/bulk/" + a.ID)
+}

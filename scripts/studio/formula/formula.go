@@ -1,0 +1,184 @@
+// Package formula evaluates the formulas of derived metrics: + - * / over metric keys and numbers,
+// with parentheses. It does not know the API.
+package formula
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Formula is a parsed formula.
+type Formula struct {
+	keys []string
+	root node
+}
+
+// node returns the value of a part of a formula. It returns false if a metric has no value, or if
+// the result is not a finite number, as after a division by zero.
+type node func(of func(key string) (float64, bool)) (float64, bool)
+
+// token matches the next token, after spaces: a number, a metric key or a sign.
+var token = regexp.MustCompile(`^\s*(?:(\d+(?:\.\d+)?)|([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)|([-+*/()]))`)
+
+// depthMax bounds nested parentheses.
+const depthMax = 50
+
+var errDeep = fmt.Errorf("parentheses are nested more than %d deep", depthMax)
+
+// Parse returns the formula of a text, or an error that says what is wrong with the text.
+func Parse(text string) (*Formula, error) {
+	p := &parser{rest: text, formula: &Formula{}}
+	p.next()
+	root, err := p.sum(0)
+	if err != nil {
+		return nil, err
+	}
+	if p.kind != end {
+		return nil, p.unexpected()
+	}
+	p.formula.root = root
+	return p.formula, nil
+}
+
+// Keys returns the metrics of the formula, each once, in the order of their first use.
+func (f *Formula) Keys() []string { return f.keys }
+
+// Value returns the formula's value, given the values of its metrics. It returns false if a metric
+// has none, or after a division by zero.
+func (f *Formula) Value(of func(key string) (float64, bool)) (float64, bool) { return f.root(of) }
+
+// kind is the kind of a token.
+type kind int
+
+const (
+	end kind = iota
+	number
+	key
+	sign
+	unknown
+)
+
+// parser reads one token ahead.
+type parser struct {
+	rest    string
+	kind    kind
+	text    string // of the token
+	formula *Formula
+}
+
+func (p *parser) next() {
+	m := token.FindStringSubmatch(p.rest)
+	switch {
+	case strings.TrimSpace(p.rest) == "":
+		p.kind, p.text, p.rest = end, "", ""
+		return
+	case m == nil:
+		p.kind, p.text = unknown, strings.TrimSpace(p.rest)
+		return
+	case m[1] != "":
+		p.kind, p.text = number, m[1]
+	case m[2] != "":
+		p.kind, p.text = key, m[2]
+	default:
+		p.kind, p.text = sign, m[3]
+	}
+	p.rest = p.rest[len(m[0]):]
+}
+
+func (p *parser) is(signs string) bool { return p.kind == sign && strings.Contains(signs, p.text) }
+
+func (p *parser) unexpected() error {
+	if p.kind == end {
+		return errors.New("the formula ends too early")
+	}
+	return fmt.Errorf("%.40q is not expected there", p.text)
+}
+
+// sum parses terms with + and - between them.
+func (p *parser) sum(depth int) (node, error) {
+	return p.chain("+-", func() (node, error) { return p.product(depth) })
+}
+
+// product parses factors with * and / between them.
+func (p *parser) product(depth int) (node, error) {
+	return p.chain("*/", func() (node, error) { return p.factor(depth) })
+}
+
+// chain parses operands with signs between them, from left to right.
+func (p *parser) chain(signs string, operand func() (node, error)) (node, error) {
+	left, err := operand()
+	for err == nil && p.is(signs) {
+		operator := p.text
+		p.next()
+		var right node
+		if right, err = operand(); err == nil {
+			left = combined(operator, left, right)
+		}
+	}
+	return left, err
+}
+
+func combined(operator string, left, right node) node {
+	return func(of func(string) (float64, bool)) (float64, bool) {
+		a, hasLeft := left(of)
+		b, hasRight := right(of)
+		if !hasLeft || !hasRight {
+			return 0, false
+		}
+		switch operator {
+		case "+":
+			a += b
+		case "-":
+			a -= b
+		case "*":
+			a *= b
+		case "/":
+			a /= b
+		}
+		return a, !math.IsNaN(a) && !math.IsInf(a, 0)
+	}
+}
+
+// factor parses a number, a metric, a group in parentheses, or one of them with a minus.
+func (p *parser) factor(depth int) (node, error) {
+	if depth > depthMax {
+		return nil, errDeep
+	}
+	text := p.text
+	switch {
+	case p.kind == number:
+		p.next()
+		v, err := strconv.ParseFloat(text, 64)
+		return func(func(string) (float64, bool)) (float64, bool) { return v, true }, err
+	case p.kind == key:
+		p.next()
+		if !slices.Contains(p.formula.keys, text) {
+			p.formula.keys = append(p.formula.keys, text)
+		}
+		return func(of func(string) (float64, bool)) (float64, bool) { return of(text) }, nil
+	case p.is("-"):
+		p.next()
+		operand, err := p.factor(depth + 1)
+		return func(of func(string) (float64, bool)) (float64, bool) {
+			v, ok := operand(of)
+			return -v, ok
+		}, err
+	case p.is("("):
+		p.next()
+		group, err := p.sum(depth + 1)
+		switch {
+		case err != nil:
+			return nil, err
+		case !p.is(")"):
+			return nil, errors.New("a parenthesis is not closed")
+		}
+		p.next()
+		return group, nil
+	}
+	return nil, p.unexpected()
+}

@@ -1,0 +1,377 @@
+package studio
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"growthworkspace/scripts/studio/period"
+	"growthworkspace/shared/client"
+)
+
+// reviewFilter is the filter of a list of reviews that the API applies.
+type reviewFilter struct {
+	status    client.FeedbackReplyStatus // empty: any
+	source    client.FeedbackSource      // empty: any
+	sentiment client.FeedbackSentiment   // empty: any
+	since     string                     // the first day; empty: any
+	cursor    string
+}
+
+func (v *pageRequest) listReviews(label string, f reviewFilter, limit int) *result[client.Page[client.Feedback]] {
+	in := client.ListFeedbackInput{
+		Limit: client.Value(limit), ReplyStatus: optional(f.status), Source: optional(f.source), Sentiment: optional(f.sentiment),
+		PostedFrom: optional(f.since), Cursor: optional(f.cursor),
+	}
+	return startCall(v, "feedback:read", label, func(ctx context.Context, options ...client.CallOption) (client.Page[client.Feedback], error) {
+		return v.api.ListFeedback(ctx, in, options...)
+	})
+}
+
+// byUrgency merges lists: the lowest priority number first, then the fewest stars, then the newest.
+// The API does not sort by stars, so this is the order of the loaded reviews only.
+func byUrgency(lists ...[]client.Feedback) []client.Feedback {
+	out := slices.Concat(lists...)
+	slices.SortStableFunc(out, func(a, b client.Feedback) int {
+		const last = math.MaxInt
+		return cmp.Or(
+			cmp.Compare(a.Priority.Or(last), b.Priority.Or(last)),
+			cmp.Compare(a.Rating.Or(last), b.Rating.Or(last)),
+			b.PostedAt.Or(time.Time{}).Compare(a.PostedAt.Or(time.Time{})),
+			cmp.Compare(a.ID, b.ID))
+	})
+	return out
+}
+
+// tab is a choice of the inbox.
+type tab struct {
+	ID, Name string
+	Statuses []client.FeedbackReplyStatus // empty: any
+	Path     string
+	Current  bool
+}
+
+// tabsOf returns the choices of the inbox, the usual one first.
+func tabsOf() []tab {
+	one := func(s client.FeedbackReplyStatus, name string) tab {
+		return tab{ID: string(s), Name: name, Statuses: []client.FeedbackReplyStatus{s}}
+	}
+	return []tab{
+		{ID: "waiting", Name: "Waiting", Statuses: []client.FeedbackReplyStatus{
+			client.FeedbackReplyStatusNeedsReview, client.FeedbackReplyStatusNone, // what the badge counts
+		}},
+		one(client.FeedbackReplyStatusNeedsReview, "To approve"), one(client.FeedbackReplyStatusDraft, "Drafts"),
+		one(client.FeedbackReplyStatusFailed, "Not sent"), one(client.FeedbackReplyStatusApproved, "Approved"),
+		one(client.FeedbackReplyStatusPosted, "Posted"), one(client.FeedbackReplyStatusSkipped, "Skipped"), {ID: "all", Name: "All"},
+	}
+}
+
+// Limits of the inbox.
+const (
+	inboxMax   = 100 // reviews that the list shows at once
+	pagesMax   = 5   // pages of the API that are loaded of each list
+	choicesMax = 60  // choices of a filter
+)
+
+// inbox is the list of reviews as an address chooses it.
+type inbox struct {
+	Query     url.Values // of the address, without the chosen review
+	Tabs      []tab
+	Tab       tab
+	Source    client.FeedbackSource
+	Sentiment client.FeedbackSentiment
+	Since     string // days back; empty: any
+
+	// The API has no filters for these, so they apply to the loaded reviews.
+	Search, Stars, Country, Version, Flag string
+	Countries, Versions, Flags            []string // the choices
+
+	lists []*result[client.Page[client.Feedback]]
+	more  []reviewFilter // the next page of each list; empty cursor: none
+	pages int
+	from  int
+
+	Rows     []row
+	Loaded   int    // before the filters of the page
+	Matching int    // after them
+	Count    string // the number of loaded reviews, with a + if more exist
+	Earlier  string // addresses; empty: none
+	Later    string
+	More     string
+	Failure  *failure
+}
+
+// row is a review in the list.
+type row struct {
+	client.Feedback
+
+	Path    string
+	Current bool
+}
+
+// Locked is like locked, for the template.
+func (r row) Locked() bool { return locked(r.Feedback) }
+
+// Start returns the first words of the text, where the title is not the text already.
+func (r row) Start() string {
+	if r.Title.Or("") == "" {
+		return ""
+	}
+	return excerpt(r.Body.Or(""), 90)
+}
+
+// SeenVersion is the version that a ticked box carries.
+func (r row) SeenVersion() string { return version(r.Feedback.UpdatedAt) }
+
+// Waiting returns the number of reviews in the list: all of them, or as many as are counted.
+func (b *inbox) Waiting() string {
+	if b.Tab.ID == "all" {
+		return b.Count + " loaded"
+	}
+	return b.Count + " " + strings.ToLower(b.Tab.Name)
+}
+
+// Filtered reports whether the list leaves out loaded reviews.
+func (b *inbox) Filtered() bool {
+	return b.Search+b.Stars+b.Country+b.Version+b.Flag != ""
+}
+
+// Narrowed reports whether any filter that has no field of its own in sight is set.
+func (b *inbox) Narrowed() bool {
+	return b.Stars+b.Since+b.Country+b.Version+b.Flag+string(b.Sentiment) != ""
+}
+
+// Pages returns how many pages of the API are loaded.
+func (b *inbox) Pages() int { return b.pages }
+
+// PageSize returns how many reviews the list shows at once.
+func (b *inbox) PageSize() int { return inboxMax }
+
+// Summary says how many reviews the list has, of how many, and in which order.
+func (b *inbox) Summary() string {
+	text := b.Waiting()
+	if b.Filtered() {
+		text = fmt.Sprintf("%d of %d loaded", b.Matching, b.Loaded)
+		if b.More != "" {
+			text += ", and more are not loaded"
+		}
+	}
+	if len(b.Rows) < b.Matching {
+		text += fmt.Sprintf(", %d to %d here", b.from+1, b.from+len(b.Rows))
+	}
+	if len(b.Rows) > 1 {
+		text += "; by priority, then stars, then date"
+		if b.More != "" {
+			text += fmt.Sprintf(", of %d loaded", b.Loaded)
+		}
+	}
+	return text
+}
+
+// Tickable reports whether any review of the list can be changed.
+func (b *inbox) Tickable() bool {
+	return slices.ContainsFunc(b.Rows, func(r row) bool { return !r.Locked() })
+}
+
+// starChoices are the choices of the filter by stars, with the least and the most.
+var starChoices = map[string][2]int{"1": {1, 1}, "2": {2, 2}, "3": {3, 3}, "4": {4, 4}, "5": {5, 5}, "1-2": {1, 2}, "1-3": {1, 3}, "4-5": {4, 5}}
+
+// StarChoices are the choices in their order, for the template.
+func (b *inbox) StarChoices() []string {
+	return []string{"1-2", "1-3", "4-5", "1", "2", "3", "4", "5"}
+}
+
+// sinceChoices are the numbers of days back.
+var sinceChoices = []string{"7", "30", "90", "365"}
+
+// SinceChoices are for the template.
+func (b *inbox) SinceChoices() []string { return sinceChoices }
+
+// inboxFilters are the names of the filters in an address.
+var inboxFilters = []string{"show", "source", "sentiment", "since", "stars", "country", "version", "flag", "q"}
+
+// inboxOf reads the choices of an address. Unknown ones mean the usual.
+func inboxOf(q url.Values) *inbox {
+	b := &inbox{Query: url.Values{}, Tabs: tabsOf()}
+	get := func(name string) string { return strings.TrimSpace(q.Get(name)) }
+	for _, name := range append(inboxFilters, "pages", "from") {
+		if text := get(name); text != "" {
+			b.Query.Set(name, text)
+		}
+	}
+	b.Tab = b.Tabs[0]
+	for i, t := range b.Tabs {
+		if t.ID == get("show") {
+			b.Tab = t
+		}
+		b.Tabs[i].Path = b.with("show", t.ID, "pages", "", "from", "")
+	}
+	for i := range b.Tabs {
+		b.Tabs[i].Current = b.Tabs[i].ID == b.Tab.ID
+	}
+	b.Source, b.Sentiment = client.FeedbackSource(get("source")), client.FeedbackSentiment(get("sentiment"))
+	if slices.Contains(sinceChoices, get("since")) {
+		b.Since = get("since")
+	}
+	if _, known := starChoices[get("stars")]; known || get("stars") == "none" {
+		b.Stars = get("stars")
+	}
+	b.Search, b.Country, b.Version, b.Flag = get("q"), get("country"), get("version"), get("flag")
+	whole := func(name string) int { n, _ := strconv.Atoi(get(name)); return n } // a bad number is 0: the usual
+	b.pages, b.from = min(max(1, whole("pages")), pagesMax), max(0, whole("from"))
+	return b
+}
+
+// with returns the address with other choices: names and values in turn; an empty value removes.
+func (b *inbox) with(pairs ...string) string {
+	q := copyOf(b.Query)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if q.Del(pairs[i]); pairs[i+1] != "" {
+			q.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return "/reviews?" + q.Encode()
+}
+
+// Path returns the address of the list with a review, or of the list alone.
+func (b *inbox) Path(id string) string { return b.with("id", id) }
+
+// read starts the calls of the list. It reuses the calls that other parts of the page make anyway.
+func (b *inbox) read(v *pageRequest) {
+	statuses := b.Tab.Statuses
+	if len(statuses) == 0 {
+		statuses = []client.FeedbackReplyStatus{""}
+	}
+	since := ""
+	if days, err := strconv.Atoi(b.Since); err == nil {
+		since = client.Day(period.Day.Start(v.Now().UTC()).AddDate(0, 0, -days))
+	}
+	k := v.frameData()
+	for _, status := range statuses {
+		f := reviewFilter{status: status, source: b.Source, sentiment: b.Sentiment, since: since}
+		b.more = append(b.more, f)
+		switch usual := (reviewFilter{status: status}) == f && len(statuses) > 1; {
+		case usual && k.needsReview == nil:
+			v.readWaiting()
+			fallthrough
+		case usual:
+			b.lists = append(b.lists, map[client.FeedbackReplyStatus]*result[client.Page[client.Feedback]]{
+				client.FeedbackReplyStatusNeedsReview: k.needsReview, client.FeedbackReplyStatusNone: k.noReply,
+			}[status])
+		default:
+			b.lists = append(b.lists, v.listReviews("Reviews: "+strings.ToLower(b.Tab.Name), f, waitingMax))
+		}
+	}
+}
+
+// readMore reads the further pages that the address requests, one after another.
+func (b *inbox) readMore(v *pageRequest) {
+	last := slices.Clone(b.lists)
+	for range b.pages - 1 {
+		for i, list := range last {
+			if list == nil || list.Failure != nil || list.Value.Next == "" {
+				last[i] = nil
+				continue
+			}
+			f := b.more[i]
+			f.cursor = list.Value.Next
+			last[i] = v.listReviews("More reviews: "+strings.ToLower(b.Tab.Name), f, waitingMax)
+			b.lists = append(b.lists, last[i])
+		}
+		v.wait()
+	}
+	for i, list := range last {
+		if b.more[i].cursor = ""; list != nil {
+			b.more[i].cursor = list.Value.Next
+		}
+	}
+}
+
+// finish makes the rows from the lists.
+func (b *inbox) finish(chosen string) {
+	var all [][]client.Feedback
+	for _, list := range b.lists {
+		if list.Failure != nil {
+			b.Failure = list.Failure
+			return
+		}
+		all = append(all, list.Value.Items)
+	}
+	loaded := byUrgency(all...)
+	b.Loaded = len(loaded)
+	exist := slices.ContainsFunc(b.more, func(f reviewFilter) bool { return f.cursor != "" })
+	if b.Count = strconv.Itoa(b.Loaded); b.pages == 1 {
+		b.Count = counted(b.Loaded, exist)
+	} else if exist {
+		b.Count += "+"
+	}
+	if exist && b.pages < pagesMax {
+		b.More = b.with("pages", strconv.Itoa(b.pages+1))
+	}
+	b.setChoices(loaded)
+	matching := slices.DeleteFunc(loaded, func(f client.Feedback) bool { return !b.matches(f) })
+	b.Matching = len(matching)
+	if b.from >= b.Matching {
+		b.from = 0
+	}
+	if b.from > 0 {
+		b.Earlier = b.with("from", strconv.Itoa(max(0, b.from-inboxMax)))
+	}
+	if b.from+inboxMax < b.Matching {
+		b.Later = b.with("from", strconv.Itoa(b.from+inboxMax))
+	}
+	for _, f := range matching[b.from:min(b.Matching, b.from+inboxMax)] {
+		b.Rows = append(b.Rows, row{f, b.Path(f.ID), f.ID == chosen})
+	}
+}
+
+// setChoices collects the countries, versions and flags of the loaded reviews.
+func (b *inbox) setChoices(loaded []client.Feedback) {
+	countries, versions, flags := map[string]int{}, map[string]int{}, map[string]int{}
+	for _, f := range loaded {
+		countries[f.Territory.Or("")]++
+		versions[f.AppVersion.Or("")]++
+		for _, flag := range f.Flags.Or(nil) {
+			flags[string(flag)]++
+		}
+	}
+	b.Countries, b.Versions, b.Flags = mostFrequent(countries, b.Country), mostFrequent(versions, b.Version), mostFrequent(flags, b.Flag)
+}
+
+// mostFrequent returns the most frequent texts, in alphabetical order, and the chosen one.
+func mostFrequent(count map[string]int, chosen string) (out []string) {
+	count[chosen]++
+	for text := range count {
+		if text != "" {
+			out = append(out, text)
+		}
+	}
+	slices.SortFunc(out, func(a, b string) int { return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b)) })
+	out = out[:min(len(out), choicesMax)]
+	if chosen != "" && !slices.Contains(out, chosen) {
+		out = append(out, chosen)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// matches reports whether a loaded review passes the filters of the page.
+func (b *inbox) matches(f client.Feedback) bool {
+	rating, rated := f.Rating.Get()
+	if bounds, some := starChoices[b.Stars]; some && (!rated || rating < bounds[0] || rating > bounds[1]) || b.Stars == "none" && rated {
+		return false
+	}
+	if b.Country != "" && f.Territory.Or("") != b.Country || b.Version != "" && f.AppVersion.Or("") != b.Version ||
+		b.Flag != "" && !slices.Contains(f.Flags.Or(nil), client.FeedbackFlag(b.Flag)) {
+		return false
+	}
+	return containsWords(strings.Join([]string{
+		f.Title.Or(""), f.Body.Or(""), f.AuthorName.Or(""), words(string(f.Source.Or(""))), f.AppVersion.Or(""), f.Territory.Or(""), f.ReplyBody.Or(""),
+	}, " "), b.Search)
+}

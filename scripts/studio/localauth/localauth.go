@@ -1,0 +1,143 @@
+// Package localauth restricts a web page on this machine to its owner. It rejects requests from other
+// web pages, forged requests, requests under other host names, and guesses by other users.
+// .github/SECURITY.md describes what it cannot protect.
+package localauth
+
+import (
+	"crypto/subtle"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+)
+
+// Guard admits requests to one address. Create it with New.
+type Guard struct {
+	host        string // the only accepted Host, such as 127.0.0.1:41234
+	token       string // in the printed URL; exchanged for the cookie
+	session     string // the value of the cookie
+	form        string // a field of every form
+	crossOrigin *http.CrossOriginProtection
+
+	opened sync.Once
+	onOpen func()
+}
+
+// New returns the guard of a host, which includes the port. secret returns a new unguessable string
+// on each call. opened is called once, when the token is first exchanged; it may be nil.
+func New(host string, secret func() string, opened func()) *Guard {
+	return &Guard{host: host, token: secret(), session: secret(), form: secret(), crossOrigin: http.NewCrossOriginProtection(), onOpen: opened}
+}
+
+// URL returns the address to open. It contains the token, so it must not be logged.
+func (g *Guard) URL() string { return "http://" + g.host + "/?token=" + url.QueryEscape(g.token) }
+
+// FormField is the name of the form field that every POST must have.
+const FormField = "form"
+
+// FormToken returns the value of the form field.
+func (g *Guard) FormToken() string { return g.form }
+
+// bodyBytesMax bounds the body of a form.
+const bodyBytesMax = 1 << 20
+
+// policy allows only this origin's files. Scripts and styles are files, never inline.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// Wrap returns a handler that passes admitted requests to next.
+func (g *Guard) Wrap(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("Referrer-Policy", "same-origin") // with no-referrer, browsers send forms with the origin null
+		h.Set("Cache-Control", "no-store")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		if g.admit(w, r) {
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// admit reports whether a request may pass. If not, it has written the response.
+func (g *Guard) admit(w http.ResponseWriter, r *http.Request) bool {
+	switch {
+	case r.Host != g.host: // a name that an attacker points at this machine
+		forbid(w, "This page exists only at http://"+g.host+".")
+	case r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost:
+		w.Header().Set("Allow", "GET, HEAD, POST")
+		http.Error(w, "Only GET and POST.", http.StatusMethodNotAllowed)
+	case g.crossOrigin.Check(r) != nil:
+		forbid(w, "This form was sent by another web page, so nothing was changed.")
+	case r.URL.Query().Has("token"):
+		g.redeemToken(w, r)
+	case !g.hasSession(r):
+		g.reject(w, r)
+	case r.Method == http.MethodPost && !g.validForm(w, r):
+		forbid(w, "This form is from an earlier start of the studio, so nothing was changed. Go back, copy what you typed, and open "+
+			"the address that the studio printed when it started.")
+	default:
+		return true
+	}
+	return false
+}
+
+func forbid(w http.ResponseWriter, text string) { http.Error(w, text, http.StatusForbidden) }
+
+const openHint = "Open the address that the studio printed when it started. It ends with a token, which changes with every start."
+
+// redeemToken exchanges the token for the cookie and redirects to the address without it. The
+// target is fixed, because a path such as //example.com would lead to another host.
+func (g *Guard) redeemToken(w http.ResponseWriter, r *http.Request) {
+	if !equalSecrets(r.URL.Query().Get("token"), g.token) {
+		forbid(w, "This address is from an earlier start of the studio. "+openHint)
+		return
+	}
+	http.SetCookie(w, &http.Cookie{Name: g.cookie(), Value: g.session, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	g.opened.Do(func() {
+		if g.onOpen != nil {
+			g.onOpen()
+		}
+	})
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+// cookie returns the cookie's name. It has the port, because the cookies of a host are shared by
+// all of its ports.
+func (g *Guard) cookie() string {
+	_, port, _ := net.SplitHostPort(g.host)
+	return "workspace-studio-" + port
+}
+
+func (g *Guard) hasSession(r *http.Request) bool {
+	for _, c := range r.CookiesNamed(g.cookie()) {
+		if equalSecrets(c.Value, g.session) {
+			return true
+		}
+	}
+	return false
+}
+
+// reject responds to a request without the cookie. Browsers withhold a SameSite=Strict cookie on a
+// cross-site navigation, such as from the redirect file. So reject sends a page that reloads itself,
+// because the reload is a same-site request.
+func (g *Guard) reject(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") == "navigate" {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Refresh", "0")
+		fmt.Fprint(w, "<!doctype html><html lang=en><title>Studio</title><p>Opening the studio …</p></html>")
+		return
+	}
+	forbid(w, openHint)
+}
+
+func (g *Guard) validForm(w http.ResponseWriter, r *http.Request) bool {
+	r.Body = http.MaxBytesReader(w, r.Body, bodyBytesMax)
+	return r.ParseForm() == nil && equalSecrets(r.PostForm.Get(FormField), g.form)
+}
+
+func equalSecrets(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }

@@ -1,0 +1,149 @@
+package studio
+
+import (
+	"slices"
+	"strings"
+
+	"growthworkspace/scripts/studio/chart"
+	"growthworkspace/scripts/studio/formula"
+	"growthworkspace/scripts/studio/period"
+	"growthworkspace/scripts/studio/units"
+	"growthworkspace/shared/client"
+)
+
+// inputReads are the calls for the metrics of a formula. The service stores formulas and does not
+// evaluate them.
+type inputReads struct {
+	formula *formula.Formula
+	byKey   map[string]inputRead // by the keys of the formula
+	problem string               // why the formula cannot be computed; empty: it can be
+}
+
+// inputRead is one metric of a formula and its points.
+type inputRead struct {
+	metric
+	pointReads
+}
+
+// readInputs starts the calls for the points of a derived metric's inputs. It returns nil for other
+// metrics and for a split.
+func (v *pageRequest) readInputs(m metric, q metricQuery, all []metric) *inputReads {
+	if m.Kind != client.MetricsKindDerived || q.split != "" {
+		return nil
+	}
+	out := &inputReads{byKey: map[string]inputRead{}}
+	var err error
+	if out.formula, err = formula.Parse(m.Formula); err != nil {
+		out.problem = "Not computed: this page computes formulas of + - * / over metrics, and here " + err.Error() + "."
+		return out
+	}
+	for _, key := range out.formula.Keys() {
+		at := slices.IndexFunc(all, func(m metric) bool {
+			return strings.TrimPrefix(m.Key, "custom.") == strings.TrimPrefix(key, "custom.")
+		})
+		if at < 0 {
+			out.problem = "Not computed: there is no metric " + key + "."
+			return out
+		}
+		out.byKey[key] = inputRead{metric: all[at]}
+	}
+	left := v.callsLeft()
+	if len(out.byKey) > left {
+		out.problem = "Not computed: the formula has more metrics than one page reads."
+		return out
+	}
+	for key, input := range out.byKey {
+		input.pointReads = v.readTotal("The points of "+input.Name, q.withKey(input.Key), 3*len(out.byKey) <= left)
+		out.byKey[key] = input
+	}
+	return out
+}
+
+// names returns the names of the metrics of the formula.
+func (r *inputReads) names() string {
+	var names []string
+	for _, key := range r.formula.Keys() {
+		names = append(names, r.byKey[key].Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// compute returns a derived metric as one line: its formula over the values of its inputs, bucket
+// by bucket, and over their values of the period. advice says why nothing is computed.
+func (m metric) compute(rng period.Range, w period.Window, r *inputReads) (d *wholeView, advice string) {
+	d = &wholeView{metric: m, Range: rng, comparison: comparison{Window: w}}
+	if r.problem != "" {
+		return d, r.problem
+	}
+	inputs := map[string]comparison{}
+	for key, input := range r.byKey {
+		switch failed := input.total.Failure; {
+		case failed.apart():
+			return d, "Not computed: " + input.Name + " has values by part only, and no total."
+		case failed != nil:
+			return d, "Not computed: " + input.Name + " could not be read: " + failed.Text()
+		}
+		inputs[key] = input.compare(input.total.Value.Items, w)
+		if inputs[key].Money.mixed {
+			return d, "Not computed: " + input.Name + " has several currencies and no value in the base currency."
+		}
+	}
+	d.Computed, d.From = true, r.names()
+	value := func(of func(comparison) chart.Value) chart.Value {
+		v, ok := r.formula.Value(func(key string) (float64, bool) { v := of(inputs[key]); return v.V, v.OK })
+		return chart.Value{V: v, OK: ok}
+	}
+	list := func(n int, of func(comparison) []chart.Value) []chart.Value {
+		out := make([]chart.Value, n)
+		for i := range out {
+			out[i] = value(func(c comparison) chart.Value { return of(c)[i] })
+		}
+		return out
+	}
+	d.Unit = units.Unit{Name: m.UnitName, Currency: currencyOf(inputs)}
+	d.Now = list(len(w.Now), func(c comparison) []chart.Value { return c.Now })
+	d.Before = list(len(w.Before), func(c comparison) []chart.Value { return c.Before })
+	d.against = list(len(w.Against), func(c comparison) []chart.Value { return c.against })
+	d.Value = value(func(c comparison) chart.Value { return c.Value })
+	d.SoFar = value(func(c comparison) chart.Value { return c.SoFar })
+	d.BeforeValue = value(func(c comparison) chart.Value { return c.BeforeValue })
+	d.setChange(d.metric)
+	if present(d.Now) == 0 {
+		return d, "Nothing to compute in this range: " + d.From + " have no values together, or a division is by zero."
+	}
+	d.draw()
+	d.computeFullDays(r, inputs)
+	return d, ""
+}
+
+// computeFullDays compares the formula over the full days of the unfinished bucket with as many days
+// of the one before.
+func (d *wholeView) computeFullDays(r *inputReads, inputs map[string]comparison) {
+	value := func(before bool) chart.Value {
+		v, ok := r.formula.Value(func(key string) (float64, bool) {
+			now, then, ok := inputs[key].fullDays(r.byKey[key].metric, r.byKey[key].pointReads)
+			if before {
+				now = then
+			}
+			return now.V, ok
+		})
+		return chart.Value{V: v, OK: ok}
+	}
+	if now, before := value(false), value(true); now.OK && before.OK {
+		d.compareFullDays(now, before)
+	}
+}
+
+// currencyOf returns the currency that all inputs with one have; empty: they have none or several.
+func currencyOf(inputs map[string]comparison) (currency string) {
+	for _, c := range inputs {
+		switch {
+		case c.Unit.Currency == "" || c.Unit.Currency == currency:
+		case currency != "":
+			return ""
+		default:
+			currency = c.Unit.Currency
+		}
+	}
+	return currency
+}

@@ -1,0 +1,382 @@
+package studio
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"growthworkspace/scripts/studio/period"
+	"growthworkspace/scripts/studio/units"
+	"growthworkspace/shared/client"
+)
+
+// valuesData is the data of the page that corrects and adds values of a metric.
+type valuesData struct {
+	Metric   metric
+	Grain    period.Grain
+	Day      string // the first day of the bucket
+	Name     string // of the bucket, such as Mon, Aug 3
+	Rows     []*valueRow
+	More     bool  // more series than the page shows
+	Add      *form // nil: the metric takes no values
+	Back     string
+	Query    string   // of Back
+	Failure  *failure // the metric cannot be read
+	Problem  *failure // why a write failed
+	Typed    string   // a value whose series cannot be shown; empty: none
+	Conflict string   // what somebody else has done
+	MayWrite bool
+}
+
+// valueRow is the stored value of one series, and a form to correct it.
+type valueRow struct {
+	client.Point
+
+	Part    string // the dimensions in words; empty: none
+	Unit    units.Unit
+	Value   *field
+	Base    *field // the value in the base currency; nil: the point has none
+	Focused bool   // the form that failed
+}
+
+// seriesShown bounds the series that one page corrects.
+const seriesShown = 200
+
+// bucket is a bucket of a metric, as an address or a form names it.
+type bucket struct {
+	key   string
+	grain period.Grain
+	start time.Time
+}
+
+// bucketOf reads a bucket. Without a valid day, it is the one of today.
+func (v *pageRequest) bucketOf(q url.Values) bucket {
+	b := bucket{key: q.Get("key"), grain: period.Grain(q.Get("grain")), start: v.Now().UTC()}
+	if !b.grain.Valid() {
+		b.grain = period.Day
+	}
+	if day, err := time.Parse(time.DateOnly, q.Get("day")); err == nil {
+		b.start = day
+	}
+	b.start = b.grain.Start(b.start)
+	return b
+}
+
+// bucketReads are the calls for a bucket.
+type bucketReads struct {
+	definitions *result[client.Page[client.Definition]]
+	points      *result[client.Page[client.Point]]
+}
+
+// readBucket starts the calls for a bucket and waits for them. Only the points of days are read:
+// the list does not say whether a week or a month is stored or computed.
+func (v *pageRequest) readBucket(b bucket) bucketReads {
+	out := bucketReads{v.listDefinitions(), &result[client.Page[client.Point]]{}}
+	if b.grain == period.Day {
+		out.points = v.listPoints("The values of the day", b.key, b.grain, b.start, b.start, false)
+	}
+	v.wait()
+	return out
+}
+
+// metric returns the metric of a bucket. It returns false if there is none.
+func (r bucketReads) metric(b bucket) (metric, bool) {
+	all := metricsOf(r.definitions.Value.Items, nil)
+	at := slices.IndexFunc(all, func(m metric) bool { return m.Key == b.key })
+	if at < 0 {
+		return metric{}, false
+	}
+	return all[at], true
+}
+
+func (s *Studio) metricValues(v *pageRequest) *view {
+	b := v.bucketOf(v.r.URL.Query())
+	return v.valuesPage(b, v.readBucket(b), v.r.URL.Query(), nil)
+}
+
+// valuesPage shows the values of a bucket. sent has the address or, after a failed write, the form.
+func (v *pageRequest) valuesPage(b bucket, reads bucketReads, sent url.Values, refused *failure) *view {
+	d := &valuesData{Grain: b.grain, Day: dayText(b.start), Name: b.grain.Label(b.start), MayWrite: v.may("metrics:write"), Query: backQuery(sent.Get("back"), b.key).Encode()}
+	d.Back = "/metrics?" + d.Query
+	out := &view{page: "values", place: "Metrics", title: "Values", data: d}
+	if d.Failure = cmp.Or(reads.definitions.Failure, reads.points.Failure); d.Failure != nil {
+		out.status = d.Failure.status()
+	}
+	m, found := reads.metric(b)
+	if !found && d.Failure == nil && refused == nil {
+		return v.notFound(v)
+	}
+	if d.Metric = m; !found {
+		d.Metric = metric{Key: b.key, Name: b.key}
+	}
+	out.title = "Values of " + d.Metric.Name
+	points := reads.points.Value.Items
+	d.More = reads.points.Value.Next != "" || len(points) > seriesShown
+	for _, p := range points[:min(len(points), seriesShown)] {
+		d.Rows = append(d.Rows, newValueRow(m, p))
+	}
+	if m.Kind != client.MetricsKindDerived {
+		d.Add = newForm("the value", d.Back, "", d.MayWrite, addFields(m, b, points)...)
+	}
+	if refused != nil {
+		out.status = refused.status()
+		d.restore(sent, refused)
+	}
+	return out
+}
+
+// backQuery returns the query of the metric's page from which somebody came.
+func backQuery(text, key string) url.Values {
+	out := url.Values{"key": {key}}
+	for name, values := range parsed(text) {
+		if slices.Contains([]string{"range", "from", "to", "grain", "split"}, name) {
+			out[name] = values[:1]
+		}
+	}
+	return out
+}
+
+func newValueRow(m metric, p client.Point) *valueRow {
+	r := &valueRow{Point: p, Part: partText(dimsOf(p)), Unit: units.Unit{Name: m.UnitName, Currency: p.Currency.Or("")}}
+	typed := func(name string, v client.Optional[float64], unit units.Unit) *field {
+		f := &field{Name: name}
+		if value, ok := v.Get(); ok {
+			f.Stored = unit.Typed(value)
+		}
+		f.Text, f.Was = f.Stored, f.Stored
+		return f
+	}
+	r.Value = typed("value", p.Value, r.Unit)
+	if _, has := p.BaseValue.Get(); has {
+		r.Base = typed("baseValue", p.BaseValue, r.baseUnit())
+	}
+	return r
+}
+
+// baseUnit is the unit of a value in the company's base currency, which the service does not name.
+func (r *valueRow) baseUnit() units.Unit { return units.Unit{Name: r.Unit.Name} }
+
+// partText formats dimensions: country de, plan team.
+func partText(dims map[string]string) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(dims)) {
+		parts = append(parts, words(name)+" "+dims[name])
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Imported reports whether the point's dimensions are of a form that a push cannot repeat.
+func (r *valueRow) Imported() bool { _, other := r.Dims.Or(nil)[""]; return other }
+
+// addFields returns the form of a new value.
+func addFields(m metric, b bucket, points []client.Point) []*field {
+	hint := (units.Unit{Name: m.UnitName}).TypedIn()
+	if hint != "" {
+		hint = strings.ToUpper(hint[:1]) + hint[1:] + "."
+	}
+	fields := []*field{
+		{Name: "day", Label: "Day", Kind: "date", Required: true, Stored: dayText(b.start), Hint: "In UTC. A week or a month is named by any of its days."},
+		{Name: "grain", Label: "It is the value of", Kind: "choice", Required: true, Stored: string(b.grain), Choices: []string{string(period.Day), string(period.Week), string(period.Month)}},
+		{Name: "value", Label: "Value", Kind: "number", Required: true, Hint: hint},
+	}
+	if m.UnitName == units.Currency {
+		fields = append(fields, &field{Name: "currency", Label: "Currency", Kind: "text", Stored: moneyOf(points).currency, Hint: "Three letters, such as EUR."})
+	}
+	if len(m.Dimensions) > 0 {
+		fields = append(fields, &field{Name: "dims", Label: "Part", Kind: "list", Hint: "Empty for the whole. Else one dimension on each line: " + m.Dimensions[0] + " = …"})
+	}
+	return append(fields, &field{Name: "source", Label: "Source", Kind: "text", Hint: "Where the value comes from."})
+}
+
+// restore puts the typed values back after a failed write.
+func (d *valuesData) restore(sent url.Values, refused *failure) {
+	series := sent.Get("series")
+	if series == "" && d.Add != nil {
+		d.Add.restore(sent, refused, false)
+		d.Problem = d.Add.Problem
+		return
+	}
+	for _, r := range d.Rows {
+		if r.SeriesID != series {
+			continue
+		}
+		f := &form{Fields: []*field{r.Value}}
+		if r.Base != nil {
+			f.Fields = append(f.Fields, r.Base)
+		}
+		f.restore(sent, refused, true)
+		r.Focused, d.Problem = true, f.Problem
+		if f.Conflict != nil {
+			d.Conflict = "Somebody else has stored another value since you opened this page. Nothing of yours was stored: what you typed is still here."
+		}
+		return
+	}
+	d.Problem, d.Typed = refused, sent.Get("value")
+	if refused.Conflict() {
+		d.Conflict, d.Problem = "This value is not stored any more, so it was not corrected.", nil
+	}
+}
+
+// saveMetricValue corrects or adds a value. A point has no entity tag, so the stored point is
+// compared with what the form showed right before the write.
+func (s *Studio) saveMetricValue(v *pageRequest) *view {
+	sent := v.r.PostForm
+	b := v.bucketOf(sent)
+	reads := v.readBucket(b)
+	m, found := reads.metric(b)
+	refuse := func(refused *failure) *view {
+		v.readFrame()
+		return v.valuesPage(b, reads, sent, refused)
+	}
+	switch failed := cmp.Or(reads.definitions.Failure, reads.points.Failure); {
+	case failed != nil:
+		return refuse(failed)
+	case !found:
+		return refuse(&failure{Status: http.StatusNotFound, Messages: []string{"there is no such metric"}})
+	}
+	var old *client.Point
+	for i, p := range reads.points.Value.Items {
+		if p.SeriesID == sent.Get("series") || sent.Get("series") == "" && maps.Equal(dimsOf(p), typedDims(sent)) {
+			old = &reads.points.Value.Items[i]
+		}
+	}
+	point, refused := newPoint(m, b, old, sent)
+	if refused != nil {
+		return refuse(refused)
+	}
+	written := v.pushPoint("Save the value", point)
+	v.wait()
+	if written.Failure != nil {
+		return refuse(fieldsOfPoint(written.Failure))
+	}
+	unit := units.Unit{Name: m.UnitName, Currency: point.Currency.Or("")}
+	what := notice{Record: m.Name, Text: fmt.Sprintf("%s is %s.", b.grain.Label(b.start), unit.Text(point.Value))}
+	switch {
+	case old != nil:
+		what.Text = fmt.Sprintf("%s is %s, and was %s. A later push of this day replaces it.", b.grain.Label(b.start), unit.Text(point.Value), unit.Text(old.Value.Or(0)))
+		what.Undo = undoPoint(m, b, point, old)
+	case b.grain == period.Day:
+		what.Undo = undoPoint(m, b, point, nil)
+	}
+	return v.finish("/metrics?"+backQuery(sent.Get("back"), b.key).Encode(), what)
+}
+
+// newPoint returns the point to push. old is the stored point; nil: there is none. It refuses a
+// number that cannot be read, and a change of a value that somebody else has changed.
+func newPoint(m metric, b bucket, old *client.Point, sent url.Values) (client.PushMetricPointsPoint, *failure) {
+	correcting := sent.Get("series") != ""
+	point := client.PushMetricPointsPoint{
+		MetricKey: b.key, TS: dayText(b.start), Grain: client.Value(client.MetricsGrain(b.grain)),
+		Currency: optional(strings.ToUpper(typedField(sent, "currency"))), Source: optional(typedField(sent, "source")),
+	}
+	if dims := typedDims(sent); len(dims) > 0 {
+		point.Dims = client.Value(client.Dims(dims))
+	}
+	c := &changes{sent: sent}
+	if _, err := time.Parse(time.DateOnly, sent.Get("day")); err != nil {
+		c.refuse("day", "must be a day such as 2026-09-30")
+	}
+	if slices.ContainsFunc(lines(sent.Get("dims")), func(line string) bool { return !strings.Contains(line, "=") }) {
+		c.refuse("dims", "must be like country = de, one on each line")
+	}
+	switch {
+	case c.problem != nil:
+		return point, c.problem
+	case correcting && old == nil:
+		return point, &failure{Status: http.StatusPreconditionFailed}
+	case correcting:
+		r := newValueRow(m, *old)
+		if r.Value.Stored != typedWas(sent, "value") || r.Base != nil && r.Base.Stored != typedWas(sent, "baseValue") {
+			return point, &failure{Status: http.StatusPreconditionFailed}
+		}
+		point = pointAgain(*old)
+		if r.Base != nil {
+			base, ok := r.baseUnit().Parse(sent.Get("baseValue"))
+			if !ok {
+				c.refuse("baseValue", "must be a number such as 12.5")
+			}
+			point.BaseValue = client.Value(base)
+		}
+	case old != nil:
+		return point, &failure{Status: http.StatusConflict, Code: "conflict", Messages: []string{"there is a value for this day already: correct it above"}}
+	}
+	value, ok := units.Unit{Name: m.UnitName, Currency: point.Currency.Or("")}.Parse(sent.Get("value"))
+	if !ok {
+		c.refuse("value", "must be a number such as 12.5")
+	}
+	point.Value = value
+	return point, c.problem
+}
+
+// pointAgain returns the push that stores a point as it is.
+func pointAgain(p client.Point) client.PushMetricPointsPoint {
+	out := client.PushMetricPointsPoint{
+		MetricKey: p.MetricKey, TS: p.TS.Or(time.Time{}).UTC().Format(time.RFC3339), Grain: p.Grain, Value: p.Value.Or(0), Currency: p.Currency, BaseValue: p.BaseValue, Source: p.Source,
+	}
+	if dims := dimsOf(p); len(dims) > 0 {
+		out.Dims = client.Value(client.Dims(dims))
+	}
+	return out
+}
+
+// typedDims returns the dimensions of a form, which has name = value on each line.
+func typedDims(sent url.Values) map[string]string {
+	out := map[string]string{}
+	for _, line := range lines(sent.Get("dims")) {
+		name, value, _ := strings.Cut(line, "=")
+		out[strings.TrimSpace(name)] = strings.TrimSpace(value)
+	}
+	return out
+}
+
+func (v *pageRequest) pushPoint(label string, point client.PushMetricPointsPoint) *result[client.PushResult] {
+	return startCall(v, "metrics:write", label, func(ctx context.Context, options ...client.CallOption) (client.PushResult, error) {
+		return v.api.PushMetricPoints(ctx, client.PushMetricPointsInput{Points: []client.PushMetricPointsPoint{point}}, options...)
+	})
+}
+
+// fieldsOfPoint renames the places of a push's messages to those of the form.
+func fieldsOfPoint(refused *failure) *failure {
+	out := *refused
+	out.Messages = nil
+	for _, message := range refused.Messages {
+		message = strings.Replace(message, "body.points[0].", "body.", 1)
+		out.Messages = append(out.Messages, strings.Replace(message, "body.ts:", "body.day:", 1))
+	}
+	return &out
+}
+
+// undoPoint stores the old point again, or deletes the new one if there was none. It changes
+// nothing if the stored value is not the one of the push any more.
+func undoPoint(m metric, b bucket, pushed client.PushMetricPointsPoint, old *client.Point) undo {
+	return func(v *pageRequest) notice {
+		reads := v.readBucket(b)
+		if reads.points.Failure != nil {
+			return undone(m.Name, reads.points.Failure)
+		}
+		at := slices.IndexFunc(reads.points.Value.Items, func(p client.Point) bool {
+			return maps.Equal(dimsOf(p), map[string]string(pushed.Dims.Or(nil)))
+		})
+		if at < 0 || reads.points.Value.Items[at].Value.Or(0) != pushed.Value {
+			return undone(m.Name, &failure{Status: http.StatusPreconditionFailed})
+		}
+		if old != nil {
+			written := v.pushPoint("Undo", pointAgain(*old))
+			v.wait()
+			return undone(m.Name, written.Failure)
+		}
+		deleted := startCall(v, "metrics:write", "Undo", func(ctx context.Context, options ...client.CallOption) (client.DeletedPoints, error) {
+			return v.api.DeleteMetricPoints(ctx, client.DeleteMetricPointsInput{
+				MetricKey: b.key, From: dayText(b.start), To: dayText(b.start), SeriesID: client.Value(reads.points.Value.Items[at].SeriesID),
+			}, options...)
+		})
+		v.wait()
+		return undone(m.Name, deleted.Failure)
+	}
+}

@@ -1,0 +1,315 @@
+package studio_test
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"growthworkspace/scripts/workspace/demo"
+)
+
+// list returns the records of a list.
+func (w *world) list(t *testing.T, path string) []any {
+	t.Helper()
+	items, ok := w.Send(t, w.key, "GET", "/v1/companies/{companyId}"+path, "").JSON(t)["items"].([]any)
+	if !ok {
+		t.Fatal("no list:", path)
+	}
+	return items
+}
+
+// definition returns the definition of a key.
+func (w *world) definition(t *testing.T, key string) map[string]any {
+	t.Helper()
+	for _, item := range w.list(t, "/metrics/definitions") {
+		if d := item.(map[string]any); d["key"] == key {
+			return d
+		}
+	}
+	t.Fatal("no metric", key)
+	return nil
+}
+
+// values returns the stored values of a metric, by day and dimensions.
+func (w *world) values(t *testing.T, key string) map[string]any {
+	t.Helper()
+	out := map[string]any{}
+	for _, item := range w.list(t, "/metrics/points?metricKey="+key) {
+		p := item.(map[string]any)
+		name := p["ts"].(string)[:10]
+		if dims, ok := p["dims"].(map[string]any); ok {
+			for _, value := range dims {
+				name += " " + value.(string)
+			}
+		}
+		out[name] = p["value"]
+	}
+	return out
+}
+
+var undoForm = regexp.MustCompile(`action="(/undo/\d+)"`)
+
+// undo presses the button of the notice.
+func (w *world) undo(t *testing.T, body string) string {
+	t.Helper()
+	action := undoForm.FindStringSubmatch(body)
+	if action == nil {
+		t.Fatal("nothing to undo: ", shown(body))
+	}
+	_, after := w.submit(t, action[1], url.Values{"form": {fieldOf(t, body, "form")}})
+	return after
+}
+
+// filled returns the fields of a form as a browser would send them: each has the value that it shows.
+func filled(t *testing.T, body, id string) url.Values {
+	t.Helper()
+	form := fields(t, body, id)
+	for name := range form {
+		if own, is := strings.CutPrefix(name, "was."); is && !form.Has(own) {
+			form.Set(own, form.Get(name))
+		}
+	}
+	return form
+}
+
+// Ensure a metric is defined, edited, taken back and deleted on the page, and refusals are shown at
+// their fields.
+func TestDefineMetric(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.page(t, "/metrics", "Define the first metric", `"ts": "2026-08-11"`)
+	form := filled(t, w.page(t, "/metrics/definitions/new"), "profile")
+	form.Set("name", "Leads")
+	form.Set("key", "Growth Leads")
+	form.Set("formula", "sum(a.b)")
+	status, body := w.submit(t, "/metrics/definitions", form)
+	if status != http.StatusBadRequest {
+		t.Errorf("status %d, want 400", status)
+	}
+	has(t, "formula", body, "Growth Leads", "sum(a.b)", "Use + - * /")
+	form.Set("formula", "")
+	status, body = w.submit(t, "/metrics/definitions", form)
+	if status != http.StatusBadRequest || strings.Count(body, `class="field wrong`) != 1 {
+		t.Errorf("status %d, want 400 with a message at the key: %s", status, shown(body))
+	}
+	form.Set("once", fields(t, body, "profile").Get("once"))
+	form.Set("key", "growth.leads")
+	form.Set("unit", "count")
+	form.Set("aggregation", "sum")
+	form.Set("polarity", "up_is_good")
+	_, body = w.submit(t, "/metrics/definitions", form)
+	has(t, "create", body, "Leads: Saved.", "Undo", "growth.leads", "total", "up is good")
+	want := map[string]any{"name": "Leads", "unit": "count", "aggregation": "sum", "polarity": "up_is_good", "kind": "measured", "formula": nil, "needsReview": false}
+	d := w.definition(t, "growth.leads")
+	if diff := differs(want, d); diff != "" {
+		t.Errorf("definition (-want +got):\n%s", diff)
+	}
+	path := "/metrics/definitions/" + d["id"].(string)
+	form = filled(t, w.page(t, path, "growth.leads"), "profile")
+	form.Set("name", "Warm leads")
+	form.Set("description", "People who wrote to us.")
+	_, body = w.submit(t, path, form)
+	has(t, "edit", body, "Warm leads: Saved.", "People who wrote to us.")
+	has(t, "undo", w.undo(t, body), "Warm leads: Undone")
+	if diff := differs(map[string]any{"name": "Leads", "description": nil}, w.definition(t, "growth.leads")); diff != "" {
+		t.Errorf("definition after the undo (-want +got):\n%s", diff)
+	}
+	if again := w.undo(t, body); !strings.Contains(again, "cannot be undone any more") {
+		t.Error("undone twice: ", shown(again))
+	}
+	form = fields(t, w.page(t, path), "deletion")
+	_, body = w.submit(t, path+"/delete", form)
+	has(t, "delete", body, "Leads: Deleted.", "No metrics yet")
+}
+
+// Ensure an undo changes nothing that somebody else has changed since.
+func TestUndoConflict(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.Send(t, w.key, "POST", "/v1/companies/{companyId}/metrics/definitions", `{"key": "a.b", "name": "First"}`)
+	path := "/metrics/definitions/" + w.definition(t, "a.b")["id"].(string)
+	form := filled(t, w.page(t, path), "profile")
+	form.Set("name", "Second")
+	_, body := w.submit(t, path, form)
+	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}"+path, `{"name": "Theirs"}`)
+	has(t, "undo", w.undo(t, body), "Not undone, because somebody has changed it since")
+	if got := w.definition(t, "a.b")["name"]; got != "Theirs" {
+		t.Errorf("the name is %v, want Theirs", got)
+	}
+}
+
+// Ensure a metric that a push created needs attention until somebody confirms it, as it is or with a
+// name, and not as somebody else has changed it.
+func TestConfirmMetric(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.Send(t, w.key, "POST", "/v1/companies/{companyId}/metrics/points", `{"points": [{"metricKey": "one", "ts": "2026-08-03", "value": 1}, {"metricKey": "two", "ts": "2026-08-03", "value": 2}]}`)
+	body := w.page(t, "/", "New metric custom.one", "New metric custom.two")
+	_, rows, _ := strings.Cut(body, `aria-labelledby="trouble"`)
+	if !strings.Contains(rows, `href="/metrics?key=custom.one"`) {
+		t.Error("no link to the metric:", shown(rows))
+	}
+	first := w.definition(t, "custom.one")
+	page := w.page(t, "/metrics?key=custom.one", "Nobody has confirmed this metric", "Confirm as it is")
+	form := url.Values{"form": {fieldOf(t, page, "form")}, "seen": {fieldOf(t, page, "seen")}}
+	w.Clock.Advance(1e9)
+	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/metrics/definitions/"+first["id"].(string), `{"name": "Theirs"}`)
+	_, body = w.submit(t, "/metrics/definitions/"+first["id"].(string)+"/confirm", form)
+	has(t, "changed", body, "Theirs: Somebody has changed this metric")
+	form.Set("seen", fieldOf(t, body, "seen"))
+	_, body = w.submit(t, "/metrics/definitions/"+first["id"].(string)+"/confirm", form)
+	has(t, "confirm", body, "Theirs: Confirmed.")
+	second := "/metrics/definitions/" + w.definition(t, "custom.two")["id"].(string)
+	edit := filled(t, w.page(t, second, "Save and confirm"), "profile")
+	edit.Set("name", "Second")
+	edit.Set("aggregation", "sum")
+	_, body = w.submit(t, second, edit)
+	has(t, "name and confirm", body, "Second: Saved.")
+	for _, key := range []string{"custom.one", "custom.two"} {
+		if got := w.definition(t, key)["needsReview"]; got != false {
+			t.Errorf("%s: needsReview is %v, want false", key, got)
+		}
+	}
+	hasNot(t, "overview", w.page(t, "/"), "New metric")
+}
+
+// Ensure the value of a day is corrected in its own series, and taken back.
+func TestCorrectValue(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	load(t, w.Service, demo.Line{Type: "metric-definition", Record: demo.Record{"id": "mdf_1", "key": "a.sales", "name": "Sales", "unit": "currency_minor", "aggregation": "sum", "dimensions": []string{"shop"}}})
+	w.Send(t, w.key, "POST", "/v1/companies/{companyId}/metrics/points", `{"points": [{"metricKey": "a.sales", "ts": "2026-08-03", "value": 1234, "currency": "EUR", "source": "till", "dims": {"shop": "north"}},
+		{"metricKey": "a.sales", "ts": "2026-08-03", "value": 500, "currency": "EUR", "dims": {"shop": "south"}}]}`)
+	link := `/metrics/values?key=a.sales&day=2026-08-03&back=`
+	has(t, "table", w.page(t, "/metrics?key=a.sales"), link, "Correct Mon, Aug 3")
+	page := w.page(t, "/metrics/values?key=a.sales&day=2026-08-03&back="+url.QueryEscape("key=a.sales&range=30d"), "shop north", "shop south", "12.34", "in EUR", "from till")
+	_, first, _ := strings.Cut(page, "was.value\" value=\"12.34")
+	series := regexp.MustCompile(`method="post" id="(value-[^"]*)"`).FindAllStringSubmatch(page, -1)
+	if len(series) != 2 || first == "" {
+		t.Fatalf("%d series, want 2: %s", len(series), shown(page))
+	}
+	form := fields(t, page, series[0][1])
+	if form.Get("was.value") != "12.34" {
+		form = fields(t, page, series[1][1])
+	}
+	form.Set("value", "a lot")
+	status, body := w.submit(t, "/metrics/values", form)
+	if status != http.StatusBadRequest {
+		t.Errorf("status %d, want 400", status)
+	}
+	has(t, "not a number", body, "must be a number", `value="a lot"`)
+	form.Set("value", "12.40")
+	_, body = w.submit(t, "/metrics/values", form)
+	has(t, "correct", body, "Sales: Mon, Aug 3 is € 12.40, and was € 12.34.", "aria-current=\"true\">30 days")
+	if diff := differs(map[string]any{"2026-08-03 north": 1240.0, "2026-08-03 south": 500.0}, w.values(t, "a.sales")); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
+	}
+	w.undo(t, body)
+	if diff := differs(map[string]any{"2026-08-03 north": 1234.0, "2026-08-03 south": 500.0}, w.values(t, "a.sales")); diff != "" {
+		t.Errorf("values after the undo (-want +got):\n%s", diff)
+	}
+	w.Send(t, w.key, "POST", "/v1/companies/{companyId}/metrics/points", `{"points": [{"metricKey": "a.sales", "ts": "2026-08-03", "value": 99, "currency": "EUR", "dims": {"shop": "north"}}]}`)
+	status, body = w.submit(t, "/metrics/values", form)
+	if status != http.StatusPreconditionFailed {
+		t.Errorf("status %d, want 412: the value is another now", status)
+	}
+	has(t, "conflict", body, "Somebody else has stored another value", "Stored now: 0.99", `value="12.40"`)
+	if got := w.values(t, "a.sales")["2026-08-03 north"]; got != 99.0 {
+		t.Errorf("the value is %v, want theirs, 99", got)
+	}
+}
+
+// Ensure a value is added once, taken back, and refused with what was typed.
+func TestAddValue(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.Send(t, w.key, "POST", "/v1/companies/{companyId}/metrics/definitions", `{"key": "a.rate", "name": "Rate", "unit": "ratio", "aggregation": "avg", "kind": "split", "dimensions": ["plan"]}`)
+	form := filled(t, w.page(t, "/metrics/values?key=a.rate", "Add a value", "In percent"), "profile")
+	form.Set("day", "2026-08-02")
+	form.Set("value", "12.5")
+	form.Set("dims", "plan = team\r\n")
+	status, body := w.submit(t, "/metrics/values", form)
+	if status != http.StatusOK {
+		t.Fatalf("status %d, want 200: %s", status, shown(body))
+	}
+	has(t, "add", body, "Rate: Sun, Aug 2 is 12.5 %.")
+	if diff := differs(map[string]any{"2026-08-02 team": 0.125}, w.values(t, "a.rate")); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
+	}
+	status, again := w.submit(t, "/metrics/values", form)
+	if status != http.StatusConflict {
+		t.Errorf("status %d, want 409: there is a value already", status)
+	}
+	has(t, "twice", again, "plan team", "12.5")
+	w.undo(t, body)
+	if got := w.values(t, "a.rate"); len(got) != 0 {
+		t.Errorf("values after the undo: %v, want none", got)
+	}
+	form.Set("grain", "week")
+	form.Set("value", "50")
+	_, body = w.submit(t, "/metrics/values", form)
+	has(t, "week", body, "Rate: Jul 27 to Aug 2 is 50 %.")
+	form.Set("day", "someday")
+	form.Set("grain", "day")
+	form.Set("dims", "plan")
+	form.Set("value", "7")
+	status, body = w.submit(t, "/metrics/values", form)
+	if status != http.StatusBadRequest {
+		t.Errorf("status %d, want 400: someday is no day: %s", status, shown(body))
+	}
+	has(t, "refused", body, `value="7"`, "someday")
+	if status, _ := w.get(t, "/metrics/values?key=a.nothing"); status != http.StatusNotFound {
+		t.Errorf("status %d, want 404", status)
+	}
+}
+
+// Ensure a derived metric is computed from the totals of its inputs, in every grain and as a file,
+// and the page says why one is not.
+func TestDerivedMetric(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, d := range []string{
+		`{"key": "a.won", "name": "Won", "unit": "count", "aggregation": "sum"}`, `{"key": "a.seen", "name": "Seen", "unit": "count", "aggregation": "sum"}`,
+		`{"key": "a.rate", "name": "Win rate", "unit": "ratio", "aggregation": "none", "kind": "derived", "formula": "a.won / a.seen", "polarity": "up_is_good"}`,
+		`{"key": "a.lost", "name": "Lost", "unit": "count", "kind": "derived", "formula": "a.gone - a.won"}`,
+		`{"key": "a.odd", "name": "Odd", "kind": "derived", "formula": "max(a.won, a.seen)"}`,
+	} {
+		w.Send(t, w.key, "POST", "/v1/companies/{companyId}/metrics/definitions", d)
+	}
+	w.Send(t, w.key, "POST", "/v1/companies/{companyId}/metrics/points", `{"points": [{"metricKey": "a.won", "ts": "2026-08-03", "value": 1}, {"metricKey": "a.seen", "ts": "2026-08-03", "value": 2},
+		{"metricKey": "a.won", "ts": "2026-08-04", "value": 1}, {"metricKey": "a.seen", "ts": "2026-08-04", "value": 8}, {"metricKey": "a.seen", "ts": "2026-08-05", "value": 10}]}`)
+	w.page(t, "/metrics?key=a.rate", "computed here from Won, Seen", "This month so far, computed 10 %", "50 %", "12.5 %")
+	w.page(t, "/metrics?key=a.rate&grain=week", "computed here", "10 %")
+	w.page(t, "/metrics.csv?key=a.rate", "2026-08-03,0.5,,ratio", "2026-08-04,0.125,,ratio", "2026-08-05,,,ratio")
+	hasNot(t, "derived", w.page(t, "/metrics?key=a.rate"), "Add or correct a value", "/metrics/values")
+	w.page(t, "/metrics?key=a.lost", "Not computed: there is no metric a.gone")
+	w.page(t, "/metrics?key=a.odd", "Not computed", "is not expected there")
+	w.page(t, "/metrics/values?key=a.rate", "correct their values instead")
+}
+
+// Ensure a long list of metrics is searched and grouped.
+func TestManyMetrics(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, key := range []string{"web.visits", "web.bounces", "app.opens", "app.crashes", "shop.orders", "shop.returns", "mail.sent", "mail.opened", "lonely"} {
+		w.Send(t, w.key, "POST", "/v1/companies/{companyId}/metrics/definitions", `{"key": "`+key+`", "name": "The `+key+`"}`)
+	}
+	w.page(t, "/metrics", "Search 9 metrics", `<p class="area">shop</p>`, `<p class="area">Others</p>`)
+	body := w.page(t, "/metrics?find=THE+opens&key=web.visits", "The app.opens")
+	if n := strings.Count(body, `<li><a href="/metrics?`); n != 1 {
+		t.Errorf("%d metrics are listed, want 1", n)
+	}
+	w.page(t, "/metrics?find=xylophone", "No metric has these words.")
+}
+
+// Ensure the form for other days keeps the chosen split, and sends none that nobody chose.
+func TestOtherDays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.Send(t, w.key, "POST", "/v1/companies/{companyId}/metrics/definitions", `{"key": "a.money", "unit": "currency_minor", "aggregation": "sum"}`)
+	w.Send(t, w.key, "POST", "/v1/companies/{companyId}/metrics/points", `{"points": [{"metricKey": "a.money", "ts": "2026-08-03", "value": 1, "currency": "EUR", "dims": {"shop": "a"}}, {"metricKey": "a.money", "ts": "2026-08-03", "value": 1, "currency": "JPY", "dims": {"shop": "b"}}]}`)
+	hasNot(t, "apart", w.page(t, "/metrics?key=a.money", "they stay apart"), `name="split"`)
+	has(t, "split", w.page(t, "/metrics?key=a.money&split=shop"), `name="split" value="shop"`)
+}

@@ -1,0 +1,90 @@
+package studio
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"growthworkspace/shared/client"
+)
+
+// reviewActions are what can be done with ticked reviews.
+var reviewActions = map[string]struct {
+	verb, done string
+	status     client.FeedbackReplyStatus
+}{
+	"skip":    {"Skip", "Skipped", client.FeedbackReplyStatusSkipped},
+	"approve": {"Approve", "Approved", client.FeedbackReplyStatusApproved},
+	"review":  {"Hand over", "Handed over for review:", client.FeedbackReplyStatusNeedsReview},
+}
+
+// bulkReviews changes the ticked reviews. It does not change one that somebody has changed since the
+// list was loaded.
+func (s *Studio) bulkReviews(v *pageRequest) *view {
+	back := inboxOf(parsed(v.r.PostForm.Get("back")))
+	address := "/reviews?" + back.Query.Encode()
+	chosen := v.r.PostForm["review"]
+	action, known := reviewActions[v.r.PostForm.Get("action")]
+	switch {
+	case !known:
+		return v.finish(address, notice{Text: "Choose what to do with the ticked reviews.", Bad: true})
+	case len(chosen) == 0:
+		return v.finish(address, notice{Text: "No review was ticked.", Bad: true})
+	case len(chosen) > bulkMax:
+		return v.finish(address, notice{Text: fmt.Sprintf("At most %d reviews are changed at once; nothing was changed.", bulkMax), Bad: true})
+	}
+	a := &bulk{Verb: action.verb, Done: action.done, Noun: "review", Nouns: "reviews", Place: "Reviews", Back: address}
+	for _, text := range chosen { // the id, the version that the list shows, and the title
+		id, rest, _ := strings.Cut(text, " ")
+		seen, name, _ := strings.Cut(rest, " ")
+		a.items = append(a.items, &bulkItem{Name: name, Path: "/reviews?" + url.Values{"show": {"all"}, "id": {id}}.Encode(), run: reviewStep(id, seen, action.status)})
+	}
+	return v.start(a)
+}
+
+// reviewStep sets the status of a reply. seen is the version that the list shows. Lists have no
+// entity tags, so it reads the review first.
+func reviewStep(id, seen string, status client.FeedbackReplyStatus) step {
+	return func(v *pageRequest) (step, *failure) {
+		now := v.getReview(id)
+		v.wait()
+		old := now.Value.ReplyStatus.Or(client.FeedbackReplyStatusNone)
+		switch {
+		case now.Failure != nil:
+			return nil, now.Failure
+		case version(now.Value.UpdatedAt) != seen:
+			return nil, &failure{Status: http.StatusPreconditionFailed}
+		case status == client.FeedbackReplyStatusApproved && strings.TrimSpace(now.Value.ReplyBody.Or("")) == "":
+			return nil, &failure{Messages: []string{"it has no reply to approve"}}
+		}
+		stored := v.setReply(client.UpdateFeedbackReplyInput{FeedbackID: id, ReplyStatus: client.Value(status)}, now.ETag)
+		v.wait()
+		if stored.Failure != nil {
+			return nil, stored.Failure
+		}
+		return replyBack(client.UpdateFeedbackReplyInput{FeedbackID: id, ReplyStatus: client.Value(old)}, stored.ETag), nil
+	}
+}
+
+// setReply starts the call that changes a reply, on the condition of its entity tag.
+func (v *pageRequest) setReply(in client.UpdateFeedbackReplyInput, tag string) *result[client.Feedback] {
+	return startCall(v, "feedback:write", "The reply", func(ctx context.Context, options ...client.CallOption) (client.Feedback, error) {
+		return v.api.UpdateFeedbackReply(ctx, in, append(options, client.IfMatch(tag))...)
+	})
+}
+
+// replyBack returns the step that stores an earlier reply again; nil: its status can only be set by
+// the posting step.
+func replyBack(old client.UpdateFeedbackReplyInput, tag string) step {
+	switch old.ReplyStatus.Or("") {
+	case client.FeedbackReplyStatusFailed, client.FeedbackReplyStatusPosting, client.FeedbackReplyStatusPosted:
+		return nil
+	}
+	return func(v *pageRequest) (step, *failure) {
+		stored := v.setReply(old, tag)
+		v.wait()
+		return nil, stored.Failure
+	}
+}

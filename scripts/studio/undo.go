@@ -1,0 +1,57 @@
+package studio
+
+import (
+	"context"
+
+	"growthworkspace/shared/client"
+)
+
+// undo takes a change back, on the condition that nobody has changed the record since. It returns a
+// notice of the result.
+type undo func(v *pageRequest) notice
+
+// takeUndo returns the undo of a notice and removes it, so that a change is taken back only once.
+// It returns the page that offered it.
+func (n *notices) takeUndo(id string) (run undo, back string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	what, known := n.recent[id]
+	if !known {
+		return nil, "/"
+	}
+	run, what.Undo = what.Undo, nil
+	n.recent[id] = what
+	return run, what.back
+}
+
+// undo takes back the change of a notice.
+func (s *Studio) undo(v *pageRequest) *view {
+	run, back := s.notices.takeUndo(v.r.PathValue("notice"))
+	if run == nil {
+		return v.finish(back, notice{Bad: true, Text: "This cannot be undone any more: it was undone already, or the studio was started again."})
+	}
+	return v.finish(back, run(v))
+}
+
+// undone returns the notice of an undo whose call has ended.
+func undone(record string, failed *failure) notice {
+	switch {
+	case failed == nil:
+		return notice{Record: record, Text: "Undone."}
+	case failed.Conflict():
+		return notice{Record: record, Bad: true, Text: "Not undone, because somebody has changed it since. It stays as it is now."}
+	}
+	return notice{Record: record, Bad: true, Text: "Not undone: " + failed.Text()}
+}
+
+// undoCall returns the undo that makes one call, on the condition of the entity tag that the change
+// returned.
+func undoCall[T any](record, scope, tag string, call func(ctx context.Context, options ...client.CallOption) (T, error)) undo {
+	return func(v *pageRequest) notice {
+		stored := startCall(v, scope, "Undo", func(ctx context.Context, options ...client.CallOption) (T, error) {
+			return call(ctx, append(options, client.IfMatch(tag))...)
+		})
+		v.wait()
+		return undone(record, stored.Failure)
+	}
+}

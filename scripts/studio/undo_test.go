@@ -1,0 +1,207 @@
+package studio_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"growthworkspace/scripts/workspace/demo"
+)
+
+// Ensure a save of each kind is taken back, fields that were empty included.
+func TestUndoSave(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	form := w.profile(t)
+	form.Set("summary", "Notes.")
+	form.Set("name", "Another name")
+	_, body := w.submit(t, "/company", form)
+	has(t, "company", body, "Another name: Saved.")
+	w.undo(t, body)
+	if diff := differs(map[string]any{"name": "Northwind Notes", "summary": nil}, w.companyRecord(t)); diff != "" {
+		t.Errorf("profile after the undo (-want +got):\n%s", diff)
+	}
+
+	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/context/brand-kit", `{"voiceTone": ["calm"]}`)
+	form = filled(t, w.page(t, "/brand"), "profile")
+	form.Set("voiceTone", "loud\r\nfast")
+	form.Set("context", "More.")
+	_, body = w.submit(t, "/brand", form)
+	w.undo(t, body)
+	kit := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/context/brand-kit", "").JSON(t)
+	if diff := differs(map[string]any{"voiceTone": []any{"calm"}, "context": nil}, kit); diff != "" {
+		t.Errorf("brand after the undo (-want +got):\n%s", diff)
+	}
+
+	load(t, w.Service, demo.Line{Type: "content-idea", Record: demo.Record{"id": "ida_1", "title": "An idea", "status": "suggested"}})
+	page := w.page(t, "/ideas")
+	_, body = w.submit(t, "/ideas/ida_1", url.Values{"form": {fieldOf(t, page, "form")}, "seen": {fieldOf(t, page, "seen")}, "do": {"reject"}, "status": {"suggested"}})
+	has(t, "idea", body, "An idea: Rejected.")
+	w.undo(t, body)
+	if got := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/broadcast/ideas/ida_1", "").JSON(t); got["status"] != "suggested" {
+		t.Errorf("the idea is %v after the undo, want suggested", got["status"])
+	}
+}
+
+// Ensure a new site is deleted and a changed one restored by the undo.
+func TestUndoRecord(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	form := filled(t, w.page(t, "/sites/new"), "profile")
+	form.Set("name", "A site")
+	form.Set("active", "true")
+	_, body := w.submit(t, "/sites", form)
+	id := w.list(t, "/optimise/sites")[0].(map[string]any)["id"].(string)
+	edit := filled(t, w.page(t, "/sites/"+id), "profile")
+	edit.Del("active") // unticked
+	edit.Set("domains", "a.example")
+	_, edited := w.submit(t, "/sites/"+id, edit)
+	has(t, "edit", edited, "A site: Saved.")
+	w.undo(t, edited)
+	if diff := differs(map[string]any{"active": true}, w.list(t, "/optimise/sites")[0].(map[string]any)); diff != "" {
+		t.Errorf("site after the undo (-want +got):\n%s", diff)
+	}
+	has(t, "create, since edited", w.undo(t, body), "Not undone")
+	_, body = w.submit(t, "/sites", url.Values{"form": form["form"], "once": {"another"}, "name": {"Second"}, "active": {"true"}})
+	has(t, "undo of a create", w.undo(t, body), "Second: Undone.")
+	if got := w.list(t, "/optimise/sites"); len(got) != 1 {
+		t.Errorf("%d sites, want 1", len(got))
+	}
+}
+
+// Ensure a post is back on its day, as it was, and never scheduled in the past by an undo.
+func TestUndoPost(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	load(t, w.Service, demo.Line{Type: "post", Record: demo.Record{"id": "pst_1", "platform": "x", "body": "Some words", "status": "scheduled", "scheduledFor": "2026-08-20T08:00:00Z"}})
+	stored := func() map[string]any {
+		return w.Send(t, w.key, "GET", "/v1/companies/{companyId}/broadcast/posts/pst_1", "").JSON(t)
+	}
+	form := filled(t, w.page(t, "/posts/pst_1"), "profile")
+	form.Set("body", "Other words")
+	form.Set("do", "unschedule")
+	_, body := w.submit(t, "/posts/pst_1", form)
+	has(t, "unschedule", body, "Other words: Saved as a draft")
+	w.undo(t, body)
+	if diff := differs(map[string]any{"body": "Some words", "status": "scheduled", "scheduledFor": "2026-08-20T08:00:00.000Z"}, stored()); diff != "" {
+		t.Errorf("post after the undo (-want +got):\n%s", diff)
+	}
+	form = filled(t, w.page(t, "/posts/pst_1"), "profile")
+	form.Set("scheduledFor", "2026-08-25T10:00")
+	form.Set("do", "save")
+	_, body = w.submit(t, "/posts/pst_1", form)
+	w.Clock.Advance(10 * 24 * 3600e9) // the earlier time is over
+	has(t, "too late", w.undo(t, body), "Not undone: its time is over")
+	if diff := differs(map[string]any{"scheduledFor": "2026-08-25T10:00:00.000Z"}, stored()); diff != "" {
+		t.Errorf("post after the refused undo (-want +got):\n%s", diff)
+	}
+	form = filled(t, w.page(t, "/posts/new?day=2026-08-28"), "profile")
+	form.Set("body", "A new one")
+	form.Set("platform", "x")
+	form.Set("do", "save")
+	_, body = w.submit(t, "/posts", form)
+	has(t, "create", w.undo(t, body), "A new one: Undone.")
+	if got := w.list(t, "/broadcast/posts"); len(got) != 1 {
+		t.Errorf("%d posts, want 1", len(got))
+	}
+}
+
+// Ensure every form shows what was typed when nothing can be written or read, and that the next save
+// still has the condition of what was seen.
+func TestFormsKeepText(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	load(t, w.Service, demo.Line{Type: "post", Record: demo.Record{"id": "pst_1", "platform": "x", "body": "Some words", "status": "draft"}})
+	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/context/brand-kit", `{"context": "Known."}`)
+	site := w.Send(t, w.key, "POST", "/v1/companies/{companyId}/optimise/sites", `{"name": "A site"}`).JSON(t)["id"].(string)
+	w.Send(t, w.key, "POST", "/v1/companies/{companyId}/metrics/definitions", `{"key": "a.b", "name": "First"}`)
+	metric := w.definition(t, "a.b")["id"].(string)
+	for path, name := range map[string]string{
+		"/company": "summary", "/brand": "context", "/posts/pst_1": "body", "/sites/" + site: "domains", "/metrics/definitions/" + metric: "description", "/metrics/definitions/new": "name",
+		"/metrics/values?key=a.b": "value",
+	} {
+		form := filled(t, w.page(t, path), "profile")
+		form.Set(name, "Typed words")
+		form.Set("do", "save")
+		for _, broken := range []func(*http.Request) *http.Response{refusal(http.StatusForbidden, "forbidden", "suspended"), refusal(http.StatusUnauthorized, "unauthorised", "send Authorization: Bearer")} {
+			w.service.breakWith(broken)
+			action, _, _ := strings.Cut(strings.TrimSuffix(path, "/new"), "?")
+			status, body := w.submit(t, action, form)
+			if status < 400 {
+				t.Errorf("%s: status %d, want an error", path, status)
+			}
+			has(t, path, body, "Typed words")
+			if etag := fields(t, body, "profile").Get("etag"); etag != form.Get("etag") {
+				t.Errorf("%s: the next save has the tag %q, want %q", path, etag, form.Get("etag"))
+			}
+		}
+		w.service.breakWith(nil)
+	}
+}
+
+// Ensure a page explains one cause once, tells a person what to do about a refused key, and still
+// knows the company's name.
+func TestOneCauseOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.service.breakWith(refusal(http.StatusUnauthorized, "unauthorised", "send Authorization: Bearer"))
+	for _, path := range []string{"/", "/reviews", "/metrics", "/sites", "/brand"} {
+		_, body := w.get(t, path)
+		if n := strings.Count(body, `<div class="failure"`); n != 1 {
+			t.Errorf("%s: %d boxes, want 1: %s", path, n, shown(body))
+		}
+		has(t, path, body, "does not accept the key of this studio", "start it with another key", "Northwind Notes")
+	}
+	two := map[bool]func(*http.Request) *http.Response{true: refusal(http.StatusForbidden, "forbidden", "one reason"), false: refusal(http.StatusForbidden, "forbidden", "another reason")}
+	w.service.breakWith(func(r *http.Request) *http.Response { return two[strings.Contains(r.URL.Path, "/broadcast/")](r) })
+	if _, body := w.get(t, "/"); strings.Count(body, `<div class="failure"`) != 2 {
+		t.Error("not a box for each of two causes: ", shown(body))
+	}
+}
+
+// Ensure the first wrong field has the focus, and no other.
+func TestFocusOnWrongField(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	form := w.profile(t)
+	form.Set("websiteUrl", "ftp://typed")
+	form.Set("timezone", "Middle/Earth")
+	_, body := w.submit(t, "/company", form)
+	if n := strings.Count(body, " autofocus"); n != 1 || !strings.Contains(body, `<input autofocus id="websiteUrl"`) {
+		t.Errorf("%d fields have the focus, want the website alone", n)
+	}
+}
+
+// Ensure a move on the roadmap is taken back, with every number that it changed.
+func TestUndoMove(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id, items := w.board(t, [2]string{"now", "One"}, [2]string{"now", "Two"}, [2]string{"later", "Three"})
+	places := func() (out []any) {
+		for _, item := range items {
+			record := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/plan/items/"+item, "").JSON(t)
+			out = append(out, record["columnId"], record["sortOrder"])
+		}
+		return out
+	}
+	before := places()
+	page := w.page(t, "/roadmap?board="+id)
+	form := fields(t, page, "drop")
+	_, row, _ := strings.Cut(page, `data-id="`+items[0]+`"`)
+	_, seen, _ := strings.Cut(row, `data-seen="`)
+	seen, _, _ = strings.Cut(seen, `"`)
+	form.Set("seen", seen)
+	form.Set("column", "later")
+	_, body := w.submit(t, "/roadmap/items/"+items[0]+"/move", form)
+	has(t, "move", body, "One: Moved to Later.")
+	if diff := cmp.Diff(before, places()); diff == "" {
+		t.Fatal("nothing was moved: ", shown(body))
+	}
+	has(t, "undo", w.undo(t, body), "One: Undone.")
+	if diff := cmp.Diff(before, places()); diff != "" {
+		t.Errorf("places after the undo (-want +got):\n%s", diff)
+	}
+}

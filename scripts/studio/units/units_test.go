@@ -1,0 +1,117 @@
+package units
+
+import (
+	"slices"
+	"testing"
+)
+
+// Ensure each unit is written as people read it: a currency with its own exponent, a ratio as
+// percent.
+func TestText(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		unit  Unit
+		value float64
+		want  string
+		short string
+	}{
+		{Unit{Currency, "EUR"}, 824_000, "€ 8,240.00", "€ 8,240"},
+		{Unit{Currency, "USD"}, -1_234_567, "−$ 12,345.67", "−$ 12.3k"},
+		{Unit{Currency, "JPY"}, 824_000, "¥ 824,000", "¥ 824k"},
+		{Unit{Currency, "KWD"}, 12_345, "KWD 12.345", "KWD 12.345"},
+		{Unit{Currency, "CHF"}, 5, "CHF 0.05", "CHF 0.05"},
+		{Unit{Currency, ""}, 150, "1.50", "1.50"},
+		{Unit{Count, ""}, 1_234_567, "1,234,567", "1.23M"},
+		{Unit{Count, ""}, 0, "0", "0"},
+		{Unit{Count, ""}, -0.001, "0", "0"},
+		{Unit{Ratio, ""}, 0.0213, "2.13 %", "2.13 %"},
+		{Unit{Duration, ""}, 840, "840 ms", "840 ms"},
+		{Unit{Duration, ""}, 1900, "1.9 s", "1.9 s"},
+		{Unit{Duration, ""}, 7_900_000, "2.19 h", "2.19 h"},
+		{Unit{Bytes, ""}, 6.1e12, "6.1 TB", "6.1 TB"},
+		{Unit{"score", ""}, 4.5, "4.5", "4.5"},
+		{Unit{}, 1234.567, "1,234.57", "1,234.57"},
+	} {
+		if got := c.unit.Text(c.value); got != c.want {
+			t.Errorf("%v %v: %q, want %q", c.unit, c.value, got, c.want)
+		}
+		if got := c.unit.Short(c.value); got != c.short {
+			t.Errorf("%v %v: short %q, want %q", c.unit, c.value, got, c.short)
+		}
+	}
+}
+
+func TestChange(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		unit        Unit
+		now, before float64
+		want        string
+		sign        int
+		ok          bool
+	}{
+		{Unit{Name: Count}, 412, 349, "+18 %", 1, true},
+		{Unit{Name: Count}, 98, 100, "−2 %", -1, true},
+		{Unit{Name: Count}, 5, 0, "", 0, false},
+		{Unit{Name: Count}, 0, 0, "no change", 0, true},
+		{Unit{Name: Count}, 100_001, 100_000, "no change", 0, true},
+		{Unit{Name: Ratio}, 0.021, 0.018, "+0.3 points", 1, true},
+		{Unit{Name: Ratio}, 0.018, 0, "+1.8 points", 1, true},
+		{Unit{Name: Currency}, -50, -100, "+50 %", 1, true},
+	} {
+		if text, sign, ok := c.unit.Change(c.now, c.before); text != c.want || sign != c.sign || ok != c.ok {
+			t.Errorf("%v from %v to %v: %q %d %v, want %q", c.unit, c.before, c.now, text, sign, ok, c.want)
+		}
+	}
+}
+
+// Ensure an axis has a few round steps in the displayed unit, and whole ones for a count.
+func TestTicks(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		unit      Unit
+		low, high float64
+		want      []float64
+	}{
+		{Unit{Name: Count}, 0, 3, []float64{0, 1, 2, 3}},
+		{Unit{Name: Count}, 0, 0, []float64{0, 1}},
+		{Unit{Name: Count}, 0, 43, []float64{0, 20, 40, 60}},
+		{Unit{Name: Ratio}, 0, 0.042, []float64{0, 0.02, 0.04, 0.06}},
+		{Unit{Name: Duration}, 0, 7_900_000, []float64{0, 3_600_000, 7_200_000, 10_800_000}},
+		{Unit{Name: Currency, Currency: "EUR"}, 4_600_000, 4_816_000, []float64{4_600_000, 4_700_000, 4_800_000, 4_900_000}},
+		{Unit{Name: Count}, -12, 30, []float64{-20, 0, 20, 40}},
+	} {
+		got := c.unit.Ticks(c.low, c.high)
+		same := slices.EqualFunc(got, c.want, func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 })
+		if !same {
+			t.Errorf("%v from %v to %v: %v, want %v", c.unit, c.low, c.high, got, c.want)
+		}
+	}
+}
+
+// Ensure a value is typed in the unit in which people think, and comes back exactly.
+func TestTyped(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		unit  Unit
+		value float64
+		want  string
+	}{
+		{Unit{Name: Currency, Currency: "EUR"}, 1234, "12.34"}, {Unit{Name: Currency, Currency: "JPY"}, 1234, "1234"},
+		{Unit{Name: Currency, Currency: "KWD"}, -1, "-0.001"}, {Unit{Name: Ratio}, 0.123, "12.3"}, {Unit{Name: Ratio}, 1, "100"},
+		{Unit{Name: Count}, 42, "42"}, {Unit{Name: Count}, 0, "0"}, {Unit{}, 0.1, "0.1"}, {Unit{Name: Bytes}, 5e12, "5000000000000"},
+	} {
+		got := c.unit.Typed(c.value)
+		if back, ok := c.unit.Parse(got); got != c.want || !ok || back != c.value {
+			t.Errorf("%v %v is typed %q, and back %v (%t); want %q", c.unit, c.value, got, back, ok, c.want)
+		}
+	}
+	for _, text := range []string{"", "abc", "1e9", "1/3", "0x10", "1.", ".5", "--1", "1 2"} {
+		if v, ok := (Unit{}).Parse(text); ok {
+			t.Errorf("%q is %v, want no number", text, v)
+		}
+	}
+	if v, ok := (Unit{Name: Count}).Parse(" −1,234 "); !ok || v != -1234 {
+		t.Errorf("−1,234 is %v (%t)", v, ok)
+	}
+}

@@ -147,10 +147,10 @@ type checkRun struct {
 	report
 	full      bool
 	chance    *randomSource
-	transport http.RoundTripper                         // to the engine, without faults
+	transport http.RoundTripper                         // the transport to the engine, without faults
 	bug       func(http.RoundTripper) http.RoundTripper // the bug that a test injects into the service's table client
 	server    mutant                                    // the bug that a test injects into server processes
-	latency   time.Duration                             // of calls from server processes to the table
+	latency   time.Duration                             // added to calls from server processes to the table
 	front     bool                                      // server processes have the limits of `workspace serve`
 	data      string
 	ends      []func() error
@@ -204,7 +204,7 @@ func (r *report) addFigure(format string, values ...any) {
 	r.figures = append(r.figures, fmt.Sprintf(format, values...))
 }
 
-// require records a violation of the claim unless ok.
+// require records a violation of the claim unless ok is true.
 func (r *report) require(ok bool, format string, values ...any) {
 	if ok {
 		return

@@ -20,15 +20,15 @@ const (
 	victimServer victim = "server"
 )
 
-// killSizes are the sizes the sizes of the boards, in items: empty, one item, around the maximum
-// number of writes in a transaction, and large.
+// killSizes are the sizes of the boards, in items: empty, one item, around the maximum number of
+// writes in a transaction, and large.
 var killSizes = []int{0, 1, 99, 100, 101, 1000}
 
 // killOptions configures the check of killed processes.
 type killOptions struct {
 	victim victim
 	kills  int   // the number of kills during a publish; a kill after the response does not count
-	sizes  []int // of the boards
+	sizes  []int // the sizes of the boards, in items
 }
 
 // killProcesses kills the victim at random moments during publishes, on boards of each size in

@@ -21,7 +21,7 @@ import (
 // quotaCheck configures the check of quotas.
 type quotaCheck struct {
 	bursts    []burst
-	underload float64 // the share of the allowed requests that may be refused
+	underload float64 // the share of the requests within the quota that may still be refused
 	waiters   int     // how many keys wait for their Retry-After
 	rounds    int     // how many times each of them waits
 }

@@ -84,11 +84,11 @@ const noTimeLimit = time.Hour
 
 func editConcurrently(ctx context.Context, t *checkRun) error { return linearizability(ctx, t, 2, 6) }
 
-// mutantTests lists runs of every check, on the correct service and with injected bugs. How fast
-// the correct service is, only `prove faults` asserts, because tests share their machine with each
-// other. A test can still find an injected bug that slows a server, because the bug makes the
-// server many times slower under load, on any machine. The limit for memory is generous, because
-// the race detector needs several times as much memory.
+// mutantTests lists runs of every check, on the correct service and with injected bugs. Assertions
+// about the speed of the correct service are left to `prove faults`, because tests share their
+// machine with each other. A test can still find an injected bug that slows a server, because the
+// bug makes the server many times slower under load, on any machine. The limit for memory is
+// generous, because the race detector needs several times as much memory.
 var mutantTests = []mutantTest{
 	{name: "kill-engine", check: runKills(victimEngine, 5, 0, 1, 101)},
 	{name: "kill-engine of a service that acknowledges writes in memory", check: runKills(victimEngine, 8, 1, 101), server: mutantDelayedWrites, want: "lost"},

@@ -23,24 +23,24 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// largeList says how to fill a list with more JSON than a page may have, of records that the API
-// accepts.
+// largeList says how to fill a list with more JSON than fits into a page, using records that the
+// API accepts.
 type largeList struct {
-	kind      string // of the import
+	kind      string // the type of the records in the import
 	count     int
-	record    string         // of the import; %[1]d is its number
-	arguments map[string]any // of the list
+	record    string         // one record of the import; %[1]d is its number
+	arguments map[string]any // the arguments of the list operation
 }
 
-// wideText is a text of n characters that have three bytes each.
+// wideText returns a string of n characters that take three bytes each.
 func wideText(n int) string { return strings.Repeat("漢", n) }
 
-// textList is a list of 50 texts of n characters.
+// textList returns a JSON array of 50 strings of n characters each.
 func textList(n int) string {
 	return `["` + strings.Join(slices.Repeat([]string{wideText(n)}, 50), `","`) + `"]`
 }
 
-// largeLists has a row for each list whose page of the largest limit may have more than
+// largeLists has a row for each list whose page, at the maximum limit, could exceed
 // table.PageBytes.
 var largeLists = map[string]largeList{
 	"list_plan_items": {"item", 160, `{"id":"itm_l%[1]d","roadmapId":"brd_1","slug":"s-%[1]d","title":"T","summary":"` + wideText(2000) + `","categoryIds":` + textList(200) + `}`,
@@ -58,12 +58,12 @@ var largeLists = map[string]largeList{
 	"list_context_content_types": {"content-type", 200, `{"id":"cty_x%[1]d","name":"N","description":"` + controlText(2000) + `","guidance":"` + controlText(2000) + `"}`, nil},
 }
 
-// controlText is a text of n characters that have six bytes each in JSON.
+// controlText returns a string of n characters that take six bytes each in JSON.
 func controlText(n int) string { return strings.Repeat(`\u0001`, n) }
 
 func longHost() string { return strings.Repeat(strings.Repeat("a", 62)+".", 4)[:251] }
 
-// threadPartsJSON is a text of n characters as the parts of a thread.
+// threadPartsJSON returns about n characters as a JSON array with the parts of a thread.
 func threadPartsJSON(n int) string {
 	return `["` + strings.Join(slices.Repeat([]string{wideText(140)}, n/140), `","`) + `"]`
 }
@@ -76,7 +76,7 @@ func dimensions() string {
 	return strings.Join(out, ",")
 }
 
-// importRecords imports the records of a row and returns the arguments of the list.
+// importRecords imports the records of a row and returns the arguments of the list operation.
 func (l largeList) importRecords(t *testing.T, s *apitest.Service) map[string]any {
 	t.Helper()
 	if l.count == 0 {
@@ -95,7 +95,8 @@ func (l largeList) importRecords(t *testing.T, s *apitest.Service) map[string]an
 	return maps.Clone(l.arguments)
 }
 
-// loadLive imports a board that shows large items.
+// loadLive imports a published board that shows large items, and returns the arguments of the list
+// operation.
 func loadLive(t *testing.T, s *apitest.Service) map[string]any {
 	t.Helper()
 	items := make([]string, 160)
@@ -106,20 +107,20 @@ func loadLive(t *testing.T, s *apitest.Service) map[string]any {
 	return map[string]any{"boardId": "brd_live"}
 }
 
-// jsonBytes returns an upper bound for the size of the fields' values in JSON, infinite when there
-// is none.
+// jsonBytes returns an upper bound for the size of the fields' values in JSON. It is infinite if a
+// field has no bound.
 func jsonBytes(fields []schema.Field) (bytes float64) {
 	for _, f := range fields {
 		switch {
 		case f.In != schema.InBody:
-		case f.Kind == schema.Any && f.Name == "findings": // no list has them
+		case f.Kind == schema.Any && f.Name == "findings": // no list returns them
 		case f.Kind == schema.Map || f.Kind == schema.Any:
 			return math.Inf(1)
 		case f.Kind == schema.Array && f.Fields != nil: // the records of a push
 			bytes += jsonBytes(f.Fields)
 		case f.Kind == schema.Array:
 			each := 6 * f.Each
-			if f.Format != "" { // of ASCII characters
+			if f.Format != "" { // values with a format are ASCII
 				each = f.Each
 			}
 			bytes += float64(f.Items * (each + 3))
@@ -130,8 +131,9 @@ func jsonBytes(fields []schema.Field) (bytes float64) {
 	return bytes
 }
 
-// mayBeLarge reports whether a page of a list may have more than table.PageBytes: the largest limit
-// of the largest records that the operations at its path create.
+// mayBeLarge reports whether a page of a list could exceed table.PageBytes. It assumes a page at
+// the list's maximum limit, filled with the largest records that the operations at the same path
+// can create.
 func mayBeLarge(list api.Operation, operations []api.Operation) bool {
 	limit, record := math.Inf(1), 0.0
 	for _, f := range list.Input {
@@ -144,13 +146,14 @@ func mayBeLarge(list api.Operation, operations []api.Operation) bool {
 			record = max(record, jsonBytes(op.Input))
 		}
 	}
-	if record == 0 { // only an import creates these
+	if record == 0 { // only an import creates records of this list, so their size is unknown
 		record = math.Inf(1)
 	}
 	return limit*record > table.PageBytes
 }
 
-// Ensure largeLists has every list that may need it. The list of companies has one record.
+// Ensure largeLists has a row for every list that may need one. The list of companies needs none,
+// because it has one record.
 func TestLargeListsAreComplete(t *testing.T) {
 	operations := functions.Operations(nil)
 	for _, op := range operations {
@@ -163,7 +166,8 @@ func TestLargeListsAreComplete(t *testing.T) {
 }
 
 // Ensure every list of large records can be read completely, at every limit, over HTTP and as a
-// tool: pages end at table.PageBytes, and the next one continues there.
+// tool: each page ends before it exceeds table.PageBytes, and the next page continues after its
+// last record.
 func TestLargeLists(t *testing.T) {
 	t.Parallel()
 	for _, op := range functions.Operations(nil) {
@@ -196,8 +200,8 @@ func TestLargeLists(t *testing.T) {
 	}
 }
 
-// handlerWithLongTimeout serves all operations, over HTTP and as tools, in events of functions. Its
-// calls may take longer than a function's.
+// handlerWithLongTimeout serves all operations, over HTTP and as tools, through Lambda events. Its
+// calls may take longer than those of a Lambda function.
 func handlerWithLongTimeout(s *apitest.Service) http.Handler {
 	config := api.NewConfig(s.Serving, slog.New(slog.DiscardHandler))
 	config.Timeout = time.Minute
@@ -208,8 +212,8 @@ func handlerWithLongTimeout(s *apitest.Service) http.Handler {
 	return gateway.Local(routes, s.Serving.NewID)
 }
 
-// limitsOf returns the limits to read a list with: the largest, the default, which is empty, and
-// one that few pages reach.
+// limitsOf returns the limits with which to read a list: the maximum, an empty string for the
+// default, and a limit that few pages reach.
 func limitsOf(op api.Operation) []string {
 	for _, f := range op.Input {
 		if f.Name == "limit" {
@@ -219,8 +223,8 @@ func limitsOf(op api.Operation) []string {
 	return []string{""}
 }
 
-// readLarge reads a list to its end and returns what identifies its records. Each page is read over
-// HTTP and as a tool.
+// readLarge reads a list to its end and returns the identifiers of its records, in order. Each page
+// is read over HTTP and as a tool.
 func readLarge(t *testing.T, s *apitest.Service, op api.Operation, arguments map[string]any) (all []string) {
 	t.Helper()
 	key, arguments := s.Key(t), maps.Clone(arguments)
@@ -234,7 +238,7 @@ func readLarge(t *testing.T, s *apitest.Service, op api.Operation, arguments map
 			t.Errorf("after %d records: the tool has another page: %.300s", len(all), tool.http.Body)
 		}
 		page := recordIDs(t, r)
-		if op.ID == "list_metric_points" { // its next page has older points
+		if op.ID == "list_metric_points" { // each next page has older points
 			slices.Reverse(page)
 		}
 		all = append(all, page...)
@@ -250,7 +254,7 @@ func readLarge(t *testing.T, s *apitest.Service, op api.Operation, arguments map
 	}
 }
 
-// recordIDs returns the id of each record of a page, at least one.
+// recordIDs returns the id of each record of a page. It reports an error if the page is empty.
 func recordIDs(t *testing.T, r apitest.Response) (ids []string) {
 	t.Helper()
 	var page struct {

@@ -191,7 +191,8 @@ func (d document) queryNotation(t *testing.T, op operation) string {
 	return join(out)
 }
 
-// acceptsNull reports whether null is valid: of any type, of several, or as an alternative.
+// acceptsNull reports whether null is a valid value: because the field accepts any type, because
+// null is one of its types, or because null is one of its alternatives.
 func (f field) acceptsNull() bool {
 	types, _ := f.Type.([]any)
 	alternative := slices.ContainsFunc(f.AnyOf, func(one field) bool { return one.Type == "null" })
@@ -328,8 +329,8 @@ func propertyNames(t *testing.T, schema json.RawMessage) (out []string) {
 	return out
 }
 
-// Ensure every operation documents its success and all of its error responses, each with its
-// headers.
+// Ensure every operation documents its success and all of its error responses, and that each of
+// them lists its headers.
 func TestDocumentHasTheResponses(t *testing.T) {
 	t.Parallel()
 	d := readDocument(t)
@@ -396,7 +397,7 @@ func TestDocumentHasTheResponses(t *testing.T) {
 }
 
 // Ensure every schema compiles, every record schema is closed and requires all of its fields, and
-// every example is valid, formats included.
+// every example is valid, including its formats.
 func TestExamplesAreValid(t *testing.T) {
 	t.Parallel()
 	d, compile := readDocument(t), compiler(t)
@@ -458,8 +459,8 @@ func TestExamplesAreValid(t *testing.T) {
 	}
 }
 
-// Ensure generated clients get types with names: each closed list of values and each object of a
-// schema is a component, and a body has the name of its operation.
+// Ensure generated clients get types with names: each closed list of values and each object in a
+// schema is a component of its own, and the schema of a body is named after its operation.
 func TestTypesHaveNames(t *testing.T) {
 	t.Parallel()
 	d := readDocument(t)
@@ -503,8 +504,8 @@ func TestTypesHaveNames(t *testing.T) {
 	}
 }
 
-// checkInlineSchemas reports a closed list, or an object with properties, within the schema of a
-// property.
+// checkInlineSchemas reports an error if the schema of a property itself contains a closed list or
+// an object with properties, instead of a reference to one.
 func checkInlineSchemas(t *testing.T, path string, schema json.RawMessage) {
 	t.Helper()
 	if bytes.Contains(schema, []byte(`"enum":`)) || bytes.Contains(schema, []byte(`"properties":`)) {
@@ -521,8 +522,9 @@ func pascal(id string) string {
 	return out.String()
 }
 
-// Ensure the version of the document is a semantic version and a version of Python's packages, and
-// that its numbers are the date. Generated packages have this version.
+// Ensure the document's version is valid both as a semantic version and as the version of a Python
+// package, and that its numbers are those of the dated version. The generated client packages use
+// this version.
 func TestVersionOfTheDocument(t *testing.T) {
 	t.Parallel()
 	var d struct {

@@ -25,8 +25,8 @@ func Paths() []string { return []string{DocumentPath, ReferencePath, ScriptPath}
 // Handler serves the document at DocumentPath, the reference at ReferencePath and its script, each
 // with an ETag.
 //
-// Responds with 404 not_found for any other path, 405 method_not_allowed for methods other than GET
-// and HEAD, and 400 bad_request for a Service-Version that is not served.
+// It responds with 404 not_found for any other path, 405 method_not_allowed for methods other than
+// GET and HEAD, and 400 bad_request for a Service-Version that is not served.
 func Handler(newID id.Generator) http.Handler {
 	files := filesByPath()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

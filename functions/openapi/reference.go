@@ -18,9 +18,9 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// The reference at ReferencePath is Scalar, which renders the document in the browser. The page of
-// the library that embeds Scalar has an inline script, which the policy below forbids, so only its
-// asset is used.
+// The reference at ReferencePath is Scalar, which renders the document in the browser. The Go
+// library that embeds Scalar also has a page for it, but that page has an inline script, which the
+// policy below forbids. So only the library's copy of Scalar's script is used.
 
 // ReferencePath is the path of the reference.
 const ReferencePath = "/"
@@ -53,8 +53,8 @@ func scalarSettings(base string) map[string]any {
 	}
 }
 
-// contentSecurityPolicy is the Content-Security-Policy of the page. Scalar writes its styles into
-// the page.
+// contentSecurityPolicy is the Content-Security-Policy of the page. It allows inline styles,
+// because Scalar writes its styles into the page.
 const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; " +
 	"img-src 'self' data:; font-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -96,7 +96,7 @@ func newReferencePage(r *http.Request) staticFile {
 		base := gateway.BaseURL(r)
 		settings, err := json.Marshal(scalarSettings(base))
 		if err != nil {
-			panic(err) // the settings are texts and booleans
+			panic(err) // cannot fail: the settings contain only strings and booleans
 		}
 		return []byte(strings.NewReplacer(
 			"{base}", html.EscapeString(stagePath(base)), "{script}", ScriptPath[1:], "{configuration}", html.EscapeString(string(settings)),
@@ -137,7 +137,7 @@ func scalarScript() []byte {
 	return out.Bytes()
 }
 
-// memoryResponse is a response that is kept in memory.
+// memoryResponse is an http.ResponseWriter that keeps the body in memory.
 type memoryResponse struct {
 	bytes.Buffer
 	header http.Header

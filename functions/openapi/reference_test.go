@@ -19,8 +19,8 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// Ensure the reference and its script are served without a key, the page with its
-// Content-Security-Policy, and the script under a path with its digest.
+// Ensure the reference and its script are served without a key. The page must have its
+// Content-Security-Policy, and the script's path must contain its digest.
 func TestServesTheReference(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]struct{ contains, contentType, cache, policy string }{
@@ -67,7 +67,7 @@ func TestServesTheReference(t *testing.T) {
 	}
 }
 
-// scalarSettingsOf returns the settings of Scalar in a page.
+// scalarSettingsOf returns the Scalar settings that a page contains.
 func scalarSettingsOf(t *testing.T, page string) map[string]any {
 	t.Helper()
 	m := regexp.MustCompile(`data-configuration="([^"]*)"`).FindStringSubmatch(page)
@@ -171,7 +171,7 @@ func TestScriptFits(t *testing.T) {
 	}
 }
 
-// Ensure the document shows what the reference must: the scope and the quota of each operation.
+// Ensure the descriptions in the document, which the reference shows, mention every scope.
 func TestDocumentSaysScopes(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("openapi.json")

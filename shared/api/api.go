@@ -13,21 +13,21 @@ import (
 	"growthworkspace/shared/idempotency"
 )
 
-// Config has the settings and dependencies of an API.
+// Config holds the settings and dependencies of an API.
 type Config struct {
 	Keys  Keys
 	Now   func() time.Time
-	NewID id.Generator // of request ids
+	NewID id.Generator // generates the request ids
 	Log   *slog.Logger
 	// IdempotencyStore stores the responses of requests with an Idempotency-Key. It may be zero
 	// when no operation accepts that header.
 	IdempotencyStore idempotency.Store
 	// Metrics selects the metrics in the log lines.
 	Metrics Metrics
-	// BaseURL returns the scheme, host and stage that the caller used. nil: the host of the
-	// request.
+	// BaseURL returns the scheme, host and stage that the caller used. If it is nil, links use http
+	// and the host of the request.
 	BaseURL func(*http.Request) string
-	// Timeout bounds one call. 0: 9 seconds, below the timeout of a function.
+	// Timeout bounds one call. 0 means 9 seconds, which is below the timeout of a Lambda function.
 	Timeout time.Duration
 }
 
@@ -44,8 +44,8 @@ type API struct {
 	routes      routes
 }
 
-// New returns an API that serves the operations. It panics when two of them have the same id or the
-// same path.
+// New returns an API that serves the operations. It panics if two of them have the same id, or have
+// the same method and paths that cannot be told apart.
 func New(operations []Operation, c Config) *API {
 	if c.BaseURL == nil {
 		c.BaseURL = func(r *http.Request) string { return "http://" + r.Host }
@@ -70,12 +70,13 @@ func New(operations []Operation, c Config) *API {
 
 // Keys verifies keys and enforces rate limits. Package keys implements it.
 type Keys interface {
-	// Admit verifies the key, requires the scope (none when empty) and counts one request in the
-	// bucket of the class, all in one conditional write. The error is one of package auth, or a
-	// failure of the table. auth.Admission documents the fields that are set when there is an
-	// error.
+	// Admit verifies the key, requires the scope (none if scope is empty) and charges one request
+	// to the bucket of the class, all in one conditional write. The error comes from package auth,
+	// or from a failure of the table. auth.Admission documents which of its fields are set even if
+	// there is an error.
 	Admit(ctx context.Context, token auth.Token, scope auth.Scope, class auth.Class) (auth.Admission, error)
-	// Verify verifies the key and requires the scope (none when empty). It counts no request and
-	// writes nothing. The state of the bucket is set for a valid key, even when it lacks the scope.
+	// Verify verifies the key and requires the scope (none if scope is empty). It charges no
+	// request and writes nothing. The returned state of the bucket is set whenever the key is
+	// valid, even if the key lacks the scope.
 	Verify(ctx context.Context, token auth.Token, scope auth.Scope, class auth.Class) (auth.QuotaState, error)
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkGet is a small GET through the whole pipeline, without a table.
+// BenchmarkGet measures a small GET request through the whole pipeline, without a table.
 func BenchmarkGet(b *testing.B) {
 	s := start(&testing.T{})
 	r := httptest.NewRequestWithContext(b.Context(), "GET", "/v1/companies/"+s.co+"/items/itm_1", nil)

@@ -5,24 +5,25 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// CreateBody is the input of an operation that creates a record of type T. It has the fields that a
-// create sets according to the tags of T (schema.Body). An operation with more arguments embeds it.
+// CreateBody is the input of an operation that creates a record of type T. It has the fields of T
+// whose tags let a create set them (schema.Body). An operation with more arguments embeds it.
 type CreateBody[T any] struct {
 	Idempotent
 	schema.Body[T] `body:"create"`
 }
 
-// Check implements Checker with the rules of the record.
+// Check implements Checker. It applies the record's own validation rules.
 func (in *CreateBody[T]) Check() []string { return in.Problems(in.Record) }
 
 // UpdateBody is the part of the input of an operation that updates a record of type T. It has the
-// fields that an update sets according to the tags of T (schema.Body).
+// fields of T whose tags let an update set them (schema.Body).
 type UpdateBody[T any] struct {
 	Condition
 	schema.Body[T] `body:"update"`
 }
 
-// Change is a change function for table.Modify. It checks the condition and then calls Edit.
+// Change is a change function for table.Modify. It checks the If-Match condition and then calls
+// Edit.
 func (in *UpdateBody[T]) Change(record *T) error {
 	if err := in.Condition.RequireMatch(record); err != nil {
 		return err
@@ -31,7 +32,7 @@ func (in *UpdateBody[T]) Change(record *T) error {
 }
 
 // Edit applies the sent fields to a record and checks the rules of the record. It returns
-// bad_request with the rules that the record now breaks.
+// bad_request with one message for each rule that the changed record breaks.
 func (in *UpdateBody[T]) Edit(record *T) error {
 	in.Apply(record)
 	return refusal(in.Problems(*record))

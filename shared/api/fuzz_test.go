@@ -18,14 +18,14 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// reachedOperation is the operation that a request called, and the ids that its function got.
+// reachedOperation is the operation that a request called, and the ids that its function received.
 type reachedOperation struct {
 	operation string
 	ids       []string
 }
 
-// callPath sends a GET with a path as it is on the wire. sent is false when an HTTP server would
-// not accept the path.
+// callPath sends a GET whose path is exactly as it would be on the wire. sent is false when an HTTP
+// server would not accept the path.
 func callPath(t *testing.T, path string) (to reachedOperation, status int, sent bool) {
 	t.Helper()
 	s := start(t)
@@ -51,8 +51,8 @@ func callPath(t *testing.T, path string) (to reachedOperation, status int, sent 
 	return to, a.Code, true
 }
 
-// respondingOperation returns the operation that sent a response. The responses of lists are equal
-// except for their cursor, which is valid for one operation.
+// respondingOperation returns the operation that sent a response. List responses differ only in
+// their cursor, which is valid for one operation.
 func respondingOperation(a httpResponse, ids []string) string {
 	switch {
 	case a.Code == http.StatusMethodNotAllowed:
@@ -73,10 +73,10 @@ func respondingOperation(a httpResponse, ids []string) string {
 	return "get_item"
 }
 
-// FuzzPath checks that a path matches an operation byte for byte except for its ids, or is not
-// found: no redirect, no cleaning. A function gets valid ids only, so a table key never contains
-// unchecked text from a path. The path with unescaped ids reaches the same operation with the same
-// ids.
+// FuzzPath checks that a path either matches an operation, byte for byte except for the ids in it,
+// or is not found. It must not be redirected or cleaned. A function receives only valid ids, so a
+// table key never contains unchecked text from a path. The same path with its ids unescaped must
+// reach the same operation with the same ids.
 func FuzzPath(f *testing.F) {
 	for _, path := range []string{
 		item, items, sharedRoot + "/items/current", sharedRoot + "/items/%63urrent", "/v1/companies", sharedRoot + "/boards/brd_1/other", publish, sharedRoot + "/items/%69tm_1", sharedRoot + "/items/itm_1/", "/" + item, "//x" + item,
@@ -111,9 +111,10 @@ func FuzzPath(f *testing.F) {
 	})
 }
 
-// FuzzQuery checks that the function gets exactly the parameters that net/url parses, or that the
-// response is 400 and every message begins with a path in the query. The response is 400 only for a
-// malformed pair, an unknown or repeated name, and an invalid value.
+// FuzzQuery checks that either the function receives exactly the parameters that net/url parses, or
+// the response is 400 and every message begins with the path of a query parameter or of the query.
+// The response must be 400 only for a malformed pair, an unknown or repeated name, or an invalid
+// value.
 func FuzzQuery(f *testing.F) {
 	cursor := schema.CursorScope{Operation: "list_items", Filters: []string{"boardId=brd_1"}}.Encode("here")
 	for _, query := range []string{
@@ -178,8 +179,8 @@ func validQuery(query string) (url.Values, bool) {
 	return values, err == nil
 }
 
-// encodeQuery returns the query of an input. A parameter with its default value is included only if
-// it was sent.
+// encodeQuery returns the query that an input was bound from. A parameter with its default value is
+// included only if it was sent.
 func encodeQuery(in listInput, sent url.Values) url.Values {
 	out := url.Values{}
 	if sent.Has("limit") || in.Limit != 50 {

@@ -28,7 +28,7 @@ type fakeKeys struct {
 	mu       sync.Mutex
 	err      error
 	state    auth.QuotaState
-	block    <-chan struct{} // Admit waits for it
+	block    <-chan struct{} // Admit waits until it is closed
 	calls    []string
 	scope    auth.Scope
 	class    auth.Class
@@ -64,7 +64,7 @@ func (k *fakeKeys) Verify(_ context.Context, _ auth.Token, scope auth.Scope, _ a
 	k.calls = append(k.calls, "verify")
 	err := k.err
 	if fault.PublicError(err).Code == fault.RateLimited || scope == "" && errors.Is(err, errMissingScope) {
-		err = nil // Verify does not count
+		err = nil // Verify does not charge the quota
 	}
 	if err != nil && !errors.Is(err, errMissingScope) {
 		return auth.QuotaState{}, err
@@ -72,10 +72,11 @@ func (k *fakeKeys) Verify(_ context.Context, _ auth.Token, scope auth.Scope, _ a
 	return k.state, err
 }
 
-// errMissingScope is the error of a valid key without the scope.
+// errMissingScope is the error for a valid key that lacks the scope.
 var errMissingScope = auth.MissingScopeError(auth.PlanWrite)
 
-// waitForPermit waits for the permit to write as a store does. Deleting nothing sends no request.
+// waitForPermit waits for permission to write, as a store does. It deletes an empty batch, which
+// sends no request to the table.
 func waitForPermit(ctx context.Context) error {
 	return table.New(table.Options{}).BatchDelete(ctx, nil)
 }
@@ -111,7 +112,7 @@ type createInput struct {
 	Match   *string  `header:"If-Match"`
 }
 
-// service is an API of a few operations, whose functions a test can replace.
+// service is an API with a few operations whose functions a test can replace.
 type service struct {
 	t    *testing.T
 	api  *api.API
@@ -233,7 +234,8 @@ func (s *service) do(r *http.Request) httpResponse {
 	return a
 }
 
-// headers compares some headers of a response; "" is none.
+// headers compares the headers of a response that are in want. "" means that the response must not
+// have the header.
 func headers(t *testing.T, of string, h http.Header, want map[string]string) {
 	t.Helper()
 	got := map[string]string{}
@@ -245,8 +247,8 @@ func headers(t *testing.T, of string, h http.Header, want map[string]string) {
 	}
 }
 
-// envelope checks that a body is an object with the property errors only, whose entries have
-// exactly a code and a message.
+// envelope checks that a body is an object whose only property is errors, and that each entry in
+// errors has exactly a code and a message.
 func (s *service) envelope(body []byte, status int) (code string, messages []string) {
 	s.t.Helper()
 	var v map[string][]map[string]string

@@ -15,8 +15,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// bodyBytesMax is the largest body of a request, unless its operation has another limit, and of the
-// arguments of a tool.
+// bodyBytesMax is the maximum size of a request's body, unless its operation declares a different
+// limit. It is also the maximum size of a tool's arguments.
 const bodyBytesMax = 256 << 10
 
 // ServeHTTP serves a request. Every error response has the error envelope, even for an unknown path
@@ -34,12 +34,12 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out.Write(w, r, requestID)
 }
 
-// serveHTTP calls the operation of a request. It returns an error when no operation has the path
-// and the method, or when it panics; then only the header of the response is used.
+// serveHTTP calls the operation of a request. It returns an error if no operation has the path and
+// the method, or if it panics. In that case, only the header of the returned response is used.
 func (a *API) serveHTTP(r *http.Request, requestID string) (out Response, err error) {
 	defer parallel.Recover(&err)
 	op, parameters, allow, err := a.routes.match(r.Method, r.URL.EscapedPath())
-	if err != nil { // no key needed: the response reveals nothing
+	if err != nil { // no key is needed, because the response reveals nothing
 		if len(allow) > 0 {
 			out.Header = http.Header{"Allow": {strings.Join(allow, ", ")}}
 		}
@@ -103,8 +103,9 @@ func (h httpArguments) preconditions(op *Operation) (problems []string) {
 	return problems
 }
 
-// body reads the body. unread is the problem of a body that is not a JSON object. The body of a GET
-// has no meaning (RFC 9110, 9.3.1), so it is not read. The error is payload_too_large.
+// body reads the body. If the body cannot be used, because it is missing or its headers are wrong,
+// for example, unread is a message that says why. The body of a GET has no meaning (RFC 9110,
+// 9.3.1), so it is not read. The only possible error is payload_too_large.
 func (h httpArguments) body(op *Operation) (text []byte, unread string, err error) {
 	if op.Method == http.MethodGet {
 		return nil, "", nil
@@ -122,14 +123,14 @@ func (h httpArguments) body(op *Operation) (text []byte, unread string, err erro
 		return nil, "", nil
 	case !strings.EqualFold(strings.TrimSpace(contentType), "application/json"):
 		return nil, "header.Content-Type: must be application/json", nil
-	case h.request.Header.Get("Content-Encoding") != "" && !utf8.Valid(text): // a gateway may have decoded it
+	case h.request.Header.Get("Content-Encoding") != "" && !utf8.Valid(text): // if the body is valid text, a gateway has decoded it
 		return nil, "header.Content-Encoding: must be left out, send the body as plain JSON", nil
 	}
 	return text, "", nil
 }
 
-// readAll reads the body, at most one byte more than limit. It allocates once when the length is
-// known; growing the buffer would leave several copies of a large body behind.
+// readAll reads the body, but at most one byte more than limit. It allocates once when the length
+// is known; growing the buffer would leave several copies of a large body behind.
 func readAll(r *http.Request, limit int) ([]byte, error) {
 	from := io.LimitReader(r.Body, int64(limit)+1)
 	if r.ContentLength < 0 || r.ContentLength > int64(limit) {
@@ -140,18 +141,19 @@ func readAll(r *http.Request, limit int) ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// needsAuthFirst reports whether the body may have more than bodyBytesMax, so that the key and its
-// scope are checked before it is read.
+// needsAuthFirst reports whether the body may be larger than bodyBytesMax. If so, the key and its
+// scope are checked before the body is read.
 func (h httpArguments) needsAuthFirst(op *Operation) bool {
 	return op.BodyBytes > 0 && (h.request.ContentLength < 0 || h.request.ContentLength > bodyBytesMax)
 }
 
 // CheckUpload authorises a large upload before its body is read. It returns the error of the key,
-// the company or the scope. A server in front of the API calls it, because it can stop reading.
+// the company or the scope. A server in front of the API calls it, because that server can stop
+// reading the body.
 func (a *API) CheckUpload(r *http.Request) error {
 	op, parameters, _, err := a.routes.match(r.Method, r.URL.EscapedPath())
 	if err != nil || op.BodyBytes == 0 {
-		return nil // the API refuses the request, or does not read so much
+		return nil // the API refuses the request itself, or reads no more than bodyBytesMax
 	}
 	token, err := auth.ParseHeader(r.Header.Values("Authorization"))
 	if err != nil {

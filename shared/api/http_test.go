@@ -14,8 +14,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// withRawURL sets the path of a request to exactly this text, which httptest and clients would
-// reject or clean.
+// withRawURL sets the path of a request to exactly this string, even if httptest and HTTP clients
+// would reject or clean it.
 func withRawURL(path string) func(*http.Request) {
 	return func(r *http.Request) {
 		decoded, err := url.PathUnescape(path)
@@ -27,8 +27,8 @@ func withRawURL(path string) func(*http.Request) {
 	}
 }
 
-// Ensure a path matches byte for byte or is not found: no redirect, no cleaning, no decoding before
-// the match.
+// Ensure a path either matches byte for byte or is not found. It must not be redirected, cleaned,
+// or decoded before it is matched.
 func TestHostilePaths(t *testing.T) {
 	s := start(t)
 	own := "/v1/companies/" + s.co
@@ -45,8 +45,8 @@ func TestHostilePaths(t *testing.T) {
 			t.Errorf("%.60q: Allow %q and calls %q, want none", path, allow, s.keys.calls)
 		}
 	}
-	// A parameter may be any text. An invalid id is a record that is not found, after the key is
-	// verified.
+	// A path parameter may be any string. An invalid id gets the response for a record that does
+	// not exist, but only after the key is verified.
 	for _, segment := range []string{"a%2Fb", "itm_1%23x", "%2e%2e", "..%2f..", "%00", "itm_1%00", "%25", "ITM_1", "itm_1%20", "%C3%A9", "%ff", "itm_" + strings.Repeat("a", 41), "current2", "%zz", "itm_1%", strings.Repeat("a", 1<<15)} {
 		a := s.do(s.request("GET", "/", "", withRawURL(own+"/items/"+segment)))
 		if a.Code != 404 || a.messages[0] != "no such record" {
@@ -59,12 +59,12 @@ func TestHostilePaths(t *testing.T) {
 			t.Errorf("company %q: status %d, want 404", company, a.Code)
 		}
 	}
-	// One escaped letter of an id is the same id, as in every URL.
+	// An id with an escaped character is still the same id, as in every URL.
 	s.requireError(s.request("GET", "/", "", withRawURL(own+"/items/itm%5F1")), 200, "")
 }
 
-// Ensure an unsupported method is a 405 without a check of the key, and Allow lists the methods,
-// HEAD with GET.
+// Ensure an unsupported method gets a 405 without a check of the key, and that Allow lists the
+// supported methods, including HEAD wherever GET is supported.
 func TestMethods(t *testing.T) {
 	s := start(t)
 	for path, allow := range map[string]string{"/v1/companies": "GET, HEAD", items: "GET, HEAD, POST", item: "DELETE, GET, HEAD", publish: "POST", sharedRoot + "/items/current": "GET, HEAD"} {
@@ -81,7 +81,7 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// Ensure a literal segment beats a parameter.
+// Ensure a literal path segment takes precedence over a parameter.
 func TestLiteralBeatsParameter(t *testing.T) {
 	s := start(t)
 	for path, want := range map[string]string{sharedRoot + "/items/current": `{"id":"current","text":""}`, item: `{"id":"itm_1","text":"<a&b>"}`} {
@@ -113,7 +113,7 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// Ensure a body of 256 KB is accepted, and one byte more is a 413.
+// Ensure a body of 256 KB is accepted, and that a body with one byte more gets a 413.
 func TestBodySize(t *testing.T) {
 	s := start(t)
 	body := func(size int) string { return `{"title":"` + strings.Repeat("a", size-len(`{"title":""}`)) + `"}` }
@@ -136,8 +136,9 @@ type failingReader struct{}
 
 func (failingReader) Read([]byte) (int, error) { return 0, errors.New("AKIAPLANTED: reset by peer") }
 
-// Ensure the Content-Type must be application/json, with or without parameters, also for operations
-// without a body.
+// Ensure a body must be a JSON object with the Content-Type application/json, with or without
+// parameters. An operation that takes no properties rejects any that are sent, and a GET ignores
+// the body.
 func TestBodies(t *testing.T) {
 	s := start(t)
 	for _, kind := range []string{"application/json", "application/json; charset=utf-8", "application/json;", "APPLICATION/JSON", " application/json ;a=b"} {
@@ -159,14 +160,15 @@ func TestBodies(t *testing.T) {
 	const gzip = "\x1f\x8b\x08\x00"
 	s.requireError(s.request("POST", items, gzip, header("Content-Encoding", "gzip")), 400, "header.Content-Encoding: must be left out")
 	s.requireError(s.request("POST", items, gzip), 400, "body: is not valid UTF-8")
-	s.requireError(s.request("POST", items, `{"title":"a"}`, header("Content-Encoding", "gzip")), 200, "") // decoded on the way
+	s.requireError(s.request("POST", items, `{"title":"a"}`, header("Content-Encoding", "gzip")), 200, "") // valid: a gateway may have decoded the body
 	s.requireError(s.request("DELETE", item, `[]`), 400, "body: must be a JSON object")
 	s.requireError(s.request("POST", publish, `{"force":true}`), 400, "body.force: unknown property")
 	s.requireError(s.request("POST", publish, ``), 200, "")
 	s.requireError(s.request("POST", publish, `{}`), 200, "")
 }
 
-// Ensure a query is parsed strictly: every parameter that was sent is accepted or rejected.
+// Ensure a query is parsed strictly: every parameter that was sent is either accepted or rejected,
+// never ignored.
 func TestQueries(t *testing.T) {
 	s := start(t)
 	for query, want := range map[string]string{

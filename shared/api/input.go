@@ -7,26 +7,28 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Arguments are the arguments of a call in the form of its transport: an HTTP request or the
-// arguments of a tool.
+// Arguments are the arguments of a call, in the form in which its transport receives them: an HTTP
+// request, or the arguments of a tool.
 type Arguments interface {
 	// bind reads the arguments of an operation.
 	bind(op *Operation) input
-	// needsAuthFirst reports whether reading them is too expensive without a valid key.
+	// needsAuthFirst reports whether the key must be verified before the arguments are read,
+	// because they may be large.
 	needsAuthFirst(op *Operation) bool
 }
 
 // input is the validated input of an operation's function.
 type input struct {
 	value reflect.Value
-	err   error          // bad_request with every problem, payload_too_large, or not_found; then value must not be used
-	sent  *schema.Binder // has the digest of the arguments, and encodes the cursor of the next page
+	err   error          // bad_request with every problem, payload_too_large, or not_found; if it is set, value must not be used
+	sent  *schema.Binder // computes the digest of the arguments, and encodes the cursor of the next page
 
 	filters   []string // names of the sent arguments that filter a list; set only for a tool's call
 	continued bool     // the call has a cursor; set only for a tool's call
 }
 
-// finishBinding finishes the binding of every transport.
+// finishBinding completes a binding, whatever its transport. It runs the input's own Check and
+// turns the problems into an error.
 func finishBinding(b *schema.Binder) input {
 	in := input{value: b.Input, sent: b}
 	if c, ok := b.Input.Addr().Interface().(Checker); ok {
@@ -42,7 +44,7 @@ func finishBinding(b *schema.Binder) input {
 }
 
 // Checker is an input with rules that concern several fields. Check returns one message for each
-// problem, which begins with the path of a field (`body.scheduledFor: …`). The response lists it
-// together with the problems of single fields, so Check must also work on invalid fields, and must
-// not repeat their problems.
+// problem. Each message begins with the path of a field (`body.scheduledFor: …`). The response
+// lists these messages together with the problems of single fields. So Check must also work if a
+// field is invalid, and must not report that field's own problem again.
 type Checker interface{ Check() []string }

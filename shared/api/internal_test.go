@@ -24,8 +24,8 @@ type panickingMarshaler struct{}
 
 func (panickingMarshaler) MarshalJSON() ([]byte, error) { panic("AKIAPLANTED in encoding") }
 
-// Ensure the response to an internal error is `internal` without details. Its text and stack are in
-// one log line with the request id.
+// Ensure the response to an internal error is `internal` without details. The text and the stack of
+// the error are in one log line with the request id.
 func TestInternalErrors(t *testing.T) {
 	for name, spoil := range map[string]func(s *service){
 		"error": func(s *service) {
@@ -105,8 +105,8 @@ func TestInternalErrors(t *testing.T) {
 	}
 }
 
-// Ensure a service that is too busy responds with 503 and Retry-After, and that the reason is only
-// in the log. The response is not stored under an Idempotency-Key.
+// Ensure an overloaded service responds with 503 and Retry-After, and that the reason is only in
+// the log. The response is not stored under an Idempotency-Key.
 func TestUnavailable(t *testing.T) {
 	refused := fmt.Errorf("admit: %w: planted", fault.ErrUnavailable)
 	for name, spoil := range map[string]func(s *service){
@@ -130,7 +130,8 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-// Ensure the response to a panic outside of a call has the envelope, and none for HEAD.
+// Ensure the response to a panic outside of API.Call has the error envelope, or no body if the
+// method is HEAD.
 func TestPanicOutsideOfACall(t *testing.T) {
 	s := start(t)
 	s.list = func(context.Context, api.Caller, listInput) (api.List[record], error) {

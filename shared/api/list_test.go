@@ -33,7 +33,8 @@ func TestEmptyList(t *testing.T) {
 	}
 }
 
-// page requests a page of a list whose next position is next, and returns the URL of the Link.
+// page requests a page of a list whose next page begins at the position next, and returns the URL
+// in the Link header.
 func (s *service) page(target, next string) *url.URL {
 	s.t.Helper()
 	s.list = func(context.Context, api.Caller, listInput) (api.List[record], error) {
@@ -48,8 +49,8 @@ func (s *service) page(target, next string) *url.URL {
 	return u
 }
 
-// Ensure Link is an absolute URL that keeps the other parameters, and its cursor is decoded to the
-// same position, for any text.
+// Ensure the Link header contains an absolute URL that keeps the other query parameters. The cursor
+// in it must decode to the original position, whatever characters that position contains.
 func TestNextPage(t *testing.T) {
 	s := start(t)
 	for _, position := range []string{"brd_1", "a#b", "a\x00b", `"\<>&`, "😀", strings.Repeat("<", 900), strings.Repeat("\x00", 900), strings.Repeat("é", 450)} {
@@ -80,8 +81,8 @@ func TestNextPage(t *testing.T) {
 	}
 }
 
-// Ensure a cursor is valid for its operation, filters and path only, and for any limit. Any other
-// text is rejected with one message about the cursor.
+// Ensure a cursor is valid only for the operation, filters and path that it was issued for, but
+// with any limit. Any other cursor is rejected with one message about the cursor.
 func TestCursorIsBound(t *testing.T) {
 	s := start(t)
 	cursor := s.page(items+"?stage=live", "here").Query().Get("cursor")
@@ -114,7 +115,7 @@ func TestCursorIsBound(t *testing.T) {
 		})
 	}
 	s.t = t
-	s.requireError(s.request("GET", items+"?stage=live&cursor=", ""), 400, "query.cursor: ") // a client that lost its cursor must not start again
+	s.requireError(s.request("GET", items+"?stage=live&cursor=", ""), 400, "query.cursor: ") // a client that sends an empty cursor by mistake must not get the first page again
 }
 
 // Ensure an API without a BaseURL links to the host of the request.

@@ -15,9 +15,9 @@ import (
 // name and operation by the hour.
 type MetricDetail string
 
-// MetricsOff adds no metrics. MetricsByService adds metrics over all operations. MetricsByOperation
-// also adds the duration and the errors of each operation; the sample count of the duration is the
-// number of calls.
+// MetricsOff adds no metrics. MetricsByService adds metrics that are aggregated over all
+// operations. MetricsByOperation also adds the duration and the error count of each operation. The
+// sample count of the duration is the number of calls.
 const (
 	MetricsOff         MetricDetail = ""
 	MetricsByService   MetricDetail = "service"
@@ -34,8 +34,8 @@ type Metrics struct {
 	Namespace string
 }
 
-// ParseMetrics parses a setting: operations, service or off; empty means off. It returns an error
-// for any other text.
+// ParseMetrics parses the metrics settings. detail is operations, service or off; empty means off.
+// Any other value is an error. An empty namespace means MetricNamespace.
 func ParseMetrics(detail, namespace string) (Metrics, error) {
 	m := Metrics{MetricDetail(detail), namespace}
 	if namespace == "" {
@@ -63,17 +63,17 @@ type LogLine struct {
 	Time      time.Time
 	Took      time.Duration
 	Used      table.Units
-	Err       error // in full, including what the caller does not read
+	Err       error // in full, including the details that are not sent to the caller
 	Note      error // a failure that did not change the response
 }
 
 // errorBytes bounds the error text of a 4xx response in the log.
 const errorBytes = 2000
 
-// Write writes the line. Attribute names that begin with a capital letter are also names of
-// metrics.
+// Write writes the line. Attributes whose names begin with a capital letter are also metrics or
+// their dimensions.
 func (r LogLine) Write(log *slog.Logger, m Metrics) {
-	operation := auth.Redact(r.Operation) // of a tool call, the caller sends the method
+	operation := auth.Redact(r.Operation) // over MCP, this may be a method name that the caller sent
 	if operation == "" {
 		operation = "none"
 	}

@@ -28,7 +28,8 @@ func line(t *testing.T, r api.LogLine, m api.Metrics) map[string]any {
 	return v
 }
 
-// checkLine compares some fields of a line; nil is none.
+// checkLine compares the fields of a log line that are in want. nil means that the line must not
+// have the field.
 func checkLine(t *testing.T, what string, v, want map[string]any) {
 	t.Helper()
 	got := map[string]any{}
@@ -89,8 +90,8 @@ func TestEmbeddedMetrics(t *testing.T) {
 	checkLine(t, "a line without metrics", line(t, r, api.Metrics{}), map[string]any{"_aws": nil, "Calls": nil})
 }
 
-// Ensure a failure that did not change the response is a warning with a note, not an error of the
-// request.
+// Ensure a failure that did not change the response is logged as a warning with a note, not as an
+// error of the request.
 func TestLogOfNotes(t *testing.T) {
 	r := table.NewRequest()
 	r.AddFailure(nil)
@@ -105,8 +106,8 @@ func TestLogOfNotes(t *testing.T) {
 	checkLine(t, "an error with a note", v, map[string]any{"level": "ERROR", "error": "down"})
 }
 
-// Ensure internal errors are logged in full with the level ERROR, and errors of callers are
-// truncated.
+// Ensure internal errors are logged in full with the level ERROR, and that errors caused by callers
+// are truncated.
 func TestLogOfErrors(t *testing.T) {
 	long := errors.New(strings.Repeat("x", 10_000))
 	checkLine(t, "an error of a caller", line(t, api.LogLine{Status: 400, Err: long}, api.Metrics{}),

@@ -46,7 +46,7 @@ type Spec struct {
 	Class       auth.Class   // empty: read or write, from the effect
 	Summary     string       // one line
 	Description string       // more than the summary; may be empty
-	BodyBytes   int          // the largest body over HTTP; 0: 256 KB. Above 256 KB it is read only after the key and its scope are checked
+	BodyBytes   int          // the largest body over HTTP; 0 means 256 KB. A body above 256 KB is read only after the key and its scope are checked
 	NotTool     bool         // not an MCP tool: its response has a secret, which must not enter a model's context
 	Errors      []fault.Code // codes that its function may return, in addition to the common ones
 }
@@ -56,21 +56,21 @@ type Operation struct {
 	Spec
 	Area           string         // as callers know it; see AreaOfPath
 	Input          []schema.Field // location and constraints of each argument
-	IdempotencyKey *schema.Field  // of Input; nil: the operation does not accept the header
+	IdempotencyKey *schema.Field  // the field of Input for this header; nil if the operation does not accept the header
 	Output         reflect.Type
 
 	input        reflect.Type
-	rawFields    []string // of Input: the properties with any JSON
+	rawFields    []string // the names of the body properties that accept any JSON value
 	hasETag      bool
 	run          func(ctx context.Context, caller Caller, in any) (out any, err error)
-	explainEmpty func(ctx context.Context, caller Caller, in any) (string, error) // nil: see explain
+	explainEmpty func(ctx context.Context, caller Caller, in any) (string, error) // set by ExplainEmpty; may be nil
 }
 
 // Caller identifies the caller of an operation. It comes from the request's key, never from its
 // path or arguments. The company is the first argument of every store method.
 //
-// The key may still be checked while the function runs. The function can read, and its writes to
-// the table wait for the check. It must have no other effect.
+// The verification of the key may still be in progress while the function runs. The function can
+// read, and its writes to the table wait for the verification. It must have no other side effects.
 type Caller struct {
 	CompanyID string
 	KeyID     string
@@ -79,7 +79,7 @@ type Caller struct {
 var operationID = regexp.MustCompile(`^[a-z]+(_[a-z]+)+$`)
 
 // Define declares an operation. In is a flat struct whose fields have a path, query, header or json
-// tag, which says where the argument is (see schema.Field). Out is a record, or a List of them.
+// tag, which says where the argument is (see schema.Field). Out is a record or a List of records.
 // Define panics on an invalid declaration, so that mistakes show when the program starts.
 func Define[In, Out any](spec Spec, fn func(ctx context.Context, caller Caller, in In) (Out, error)) Operation {
 	return Declare(spec, Function{reflect.TypeFor[In](), reflect.TypeFor[Out](), func(ctx context.Context, caller Caller, in any) (any, error) {
@@ -94,8 +94,8 @@ type Function struct {
 	Call    func(ctx context.Context, caller Caller, in any) (out any, err error)
 }
 
-// Declare is Define for a Function. Code that is the same for many types uses it, because each
-// instance of a generic function adds to the size of a program.
+// Declare is like Define, but takes a Function. Code that declares the same operations for many
+// types uses it, because each instance of a generic function adds to the size of a program.
 func Declare(spec Spec, f Function) Operation {
 	op := Operation{Spec: spec, Area: AreaOfPath(spec.Path), Output: f.Out, input: f.In, run: f.Call}
 	op.Input = nameSharedFields(schema.Fields(op.input), op.Path)
@@ -118,10 +118,11 @@ func Declare(spec Spec, f Function) Operation {
 }
 
 // ExplainEmpty adds a function to a list operation. The function explains to the caller, in a
-// sentence or two, why the arguments found no record: "no metric growth.signup; did you mean
-// growth.signups?". It may read the table; an error fails the call. An empty text means that it has
-// no explanation. It is called only for the first page of a tool's call, and only when that page is
-// empty. Without it the text names the filters that the caller sent.
+// sentence or two, why the arguments match no record: "no metric growth.signup; did you mean
+// growth.signups?". It may read the table; an error fails the call. An empty string means that it
+// has no explanation. It is called only for the first page of a tool's call, and only if that page
+// is empty. Without an explanation from it, the caller gets a text that names the filters in the
+// call.
 func ExplainEmpty[In any](op Operation, why func(ctx context.Context, caller Caller, in In) (string, error)) Operation {
 	if !op.IsList() || op.input != reflect.TypeFor[In]() {
 		panic(fmt.Sprintf("api: operation %s: is no list with this input", op.ID))
@@ -132,8 +133,9 @@ func ExplainEmpty[In any](op Operation, why func(ctx context.Context, caller Cal
 	return op
 }
 
-// The names of path parameters in an input that several operations share: the ids of the record and
-// of its parent. An operation whose path has no such parameter has no such field.
+// Placeholders for the names of path parameters, in an input struct that several operations share.
+// They stand for the ids of the record and of its parent. If the path of an operation has no such
+// parameter, the operation does not have the field either.
 const (
 	recordParameter = "{id}"
 	parentParameter = "{parentId}"
@@ -148,8 +150,9 @@ func (op *Operation) call(ctx context.Context, caller Caller, in reflect.Value) 
 	return encode(out, op.hasETag)
 }
 
-// nameSharedFields renames shared fields after the parameters of the path. The record gets the last
-// one. The parent gets the one before it, or the last one if the input has no record.
+// nameSharedFields renames the placeholder fields after the parameters of the path, not counting
+// the company's. The record's field gets the name of the last parameter. The parent's field gets
+// the name of the one before it, or of the last parameter if the input has no field for the record.
 func nameSharedFields(fields []schema.Field, path string) []schema.Field {
 	var last, before string
 	for s := range strings.SplitSeq(path, "/") {
@@ -214,23 +217,25 @@ func (op Operation) IsList() bool { return op.Output.Implements(reflect.TypeFor[
 // IsPartial reports whether the operation returns a Partial.
 func (op Operation) IsPartial() bool { return op.Output.Implements(reflect.TypeFor[Partial]()) }
 
-// BodyRequired reports whether a request must have a body. It must when a property is required, and
-// for every update, because an update without a body is a mistake.
+// BodyRequired reports whether a request must have a body. A body is required if one of its
+// properties is required. It is also required for every update, because an update without a body is
+// a mistake.
 func (op Operation) BodyRequired() bool {
 	return slices.ContainsFunc(op.Input, func(f schema.Field) bool {
 		return f.In == schema.InBody && (f.Required || op.Method == "PATCH")
 	})
 }
 
-// BodyLimit returns the largest body of a request over HTTP, in bytes. The arguments of a tool
-// always have the limit of 256 KB.
+// BodyLimit returns the largest body of a request over HTTP, in bytes. The arguments of a tool are
+// always limited to 256 KB.
 func (op Operation) BodyLimit() int { return max(op.BodyBytes, bodyBytesMax) }
 
 // Company reports whether the path contains the id of the company. Only the path of list_companies
 // does not.
 func (op Operation) Company() bool { return strings.Contains(op.Path, "{"+companyParameter+"}") }
 
-// CompanyArea is the area of paths that name no other. Its function also serves the keys.
+// CompanyArea is the area of paths that name no other area. Its Lambda function also serves the
+// operations on keys.
 const CompanyArea = "company"
 
 // AreaOfPath returns the area of a path or of its pattern: the segment after the company's id, or
@@ -258,7 +263,8 @@ func (op Operation) idempotencyArea() string {
 // PathSegments splits a path pattern.
 func PathSegments(path string) []string { return strings.Split(strings.TrimPrefix(path, "/"), "/") }
 
-// PathParameter returns the name in a segment such as {itemId}. ok is false for a literal segment.
+// PathParameter returns the name of the parameter in a segment such as {itemId}. ok is false for a
+// literal segment.
 func PathParameter(segment string) (name string, ok bool) {
 	if strings.HasPrefix(segment, "{") && strings.HasSuffix(segment, "}") {
 		return segment[1 : len(segment)-1], true
@@ -281,8 +287,8 @@ const companyParameter = "companyId"
 // was passed to NewList, or empty.
 type Cursor = schema.Cursor
 
-// HasETag reports whether the responses have an entity tag: responses with one record do, and types
-// that implement ETagger.
+// HasETag reports whether the operation's responses have an entity tag. They do if the response is
+// a single record, or a type that implements ETagger.
 func (op Operation) HasETag() bool {
 	if op.Output.Implements(reflect.TypeFor[ETagger]()) {
 		return true
@@ -308,9 +314,9 @@ type Deleted struct {
 	Deleted bool   `json:"deleted" doc:"always true"`
 }
 
-// Clearable is a property of an update that null clears, such as a Clearable[*string] or
-// Clearable[[]string]. Its method Apply assigns it. It is for properties outside a record; the
-// fields of a record have the tag set instead (schema.Body). In an operation with the method POST,
-// null in any other optional property is the same as leaving it out, unless the property has the
-// tag null:"never".
+// Clearable is the type of a property that null clears in an update, such as Clearable[*string] or
+// Clearable[[]string]. Its method Apply assigns the value that was sent. Use it for properties that
+// are not fields of a record; for those, use the tag set instead (schema.Body). In an operation
+// with the method POST, null in any other optional property is the same as leaving it out, unless
+// the property has the tag null:"never".
 type Clearable[T any] = schema.Clearable[T]

@@ -105,7 +105,7 @@ func TestQuotaHeaders(t *testing.T) {
 	}
 }
 
-// Ensure a malformed key is rejected before a key is read, with one of two messages.
+// Ensure a malformed key is rejected, with one of two messages, before any key is looked up.
 func TestKeys(t *testing.T) {
 	s := start(t)
 	for name, values := range map[string][]string{
@@ -119,8 +119,8 @@ func TestKeys(t *testing.T) {
 	s.requireError(s.request("GET", item, "", header("Authorization", "bearer  "+s.key+" ")), 200, "")
 }
 
-// Ensure a missing or current version is accepted, and any other is rejected with the supported
-// dates.
+// Ensure a missing or current version is accepted, and any other is rejected with a message that
+// lists the supported dates.
 func TestVersion(t *testing.T) {
 	s := start(t)
 	s.requireError(s.request("GET", item, "", header("Service-Version", "2026-08-11")), 200, "")
@@ -147,7 +147,8 @@ func TestETag(t *testing.T) {
 	}
 }
 
-// Ensure a GET with the tag in If-None-Match gets a 304 without a body and its headers.
+// Ensure a GET whose If-None-Match names the record's tag gets a 304, without a body and without
+// the headers that describe a body.
 func TestIfNoneMatch(t *testing.T) {
 	s := start(t)
 	s.get = func(context.Context, api.Caller, getInput) (any, error) { return record{tag: "abc"}, nil }

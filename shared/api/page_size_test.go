@@ -16,8 +16,8 @@ type textRecord struct {
 	Text string `json:"text"`
 }
 
-// listOfSizes returns a page of records whose JSON has these sizes, as records or as texts. The
-// position after the n-th record is its number.
+// listOfSizes returns a page of records whose JSON has these sizes. The page holds records or, if
+// asTexts is set, their JSON. The position after the n-th record is the number n.
 func listOfSizes(asTexts, backward bool, next string, sizes ...int) (list interface {
 	Page() (body []byte, next string, err error)
 }) {
@@ -33,13 +33,14 @@ func listOfSizes(asTexts, backward bool, next string, sizes ...int) (list interf
 	return api.NewList(table.Page[textRecord]{Records: records, Next: next, PositionAfter: behind, Backward: backward})
 }
 
-// Ensure a page has as many records as fit into table.PageBytes, at least one, and that its
-// position is after the last of them. They are the first records that were read, or the last ones
-// when the next page comes before them.
+// Ensure a page contains as many records as fit into table.PageBytes, but at least one, and that
+// the next page continues after the last of them. The page keeps the first records that were read.
+// If the list is read backward, so that the next page comes before this one, it keeps the last
+// records.
 func TestPagesEndAtBytes(t *testing.T) {
 	const envelope = len(`{"items":[]}`)
 	const half = (table.PageBytes - envelope - len(",")) / 2
-	rest := table.PageBytes - envelope - len(",") - half // with half of it exactly full
+	rest := table.PageBytes - envelope - len(",") - half // together with half, this fills the page exactly
 	for name, tt := range map[string]struct {
 		sizes          []int
 		kept           int
@@ -76,8 +77,8 @@ func TestPagesEndAtBytes(t *testing.T) {
 	}
 }
 
-// Ensure a page that ends at its bytes says that there is more, although all records that were read
-// are in it.
+// Ensure a page that is cut short by its size says that there is more, even if the read behind it
+// returned all remaining records.
 func TestShortPageHasMore(t *testing.T) {
 	s := start(t)
 	large := record{Text: strings.Repeat("x", table.PageBytes/2)}

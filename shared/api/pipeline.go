@@ -15,12 +15,12 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// handlerTimeout bounds one call. It is below the function's 10 s and the gateway's 29 s, so that
-// the caller always gets the error envelope of this service.
+// handlerTimeout bounds one call. It is below the function's timeout of 10 s and the gateway's of
+// 29 s, so that the caller always gets this service's error envelope.
 const handlerTimeout = 9 * time.Second
 
-// Call is one call of an operation, from any transport. HTTP and MCP share it, so both have the
-// same abilities.
+// Call is one call of an operation, from any transport. HTTP and MCP share it, so an operation
+// behaves the same over both.
 type Call struct {
 	Operation     *Operation
 	RequestID     string
@@ -28,12 +28,12 @@ type Call struct {
 	Version       []string // values of Service-Version
 	CompanyID     string   // as sent by the caller; empty when the arguments of a tool leave it out
 	Arguments     Arguments
-	Explain       bool // say why a list is empty (Response.WhyEmpty, from ExplainEmpty); it may cost reads
+	Explain       bool // explain why a list is empty (see Response.WhyEmpty and ExplainEmpty), which may cost additional reads
 }
 
-// Call serves a call. The first of these that fails decides the response: key, version, company,
-// scope, quota, arguments, function. In time, the arguments are bound before the key is admitted,
-// and the function runs in parallel with the admission (run).
+// Call serves a call. The first of these to fail determines the response: key, version, company,
+// scope, quota, arguments, function. They run in a different order, though: the arguments are bound
+// before the key is admitted, and the function runs in parallel with the admission (see run).
 func (a *API) Call(ctx context.Context, c Call) Response {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
@@ -42,7 +42,8 @@ func (a *API) Call(ctx context.Context, c Call) Response {
 	return a.respond(t, r, err)
 }
 
-// serve runs the steps of a call. The error of an earlier step takes precedence.
+// serve runs the steps of a call. If several steps fail, it returns the error of the earliest, in
+// the order that Call documents.
 func (a *API) serve(ctx context.Context, c Call, t *callState) (r result, err error) {
 	defer parallel.Recover(&err)
 	if t.token, err = auth.ParseHeader(c.Authorization); err != nil {
@@ -52,7 +53,7 @@ func (a *API) serve(ctx context.Context, c Call, t *callState) (r result, err er
 	if err == nil && c.CompanyID != "" && c.CompanyID != t.token.CompanyID {
 		err = fault.ErrNotFound
 	}
-	if err != nil { // not counted in the quota, but reported only to a valid key
+	if err != nil { // does not use up quota, but is reported only if the key is valid
 		return r, a.verify(ctx, c, t, "", err)
 	}
 	if c.Arguments.needsAuthFirst(c.Operation) {
@@ -69,14 +70,14 @@ func (a *API) serve(ctx context.Context, c Call, t *callState) (r result, err er
 	switch {
 	case err != nil:
 		return result{}, err
-	case out.earlier != nil: // the function's error does not count
+	case out.earlier != nil: // the stored response replaces the function's result or error
 		return t.replay(out.earlier)
 	case attempt == nil:
 		return out.result, out.failure
 	}
 	earlier, err := attempt.Finish(ctx, storableResponse(out.result, out.failure))
 	switch {
-	case err != nil && out.failure != nil: // it goes to the log
+	case err != nil && out.failure != nil: // both errors go to the log
 		return result{}, fmt.Errorf("%w; the request itself: %v", err, out.failure)
 	case err != nil:
 		return result{}, err
@@ -86,8 +87,8 @@ func (a *API) serve(ctx context.Context, c Call, t *callState) (r result, err er
 	return out.result, out.failure
 }
 
-// verify returns refusal when the key is valid and has the scope (none if empty). Otherwise it
-// returns the error of the key.
+// verify returns refusal, which may be nil, if the key is valid and has the scope (none is required
+// if scope is empty). Otherwise it returns the reason why the key is refused.
 func (a *API) verify(ctx context.Context, c Call, t *callState, scope auth.Scope, refusal error) (err error) {
 	t.admission.Quota, err = a.keys.Verify(ctx, t.token, scope, c.Operation.Class)
 	return cmp.Or(err, refusal)
@@ -96,14 +97,15 @@ func (a *API) verify(ctx context.Context, c Call, t *callState, scope auth.Scope
 // callOutcome is the result of an admitted call.
 type callOutcome struct {
 	result  result
-	failure error                 // of the operation's function, or of its input
-	earlier *idempotency.Response // of an earlier request with the same Idempotency-Key; it replaces the others
+	failure error                 // the error of the operation's function, or of its input
+	earlier *idempotency.Response // stored by an earlier request with the same Idempotency-Key; if set, it replaces result and failure
 }
 
-// run starts the operation's function, and the lookup of an earlier response if the call has an
-// attempt. It admits the key while they run. So the function's reads add no latency, and its writes
-// wait for the decision. The error is the first of the key's error, the lookup's error and a panic
-// of the function. The function has ended when run returns.
+// run starts the operation's function and, if the call has an attempt, the lookup of an earlier
+// response. While they run, it admits the key. So the function's reads add no latency, and its
+// writes wait until the key is admitted or refused. If several of these fail, the admission's error
+// takes precedence over the lookup's error, and that over a panic in the function. run returns only
+// after the function has returned.
 func (a *API) run(ctx context.Context, c Call, t *callState, attempt *idempotency.Attempt) (*callOutcome, error) {
 	work, stop := context.WithCancel(ctx)
 	defer stop()
@@ -145,7 +147,8 @@ func (c Call) runFunction(ctx context.Context, t *callState) *callOutcome {
 	return out
 }
 
-// admit admits the key. Without the header Service-Version, the version of the key counts.
+// admit admits the key. If the request has no Service-Version header, it also checks the version
+// for which the key was issued.
 func (a *API) admit(ctx context.Context, c Call, t *callState) (err error) {
 	defer parallel.Recover(&err)
 	t.admission, err = a.keys.Admit(ctx, t.token, c.Operation.Scope, c.Operation.Class)
@@ -162,7 +165,7 @@ type asyncCall[T any] struct {
 	err    error
 }
 
-// startAsync starts a step.
+// startAsync runs do on a new goroutine.
 func startAsync[T any](do func() (T, error)) *asyncCall[T] {
 	s := &asyncCall[T]{done: make(chan struct{})}
 	go func() {
@@ -173,14 +176,14 @@ func startAsync[T any](do func() (T, error)) *asyncCall[T] {
 	return s
 }
 
-// wait waits for the step and returns its result. It returns a panic as an error.
+// wait waits for the call to finish and returns its result. It returns a panic as an error.
 func (s *asyncCall[T]) wait() (T, error) {
 	<-s.done
 	return s.result, s.err
 }
 
-// idempotencyAttempt returns the attempt of a call with an Idempotency-Key, nil for a call without
-// one.
+// idempotencyAttempt returns the attempt for a call with an Idempotency-Key. It returns nil if the
+// call has no such key or its input is invalid.
 func (a *API) idempotencyAttempt(c Call, t *callState) (*idempotency.Attempt, error) {
 	f := c.Operation.IdempotencyKey
 	if f == nil || t.input.err != nil {
@@ -210,7 +213,7 @@ func (a *API) idempotencyAttempt(c Call, t *callState) (*idempotency.Attempt, er
 }
 
 // storableResponse returns the response to store under the Idempotency-Key. It is nil for an
-// internal error and for a lost race: a retry executes the request again.
+// internal error and for a lost race, so that a retry executes the request again.
 func storableResponse(r result, failure error) *idempotency.Response {
 	if failure == nil {
 		return &idempotency.Response{Status: http.StatusOK, Body: r.body, Tag: r.tag}

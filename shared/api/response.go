@@ -19,12 +19,12 @@ type Response struct {
 	Status int
 	Body   []byte // JSON
 	Err    *fault.Error
-	Header http.Header // rate limit and entity tag; the transport adds its own
-	More   *bool       // whether there is more than the response has; nil: neither a list nor a Partial
+	Header http.Header // the rate limit and the entity tag; the transport adds its own headers
+	More   *bool       // whether more remains after this response; nil if it is neither a list nor a Partial
 	Next   string      // cursor of the next page of a list; empty at its end
 
-	// ExplainEmpty says why an empty list is empty, when Call.Explain is set and its arguments are
-	// the reason.
+	// WhyEmpty says why a list is empty. It is set only if Call.Explain is set and the arguments of
+	// the call are the reason.
 	WhyEmpty string
 
 	// Authenticated reports whether the key is valid, even when it lacks the scope or has used up
@@ -36,7 +36,8 @@ type Response struct {
 	tag string // entity tag; empty: none
 }
 
-// Write writes the response to a request over HTTP, with the headers that every response has.
+// Write writes the response to a request over HTTP, with the headers that are common to all
+// responses.
 func (r Response) Write(w http.ResponseWriter, request *http.Request, requestID string) {
 	maps.Copy(w.Header(), r.Header)
 	if r.Err != nil {

@@ -17,17 +17,16 @@ type List[T any] struct {
 	page listPage
 }
 
-// listPage is what a List knows besides its Items.
+// listPage holds what a List needs besides its Items.
 type listPage struct {
-	texts    []json.RawMessage // replaces Items
+	texts    []json.RawMessage // records that are already JSON; used instead of Items
 	next     string
 	behind   func(n int) string
 	backward bool
 }
 
-// NewList returns a page of records. A response has at most table.PageBytes of JSON: the records of
-// the page that do not fit are left for the next one. A page without the function Behind is
-// returned whole.
+// NewList returns a page of records. A response has at most table.PageBytes of JSON, so records
+// that do not fit are left for the next page. A page whose PositionAfter is nil is returned whole.
 func NewList[T any](page table.Page[T]) List[T] {
 	return List[T]{page.Records, listPage{next: page.Next, behind: page.PositionAfter, backward: page.Backward}}
 }
@@ -37,8 +36,9 @@ func NewJSONList[T any](page table.Page[json.RawMessage]) List[T] {
 	return List[T]{page: listPage{page.Records, page.Next, page.PositionAfter, page.Backward}}
 }
 
-// Partial is implemented by a response, other than a list, that may cover only part of the work,
-// such as a large delete. HasMore reports whether work remains; repeating the call continues it.
+// Partial is implemented by a response, other than a list, of an operation that may do only part of
+// its work, such as a large delete. HasMore reports whether work remains; repeating the call
+// continues it.
 type Partial interface{ HasMore() bool }
 
 type listResult interface {
@@ -55,7 +55,8 @@ func (l List[T]) MarshalJSON() ([]byte, error) {
 // Page returns the list as JSON, and the position of the next page, empty at the end.
 func (l List[T]) Page() (body []byte, next string, err error) { return l.page.encode(l.Items) }
 
-// encode returns the list of items, which is a slice of records, or of the texts.
+// encode returns the JSON of the list and the position of the next page. The list contains l.texts
+// or, if there are none, items, which is a slice of records.
 func (l listPage) encode(items any) (body []byte, next string, err error) {
 	texts, records := l.texts, reflect.ValueOf(items)
 	if len(texts) == 0 {
@@ -77,8 +78,9 @@ func (l listPage) encode(items any) (body []byte, next string, err error) {
 	return body, next, nil
 }
 
-// fitting returns the list of the records that fit into one page, at least one, and the position of
-// the next page. Records are copied: encoding/json would validate each of their bytes again.
+// fitting returns the JSON of a list with as many records as fit into one page, but at least one,
+// and the position of the next page. It copies the records' JSON itself, because encoding/json
+// would validate each byte again.
 func (l listPage) fitting(texts []json.RawMessage) (body []byte, next string) {
 	size, n := len(`{"items":`+"]}"), 0
 	for n < len(texts) {
@@ -114,14 +116,14 @@ type result struct {
 	body []byte
 	tag  string // entity tag; empty: none
 	next string // position of the next page
-	more *bool  // of a list and of a Partial: whether there is more
+	more *bool  // whether more remains; nil if it is neither a list nor a Partial
 
 	empty    bool   // a list without records
-	whyEmpty string // why, for the caller of a tool; empty: nothing to say
+	whyEmpty string // why the list is empty, for the caller of a tool; empty if there is no explanation
 }
 
-// encode returns the JSON of an operation's result, and its entity tag if the records of the
-// operation have one.
+// encode returns the JSON of an operation's result. It also returns the entity tag if tagged is set
+// or the value has a tag of its own.
 func encode(value any, tagged bool) (result, error) {
 	r := result{}
 	var err error

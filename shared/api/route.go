@@ -20,8 +20,8 @@ type route struct {
 	segments []string
 }
 
-// add adds an operation. It fails when one path can match two operations of a method and neither
-// pattern is more literal.
+// add adds an operation. It fails if one path could match two operations with the same method, and
+// neither pattern has more literal segments.
 func (rs *routes) add(op *Operation) error {
 	added := route{op, PathSegments(op.Path)}
 	for _, other := range *rs {

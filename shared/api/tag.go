@@ -30,8 +30,8 @@ func hashText(text []byte) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:18])
 }
 
-// ETagDigest returns an entity tag for a record with content outside its JSON, which version
-// identifies. ETag methods call it. It panics if the record has no JSON.
+// ETagDigest returns an entity tag for a record that also has content outside its JSON. version
+// identifies that content. ETag methods call it. It panics if the record cannot be encoded as JSON.
 func ETagDigest(record any, version string) string {
 	body, err := schema.Encode(record)
 	if err != nil {
@@ -40,20 +40,22 @@ func ETagDigest(record any, version string) string {
 	return hashText(append(append(body, '\n'), version...))
 }
 
-// The headers of preconditions. An operation that writes and has no field for ifMatch refuses it.
+// The headers of preconditions. An operation that writes but has no field for ifMatch refuses a
+// request with that header.
 const (
 	ifMatch     = "If-Match"
 	ifNoneMatch = "If-None-Match"
 )
 
 // Condition is the part of an input that makes an update or a delete conditional. Embed it, and
-// call RequireMatch in the function that is passed to table.Modify or table.Remove, with the record
-// as it would be in a response.
+// call RequireMatch in the function that is passed to table.Modify or table.Remove, passing the
+// record as it would appear in a response.
 type Condition struct {
 	IfMatch *string `header:"If-Match" max:"2000" doc:"the ETag of the record that you read; if the record has changed since, the error is precondition_failed" tool:"ETag you read; fails if changed"`
 }
 
-// RequireMatch returns precondition_failed when If-Match names another revision of the record.
+// RequireMatch returns precondition_failed if there is an If-Match and it names only other
+// revisions of the record.
 func (c Condition) RequireMatch(record any) error {
 	if c.IfMatch == nil {
 		return nil
@@ -68,8 +70,8 @@ func (c Condition) RequireMatch(record any) error {
 	return fault.New(fault.PreconditionFailed, "header.If-Match: the record has changed since; read it again")
 }
 
-// Absent returns precondition_failed when there is an If-Match: a record that does not exist has no
-// entity tag.
+// Absent returns precondition_failed if there is an If-Match, because a record that does not exist
+// has no entity tag.
 func (c Condition) Absent() error {
 	if c.IfMatch == nil {
 		return nil

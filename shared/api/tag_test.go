@@ -12,8 +12,8 @@ type thing struct {
 	ID string `json:"id"`
 }
 
-// Ensure If-Match compares strongly and If-None-Match weakly (RFC 9110, 13.1), also for lists and
-// *.
+// Ensure If-Match uses the strong comparison and If-None-Match the weak one (RFC 9110, 13.1), for a
+// single tag, a list of tags and *.
 func TestComparison(t *testing.T) {
 	for header, want := range map[string][2]bool{
 		`"a"`: {true, true}, `W/"a"`: {false, true}, `*`: {true, true}, `"b", "a"`: {true, true}, `"b",W/"a"`: {false, true},
@@ -25,7 +25,7 @@ func TestComparison(t *testing.T) {
 	}
 }
 
-// Ensure a condition is true only for the revision that was read.
+// Ensure an If-Match condition holds only for the revision of the record that was read.
 func TestCondition(t *testing.T) {
 	body, err := schema.Encode(thing{"a<b"})
 	if err != nil || string(body) != `{"id":"a<b"}` {

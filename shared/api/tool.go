@@ -18,13 +18,13 @@ type toolArguments struct {
 	tooLarge bool
 }
 
-// ArgumentsRoot begins the path of a problem that belongs to no HTTP field: an unknown argument, or
-// the arguments as a whole.
+// ArgumentsRoot is the beginning of the path in a message about no particular HTTP field: about an
+// unknown argument, or about the arguments as a whole.
 const ArgumentsRoot = "arguments"
 
-// ToolArguments reads the arguments of a tool. companyID is the argument companyId; empty, when it
-// is null or left out, means the key's own company. A value that is not a string becomes an id that
-// no company has.
+// ToolArguments reads the arguments of a tool. companyID is the value of the argument companyId. It
+// is empty if that argument is null or left out, which means the key's own company. If the value is
+// an empty string or not a string, companyID is an id that no company has.
 func ToolArguments(text []byte) (arguments Arguments, companyID string) {
 	text = bytes.TrimSpace(text)
 	if len(text) > bodyBytesMax {
@@ -50,7 +50,7 @@ func (t toolArguments) bind(op *Operation) input {
 		return input{err: fault.New(fault.PayloadTooLarge, ArgumentsRoot+": must have at most %d bytes", bodyBytesMax)}
 	}
 	if t.object != nil && len(op.rawFields) > 0 {
-		t.object, t.problems, _ = schema.ParseLarge(t.text, ArgumentsRoot, op.rawFields, bodyBytesMax) // never too large, because the whole text is not
+		t.object, t.problems, _ = schema.ParseLarge(t.text, ArgumentsRoot, op.rawFields, bodyBytesMax) // cannot be too large, because the whole text is not
 	}
 	in := finishBinding(schema.BindFlat(op.input, op.Input, schema.FlatArguments{
 		Operation: op.ID, Arguments: t.object, Problems: t.problems, ExtraNames: []string{companyParameter},
@@ -68,8 +68,8 @@ func (t toolArguments) bind(op *Operation) input {
 	return in
 }
 
-// explainNoMatches returns why the arguments of a list found no record. It is empty for a list
-// without a filter, which has no record at all.
+// explainNoMatches returns an explanation of why the arguments of a list match no records. It is
+// empty if there is neither a cursor nor a filter, because then the list has no records at all.
 func (op Operation) explainNoMatches(ctx context.Context, caller Caller, in input) (string, error) {
 	if in.continued {
 		return "There are no more records after this cursor.", nil

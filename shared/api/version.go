@@ -9,9 +9,9 @@ import (
 
 var servedVersions = fault.Versions()
 
-// checkKeyVersion checks the version for which a key was issued, for a request without the header
-// Service-Version. Empty means the current version. The error is bad_request when that version is
-// no longer served.
+// checkKeyVersion checks the version for which a key was issued. It applies to requests without the
+// header Service-Version. An empty date means the current version. The error is bad_request if the
+// version is no longer served.
 func checkKeyVersion(date string) error {
 	if date == "" || slices.Contains(servedVersions, date) {
 		return nil

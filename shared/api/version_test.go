@@ -7,7 +7,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// Ensure the error for a key whose version is no longer served lists the versions that are.
+// Ensure the error for a key whose version is no longer served lists the versions that are still
+// served.
 func TestCheckKeyVersion(t *testing.T) {
 	for _, good := range []string{"", fault.Version} {
 		if err := checkKeyVersion(good); err != nil {

@@ -14,8 +14,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Ensure a function starts during the verification, and its write waits for it. The write never
-// runs when the key is rejected.
+// Ensure a function starts while the key is being verified, and that its write waits for the
+// verification. The write never runs if the key is rejected.
 func TestWriteWaitsForTheKey(t *testing.T) {
 	for name, refusal := range map[string]error{"admitted": nil, "revoked": auth.ErrUnauthorised, "suspended": auth.ErrSuspended, "scope": errMissingScope, "table": errors.New("down")} {
 		t.Run(name, func(t *testing.T) {
@@ -26,7 +26,7 @@ func TestWriteWaitsForTheKey(t *testing.T) {
 			var awaited error
 			s.create = func(ctx context.Context, _ api.Caller, _ createInput) (record, error) {
 				defer func() { ended = true }()
-				close(reading) // a read runs at once
+				close(reading) // a read would not wait
 				if awaited = waitForPermit(ctx); awaited != nil {
 					return record{}, awaited
 				}
@@ -52,10 +52,10 @@ func TestWriteWaitsForTheKey(t *testing.T) {
 func TestRefusedCallEndsItsFunction(t *testing.T) {
 	s := start(t)
 	s.keys.err = auth.ErrUnauthorised
-	ended := false // the race detector reports it when the call does not wait
+	ended := false // if the call did not wait for the function, the race detector would report this variable
 	s.get = func(ctx context.Context, _ api.Caller, _ getInput) (any, error) {
 		<-ctx.Done()
-		ended = errors.Is(ctx.Err(), context.Canceled) // by the rejection, not by the deadline
+		ended = errors.Is(ctx.Err(), context.Canceled) // cancelled by the rejection, not by the deadline
 		return record{Text: "secret of the company"}, nil
 	}
 	a := s.requireError(s.request("GET", item, ""), 401, "missing")
@@ -81,8 +81,8 @@ func TestNoFunctionWithoutArguments(t *testing.T) {
 	s.requireError(s.request("POST", items, `{"title":"a"}`, header("Authorization")), 401, "")
 }
 
-// Ensure a call ends before the gateway's deadline, and when the caller disconnects, with the error
-// envelope.
+// Ensure a call gets a deadline before the gateway's, and that it responds with the error envelope
+// when its context ends.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testDeadline)
@@ -109,7 +109,8 @@ func testDeadline(t *testing.T) {
 	s.requireError(s.request("GET", item, "", func(r *http.Request) { *r = *r.WithContext(past) }), 500, "safe to retry")
 }
 
-// Ensure a panic during the verification of the key ends the function, and its write does not run.
+// Ensure a panic while the key is being verified ends the function, and that the function's write
+// does not run.
 func TestPanicOfTheKeyEndsTheFunction(t *testing.T) {
 	s := start(t)
 	s.keys.panicked = true
@@ -124,8 +125,8 @@ func TestPanicOfTheKeyEndsTheFunction(t *testing.T) {
 	}
 }
 
-// Ensure a function that writes without the request's context gets no permit. The response is
-// internal, and the log has the reason.
+// Ensure a function that writes without the request's context gets no permit. The response has the
+// code internal, and the log contains the reason.
 func TestLostContextCannotWrite(t *testing.T) {
 	s := start(t)
 	s.create = func(context.Context, api.Caller, createInput) (record, error) {

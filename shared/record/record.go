@@ -1,6 +1,6 @@
-// Package record stores the records of one kind in the table. It is the common part of the areas'
-// stores. A kind is declared once (Kind), next to the struct of its records. Store has its
-// operations, its import and its export.
+// Package record stores the records of one kind in the table. It is the part that the areas' stores
+// have in common. A kind is declared once (Kind), next to the struct of its records. Store
+// implements the operations on these records, their import and their export.
 //
 // An area embeds a Store in a type of its own to replace a method. Rules about the content of a
 // record are not the concern of this package; see schema.Body.
@@ -18,20 +18,21 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// Kind says where the records of a kind are stored. T is the struct of a record. It has the fields
-// ID and CompanyID, which are strings, and CreatedAt and UpdatedAt, which are pointers to strings.
+// Kind declares a kind of record, including where its records are stored. T is the struct of a
+// record. T must have the fields ID and CompanyID, which are strings, and CreatedAt and UpdatedAt,
+// which are pointers to strings.
 type Kind[T any] struct {
-	Name       string // in the lines of an import: brand-goal
-	Plural     string // in messages: brand goals
-	Prefix     string // of the ids: bgl
-	Path       string // of the list, below the company's path: context/goals. The first segment is the area
-	Parameter  string // of the path of one record: goalId
-	SortPrefix string // the first part of the sort keys: goal
-	Limit      int    // how many a company may create; 0: any number. An import may exceed it
-	Consistent bool   // Page and the count of Insert read with strong consistency, at twice the price
+	Name       string // the type in the lines of an import, such as brand-goal
+	Plural     string // the plural in messages, such as brand goals
+	Prefix     string // the prefix of the ids, such as bgl
+	Path       string // the list's path below the company's, such as context/goals. The first segment is the area
+	Parameter  string // the path parameter for one record, such as goalId
+	SortPrefix string // the first part of the sort keys, such as goal
+	Limit      int    // how many records a company may create; 0 means any number. An import may exceed it
+	Consistent bool   // whether the reads of Page, and those that check Limit, are strongly consistent, at twice the price
 
-	Order   func(T) string     // the position of a record in Page; nil: its id
-	Indexes func(T) table.Keys // the keys in the indexes; nil: none
+	Order   func(T) string     // the sort key of a record in Page; nil means the record's id
+	Indexes func(T) table.Keys // the keys of a record in the indexes; nil means none
 }
 
 // Area returns the area of the records, which is part of their partition key.
@@ -70,7 +71,7 @@ const (
 	updatedField = "UpdatedAt"
 )
 
-// text returns a field of the record that a pointer points to.
+// text returns the value of a string field. record is a pointer to the record.
 func text(record any, field string) string {
 	return reflect.ValueOf(record).Elem().FieldByName(field).String()
 }
@@ -82,7 +83,7 @@ type Store[T any] struct {
 	table *table.Client
 }
 
-// Store returns the store of a kind. It panics when T lacks a field that every record has.
+// Store returns the store of a kind. It panics if T lacks a field that every record must have.
 func (k Kind[T]) Store(t *table.Client) Store[T] {
 	require(reflect.TypeFor[T]())
 	return Store[T]{&k, t}
@@ -100,8 +101,8 @@ func require(record reflect.Type) {
 	}
 }
 
-// Page returns a page of a company's records, sorted by Order. It reads all of them, so the kind
-// must be bounded.
+// Page returns a page of a company's records, sorted by Order. It reads all of the company's
+// records on each call, so use it only for kinds with a bounded number of records.
 func (s Store[T]) Page(ctx context.Context, companyID, after string, limit int) (table.Page[T], error) {
 	order := s.Order
 	if order == nil {
@@ -117,7 +118,7 @@ func (s Store[T]) Get(ctx context.Context, companyID, id string) (T, error) {
 }
 
 // Insert stores a new record and returns it with its id, company and times. It returns
-// fault.Conflict when the company has Limit records.
+// fault.Conflict if the company already has Limit records.
 func (s Store[T]) Insert(ctx context.Context, companyID string, r T) (T, error) {
 	if s.Limit > 0 {
 		if err := table.CheckLimit(ctx, s.table, s.Collection(companyID), s.Limit, s.Plural); err != nil {
@@ -139,8 +140,9 @@ func identify(t *table.Client, prefix, companyID string, record any) {
 	v.FieldByName(updatedField).Set(reflect.ValueOf(&now))
 }
 
-// Modify changes a record by compare-and-set, as table.Modify does. With an Idempotency-Key, the
-// record is the response of the operation: it is stored with the change.
+// Modify changes a record by compare-and-set, as table.Modify does. If the request has an
+// Idempotency-Key, the changed record is also the operation's response, and it is stored together
+// with the change.
 func (s Store[T]) Modify(ctx context.Context, companyID, id string, change func(*T) error) (T, error) {
 	return idempotency.Modify(ctx, s.table, s.Key(companyID, id), s.Keys, change)
 }
@@ -152,8 +154,8 @@ func (s Store[T]) Remove(ctx context.Context, companyID, id string, check func(T
 }
 
 // Transfer returns the type of record for imports and exports. An import applies the rules of a
-// create, also checks the tag format of fields that no request sets, and stores a record unchanged,
-// under its id.
+// create. It also checks the fields that no request sets against their format tags. It stores a
+// record unchanged, under the id that the record already has.
 func (s Store[T]) Transfer() transfer.Type {
 	owner := func(r *T) *string {
 		return reflect.ValueOf(r).Elem().FieldByName("CompanyID").Addr().Interface().(*string)
@@ -167,15 +169,15 @@ type createBody[T any] struct {
 	schema.Body[T] `body:"create"`
 }
 
-// Check returns the problems of the rules that concern several fields.
+// Check returns a message for each violated rule that concerns several fields.
 func (c *createBody[T]) Check() []string { return c.Problems(c.Record) }
 
-// fieldProblems returns the problems of single fields of an imported record.
+// fieldProblems returns the problems with single fields of an imported record.
 func fieldProblems[T any](r *T) (problems []string) {
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
 		value, ok := reflect.ValueOf(r).Elem().FieldByIndex(f.Index).Interface().(*string)
 		format := f.Tag.Get("format")
-		if _, set := f.Tag.Lookup("set"); !ok || set || format == "" || format == "date-time" { // the decoder has checked these
+		if _, set := f.Tag.Lookup("set"); !ok || set || format == "" || format == "date-time" { // the rules of a create or the decoder check these
 			continue
 		}
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")

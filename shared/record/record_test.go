@@ -48,7 +48,7 @@ func start(t *testing.T) *apitest.Service {
 	return apitest.New(t, func(*table.Client) []api.Operation { return nil })
 }
 
-// Ensure a store inserts, reads, changes and removes records of its company alone.
+// Ensure a store inserts, reads, changes and removes records of its own company only.
 func TestStore(t *testing.T) {
 	t.Parallel()
 	s, ctx := start(t), t.Context()
@@ -101,8 +101,8 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// Ensure a page has the records in their order, or by id without one, and that a company creates no
-// more than the limit.
+// Ensure a page lists the records in the order of the kind, or by id if the kind has no order. A
+// company must not be able to create more records than the kind's limit.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	s, ctx := start(t), t.Context()
@@ -141,8 +141,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// Ensure an export and an import move records as they are, that an import keeps the rules of a
-// create and the formats of fields that no request sets, and that it may exceed the limit.
+// Ensure an export and an import move records unchanged. An import must apply the rules of a
+// create, and check the formats of fields that no request sets, but it may exceed the limit.
 func TestTransfer(t *testing.T) {
 	t.Parallel()
 	s, ctx := start(t), t.Context()
@@ -187,7 +187,8 @@ func TestTransfer(t *testing.T) {
 	}
 }
 
-// Ensure a struct that lacks a field of every record fails when the program starts.
+// Ensure a struct that lacks one of the fields that every record must have is rejected when the
+// program starts.
 func TestNoRecord(t *testing.T) {
 	t.Parallel()
 	defer func() {

@@ -1,7 +1,7 @@
 // Package resource declares the operations of a kind of record that is only created, listed, read,
-// updated and deleted. The tags of the record say what requests may set (schema.Body), and its kind
-// says where the operations are (record.Kind). An area gives each operation its id and description.
-// An operation that differs is declared with api.Define, like any other.
+// updated and deleted. The tags of the record say which fields requests may set (schema.Body), and
+// the kind says at which paths the operations are (record.Kind). An area gives each operation its
+// id and description. An operation that differs is declared with api.Define, like any other.
 package resource
 
 import (
@@ -17,7 +17,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Store has the records of a kind. A record.Store is one.
+// Store stores the records of a kind. A record.Store implements it.
 type Store[T any] interface {
 	// Page returns the page of records after a position.
 	Page(ctx context.Context, companyID, after string, limit int) (table.Page[T], error)
@@ -25,18 +25,19 @@ type Store[T any] interface {
 	Get(ctx context.Context, companyID, id string) (T, error)
 	// Insert stores a new record and returns it with its id, company and times.
 	Insert(ctx context.Context, companyID string, r T) (T, error)
-	// Modify changes a record by compare-and-set. It returns fault.ErrNotFound if there is none.
+	// Modify changes a record by compare-and-set. It returns fault.ErrNotFound if there is no
+	// such record.
 	Modify(ctx context.Context, companyID, id string, change func(*T) error) (T, error)
 	// Remove deletes a record unless check returns an error. It returns fault.ErrNotFound if there
-	// is none.
+	// is no such record.
 	Remove(ctx context.Context, companyID, id string, check func(T) error) error
 }
 
-// Operations declares the operations of a kind. Paths, methods, scopes, effects and errors follow
-// from it.
+// Operations declares the operations of a kind. The paths, methods, scopes, effects and errors of
+// the operations follow from the kind.
 type Operations struct {
 	area                              string
-	collectionPath, recordPath        string // of all records, and of one
+	collectionPath, recordPath        string // the path of all records, and of one record
 	limit                             int
 	list, get, create, update, remove api.Function
 }
@@ -47,8 +48,8 @@ func New[T any, S Store[T]](kind record.Kind[T], s S) Operations {
 }
 
 // NewNested returns the operations of a kind whose records belong to another record, its parent. of
-// returns the records of a parent. The store must return fault.ErrNotFound if the parent does not
-// exist or a record does not belong to it.
+// returns the store for the records of one parent. The store must return fault.ErrNotFound if the
+// parent does not exist or a record does not belong to it.
 //
 // Only New and NewNested have type parameters, because each instance of a generic function adds to
 // the size of the program.
@@ -81,8 +82,8 @@ func NewNested[T any, S Store[T]](kind record.Kind[T], of func(parentID string) 
 	return o
 }
 
-// The arguments of the paths, which package api names. An operation without a parent has no
-// ParentID.
+// The path parameters. Package api replaces the placeholders {parentId} and {id} with the parameter
+// names in the path. An operation whose path has no parent has no ParentID.
 type (
 	parentParam struct {
 		ParentID string `path:"{parentId}"`
@@ -93,7 +94,7 @@ type (
 	}
 )
 
-// The inputs of writes.
+// The inputs of the operations that write.
 type (
 	createInput[T any] struct {
 		api.CreateBody[T]
@@ -109,7 +110,7 @@ type (
 	}
 )
 
-// pageBounds is the input of a list with a limit.
+// pageBounds is implemented by the inputs of lists, with or without a limit.
 type pageBounds interface {
 	bounds() (parentID, after string, limit int)
 }
@@ -143,13 +144,13 @@ func (in unpagedInput) bounds() (parentID, after string, limit int) {
 	return in.ParentID, string(in.Cursor), math.MaxInt
 }
 
-// List lists the records, 50 to a page unless the caller wants up to 200.
+// List lists the records. A page has up to 50 of them by default; the caller may ask for up to 200.
 func (o Operations) List(id, summary, description string) api.Operation {
 	return o.lists(reflect.TypeFor[pageInput](), id, summary, description)
 }
 
-// ListShort lists the records, 25 to a page unless the caller wants up to 100. It is for large
-// records.
+// ListShort lists the records. A page has up to 25 of them by default; the caller may ask for up to
+// 100. It is for large records.
 func (o Operations) ListShort(id, summary, description string) api.Operation {
 	return o.lists(reflect.TypeFor[shortPageInput](), id, summary, description)
 }
@@ -169,7 +170,8 @@ func (o Operations) Get(id, summary, description string) api.Operation {
 	return api.Declare(o.readSpec(o.recordPath, id, summary, description), o.get)
 }
 
-// Create creates a record. The error is conflict when there are as many as the limit of the kind.
+// Create creates a record. If the kind has a limit, the error is conflict once that many records
+// exist.
 func (o Operations) Create(id, summary, description string) api.Operation {
 	spec := o.writeSpec(http.MethodPost, o.collectionPath, api.Create, id, summary, description)
 	if o.limit > 0 {
@@ -178,7 +180,7 @@ func (o Operations) Create(id, summary, description string) api.Operation {
 	return api.Declare(spec, o.create)
 }
 
-// Update changes the fields of a record that were sent.
+// Update changes only those fields of a record that the request sends.
 func (o Operations) Update(id, summary, description string) api.Operation {
 	return api.Declare(o.writeSpec(http.MethodPatch, o.recordPath, api.Write, id, summary, description), o.update)
 }

@@ -15,7 +15,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// room is a record of a company.
+// room is a record that belongs to a company.
 type room struct {
 	ID        string  `json:"id"`
 	CompanyID string  `json:"companyId"`
@@ -34,7 +34,7 @@ func (r room) Problems(sent func(string) bool) []string {
 	return nil
 }
 
-// desk is a record of a room.
+// desk is a record that belongs to a room.
 type desk struct {
 	ID        string  `json:"id"`
 	CompanyID string  `json:"companyId"`
@@ -53,8 +53,8 @@ var desks = record.Kind[desk]{
 	Name: "desk", Plural: "desks", Prefix: "dsk", Path: "context/rooms/{roomId}/desks", Parameter: "deskId", SortPrefix: "desk",
 }
 
-// deskStore stores the desks of a room. Their sort keys contain the room's id, so no other room has
-// them.
+// deskStore stores the desks of a room. Their sort keys contain the room's id, so they cannot be
+// reached through another room.
 type deskStore struct {
 	roomID string
 	rooms  record.Store[room]
@@ -143,8 +143,8 @@ func TestDeclarations(t *testing.T) {
 	}
 }
 
-// Ensure the five operations of a kind work over HTTP and MCP: defaults, null, absent properties,
-// rules, conditions and the limit.
+// Ensure the five operations of a kind work over HTTP and MCP, including defaults, null, absent
+// properties, rules, conditions and the limit.
 func TestOperations(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, operations)
@@ -190,8 +190,8 @@ func start(t *testing.T) *apitest.Service {
 	return apitest.New(t, operations)
 }
 
-// Ensure each operation of a kind with a parent passes on the parent of the path: another one has
-// no such record.
+// Ensure each operation of a nested kind uses the parent that is named in the path, so that a
+// record is not found under a different parent.
 func TestParent(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -221,8 +221,8 @@ func TestParent(t *testing.T) {
 	})
 }
 
-// Ensure a kind whose area has no scopes, and an id that is not a verb and a noun, fail when the
-// program starts.
+// Ensure a kind whose area has no scopes, and an id that is not a verb and a noun, are rejected
+// when the program starts.
 func TestInvalidKinds(t *testing.T) {
 	t.Parallel()
 	unknown := rooms

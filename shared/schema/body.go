@@ -9,48 +9,48 @@ import (
 )
 
 // Body is the part of an input that is a record of type T. Embed it with the tag body:"create" or
-// body:"update"; package api does. The tag set of a field of T says that requests set the field,
-// and the tags of Field say which values they accept:
+// body:"update"; package api does. The tags set and default of a field of T say that requests may
+// set the field, and how. The tags that Field documents say which values are accepted.
 //
 //	set:"required"  a create must have it; null does not clear it
 //	set:"optional"  a create may leave it out; null clears it
 //	set:"filled"    a create may leave it out, and the operation fills it; null does not clear it
 //	default         a create may leave it out, and the field has this value then; null does not clear it
 //
-// Options follow in the tag set, after commas: create or update when only such an operation sets
-// the field, and first when the field comes before the others in descriptions. Fields with neither
-// tag are set by the service alone.
+// More options may follow in the tag set, after commas: create or update if only such an operation
+// may set the field, and first if the field comes before the others in descriptions. Fields with
+// neither tag are set only by the service.
 //
-// An unknown tag panics, so that a misspelled one does not make a field read-only.
+// An unknown tag causes a panic, so that a misspelled tag cannot silently make a field read-only.
 type Body[T any] struct {
 	Record T // what was sent; in a create also the defaults
 	Properties
 }
 
-// Properties are the properties of the record that a request has.
+// Properties records which properties of the record a request contains.
 type Properties struct{ sent []*Field }
 
-// RecordValidator is a record with rules that concern several fields. Problems returns a message
-// for each problem, which begins with the path of a property in the request (`body.endsAt: …`). For
-// a create it is called with the fields of the request, valid or not, so it must not repeat the
-// problems of single fields. For an update it is called with the changed record. sent reports
-// whether the request has a property: a stored record may break a rule, because of an earlier
-// import, and then its other properties can still be changed.
+// RecordValidator is a record with rules that concern several fields. Problems returns one message
+// for each problem. Each begins with the path of a property in the request (`body.endsAt: …`). For
+// a create, Problems is called with the fields of the request, valid or not, so it must not report
+// the problems of single fields again. For an update, it is called with the changed record. sent
+// reports whether the request contains a property. It is needed because a stored record may already
+// break a rule, after an import, and then its other properties must still be changeable.
 type RecordValidator interface {
 	Problems(sent func(property string) bool) []string
 }
 
-// RequestEnum is the type of a text that may have more values in a record than requests may send.
-// Accepts returns the zero value of the closed list of requests.
+// RequestEnum is an enum type with some values that a record may have but a request must not send.
+// Accepts returns the zero value of the enum type that requests use instead.
 type RequestEnum interface{ Accepts() Enum }
 
-// Sent reports whether the request has a property. A null that is the same as leaving it out does
-// not count.
+// Sent reports whether the request contains a property. A null that means the same as leaving the
+// property out does not count.
 func (p *Properties) Sent(property string) bool {
 	return slices.ContainsFunc(p.sent, func(f *Field) bool { return f.Name == property })
 }
 
-// Empty reports whether the request has no property of the record.
+// Empty reports whether the request contains no property of the record.
 func (p *Properties) Empty() bool { return len(p.sent) == 0 }
 
 // Apply assigns the sent fields to a record.
@@ -63,7 +63,8 @@ func (p *Properties) apply(record, to any) {
 	}
 }
 
-// Problems returns the problems of a record by its own rules, if it is RecordValidator.
+// Problems returns the problems that the record's own rules find, if the record is a
+// RecordValidator.
 func (b *Body[T]) Problems(record T) []string { return b.problems(&record) }
 
 func (p *Properties) problems(record any) []string {
@@ -73,7 +74,8 @@ func (p *Properties) problems(record any) []string {
 	return nil
 }
 
-// recordOf returns the type of the record of a Body. No other struct has Properties.
+// recordOf returns the record type of a Body. ok is false for any other type. A Body is recognised
+// by its Properties, which no other struct has.
 func recordOf(t reflect.Type) (record reflect.Type, ok bool) {
 	if t.Kind() != reflect.Struct || t.NumField() != 2 || t.Field(1).Type != reflect.TypeFor[Properties]() {
 		return nil, false
@@ -81,7 +83,7 @@ func recordOf(t reflect.Type) (record reflect.Type, ok bool) {
 	return t.Field(0).Type, true
 }
 
-// markReceived records in the Body of an input that a property was sent.
+// markReceived records, in the Body of an input, that the request contains a property.
 func (b *Binder) markReceived(f *Field) {
 	body := b.Input.FieldByIndex(f.index[:len(f.index)-len(f.record)-1])
 	properties := body.Field(1).Addr().Interface().(*Properties)
@@ -94,12 +96,13 @@ const (
 	bodyOfUpdate = "update"
 )
 
-// replacesListText is the end of the description of a list in an update. For a tool that has said
-// with its create what the list is, it is all of it, unless the field has the tag tool.
+// replacesListText ends the description of a list field in an update. In the description for a
+// tool, it is the whole description unless the field has the tag tool, because the tool for the
+// create already says what the list is.
 const replacesListText = "replaces the list"
 
-// appendBody appends the fields of a record that a create or an update may set. at is the index of
-// the Body in the input. It panics on an invalid record.
+// appendBody appends the fields of a record that a create or an update may set. at is the field
+// index of the Body in the input. It panics on an invalid record.
 func appendBody(out []Field, record reflect.Type, operation string, at []int) []Field {
 	if operation != bodyOfCreate && operation != bodyOfUpdate {
 		panic(fmt.Sprintf("schema: the body of %s is neither of a create nor of an update", record))
@@ -135,8 +138,8 @@ func appendBody(out []Field, record reflect.Type, operation string, at []int) []
 	return out
 }
 
-// eachField calls visit with each field of a record, those of embedded structs included, with its
-// index in the record.
+// eachField calls visit with each field of a record, including those of embedded structs. The Index
+// of each field is its whole index in the record.
 func eachField(t reflect.Type, at []int, visit func(reflect.StructField)) {
 	for i := range t.NumField() {
 		if f := fieldAt(t, at, i); f.Anonymous {
@@ -147,8 +150,8 @@ func eachField(t reflect.Type, at []int, visit func(reflect.StructField)) {
 	}
 }
 
-// fieldAt returns a field of a struct that is embedded at an index, with its whole index. It panics
-// on an invalid tag.
+// fieldAt returns the i-th field of a struct that is embedded at the index at. The Index of the
+// field is its whole index in the outermost struct. It panics on an invalid tag.
 func fieldAt(t reflect.Type, at []int, i int) reflect.StructField {
 	f := t.Field(i)
 	checkTags(t, f)
@@ -207,7 +210,8 @@ func settingOf(record reflect.Type, s reflect.StructField) (out fieldSetting) {
 	return out
 }
 
-// restrictToRequestValues replaces the values of a record by those that requests may send.
+// restrictToRequestValues replaces the enum values that a record may have with those that requests
+// may send.
 func (f *Field) restrictToRequestValues(s reflect.StructField) {
 	if n, ok := reflect.Zero(f.Type).Interface().(RequestEnum); ok {
 		list := n.Accepts()
@@ -222,8 +226,8 @@ var knownTags = []string{
 	"required", "null",
 }
 
-// checkTags panics on a tag with an unknown key, which would have no effect, and on one that is not
-// of the conventional form.
+// checkTags panics on a tag with an unknown key, which would have no effect, and on a tag that does
+// not have the conventional key:"value" form.
 func checkTags(t reflect.Type, s reflect.StructField) {
 	for rest := string(s.Tag); rest != ""; {
 		key, after, found := strings.Cut(strings.TrimLeft(rest, " "), ":")

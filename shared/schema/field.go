@@ -27,8 +27,8 @@ const (
 // Kind is the JSON type of a field.
 type Kind string
 
-// The kinds that inputs have. An array is of strings or of objects, an object is a flat map of
-// strings.
+// The kinds that the fields of an input can have. The elements of an array are strings or objects.
+// Map is a flat map from strings to strings.
 const (
 	String  Kind = "string"
 	Integer Kind = "integer"
@@ -63,7 +63,7 @@ type Field struct {
 	Required bool
 	Default  string
 	Enum     []string     // closed list of values, also for each string of an array
-	Type     reflect.Type // of the values, for an array of its elements: it names closed lists and objects
+	Type     reflect.Type // the type of the value or, for an array, of its elements; closed lists and objects are named after it
 	Min, Max *float64     // of the value, or of the length of a string
 	Items    int          // maximum number of elements; 0: not an array
 	Each     int          // maximum length of an element
@@ -72,12 +72,12 @@ type Field struct {
 	Format   string
 	Doc      string
 	ToolDoc  string  // the description of the argument of a tool; empty: Doc
-	Fields   []Field // of the objects in an array
+	Fields   []Field // the fields of the objects in an array
 	Null     Null
 
-	notNull bool // null stays a problem in a POST
+	notNull bool // null is rejected in a POST too
 	index   []int
-	record  []int // of a field of a Body: its index in the record
+	record  []int // for a field of a Body: its index in the record
 }
 
 // Enum is a string type with a closed list of values. Values works on the zero value.
@@ -122,13 +122,13 @@ func Fields(t reflect.Type) []Field {
 	return out
 }
 
-// placesByTag has the tags that name a field, with their locations.
+// placesByTag lists the tags that name a field, with the location that each tag stands for.
 var placesByTag = []struct {
 	in  Place
 	tag string
 }{{InPath, "path"}, {InQuery, "query"}, {InHeader, "header"}, {InBody, "json"}}
 
-// appendFields appends the fields of a struct that is embedded in the input at an index.
+// appendFields appends the fields of a struct that is embedded in the input at the field index at.
 func appendFields(out []Field, t reflect.Type, at []int) []Field {
 	for i := range t.NumField() {
 		f := fieldAt(t, at, i)
@@ -229,7 +229,7 @@ func (f *Field) describe(s reflect.StructField) {
 	f.check(s)
 }
 
-// idCharsMax bounds a reference in a request. No id is as long.
+// idCharsMax bounds the length of a reference in a request. Every id is shorter.
 const idCharsMax = 50
 
 // setReference limits a reference to another record to the length of an id. The record need not
@@ -249,7 +249,8 @@ func (f *Field) setReference(s reflect.StructField) {
 	}
 }
 
-// setInteger describes a whole number, which every JSON reader must read exactly.
+// setInteger describes a whole number. By default, it is limited to the numbers that every JSON
+// reader reads exactly.
 func (f *Field) setInteger() {
 	f.Kind = Integer
 	if f.Min == nil {

@@ -25,7 +25,7 @@ func DecodeRecord(text []byte, record any, rules ...Rules) (problems []string) {
 		return []string{"record: " + err.Error()}
 	}
 	target := reflect.ValueOf(record).Elem()
-	known, bad := map[string]bool{}, false // bad: a value is wrong; a missing one is not
+	known, bad := map[string]bool{}, false // bad: a value is invalid; a missing value does not count
 	inputs := make([]*Binder, len(rules))
 	for i, r := range rules {
 		inputs[i] = newBinder(r.input)
@@ -65,9 +65,11 @@ type Rules struct {
 	fields map[string]*Field
 }
 
-// NewRules returns the rules of an input for records of a type, without those of some properties. A
-// closed list of the record keeps all its values, because callers cannot set every status. Required
-// properties of the input are optional in a record, and any JSON is not checked.
+// NewRules returns the rules of an input as they apply to records of a type. It leaves out the
+// rules of the properties in except. Where the record's field is a closed list, all values of that
+// list remain valid, because a record may have values that callers cannot set, such as some
+// statuses. Properties that the input requires are optional in a record, and properties of the kind
+// Any are not checked.
 func NewRules(record, input reflect.Type, except ...string) Rules {
 	own := map[string]reflect.StructField{}
 	for _, f := range reflect.VisibleFields(record) {

@@ -1,4 +1,4 @@
-// Command lambda is the Lambda function of the OpenAPI document and the reference.
+// Command lambda is the Lambda function that serves the OpenAPI document and the reference page.
 package main
 
 import (

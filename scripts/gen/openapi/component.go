@@ -59,7 +59,7 @@ func (b *builder) addRecord(name string, t reflect.Type) {
 func (b *builder) addComponent(name string, t reflect.Type) bool {
 	known, ok := b.types[name]
 	if ok && known != t {
-		b.problem("%v and %v are both called %s", known, t, name) // a body's type is nil
+		b.problem("%v and %v are both called %s", known, t, name) // known or t is nil if it belongs to a body
 	}
 	b.types[name] = t
 	return !ok
@@ -104,8 +104,8 @@ func (b *builder) addInput(name string, t reflect.Type, s *jsonschema.Schema) *j
 	return component(name)
 }
 
-// ListName returns the name of a closed list of values, here and in the Go client. It is the area's
-// name followed by the type's, because several areas have a type Status.
+// ListName returns the type name of a closed list of values, in the document and in the Go client.
+// It is the area's name followed by the Go type's name, because several areas have a type Status.
 func ListName(t reflect.Type) string {
 	if area, ok := strings.CutPrefix(t.PkgPath(), "growthworkspace/functions/"); ok {
 		return pascal(area) + t.Name()
@@ -113,8 +113,8 @@ func ListName(t reflect.Type) string {
 	return t.Name()
 }
 
-// ElementName returns the type name for the elements of an array field, here and in the Go client.
-// For example, an element of points in push_metric_points is a PushMetricPointsPoint.
+// ElementName returns the type name for the elements of an array field, in the document and in the
+// Go client. For example, an element of points in push_metric_points is a PushMetricPointsPoint.
 func ElementName(operation, field string) string {
 	return pascal(operation) + strings.TrimSuffix(pascal(field), "s")
 }
@@ -232,7 +232,7 @@ func (b *builder) responses() (out orderedObject[response]) {
 		other.Headers.set(h, refTo("headers", h))
 	}
 	retry := headers().at(retryHeader)
-	retry.Required = false // only a 5xx has it
+	retry.Required = false // only a 5xx response has this header
 	other.Headers.set(retryHeader, retry)
 	out.set(otherError, other)
 	if b.usedEntries["304"] {

@@ -130,7 +130,8 @@ func (o orderedObject[T]) at(name string) (value T) {
 	return value
 }
 
-// set replaces the value of a member in its place, or adds it at the end.
+// set replaces the value of an existing member, which keeps its place, or adds a new member at the
+// end.
 func (o *orderedObject[T]) set(name string, value T) {
 	for i := range *o {
 		if (*o)[i].name == name {

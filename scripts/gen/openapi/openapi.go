@@ -22,7 +22,7 @@ import (
 type Source struct {
 	Areas   map[string]SourceArea      `json:"areas"`   // by path segment, or "company"
 	Records map[string]SourceRecord    `json:"records"` // by the name of the Go type
-	Bodies  map[string]json.RawMessage `json:"bodies"`  // examples of bodies by operation, instead of the record's example
+	Bodies  map[string]json.RawMessage `json:"bodies"`  // examples of bodies by operation id; without one, the example comes from the record's
 }
 
 // SourceArea describes an area. A reference shows the title as a heading.
@@ -47,7 +47,8 @@ func ParseSource(text []byte) (s Source, err error) {
 	return s, nil
 }
 
-// Build returns the document, indented. The same declarations and source give the same bytes.
+// Build returns the document, indented. The same declarations and source always give the same
+// bytes.
 func Build(operations []api.Operation, source Source) ([]byte, error) {
 	b := builder{operations: operations, source: source, types: map[string]reflect.Type{}, usedEntries: map[string]bool{}}
 	d := document{
@@ -76,8 +77,8 @@ type builder struct {
 	operations  []api.Operation
 	source      Source
 	schemas     orderedObject[any]      // components, in the order of their first use
-	types       map[string]reflect.Type // the types of the components
-	usedEntries map[string]bool         // the used paths of the source
+	types       map[string]reflect.Type // the types of the components, by name
+	usedEntries map[string]bool         // the entries of the source that were used, by path
 	problems    []error
 }
 

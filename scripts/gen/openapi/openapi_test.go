@@ -93,8 +93,8 @@ func jsonAt(t *testing.T, value any, path string) string {
 	return string(text)
 }
 
-// Ensure a declaration alone gives a complete operation, with made-up values where the source has
-// no example.
+// Ensure a declaration alone produces a complete operation, with made-up values where the source
+// has no example.
 func TestBuild(t *testing.T) {
 	t.Parallel()
 	text, doc := mustBuild(t, "{"+areas+"}", update, list)

@@ -36,8 +36,8 @@ func (b *builder) operation(op api.Operation) operation {
 	return out
 }
 
-// operationDescription returns the description with the scope and the quota, because rendered pages
-// do not show extensions.
+// operationDescription returns the description followed by the scope and the quota, because
+// rendered pages do not show the extensions x-scope and x-quota.
 func operationDescription(op api.Operation) string {
 	text := op.Description
 	if text != "" {
@@ -71,7 +71,7 @@ func errorCodesOf(op api.Operation) []fault.Code {
 		}
 	}
 	if op.IdempotencyKey != nil {
-		codes = append(codes, fault.Conflict) // the response of an earlier request cannot be read
+		codes = append(codes, fault.Conflict) // if the stored response to an earlier request cannot be read
 	}
 	codes = append(codes, op.Errors...)
 	slices.SortFunc(codes, func(a, b fault.Code) int { return a.Status() - b.Status() })
@@ -91,7 +91,7 @@ func (b *builder) parameters(op api.Operation) []any {
 			Name: f.Name, In: string(f.In), Required: f.Required, Description: f.Description(), Schema: withNumberFormats(jsonschema.Parameter(f, b.refer)),
 			Example: b.parameterExample(op, f),
 		}
-		p.Schema.Description = "" // it is on the parameter
+		p.Schema.Description = "" // the parameter itself has the description
 		if p.Description == "" && f.In == schema.InPath {
 			p.Description = "the id of the " + spaceWords(strings.TrimSuffix(f.Name, "Id"))
 		}
@@ -103,8 +103,8 @@ func (b *builder) parameters(op api.Operation) []any {
 	return append(out, refTo("parameters", versionHeader))
 }
 
-// successResponse returns the response with status 200. Components appear in the order in which it
-// adds them.
+// successResponse returns the response with status 200. The document lists the components in the
+// order in which this method adds them.
 func (b *builder) successResponse(op api.Operation) response {
 	headers := []string{versionHeader, requestIDHeader}
 	headers = append(headers, quotaHeaders...)

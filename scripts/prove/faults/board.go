@@ -8,7 +8,8 @@ import (
 	"growthworkspace/scripts/prove/testbed"
 )
 
-// item is an item of imports and exports. Fields that no check needs are left out.
+// item is a roadmap item as imports and exports represent it. Fields that no check needs are left
+// out.
 type item struct {
 	ID               string `json:"id"`
 	RoadmapID        string `json:"roadmapId"`
@@ -82,9 +83,9 @@ func (b *board) edit(ctx context.Context) error {
 	return b.run.Write(ctx, b.ID, "item", records...)
 }
 
-// checkLiveContent reads the live content and reports whether it is the new state. wrong lists
-// violations: a state that is neither the old nor the new one, the old state after an acknowledged
-// publish, or an item with a wrong version.
+// checkLiveContent reads the live content and reports whether it is the new state, in which the
+// last publish has taken effect. wrong lists violations: a state that is neither the old nor the
+// new one, the old state after an acknowledged publish, or an item with a wrong version.
 func (b *board) checkLiveContent(ctx context.Context, acknowledged bool) (published bool, wrong []string, err error) {
 	version, content, err := b.snapshot(ctx)
 	if err != nil {

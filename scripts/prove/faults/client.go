@@ -72,8 +72,8 @@ func (c *client) call(ctx context.Context, method, path string, body any, header
 	return c.send(ctx, method, path, text, header...)
 }
 
-// send is like call, with the text of a body, which need not be JSON. A nil body sends none. send
-// makes one attempt and never retries.
+// send is like call, but takes the encoded body, which need not be JSON. If text is nil, the
+// request has no body. send makes one attempt and never retries.
 func (c *client) send(ctx context.Context, method, path string, text []byte, header ...string) (response, error) {
 	target := "/v1/companies/" + c.ID
 	if path != "" {
@@ -95,8 +95,9 @@ func (c *client) send(ctx context.Context, method, path string, text []byte, hea
 	return response{got.Status, got.Header, got.Body}, nil // an error response is a response
 }
 
-// onceTransport is a transport that sends a request once. net/http's transport repeats a request on
-// a closed idle connection if it can read the body again.
+// onceTransport is a transport that sends a request only once. If an idle connection turns out to
+// be closed, net/http's transport would send the request again on another connection, provided that
+// it can read the body again.
 type onceTransport struct{ *http.Transport }
 
 // RoundTrip implements http.RoundTripper.

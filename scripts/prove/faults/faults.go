@@ -1,8 +1,8 @@
 // Package faults proves that the service keeps its promises when processes are killed, responses
-// are lost and clients send too much. Crashes at a particular call to the table, and tables that
-// throttle, are covered by the tests of functions and its areas. Each check proves one claim on its
-// own engine with a data file, and prints one line of figures. For each check, a test injects a bug
-// into the service that the check must find.
+// are lost, and clients overload the service. Crashes at a particular call to the table, and tables
+// that throttle, are covered by the tests of functions and its areas. Each check proves one claim
+// on its own engine with a data file, and prints one line of figures. For each check, a test
+// injects a bug into the service that the check must find.
 //
 // Reading order: this file, transport.go (the faults), mutant.go (the bugs that tests inject),
 // then the checks.
@@ -55,10 +55,10 @@ var checks = []faultCheck{
 	{"linear", func(ctx context.Context, t *checkRun) error { return linearizability(ctx, t, t.size(5, 40), 12) }},
 }
 
-// quotaBursts are the bursts of the quota check. The small buckets start full; the others would
-// take too long to empty. An admission's condition costs an engine 8 to 19 % more than a bare one
-// on two busy processors. Over a few seconds, an engine's throughput also varies by a quarter, so
-// short bursts have a larger baselineShare.
+// quotaBursts returns the bursts of the quota check. The small buckets start full. The larger ones
+// start empty, because emptying them would take too long. On two busy processors, the condition of
+// an admission takes an engine 8 to 19 % more time than that of a bare write. Over a few seconds,
+// an engine's throughput also varies by a quarter, so short bursts have a larger baselineShare.
 func quotaBursts(lasts time.Duration, baselineShare float64) []burst {
 	return []burst{{60, lasts, false, 0}, {600, lasts, false, 0}, {6000, lasts, true, 0}, {60_000, lasts, true, baselineShare}}
 }
@@ -147,10 +147,10 @@ type checkRun struct {
 	report
 	full      bool
 	chance    *randomSource
-	transport http.RoundTripper                         // to the engine, without faults
+	transport http.RoundTripper                         // the transport to the engine, without faults
 	bug       func(http.RoundTripper) http.RoundTripper // the bug that a test injects into the service's table client
 	server    mutant                                    // the bug that a test injects into server processes
-	latency   time.Duration                             // of calls from server processes to the table
+	latency   time.Duration                             // added to calls from server processes to the table
 	front     bool                                      // server processes have the limits of `workspace serve`
 	data      string
 	ends      []func() error
@@ -178,7 +178,7 @@ func (t *checkRun) close() (err error) {
 	return errors.Join(err, t.Close())
 }
 
-// size returns one of two numbers: bounded in CI, long in a long run.
+// size returns one of two numbers: bounded for a run in CI, or long for a long run.
 func (t *checkRun) size(bounded, long int) int {
 	if t.full {
 		return long
@@ -204,7 +204,7 @@ func (r *report) addFigure(format string, values ...any) {
 	r.figures = append(r.figures, fmt.Sprintf(format, values...))
 }
 
-// require records a violation of the claim unless ok.
+// require records a violation of the claim unless ok is true.
 func (r *report) require(ok bool, format string, values ...any) {
 	if ok {
 		return

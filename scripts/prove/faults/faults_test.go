@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// start returns a run that is closed at the end of the test.
+// start returns a check run that is closed at the end of the test.
 func start(t *testing.T) *checkRun {
 	t.Helper()
 	tr, err := newCheckRun(t.Context(), Options{Seed: 1}, t.TempDir(), t.Output())
@@ -35,7 +35,7 @@ func start(t *testing.T) *checkRun {
 	return tr
 }
 
-// mutantTest is a run of a check with an injected bug.
+// mutantTest runs a check on the correct service, or with an injected bug.
 type mutantTest struct {
 	name   string
 	check  func(ctx context.Context, t *checkRun) error
@@ -78,16 +78,17 @@ func runOverload(patience, residual time.Duration, trials ...string) func(contex
 	}
 }
 
-// noTimeLimit is a limit that no machine reaches, because only the checks assert how fast the
-// service is.
+// noTimeLimit is a limit that no machine exceeds. With it, a test does not assert how fast the
+// service is; only `prove faults` does.
 const noTimeLimit = time.Hour
 
 func editConcurrently(ctx context.Context, t *checkRun) error { return linearizability(ctx, t, 2, 6) }
 
-// Each check must hold for the correct service and find each injected bug. Only the checks assert
-// how fast the service is, because tests share their machine. An injected bug that slows a server
-// makes it many times slower than without load, on any machine. The limit for memory is wide,
-// because the race detector needs several times as much.
+// mutantTests lists runs of every check, on the correct service and with injected bugs. Assertions
+// about the speed of the correct service are left to `prove faults`, because tests share their
+// machine with each other. A test can still find an injected bug that slows a server, because the
+// bug makes the server many times slower under load, on any machine. The limit for memory is
+// generous, because the race detector needs several times as much memory.
 var mutantTests = []mutantTest{
 	{name: "kill-engine", check: runKills(victimEngine, 5, 0, 1, 101)},
 	{name: "kill-engine of a service that acknowledges writes in memory", check: runKills(victimEngine, 8, 1, 101), server: mutantDelayedWrites, want: "lost"},
@@ -103,8 +104,8 @@ var mutantTests = []mutantTest{
 	{name: "quota of a service whose guesses are always wrong", check: runQuotas(quotaCheck{[]burst{{600, 2 * time.Second, true, 0}}, 0.99, 0, 0}), server: mutantContended, want: "gets 503", serial: true},
 	{name: "quota of a service that refuses too much", check: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}}, 0.02, 0, 0}), server: mutantRejectMost, want: "too few", serial: true},
 	{name: "quota of a service that guesses its Retry-After", check: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}}, 0.9, 6, 1}), server: mutantShortRetryAfter, want: "refused again", serial: true},
-	// `prove faults` times slow readers that keep sending requests, because the race detector is
-	// too slow with 200 of them.
+	// Only `prove faults` runs the case askers on the correct service, because the race detector is
+	// too slow with 200 such clients.
 	{name: "load", check: runOverload(time.Minute, noTimeLimit, "flood", "headers", "readers", "clients"), serial: true},
 	{name: "load of a server without limits", check: runOverload(0, 80*time.Millisecond, "flood"), server: mutantNoLimits, want: "a polite client's median", serial: true},
 	{name: "load of a server that has one queue", check: runOverload(0, 80*time.Millisecond, "askers"), server: mutantNoLimits, want: "a polite client's median", serial: true},
@@ -146,8 +147,8 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// Ensure every edit of a board changes its next publish, and that look distinguishes the old and
-// the new state.
+// Ensure every edit of a board changes its next publish, and that checkLiveContent distinguishes
+// the old state from the new one.
 func TestBoardEdits(t *testing.T) {
 	t.Parallel()
 	tr := start(t)

@@ -20,21 +20,21 @@ const (
 	victimServer victim = "server"
 )
 
-// killSizes are the sizes of the boards: empty, one item, around the most writes of a transaction,
-// and large.
+// killSizes are the sizes of the boards, in items: empty, one item, around the maximum number of
+// writes in a transaction, and large.
 var killSizes = []int{0, 1, 99, 100, 101, 1000}
 
-// killOptions configures the check.
+// killOptions configures the check of killed processes.
 type killOptions struct {
 	victim victim
 	kills  int   // the number of kills during a publish; a kill after the response does not count
-	sizes  []int // of the boards
+	sizes  []int // the sizes of the boards, in items
 }
 
-// killProcesses is the check of killed processes. It kills the victim at random moments of
-// publishes, on boards of each size in turn. Afterwards either the old or the new state must be
-// live as a whole, and no acknowledged write may be lost. A kill comes within the duration of the
-// board's last uninterrupted publish.
+// killProcesses kills the victim at random moments during publishes, on boards of each size in
+// turn. After each kill, either the old or the new state must be live as a whole, and no
+// acknowledged write may be lost. Each kill comes within the time that the board's last
+// uninterrupted publish took.
 func killProcesses(ctx context.Context, t *checkRun, how killOptions) (err error) {
 	k := &killer{killOptions: how, checkRun: t, ledger: writeLedger{acknowledged: map[string]string{}}}
 	if k.process, err = t.startServer(ctx); err != nil {
@@ -90,17 +90,17 @@ type sizedBoard struct {
 	*board
 	size        int
 	publishTime time.Duration
-	broken      bool // a violation left its state unknown
+	broken      bool // a violation has left the state of the board unknown
 }
 
-// newBoard gives the arena a new board and measures a publish of it.
+// newBoard gives the arena a new board and measures how long a publish of that board takes.
 func (k *killer) newBoard(ctx context.Context, a *sizedBoard) (err error) {
 	measured := a.publishTime > 0
 	if a.board, err = newBoard(ctx, k.checkRun, a.size); err != nil {
 		return err
 	}
 	if a.broken = false; a.size == 0 && measured {
-		return nil // only the first publish changes an empty board, and strike interrupts it
+		return nil // only the first publish changes an empty board, and killDuringPublish interrupts that one
 	}
 	if err := a.edit(ctx); err != nil {
 		return err
@@ -112,11 +112,12 @@ func (k *killer) newBoard(ctx context.Context, a *sizedBoard) (err error) {
 	return err
 }
 
-// publishTries limits the attempts of a publish. On a busy machine an attempt may fail with a 500.
+// publishTries limits the attempts to publish a board. On a busy machine an attempt may fail with a
+// 500.
 const publishTries = 5
 
-// publish publishes without interruption. It must succeed in any state in which an interrupted
-// publish has left the board.
+// publish publishes a board without interruption. This must succeed in any state in which an
+// interrupted publish can leave the board.
 func (k *killer) publish(ctx context.Context, a *sizedBoard) error {
 	c := newClient(k.process.base, a.Company)
 	var out response
@@ -236,7 +237,7 @@ type writeLedger struct {
 	client       *client
 	mu           sync.Mutex
 	serial       int
-	acknowledged map[string]string // the title of each item by its id
+	acknowledged map[string]string // the title of each item, keyed by the item's id
 }
 
 // title returns a title that no other write has.

@@ -18,19 +18,19 @@ import (
 
 const (
 	editorCount      = 16   // concurrent clients
-	serviceInstances = 4    // serviceInstances of the service, each with its own table client
+	serviceInstances = 4    // instances of the service, each with its own table client
 	lossyShare       = 0.1  // the share of responses to writes that are lost
 	refusedCalls     = 0.05 // the share of calls that are throttled
 )
 
-// checkMax limits the time of the search for an order of one record's requests. On a busy machine,
-// a history can have many unknown outcomes, and its search takes exponential time. Such a history
-// is replaced by one with half as many requests.
+// checkMax limits how long the checker searches for an order of the requests to one record. On a
+// busy machine, a history can have many unknown outcomes, and its search takes exponential time.
+// Such a history is replaced by one with half as many requests.
 const checkMax = time.Minute
 
 // linearizability checks that the service is linearizable. Concurrent clients change the reply to
-// one review at a time, while responses of the table are lost and calls throttled. Some sequential
-// order of the requests must explain all outcomes.
+// one review at a time, while responses from the table are lost and calls to it are throttled. Some
+// sequential order of the requests must explain all of their outcomes.
 func linearizability(ctx context.Context, t *checkRun, records, requests int) error {
 	var lost, refused atomic.Int64
 	transport := loseResponses(t.transport, &lost, func(call string, _ int) bool { return isWrite(call) && t.chance.chance(lossyShare) })
@@ -103,10 +103,10 @@ func (t *checkRun) history(ctx context.Context, bases []string, requests int) (h
 			}
 			end := int64(time.Since(begin))
 			if out.undone || !out.known && in == (replyEdit{}) {
-				continue // it changed nothing and shows nothing
+				continue // the request changed nothing, and its outcome says nothing about the record
 			}
 			if !out.known {
-				end = math.MaxInt64 // the change may be done at any later time
+				end = math.MaxInt64 // the change may take effect at any later time
 			}
 			mu.Lock()
 			history = append(history, porcupine.Operation{ClientId: n, Input: in, Call: int64(call), Output: out, Return: end})
@@ -146,7 +146,8 @@ type editOutcome struct {
 }
 
 // replyModel is the sequential behaviour of the reply. A new text moves an approved reply back to
-// draft. Two changes that overwrite each other break this rule, because it needs two fields.
+// draft. Two concurrent changes that overwrite each other break this rule, because it involves both
+// fields.
 var replyModel = porcupine.Model{
 	Init: func() any { return replyState{"", "draft"} },
 	Step: func(before, in, out any) (bool, any) {

@@ -14,8 +14,8 @@ import (
 
 const (
 	lossClients = 8   // concurrent clients, each with its own company
-	lossShare   = 0.4 // the share of responses to writes that loss-key loses, more than the table client's retries can hide
-	lossesMax   = 2   // responses of each write that loss loses in a row; the third attempt succeeds
+	lossShare   = 0.4 // the share of responses to writes that the check loss-key loses, which is more than the table client's retries can hide
+	lossesMax   = 2   // how many responses to each write the check loss loses in a row; the third attempt succeeds
 	keyAttempts = 100 // attempts of a client that retries a request
 )
 
@@ -39,7 +39,8 @@ func newLossyClients(ctx context.Context, t *checkRun, lose func(call string, at
 	return c, nil
 }
 
-// each calls do with 0 to n-1. The clients take turns and run concurrently.
+// each calls do with every number from 0 to n-1. The numbers are dealt to the clients in turn, and
+// the clients run concurrently.
 func (c *lossyClients) each(n int, do func(client *client, n int) error) error {
 	return parallel.Do(lossClients, lossClients, func(from int) error {
 		for i := from; i < n; i += lossClients {
@@ -51,7 +52,7 @@ func (c *lossyClients) each(n int, do func(client *client, n int) error) error {
 	})
 }
 
-// titles counts the titles of all records of a type.
+// titles adds to seen how many times each title occurs among the records of a type.
 func (c *lossyClients) titles(ctx context.Context, kind string, seen map[string]int) error {
 	for _, client := range c.clients {
 		records, err := testbed.Export[struct{ Title string }](ctx, c.Testbed, client.ID, kind)
@@ -65,9 +66,9 @@ func (c *lossyClients) titles(ctx context.Context, kind string, seen map[string]
 	return nil
 }
 
-// lostResponsesWithKey is the check of creates with an Idempotency-Key. The clients retry every
-// failed request; each create must store one record. A keyless client retries without the key,
-// which is the bug that a test injects.
+// lostResponsesWithKey checks creates with an Idempotency-Key while responses from the table are
+// lost. The clients retry every failed request, and each create must store exactly one record. If
+// keyless is set, the clients retry without the key, which is the bug that a test injects.
 func lostResponsesWithKey(ctx context.Context, t *checkRun, requests int, keyless bool) error {
 	c, err := newLossyClients(ctx, t, func(call string, _ int) bool { return isWrite(call) && t.chance.chance(lossShare) })
 	if err != nil {
@@ -132,7 +133,8 @@ func lostResponsesWithKey(ctx context.Context, t *checkRun, requests int, keyles
 	return nil
 }
 
-// lifecycleRecords lists the kinds of record that the clients of loss create, change and delete.
+// lifecycleRecords lists the kinds of record that the clients of the check loss create, change and
+// delete.
 var lifecycleRecords = []struct {
 	create, record string
 	body           map[string]any
@@ -143,9 +145,9 @@ var lifecycleRecords = []struct {
 
 const lifecycleSteps = 5
 
-// lostResponses is the check of requests without an Idempotency-Key. The first responses of each
+// lostResponses checks requests without an Idempotency-Key. The first lossesMax responses to each
 // write to the table are lost. Every client creates a record, changes it twice and deletes it. Each
-// request must succeed and take effect once.
+// request must succeed and take effect exactly once.
 func lostResponses(ctx context.Context, t *checkRun, requests int) error {
 	c, err := newLossyClients(ctx, t, func(call string, attempt int) bool { return isWrite(call) && attempt <= lossesMax })
 	if err != nil {

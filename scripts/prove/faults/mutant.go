@@ -65,8 +65,8 @@ func failUpdateConditions(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// delayedWriteTime is the delay between the acknowledgement of a write and the time when behind
-// sends it.
+// delayedWriteTime is the time between the acknowledgement of a write and the moment when
+// delayWrites sends it.
 const delayedWriteTime = 20 * time.Millisecond
 
 // delayWrites acknowledges transactions and batches at once and sends them later, in the same
@@ -103,13 +103,13 @@ func delayWrites(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// mutant names a fault of a server process, which receives it at startup.
+// mutant names a bug that a test injects into a server process when it starts.
 type mutant string
 
 const (
 	mutantDelayedWrites   mutant = "behind"
 	mutantUnconditional   mutant = "unconditional"
-	mutantBaseline        mutant = "bare"      // not a fault: a bare write in place of an admission, for comparison
+	mutantBaseline        mutant = "bare"      // not a bug: each admission is replaced with a bare write, for comparison
 	mutantContended       mutant = "overtaken" // every admission loses to another caller
 	mutantShortRetryAfter mutant = "hasty"     // every Retry-After is one second
 	mutantNoLimits        mutant = "unbounded" // without the limits of `workspace serve`

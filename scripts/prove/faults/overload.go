@@ -21,30 +21,30 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// loadOptions configures the check.
+// loadOptions configures the check of an overloaded server.
 type loadOptions struct {
-	trials      []string      // by name; empty: all
+	trials      []string      // the names of the cases to run; empty: all
 	each        time.Duration // how long each case lasts
 	patience    time.Duration // how much longer a case may last while no response has arrived, because the machine may be busy
-	slowdownMax float64       // the most that a polite client's median during the flood may be, as a multiple of its median without it
-	residualMax time.Duration // a median below this always passes
-	residentMax int64         // the most memory of the server process in any case, in bytes
+	slowdownMax float64       // the maximum of a polite client's median response time under load, as a multiple of its median without load
+	residualMax time.Duration // a median response time below this always passes
+	residentMax int64         // the maximum resident memory of the server process in any case, in bytes
 }
 
-// residentMax is the most memory of a server process.
+// residentMax is the maximum resident memory of a server process.
 const residentMax = 256 << 20
 
-// overload is the check of an overloaded server. It runs five cases, each on a new server with the
-// limits of `workspace serve`:
+// overload checks an overloaded server. It runs five cases, each on a new server with the limits of
+// `workspace serve`:
 //
 //   - flood: 100 clients send malformed bodies of 250 KB while a polite client reads
 //   - headers: 200 connections without a key send headers of 1 MB
 //   - readers: 200 clients request the largest page and read nothing
-//   - askers: the same, but they soon disconnect and reconnect, while a polite client reads
-//   - clients: 200 clients with keys read and write on connections that stay open
+//   - askers: the same, but each client soon disconnects and reconnects, while a polite client reads
+//   - clients: 200 clients with a key send reads on connections that stay open
 //
-// In each case, the server's resident memory stays below p.resident, no response is a 500, and
-// each error response has the envelope.
+// In each case, the server's resident memory must stay below p.residentMax, no response may be a
+// 500, and each error response must have the envelope.
 func overload(ctx context.Context, t *checkRun, p loadOptions) error {
 	company, err := t.companyWithItems(ctx)
 	if err != nil {
@@ -76,7 +76,7 @@ type loadedServer struct {
 
 const itemsPath = "plan/boards/brd_1/items"
 
-// boardItems is the number of items of the board. A page of 200 has about 450 KB.
+// boardItems is the number of items on the board. A page with all 200 of them is about 450 KB.
 const boardItems = 200
 
 // companyWithItems creates a company with a full board.
@@ -118,8 +118,8 @@ func (l *loadedServer) serve(ctx context.Context, p loadOptions, run func() erro
 	return nil
 }
 
-// check counts a shed response. It requires that a refusal has the envelope and that no response is
-// a 500.
+// check requires that an error response has the envelope and is not a 500. It counts responses with
+// status 503 as shed.
 func (l *loadedServer) check(out response) {
 	if out.status < http.StatusBadRequest {
 		return
@@ -177,9 +177,9 @@ func malformedFlood(ctx context.Context, l *loadedServer, p loadOptions) error {
 	return nil
 }
 
-// measureBeside measures a polite client's median without and with a load, and requires that the
-// second is not much larger. start starts the load, which counts in did, and returns a function
-// that stops it.
+// measureBeside measures a polite client's median response time without and with a load, and
+// requires that the second is not much larger than the first. start starts the load, which counts
+// its requests in did, and returns a function that stops it.
 func (l *loadedServer) measureBeside(ctx context.Context, p loadOptions, start func(ctx context.Context, did *atomic.Int64) (stop func())) (quiet, loud time.Duration, all int64) {
 	const rounds, warm = 3, 5
 	var before, beside []time.Duration
@@ -247,7 +247,8 @@ func (l *loadedServer) measureReads(ctx context.Context, d time.Duration, strict
 	return took
 }
 
-// sendRaw connects to the server, sends a text and calls read, if any, with the connection.
+// sendRaw connects to the server, sends the raw bytes of a request and then, unless read is nil,
+// calls read with the connection.
 func (l *loadedServer) sendRaw(ctx context.Context, send io.WriterTo, read func(c net.Conn)) {
 	u, err := url.Parse(l.base)
 	if err != nil {
@@ -348,7 +349,7 @@ func requestingSlowReaders(ctx context.Context, l *loadedServer, p loadOptions) 
 	return nil
 }
 
-// keepAliveClients starts many clients that behave well.
+// keepAliveClients starts many well-behaved clients, which keep their connections open.
 func keepAliveClients(ctx context.Context, l *loadedServer, p loadOptions) error {
 	const clients = 200
 	shared := newClient(l.base, l.company)

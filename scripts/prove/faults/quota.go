@@ -18,38 +18,38 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// quotaCheck configures the check.
+// quotaCheck configures the check of quotas.
 type quotaCheck struct {
 	bursts    []burst
-	underload float64 // the share of the allowed requests that may be refused
+	underload float64 // the share of the requests within the quota that may still be refused
 	waiters   int     // how many keys wait for their Retry-After
 	rounds    int     // how many times each of them waits
 }
 
-// burst is one key that all clients use without a pause.
+// burst is a series of requests that all clients send with one key, without a pause.
 type burst struct {
 	quota  auth.Quota    // per minute
 	length time.Duration // how long the clients send requests
 	empty  bool          // the bucket starts empty instead of full
 	// No engine is as fast as a very large quota allows. If baselineShare is not zero, the requests
 	// admitted are instead compared with the requests that the engine handles when each does a bare
-	// write of one item in place of its admission. beside is the share by which the admitted
-	// requests may fall short.
+	// write of one item in place of its admission. baselineShare is the share by which the admitted
+	// requests may fall short of those.
 	baselineShare float64
 }
 
 const (
 	serverProcesses = 3
 	burstClients    = 64                   // concurrent clients
-	tableLatency    = 5 * time.Millisecond // of each call to the table
-	burstRounds     = 6                    // periods of a flood that is compared, each paired with a period of bare writes
-	burstFactor     = 4                    // a flood sends at least this many times what the quota allows
+	tableLatency    = 5 * time.Millisecond // added to each call to the table
+	burstRounds     = 6                    // periods of a burst that is compared with bare writes; each is paired with a period of bare writes
+	burstFactor     = 4                    // a burst sends at least this many times what the quota allows
 )
 
-// checkQuotas is the check of quotas. Clients of several processes send far more requests than
-// their key's quota. The service must admit as many requests as the bucket and its refill allow, no
-// more and almost no fewer. It must refuse the others with a 429, and admit a client that waits for
-// the Retry-After of a 429.
+// checkQuotas checks quotas. Clients of several server processes send far more requests than the
+// quota of their key allows. The service must admit as many requests as the bucket and its refill
+// allow, no more and almost no fewer. It must refuse the other requests with a 429, and admit a
+// client that has waited for the Retry-After of a 429.
 func checkQuotas(ctx context.Context, t *checkRun, d quotaCheck) (err error) {
 	q := &quotaRun{quotaCheck: d, checkRun: t}
 	if q.servers, err = q.start(ctx, t.server); err != nil {
@@ -88,7 +88,7 @@ type quotaRun struct {
 	quotaCheck
 	*checkRun
 	servers  []*server
-	baseline []*server // servers whose admissions are bare writes; nil until a flood needs them
+	baseline []*server // servers whose admissions are bare writes; nil until a burst needs them
 }
 
 // client returns the n-th client of a company. The clients use the processes in turn.
@@ -120,7 +120,7 @@ func (q *quotaRun) sendBurst(ctx context.Context, f burst) error {
 		if err := q.exhaustBucket(ctx, company, f.quota, begin); err != nil {
 			return err
 		}
-		most, least = 1, 0 // an empty bucket: at least the first request after a refill
+		most, least = 1, 0 // the bucket starts empty: at most one request more than it refills
 	}
 	least += int64(f.length / f.quota.Interval())
 	var got, sent, beside atomic.Int64
@@ -137,7 +137,7 @@ func (q *quotaRun) sendBurst(ctx context.Context, f burst) error {
 		return err
 	}
 	took := time.Since(begin)
-	most += int64(took / f.quota.Interval()) // what the bucket refills before the last response
+	most += int64(took / f.quota.Interval()) // plus what the bucket refills before the last response
 	compared, may := "", q.underload
 	if f.baselineShare > 0 {
 		least, may = min(least, beside.Load()), f.baselineShare
@@ -150,9 +150,9 @@ func (q *quotaRun) sendBurst(ctx context.Context, f burst) error {
 	return nil
 }
 
-// baselineKeys admits every request with a bare conditional write of the key's item: it has the
-// attributes of an admission, and its conditions except for the bucket's. A longer condition takes
-// the engine longer.
+// baselineKeys admits every request with a bare conditional write of the key's item: the write sets
+// the attributes that an admission sets, and has the conditions of an admission except for the
+// bucket's. The conditions matter because a longer condition takes the engine more time.
 type baselineKeys struct{ table *table.Client }
 
 // Admit implements api.Keys.
@@ -182,7 +182,7 @@ func keyOf(companyID, keyID string) table.Item {
 
 // exhaustBucket uses up the read quota of a new key.
 func (q *quotaRun) exhaustBucket(ctx context.Context, c testbed.Company, quota auth.Quota, now time.Time) error {
-	last, _ := quota.Charge(now.UnixNano()+1, now) // of a bucket in use
+	last, _ := quota.Charge(now.UnixNano()+1, now) // the last request that a bucket in use admits
 	_, err := q.Table.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		Key: keyOf(c.ID, c.KeyID), UpdateExpression: aws.String("SET tatRead = :tat"), ConditionExpression: aws.String("attribute_exists(pk)"),
 		ExpressionAttributeValues: table.Item{":tat": table.Number(last.UpTo + last.Step)},
@@ -190,9 +190,9 @@ func (q *quotaRun) exhaustBucket(ctx context.Context, c testbed.Company, quota a
 	return err
 }
 
-// sendReads lets all clients send reads without a pause, and counts the requests that were sent and
-// those that were admitted. It ends when at least enough were sent, which takes longer on a busy
-// machine.
+// sendReads has all clients send reads without a pause, and counts the requests that were sent and
+// those that were admitted. It ends once the time is up and at least enough requests were sent,
+// which takes longer on a busy machine.
 func (q *quotaRun) sendReads(ctx context.Context, servers []*server, company testbed.Company, lasts time.Duration, enough int64, admissions, sent *atomic.Int64) error {
 	begin := time.Now()
 	return parallel.Do(burstClients, burstClients, func(n int) error {
@@ -215,8 +215,8 @@ func (q *quotaRun) sendReads(ctx context.Context, servers []*server, company tes
 	})
 }
 
-// waitForRetryAfter uses up quotas of several sizes, waits for the Retry-After of the 429, and
-// requires that the next request is admitted.
+// waitForRetryAfter uses up quotas of several sizes. Each time, it waits for the Retry-After of the
+// 429, and requires that the next request is admitted.
 func (q *quotaRun) waitForRetryAfter(ctx context.Context) error {
 	var waits, admissions, longest atomic.Int64
 	err := parallel.Do(q.waiters, max(1, q.waiters), func(n int) error {
@@ -243,8 +243,8 @@ func (q *quotaRun) waitForRetryAfter(ctx context.Context) error {
 	return err
 }
 
-// exhaustQuota sends requests to the processes in turn until one is refused, and returns its
-// Retry-After.
+// exhaustQuota sends requests to the processes in turn until one is refused, and returns the
+// Retry-After of that refusal.
 func (q *quotaRun) exhaustQuota(ctx context.Context, n int, c testbed.Company, quota auth.Quota) (time.Duration, error) {
 	for try := range 2*int(quota) + 2 {
 		out, _, err := sendRead(ctx, q.client(n+try, c))

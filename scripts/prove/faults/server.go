@@ -26,8 +26,8 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// attemptTimeout is the attempt timeout of `workspace serve`. A function has one second, but an
-// engine on a busy machine sometimes takes longer.
+// attemptTimeout is the attempt timeout of `workspace serve`. In a Lambda function, the timeout is
+// one second, but an engine on a busy machine sometimes takes longer.
 const attemptTimeout = 2500 * time.Millisecond
 
 // serve serves the whole API in this process until the end of the run, with a transport to the
@@ -39,7 +39,8 @@ func (t *checkRun) serve(transport http.RoundTripper) (base string) {
 	return s.URL
 }
 
-// serverVariable starts this program as a server. Its value is an order as JSON.
+// serverVariable is the environment variable that makes this program run as a server. Its value is
+// a serverConfig as JSON.
 const serverVariable = "PROVE_FAULTS_SERVER"
 
 // serverConfig is the configuration of a server process.
@@ -51,8 +52,8 @@ type serverConfig struct {
 }
 
 // RunServerIfStartedAsOne runs a server and never returns if this process was started as one;
-// otherwise it does nothing. A program that runs checks must call it first, and so must their test
-// binary.
+// otherwise it does nothing. A program that runs checks must call it first, and so must the test
+// binary of this package.
 func RunServerIfStartedAsOne() {
 	text, ordered := os.LookupEnv(serverVariable)
 	if !ordered {
@@ -155,19 +156,19 @@ func (t *checkRun) startServer(ctx context.Context) (*server, error) {
 	return s, nil
 }
 
-// kill sends SIGKILL to the process and waits for its end.
+// kill sends SIGKILL to the process and waits for the process to exit.
 func (s *server) kill() error {
 	if err := s.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("kill the server: %w", err)
 	}
-	_ = s.cmd.Wait() // the error says that it was killed
+	_ = s.cmd.Wait() // the error only says that the process was killed
 	if err := s.stdin.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return fmt.Errorf("close the server's input: %w", err)
 	}
 	return nil
 }
 
-// killEngine sends SIGKILL to the engine and waits for its end.
+// killEngine sends SIGKILL to the engine and waits for the engine to exit.
 func (t *checkRun) killEngine(ctx context.Context) error {
 	// Package engine writes the process id into this file.
 	text, err := os.ReadFile(filepath.Join(t.data, "engine.json"))

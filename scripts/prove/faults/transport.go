@@ -19,7 +19,7 @@ import (
 // protocol a call is a POST whose header names the call and whose body is a JSON object. The local
 // engines check no signature, so a transport may change a body.
 
-// roundTripper is a function as a transport.
+// roundTripper adapts a function to http.RoundTripper.
 type roundTripper func(r *http.Request) (*http.Response, error)
 
 // RoundTrip implements http.RoundTripper.

@@ -30,7 +30,8 @@ func send(t *testing.T, over http.RoundTripper, name, body string) (*http.Respon
 	return over.RoundTrip(r)
 }
 
-// Ensure losing sends calls and loses responses, and refusing sends no calls.
+// Ensure loseResponses sends the calls and loses their responses, and that rejectCalls does not
+// send the calls.
 func TestTransports(t *testing.T) {
 	t.Parallel()
 	to, n := &recordingTransport{}, atomic.Int64{}
@@ -66,7 +67,8 @@ func TestTransports(t *testing.T) {
 
 }
 
-// Ensure the injected bugs remove conditions and tokens.
+// Ensure withoutConditions and withoutTransactionTokens remove the conditions and the tokens from
+// calls.
 func TestMutants(t *testing.T) {
 	t.Parallel()
 	const transaction = `{"ClientRequestToken": "t", "TransactItems": [{"Put": {"ConditionExpression": "a = :a", "N": 1}}, {"Delete": {"N": 2}}, {"ConditionCheck": {"N": 3}}]}`

@@ -14,7 +14,8 @@ import (
 // scale.
 type recordCount struct{ full, min int }
 
-// recordCounts lists the types whose size is not usual. At full scale, usual is more than one page.
+// recordCounts lists the number of records for the types that do not have the usual number. At full
+// scale, usualSize is more than one page.
 var (
 	usualSize    = recordCount{230, 20}
 	recordCounts = map[string]recordCount{
@@ -38,10 +39,10 @@ type generatedCompany struct {
 	optional       map[string][]string         // the fields that may be null, by type
 }
 
-// newGeneratedCompany creates a company at this scale, the same one each time. It copies the demo
-// company's records until there are enough. Every enum field takes every value and null. Times and
-// numbers are often equal, because sorting bugs show up in ties. Strings include characters that
-// often break encoders.
+// newGeneratedCompany creates a company at this scale. It is always the same company. It copies the
+// demo company's records until there are enough. Every enum field takes every value and null. Times
+// and numbers are often equal, because sorting bugs show up in ties. Strings include characters
+// that often break encoders.
 func newGeneratedCompany(scale float64) (*generatedCompany, error) {
 	of := func(s recordCount) int { return max(s.min, int(float64(s.full)*scale)) }
 	c := &generatedCompany{records: map[string][]record{}, random: rand.New(rand.NewPCG(7, 11)), optional: map[string][]string{}, ideasWithPosts: of(recordCount{30, 4})}
@@ -94,14 +95,14 @@ func (c *generatedCompany) setValues(kind, field string, values []any) {
 	c.values[kind][field] = values
 }
 
-// addReferences makes later records refer to the records of a type.
+// addReferences makes records that are generated later refer to the records of a type.
 func (c *generatedCompany) addReferences(kind string) {
 	ids := c.ids(kind)
 	switch kind {
-	case "board": // most items are on the first
+	case "board": // most items are on the first board
 		c.setValues("item", "roadmapId", []any{ids[0], ids[0], ids[0], ids[1], ids[2]})
 	case "site":
-		c.setValues("site-goal", "siteId", ids[1:]) // the first has none
+		c.setValues("site-goal", "siteId", ids[1:]) // the first site has no goals
 		c.setValues("audit", "siteId", append(slices.Clone(ids), nil))
 	case "content-plan": // the first plans have many ideas, and the others have none
 		c.setValues("content-idea", "planId", append(slices.Clone(ids[:min(7, len(ids)-1)]), nil))
@@ -167,11 +168,11 @@ func makeValid(kind string, r record) {
 	}
 }
 
-// optionalFields returns the fields that an import does not require. Points keep their grain, value
-// and dimensions.
+// optionalFields returns the fields that an import does not require. For metric points, it leaves
+// out grain, value and dims, so that these always have values.
 func optionalFields(kind string, r record) (names []string, err error) {
 	if slices.Contains([]string{"company", "brand-kit"}, kind) {
-		return nil, nil // there is only one record
+		return nil, nil // there is only one such record, so it stays complete
 	}
 	for _, t := range functions.Transfers(nil) {
 		for _, name := range sortedKeys(r) {

@@ -27,8 +27,8 @@ type expectedList struct {
 	ignoredFields []string   // fields that the list leaves out
 	newest        bool       // later pages have older records, and each page has its oldest record first
 	windows       []window
-	time          func(record) any // what from and to bound
-	days          [2]string        // the parameters of a window; from and to if empty
+	time          func(record) any // returns the value that from and to bound
+	days          [2]string        // the names of the parameters that bound a window; from and to if empty
 }
 
 // orderParameters contains, by operation, the parameters that change the order of a list, and the
@@ -56,8 +56,8 @@ func windowsAround(at time.Time) []window {
 	return []window{{to: day}, {from: after}, {from: day, to: day}, {from: early, to: after}, {from: "1999-01-01", to: "1999-12-31"}}
 }
 
-// parentRecords is a record in the path of a list, such as a board. The records of the list refer
-// to it by a field.
+// parentRecords are the records that the path of a list may name, such as boards. The records of
+// the list refer to their parent in the field.
 type parentRecords struct {
 	field string
 	ids   []any
@@ -282,7 +282,7 @@ func (l expectedList) matches(r record, chosen map[string]string) bool {
 	return true
 }
 
-// contains reports whether a time is in the window. It is false for null.
+// contains reports whether a time is in the window. It returns false if the time is null.
 func (w window) contains(at any) bool {
 	text, known := at.(string)
 	if !known {

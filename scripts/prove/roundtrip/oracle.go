@@ -39,7 +39,7 @@ func listLines() (all []listLine, err error) {
 
 var limitPattern = regexp.MustCompile(`^limit:integer=\d+\(\d+\.\.(\d+)\)$`)
 
-// compare orders two records by the fields of orders.
+// compare compares two records by the fields in l.orders.
 func (l listLine) compare(a, b record) int {
 	for _, field := range l.orders {
 		if c := orderOf(field)(a, b); c != 0 {

@@ -22,7 +22,7 @@ type Idea struct {
 	SourceKind    *SourceKind    `json:"sourceKind" default:"manual" doc:"the kind of source that it comes from" tool:"where it comes from"`
 	SourceID      *string        `json:"sourceId" set:"optional" max:"200" doc:"the id of the record that it comes from" tool:"id of that record"`
 	SuggestedFor  *string        `json:"suggestedFor" set:"optional" format:"date-time" doc:"suggested time of the post" tool:"when to post it"`
-	Status        *IdeaStatus    `json:"status" default:"suggested" doc:"the decision; any may follow any" tool:"the decision"`
+	Status        *IdeaStatus    `json:"status" default:"suggested" doc:"the decision; any may follow any" tool:"the decision; any may follow any"`
 	CreatedAt     *string        `json:"createdAt" format:"date-time"`
 	UpdatedAt     *string        `json:"updatedAt" format:"date-time"`
 }

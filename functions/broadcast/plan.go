@@ -19,7 +19,7 @@ type Plan struct {
 	Platforms      []PlatformName `json:"platforms" set:"optional" items:"50" doc:"platforms of its posts; names as in posts"`
 	ContentTypeIDs []string       `json:"contentTypeIds" set:"optional" items:"50" ref:"cty" doc:"content types of its posts"`
 	Cadence        *string        `json:"cadence" set:"optional" max:"200" doc:"how often to post, in words"`
-	Status         *PlanStatus    `json:"status" default:"draft" doc:"the plan's state; any may follow any" tool:"the plan's state"`
+	Status         *PlanStatus    `json:"status" default:"draft" doc:"the plan's state; any may follow any" tool:"the plan's state; any may follow any"`
 	StartsAt       *string        `json:"startsAt" set:"optional" format:"date-time" doc:"when the plan starts" tool:"start"`
 	EndsAt         *string        `json:"endsAt" set:"optional" format:"date-time" doc:"when the plan ends, not before startsAt" tool:"end, not before startsAt"`
 	CreatedAt      *string        `json:"createdAt" format:"date-time"`

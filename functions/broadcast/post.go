@@ -28,7 +28,7 @@ type Post struct {
 	Destination   *string         `json:"destination" set:"optional" max:"200" doc:"push only: the segment to send to"`
 	DeepLink      *string         `json:"deepLink" set:"optional" max:"2000" doc:"the link that the post opens"`
 	ScheduledFor  *string         `json:"scheduledFor" set:"optional" format:"date-time" doc:"when to send it; the past is due at once; null: no time is set; a scheduled post needs one" tool:"when to send it; the past is due at once"`
-	Status        *PostStatus     `json:"status" set:"filled" doc:"draft when a create leaves it out; scheduled needs a scheduledFor, sent or stored, and draft keeps it; the dispatcher sets the other states, such as publishing while it sends the post" tool:"scheduled needs a scheduledFor, sent or stored"`
+	Status        *PostStatus     `json:"status" set:"filled" doc:"draft when a create leaves it out; scheduled needs a scheduledFor, sent or stored, and draft keeps it; the dispatcher sets the other states, such as publishing while it sends the post" tool:"scheduled needs a scheduledFor, sent or stored; draft keeps it"`
 	PublishedAt   *string         `json:"publishedAt" format:"date-time" doc:"when it was published"`
 	ExternalID    *string         `json:"externalId" doc:"the platform's own id"`
 	ExternalURL   *string         `json:"externalUrl" format:"web" doc:"the post's URL on the platform"`

@@ -87,7 +87,7 @@ type Charge struct {
 	Above, UpTo int64
 	Start, Step int64
 
-	newestTAT, impossibleTAT int64 // the bucket is empty while latest < TAT <= corrupt
+	newestTAT, impossibleTAT int64 // the bucket is empty while newestTAT < TAT <= impossibleTAT
 }
 
 // Charge returns the charge for a bucket whose TAT was tat when it was last seen. If the bucket has

@@ -84,7 +84,7 @@ func TestAgent(t *testing.T) {
 
 // Ensure an agent whose list of points is empty is told why, while the HTTP response contains only
 // the list.
-func TestWhyNoPoints(t *testing.T) {
+func TestExplainsNoPoints(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	definition := func(id, key, more string) {
@@ -144,7 +144,7 @@ func TestWhyNoPoints(t *testing.T) {
 }
 
 // Ensure an agent whose list of live items is empty is told why.
-func TestWhyNothingIsLive(t *testing.T) {
+func TestExplainsNoLiveItems(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	key := s.Key(t)

@@ -36,7 +36,7 @@ func (m *quotaSimulator) RoundTrip(r *http.Request) (*http.Response, error) {
 	half := time.Duration(5+m.random.IntN(45)) * time.Millisecond / 2
 	m.mu.Unlock()
 	time.Sleep(half)
-	status, body, header := m.charge()
+	status, body, header := m.respond()
 	time.Sleep(half)
 	if _, err := io.Copy(io.Discard, r.Body); err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (m *quotaSimulator) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(body)), Request: r}, r.Body.Close()
 }
 
-func (m *quotaSimulator) charge() (status int, body string, header http.Header) {
+func (m *quotaSimulator) respond() (status int, body string, header http.Header) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	quota, now := auth.DefaultQuota(m.class), time.Now()
@@ -124,7 +124,7 @@ func TestClientKeepsPaceWithTheQuota(t *testing.T) {
 
 // Ensure a call that would exceed its maximum wait fails with the service's error, which says how
 // long the call has waited.
-func TestClientLosesPatience(t *testing.T) {
+func TestClientGivesUpWaiting(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := &quotaSimulator{class: auth.ClassWrite, random: rand.New(rand.NewPCG(20260811, 2))}

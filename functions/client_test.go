@@ -26,14 +26,14 @@ import (
 // inProcessTransport is a transport to a service in this process. It keeps the body of the last
 // response.
 type inProcessTransport struct {
-	service *apitest.Service
-	last    []byte
+	service      *apitest.Service
+	lastResponse []byte
 }
 
 func (p *inProcessTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
 	p.service.Handler.ServeHTTP(w, r)
-	p.last = bytes.Clone(w.Body.Bytes())
+	p.lastResponse = bytes.Clone(w.Body.Bytes())
 	return w.Result(), nil
 }
 
@@ -107,9 +107,10 @@ func errorOf(v reflect.Value) error {
 	return err
 }
 
-// withInstants replaces each timestamp in a JSON value with a time.Time. The strings can differ for
-// the same time, because the service always writes milliseconds and time.Time omits trailing zeros.
-func withInstants(value any) any {
+// withParsedTimes replaces each timestamp in a JSON value with a time.Time. The strings can differ
+// for the same time, because the service always writes milliseconds and time.Time omits trailing
+// zeros.
+func withParsedTimes(value any) any {
 	switch value := value.(type) {
 	case string:
 		if at, err := time.Parse(time.RFC3339, value); err == nil {
@@ -117,11 +118,11 @@ func withInstants(value any) any {
 		}
 	case []any:
 		for i := range value {
-			value[i] = withInstants(value[i])
+			value[i] = withParsedTimes(value[i])
 		}
 	case map[string]any:
 		for name := range value {
-			value[name] = withInstants(value[name])
+			value[name] = withParsedTimes(value[name])
 		}
 	}
 	return value
@@ -149,11 +150,11 @@ func TestClient(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: the result is no JSON: %v", op.ID, err)
 		}
-		if err := json.Unmarshal(transport.last, &want); err != nil {
+		if err := json.Unmarshal(transport.lastResponse, &want); err != nil {
 			t.Fatalf("%s: the response is no JSON: %v", op.ID, err)
 		}
-		if !reflect.DeepEqual(withInstants(got), withInstants(want)) {
-			t.Errorf("%s: the response %s was decoded as %s", op.ID, transport.last, text)
+		if !reflect.DeepEqual(withParsedTimes(got), withParsedTimes(want)) {
+			t.Errorf("%s: the response %s was decoded as %s", op.ID, transport.lastResponse, text)
 		}
 	}
 }
@@ -249,17 +250,17 @@ func TestClientPages(t *testing.T) {
 	}
 }
 
-// firstResponseLost is a transport that loses the response to the first POST.
-type firstResponseLost struct {
+// loseFirstResponseTransport is a transport that loses the response to the first POST.
+type loseFirstResponseTransport struct {
 	inProcessTransport
 
-	sent int
+	sentCount int
 }
 
-func (l *firstResponseLost) RoundTrip(r *http.Request) (*http.Response, error) {
+func (l *loseFirstResponseTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	out, err := l.inProcessTransport.RoundTrip(r)
 	if r.Method == http.MethodPost {
-		if l.sent++; l.sent == 1 {
+		if l.sentCount++; l.sentCount == 1 {
 			return nil, io.ErrUnexpectedEOF
 		}
 	}
@@ -302,12 +303,12 @@ func TestClientReadsTheKey(t *testing.T) {
 func TestClientCreatesOnce(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	transport := &firstResponseLost{inProcessTransport: inProcessTransport{service: s}}
+	transport := &loseFirstResponseTransport{inProcessTransport: inProcessTransport{service: s}}
 	c, _ := clientOf(t, s, client.WithHTTPClient(&http.Client{Transport: transport}), client.WithBackoff(func(int) time.Duration { return 0 }))
 	var response client.Response
 	made, err := c.CreatePlanItem(t.Context(), client.CreatePlanItemInput{BoardID: "brd_1", Title: "Once"}, client.Into(&response))
-	if err != nil || transport.sent != 2 || response.Header.Get("Idempotent-Replayed") != "true" {
-		t.Fatalf("error %v, %d requests, Idempotent-Replayed %q; want no error, 2 and true", err, transport.sent, response.Header.Get("Idempotent-Replayed"))
+	if err != nil || transport.sentCount != 2 || response.Header.Get("Idempotent-Replayed") != "true" {
+		t.Fatalf("error %v, %d requests, Idempotent-Replayed %q; want no error, 2 and true", err, transport.sentCount, response.Header.Get("Idempotent-Replayed"))
 	}
 	n := 0
 	for item, err := range c.AllPlanItems(t.Context(), client.ListPlanItemsInput{BoardID: "brd_1"}) {

@@ -74,7 +74,7 @@ func (r *readsRecorder) take() []tableRead {
 	return reads
 }
 
-// String returns a read in the notation of oracle.Operation.Consistent.
+// String returns a read in the notation of oracle.Operation.ConsistentReads.
 func (r tableRead) String() string { return strings.TrimSpace(r.action + " " + r.prefix) }
 
 // Ensure every read by id, and every read of a stored Idempotency-Key, sees all earlier writes.
@@ -93,7 +93,7 @@ func TestReadsAreConsistent(t *testing.T) {
 		o, found := operationLine(t, op), map[string]bool{}
 		requests := []map[string]any{fixtureArguments[op.ID], fixtureArguments[op.ID]} // the second create finds its slug already taken
 		if acceptsHeader(op, "Idempotency-Key") {
-			requests = append(requests, argumentsWith(op, map[string]any{"Idempotency-Key": "once"}))
+			requests = append(requests, requiredArguments(op, map[string]any{"Idempotency-Key": "once"}))
 		}
 		for _, args := range requests {
 			s.Clock.Advance(time.Minute)
@@ -105,13 +105,13 @@ func TestReadsAreConsistent(t *testing.T) {
 					t.Errorf("%s: %v must be consistent", op.ID, r)
 				case !always && r.consistent:
 					found[r.String()] = true
-				case slices.Contains(o.Consistent, r.String()):
+				case slices.Contains(o.ConsistentReads, r.String()):
 					t.Errorf("%s: %v must be consistent", op.ID, r)
 				}
 			}
 		}
-		if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, o.Consistent) {
-			t.Errorf("%s: %s reads %q with strong consistency, want %q", o.CellLocation("consistent"), op.ID, got, o.Consistent)
+		if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, o.ConsistentReads) {
+			t.Errorf("%s: %s reads %q with strong consistency, want %q", o.CellLocation("consistent"), op.ID, got, o.ConsistentReads)
 		}
 	}
 }

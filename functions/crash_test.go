@@ -34,7 +34,7 @@ func otherProcess(t *testing.T, s *apitest.Service, over http.RoundTripper) *api
 // forEachCrash calls try with processes of s that crash at progressively later points: before the
 // first table call, during it, after it, during the second one, and so on. It stops when two
 // processes in a row survive.
-func forEachCrash(t *testing.T, s *apitest.Service, try func(dying *apitest.Service, where string)) {
+func forEachCrash(t *testing.T, s *apitest.Service, try func(crashing *apitest.Service, where string)) {
 	t.Helper()
 	for calls := range 200 {
 		died := false
@@ -106,11 +106,11 @@ func TestIdempotencyKeyThroughCrashes(t *testing.T) {
 }
 
 // retryAfterCrash sends a request to a process that crashes, and then twice to one that does not.
-func retryAfterCrash(t *testing.T, s, dying *apitest.Service, key string, op api.Operation, args map[string]any, where string) {
+func retryAfterCrash(t *testing.T, s, crashing *apitest.Service, key string, op api.Operation, args map[string]any, where string) {
 	t.Helper()
 	s.Clock.Advance(time.Minute) // so that no rate limit is reached
 	before := countRecordsOf(t, s, op)
-	first := dying.Call(t, key, op.ID, args)
+	first := crashing.Call(t, key, op.ID, args)
 	left := countRecordsOf(t, s, op) - before
 	creates := op.Effect == api.Create
 	if first.Status != http.StatusOK && first.Status < http.StatusInternalServerError || creates && (left > 1 || first.Status == http.StatusOK && left != 1) {
@@ -209,13 +209,13 @@ func storedKeysOf(t *testing.T, s *apitest.Service, op api.Operation) (keys []st
 
 // checkDelete deletes a record in a process that crashes, and again in one that does not.
 // Afterwards exactly the records in rest must be stored.
-func checkDelete(t *testing.T, s, dying *apitest.Service, key string, op api.Operation, where string, rest []string) {
+func checkDelete(t *testing.T, s, crashing *apitest.Service, key string, op api.Operation, where string, rest []string) {
 	t.Helper()
 	args, whole := fixtureArguments[op.ID], storedKeysOf(t, s, op)
 	if len(whole) <= len(rest) {
 		t.Fatalf("nothing to delete: %q, then %q", whole, rest)
 	}
-	first := dying.Call(t, key, op.ID, args)
+	first := crashing.Call(t, key, op.ID, args)
 	left, found := storedKeysOf(t, s, op), s.Call(t, key, strings.Replace(op.ID, "delete_", "get_", 1), args)
 	gone := found.Status == http.StatusNotFound
 	if !gone && (found.Status != http.StatusOK || !slices.Equal(left, whole)) {

@@ -39,11 +39,11 @@ func TestToolsAnswerAsHTTP(t *testing.T) {
 			t.Parallel()
 			d := newTwinCompanies(t, op)
 			for n := range calls {
-				c := d.generate(n)
+				c := d.generateCall(n)
 				d.compare(c)
 			}
-			if d.statuses[200] == 0 || d.statuses[200] == calls && len(op.Input) > 0 {
-				t.Errorf("the generated calls must include successes and failures: %v", d.statuses)
+			if d.statusCounts[200] == 0 || d.statusCounts[200] == calls && len(op.Input) > 0 {
+				t.Errorf("the generated calls must include successes and failures: %v", d.statusCounts)
 			}
 			d.compareRecords()
 			checkExport(t, d.companyA)
@@ -61,14 +61,14 @@ type twinCompanies struct {
 	keyB               string
 	limitedKeyA        string // lacks the operation's scope
 	limitedKeyB        string
-	statuses           map[int]int
+	statusCounts       map[int]int
 	ids                [2][]string // generated ids in order of appearance
 }
 
 func newTwinCompanies(t *testing.T, op api.Operation) *twinCompanies {
 	t.Helper()
 	a, b := start(t, nil), start(t, nil)
-	d := &twinCompanies{t: t, op: op, random: rand.New(rand.NewSource(1)), companyA: a, companyB: b, keyA: a.Key(t), keyB: b.Key(t), statuses: map[int]int{}}
+	d := &twinCompanies{t: t, op: op, random: rand.New(rand.NewSource(1)), companyA: a, companyB: b, keyA: a.Key(t), keyB: b.Key(t), statusCounts: map[int]int{}}
 	a.Clock.Advance(time.Millisecond) // so that both companies list their keys in the same order
 	b.Clock.Advance(time.Millisecond)
 	d.limitedKeyA, d.limitedKeyB = a.Key(t, otherScopes(op.Scope)...), b.Key(t, otherScopes(op.Scope)...)
@@ -106,7 +106,7 @@ func (d *twinCompanies) callHTTP(c generatedCall) apitest.Response {
 	}
 	text := ""
 	if hasBody(d.op) {
-		text = generatedCall{args: body, raw: c.raw}.text()
+		text = generatedCall{args: body, raw: c.raw}.describe()
 		header.Set("Content-Type", "application/json")
 	}
 	key := d.keyA
@@ -129,7 +129,7 @@ func (d *twinCompanies) callTool(c generatedCall) toolResult {
 	if c.limitedKey {
 		key = d.limitedKeyB
 	}
-	return callTool(d.t, d.companyB, key, d.op.ID, json.RawMessage(generatedCall{args: args, raw: c.raw}.text()))
+	return callTool(d.t, d.companyB, key, d.op.ID, json.RawMessage(generatedCall{args: args, raw: c.raw}.describe()))
 }
 
 const otherCompany = "co_01k2zzzzzzzzzzzzzzzzzzzzzz"
@@ -143,11 +143,11 @@ func (d *twinCompanies) compare(c generatedCall) {
 	d.companyB.Clock.Advance(10 * time.Second)
 	over, tool := d.callHTTP(c), d.callTool(c)
 	as := tool.response(d.t)
-	d.statuses[over.Status]++
+	d.statusCounts[over.Status]++
 	report := func(what string, over, as any) {
 		d.t.Helper()
 		if diff := cmp.Diff(over, as); diff != "" {
-			d.t.Errorf("%s of %.300s (-HTTP +tool)\n%s", what, c.text(), diff)
+			d.t.Errorf("%s of %.300s (-HTTP +tool)\n%s", what, c.describe(), diff)
 		}
 	}
 	report("status", over.Status, as.Status)
@@ -161,40 +161,40 @@ func (d *twinCompanies) compare(c generatedCall) {
 		if strings.HasPrefix(over.Body, `{"errors":[{"code":"not_found"`) {
 			return // the messages differ: "no such path" over HTTP, "no such record" from the tool
 		}
-		report("messages", withoutLocations(messagesA), withoutLocations(messagesB))
+		report("messages", removeLocations(messagesA), removeLocations(messagesB))
 		return
 	}
-	report("body", d.withNumberedIDs(0, over.Body), d.withNumberedIDs(1, as.Body))
+	report("body", d.numberIDs(0, over.Body), d.numberIDs(1, as.Body))
 	report("entity tag", over.Header.Get("ETag") != "", tool.Meta.ETag != "") // the tags differ, because the ids in the bodies do
 	if d.op.IsList() {
 		_, more := over.Next(d.t)
 		if tool.Meta.HasMore == nil || *tool.Meta.HasMore != more || (tool.Meta.NextCursor != "") != more {
-			d.t.Errorf("hasMore of %s: %v over HTTP, %+v as a tool", c.text(), more, tool.Meta)
+			d.t.Errorf("hasMore of %s: %v over HTTP, %+v as a tool", c.describe(), more, tool.Meta)
 		}
 	}
 }
 
 var (
 	locationPattern        = regexp.MustCompile(`^(?:path|query|body)\.`)
-	unknownArgumentProblem = regexp.MustCompile(`^(.*): unknown (?:parameter|property|argument).*$`)
-	wholeArgument          = regexp.MustCompile(`^(?:body|arguments): (?:everything but findings )?`) // for a tool, the size limit includes the findings
+	unknownArgumentPattern = regexp.MustCompile(`^(.*): unknown (?:parameter|property|argument).*$`)
+	wholeArgumentPattern   = regexp.MustCompile(`^(?:body|arguments): (?:everything but findings )?`) // for a tool, the size limit includes the findings
 )
 
-// withoutLocations returns the messages without the location of an argument, which only HTTP
+// removeLocations returns the messages without the location of an argument, which only HTTP
 // messages contain, and without the hint for an unknown argument.
-func withoutLocations(messages []string) []string {
+func removeLocations(messages []string) []string {
 	out := slices.Clone(messages)
 	for i := range out {
 		out[i] = locationPattern.ReplaceAllString(out[i], "")
 		out[i] = strings.NewReplacer("header.If-Match:", "ifMatch:", "header.Idempotency-Key:", "idempotencyKey:").Replace(out[i])
-		out[i] = unknownArgumentProblem.ReplaceAllString(out[i], "unknown: $1")
-		out[i] = wholeArgument.ReplaceAllString(out[i], "whole: ")
+		out[i] = unknownArgumentPattern.ReplaceAllString(out[i], "unknown: $1")
+		out[i] = wholeArgumentPattern.ReplaceAllString(out[i], "whole: ")
 	}
 	slices.Sort(out)
 	return out
 }
 
-var generatedID = func() *regexp.Regexp {
+var generatedIDPattern = func() *regexp.Regexp {
 	prefixes := []string{id.CompanyPrefix, id.KeyPrefix, "req", "pk_live"}
 	for _, kind := range functions.Transfers(nil) {
 		if kind.Prefix != "" {
@@ -204,14 +204,14 @@ var generatedID = func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(?:` + strings.Join(prefixes, "|") + `)_[0-9a-z]{26}\b`)
 }()
 
-// keyPrefix matches the prefix of an API key, which the key's record contains.
-var keyPrefix = regexp.MustCompile(`\bsk_live_[0-9A-Za-z]{12}\b`)
+// keyPrefixPattern matches the prefix of an API key, which the key's record contains.
+var keyPrefixPattern = regexp.MustCompile(`\bsk_live_[0-9A-Za-z]{12}\b`)
 
-// withNumberedIDs returns the body with each generated id replaced by a number, in order of first
+// numberIDs returns the body with each generated id replaced by a number, in order of first
 // appearance.
-func (d *twinCompanies) withNumberedIDs(side int, body string) string {
-	body = keyPrefix.ReplaceAllString(body, "prefix")
-	return generatedID.ReplaceAllStringFunc(body, func(one string) string {
+func (d *twinCompanies) numberIDs(side int, body string) string {
+	body = keyPrefixPattern.ReplaceAllString(body, "prefix")
+	return generatedIDPattern.ReplaceAllStringFunc(body, func(one string) string {
 		if one == d.companyA.CompanyID || one == d.companyB.CompanyID {
 			return "co_own"
 		}
@@ -234,7 +234,7 @@ func (d *twinCompanies) compareRecords() {
 		d.companyA.Clock.Advance(10 * time.Second)
 		d.companyB.Clock.Advance(10 * time.Second)
 		a, b := d.companyA.Call(d.t, d.keyA, op.ID, fixtureArguments[op.ID]), d.companyB.Call(d.t, d.keyB, op.ID, fixtureArguments[op.ID])
-		if diff := cmp.Diff(d.withNumberedIDs(0, a.Body), d.withNumberedIDs(1, b.Body)); diff != "" {
+		if diff := cmp.Diff(d.numberIDs(0, a.Body), d.numberIDs(1, b.Body)); diff != "" {
 			d.t.Errorf("%s afterwards (-HTTP +tool)\n%s", op.ID, diff)
 		}
 	}

@@ -28,7 +28,7 @@ func start(t testing.TB, transport http.RoundTripper) *apitest.Service {
 	s := apitest.NewOver(t, functions.Operations, transport)
 	s.Handler = functions.Handler(s.Serving, slog.New(slog.DiscardHandler))
 	importFixture(t, s)
-	issueSpares(t, s)
+	issueSpareKeys(t, s)
 	return s
 }
 
@@ -87,26 +87,26 @@ func importLinesOf(t testing.TB, s *apitest.Service, kinds []transfer.Type, name
 	t.Fatalf("no type %s", name)
 }
 
-// operationTables holds the hand-typed tables of the operations. arguments maps each operation to
+// operationTable holds the hand-typed tables of the operations. arguments maps each operation to
 // the arguments of a request that succeeds on the fixture.
 var (
-	operationTables  oracle.Table
+	operationTable   oracle.Table
 	fixtureArguments = map[string]map[string]any{}
 )
 
 func TestMain(m *testing.M) {
-	if err := readOperationTables(); err != nil {
+	if err := loadOperationTable(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(m.Run())
 }
 
-func readOperationTables() (err error) {
-	if operationTables, err = oracle.Read(); err != nil {
+func loadOperationTable() (err error) {
+	if operationTable, err = oracle.Load(); err != nil {
 		return err
 	}
-	for _, o := range operationTables {
+	for _, o := range operationTable {
 		event, err := os.ReadFile("../events/" + o.ID + ".json")
 		if err != nil {
 			return fmt.Errorf("%s: %s is not declared, or its sample event is missing: run go run ./scripts/gen: %w", o.CellLocation("id"), o.ID, err)
@@ -121,7 +121,7 @@ func readOperationTables() (err error) {
 // operationLine returns an operation's row in the tables.
 func operationLine(t *testing.T, op api.Operation) oracle.Operation {
 	t.Helper()
-	o, ok := operationTables.Lookup(op.ID)
+	o, ok := operationTable.Lookup(op.ID)
 	if !ok {
 		t.Fatalf("%s has no line for %s: run TestOperationsAreTheSpecification, which prints it", oracle.AdditionsFile, op.ID)
 	}
@@ -166,10 +166,10 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// issueSpares issues the two keys that the tables use, one to rotate and one to revoke.
-func issueSpares(t testing.TB, s *apitest.Service) {
+// issueSpareKeys issues the two keys that the tables use, one to rotate and one to revoke.
+func issueSpareKeys(t testing.TB, s *apitest.Service) {
 	t.Helper()
-	for _, o := range operationTables {
+	for _, o := range operationTable {
 		keyID, ok := o.Fixture["keyId"]
 		if !ok {
 			continue

@@ -18,7 +18,7 @@ type generatedCall struct {
 	limitedKey bool           // whether to use a key that lacks the scope
 }
 
-func (c generatedCall) text() string {
+func (c generatedCall) describe() string {
 	if c.raw != "" {
 		return c.raw
 	}
@@ -29,7 +29,7 @@ func (c generatedCall) text() string {
 	return string(text)
 }
 
-func (d *twinCompanies) generate(n int) generatedCall {
+func (d *twinCompanies) generateCall(n int) generatedCall {
 	c := generatedCall{args: d.validArguments()}
 	body := hasBody(d.op)
 	switch {
@@ -121,13 +121,13 @@ func (d *twinCompanies) randomValue(f schema.Field) any {
 		return d.random.Intn(2) == 0
 	case schema.Array:
 		list := []any{}
-		for range d.random.Intn(min(4, f.Items)) {
+		for range d.random.Intn(min(4, f.ItemsMax)) {
 			if f.Fields == nil && samplesOf(f) != nil {
 				list = append(list, d.pickOne(samplesOf(f)))
 				continue
 			}
 			if f.Fields == nil {
-				list = append(list, d.randomText(0, min(f.Each, 20)))
+				list = append(list, d.randomText(0, min(f.ItemCharsMax, 20)))
 				continue
 			}
 			o := map[string]any{}
@@ -220,8 +220,8 @@ func (d *twinCompanies) invalidValue(f schema.Field) any {
 	if f.Max != nil && f.Kind == schema.String {
 		values = append(values, strings.Repeat("é", int(*f.Max)), strings.Repeat("é", int(*f.Max)+1))
 	}
-	if f.Items > 0 {
-		values = append(values, slices.Repeat([]any{"a"}, f.Items+1), []any{strings.Repeat("z", f.Each+1)})
+	if f.ItemsMax > 0 {
+		values = append(values, slices.Repeat([]any{"a"}, f.ItemsMax+1), []any{strings.Repeat("z", f.ItemCharsMax+1)})
 	}
 	return values[d.random.Intn(len(values))]
 }

@@ -26,8 +26,8 @@ func acceptsHeader(op api.Operation, header string) bool {
 	return slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.In == schema.InHeader && f.Name == header })
 }
 
-// argumentsWith returns arguments for a call that succeeds on the fixture, plus those in more.
-func argumentsWith(op api.Operation, more map[string]any) map[string]any {
+// requiredArguments returns arguments for a call that succeeds on the fixture, plus those in more.
+func requiredArguments(op api.Operation, more map[string]any) map[string]any {
 	out := maps.Clone(fixtureArguments[op.ID])
 	maps.Copy(out, more)
 	return out
@@ -65,7 +65,7 @@ func TestReplay(t *testing.T) {
 			t.Parallel()
 			s := start(t, nil)
 			key := s.Key(t)
-			args := argumentsWith(op, map[string]any{"Idempotency-Key": "once"})
+			args := requiredArguments(op, map[string]any{"Idempotency-Key": "once"})
 			first := s.Call(t, key, op.ID, args)
 			if first.Status != http.StatusOK || first.Header.Get("Idempotent-Replayed") != "" {
 				t.Fatalf("the first request: status %d, Idempotent-Replayed %q; want 200 and none: %s", first.Status, first.Header.Get("Idempotent-Replayed"), first.Body)
@@ -73,7 +73,7 @@ func TestReplay(t *testing.T) {
 			s.Clock.Advance(23 * time.Hour)
 			again := s.Call(t, key, op.ID, args)
 			compareReplay(t, "the repeated request", first, again)
-			other := argumentsWith(op, differentArgument(t, op))
+			other := requiredArguments(op, withDifferentArgument(t, op))
 			other["Idempotency-Key"] = "once"
 			if r := s.Call(t, key, op.ID, other); r.Status != http.StatusBadRequest {
 				t.Errorf("a different request: status %d, want 400: %s", r.Status, r.Body)
@@ -83,7 +83,7 @@ func TestReplay(t *testing.T) {
 			if op.NotTool {
 				return
 			}
-			asTool := argumentsWith(op, map[string]any{"idempotencyKey": "once"})
+			asTool := requiredArguments(op, map[string]any{"idempotencyKey": "once"})
 			if r := callTool(t, s, key, op.ID, asTool); r.IsError || string(r.StructuredContent) != first.Body {
 				t.Errorf("as a tool: %s", r.http.Body)
 			}
@@ -91,9 +91,9 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// differentArgument returns an argument of an operation whose value differs from the fixture's. It
-// uses the one in the tables, or, if they list none, a free-form string property of the body.
-func differentArgument(t *testing.T, op api.Operation) map[string]any {
+// withDifferentArgument returns an argument of an operation whose value differs from the fixture's.
+// It uses the one in the tables, or, if they list none, a free-form string property of the body.
+func withDifferentArgument(t *testing.T, op api.Operation) map[string]any {
 	t.Helper()
 	o := operationLine(t, op)
 	if o.OtherArguments != nil {
@@ -123,7 +123,7 @@ func TestHTTPAndToolsAreEqual(t *testing.T) {
 			var wait sync.WaitGroup
 			for i := range n {
 				wait.Go(func() {
-					responses[i] = s.Call(t, key, op.ID, argumentsWith(op, map[string]any{"Idempotency-Key": "once"}))
+					responses[i] = s.Call(t, key, op.ID, requiredArguments(op, map[string]any{"Idempotency-Key": "once"}))
 				})
 			}
 			wait.Wait()
@@ -157,9 +157,9 @@ func TestConcurrentRequestsWithOneKey(t *testing.T) {
 			var responses [n]apitest.Response
 			var wait sync.WaitGroup
 			for i := range n {
-				args := argumentsWith(op, map[string]any{"Idempotency-Key": "once"})
+				args := requiredArguments(op, map[string]any{"Idempotency-Key": "once"})
 				if i%2 > 0 {
-					maps.Copy(args, differentArgument(t, op))
+					maps.Copy(args, withDifferentArgument(t, op))
 				}
 				wait.Go(func() { responses[i] = s.Call(t, key, op.ID, args) })
 			}
@@ -279,7 +279,7 @@ func TestRoundTripsOfIdempotency(t *testing.T) {
 	for _, op := range idempotentOperations() {
 		call(op, nil) // the first publish of a board has no snapshot to compare with
 		without, with := call(op, nil), call(op, map[string]any{"Idempotency-Key": "once"})
-		if o := operationLine(t, op); with != without+o.KeyedTrips {
+		if o := operationLine(t, op); with != without+o.ExtraRoundTripsWithKey {
 			t.Errorf("%s: %s: %d round trips and %d with a key: type +%d", o.CellLocation("trips"), op.ID, without, with, with-without)
 		}
 	}
@@ -303,7 +303,7 @@ func compareReplay(t *testing.T, name string, first, again apitest.Response) {
 // differ from call to call, so that each call changes something.
 func argumentsForCall(t *testing.T, s *apitest.Service, key string, op api.Operation, n int, more map[string]any) map[string]any {
 	t.Helper()
-	args := argumentsWith(op, more)
+	args := requiredArguments(op, more)
 	switch op.ID {
 	case "create_plan_item":
 		args["title"] = fmt.Sprintf("Number %d", n) // otherwise the service would have to find a free slug
@@ -338,7 +338,7 @@ func TestReplayForAnySpellingOfTheKey(t *testing.T) {
 }
 
 // Ensure a key cannot create another key that has higher rate limits or expires later.
-func TestKeysAreBoundByTheirGrantor(t *testing.T) {
+func TestKeysAreLimitedByTheirGranter(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	ends := s.Clock.Now().Add(time.Hour)

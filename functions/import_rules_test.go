@@ -18,9 +18,9 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// importTypeOf maps an operation to the record type that an import uses for what it creates,
+// importTypeNames maps an operation to the record type that an import uses for what it creates,
 // updates or pushes. It lists only the operations whose response is not that record.
-var importTypeOf = map[string]string{
+var importTypeNames = map[string]string{
 	"create_plan_board": "board", "update_plan_board": "board", "create_optimise_audit": "audit", "update_optimise_audit": "audit",
 	"push_feedback": "feedback", "push_metric_points": "metric-point",
 }
@@ -29,7 +29,7 @@ var importTypeOf = map[string]string{
 // pushes.
 func importType(t *testing.T, op api.Operation, types map[string]transfer.Type) transfer.Type {
 	t.Helper()
-	if name := importTypeOf[op.ID]; name != "" {
+	if name := importTypeNames[op.ID]; name != "" {
 		return types[name]
 	}
 	for _, kind := range types {
@@ -98,13 +98,13 @@ func invalidValues(f schema.Field) (out []invalidValue) {
 		add("a text", "true")
 	case schema.Array:
 		add("a text", "x")
-		add("too many", slices.Repeat([]any{validElement(f)}, f.Items+1))
+		add("too many", slices.Repeat([]any{validElement(f)}, f.ItemsMax+1))
 		add("a number in it", []any{7})
 		if f.Enum != nil {
 			add("another word in it", []any{"nope"})
 		}
-		if f.Each > 0 {
-			add("a long one in it", []any{strings.Repeat("x", f.Each+1)})
+		if f.ItemCharsMax > 0 {
+			add("a long one in it", []any{strings.Repeat("x", f.ItemCharsMax+1)})
 		}
 		if form != "" {
 			add("another form in it", []any{"not of this form!"})

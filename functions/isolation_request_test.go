@@ -19,22 +19,22 @@ import (
 
 // generatedRequest is one call by a company.
 type generatedRequest struct {
-	actor   *testTenant
+	tenant  *testTenant
 	company string // the company in the path or the arguments; only a tool call may leave it empty
 	op      api.Operation
 	args    map[string]any // by argument name
-	key     string
+	secret  string
 	asTool  bool
 }
 
 func (a generatedRequest) String() string {
-	return fmt.Sprintf("%s as a tool %t, company %q, %v, by %s", a.op.ID, a.asTool, a.company, a.args, a.actor.marker)
+	return fmt.Sprintf("%s as a tool %t, company %q, %v, by %s", a.op.ID, a.asTool, a.company, a.args, a.tenant.marker)
 }
 
 // generateRequest draws a random, mostly valid call. Its ids, cursors, ETags and sort keys can
 // belong to any company.
 func generateRequest(r *rapid.T, w *isolationWorld, operations []api.Operation, actor *testTenant, d tableDump) generatedRequest {
-	a := generatedRequest{actor: actor, company: actor.id, key: actor.fullKey, args: map[string]any{}}
+	a := generatedRequest{tenant: actor, company: actor.id, secret: actor.fullKey, args: map[string]any{}}
 	ids := make([]string, len(operations))
 	for i := range operations {
 		ids[i] = operations[i].ID
@@ -48,7 +48,7 @@ func generateRequest(r *rapid.T, w *isolationWorld, operations []api.Operation, 
 	case 1:
 		a.company = w.anyTenant(r, "named").id + rapid.SampledFrom([]string{"#plan", "/", "%23", " ", "/../" + actor.id}).Draw(r, "spoiled")
 	case 2:
-		a.key = actor.readKey
+		a.secret = actor.readKey
 	case 3, 4, 5:
 		if a.asTool {
 			a.company = ""
@@ -69,17 +69,17 @@ func generateRequest(r *rapid.T, w *isolationWorld, operations []api.Operation, 
 
 // argumentGenerator draws the arguments of one call.
 type argumentGenerator struct {
-	r *rapid.T
-	w *isolationWorld
-	a generatedRequest
-	d tableDump
+	rapid   *rapid.T
+	world   *isolationWorld
+	request generatedRequest
+	dump    tableDump
 }
 
 func (d argumentGenerator) oneOf(label string, values ...string) string {
-	return rapid.SampledFrom(values).Draw(d.r, label)
+	return rapid.SampledFrom(values).Draw(d.rapid, label)
 }
 
-func (d argumentGenerator) anyTenant() *testTenant { return d.w.anyTenant(d.r, "whose") }
+func (d argumentGenerator) anyTenant() *testTenant { return d.world.anyTenant(d.rapid, "whose") }
 
 func (w *isolationWorld) anyTenant(r *rapid.T, label string) *testTenant {
 	return w.tenants[rapid.IntRange(0, len(w.tenants)-1).Draw(r, label)]
@@ -88,16 +88,16 @@ func (w *isolationWorld) anyTenant(r *rapid.T, label string) *testTenant {
 // id draws the id of a record of any company, of the right type if possible, or a string that might
 // reach another partition.
 func (d argumentGenerator) id(f schema.Field) string {
-	whose, alone := d.a.actor, false
-	switch rapid.IntRange(0, 7).Draw(d.r, "id") {
+	whose, alone := d.request.tenant, false
+	switch rapid.IntRange(0, 7).Draw(d.rapid, "id") {
 	case 0, 1, 2:
 		whose, alone = d.anyTenant(), true
 	case 3:
 		other := d.anyTenant().id
 		return d.oneOf("way out", other, other+"#plan", "itm_1#"+other, "../"+other, other+"/", "%2e%2e", "itm_1%23", "x", "itm_")
 	}
-	ids := d.d.ids[whose.id]
-	known, _ := fixtureArguments[d.a.op.ID][f.Name].(string)
+	ids := d.dump.ids[whose.id]
+	known, _ := fixtureArguments[d.request.op.ID][f.Name].(string)
 	prefix, _, _ := strings.Cut(known, "_")
 	if f.Name == "keyId" {
 		prefix = "key"
@@ -121,14 +121,14 @@ func (d argumentGenerator) argument(f schema.Field) any {
 		return d.cursor()
 	case f.In == schema.InHeader:
 		values := []string{"one", "two", "*", `"stale"`}
-		for _, one := range d.w.tenants {
+		for _, one := range d.world.tenants {
 			values = append(values, one.tags...)
 		}
 		return d.oneOf(f.Name, values...)
 	case f.Name == "scopes": // random strings are not valid scopes
 		return []any{d.oneOf(f.Name, "plan:read", "feedback:write")}
 	case f.Name == "limit":
-		return rapid.IntRange(0, 4).Draw(d.r, "limit")
+		return rapid.IntRange(0, 4).Draw(d.rapid, "limit")
 	}
 	return d.value(f)
 }
@@ -137,14 +137,14 @@ func (d argumentGenerator) argument(f schema.Field) any {
 // digest in a cursor needs no secret.
 func (d argumentGenerator) cursor() string {
 	values := []string{"AAAA"}
-	for _, one := range d.w.tenants {
+	for _, one := range d.world.tenants {
 		values = append(values, one.cursors...)
 	}
-	if rapid.Bool().Draw(d.r, "of a list") {
+	if rapid.Bool().Draw(d.rapid, "of a list") {
 		return d.oneOf("cursor", values...)
 	}
-	position := d.oneOf("position", d.d.sorts...)
-	switch rapid.IntRange(0, 3).Draw(d.r, "position") {
+	position := d.oneOf("position", d.dump.sortKeys...)
+	switch rapid.IntRange(0, 3).Draw(d.rapid, "position") {
 	case 0:
 		_, position, _ = strings.Cut(position, "#")
 	case 1:
@@ -152,9 +152,9 @@ func (d argumentGenerator) cursor() string {
 	case 2:
 		position = d.oneOf("edge", "0", "~", "#", "\x00", "\U0010FFFF")
 	}
-	scope := schema.CursorScope{Operation: d.a.op.ID}
-	for _, f := range d.a.op.Input {
-		value, sent := d.a.args[f.Name]
+	scope := schema.CursorScope{Operation: d.request.op.ID}
+	for _, f := range d.request.op.Input {
+		value, sent := d.request.args[f.Name]
 		if !sent && f.Default != "" {
 			value, sent = f.Default, true
 		}
@@ -169,25 +169,25 @@ func (d argumentGenerator) cursor() string {
 func (d argumentGenerator) value(f schema.Field) any {
 	switch f.Kind {
 	case schema.Integer:
-		return rapid.Int64Range(int64(max(*f.Min, -5)), int64(min(*f.Max, 1000))).Draw(d.r, f.Name)
+		return rapid.Int64Range(int64(max(*f.Min, -5)), int64(min(*f.Max, 1000))).Draw(d.rapid, f.Name)
 	case schema.Number:
-		return float64(rapid.IntRange(0, 1000).Draw(d.r, f.Name)) / 8
+		return float64(rapid.IntRange(0, 1000).Draw(d.rapid, f.Name)) / 8
 	case schema.Any:
 		return map[string]any{"page": d.oneOf(f.Name, "/", "/a")}
 	case schema.Boolean:
-		return rapid.Bool().Draw(d.r, f.Name)
+		return rapid.Bool().Draw(d.rapid, f.Name)
 	case schema.Map:
 		return map[string]any{"country": d.oneOf(f.Name, "de", "fr")}
 	case schema.Array:
 		list := []any{}
-		for range rapid.IntRange(1, 3).Draw(d.r, f.Name) {
+		for range rapid.IntRange(1, 3).Draw(d.rapid, f.Name) {
 			if f.Fields == nil {
 				list = append(list, d.text(f))
 				continue
 			}
 			o := map[string]any{}
 			for _, inner := range f.Fields {
-				if inner.Required || rapid.Bool().Draw(d.r, inner.Name) {
+				if inner.Required || rapid.Bool().Draw(d.rapid, inner.Name) {
 					o[inner.Name] = d.value(inner)
 				}
 			}
@@ -207,8 +207,8 @@ func (d argumentGenerator) value(f schema.Field) any {
 // text draws a word or the id of any company's record, because callers can put ids in free-form
 // strings. It never draws the id of a company, so that judge can search responses for company ids.
 func (d argumentGenerator) text(f schema.Field) string {
-	if rapid.Bool().Draw(d.r, "an id") {
-		records := slices.DeleteFunc(slices.Clone(d.d.ids[d.anyTenant().id]), func(one string) bool { return strings.HasPrefix(one, "co_") })
+	if rapid.Bool().Draw(d.rapid, "an id") {
+		records := slices.DeleteFunc(slices.Clone(d.dump.ids[d.anyTenant().id]), func(one string) bool { return strings.HasPrefix(one, "co_") })
 		return d.oneOf(f.Name, records...)
 	}
 	return d.oneOf(f.Name, "New words", "growth.signups", "a", "é<&>", "plan:read", "#", "")
@@ -216,11 +216,11 @@ func (d argumentGenerator) text(f schema.Field) string {
 
 // callResult is the result of a call.
 type callResult struct {
-	status int
-	value  string // the JSON value, even for an error
-	whole  string // the body and the headers
-	next   string
-	tag    string
+	status        int
+	canonicalBody string // the JSON value, even for an error
+	bodyAndHeader string // the body and the headers
+	next          string
+	tag           string
 }
 
 // execute sends a call, either over HTTP or as a tool.
@@ -248,11 +248,11 @@ func (w *isolationWorld) execute(a generatedRequest) callResult {
 	text := ""
 	if hasBody(a.op) {
 		header.Set("Content-Type", "application/json")
-		text = generatedCall{args: body}.text()
+		text = generatedCall{args: body}.describe()
 	}
-	r := w.request(a.op.Method, path+"?"+query.Encode(), text, a.key, header)
+	r := w.request(a.op.Method, path+"?"+query.Encode(), text, a.secret, header)
 	got := w.service.Do(r)
-	out := callResult{status: got.Status, value: got.Body, whole: got.Body + formatHeader(got.Header), tag: got.Header.Get("ETag")}
+	out := callResult{status: got.Status, canonicalBody: got.Body, bodyAndHeader: got.Body + formatHeader(got.Header), tag: got.Header.Get("ETag")}
 	if link, _, more := strings.Cut(strings.TrimPrefix(got.Header.Get("Link"), "<"), ">"); more {
 		u, err := url.Parse(link)
 		if err != nil {
@@ -280,7 +280,7 @@ func (w *isolationWorld) executeAsTool(a generatedRequest) callResult {
 		args["companyId"] = a.company
 	}
 	frame := generatedCall{args: map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": "service_" + a.op.ID, "arguments": args}}}
-	got := w.service.Do(w.request(http.MethodPost, "/mcp", frame.text(), a.key, http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}))
+	got := w.service.Do(w.request(http.MethodPost, "/mcp", frame.describe(), a.secret, http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}))
 	var response struct {
 		Error  *struct{ Message string }
 		Result toolResult
@@ -288,19 +288,19 @@ func (w *isolationWorld) executeAsTool(a generatedRequest) callResult {
 	if err := json.Unmarshal([]byte(got.Body), &response); err != nil {
 		w.t.Fatalf("%v: status %d, and no JSON: %s", a, got.Status, got.Body)
 	}
-	out := callResult{status: got.Status, value: string(response.Result.StructuredContent), whole: got.Body + formatHeader(got.Header), next: response.Result.Meta.NextCursor, tag: response.Result.Meta.ETag}
+	out := callResult{status: got.Status, canonicalBody: string(response.Result.StructuredContent), bodyAndHeader: got.Body + formatHeader(got.Header), next: response.Result.Meta.NextCursor, tag: response.Result.Meta.ETag}
 	switch {
 	case response.Error != nil: // not every operation is a tool
-		out.status, out.value = http.StatusNotFound, response.Error.Message
+		out.status, out.canonicalBody = http.StatusNotFound, response.Error.Message
 	case response.Result.IsError:
-		out.value = response.Result.Content[0].Text
+		out.canonicalBody = response.Result.Content[0].Text
 		var envelope struct{ Errors []struct{ Code string } }
-		if err := json.Unmarshal([]byte(out.value), &envelope); err != nil || len(envelope.Errors) == 0 {
-			w.t.Fatalf("%v: the text of the error has no errors: %s", a, out.value)
+		if err := json.Unmarshal([]byte(out.canonicalBody), &envelope); err != nil || len(envelope.Errors) == 0 {
+			w.t.Fatalf("%v: the text of the error has no errors: %s", a, out.canonicalBody)
 		}
 		out.status = codes.Code(envelope.Errors[0].Code).Status()
 	case got.Status != http.StatusOK:
-		out.value = got.Body
+		out.canonicalBody = got.Body
 	}
 	return out
 }

@@ -17,9 +17,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// isDefaultRun holds the default flags: how many worlds a run explores, and the seed that selects
-// them. Another seed explores different worlds, and 0 picks a random seed.
-var isDefaultRun = map[string]string{"rapid.checks": "8", "rapid.seed": "20260811"}
+// defaultRunFlags holds the default flags: how many worlds a run explores, and the seed that
+// selects them. Another seed explores different worlds, and 0 picks a random seed.
+var defaultRunFlags = map[string]string{"rapid.checks": "8", "rapid.seed": "20260811"}
 
 // Ensure companies are isolated. They make random calls, over HTTP and as tools, with each other's
 // ids, cursors, ETags and sort keys. No response to one company may contain data of another, and no
@@ -29,7 +29,7 @@ func TestIsolation(t *testing.T) {
 	apitest.SkipIfShort(t)
 	set := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { set[f.Name] = true })
-	for name, value := range isDefaultRun {
+	for name, value := range defaultRunFlags {
 		f := flag.Lookup(name)
 		if before := f.Value.String(); !set[name] {
 			if err := f.Value.Set(value); err != nil {
@@ -62,10 +62,10 @@ func TestIsolationFindsLeaks(t *testing.T) {
 		t.Run(call, func(t *testing.T) {
 			t.Parallel()
 			for seed := range 20 { // fixed seeds, so that the test finds the leak every time or never
-				planted := &leakTransport{call: call}
+				planted := &leakTransport{action: call}
 				wrong := rapid.Custom(func(r *rapid.T) string { return exploreWorld(t, r, planted, among, map[string]int{}) }).Example(seed)
 				if wrong != "" {
-					t.Logf("found with seed %d, %d calls to the table leaked: %.300s", seed, planted.times, wrong)
+					t.Logf("found with seed %d, %d calls to the table leaked: %.300s", seed, planted.leaked, wrong)
 					return
 				}
 			}
@@ -76,15 +76,15 @@ func TestIsolationFindsLeaks(t *testing.T) {
 
 // exploreWorld creates a world and makes random calls, first from one company and then from all of
 // them. It returns the first violation of isolation, or "".
-func exploreWorld(t *testing.T, r *rapid.T, planted *leakTransport, among func(api.Operation) bool, seen map[string]int) string {
+func exploreWorld(t *testing.T, r *rapid.T, leak *leakTransport, include func(api.Operation) bool, seen map[string]int) string {
 	t.Helper()
-	w := newIsolationWorld(t, rapid.IntRange(2, 3).Draw(r, "companies"), planted)
+	w := newIsolationWorld(t, rapid.IntRange(2, 3).Draw(r, "companies"), leak)
 	defer w.close()
 	exported := w.export(w.tenants[1].id)
-	if planted != nil {
-		planted.startLeak(w.tenants[0].id, w.tenants[1].id)
+	if leak != nil {
+		leak.startLeak(w.tenants[0].id, w.tenants[1].id)
 	}
-	operations := slices.DeleteFunc(functions.Operations(w.service.Table), func(op api.Operation) bool { return !among(op) })
+	operations := slices.DeleteFunc(functions.Operations(w.service.Table), func(op api.Operation) bool { return !include(op) })
 	before, wrong := w.dumpTable()
 	if wrong != "" {
 		return wrong
@@ -108,7 +108,7 @@ func exploreWorld(t *testing.T, r *rapid.T, planted *leakTransport, among func(a
 			wrong = "the export of another company has changed"
 		}
 		if wrong != "" {
-			return fmt.Sprintf("%s\n%v\n%d %.2000s", wrong, a, got.status, got.whole)
+			return fmt.Sprintf("%s\n%v\n%d %.2000s", wrong, a, got.status, got.bodyAndHeader)
 		}
 		countCoverage(seen, w, a, got)
 		before = w.rememberResponse(a, got, after)
@@ -120,24 +120,24 @@ func exploreWorld(t *testing.T, r *rapid.T, planted *leakTransport, among func(a
 // other companies, or "".
 func (w *isolationWorld) findViolation(a generatedRequest, got callResult, before, after tableDump) string {
 	for _, other := range w.tenants {
-		if other == a.actor {
+		if other == a.tenant {
 			continue
 		}
 		if !maps.Equal(before.rows[other.id], after.rows[other.id]) {
 			return fmt.Sprintf("table rows of %s have changed", other.marker)
 		}
-		if strings.Contains(got.whole, other.marker) || strings.Contains(got.whole, other.id) {
+		if strings.Contains(got.bodyAndHeader, other.marker) || strings.Contains(got.bodyAndHeader, other.id) {
 			return fmt.Sprintf("the response contains data of %s", other.marker)
 		}
 	}
-	if a.company != "" && a.company != a.actor.id && a.op.Company() && got.status != http.StatusNotFound && got.status != http.StatusBadRequest && !keyRejected(got) {
+	if a.company != "" && a.company != a.tenant.id && a.op.Company() && got.status != http.StatusNotFound && got.status != http.StatusBadRequest && !keyRejected(got) {
 		return "the call named another company, and the response is not not_found"
 	}
 	if got.status != http.StatusOK {
 		return ""
 	}
 	var value any
-	if err := json.Unmarshal([]byte(got.value), &value); err != nil {
+	if err := json.Unmarshal([]byte(got.canonicalBody), &value); err != nil {
 		return "the response is not JSON: " + err.Error()
 	}
 	return findForeignRecord(value, a, after)
@@ -154,11 +154,11 @@ func findForeignRecord(value any, a generatedRequest, after tableDump) string {
 			}
 		}
 	case map[string]any:
-		if company, named := v["companyId"]; named && company != a.actor.id {
+		if company, named := v["companyId"]; named && company != a.tenant.id {
 			return fmt.Sprintf("a record of %v", company)
 		}
 		one, isText := v["id"].(string)
-		if _, found := slices.BinarySearch(after.ids[a.actor.id], one); isText && v["deleted"] != true && !found {
+		if _, found := slices.BinarySearch(after.ids[a.tenant.id], one); isText && v["deleted"] != true && !found {
 			return fmt.Sprintf("the record %s, which does not belong to the caller", one)
 		}
 		if items, ok := v["items"]; ok {
@@ -176,7 +176,7 @@ func (w *isolationWorld) compareWithMissing(a generatedRequest, got callResult, 
 	again.args = maps.Clone(a.args)
 	for _, f := range pathFields(a.op) {
 		one, _ := a.args[f.Name].(string)
-		if _, own := slices.BinarySearch(before.ids[a.actor.id], one); own || !isKnownID(before, one) {
+		if _, own := slices.BinarySearch(before.ids[a.tenant.id], one); own || !isKnownID(before, one) {
 			continue
 		}
 		prefix, _, _ := strings.Cut(one, "_")
@@ -190,18 +190,18 @@ func (w *isolationWorld) compareWithMissing(a generatedRequest, got callResult, 
 	}
 	missing := w.execute(again)
 	if keyRejected(missing) && !keyRejected(got) { // a rotated key may have expired between the two calls
-		w.issueKeys(a.actor)
+		w.issueKeys(a.tenant)
 		return w.dumpTable()
 	}
-	if missing.status != got.status || missing.value != got.value {
-		return after, fmt.Sprintf("the response for a record that does not exist differs: %d %s", missing.status, missing.value)
+	if missing.status != got.status || missing.canonicalBody != got.canonicalBody {
+		return after, fmt.Sprintf("the response for a record that does not exist differs: %d %s", missing.status, missing.canonicalBody)
 	}
 	return w.dumpTable()
 }
 
-func isKnownID(d tableDump, one string) bool {
+func isKnownID(d tableDump, id string) bool {
 	for _, ids := range d.ids {
-		if _, found := slices.BinarySearch(ids, one); found {
+		if _, found := slices.BinarySearch(ids, id); found {
 			return true
 		}
 	}
@@ -211,7 +211,7 @@ func isKnownID(d tableDump, one string) bool {
 // keyRejected reports whether a response rejects the key itself, because an earlier call has
 // revoked or rotated it.
 func keyRejected(got callResult) bool {
-	return got.status == http.StatusUnauthorized && !strings.Contains(got.value, "lacks the scope")
+	return got.status == http.StatusUnauthorized && !strings.Contains(got.canonicalBody, "lacks the scope")
 }
 
 // rememberResponse keeps the cursor and the ETag of a response for later calls. If the company's
@@ -219,13 +219,13 @@ func keyRejected(got callResult) bool {
 func (w *isolationWorld) rememberResponse(a generatedRequest, got callResult, after tableDump) tableDump {
 	w.t.Helper()
 	if got.next != "" {
-		a.actor.cursors = append(a.actor.cursors, got.next)
+		a.tenant.cursors = append(a.tenant.cursors, got.next)
 	}
 	if got.tag != "" {
-		a.actor.tags = append(a.actor.tags, got.tag)
+		a.tenant.tags = append(a.tenant.tags, got.tag)
 	}
 	if keyRejected(got) {
-		w.issueKeys(a.actor)
+		w.issueKeys(a.tenant)
 		after, _ = w.dumpTable() // the call's own changes were checked before
 	}
 	return after
@@ -244,14 +244,14 @@ func countCoverage(seen map[string]int, w *isolationWorld, a generatedRequest, g
 	for _, f := range pathFields(a.op) {
 		one := fmt.Sprint(a.args[f.Name])
 		for i := range w.tenants {
-			if strings.HasSuffix(one, fixtureSuffixes[i]) && fixtureMarkers[i] != a.actor.marker {
+			if strings.HasSuffix(one, fixtureSuffixes[i]) && fixtureMarkers[i] != a.tenant.marker {
 				seen["named a record of another"]++
 			}
 		}
 	}
 	if cursor, sent := a.args["cursor"]; sent && got.status == http.StatusOK {
 		seen["cursors taken"]++
-		if !slices.Contains(a.actor.cursors, fmt.Sprint(cursor)) {
+		if !slices.Contains(a.tenant.cursors, fmt.Sprint(cursor)) {
 			seen["cursors of others, or forged, taken"]++
 		}
 	}

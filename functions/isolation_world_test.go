@@ -61,12 +61,12 @@ var (
 
 // newIsolationWorld returns a world with the given number of companies. A leak affects table calls
 // only once leak.startLeak has been called.
-func newIsolationWorld(t *testing.T, companies int, spoiled *leakTransport) *isolationWorld {
+func newIsolationWorld(t *testing.T, companies int, leak *leakTransport) *isolationWorld {
 	t.Helper()
 	s := apitest.New(t, functions.Operations)
 	var transport http.RoundTripper
-	if spoiled != nil {
-		transport = spoiled
+	if leak != nil {
+		transport = leak
 	}
 	o := apitest.Options(t, s.Clock.Now, transport)
 	o.Name = s.Table.NewID("test")
@@ -78,7 +78,7 @@ func newIsolationWorld(t *testing.T, companies int, spoiled *leakTransport) *iso
 		defer mu.Unlock()
 		return generate(prefix)
 	}
-	w := &isolationWorld{t: t, service: s, injectedLeak: spoiled}
+	w := &isolationWorld{t: t, service: s, injectedLeak: leak}
 	s.Serving = table.New(o)
 	s.Table = s.Serving.AsOperator()
 	if err := s.Table.Create(t.Context()); err != nil {
@@ -121,9 +121,9 @@ func (w *isolationWorld) issueKeys(one *testTenant) {
 
 // tableDump holds the contents of a table, by company.
 type tableDump struct {
-	rows  map[string]map[string]string // by company and key, as JSON
-	ids   map[string][]string          // ids of records by company, sorted
-	sorts []string                     // all sort keys, sorted
+	rows     map[string]map[string]string // by company and key, as JSON
+	ids      map[string][]string          // ids of records by company, sorted
+	sortKeys []string                     // all sort keys, sorted
 }
 
 // dumpTable reads the whole table. wrong describes a row that belongs to no company or to two
@@ -157,7 +157,7 @@ func (w *isolationWorld) dumpTable() (d tableDump, wrong string) {
 				if index := attributeText(item, name); strings.HasSuffix(name, "pk") && !strings.HasPrefix(index, company+"#") {
 					return d, fmt.Sprintf("the row %s %s is in the index partition %s", pk, sk, index)
 				} else if strings.HasSuffix(name, "sk") {
-					d.sorts = append(d.sorts, index)
+					d.sortKeys = append(d.sortKeys, index)
 				}
 			}
 		}
@@ -169,7 +169,7 @@ func (w *isolationWorld) dumpTable() (d tableDump, wrong string) {
 	for _, list := range d.ids {
 		slices.Sort(list)
 	}
-	slices.Sort(d.sorts)
+	slices.Sort(d.sortKeys)
 	return d, ""
 }
 
@@ -289,11 +289,11 @@ func visitTexts(value any, visit func(old string, set func(string))) {
 // leakTransport is a planted fault: a transport that redirects one kind of table call to another
 // company's partition. It leaves calls for API keys alone, because those would only fail.
 type leakTransport struct {
-	call string // the DynamoDB call, such as GetItem
+	action string // the DynamoDB call, such as GetItem
 
 	mu       sync.Mutex
 	from, to string
-	times    int
+	leaked   int
 }
 
 // startLeak starts the leak.
@@ -309,7 +309,7 @@ func (l *leakTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	l.mu.Lock()
 	from, to := l.from, l.to
 	l.mu.Unlock()
-	if call != l.call || from == "" {
+	if call != l.action || from == "" {
 		return apitest.Transport.RoundTrip(r)
 	}
 	body, err := io.ReadAll(r.Body)
@@ -319,7 +319,7 @@ func (l *leakTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if at := []byte(from + "#"); bytes.Contains(body, at) && !bytes.Contains(body, []byte(from+"#keys")) {
 		body = bytes.ReplaceAll(body, at, []byte(to+"#")) // company ids have the same length
 		l.mu.Lock()
-		l.times++
+		l.leaked++
 		l.mu.Unlock()
 	}
 	r = r.Clone(r.Context())

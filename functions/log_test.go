@@ -17,14 +17,14 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// safeBuffer is a buffer that several requests can write to.
-type safeBuffer struct {
+// lockedBuffer is a buffer that several requests can write to.
+type lockedBuffer struct {
 	mu sync.Mutex
 	bytes.Buffer
 }
 
 // Write implements io.Writer.
-func (b *safeBuffer) Write(p []byte) (int, error) {
+func (b *lockedBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.Buffer.Write(p)
@@ -34,7 +34,7 @@ func (b *safeBuffer) Write(p []byte) (int, error) {
 // with a valid key must log its company.
 func TestLogHasNoKeys(t *testing.T) {
 	t.Parallel()
-	log := &safeBuffer{}
+	log := &lockedBuffer{}
 	s := apitest.New(t, functions.Operations)
 	s.Handler = functions.Handler(s.Serving, slog.New(slog.NewJSONHandler(log, nil)))
 	key, leaked := s.Key(t), s.Key(t)

@@ -82,7 +82,7 @@ func TestNullClears(t *testing.T) {
 				return s.Call(t, key, op.ID, args)
 			}
 			left := map[string]bool{}
-			for _, name := range o.Clears {
+			for _, name := range o.ClearedByNull {
 				left[name] = true
 			}
 			for _, f := range op.Input {

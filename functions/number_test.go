@@ -17,11 +17,11 @@ import (
 
 // withNumber plants a number at each path within the field that accepts one. It returns, for each
 // path, the path and the arguments with the number.
-func withNumber(base map[string]any, f schema.Field, number json.RawMessage) (out []nulRequest) {
+func withNumber(base map[string]any, f schema.Field, number json.RawMessage) (out []invalidRequest) {
 	add := func(value any, at string) {
 		args := maps.Clone(base)
 		args[f.Name] = value
-		out = append(out, nulRequest{args, "." + f.Name + at})
+		out = append(out, invalidRequest{args, "." + f.Name + at})
 	}
 	switch {
 	case f.Kind == schema.Number, f.Kind == schema.Integer && f.In == schema.InBody:
@@ -38,7 +38,7 @@ func withNumber(base map[string]any, f schema.Field, number json.RawMessage) (ou
 
 // eachNumber calls visit for every path of every operation that accepts a number. It returns the
 // number of calls.
-func eachNumber(s *apitest.Service, number string, visit func(op api.Operation, f schema.Field, p nulRequest)) (visited int) {
+func eachNumber(s *apitest.Service, number string, visit func(op api.Operation, f schema.Field, p invalidRequest)) (visited int) {
 	for _, op := range functions.Operations(nil) {
 		for _, f := range op.Input {
 			for _, p := range withNumber(fixtureArguments[op.ID], f, json.RawMessage(number)) {
@@ -51,8 +51,8 @@ func eachNumber(s *apitest.Service, number string, visit func(op api.Operation, 
 	return visited
 }
 
-// negativeZero matches a -0 in JSON.
-var negativeZero = regexp.MustCompile(`[:,\[]-0[.0]*[,}\]]`)
+// negativeZeroPattern matches a -0 in JSON.
+var negativeZeroPattern = regexp.MustCompile(`[:,\[]-0[.0]*[,}\]]`)
 
 // Ensure -0 is stored as 0 wherever a number is accepted. The response and the next read must then
 // have the same ETag, so that If-Match matches.
@@ -60,17 +60,17 @@ func TestNegativeZero(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	key, compared := s.Key(t), 0
-	tried := eachNumber(s, "-0.0", func(op api.Operation, f schema.Field, p nulRequest) {
+	tried := eachNumber(s, "-0.0", func(op api.Operation, f schema.Field, p invalidRequest) {
 		r := s.Call(t, key, op.ID, p.args)
 		if r.Status == http.StatusBadRequest && strings.Contains(r.Body, p.path[1:]+": must be between") {
 			return // 0 is also outside the field's range
 		}
-		if r.Status != http.StatusOK || negativeZero.MatchString(r.Body) {
+		if r.Status != http.StatusOK || negativeZeroPattern.MatchString(r.Body) {
 			t.Errorf("%s, %s: status %d, want 200 and no negative zero: %s", op.ID, p.path, r.Status, r.Body)
 			return
 		}
 		_, noun, _ := strings.Cut(op.ID, "_")
-		update, _ := operationTables.Lookup("update_" + noun)
+		update, _ := operationTable.Lookup("update_" + noun)
 		reader, id := update.Reader, r.JSON(t)["id"]
 		if reader == "" {
 			return
@@ -95,7 +95,7 @@ func TestNegativeZero(t *testing.T) {
 	}
 	for _, grain := range []string{"day", "week"} {
 		r := s.Call(t, key, "list_metric_points", map[string]any{"metricKey": "growth.signups", "grain": grain})
-		if r.Status != http.StatusOK || negativeZero.MatchString(r.Body) {
+		if r.Status != http.StatusOK || negativeZeroPattern.MatchString(r.Body) {
 			t.Errorf("the points of grain %s: status %d, want 200 and no negative zero: %s", grain, r.Status, r.Body)
 		}
 	}
@@ -108,7 +108,7 @@ func TestNumberOutOfRange(t *testing.T) {
 	s := start(t, nil)
 	key := s.Key(t)
 	for _, number := range []string{"1e-130", "1e-400", "-0.001e-400", "1e126", "1e400"} {
-		tried := eachNumber(s, number, func(op api.Operation, f schema.Field, p nulRequest) {
+		tried := eachNumber(s, number, func(op api.Operation, f schema.Field, p invalidRequest) {
 			r := s.Call(t, key, op.ID, p.args)
 			want := string(f.In) + p.path + ": must be 0 or between 1e-129 and 1e125, positive or negative"
 			if f.Kind == schema.Integer || strings.Contains(r.Body, "must be a whole number") {

@@ -15,7 +15,7 @@ import (
 // record, the revocation of a key, and publish, which compares the content. TestStatusMatrix
 // ensures that the other writes refuse it.
 func honoursIfMatch(op api.Operation) bool {
-	o, _ := operationTables.Lookup(op.ID)
+	o, _ := operationTable.Lookup(op.ID)
 	return o.Reader != "" || op.ID == "revoke_key" || op.ID == "publish_plan_board"
 }
 
@@ -93,7 +93,7 @@ func TestEntityTags(t *testing.T) {
 // that the response to an update has the same ETag as the next read.
 func TestPreconditions(t *testing.T) {
 	t.Parallel()
-	for _, o := range operationTables {
+	for _, o := range operationTable {
 		changer, reader := o.ID, o.Reader
 		if reader == "" {
 			continue

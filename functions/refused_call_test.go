@@ -32,11 +32,11 @@ import (
 // not retried. It lets through the calls that it refused in earlier runs. It recognises a call by
 // its content, because parallel calls arrive in any order.
 type refusingTransport struct {
-	mu      sync.Mutex
-	on      bool
-	before  map[string]bool // the calls refused in earlier runs
-	seen    map[string]int  // how many times each call was made in this run
-	refused string          // the call refused in this run; empty if none
+	mu            sync.Mutex
+	enabled       bool
+	refusedBefore map[string]bool // the calls refused in earlier runs
+	callCounts    map[string]int  // how many times each call was made in this run
+	refusedCall   string          // the call refused in this run; empty if none
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -54,7 +54,7 @@ func (r *refusingTransport) RoundTrip(request *http.Request) (*http.Response, er
 func (r *refusingTransport) shouldRefuse(request *http.Request) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.on {
+	if !r.enabled {
 		return false
 	}
 	body, err := io.ReadAll(request.Body)
@@ -63,17 +63,17 @@ func (r *refusingTransport) shouldRefuse(request *http.Request) bool {
 	}
 	request.Body = io.NopCloser(bytes.NewReader(body))
 	call := describeCall(request.Header.Get("X-Amz-Target"), body)
-	r.seen[call]++
-	if call += strings.Repeat(" again", r.seen[call]-1); r.refused != "" || r.before[call] {
+	r.callCounts[call]++
+	if call += strings.Repeat(" again", r.callCounts[call]-1); r.refusedCall != "" || r.refusedBefore[call] {
 		return false
 	}
-	r.refused, r.before[call] = call, true
+	r.refusedCall, r.refusedBefore[call] = call, true
 	return true
 }
 
 var (
 	keysInBodyPattern = regexp.MustCompile(`"(?:pk|sk|:pk|:prefix|:low)":\{"S":"([^"]*)"`)
-	randomParts       = regexp.MustCompile(`_[0-9a-z]{26}|[0-9a-f]{64}|\d{4}-\d\d-\d\dT[0-9:.]+Z`)
+	randomPartPattern = regexp.MustCompile(`_[0-9a-z]{26}|[0-9a-f]{64}|\d{4}-\d\d-\d\dT[0-9:.]+Z`)
 )
 
 // describeCall describes a call by its action and keys. It omits ids, digests and times, which
@@ -82,7 +82,7 @@ func describeCall(target string, body []byte) string {
 	_, action, _ := strings.Cut(target, ".")
 	var keys []string
 	for _, found := range keysInBodyPattern.FindAllSubmatch(body, -1) {
-		keys = append(keys, randomParts.ReplaceAllString(string(found[1]), ""))
+		keys = append(keys, randomPartPattern.ReplaceAllString(string(found[1]), ""))
 	}
 	slices.Sort(keys)
 	return action + " " + strings.Join(slices.Compact(keys), " ")
@@ -98,13 +98,13 @@ func (r *refusingTransport) refuseEachCall(t *testing.T, run func(), judge func(
 	for range 100 {
 		run()
 		r.mu.Lock()
-		call := r.refused
+		call := r.refusedCall
 		r.mu.Unlock()
 		judge(call)
 		if call == "" {
 			return
 		}
-		r.startRun(r.before)
+		r.startRun(r.refusedBefore)
 	}
 	t.Error("the calls to the table have no end")
 }
@@ -112,13 +112,13 @@ func (r *refusingTransport) refuseEachCall(t *testing.T, run func(), judge func(
 func (r *refusingTransport) stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.on = false
+	r.enabled = false
 }
 
 func (r *refusingTransport) startRun(before map[string]bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.on, r.before, r.seen, r.refused = true, before, map[string]int{}, ""
+	r.enabled, r.refusedBefore, r.callCounts, r.refusedCall = true, before, map[string]int{}, ""
 }
 
 // toleratedRefusals lists the calls whose refusal does not make a request fail. Each entry contains
@@ -192,7 +192,7 @@ func testRefusals(t *testing.T, operations []api.Operation, variants func(api.Op
 			var got apitest.Response
 			table.refuseEachCall(t, func() {
 				s.Clock.Advance(time.Minute) // so that no rate limit is reached
-				got = send(t, s, key, op, argumentsWith(op, more))
+				got = send(t, s, key, op, requiredArguments(op, more))
 				requests++
 			}, func(call string) {
 				if call != "" {

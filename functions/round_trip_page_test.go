@@ -26,8 +26,8 @@ func TestRoundTripsPage(t *testing.T) {
 		page[[2]string{string(m[1]), string(m[2])}] = true
 	}
 	rows := 0
-	for _, o := range operationTables {
-		for column, cell := range map[string]string{"trips": strconv.Itoa(o.Trips), "consistent": strings.Join(o.Consistent, ", ")} {
+	for _, o := range operationTable {
+		for column, cell := range map[string]string{"trips": strconv.Itoa(o.RoundTrips), "consistent": strings.Join(o.ConsistentReads, ", ")} {
 			if cell == "" || cell == "0" {
 				continue
 			}

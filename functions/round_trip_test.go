@@ -22,7 +22,7 @@ func TestRoundTrips(t *testing.T) {
 	for _, op := range functions.Operations(nil) {
 		s.Clock.Advance(time.Minute) // so that the rate limit bucket is full
 		o := operationLine(t, op)
-		want := o.Trips
+		want := o.RoundTrips
 		if want == 0 {
 			want = 1
 			if op.Effect != api.Read {

@@ -119,11 +119,11 @@ func jsonBytes(fields []schema.Field) (bytes float64) {
 		case f.Kind == schema.Array && f.Fields != nil: // the records of a push
 			bytes += jsonBytes(f.Fields)
 		case f.Kind == schema.Array:
-			each := 6 * f.Each
+			each := 6 * f.ItemCharsMax
 			if f.Format != "" { // values with a format are ASCII
-				each = f.Each
+				each = f.ItemCharsMax
 			}
-			bytes += float64(f.Items * (each + 3))
+			bytes += float64(f.ItemsMax * (each + 3))
 		case f.Kind == schema.String && f.Enum == nil && f.Max != nil:
 			bytes += 6 * *f.Max
 		}

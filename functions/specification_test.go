@@ -22,7 +22,7 @@ import (
 // file.
 func TestTables(t *testing.T) {
 	count := map[string]int{}
-	for _, o := range operationTables {
+	for _, o := range operationTable {
 		count[o.File]++
 	}
 	if own, added := count[oracle.SpecificationFile], count[oracle.AdditionsFile]; own != 35 || added < 6 {
@@ -40,7 +40,7 @@ func TestOperationsAreTheSpecification(t *testing.T) {
 			"id": op.ID, "method": op.Method, "path": strings.TrimPrefix(op.Path, "/v1"), "scope": cmp.Or(string(op.Scope), "any"),
 			"query": fieldNotation(op, schema.InQuery), "body": fieldNotation(op, schema.InBody),
 		}
-		o, ok := operationTables.Lookup(op.ID)
+		o, ok := operationTable.Lookup(op.ID)
 		if !ok {
 			got["response"] = responseNotation(op)
 			if op.IsList() {
@@ -59,7 +59,7 @@ func TestOperationsAreTheSpecification(t *testing.T) {
 			}
 		}
 	}
-	for _, o := range operationTables {
+	for _, o := range operationTable {
 		if !declared[o.ID] {
 			t.Errorf("%s: %s is not declared", o.CellLocation("id"), o.ID)
 		}
@@ -156,7 +156,7 @@ func TestResourcesAreTheSpecification(t *testing.T) {
 			text = list.Items[0]
 		}
 		if other, same := strings.CutPrefix(o.Response, "as "); same {
-			o, _ = operationTables.Lookup(other)
+			o, _ = operationTable.Lookup(other)
 		}
 		compareFields(t, op, o, text)
 	}

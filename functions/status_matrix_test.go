@@ -355,7 +355,7 @@ func checkFault(t *testing.T, op api.Operation, f requestFault, r apitest.Respon
 
 // Ensure Allow lists the methods that a path accepts, and that HEAD gets the same response as GET,
 // without a body.
-func TestVerbs(t *testing.T) {
+func TestUnsupportedMethods(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	key := s.Key(t)

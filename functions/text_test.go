@@ -15,20 +15,20 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// nulRequest is a set of arguments with a special value planted in one place, and the path to that
-// place.
-type nulRequest struct {
+// invalidRequest is a set of arguments with a special value planted in one place, and the path to
+// that place.
+type invalidRequest struct {
 	args map[string]any
 	path string
 }
 
 // requestsWithNUL returns the arguments with NUL planted in each string within the field, one set
 // for each string.
-func requestsWithNUL(base map[string]any, path string, f schema.Field) (out []nulRequest) {
+func requestsWithNUL(base map[string]any, path string, f schema.Field) (out []invalidRequest) {
 	add := func(value any, at string) {
 		args := maps.Clone(base)
 		args[f.Name] = value
-		out = append(out, nulRequest{args, path + "." + f.Name + at})
+		out = append(out, invalidRequest{args, path + "." + f.Name + at})
 	}
 	switch {
 	case f.Kind == schema.Any:
@@ -96,7 +96,7 @@ func expectNUL(t *testing.T, op api.Operation, r apitest.Response, path string) 
 
 // Ensure the profile refuses web addresses, time zones and languages that do not exist, over HTTP
 // and as a tool.
-func TestTextForms(t *testing.T) {
+func TestTextFormats(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	key := s.Key(t)

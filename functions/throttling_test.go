@@ -84,9 +84,9 @@ func (h *throttlingTransport) RoundTrip(r *http.Request) (*http.Response, error)
 // is a second longer.
 const requestTimeMax = 8 * time.Second
 
-// callInBubble makes a call in a process of s that has its own retry budget. It requires that the
-// response arrives in time and is either a 200, or a 503 that unavailable accepts.
-func callInBubble(t *testing.T, s *apitest.Service, over *throttlingTransport, key string, op api.Operation, args map[string]any, where string) apitest.Response {
+// callWithFakeClock makes a call in a process of s that has its own retry budget. It requires that
+// the response arrives in time and is either a 200, or a 503 that unavailable accepts.
+func callWithFakeClock(t *testing.T, s *apitest.Service, over *throttlingTransport, key string, op api.Operation, args map[string]any, where string) apitest.Response {
 	t.Helper()
 	s.Clock.Advance(time.Minute) // so that no rate limit is reached
 	began := time.Now()
@@ -132,7 +132,7 @@ func TestOutages(t *testing.T) {
 					failed := 0
 					for _, op := range functions.Operations(nil) {
 						over := newThrottlingTransport(func(call string, _ int) string { return map[bool]string{true: code}[of(call)] })
-						r := callInBubble(t, s, over, key, op, fixtureArguments[op.ID], name)
+						r := callWithFakeClock(t, s, over, key, op, fixtureArguments[op.ID], name)
 						if ok := r.Status == http.StatusOK; !ok {
 							failed++
 						} else if over.refused > 0 && !toleratesRefusal(op.ID) || name == "everything" {
@@ -166,7 +166,7 @@ func TestOutageFromAnyCall(t *testing.T) {
 			key := s.Key(t)
 			publishFixtureBoard(t, s, key)
 			for _, op := range area.Operations(nil) {
-				args := argumentsWith(op, nil)
+				args := requiredArguments(op, nil)
 				if acceptsHeader(op, "Idempotency-Key") {
 					args["Idempotency-Key"] = "once"
 				}
@@ -177,7 +177,7 @@ func TestOutageFromAnyCall(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					for from := 0; ; from++ {
 						over := newThrottlingTransport(func(_ string, n int) string { return map[bool]string{true: codeThrottling}[n >= from] })
-						r := callInBubble(t, s, over, key, op, args, fmt.Sprintf("from call %d on", from))
+						r := callWithFakeClock(t, s, over, key, op, args, fmt.Sprintf("from call %d on", from))
 						if r.Status == http.StatusOK {
 							if over.refused > 0 && !toleratesRefusal(op.ID) {
 								t.Errorf("%s: 200, with %d calls refused", op.ID, over.refused)

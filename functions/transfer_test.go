@@ -31,8 +31,8 @@ func exportLines(t *testing.T, s *apitest.Service) string {
 	return out.String()
 }
 
-// changedRecord returns the record with a changed value in a field that does not identify it.
-func changedRecord(t *testing.T, kind string, text json.RawMessage) string {
+// changeRecord returns the record with a changed value in a field that does not identify it.
+func changeRecord(t *testing.T, kind string, text json.RawMessage) string {
 	t.Helper()
 	var record map[string]any
 	if err := json.Unmarshal(text, &record); err != nil {
@@ -59,7 +59,7 @@ func changedRecord(t *testing.T, kind string, text json.RawMessage) string {
 	return string(out)
 }
 
-func checkedRecord(t *testing.T, kind transfer.Type, text string) any {
+func mustCheck(t *testing.T, kind transfer.Type, text string) any {
 	t.Helper()
 	record, problems := kind.Check(json.RawMessage(text))
 	if len(problems) > 0 {
@@ -94,13 +94,13 @@ func TestNewOnlyKeepsWhatComesInBetween(t *testing.T) {
 			t.Fatal(err)
 		}
 		kind := kinds[line.Type]
-		ours := []any{checkedRecord(t, kind, changedRecord(t, line.Type, line.Record))}
+		ours := []any{mustCheck(t, kind, changeRecord(t, line.Type, line.Record))}
 		fresh, _, err := kind.FilterNew(t.Context(), s.CompanyID, ours)
 		isProfile := line.Type == "company" // every company has a profile from the start
 		if err != nil || !isProfile && len(fresh) != 1 {
 			t.Fatalf("%s: %d are new, %v", line.Type, len(fresh), err)
 		}
-		if err := kind.Write(t.Context(), s.CompanyID, []any{checkedRecord(t, kind, string(line.Record))}); err != nil {
+		if err := kind.Write(t.Context(), s.CompanyID, []any{mustCheck(t, kind, string(line.Record))}); err != nil {
 			t.Fatal(err)
 		}
 		before := exportLines(t, s)
@@ -167,10 +167,10 @@ func TestNewOnlyKeepsIdentities(t *testing.T) {
 				kind = kind.ForFile(func(string) bool { return false })
 				var theirs, ours []any
 				for _, text := range c.theirs {
-					theirs = append(theirs, checkedRecord(t, kind, text))
+					theirs = append(theirs, mustCheck(t, kind, text))
 				}
 				for _, text := range c.ours {
-					ours = append(ours, checkedRecord(t, kind, text))
+					ours = append(ours, mustCheck(t, kind, text))
 				}
 				if err := kind.Write(t.Context(), s.CompanyID, theirs); err != nil {
 					t.Fatal(err)
@@ -206,13 +206,13 @@ func TestNewOnlyAddsOverADeadReference(t *testing.T) {
 		if kind.Name != "feedback" {
 			continue
 		}
-		if err := kind.Write(t.Context(), s.CompanyID, []any{checkedRecord(t, kind, `{"id":"fbk_1","source":"reddit","externalId":"1"}`)}); err != nil {
+		if err := kind.Write(t.Context(), s.CompanyID, []any{mustCheck(t, kind, `{"id":"fbk_1","source":"reddit","externalId":"1"}`)}); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Table.BatchDelete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "feedback"), SK: table.Join("feedback", "fbk_1")}}); err != nil {
+		if err := s.Table.BatchDelete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "feedback"), SK: table.JoinKey("feedback", "fbk_1")}}); err != nil {
 			t.Fatal(err)
 		}
-		ours := []any{checkedRecord(t, kind, `{"id":"fbk_2","source":"reddit","externalId":"1","title":"New"}`)}
+		ours := []any{mustCheck(t, kind, `{"id":"fbk_2","source":"reddit","externalId":"1","title":"New"}`)}
 		if skipped, err := kind.Add(t.Context(), s.CompanyID, ours); err != nil || skipped != 0 {
 			t.Errorf("%d skipped, %v", skipped, err)
 		}

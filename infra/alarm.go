@@ -30,8 +30,8 @@ const (
 	// and the logical id of its filter.
 	GatewayThrottled = "GatewayThrottled"
 
-	alarmTopicID = "AlarmTopic"
-	alarmPeriod  = 300 // seconds
+	alarmTopicID       = "AlarmTopic"
+	alarmPeriodSeconds = 300 // seconds
 	// metricNamespace is the namespace of the metrics in this stack's logs. Each stack in an
 	// account and region has its own.
 	metricNamespace = api.MetricNamespace + "/${AWS::StackName}"
@@ -46,7 +46,7 @@ const metricsMax = 10
 // alarms returns the alarms. The number of metrics grows with the functions and indexes. An alarm
 // with too many is split into several that share its threshold.
 func alarms(functions []Function) (out []Alarm) {
-	for _, a := range wantedAlarms(functions) {
+	for _, a := range declaredAlarms(functions) {
 		all, id := a.Metrics, a.ID
 		parts := (len(all) + metricsMax - 1) / metricsMax
 		for n := range parts {
@@ -58,7 +58,7 @@ func alarms(functions []Function) (out []Alarm) {
 	return out
 }
 
-func wantedAlarms(functions []Function) []Alarm {
+func declaredAlarms(functions []Function) []Alarm {
 	perFunction := func(name string) (out []AlarmMetric) {
 		for _, f := range functions {
 			out = append(out, AlarmMetric{"AWS/Lambda", name, Object{{"FunctionName", Ref(f.ID())}}, "Sum"})
@@ -122,7 +122,7 @@ func (a Alarm) resource() Object {
 		if strings.HasPrefix(m.Statistic, "p") { // a percentile
 			statistic.Name = "ExtendedStatistic"
 		}
-		properties = append(properties, statistic, Field{"Period", alarmPeriod})
+		properties = append(properties, statistic, Field{"Period", alarmPeriodSeconds})
 	} else {
 		properties = append(properties, Field{"Metrics", a.sum()})
 	}
@@ -137,7 +137,7 @@ func (a Alarm) sum() List {
 			{"Id", "m" + string(rune('a'+i))}, {"ReturnData", false},
 			{"MetricStat", Object{
 				{"Metric", Object{{"Namespace", m.Namespace}, {"MetricName", m.Name}, {"Dimensions", m.dimensions()}}},
-				{"Period", alarmPeriod}, {"Stat", m.Statistic},
+				{"Period", alarmPeriodSeconds}, {"Stat", m.Statistic},
 			}},
 		})
 	}

@@ -60,10 +60,10 @@ type GatewayResponse struct {
 	Message string
 }
 
-// throttledSeconds is the Retry-After for a request that the gateway throttled, because the
-// gateway's bucket refills every second. Its 5xx responses have it too: most of those that a retry
-// can fix are caused by a lack of free function instances.
-const throttledSeconds = fault.RetryAfterSeconds
+// throttleRetryAfterSeconds is the Retry-After for a request that the gateway throttled, because
+// the gateway's bucket refills every second. Its 5xx responses have it too: most of those that a
+// retry can fix are caused by a lack of free function instances.
+const throttleRetryAfterSeconds = fault.RetryAfterSeconds
 
 // gatewayResponses returns a response for every type of error that API Gateway has, so that clients
 // never get AWS's own messages.
@@ -125,7 +125,7 @@ func (r GatewayResponse) Headers() map[string]string {
 		"Service-Request-Id": "context.requestId", "Service-Version": "'" + fault.Version + "'",
 	}
 	if r.Code == fault.RateLimited || r.Code.Status() >= http.StatusInternalServerError {
-		out["Retry-After"] = "'" + strconv.Itoa(throttledSeconds) + "'"
+		out["Retry-After"] = "'" + strconv.Itoa(throttleRetryAfterSeconds) + "'"
 	}
 	if r.Code == fault.Unauthorised {
 		out["WWW-Authenticate"] = "'Bearer'"

@@ -52,21 +52,21 @@ func (r *accessRecorder) take(t *testing.T, tableName string) (calls []callAcces
 		if !ok {
 			t.Errorf("%s on %s, which is not the table", a.action, a.resource)
 		}
-		calls = append(calls, callAccess{"dynamodb:" + a.action, tableARN + rest, a.leading})
+		calls = append(calls, callAccess{"dynamodb:" + a.action, tableARN + rest, a.partitionKeys})
 	}
 	r.calls, r.errs = nil, nil
 	return calls
 }
 
-// accessPart is a request to the table, or a part of one, with the fields that IAM checks.
-type accessPart struct {
+// requestPart is a request to the table, or a part of one, with the fields that IAM checks.
+type requestPart struct {
 	TableName, IndexName      string
 	Key, Item                 map[string]any
 	KeyConditionExpression    string
 	ExpressionAttributeNames  map[string]string
 	ExpressionAttributeValues map[string]map[string]any
-	TransactItems             []map[string]accessPart            // Get, Put, Update, Delete or ConditionCheck
-	RequestItems              map[string][]map[string]accessPart // by table; PutRequest or DeleteRequest
+	TransactItems             []map[string]requestPart            // Get, Put, Update, Delete or ConditionCheck
+	RequestItems              map[string][]map[string]requestPart // by table; PutRequest or DeleteRequest
 }
 
 // accesses returns the accesses that IAM checks for one request. A transaction needs the actions of
@@ -74,7 +74,7 @@ type accessPart struct {
 // keys of all parts, as in a batch. accesses assumes the latter, which is stricter: a policy that
 // allows the latter also allows the former.
 func accesses(action string, body []byte) (out []callAccess, err error) {
-	var request accessPart
+	var request requestPart
 	if action == "BatchGetItem" {
 		return batchGet(body)
 	}
@@ -92,19 +92,19 @@ func accesses(action string, body []byte) (out []callAccess, err error) {
 		for _, item := range request.TransactItems {
 			for kind, p := range item {
 				a := p.access(actions[kind])
-				all = append(all, a.leading...)
+				all = append(all, a.partitionKeys...)
 				out = append(out, a)
 			}
 		}
 		for i := range out {
-			out[i].leading = all
+			out[i].partitionKeys = all
 		}
 	case "BatchWriteItem":
 		for name, items := range request.RequestItems {
 			batch := callAccess{action: action, resource: name}
 			for _, item := range items {
 				for _, p := range item {
-					batch.leading = append(batch.leading, p.access(action).leading...)
+					batch.partitionKeys = append(batch.partitionKeys, p.access(action).partitionKeys...)
 				}
 			}
 			out = append(out, batch)
@@ -115,7 +115,7 @@ func accesses(action string, body []byte) (out []callAccess, err error) {
 	return out, nil
 }
 
-func (p accessPart) access(action string) callAccess {
+func (p requestPart) access(action string) callAccess {
 	key := p.Key
 	if key == nil {
 		key = p.Item
@@ -135,7 +135,7 @@ func batchGet(body []byte) (out []callAccess, err error) {
 	for name, of := range request.RequestItems {
 		batch := callAccess{action: "BatchGetItem", resource: name}
 		for _, key := range of.Keys {
-			batch.leading = append(batch.leading, accessPart{Key: key}.access("").leading...)
+			batch.partitionKeys = append(batch.partitionKeys, requestPart{Key: key}.access("").partitionKeys...)
 		}
 		out = append(out, batch)
 	}
@@ -144,7 +144,7 @@ func batchGet(body []byte) (out []callAccess, err error) {
 
 // query returns the access for a query on the table or an index. The partition is the value in the
 // query's key condition.
-func (p accessPart) query() ([]callAccess, error) {
+func (p requestPart) query() ([]callAccess, error) {
 	resource, attribute := p.TableName, "pk"
 	if p.IndexName != "" {
 		resource, attribute = resource+"/index/"+p.IndexName, p.IndexName+"pk"

@@ -18,7 +18,7 @@ type costs struct {
 	text string
 	rows [][]string // the rows of its table, without the header
 
-	gateway, lambda, gigabyteSecond, read, write, logs float64 // the prices
+	gatewayPrice, lambdaPrice, gigabyteSecondPrice, readPrice, writePrice, logsPrice float64 // the prices
 }
 
 // readCosts reads and parses the section.
@@ -48,17 +48,17 @@ func readCosts(t *testing.T) (c costs) {
 		t.Fatalf("the table of costs has the rows %v", c.rows)
 	}
 	price := c.rows[0]
-	lambda := dollars(t, price[2])
-	c.gateway, c.lambda, c.gigabyteSecond = dollars(t, price[1])[0], lambda[0], lambda[1]
-	c.read, c.write, c.logs = dollars(t, price[3])[0], dollars(t, price[4])[0], dollars(t, price[5])[0]
+	lambda := parseDollars(t, price[2])
+	c.gatewayPrice, c.lambdaPrice, c.gigabyteSecondPrice = parseDollars(t, price[1])[0], lambda[0], lambda[1]
+	c.readPrice, c.writePrice, c.logsPrice = parseDollars(t, price[3])[0], parseDollars(t, price[4])[0], parseDollars(t, price[5])[0]
 	return c
 }
 
-// dollars returns the dollar amounts in a string.
-func dollars(t *testing.T, text string) (out []float64) {
+// parseDollars returns the dollar amounts in a string.
+func parseDollars(t *testing.T, text string) (out []float64) {
 	t.Helper()
 	for _, amount := range regexp.MustCompile(`\$([0-9]+(?:\.[0-9]+)?)`).FindAllStringSubmatch(text, -1) {
-		out = append(out, number(t, amount[1]))
+		out = append(out, parseNumber(t, amount[1]))
 	}
 	if len(out) == 0 {
 		t.Fatalf("no amount in %q", text)
@@ -66,7 +66,7 @@ func dollars(t *testing.T, text string) (out []float64) {
 	return out
 }
 
-func number(t *testing.T, text string) float64 {
+func parseNumber(t *testing.T, text string) float64 {
 	t.Helper()
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil {
@@ -80,18 +80,18 @@ func number(t *testing.T, text string) float64 {
 func TestRunbookCosts(t *testing.T) {
 	t.Parallel()
 	c := readCosts(t)
-	function := c.lambda + 1e6*0.010*0.25*c.gigabyteSecond // 10 ms at 256 MB
-	line := number(t, regexp.MustCompile(`line of ([0-9]+) bytes`).FindStringSubmatch(c.text)[1])
+	function := c.lambdaPrice + 1e6*0.010*0.25*c.gigabyteSecondPrice // 10 ms at 256 MB
+	line := parseNumber(t, regexp.MustCompile(`line of ([0-9]+) bytes`).FindStringSubmatch(c.text)[1])
 	for _, row := range c.rows[1:] {
-		units := func(cell string) float64 { n, _, _ := strings.Cut(cell, ":"); return number(t, n) }
+		units := func(cell string) float64 { n, _, _ := strings.Cut(cell, ":"); return parseNumber(t, n) }
 		amount := func(cell string) float64 {
 			if cell == "0" {
 				return 0
 			}
-			return dollars(t, cell)[0]
+			return parseDollars(t, cell)[0]
 		}
 		total := 0.0
-		for i, want := range []float64{c.gateway, function, units(row[3]) * c.read, units(row[4]) * c.write, line / 1e3 * c.logs} {
+		for i, want := range []float64{c.gatewayPrice, function, units(row[3]) * c.readPrice, units(row[4]) * c.writePrice, line / 1e3 * c.logsPrice} {
 			total += want
 			if got := amount(row[i+1]); math.Abs(got-want) > 0.0051 {
 				t.Errorf("%s: %s, which should be %.4f", row[0], row[i+1], want)
@@ -116,13 +116,13 @@ const (
 
 // alarmAndMetricCosts returns the number of alarm metrics and three monthly costs: of the alarms,
 // of the service's metrics, and of the metrics including those of each operation.
-func alarmAndMetricCosts(t *testing.T) (alarms int, ofAlarms, ofService, ofOperations float64) {
+func alarmAndMetricCosts(t *testing.T) (alarms int, alarmCost, serviceMetricCost, operationMetricCost float64) {
 	t.Helper()
 	for _, a := range infra.New().Alarms {
 		alarms += len(a.Metrics)
 	}
 	const gateway, perOperation = 1, 2 // requests that the gateway throttled; duration and errors
-	service := len(metricsOfALine(t)) - perOperation + gateway
+	service := len(metricNamesOfLine(t)) - perOperation + gateway
 	return alarms, float64(alarms) * alarmPrice, float64(service) * metricPrice, float64(service+perOperation*len(functions.Operations(nil))) * metricPrice
 }
 
@@ -134,7 +134,7 @@ func fixedCosts(t *testing.T) []string {
 		fmt.Sprintf("%d alarm metrics at $%.2f, $%.2f in all", alarms, alarmPrice, ofAlarms),
 		fmt.Sprintf("metrics at $%.2f each", metricPrice),
 		fmt.Sprintf("%d of the service, 1 of the gateway's log and 2 of each operation, at most $%.2f in all ($%.2f with `--param Metrics=service`)",
-			len(metricsOfALine(t))-2, ofOperations, ofService),
+			len(metricNamesOfLine(t))-2, ofOperations, ofService),
 	}
 }
 
@@ -147,7 +147,7 @@ func TestReadmePrice(t *testing.T) {
 	}
 	least, most := math.Inf(1), 0.0
 	for _, row := range readCosts(t).rows[1:] {
-		total := dollars(t, row[6])[0]
+		total := parseDollars(t, row[6])[0]
 		least, most = min(least, total), max(most, total)
 	}
 	_, ofAlarms, _, ofOperations := alarmAndMetricCosts(t)

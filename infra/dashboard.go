@@ -22,7 +22,7 @@ func (m Model) Dashboard() Object {
 // dashboard returns the body as a string, in which Fn::Sub replaces the ${names}.
 func dashboard(functions []Function) string {
 	byOperation := func(name, stat string) []any {
-		search := fmt.Sprintf(`SEARCH('{"%s",Operation} MetricName="%s"', '%s', %d)`, metricNamespace, name, stat, alarmPeriod)
+		search := fmt.Sprintf(`SEARCH('{"%s",Operation} MetricName="%s"', '%s', %d)`, metricNamespace, name, stat, alarmPeriodSeconds)
 		return []any{[]any{map[string]string{"expression": search, "label": ""}}}
 	}
 	ofService := func(names ...string) (out []any) {
@@ -76,7 +76,7 @@ func layoutWidgets(widgets []widget) string {
 		text, err := json.Marshal(map[string]any{
 			"type": "metric", "x": i % columns * width, "y": i / columns * height, "width": width, "height": height,
 			"properties": map[string]any{
-				"title": w.title, "region": "${AWS::Region}", "stat": w.stat, "period": alarmPeriod, "metrics": w.metrics,
+				"title": w.title, "region": "${AWS::Region}", "stat": w.stat, "period": alarmPeriodSeconds, "metrics": w.metrics,
 				"view": "timeSeries",
 			},
 		})

@@ -16,9 +16,9 @@ const (
 
 // callAccess is a call as IAM sees it.
 type callAccess struct {
-	action   string
-	resource string
-	leading  []string // the partition keys in the call; nil if it has none
+	action        string
+	resource      string
+	partitionKeys []string // the partition keys in the call; nil if it has none
 }
 
 // policy is a policy document of the template, with its references resolved.
@@ -142,11 +142,11 @@ func (s statement) covers(a callAccess) bool {
 		for _, values := range keys {
 			switch operator {
 			case "Null": // "false" requires that the call has partition keys
-				if (a.leading == nil) != (values[0] == "true") {
+				if (a.partitionKeys == nil) != (values[0] == "true") {
 					return false
 				}
 			case "ForAllValues:StringLike": // true if a.leading is empty
-				for _, key := range a.leading {
+				for _, key := range a.partitionKeys {
 					if !matches(values, key) {
 						return false
 					}

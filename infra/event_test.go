@@ -38,22 +38,22 @@ import (
 // calls are recorded.
 type deployedStage struct {
 	*apitest.Service
-	recorder  *accessRecorder
-	tables    oracle.Table
-	key       string
-	functions map[string]function
+	recorder   *accessRecorder
+	operations oracle.Table
+	key        string
+	functions  map[string]lambdaFunction
 }
 
-type function = func(t *testing.T, e events.APIGatewayProxyRequest) events.APIGatewayProxyResponse
+type lambdaFunction = func(t *testing.T, e events.APIGatewayProxyRequest) events.APIGatewayProxyResponse
 
 func newDeployedStage(t *testing.T) *deployedStage {
 	t.Helper()
-	tables, err := oracle.Read()
+	tables, err := oracle.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &accessRecorder{}
-	s := &deployedStage{Service: apitest.NewOver(t, functions.Operations, r), recorder: r, tables: tables, functions: map[string]function{}}
+	s := &deployedStage{Service: apitest.NewOver(t, functions.Operations, r), recorder: r, operations: tables, functions: map[string]lambdaFunction{}}
 	log := slog.New(slog.DiscardHandler)
 	add := func(name string, h http.Handler) {
 		proxy := gateway.Proxy(h)
@@ -124,7 +124,7 @@ func (s *deployedStage) event(t *testing.T, operation string) events.APIGatewayP
 	if keyID := infra.Placeholder("keyId"); strings.Contains(filled, keyID) {
 		filled = strings.ReplaceAll(filled, keyID, s.issueSpareKey(t))
 	}
-	o, ok := s.tables.Lookup(operation)
+	o, ok := s.operations.Lookup(operation)
 	if !ok {
 		t.Fatalf("%s has no line for %s", oracle.AdditionsFile, operation)
 	}
@@ -165,7 +165,7 @@ func TestEvents(t *testing.T) {
 			}
 			s.Clock.Advance(time.Minute) // so that no quota runs out
 			if got := s.functions[area.Name](t, s.event(t, op.ID)); got.StatusCode != http.StatusOK {
-				o, _ := s.tables.Lookup(op.ID)
+				o, _ := s.operations.Lookup(op.ID)
 				t.Errorf("%s: %s: %d %s", o.CellLocation("fixture"), op.ID, got.StatusCode, got.Body)
 			}
 			s.recorder.take(t, s.Table.Name())
@@ -225,7 +225,7 @@ func (s *deployedStage) variants(t *testing.T, op api.Operation) []eventVariant 
 	foreign := s.event(t, op.ID)
 	foreign.Path = strings.Replace(foreign.Path, s.CompanyID, s.Table.NewID("co"), 1)
 	out := []eventVariant{{"another company", foreign}, {"plain", s.event(t, op.ID)}}
-	for _, query := range queries(op, s.tables) {
+	for _, query := range queries(op, s.operations) {
 		e := s.event(t, op.ID)
 		e.QueryStringParameters = nil
 		if e.MultiValueQueryStringParameters == nil {
@@ -344,7 +344,7 @@ func TestEveryCallIsAllowed(t *testing.T) {
 				used[name] = policies[rare.area].allows(call) && policies["mcp"].allows(call)
 			}
 		}
-		byOperation[rare.op] = &operationUse{withoutKey: areaActions(calls)}
+		byOperation[rare.op] = &operationUse{withoutIdempotencyKey: areaActions(calls)}
 	}
 	s.Table.Warm(t.Context(), 1) // the reads a function makes at startup
 	for _, call := range s.recorder.take(t, s.Table.Name()) {
@@ -366,7 +366,7 @@ func TestEveryCallIsAllowed(t *testing.T) {
 				for _, call := range calls {
 					for _, function := range []string{area.Name, "mcp"} {
 						if !(function == "mcp" && op.NotTool) && !policies[function].allows(call) {
-							t.Errorf("%s, %s: the role of %s does not allow %s on %s in %q: add %s to needs in infra/grant.go", op.ID, v.name, function, call.action, call.resource, call.leading, op.ID)
+							t.Errorf("%s, %s: the role of %s does not allow %s on %s in %q: add %s to needs in infra/grant.go", op.ID, v.name, function, call.action, call.resource, call.partitionKeys, op.ID)
 						}
 					}
 					for _, name := range grantsUsed(area.Name, call) {
@@ -384,14 +384,14 @@ func TestEveryCallIsAllowed(t *testing.T) {
 	checkGrantsAreUsed(t, used)
 }
 
-// operationUse holds the actions that an operation's calls need. withKey is for requests with an
-// Idempotency-Key, and plain for all others.
-type operationUse struct{ withoutKey, withKey map[string]bool }
+// operationUse holds the actions that an operation's calls need. withIdempotencyKey is for requests
+// with an Idempotency-Key, and plain for all others.
+type operationUse struct{ withoutIdempotencyKey, withIdempotencyKey map[string]bool }
 
 func (u *operationUse) add(e events.APIGatewayProxyRequest, calls []callAccess) {
-	of := &u.withoutKey
+	of := &u.withoutIdempotencyKey
 	if e.MultiValueHeaders["Idempotency-Key"] != nil {
-		of = &u.withKey
+		of = &u.withIdempotencyKey
 	}
 	if *of == nil {
 		*of = map[string]bool{}
@@ -440,23 +440,23 @@ func (u *operationUse) check(t *testing.T, area string, op api.Operation) {
 	if own != area {
 		maps.Copy(memory, set(area, infra.TransactionActions(op)...)) // one transaction covers both areas
 	}
-	for what := range u.withoutKey {
+	for what := range u.withoutIdempotencyKey {
 		if !says[what] && !keys[what] {
 			t.Errorf("%s uses %s: add it to needs in infra/grant.go", op.ID, what)
 		}
 	}
 	for what := range says {
-		if !u.withoutKey[what] {
+		if !u.withoutIdempotencyKey[what] {
 			t.Errorf("%s does not use %s: remove it from needs in infra/grant.go", op.ID, what)
 		}
 	}
-	for what := range u.withKey {
+	for what := range u.withIdempotencyKey {
 		if !says[what] && !keys[what] && !memory[what] {
 			t.Errorf("%s, with an Idempotency-Key, uses %s: add it to needs or memory in infra/grant.go", op.ID, what)
 		}
 	}
 	for what := range memory {
-		if op.IdempotencyKey != nil && !u.withKey[what] {
+		if op.IdempotencyKey != nil && !u.withIdempotencyKey[what] {
 			t.Errorf("%s, with an Idempotency-Key, does not use %s: remove it from memory in infra/grant.go", op.ID, what)
 		}
 	}
@@ -479,7 +479,7 @@ func grantsUsed(function string, call callAccess) (out []string) {
 // areas returns the areas of a call's partitions, joined by a plus.
 func (a callAccess) areas() string {
 	var out []string
-	for _, partition := range a.leading {
+	for _, partition := range a.partitionKeys {
 		out = append(out, strings.Split(partition, "#")[1])
 	}
 	slices.Sort(out)

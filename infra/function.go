@@ -3,9 +3,9 @@ package infra
 // Settings that all functions share. The gateway waits 29 s for a function, and a handler gives up
 // after 9 s.
 const (
-	Runtime       = "provided.al2023"
-	MemoryMB      = 256
-	TimeoutSecond = 10
+	Runtime        = "provided.al2023"
+	MemoryMB       = 256
+	TimeoutSeconds = 10
 )
 
 // Function is one Lambda function, built from one subfolder of functions.

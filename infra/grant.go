@@ -157,11 +157,11 @@ func mergeGrants(to, from []Grant) []Grant {
 
 // Statement is a statement of a role's policy.
 type Statement struct {
-	Sid       string
-	Effect    string
-	Actions   []string
-	Resources List
-	Leading   []string // patterns that every partition key of a call must match; empty allows any key
+	Sid         string
+	Effect      string
+	Actions     []string
+	Resources   List
+	LeadingKeys []string // patterns that every partition key of a call must match; empty allows any key
 }
 
 // Statements returns the policy of a function's role: it allows the function its records and logs,
@@ -178,7 +178,7 @@ func (f Function) Statements() []Statement {
 		}
 		out = append(out, Statement{
 			Sid: word + "Records", Effect: "Allow", Actions: withServicePrefix(g.Actions),
-			Resources: List{tableARN(table.Base)}, Leading: leading,
+			Resources: List{tableARN(table.Base)}, LeadingKeys: leading,
 		})
 		if g.Indexes {
 			indexes := List{}
@@ -187,7 +187,7 @@ func (f Function) Statements() []Statement {
 			}
 			out = append(out, Statement{
 				Sid: word + "Lists", Effect: "Allow", Actions: withServicePrefix([]string{actionQuery}),
-				Resources: indexes, Leading: leadingKeys(g.Area),
+				Resources: indexes, LeadingKeys: leadingKeys(g.Area),
 			})
 		}
 	}
@@ -223,18 +223,18 @@ func leadingKeys(area string) []string {
 // partition key, such as a scan, so the second condition requires one.
 func (s Statement) document() Object {
 	out := Object{
-		{"Sid", s.Sid}, {"Effect", s.Effect}, {"Action", oneOrList(stringList(s.Actions...))}, {"Resource", oneOrList(s.Resources)},
+		{"Sid", s.Sid}, {"Effect", s.Effect}, {"Action", unwrapSingle(stringList(s.Actions...))}, {"Resource", unwrapSingle(s.Resources)},
 	}
-	if len(s.Leading) > 0 {
+	if len(s.LeadingKeys) > 0 {
 		out = append(out, Field{"Condition", Object{
-			{"ForAllValues:StringLike", Object{{"dynamodb:LeadingKeys", stringList(s.Leading...)}}},
+			{"ForAllValues:StringLike", Object{{"dynamodb:LeadingKeys", stringList(s.LeadingKeys...)}}},
 			{"Null", Object{{"dynamodb:LeadingKeys", "false"}}},
 		}})
 	}
 	return out
 }
 
-func oneOrList(values List) any {
+func unwrapSingle(values List) any {
 	if len(values) == 1 {
 		return values[0]
 	}

@@ -121,7 +121,7 @@ func checkCell(t *testing.T, p policy, function, area string, a callAccess, allo
 	t.Helper()
 	decide := func(want bool, resource string, leading ...string) {
 		t.Helper()
-		a.resource, a.leading = resource, leading
+		a.resource, a.partitionKeys = resource, leading
 		if got := p.allows(a); got != want {
 			t.Errorf("%s, %s on %s in %q: %v", function, a.action, resource, leading, got)
 		}

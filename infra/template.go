@@ -67,7 +67,7 @@ func (m Model) outputSection() (out Object) {
 func functionGlobals() Object {
 	return Object{
 		{"Runtime", Runtime}, {"Handler", "bootstrap"}, {"Architectures", List{Ref(ParamArchitecture)}},
-		{"MemorySize", MemoryMB}, {"Timeout", TimeoutSecond}, {"ReservedConcurrentExecutions", IfCondition(ifReserved, Ref(ParamConcurrency), Ref("AWS::NoValue"))},
+		{"MemorySize", MemoryMB}, {"Timeout", TimeoutSeconds}, {"ReservedConcurrentExecutions", IfCondition(ifReserved, Ref(ParamConcurrency), Ref("AWS::NoValue"))},
 	}
 }
 
@@ -105,12 +105,12 @@ func (f Function) samResource() Object {
 	return Object{
 		{"Type", "AWS::Serverless::Function"},
 		{"Metadata", Object{{"BuildMethod", "go1.x"}, {"BuildProperties", Object{{"TrimGoPath", true}}}}},
-		{"Properties", slices.Concat(Object{{"CodeUri", f.Source() + "/"}}, f.settings(), Object{{"Events", events}})},
+		{"Properties", slices.Concat(Object{{"CodeUri", f.Source() + "/"}}, f.samProperties(), Object{{"Events", events}})},
 	}
 }
 
-// settings returns the properties in which functions differ.
-func (f Function) settings() Object {
+// samProperties returns the properties in which functions differ.
+func (f Function) samProperties() Object {
 	return Object{
 		{"Role", Attribute(f.RoleID(), "Arn")},
 		{"LoggingConfig", Object{{"LogFormat", "JSON"}, {"LogGroup", Ref(f.LogsID())}}},

@@ -66,7 +66,7 @@ func checkRoute(t *testing.T, path, want string) {
 	got, best := "", -1
 	for _, f := range infra.New().Functions {
 		for _, r := range f.Routes {
-			if literals, ok := routeMatches(r.Path, path); ok && literals > best {
+			if literals, ok := matchRoute(r.Path, path); ok && literals > best {
 				got, best = f.Name, literals
 			}
 		}
@@ -76,9 +76,9 @@ func checkRoute(t *testing.T, path, want string) {
 	}
 }
 
-// routeMatches reports whether a route matches a path, and how well: a literal segment counts more
+// matchRoute reports whether a route matches a path, and how well: a literal segment counts more
 // than a parameter.
-func routeMatches(route, path string) (quality int, ok bool) {
+func matchRoute(route, path string) (quality int, ok bool) {
 	segments := strings.Split(path, "/")
 	for i, s := range strings.Split(route, "/") {
 		switch {
@@ -182,7 +182,7 @@ func TestAccessLog(t *testing.T) {
 func TestMetricNames(t *testing.T) {
 	t.Parallel()
 	m := infra.New()
-	written := metricsOfALine(t)
+	written := metricNamesOfLine(t)
 	for _, a := range m.Alarms {
 		for _, metric := range a.Metrics {
 			if reflect.DeepEqual(metric.Namespace, infra.StackNamespace()) && metric.Name != infra.GatewayThrottled && !slices.Contains(written, metric.Name) {
@@ -212,8 +212,8 @@ func TestMetricNames(t *testing.T) {
 	}
 }
 
-// metricsOfALine returns the names of the metrics in the log line of a request.
-func metricsOfALine(t *testing.T) (names []string) {
+// metricNamesOfLine returns the names of the metrics in the log line of a request.
+func metricNamesOfLine(t *testing.T) (names []string) {
 	t.Helper()
 	var out bytes.Buffer
 	api.LogLine{Status: 200}.Write(slog.New(slog.NewJSONHandler(&out, nil)), api.Metrics{Detail: api.MetricsByOperation})

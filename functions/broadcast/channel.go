@@ -34,15 +34,15 @@ func (ChannelStatus) Values() []string {
 
 var channels = record.Kind[Channel]{
 	Name: "channel", Plural: "channels", Prefix: "chn", Path: "broadcast/channels", Parameter: "channelId", SortPrefix: "channel",
-	Consistent: true, Order: Channel.byPlatform,
+	Consistent: true, Order: Channel.sortKey,
 }
 
-// byPlatform returns the sort position of a channel in the list: by platform, with channels that
+// sortKey returns the sort position of a channel in the list: by platform, with channels that
 // have none last.
-func (c Channel) byPlatform() string {
+func (c Channel) sortKey() string {
 	platform := "~"
 	if c.Platform != nil {
 		platform = string(*c.Platform)
 	}
-	return table.Join(platform, c.ID)
+	return table.JoinKey(platform, c.ID)
 }

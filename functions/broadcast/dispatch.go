@@ -98,10 +98,10 @@ func (p Post) status() string {
 	return string(*p.Status)
 }
 
-// claim moves a due or failed post to publishing. An edit may have changed the post's time since it
-// was listed, so claim checks the time again as part of the conditional write. It is idempotent: a
-// retry after a lost response finds its own claim and succeeds.
-func (d *Dispatch) claim(c claim.Claim) error {
+// setClaim moves a due or failed post to publishing. An edit may have changed the post's time since
+// it was listed, so setClaim checks the time again as part of the conditional write. It is
+// idempotent: a retry after a lost response finds its own claim and succeeds.
+func (d *Dispatch) setClaim(c claim.Claim) error {
 	switch now := *c.ClaimedAt; {
 	case dispatchKind.IsHeldBy(*d, c):
 		return nil
@@ -117,9 +117,9 @@ func (d *Dispatch) claim(c claim.Claim) error {
 	return nil
 }
 
-// published records that the post was sent. Repeating the same report succeeds; a report with
+// markPublished records that the post was sent. Repeating the same report succeeds; a report with
 // different values is a conflict.
-func (d *Dispatch) published(claimID string, o Outcome, now string) error {
+func (d *Dispatch) markPublished(claimID string, o Outcome, now string) error {
 	repeated, err := dispatchKind.CheckReport(*d, claimID, string(PostStatusPublished))
 	switch {
 	case err != nil:
@@ -137,9 +137,9 @@ func (d *Dispatch) published(claimID string, o Outcome, now string) error {
 	return nil
 }
 
-// failed records why the post was not sent. Repeating the same report succeeds; a report with a
+// markFailed records why the post was not sent. Repeating the same report succeeds; a report with a
 // different reason is a conflict.
-func (d *Dispatch) failed(claimID, reason string) error {
+func (d *Dispatch) markFailed(claimID, reason string) error {
 	repeated, err := dispatchKind.CheckReport(*d, claimID, string(PostStatusFailed))
 	switch {
 	case err != nil:
@@ -154,8 +154,8 @@ func (d *Dispatch) failed(claimID, reason string) error {
 	return nil
 }
 
-// retry releases the claim and schedules the post again. Repeating it succeeds.
-func (d *Dispatch) retry(claimID string) error {
+// markForRetry releases the claim and schedules the post again. Repeating it succeeds.
+func (d *Dispatch) markForRetry(claimID string) error {
 	repeated, err := dispatchKind.CheckReport(*d, claimID, string(PostStatusScheduled))
 	switch {
 	case err != nil || repeated:
@@ -184,7 +184,7 @@ func (s Store) DuePosts(ctx context.Context, companyID, after string, limit int)
 	}
 	now := s.table.Now()
 	q := table.Query{Index: table.GSI2, Partitions: partitionsWithStatus(companyID, PostStatusScheduled), Descending: true, After: after}
-	return claim.ListReady(ctx, s.table, q, limit, Post.latestFirst, func(p Post) (ready, more bool) {
+	return claim.ListReady(ctx, s.table, q, limit, Post.sortKey, func(p Post) (ready, more bool) {
 		at := table.FirstSetTime(p.ScheduledFor, p.CreatedAt)
 		return p.isDue(now), at != nil && *at <= now
 	})
@@ -194,15 +194,15 @@ func (s Store) DuePosts(ctx context.Context, companyID, after string, limit int)
 // for posts without a platform.
 func partitionsWithStatus(companyID string, status PostStatus) (out []string) {
 	for _, platform := range keyParts[Platform](nil, Platform("").Values()) {
-		out = append(out, postsOf(companyID, platform, string(status)))
+		out = append(out, postsByStatusPartition(companyID, platform, string(status)))
 	}
 	return out
 }
 
 // StuckPosts returns the company's claimed posts whose dispatcher has probably crashed. See
-// claim.Kind.Stale.
+// claim.Kind.ListStale.
 func (s Store) StuckPosts(ctx context.Context, companyID, claimedBefore string) ([]Dispatch, error) {
-	return dispatchKind.Stale(ctx, s.table, companyID, claimedBefore)
+	return dispatchKind.ListStale(ctx, s.table, companyID, claimedBefore)
 }
 
 // ClaimPost moves a due or failed post to publishing and returns it with the id of the claim. The
@@ -213,7 +213,7 @@ func (s Store) StuckPosts(ctx context.Context, companyID, claimedBefore string) 
 // later.
 func (s Store) ClaimPost(ctx context.Context, companyID, postID string) (Dispatch, error) {
 	c := claim.New(s.table)
-	return dispatchKind.Modify(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.claim(c) })
+	return dispatchKind.Modify(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.setClaim(c) })
 }
 
 // ReportPublished moves a post from publishing to published and stores what the platform returned.
@@ -229,7 +229,7 @@ func (s Store) ReportPublished(ctx context.Context, companyID, postID, claimID s
 		return Dispatch{}, err
 	}
 	now := s.table.Now()
-	return dispatchKind.Modify(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.published(claimID, o, now) })
+	return dispatchKind.Modify(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.markPublished(claimID, o, now) })
 }
 
 // ReportFailed moves a post from publishing to failed and stores the reason, which must have 1 to
@@ -239,7 +239,7 @@ func (s Store) ReportFailed(ctx context.Context, companyID, postID, claimID, rea
 	if err := CheckReason(reason); err != nil {
 		return Dispatch{}, err
 	}
-	return dispatchKind.Modify(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.failed(claimID, reason) })
+	return dispatchKind.Modify(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.markFailed(claimID, reason) })
 }
 
 // RetryPost moves a post from publishing back to scheduled, because the dispatcher could not send
@@ -247,7 +247,7 @@ func (s Store) ReportFailed(ctx context.Context, companyID, postID, claimID, rea
 // ReportPublished. Also returns fault.Conflict for a post without a scheduledFor, which would never
 // be due.
 func (s Store) RetryPost(ctx context.Context, companyID, postID, claimID string) (Dispatch, error) {
-	return dispatchKind.Modify(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.retry(claimID) })
+	return dispatchKind.Modify(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.markForRetry(claimID) })
 }
 
 func normaliseTime(sent *string) *string {

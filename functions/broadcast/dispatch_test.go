@@ -27,9 +27,9 @@ func codeOf(err error) fault.Code {
 	return ""
 }
 
-// mustMove returns a function that unwraps the result of a transition, or stops the test if the
-// transition failed.
-func mustMove(t *testing.T) func(broadcast.Dispatch, error) broadcast.Dispatch {
+// mustTransition returns a function that unwraps the result of a transition, or stops the test if
+// the transition failed.
+func mustTransition(t *testing.T) func(broadcast.Dispatch, error) broadcast.Dispatch {
 	t.Helper()
 	return func(d broadcast.Dispatch, err error) broadcast.Dispatch {
 		t.Helper()
@@ -52,17 +52,17 @@ func TestDispatchTransitions(t *testing.T) {
 	load1 := func(status any, scheduledFor any) {
 		storeUnchecked(t, s, "post", record{"id": id, "platform": "x", "body": "B", "status": status, "scheduledFor": scheduledFor})
 	}
-	claim := func() string { return *mustMove(t)(store.ClaimPost(t.Context(), s.CompanyID, id)).ClaimID }
+	claim := func() string { return *mustTransition(t)(store.ClaimPost(t.Context(), s.CompanyID, id)).ClaimID }
 	publish := func(claimID string) string {
-		mustMove(t)(store.ReportPublished(t.Context(), s.CompanyID, id, claimID, broadcast.Outcome{}))
+		mustTransition(t)(store.ReportPublished(t.Context(), s.CompanyID, id, claimID, broadcast.Outcome{}))
 		return claimID
 	}
 	fail := func(claimID string) string {
-		mustMove(t)(store.ReportFailed(t.Context(), s.CompanyID, id, claimID, failureReason))
+		mustTransition(t)(store.ReportFailed(t.Context(), s.CompanyID, id, claimID, failureReason))
 		return claimID
 	}
 	retry := func(claimID string) string {
-		mustMove(t)(store.RetryPost(t.Context(), s.CompanyID, id, claimID))
+		mustTransition(t)(store.RetryPost(t.Context(), s.CompanyID, id, claimID))
 		return claimID
 	}
 	for _, tc := range []struct {
@@ -116,17 +116,17 @@ func TestDispatchTransitions(t *testing.T) {
 				if readErr != nil {
 					t.Fatal(readErr)
 				}
-				untouched := fmt.Sprint(deref(before.UpdatedAt), partOf(before.Status)) == fmt.Sprint(deref(after.UpdatedAt), partOf(after.Status))
+				untouched := fmt.Sprint(deref(before.UpdatedAt), statusText(before.Status)) == fmt.Sprint(deref(after.UpdatedAt), statusText(after.Status))
 				if want == no {
 					if !isConflict(err) || !untouched {
-						t.Errorf("%v; %s became %s", err, partOf(before.Status), partOf(after.Status))
+						t.Errorf("%v; %s became %s", err, statusText(before.Status), statusText(after.Status))
 					}
 					return
 				}
-				if err != nil || partOf(got.Status) != want || partOf(after.Status) != want {
-					t.Errorf("%v; %s became %s, the result is %s", err, partOf(before.Status), partOf(after.Status), partOf(got.Status))
+				if err != nil || statusText(got.Status) != want || statusText(after.Status) != want {
+					t.Errorf("%v; %s became %s, the result is %s", err, statusText(before.Status), statusText(after.Status), statusText(got.Status))
 				}
-				if repeated := partOf(before.Status) == want; repeated != untouched {
+				if repeated := statusText(before.Status) == want; repeated != untouched {
 					t.Errorf("a repeated report: %t; nothing was written: %t", repeated, untouched)
 				}
 				if hasReason := got.FailureReason != nil; hasReason != (want == "failed") {
@@ -137,7 +137,7 @@ func TestDispatchTransitions(t *testing.T) {
 	}
 }
 
-func partOf(status *broadcast.PostStatus) string { return deref((*string)(status)) }
+func statusText(status *broadcast.PostStatus) string { return deref((*string)(status)) }
 
 func deref(s *string) string {
 	if s == nil {

@@ -46,8 +46,8 @@ var ideas = record.Kind[Idea]{
 	Indexes: Idea.indexes,
 }
 
-// newestFirst returns the sort position of an idea in a list: newest first, then by id.
-func (i Idea) newestFirst() string { return table.Join(table.DescendingTimeKey(i.CreatedAt), i.ID) }
+// sortKey returns the sort position of an idea in a list: newest first, then by id.
+func (i Idea) sortKey() string { return table.JoinKey(table.DescendingTimeKey(i.CreatedAt), i.ID) }
 
 type listIdeasInput struct {
 	Limit  int64       `query:"limit" default:"50" min:"1" max:"200"`

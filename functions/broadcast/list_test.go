@@ -16,17 +16,17 @@ import (
 // expectedIDs returns the ids that a list must contain: the records that match the filters, latest
 // time first, null last, then by id.
 func expectedIDs(records []record, time func(record) any, filters map[string]string) []string {
-	var kept []record
+	var matching []record
 	for _, r := range records {
 		keep := true
 		for name, value := range filters {
 			keep = keep && (value == "" || r[name] == value)
 		}
 		if keep {
-			kept = append(kept, r)
+			matching = append(matching, r)
 		}
 	}
-	slices.SortFunc(kept, func(a, b record) int {
+	slices.SortFunc(matching, func(a, b record) int {
 		x, hasX := time(a).(string)
 		y, hasY := time(b).(string)
 		if hasX != hasY {
@@ -34,7 +34,7 @@ func expectedIDs(records []record, time func(record) any, filters map[string]str
 		}
 		return cmp.Or(cmp.Compare(y, x), cmp.Compare(a["id"].(string), b["id"].(string)))
 	})
-	return idsOf(kept)
+	return idsOf(matching)
 }
 
 // orNull returns values[n], or null if n is past the last value.

@@ -14,12 +14,12 @@ import (
 
 // responseLosingTransport is a transport that sends all requests but loses the responses to the
 // next few updates of records.
-type responseLosingTransport struct{ left, lost atomic.Int64 }
+type responseLosingTransport struct{ lossesLeft, lost atomic.Int64 }
 
 func (l *responseLosingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	update := strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem")
 	out, err := apitest.Transport.RoundTrip(r)
-	if err != nil || !update || l.left.Add(-1) < 0 {
+	if err != nil || !update || l.lossesLeft.Add(-1) < 0 {
 		return out, err
 	}
 	l.lost.Add(1)
@@ -37,18 +37,18 @@ func TestTransitionsSurviveLostResponses(t *testing.T) {
 	store := broadcast.NewStore(s.Table)
 	importRecords(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "scheduled", "scheduledFor": earlierTime})
 	claim := func() string {
-		losing.left.Store(1)
-		return *mustMove(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1")).ClaimID
+		losing.lossesLeft.Store(1)
+		return *mustTransition(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1")).ClaimID
 	}
 	first := claim()
-	losing.left.Store(1)
-	mustMove(t)(store.RetryPost(t.Context(), s.CompanyID, "pst_1", first))
+	losing.lossesLeft.Store(1)
+	mustTransition(t)(store.RetryPost(t.Context(), s.CompanyID, "pst_1", first))
 	second := claim()
-	losing.left.Store(1)
-	mustMove(t)(store.ReportFailed(t.Context(), s.CompanyID, "pst_1", second, failureReason))
+	losing.lossesLeft.Store(1)
+	mustTransition(t)(store.ReportFailed(t.Context(), s.CompanyID, "pst_1", second, failureReason))
 	third := claim()
-	losing.left.Store(1)
-	mustMove(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_1", third, broadcast.Outcome{}))
+	losing.lossesLeft.Store(1)
+	mustTransition(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_1", third, broadcast.Outcome{}))
 	if first == second || second == third || losing.lost.Load() != 6 {
 		t.Errorf("claims %s, %s, %s; %d responses were lost", first, second, third, losing.lost.Load())
 	}
@@ -69,11 +69,11 @@ func TestClaimWithoutResponse(t *testing.T) {
 	s := apitest.NewOver(t, broadcast.Operations, losing)
 	store := broadcast.NewStore(s.Table)
 	importRecords(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "scheduled", "scheduledFor": earlierTime})
-	losing.left.Store(100)
+	losing.lossesLeft.Store(100)
 	if _, err := store.ClaimPost(t.Context(), s.CompanyID, "pst_1"); err == nil || isConflict(err) {
 		t.Fatalf("a claim without a response: error %v, want one that is no conflict", err)
 	}
-	losing.left.Store(0)
+	losing.lossesLeft.Store(0)
 	if _, err := store.ClaimPost(t.Context(), s.CompanyID, "pst_1"); !isConflict(err) {
 		t.Errorf("a second claim: error %v, want a conflict", err)
 	}
@@ -81,6 +81,6 @@ func TestClaimWithoutResponse(t *testing.T) {
 	if err != nil || len(stuck) != 1 || stuck[0].ClaimID == nil {
 		t.Fatalf("stuck posts %+v, want one with a claim: %v", stuck, err)
 	}
-	mustMove(t)(store.RetryPost(t.Context(), s.CompanyID, "pst_1", *stuck[0].ClaimID))
-	mustMove(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1"))
+	mustTransition(t)(store.RetryPost(t.Context(), s.CompanyID, "pst_1", *stuck[0].ClaimID))
+	mustTransition(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1"))
 }

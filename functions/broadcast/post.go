@@ -69,15 +69,15 @@ func (SettablePostStatus) Values() []string {
 	return []string{string(PostStatusDraft), string(PostStatusScheduled)}
 }
 
-// latestFirst returns the sort position of a post in a list. Posts are ordered by scheduledFor,
+// sortKey returns the sort position of a post in a list. Posts are ordered by scheduledFor,
 // latest first; a post without scheduledFor is ordered by its createdAt. The id breaks ties.
-func (p Post) latestFirst() string {
-	return table.Join(table.DescendingTimeKey(table.FirstSetTime(p.ScheduledFor, p.CreatedAt)), p.ID)
+func (p Post) sortKey() string {
+	return table.JoinKey(table.DescendingTimeKey(table.FirstSetTime(p.ScheduledFor, p.CreatedAt)), p.ID)
 }
 
-// positionRange returns the minimum and maximum sort position of the posts between two times, both
+// sortKeyBounds returns the minimum and maximum sort position of the posts between two times, both
 // inclusive; nil means unbounded. If either bound is given, posts without a time are excluded.
-func positionRange(from, until *string) (least, greatest string) {
+func sortKeyBounds(from, until *string) (least, greatest string) {
 	if from == nil && until == nil {
 		return "", ""
 	}
@@ -86,7 +86,7 @@ func positionRange(from, until *string) (least, greatest string) {
 	}
 	greatest = table.DescendingTimeKey(from) // null: just before the posts without any time
 	if from != nil {
-		greatest = table.Join(greatest, afterAllIDs)
+		greatest = table.JoinKey(greatest, afterAllIDs)
 	}
 	return least, greatest
 }

@@ -36,12 +36,12 @@ func TestClaimRace(t *testing.T) {
 		if len(won) != 1 {
 			t.Fatalf("round %d: %d dispatchers claimed the post", round, len(won))
 		}
-		mustMove(t)(store.RetryPost(t.Context(), s.CompanyID, "pst_1", won[0]))
+		mustTransition(t)(store.RetryPost(t.Context(), s.CompanyID, "pst_1", won[0]))
 	}
 }
 
 // Ensure concurrent dispatchers send every post exactly once.
-func TestDispatchersSideBySide(t *testing.T) {
+func TestConcurrentDispatchers(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	store := broadcast.NewStore(s.Table)
@@ -70,7 +70,7 @@ func TestDispatchersSideBySide(t *testing.T) {
 			mu.Lock()
 			sent[d.ID]++
 			mu.Unlock()
-			mustMove(t)(store.ReportPublished(t.Context(), s.CompanyID, d.ID, *d.ClaimID, broadcast.Outcome{}))
+			mustTransition(t)(store.ReportPublished(t.Context(), s.CompanyID, d.ID, *d.ClaimID, broadcast.Outcome{}))
 		}
 		return len(due) > 0
 	}
@@ -112,7 +112,7 @@ func TestEditWinsOverClaim(t *testing.T) {
 		key := s.Key(t)
 		importRecords(t, s, "post", record{"id": "pst_1", "platform": "x", "body": "B", "status": "scheduled", "scheduledFor": earlierTime})
 		edited := false
-		between.run = func() {
+		between.beforeWrite = func() {
 			tc.args["postId"] = "pst_1"
 			edited = s.Call(t, key, tc.op, tc.args).Status == 200
 		}

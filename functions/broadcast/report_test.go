@@ -29,14 +29,14 @@ func TestReports(t *testing.T) {
 		}
 	}
 
-	d := mustMove(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1"))
+	d := mustTransition(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1"))
 	p := post()
 	claimed := record{"status": "publishing", "failureReason": nil, "claimedAt": "2026-08-11T09:30:00.000Z", "body": "B"}
 	if diff := cmp.Diff(claimed, record{"status": p["status"], "failureReason": p["failureReason"], "claimedAt": *d.ClaimedAt, "body": deref(d.Body)}); diff != "" {
 		t.Errorf("the claimed post (-want +got):\n%s", diff)
 	}
 	listed("publishing")
-	mustMove(t)(store.ReportFailed(t.Context(), s.CompanyID, "pst_1", *d.ClaimID, failureReason))
+	mustTransition(t)(store.ReportFailed(t.Context(), s.CompanyID, "pst_1", *d.ClaimID, failureReason))
 	if p := post(); p["status"] != "failed" || p["failureReason"] != failureReason || p["publishedAt"] != nil {
 		t.Errorf("status %v, reason %v, published at %v; want failed, %s and never", p["status"], p["failureReason"], p["publishedAt"], failureReason)
 	}
@@ -45,12 +45,12 @@ func TestReports(t *testing.T) {
 		t.Errorf("another reason: error %v, want a conflict", err)
 	}
 
-	d = mustMove(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1"))
+	d = mustTransition(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1"))
 	outcome := broadcast.Outcome{ExternalID: new("1790"), ExternalURL: new("https://x.example/1790"), PublishedAt: new("2026-08-11T11:31:00+02:00")}
 	for range 2 {
 		s.Clock.Advance(time.Hour)
-		mustMove(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_1", *d.ClaimID, outcome))
-		mustMove(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_1", *d.ClaimID, broadcast.Outcome{}))
+		mustTransition(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_1", *d.ClaimID, outcome))
+		mustTransition(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_1", *d.ClaimID, broadcast.Outcome{}))
 		p := post()
 		want := record{"status": "published", "externalId": "1790", "externalUrl": "https://x.example/1790", "publishedAt": "2026-08-11T09:31:00.000Z",
 			"failureReason": nil, "updatedAt": "2026-08-11T10:30:00.000Z"}
@@ -80,7 +80,7 @@ func TestReportLimits(t *testing.T) {
 	s := start(t)
 	store := broadcast.NewStore(s.Table)
 	importRecords(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "scheduled", "scheduledFor": earlierTime})
-	claimID := *mustMove(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1")).ClaimID
+	claimID := *mustTransition(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1")).ClaimID
 	for field, o := range map[string]broadcast.Outcome{
 		"externalId":  {ExternalID: new(strings.Repeat("é", 201))},
 		"externalUrl": {ExternalURL: new("javascript:alert(1)")},
@@ -109,7 +109,7 @@ func TestReportLimits(t *testing.T) {
 		t.Errorf("stored status %s, want %s", *p.Status, broadcast.PostStatusPublishing)
 	}
 	longest := broadcast.Outcome{ExternalID: new(strings.Repeat("é", 200)), ExternalURL: new("https://x.example/" + strings.Repeat("a", 1982))}
-	mustMove(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_1", claimID, longest))
+	mustTransition(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_1", claimID, longest))
 }
 
 // Ensure posts whose dispatcher crashed are listed, oldest claim first, and that only a report
@@ -125,7 +125,7 @@ func TestStuckPosts(t *testing.T) {
 	importRecords(t, s, "post", append(records, record{"id": "pst_imported", "status": "publishing"})...)
 	claims := map[string]string{}
 	for _, id := range []string{"pst_b", "pst_a", "pst_c"} {
-		claims[id] = *mustMove(t)(store.ClaimPost(t.Context(), s.CompanyID, id)).ClaimID
+		claims[id] = *mustTransition(t)(store.ClaimPost(t.Context(), s.CompanyID, id)).ClaimID
 		s.Clock.Advance(time.Minute)
 	}
 	stuck := func(before string) (ids []string) {
@@ -148,8 +148,8 @@ func TestStuckPosts(t *testing.T) {
 	if due, _, err := store.DuePosts(t.Context(), s.CompanyID, "", 10); err != nil || len(due) != 0 {
 		t.Errorf("claimed posts are due again: %v %v", due, err)
 	}
-	mustMove(t)(store.RetryPost(t.Context(), s.CompanyID, "pst_b", claims["pst_b"]))
-	mustMove(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_imported", "", broadcast.Outcome{}))
+	mustTransition(t)(store.RetryPost(t.Context(), s.CompanyID, "pst_b", claims["pst_b"]))
+	mustTransition(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_imported", "", broadcast.Outcome{}))
 	if got := stuck(s.Table.Now()); !slices.Equal(got, []string{"pst_a", "pst_c"}) {
 		t.Errorf("stuck posts %v, want pst_a and pst_c", got)
 	}
@@ -162,7 +162,7 @@ func TestImportEndsClaim(t *testing.T) {
 	store := broadcast.NewStore(s.Table)
 	post := record{"id": "pst_1", "platform": "x", "status": "scheduled", "scheduledFor": earlierTime}
 	importRecords(t, s, "post", post)
-	claimID := *mustMove(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1")).ClaimID
+	claimID := *mustTransition(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1")).ClaimID
 	for _, status := range []string{"draft", "publishing"} {
 		post["status"] = status
 		importRecords(t, s, "post", post)

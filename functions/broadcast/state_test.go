@@ -158,10 +158,10 @@ func TestDeletePost(t *testing.T) {
 
 // beforeWriteTransport runs a function once, just before the next write to the given post is sent.
 type beforeWriteTransport struct {
-	mu     sync.Mutex
-	action string // the DynamoDB operation of that write
-	postID string
-	run    func()
+	mu          sync.Mutex
+	action      string // the DynamoDB operation of that write
+	postID      string
+	beforeWrite func()
 }
 
 func (i *beforeWriteTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -173,7 +173,7 @@ func (i *beforeWriteTransport) RoundTrip(r *http.Request) (*http.Response, error
 	i.mu.Lock()
 	var run func()
 	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), "."+i.action) && bytes.Contains(body, []byte(i.postID)) {
-		run, i.run = i.run, nil
+		run, i.beforeWrite = i.beforeWrite, nil
 	}
 	i.mu.Unlock()
 	if run != nil {
@@ -192,7 +192,7 @@ func TestClaimWinsOverEdit(t *testing.T) {
 		key := s.Key(t)
 		importRecords(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "scheduled", "scheduledFor": earlierTime})
 		claimed := false
-		between.run = func() {
+		between.beforeWrite = func() {
 			_, err := broadcast.NewStore(s.Table).Posts.Modify(t.Context(), s.CompanyID, "pst_1", func(p *broadcast.Post) error {
 				publishing := broadcast.PostStatusPublishing
 				p.Status = &publishing

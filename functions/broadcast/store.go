@@ -49,45 +49,45 @@ const nullPart = "-"
 
 // indexes returns the index keys of an idea. They change with the idea's plan and status.
 func (i Idea) indexes() (keys table.Keys) {
-	at, status := i.newestFirst(), keyPart(i.Status)
-	keys.GSI2 = table.Key{PK: ideasOfStatus(i.CompanyID, status), SK: at}
-	keys.GSI3 = table.Key{PK: allIdeas(i.CompanyID), SK: at}
+	at, status := i.sortKey(), keyPart(i.Status)
+	keys.GSI2 = table.Key{PK: ideasByStatusPartition(i.CompanyID, status), SK: at}
+	keys.GSI3 = table.Key{PK: allIdeasPartition(i.CompanyID), SK: at}
 	if i.PlanID != nil {
-		keys.GSI1 = table.Key{PK: ideasOfPlan(i.CompanyID, *i.PlanID, status), SK: at}
+		keys.GSI1 = table.Key{PK: ideasOfPlanPartition(i.CompanyID, *i.PlanID, status), SK: at}
 	}
 	return keys
 }
 
-func ideasOfStatus(companyID, status string) string {
+func ideasByStatusPartition(companyID, status string) string {
 	return table.Partition(companyID, area, "ideas", "status", status)
 }
 
-func ideasOfPlan(companyID, planID, status string) string {
+func ideasOfPlanPartition(companyID, planID, status string) string {
 	return table.Partition(companyID, area, "ideas", "plan", planID, status)
 }
 
-func allIdeas(companyID string) string { return table.Partition(companyID, area, "ideas") }
+func allIdeasPartition(companyID string) string { return table.Partition(companyID, area, "ideas") }
 
 // indexes returns the index keys of a post.
 func (p Post) indexes() (keys table.Keys) {
-	at := p.latestFirst()
+	at := p.sortKey()
 	if p.IdeaID != nil {
-		keys.GSI1 = table.Key{PK: postsOfIdea(p.CompanyID, *p.IdeaID), SK: at}
+		keys.GSI1 = table.Key{PK: postsOfIdeaPartition(p.CompanyID, *p.IdeaID), SK: at}
 	}
-	keys.GSI2 = table.Key{PK: postsOf(p.CompanyID, keyPart(p.Platform), keyPart(p.Status)), SK: at}
-	keys.GSI3 = table.Key{PK: allPosts(p.CompanyID), SK: at}
+	keys.GSI2 = table.Key{PK: postsByStatusPartition(p.CompanyID, keyPart(p.Platform), keyPart(p.Status)), SK: at}
+	keys.GSI3 = table.Key{PK: allPostsPartition(p.CompanyID), SK: at}
 	return keys
 }
 
-func postsOfIdea(companyID, ideaID string) string {
+func postsOfIdeaPartition(companyID, ideaID string) string {
 	return table.Partition(companyID, area, "posts", "idea", ideaID)
 }
 
-func postsOf(companyID, platform, status string) string {
+func postsByStatusPartition(companyID, platform, status string) string {
 	return table.Partition(companyID, area, "posts", platform, status)
 }
 
-func allPosts(companyID string) string { return table.Partition(companyID, area, "posts") }
+func allPostsPartition(companyID string) string { return table.Partition(companyID, area, "posts") }
 
 // keyPart returns the key part for a nullable enum value.
 func keyPart[T ~string](value *T) string {
@@ -127,12 +127,12 @@ func (s ideaStore) List(ctx context.Context, companyID string, f IdeaFilter, aft
 	case f.PlanID != nil:
 		q.Index = table.GSI1
 		for _, status := range keyParts(f.Status, IdeaStatus("").Values()) {
-			q.Partitions = append(q.Partitions, ideasOfPlan(companyID, *f.PlanID, status))
+			q.Partitions = append(q.Partitions, ideasOfPlanPartition(companyID, *f.PlanID, status))
 		}
 	case f.Status != nil:
-		q.Index, q.Partitions = table.GSI2, []string{ideasOfStatus(companyID, string(*f.Status))}
+		q.Index, q.Partitions = table.GSI2, []string{ideasByStatusPartition(companyID, string(*f.Status))}
 	default:
-		q.Index, q.Partitions = table.GSI3, []string{allIdeas(companyID)}
+		q.Index, q.Partitions = table.GSI3, []string{allIdeasPartition(companyID)}
 	}
 	return table.ListJSON[Idea](ctx, s.table, q)
 }
@@ -159,17 +159,17 @@ type PostFilter struct {
 // reads no post outside the range from From to Until.
 func (s postStore) List(ctx context.Context, companyID string, f PostFilter, after string, limit int) (table.Page[json.RawMessage], error) {
 	q := table.Query{After: after, Limit: limit, Descending: f.Order == OrderAscending} // the latest post has the smallest key
-	q.From, q.Until = positionRange(f.From, f.Until)
+	q.From, q.Until = sortKeyBounds(f.From, f.Until)
 	switch {
 	case f.IdeaID != nil:
-		q.Index, q.Partitions, q.Filter = table.GSI1, []string{postsOfIdea(companyID, *f.IdeaID)}, f.residualFilter()
+		q.Index, q.Partitions, q.Filter = table.GSI1, []string{postsOfIdeaPartition(companyID, *f.IdeaID)}, f.residualFilter()
 	case f.Platform == nil && f.Status == nil:
-		q.Index, q.Partitions = table.GSI3, []string{allPosts(companyID)}
+		q.Index, q.Partitions = table.GSI3, []string{allPostsPartition(companyID)}
 	default:
 		q.Index = table.GSI2
 		for _, platform := range keyParts(f.Platform, Platform("").Values()) {
 			for _, status := range keyParts(f.Status, PostStatus("").Values()) {
-				q.Partitions = append(q.Partitions, postsOf(companyID, platform, status))
+				q.Partitions = append(q.Partitions, postsByStatusPartition(companyID, platform, status))
 			}
 		}
 	}

@@ -76,7 +76,7 @@ func TestRoundTrip(t *testing.T) {
 					t.Errorf("got  %s\nwant %s", a, b)
 				}
 			}
-			var again []record
+			var reimported []record
 			for _, line := range first {
 				var r record
 				d := json.NewDecoder(strings.NewReader(line))
@@ -84,9 +84,9 @@ func TestRoundTrip(t *testing.T) {
 				if err := d.Decode(&r); err != nil {
 					t.Fatal(err)
 				}
-				again = append(again, r)
+				reimported = append(reimported, r)
 			}
-			importRecords(t, to, name, again...)
+			importRecords(t, to, name, reimported...)
 			if second := exportLines(t, to, name); !slices.Equal(first, second) {
 				t.Errorf("got %s\nwant %s", second, first)
 			}

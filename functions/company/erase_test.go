@@ -93,14 +93,14 @@ func TestErase(t *testing.T) {
 	}
 }
 
-// dyingTransport is a transport whose calls all fail after the first few.
-type dyingTransport struct {
-	calls atomic.Int64
-	after int64
+// failAfterTransport is a transport whose calls all fail after the first few.
+type failAfterTransport struct {
+	calls              atomic.Int64
+	callsBeforeFailure int64
 }
 
-func (d *dyingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if n := d.calls.Add(1); d.after > 0 && n > d.after {
+func (d *failAfterTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if n := d.calls.Add(1); d.callsBeforeFailure > 0 && n > d.callsBeforeFailure {
 		return nil, context.Canceled
 	}
 	return apitest.Transport.RoundTrip(r)
@@ -111,16 +111,16 @@ func (d *dyingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestEraseCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	p := &dyingTransport{}
+	p := &failAfterTransport{}
 	s := apitest.NewOver(t, company.Operations, p)
 	for after := int64(1); ; after++ {
 		id := s.Table.NewID("co")
 		addRecords(t, s, id)
 		ctx, stop := context.WithCancel(t.Context())
-		p.after = p.calls.Load() + after
+		p.callsBeforeFailure = p.calls.Load() + after
 		_, died := company.NewStore(s.Table).Erase(ctx, id, nil)
 		stop()
-		p.after = 0
+		p.callsBeforeFailure = 0
 		rest := remainingPartitions(t, s.Table, id+"#")
 		if died == nil {
 			if len(rest) > 0 || after < 5 {

@@ -25,12 +25,12 @@ const keysPath = "/v1/companies/{companyId}/keys"
 // issuedKey is the response to creating or rotating a key.
 type issuedKey struct{ ID, Secret string }
 
-func create(t *testing.T, s *apitest.Service, key, body string) issuedKey {
+func createKey(t *testing.T, s *apitest.Service, key, body string) issuedKey {
 	t.Helper()
 	return issuedKeyOf(t, s.Send(t, key, "POST", keysPath, body))
 }
 
-func rotate(t *testing.T, s *apitest.Service, key, keyID, body string) issuedKey {
+func rotateKey(t *testing.T, s *apitest.Service, key, keyID, body string) issuedKey {
 	t.Helper()
 	return issuedKeyOf(t, s.Send(t, key, "POST", keysPath+"/"+keyID+"/rotate", body))
 }
@@ -105,7 +105,7 @@ func TestCreateKey(t *testing.T) {
 	checkKeyStatus(t, s, key.Secret, 200)
 	s.Clock.Advance(500 * time.Millisecond)
 	checkKeyStatus(t, s, key.Secret, 401)
-	if never := create(t, s, admin, `{"name":"x","scopes":["keys:read"]}`); keysByID(t, s, admin)[never.ID]["expiresAt"] != nil {
+	if never := createKey(t, s, admin, `{"name":"x","scopes":["keys:read"]}`); keysByID(t, s, admin)[never.ID]["expiresAt"] != nil {
 		t.Error("a key without expiresAt expires")
 	}
 }
@@ -138,8 +138,8 @@ func TestKeyGrantsOnlyItsScopes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	admin, clerk := s.Key(t), s.Key(t, auth.KeysWrite, auth.PlanRead)
-	strong := create(t, s, admin, `{"name":"strong","scopes":["plan:read","plan:publish","feedback:write"]}`)
-	weak := create(t, s, clerk, `{"name":"weak","scopes":["plan:read"]}`)
+	strong := createKey(t, s, admin, `{"name":"strong","scopes":["plan:read","plan:publish","feedback:write"]}`)
+	weak := createKey(t, s, clerk, `{"name":"weak","scopes":["plan:read"]}`)
 	r := s.Send(t, clerk, "POST", keysPath, `{"name":"x","scopes":["plan:publish","plan:read","keys:read","plan:publish"]}`)
 	requireError(t, r, 401, "the key lacks the scope plan:publish, so it cannot grant it", "the key lacks the scope keys:read, so it cannot grant it")
 	if code, _ := r.Messages(t); code != "unauthorised" || r.Header.Get("WWW-Authenticate") != "Bearer" || r.Header.Get("RateLimit-Limit") != "120" {
@@ -147,7 +147,7 @@ func TestKeyGrantsOnlyItsScopes(t *testing.T) {
 	}
 	requireError(t, s.Send(t, clerk, "POST", keysPath+"/"+strong.ID+"/rotate", `{}`), 401,
 		"the key lacks the scope plan:publish, so it cannot grant it", "the key lacks the scope feedback:write, so it cannot grant it")
-	checkKeyStatus(t, s, rotate(t, s, clerk, weak.ID, `{}`).Secret, 200)
+	checkKeyStatus(t, s, rotateKey(t, s, clerk, weak.ID, `{}`).Secret, 200)
 	all := keysByID(t, s, admin)
 	if len(all) != 5 || all[strong.ID]["replacedBy"] != nil || all[strong.ID]["expiresAt"] != nil {
 		t.Errorf("%d keys, want 5; strong is %v, want it without replacedBy and expiresAt", len(all), all[strong.ID])
@@ -163,8 +163,8 @@ func TestRotateKey(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	admin := s.Key(t)
-	old := create(t, s, admin, `{"name":"ci","scopes":["keys:write","keys:read"]}`)
-	fresh := rotate(t, s, old.Secret, old.ID, `{}`)
+	old := createKey(t, s, admin, `{"name":"ci","scopes":["keys:write","keys:read"]}`)
+	fresh := rotateKey(t, s, old.Secret, old.ID, `{}`)
 	all := keysByID(t, s, admin)
 	want := map[string]any{
 		"old replacedBy": fresh.ID, "old expiresAt": "2026-08-12T09:30:00.000Z",
@@ -186,16 +186,16 @@ func TestRotateKey(t *testing.T) {
 	checkKeyStatus(t, s, old.Secret, 401)
 	checkKeyStatus(t, s, fresh.Secret, 200)
 	requireError(t, s.Send(t, admin, "POST", keysPath+"/"+old.ID+"/rotate", `{}`), 404, "no such record")
-	last := rotate(t, s, fresh.Secret, fresh.ID, `{"overlapSeconds":0}`)
+	last := rotateKey(t, s, fresh.Secret, fresh.ID, `{"overlapSeconds":0}`)
 	checkKeyStatus(t, s, fresh.Secret, 401)
 	checkKeyStatus(t, s, last.Secret, 200)
 	for _, seconds := range []string{"-1", "2592001", "1.5", `"60"`} {
-		requireError(t, s.Send(t, admin, "POST", keysPath+"/"+last.ID+"/rotate", `{"overlapSeconds":`+seconds+`}`), 400, secondsProblem(seconds))
+		requireError(t, s.Send(t, admin, "POST", keysPath+"/"+last.ID+"/rotate", `{"overlapSeconds":`+seconds+`}`), 400, overlapSecondsProblem(seconds))
 	}
-	checkKeyStatus(t, s, rotate(t, s, admin, last.ID, `{"overlapSeconds":2592000}`).Secret, 200)
+	checkKeyStatus(t, s, rotateKey(t, s, admin, last.ID, `{"overlapSeconds":2592000}`).Secret, 200)
 }
 
-func secondsProblem(seconds string) string {
+func overlapSecondsProblem(seconds string) string {
 	if seconds == "1.5" || seconds == `"60"` {
 		return "body.overlapSeconds: must be a whole number, between 0 and 2592000"
 	}
@@ -208,7 +208,7 @@ func TestRevokeKey(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	admin := s.Key(t)
-	key := create(t, s, admin, `{"name":"x","scopes":["keys:write"]}`)
+	key := createKey(t, s, admin, `{"name":"x","scopes":["keys:write"]}`)
 	checkKeyStatus(t, s, key.Secret, 200)
 	r := s.Send(t, admin, "DELETE", keysPath+"/"+key.ID, "")
 	if diff := cmp.Diff(map[string]any{"id": key.ID, "deleted": true}, r.JSON(t)); diff != "" {
@@ -225,7 +225,7 @@ func TestRevokeKey(t *testing.T) {
 		}
 		requireError(t, s.Send(t, admin, method, target, body), 404, "no such record")
 	}
-	self := create(t, s, admin, `{"name":"x","scopes":["keys:write"]}`)
+	self := createKey(t, s, admin, `{"name":"x","scopes":["keys:write"]}`)
 	if r := s.Send(t, self.Secret, "DELETE", keysPath+"/"+self.ID, ""); r.Status != 200 {
 		t.Errorf("itself: %d %s", r.Status, r.Body)
 	}
@@ -244,7 +244,7 @@ func TestRevokeKeyIfMatch(t *testing.T) {
 	if used.Header.Get("ETag") != seen || used.JSON(t)["lastUsedAt"] == nil {
 		t.Errorf("the ETag is %s after a use of the key, %s before", used.Header.Get("ETag"), seen)
 	}
-	rotate(t, s, admin, key.ID, `{}`)
+	rotateKey(t, s, admin, key.ID, `{}`)
 	now := s.Send(t, key.Secret, "GET", keysPath+"/current", "").Header.Get("ETag")
 	requireError(t, s.Send(t, admin, "DELETE", keysPath+"/"+key.ID, "", "If-Match", seen), 412, "header.If-Match: the record has changed since; read it again")
 	if r := s.Send(t, admin, "DELETE", keysPath+"/"+key.ID, "", "If-Match", now); r.Status != 200 {
@@ -257,7 +257,7 @@ func TestRevokeKeyIfMatch(t *testing.T) {
 func TestKeysOfOtherCompany(t *testing.T) {
 	t.Parallel()
 	s, other := start(t), start(t)
-	admin, theirs := s.Key(t), create(t, other, other.Key(t), `{"name":"x","scopes":["keys:read"]}`)
+	admin, theirs := s.Key(t), createKey(t, other, other.Key(t), `{"name":"x","scopes":["keys:read"]}`)
 	for _, request := range [][3]string{
 		{"DELETE", keysPath + "/" + theirs.ID, ""}, {"POST", keysPath + "/" + theirs.ID + "/rotate", "{}"},
 		{"DELETE", strings.ReplaceAll(keysPath, "{companyId}", other.CompanyID) + "/" + theirs.ID, ""},
@@ -283,7 +283,7 @@ func TestListKeys(t *testing.T) {
 	var want []string
 	for n := range 7 {
 		s.Clock.Advance(time.Millisecond)
-		want = append(want, create(t, s, admin, fmt.Sprintf(`{"name":"%d","scopes":["keys:read"]}`, n)).ID)
+		want = append(want, createKey(t, s, admin, fmt.Sprintf(`{"name":"%d","scopes":["keys:read"]}`, n)).ID)
 	}
 	var got []string
 	args := map[string]any{"limit": 3}
@@ -304,13 +304,13 @@ func TestListKeys(t *testing.T) {
 	}
 }
 
-// beforeTransactionTransport is a transport that calls do once, just before the next transaction is
-// sent.
-type beforeTransactionTransport struct{ do func() }
+// beforeTransactionTransport is a transport that calls beforeTransaction once, just before the next
+// transaction is sent.
+type beforeTransactionTransport struct{ beforeTransaction func() }
 
 func (s *beforeTransactionTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if do := s.do; do != nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") {
-		s.do = nil
+	if do := s.beforeTransaction; do != nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") {
+		s.beforeTransaction = nil
 		do()
 	}
 	return apitest.Transport.RoundTrip(r)
@@ -323,22 +323,22 @@ func TestRevokedWhileGranting(t *testing.T) {
 	between := &beforeTransactionTransport{}
 	s := apitest.NewOver(t, company.Operations, between)
 	admin := s.Key(t)
-	old := create(t, s, admin, `{"name":"x","scopes":["keys:read"]}`)
+	old := createKey(t, s, admin, `{"name":"x","scopes":["keys:read"]}`)
 	for _, request := range [][2]string{{keysPath, `{"name":"x","scopes":["keys:read"]}`}, {keysPath + "/" + old.ID + "/rotate", `{}`}} {
-		stolen := create(t, s, admin, `{"name":"stolen","scopes":["keys:read","keys:write"]}`)
+		stolen := createKey(t, s, admin, `{"name":"stolen","scopes":["keys:read","keys:write"]}`)
 		before := len(keysByID(t, s, admin))
-		between.do = func() {
+		between.beforeTransaction = func() {
 			if _, err := s.Keys.Revoke(t.Context(), s.CompanyID, stolen.ID); err != nil {
 				t.Error(err)
 			}
 		}
 		requireError(t, s.Send(t, stolen.Secret, "POST", request[0], request[1]), 401, "missing, unknown or revoked key; send Authorization: Bearer <secret key>")
-		if all := keysByID(t, s, admin); between.do != nil || len(all) != before || all[old.ID]["replacedBy"] != nil {
-			t.Errorf("%s: %d keys, want %d and no key that replaces %s; revoked meanwhile: %t: %v", request[0], len(all), before, old.ID, between.do == nil, all)
+		if all := keysByID(t, s, admin); between.beforeTransaction != nil || len(all) != before || all[old.ID]["replacedBy"] != nil {
+			t.Errorf("%s: %d keys, want %d and no key that replaces %s; revoked meanwhile: %t: %v", request[0], len(all), before, old.ID, between.beforeTransaction == nil, all)
 		}
 	}
-	self := create(t, s, admin, `{"name":"x","scopes":["keys:write"]}`)
-	between.do = func() {
+	self := createKey(t, s, admin, `{"name":"x","scopes":["keys:write"]}`)
+	between.beforeTransaction = func() {
 		if _, err := s.Keys.Revoke(t.Context(), s.CompanyID, self.ID); err != nil {
 			t.Error(err)
 		}
@@ -359,8 +359,8 @@ func TestSecretsAreShownOnce(t *testing.T) {
 	s := start(t)
 	s.Handler = api.Handler(s.Serving, company.Operations(s.Serving), slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	admin := s.Key(t)
-	key := create(t, s, admin, `{"name":"x","scopes":["keys:read","keys:write"]}`)
-	fresh := rotate(t, s, key.Secret, key.ID, `{}`)
+	key := createKey(t, s, admin, `{"name":"x","scopes":["keys:read","keys:write"]}`)
+	fresh := rotateKey(t, s, key.Secret, key.ID, `{}`)
 	secrets := []string{admin, key.Secret, fresh.Secret}
 	var responses strings.Builder
 	for _, secret := range secrets {

@@ -99,21 +99,21 @@ func (s Store) eraseRecords(ctx context.Context, companyID string, deleted map[s
 	}
 	keys := table.Partition(companyID, table.KeysArea)
 	err = s.scan(ctx, in, func(page []table.Item) error {
-		var gone []table.Key
+		var erased []table.Key
 		for _, item := range page {
 			switch k := table.KeyOf(item); {
 			case k == profileKey(companyID):
 			case k.PK == keys:
 				kept = append(kept, k)
 			default:
-				gone = append(gone, k)
+				erased = append(erased, k)
 			}
 		}
-		if err := s.table.BatchDelete(ctx, gone); err != nil {
+		if err := s.table.BatchDelete(ctx, erased); err != nil {
 			return err
 		}
-		countByArea(deleted, gone)
-		if progress != nil && len(gone) > 0 {
+		countByArea(deleted, erased)
+		if progress != nil && len(erased) > 0 {
 			progress(sumCounts(deleted))
 		}
 		return nil

@@ -36,5 +36,5 @@ func (s service) getBrandKit(ctx context.Context, caller api.Caller, _ getBrandK
 type updateBrandKitInput struct{ api.UpdateBody[BrandKit] }
 
 func (s service) updateBrandKit(ctx context.Context, caller api.Caller, in updateBrandKitInput) (BrandKit, error) {
-	return s.store.Modify(ctx, caller.CompanyID, in.Change, in.Condition.Absent)
+	return s.store.Modify(ctx, caller.CompanyID, in.Change, in.Condition.RequireAbsent)
 }

@@ -22,10 +22,10 @@ var ContentTypes = record.Kind[ContentType]{
 	SortPrefix: "contenttype", Limit: 200, Order: ContentType.sortName,
 }
 
-// sortedNameChars is the number of characters of a name that are compared. It is the length limit
+// sortNameCharsMax is the number of characters of a name that are compared. It is the length limit
 // of a name, and any such name fits into a cursor. Only an import can store a longer name; names
 // that share these characters are ordered by id.
-const sortedNameChars = 200
+const sortNameCharsMax = 200
 
 // sortName returns the position of a content type in the list: by name in Unicode code point order,
 // null last. The zero byte after the name sorts before every character, so a name comes before
@@ -35,5 +35,5 @@ func (t ContentType) sortName() string {
 		return "~" + t.ID
 	}
 	name := []rune(*t.Name)
-	return "=" + string(name[:min(len(name), sortedNameChars)]) + "\x00" + t.ID
+	return "=" + string(name[:min(len(name), sortNameCharsMax)]) + "\x00" + t.ID
 }

@@ -111,12 +111,12 @@ func TestListContentTypes(t *testing.T) {
 	for i, char := range []string{"\x01", "<", "😀"} { // each makes the longest possible cursor
 		for n := range 2 {
 			id := fmt.Sprintf("cty_x%d%d", i, n)
-			lines = append(lines, fmt.Sprintf(`{"id":%q,"name":%s}`, id, quoted("zz"+strings.Repeat(char, 198))))
+			lines = append(lines, fmt.Sprintf(`{"id":%q,"name":%s}`, id, quoteJSON("zz"+strings.Repeat(char, 198))))
 		}
 	}
 	want = slices.Insert(want, 8, "cty_x00", "cty_x01", "cty_x10", "cty_x11", "cty_x20", "cty_x21") // between b and ~
 	for i, end := range []string{"b", "a"} {                                                        // only the last of 200 characters differs
-		lines = append(lines, fmt.Sprintf(`{"id":"cty_y%d","name":%s}`, i, quoted("zzz"+strings.Repeat("😀", 196)+end)))
+		lines = append(lines, fmt.Sprintf(`{"id":"cty_y%d","name":%s}`, i, quoteJSON("zzz"+strings.Repeat("😀", 196)+end)))
 	}
 	want = slices.Insert(want, slices.Index(want, "cty_x20"), "cty_y1", "cty_y0")
 	lines = append(lines, `{"id":"cty_99"}`, `{"id":"cty_98"}`)
@@ -133,16 +133,16 @@ func TestListContentTypes(t *testing.T) {
 	importLines(t, s, "content-type", s.CompanyID, `{"id":"cty_new1","name":"A"}`, `{"id":"cty_new2","name":"c"}`, `{"id":"cty_02","name":"A\u0001 renamed"}`)
 	rest, _ := listPage(t, s, key, "list_context_content_types", 200, cursor)
 	for _, id := range want[3:] {
-		if n := count(rest, id); n != 1 {
+		if n := countOccurrences(rest, id); n != 1 {
 			t.Errorf("the second page has %s %d times, want once", id, n)
 		}
 	}
-	if count(rest, "cty_new1") != 0 || count(rest, "cty_new2") != 1 {
+	if countOccurrences(rest, "cty_new1") != 0 || countOccurrences(rest, "cty_new2") != 1 {
 		t.Errorf("the second page %v, want no cty_new1 and cty_new2 once", rest)
 	}
 }
 
-func count(list []string, s string) (n int) {
+func countOccurrences(list []string, s string) (n int) {
 	for _, e := range list {
 		if e == s {
 			n++

@@ -30,5 +30,5 @@ func (GoalStatus) Values() []string { return []string{"active", "achieved", "mis
 // Goals declares how brand goals are stored and where they are in the API.
 var Goals = record.Kind[Goal]{
 	Name: "brand-goal", Plural: "brand goals", Prefix: "bgl", Path: "context/goals", Parameter: "goalId", SortPrefix: "goal", Limit: 200,
-	Order: func(g Goal) string { return table.Join(table.TimeKey(g.CreatedAt), g.ID) }, // oldest first, null last
+	Order: func(g Goal) string { return table.JoinKey(table.TimeKey(g.CreatedAt), g.ID) }, // oldest first, null last
 }

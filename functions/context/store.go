@@ -24,7 +24,7 @@ func brandKitKey(companyID string) table.Key {
 	return table.Key{PK: table.Partition(companyID, "context"), SK: "brandkit"}
 }
 
-func brandKitKeys(k BrandKit) table.Keys { return table.Keys{Key: brandKitKey(k.CompanyID)} }
+func keysOfBrandKit(k BrandKit) table.Keys { return table.Keys{Key: brandKitKey(k.CompanyID)} }
 
 // Get returns the company's brand kit. Returns fault.ErrNotFound when it has none.
 func (s Store) Get(ctx context.Context, companyID string) (BrandKit, error) {
@@ -40,7 +40,7 @@ const brandKitAttemptsMax = 3
 // kept. It calls absent before it creates a kit, and returns its error.
 func (s Store) Modify(ctx context.Context, companyID string, change func(*BrandKit) error, absent func() error) (BrandKit, error) {
 	for range brandKitAttemptsMax {
-		kit, err := table.Modify(ctx, s.table, brandKitKey(companyID), brandKitKeys, change)
+		kit, err := table.Modify(ctx, s.table, brandKitKey(companyID), keysOfBrandKit, change)
 		if !errors.Is(err, fault.ErrNotFound) {
 			return kit, err
 		}
@@ -52,7 +52,7 @@ func (s Store) Modify(ctx context.Context, companyID string, change func(*BrandK
 		if err := change(&kit); err != nil {
 			return BrandKit{}, err
 		}
-		if err := s.table.Insert(ctx, brandKitKeys(kit), kit); !errors.Is(err, table.ErrExists) {
+		if err := s.table.Insert(ctx, keysOfBrandKit(kit), kit); !errors.Is(err, table.ErrExists) {
 			return kit, err
 		}
 	}

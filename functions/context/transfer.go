@@ -11,7 +11,7 @@ const brandKitIDPrefix = "kit"
 // Transfers returns the record types that can be imported and exported. A company has one brand
 // kit, so when a file has several, the last one is stored.
 func Transfers(t *table.Client) []transfer.Type {
-	kit := transfer.DefineStored("brand-kit", brandKitIDPrefix, transfer.CheckSize, t, brandKitKeys, func(k *BrandKit) *string { return &k.CompanyID },
+	kit := transfer.DefineStored("brand-kit", brandKitIDPrefix, transfer.CheckSize, t, keysOfBrandKit, func(k *BrandKit) *string { return &k.CompanyID },
 		transfer.ExportOne(NewStore(t).Get))
 	return []transfer.Type{
 		transfer.KeepRules[updateBrandKitInput](kit),

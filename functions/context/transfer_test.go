@@ -42,7 +42,7 @@ func importLines(t *testing.T, s *apitest.Service, name, companyID string, lines
 	}
 }
 
-func export(t *testing.T, s *apitest.Service, name, companyID string) (lines []string) {
+func exportLines(t *testing.T, s *apitest.Service, name, companyID string) (lines []string) {
 	t.Helper()
 	err := transferType(t, s.Table, name).Export(t.Context(), companyID, func(record any) error {
 		text, err := json.Marshal(record)
@@ -55,7 +55,7 @@ func export(t *testing.T, s *apitest.Service, name, companyID string) (lines []s
 	return lines
 }
 
-func quoted(s string) string {
+func quoteJSON(s string) string {
 	text, err := json.Marshal(s)
 	if err != nil {
 		panic(err)
@@ -73,14 +73,14 @@ func TestTransferRoundTrip(t *testing.T) {
 		"content-type": {`{"id":"cty_2","name":"<b>"}`, `{"id":"cty_1","active":false,"defaultPlatforms":[],"updatedAt":"2026-01-01T00:00:00Z"}`},
 		"brand-goal":   {`{"id":"bgl_1","baselineValue":1e125,"targetValue":0.1,"status":"missed"}`, `{"id":"bgl_0"}`},
 	} {
-		if got := export(t, s, name, s.CompanyID); len(got) != 0 {
+		if got := exportLines(t, s, name, s.CompanyID); len(got) != 0 {
 			t.Errorf("%s of an empty company: %v", name, got)
 		}
 		importLines(t, s, name, s.CompanyID, lines...)
-		first := export(t, s, name, s.CompanyID)
+		first := exportLines(t, s, name, s.CompanyID)
 		other := s.Table.NewID("co")
 		importLines(t, s, name, other, first...)
-		second := export(t, s, name, other)
+		second := exportLines(t, s, name, other)
 		for i := range second {
 			second[i] = strings.ReplaceAll(second[i], other, s.CompanyID)
 		}

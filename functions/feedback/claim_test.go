@@ -43,9 +43,9 @@ func TestClaimReplyRace(t *testing.T) {
 // beforeUpdateTransport is a transport that runs a function once just before the next UpdateItem
 // call, or loses the responses to the next few UpdateItem calls.
 type beforeUpdateTransport struct {
-	mu   sync.Mutex
-	run  func()
-	lose int
+	mu              sync.Mutex
+	beforeUpdate    func()
+	responsesToLose int
 }
 
 func (m *beforeUpdateTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -53,10 +53,10 @@ func (m *beforeUpdateTransport) RoundTrip(r *http.Request) (*http.Response, erro
 		return apitest.Transport.RoundTrip(r)
 	}
 	m.mu.Lock()
-	run, lose := m.run, m.lose > 0
-	m.run = nil
+	run, lose := m.beforeUpdate, m.responsesToLose > 0
+	m.beforeUpdate = nil
 	if lose {
-		m.lose--
+		m.responsesToLose--
 	}
 	m.mu.Unlock()
 	if run != nil {
@@ -88,7 +88,7 @@ func TestClaimReplyAndEdit(t *testing.T) {
 		key := s.Key(t)
 		importRecords(t, s, recordWithReply("approved", "Thanks"))
 		edited := 0
-		between.run = func() { edited = s.Send(t, key, "PATCH", replyPath, tc.edit).Status }
+		between.beforeUpdate = func() { edited = s.Send(t, key, "PATCH", replyPath, tc.edit).Status }
 		got, err := feedback.NewStore(s.Table).ClaimReply(t.Context(), s.CompanyID, "fbk_0001")
 		if edited != http.StatusOK || codeOf(err) != tc.want || err == nil && *got.ReplyBody != tc.text {
 			t.Errorf("%s: edited %d, %v, %v", tc.edit, edited, err, got.ReplyBody)
@@ -98,8 +98,8 @@ func TestClaimReplyAndEdit(t *testing.T) {
 	s := apitest.NewOver(t, feedback.Operations, between)
 	key := s.Key(t)
 	importRecords(t, s, recordWithReply("approved", "Thanks"))
-	between.run = func() {
-		mustMove(t)(feedback.NewStore(s.Table).ClaimReply(t.Context(), s.CompanyID, "fbk_0001"))
+	between.beforeUpdate = func() {
+		mustTransition(t)(feedback.NewStore(s.Table).ClaimReply(t.Context(), s.CompanyID, "fbk_0001"))
 	}
 	if r := s.Send(t, key, "PATCH", replyPath, `{"replyBody":"Reworded"}`); r.Status != http.StatusConflict {
 		t.Errorf("an edit during a claim: status %d, want 409: %s", r.Status, r.Body)
@@ -115,20 +115,20 @@ func TestPostingSurvivesLostResponses(t *testing.T) {
 	s := apitest.NewOver(t, feedback.Operations, losing)
 	store := feedback.NewStore(s.Table)
 	importRecords(t, s, recordWithReply("approved", "Thanks"))
-	losing.lose = 1
-	claimID := *mustMove(t)(store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001")).ClaimID
-	losing.lose = 1
-	mustMove(t)(store.ReportPosted(t.Context(), s.CompanyID, "fbk_0001", claimID))
-	if losing.lose != 0 {
+	losing.responsesToLose = 1
+	claimID := *mustTransition(t)(store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001")).ClaimID
+	losing.responsesToLose = 1
+	mustTransition(t)(store.ReportPosted(t.Context(), s.CompanyID, "fbk_0001", claimID))
+	if losing.responsesToLose != 0 {
 		t.Error("no response was lost")
 	}
 
 	importRecords(t, s, recordWithReply("approved", "Thanks"))
-	losing.lose = 100
+	losing.responsesToLose = 100
 	if _, err := store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001"); err == nil || codeOf(err) != "" {
 		t.Fatalf("a claim without a response: error %v, want one without a code", err)
 	}
-	losing.lose = 0
+	losing.responsesToLose = 0
 	if _, err := store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001"); codeOf(err) != fault.Conflict {
 		t.Errorf("a second claim: error %v, want a conflict", err)
 	}
@@ -136,5 +136,5 @@ func TestPostingSurvivesLostResponses(t *testing.T) {
 	if err != nil || len(stuck) != 1 {
 		t.Fatalf("stuck replies %+v, want one: %v", stuck, err)
 	}
-	mustMove(t)(store.ReportReplyFailed(t.Context(), s.CompanyID, "fbk_0001", *stuck[0].ClaimID))
+	mustTransition(t)(store.ReportReplyFailed(t.Context(), s.CompanyID, "fbk_0001", *stuck[0].ClaimID))
 }

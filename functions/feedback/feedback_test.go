@@ -46,9 +46,9 @@ func nullableValues[T interface {
 	~string
 	Values() []string
 }]() []*T {
-	var list T
+	var enum T
 	out := []*T{nil}
-	for _, v := range list.Values() {
+	for _, v := range enum.Values() {
 		out = append(out, new(T(v)))
 	}
 	return out
@@ -84,19 +84,19 @@ func mixedRecords() (records []feedback.Feedback) {
 // expectedRecords is a second implementation of the list: it returns the records that match the
 // filters, by priority, then newest postedAt first, then by id, with nulls last.
 func expectedRecords(records []feedback.Feedback, source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) (ids []string) {
-	var kept []feedback.Feedback
+	var matching []feedback.Feedback
 	for _, f := range records {
 		if matchesValue(source, f.Source) && matchesValue(sentiment, f.Sentiment) && matchesValue(status, f.ReplyStatus) {
-			kept = append(kept, f)
+			matching = append(matching, f)
 		}
 	}
-	slices.SortFunc(kept, func(a, b feedback.Feedback) int {
+	slices.SortFunc(matching, func(a, b feedback.Feedback) int {
 		return cmp.Or(
-			cmp.Compare(valueOr(a.Priority, int64(math.MaxInt64)), valueOr(b.Priority, int64(math.MaxInt64))),
-			cmp.Compare(valueOr(b.PostedAt, ""), valueOr(a.PostedAt, "")),
+			cmp.Compare(valueOrNull(a.Priority, int64(math.MaxInt64)), valueOrNull(b.Priority, int64(math.MaxInt64))),
+			cmp.Compare(valueOrNull(b.PostedAt, ""), valueOrNull(a.PostedAt, "")),
 			cmp.Compare(a.ID, b.ID))
 	})
-	for _, f := range kept {
+	for _, f := range matching {
 		ids = append(ids, f.ID)
 	}
 	return ids
@@ -106,7 +106,7 @@ func matchesValue[T comparable](filter, value *T) bool {
 	return filter == nil || value != nil && *value == *filter
 }
 
-func valueOr[T any](p *T, null T) T {
+func valueOrNull[T any](p *T, null T) T {
 	if p == nil {
 		return null
 	}

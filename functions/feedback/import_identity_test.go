@@ -43,13 +43,13 @@ func TestImportReplacesTheReviewItself(t *testing.T) {
 // beforeCallTransport is a transport that runs a function just before the n-th call, while the
 // caller waits.
 type beforeCallTransport struct {
-	calls, at atomic.Int64
-	run       func()
+	calls, callNumber atomic.Int64
+	beforeCall        func()
 }
 
 func (b *beforeCallTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if b.calls.Add(1) == b.at.Load() {
-		b.run()
+	if b.calls.Add(1) == b.callNumber.Load() {
+		b.beforeCall()
 	}
 	return apitest.Transport.RoundTrip(r)
 }
@@ -108,8 +108,8 @@ func TestImportOfAReviewDuringWrites(t *testing.T) {
 				s.CompanyID = over.CompanyID
 				key := s.Key(t)
 				importLines(t, s, s.CompanyID, race.before...)
-				other.run = func() { race.fast(s, s, key) }
-				other.at.Store(at)
+				other.beforeCall = func() { race.fast(s, s, key) }
+				other.callNumber.Store(at)
 				race.slow(s, over, key)
 				reached = other.calls.Load() >= at
 				if got := listRecords(t, s); len(got) != 1 {

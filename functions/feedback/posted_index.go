@@ -27,8 +27,8 @@ type DayRange struct{ From, To string }
 // others. So listing the review queue over a long range does not read settled feedback.
 var postedKinds = map[bool]string{true: "waiting", false: "settled"}
 
-// needsAction reports whether a reply with this status is waiting for somebody.
-func needsAction(status *ReplyStatus) bool {
+// needsReplyAction reports whether a reply with this status is waiting for somebody.
+func needsReplyAction(status *ReplyStatus) bool {
 	if status == nil {
 		return false
 	}
@@ -50,7 +50,7 @@ func postedKey(f Feedback) table.Key {
 	if f.PostedAt == nil {
 		return table.Key{}
 	}
-	return table.Key{PK: postedPartition(f.CompanyID, needsAction(f.ReplyStatus)), SK: table.Join(table.DescendingTimeKey(f.PostedAt), f.ID)}
+	return table.Key{PK: postedPartition(f.CompanyID, needsReplyAction(f.ReplyStatus)), SK: table.JoinKey(table.DescendingTimeKey(f.PostedAt), f.ID)}
 }
 
 // sortKeyBounds returns the minimum and maximum sort key in the index for the range.
@@ -60,7 +60,7 @@ func (d DayRange) sortKeyBounds() (least, greatest string) {
 		least = table.DescendingTimeKey(new(timestamp.Format(to.Add(24*time.Hour - time.Millisecond))))
 	}
 	if from, ok := timestamp.ParseDay(d.From); ok {
-		greatest = table.Join(table.DescendingTimeKey(new(timestamp.Format(from))), "~")
+		greatest = table.JoinKey(table.DescendingTimeKey(new(timestamp.Format(from))), "~")
 	}
 	return least, greatest
 }
@@ -80,7 +80,7 @@ func postedQuery(companyID string, f Filter) table.Query {
 	if f.ReplyStatus == nil {
 		q.Partitions = []string{postedPartition(companyID, true), postedPartition(companyID, false)}
 	} else {
-		q.Partitions = []string{postedPartition(companyID, needsAction(f.ReplyStatus))}
+		q.Partitions = []string{postedPartition(companyID, needsReplyAction(f.ReplyStatus))}
 		q.Filter["replyStatus"] = table.String(string(*f.ReplyStatus))
 	}
 	if f.Source != nil {
@@ -118,17 +118,17 @@ func (s Store) listPosted(ctx context.Context, companyID string, f Filter, after
 // themselves. It reads all of the company's records, but keeps only a few pages in memory.
 func (s Store) listUnindexed(ctx context.Context, companyID string, f Filter, after string, limit int) (table.Page[json.RawMessage], error) {
 	order := func(f Feedback) string { return postedKey(f).SK }
-	var found []Feedback
+	var matching []Feedback
 	err := table.ForEach(ctx, s.table, allRecords(companyID), func(record Feedback) error {
 		if !f.matches(record) {
 			return nil
 		}
-		if found = append(found, record); len(found) > 4*limit {
-			found = table.PageOf(found, order, after, limit+1).Records
+		if matching = append(matching, record); len(matching) > 4*limit {
+			matching = table.PageOf(matching, order, after, limit+1).Records
 		}
 		return nil
 	})
-	page := table.PageOf(found, order, after, limit)
+	page := table.PageOf(matching, order, after, limit)
 	texts := table.Page[json.RawMessage]{Next: page.Next, PositionAfter: page.PositionAfter}
 	for i := range page.Records {
 		text, failure := schema.Encode(&page.Records[i])
@@ -155,7 +155,7 @@ type backfillState struct {
 }
 
 func backfillStateKey(companyID string) table.Key {
-	return table.Key{PK: table.Partition(companyID, area), SK: table.Join("index", "posted")}
+	return table.Key{PK: table.Partition(companyID, area), SK: table.JoinKey("index", "posted")}
 }
 
 // backfillState returns the mark of a company, or the zero mark if it has none.
@@ -171,11 +171,11 @@ func (s Store) setBackfillState(ctx context.Context, companyID string, mark back
 	return s.table.BatchPut(ctx, []table.Item{s.table.NewItem(table.Keys{Key: backfillStateKey(companyID)}, mark)})
 }
 
-// backfillStep is how many records are checked before the mark is written. backfillWidth is how
-// many records are written concurrently.
+// backfillBatchSize is how many records are checked before the mark is written. backfillConcurrency
+// is how many records are written concurrently.
 const (
-	backfillStep  = 200
-	backfillWidth = 16
+	backfillBatchSize   = 200
+	backfillConcurrency = 16
 )
 
 // BackfillPostedIndex puts a company's records into the index by posted day and marks the index as
@@ -212,7 +212,7 @@ func (s Store) BackfillPostedIndex(ctx context.Context, companyID string, again 
 		from.Prefix, from.Until = mark.After+"!", from.Prefix+"~" // these characters do not occur in ids
 	}
 	err = table.ForEach(ctx, s.table, from, func(record indexedRecord) error {
-		if step = append(step, record); len(step) < backfillStep {
+		if step = append(step, record); len(step) < backfillBatchSize {
 			return nil
 		}
 		return flush()
@@ -236,7 +236,7 @@ type indexedRecord struct {
 // of records that it had to write.
 func (s Store) backfillBatch(ctx context.Context, companyID string, records []indexedRecord, mark *backfillState) (filled int64, err error) {
 	var written atomic.Int64
-	err = parallel.Do(len(records), backfillWidth, func(n int) error {
+	err = parallel.Do(len(records), backfillConcurrency, func(n int) error {
 		r := records[n]
 		if (table.Key{PK: r.PostedPK, SK: r.PostedSK}) == postedKey(r.Feedback) {
 			return nil

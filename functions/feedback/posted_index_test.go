@@ -42,9 +42,9 @@ func postedRecords() (records []feedback.Feedback) {
 	return records
 }
 
-// expectedNewest returns the ids of the records that are in a range of days and match the other
-// filters, newest first.
-func expectedNewest(records []feedback.Feedback, from, to string, f feedback.Filter) (ids []string) {
+// expectedNewestFirst returns the ids of the records that are in a range of days and match the
+// other filters, newest first.
+func expectedNewestFirst(records []feedback.Feedback, from, to string, f feedback.Filter) (ids []string) {
 	matching := slices.DeleteFunc(slices.Clone(records), func(r feedback.Feedback) bool {
 		return r.PostedAt == nil || from != "" && *r.PostedAt < from || to != "" && (*r.PostedAt)[:len("2006-01-02")] > to ||
 			!matchesValue(f.Source, r.Source) || !matchesValue(f.Sentiment, r.Sentiment) || !matchesValue(f.ReplyStatus, r.ReplyStatus)
@@ -134,7 +134,7 @@ func TestListPosted(t *testing.T) {
 				if few {
 					limit = 200
 				}
-				want := expectedNewest(records, days[0], days[1], feedback.Filter{Source: source, Sentiment: sentiment, ReplyStatus: status})
+				want := expectedNewestFirst(records, days[0], days[1], feedback.Filter{Source: source, Sentiment: sentiment, ReplyStatus: status})
 				if got := listAll(t, s, key(), limit, args); !slices.Equal(got, want) {
 					t.Errorf("%s, %v:\n got %v\nwant %v", what, args, got, want)
 				}
@@ -170,7 +170,7 @@ func TestListPostedInput(t *testing.T) {
 		}
 		return out
 	}
-	day := expectedNewest(records, "2026-03-01", "2026-03-01", feedback.Filter{})
+	day := expectedNewestFirst(records, "2026-03-01", "2026-03-01", feedback.Filter{})
 	s.Run(t, []apitest.Scenario{
 		{Name: "a time is cut to its day in UTC", Op: "list_feedback", Args: map[string]any{"postedFrom": "2026-03-02T00:30:00+02:00", "postedTo": "2026-03-01T23:59:59Z", "limit": 200}, Check: func(t *testing.T, r apitest.Response) {
 			if got := ids(r); !slices.Equal(got, day) {
@@ -184,7 +184,7 @@ func TestListPostedInput(t *testing.T) {
 		{Name: "cursor without days", Op: "list_feedback", Args: map[string]any{"cursor": cursor}, Want: 400, WantMessage: "query.cursor: "},
 		{Name: "cursor of another filter", Op: "list_feedback", Args: map[string]any{"postedFrom": "2026-03-01", "source": "reddit", "cursor": cursor}, Want: 400, WantMessage: "query.cursor: "},
 		{Name: "its cursor", Op: "list_feedback", Args: map[string]any{"postedFrom": "2026-03-01", "cursor": cursor, "limit": 2}, Check: func(t *testing.T, r apitest.Response) {
-			if got, want := ids(r), expectedNewest(records, "2026-03-01", "", feedback.Filter{})[2:4]; !slices.Equal(got, want) {
+			if got, want := ids(r), expectedNewestFirst(records, "2026-03-01", "", feedback.Filter{})[2:4]; !slices.Equal(got, want) {
 				t.Errorf("got %v\nwant %v", got, want)
 			}
 		}},
@@ -217,14 +217,14 @@ func TestBackfillPostedIndex(t *testing.T) {
 		t.Fatalf("%d records of an older version are in the index", n)
 	}
 	before := map[string]string{}
-	for _, line := range export(t, s, s.CompanyID) {
+	for _, line := range exportLines(t, s, s.CompanyID) {
 		before[line[:20]] = line
 	}
 	key := s.Key(t)
 	list := func(days string) []string {
 		return listAll(t, s, key, 200, map[string]any{"postedFrom": days[:10], "postedTo": days[11:]})
 	}
-	if got, want := list("2026-03-02 2026-03-02"), expectedNewest(records, "2026-03-02", "2026-03-02", feedback.Filter{}); !slices.Equal(got, want) {
+	if got, want := list("2026-03-02 2026-03-02"), expectedNewestFirst(records, "2026-03-02", "2026-03-02", feedback.Filter{}); !slices.Equal(got, want) {
 		t.Errorf("before: %v, want %v", got, want)
 	}
 	var reports []int64
@@ -250,7 +250,7 @@ func TestBackfillPostedIndex(t *testing.T) {
 		deleteFeedback(t, s, key, records[n+250].ID)
 		records[n+250].PostedAt = nil // so that no list should contain it
 		for _, days := range []string{"2026-03-01 2026-03-03", "2026-04-01 2026-04-01"} {
-			if got, want := list(days), expectedNewest(records, days[:10], days[11:], feedback.Filter{}); !slices.Equal(got, want) {
+			if got, want := list(days), expectedNewestFirst(records, days[:10], days[11:], feedback.Filter{}); !slices.Equal(got, want) {
 				t.Fatalf("after %d deaths, %s: %v, want %v", deaths, days, got, want)
 			}
 		}
@@ -262,7 +262,7 @@ func TestBackfillPostedIndex(t *testing.T) {
 	if !slices.IsSorted(reports) || len(reports) == 0 {
 		t.Errorf("progress: %v", reports)
 	}
-	want := expectedNewest(records, "", "9999-12-31", feedback.Filter{})
+	want := expectedNewestFirst(records, "", "9999-12-31", feedback.Filter{})
 	if n := countIndexed(t, s); n != len(want) {
 		t.Errorf("the index has %d records, want %d", n, len(want))
 	}
@@ -273,7 +273,7 @@ func TestBackfillPostedIndex(t *testing.T) {
 		t.Errorf("%v, want %d", got, deaths)
 	}
 	changed := 0
-	for _, line := range export(t, s, s.CompanyID) { // filling changes no field of a record, not even updatedAt
+	for _, line := range exportLines(t, s, s.CompanyID) { // filling changes no field of a record, not even updatedAt
 		if before[line[:20]] != line {
 			changed++
 		}
@@ -323,7 +323,7 @@ func TestBackfillPostedIndexRaces(t *testing.T) {
 		wait.Go(func() { deleteFeedback(t, s, k, records[8].ID) })
 		wait.Wait()
 		records[1].PostedAt, records[2].PostedAt, records[8].PostedAt = new("2026-03-02T00:00:00.000Z"), nil, nil
-		want := expectedNewest(records, "2026-01-01", "", feedback.Filter{})
+		want := expectedNewestFirst(records, "2026-01-01", "", feedback.Filter{})
 		if got := listAll(t, s, k, 200, map[string]any{"postedFrom": "2026-01-01"}); !slices.Equal(got, want) || countIndexed(t, s) != len(want) {
 			t.Fatalf("round %d: %d in the index: %v, want %v", round, countIndexed(t, s), got, want)
 		}

@@ -39,9 +39,9 @@ var replyKind = claim.Kind[Posting]{
 	},
 }
 
-// postable reports whether the reply can be claimed, which means that it is approved and has a
-// text. A reply can be approved without having a text.
-func (f Feedback) postable() bool {
+// hasPostableReply reports whether the reply can be claimed, which means that it is approved and
+// has a text. A reply can be approved without having a text.
+func (f Feedback) hasPostableReply() bool {
 	return f.status() == ReplyStatusApproved && f.ReplyBody != nil && *f.ReplyBody != ""
 }
 
@@ -53,23 +53,23 @@ func (f Feedback) status() ReplyStatus {
 	return *f.ReplyStatus
 }
 
-// claim moves an approved reply to posting. A retry after a lost response finds its own claim and
-// succeeds. Returns conflict when the reply is not approved or has no text.
-func (p *Posting) claim(c claim.Claim) error {
+// setClaim moves an approved reply to posting. A retry after a lost response finds its own claim
+// and succeeds. Returns conflict when the reply is not approved or has no text.
+func (p *Posting) setClaim(c claim.Claim) error {
 	switch {
 	case replyKind.IsHeldBy(*p, c):
 		return nil
 	case p.status() != ReplyStatusApproved:
 		return fault.New(fault.Conflict, "the reply is %s; only an approved reply can be claimed", p.status())
-	case !p.postable():
+	case !p.hasPostableReply():
 		return fault.New(fault.Conflict, "the reply is approved but has no text")
 	}
 	p.ReplyStatus, p.Claim = new(ReplyStatusPosting), c
 	return nil
 }
 
-// finish records the outcome of posting. Repeating a report succeeds and changes nothing.
-func (p *Posting) finish(claimID string, to ReplyStatus) error {
+// setFinalStatus records the outcome of posting. Repeating a report succeeds and changes nothing.
+func (p *Posting) setFinalStatus(claimID string, to ReplyStatus) error {
 	repeated, err := replyKind.CheckReport(*p, claimID, string(to))
 	if err == nil && !repeated {
 		p.ReplyStatus = &to
@@ -83,14 +83,14 @@ func (p *Posting) finish(claimID string, to ReplyStatus) error {
 func (s Store) ApprovedReplies(ctx context.Context, companyID, after string, limit int) (approved []Feedback, next string, err error) {
 	q := table.Query{Index: table.GSI4, Partitions: []string{queuePartition(companyID, ReplyStatusApproved)}, After: after}
 	position := func(f Feedback) string { return keysOf(f).GSI4.SK }
-	return claim.ListReady(ctx, s.table, q, limit, position, func(f Feedback) (ready, more bool) { return f.postable(), true })
+	return claim.ListReady(ctx, s.table, q, limit, position, func(f Feedback) (ready, more bool) { return f.hasPostableReply(), true })
 }
 
 // StuckReplies returns the feedback whose reply was claimed at or before claimedBefore and has not
 // been reported since, oldest claim first. The worker that claimed it has probably crashed. See
-// claim.Kind.Stale.
+// claim.Kind.ListStale.
 func (s Store) StuckReplies(ctx context.Context, companyID, claimedBefore string) ([]Posting, error) {
-	return replyKind.Stale(ctx, s.table, companyID, claimedBefore)
+	return replyKind.ListStale(ctx, s.table, companyID, claimedBefore)
 }
 
 // ClaimReply moves a reply from approved to posting and returns it with the id of the claim. The
@@ -100,7 +100,7 @@ func (s Store) StuckReplies(ctx context.Context, companyID, claimedBefore string
 // After any other error the claim may or may not exist. If it does, StuckReplies lists the reply.
 func (s Store) ClaimReply(ctx context.Context, companyID, feedbackID string) (Posting, error) {
 	c := claim.New(s.table)
-	return replyKind.Modify(ctx, s.table, companyID, feedbackID, func(p *Posting) error { return p.claim(c) })
+	return replyKind.Modify(ctx, s.table, companyID, feedbackID, func(p *Posting) error { return p.setClaim(c) })
 }
 
 // ReportPosted moves a reply from posting to posted. Returns fault.ErrNotFound when the feedback
@@ -109,11 +109,11 @@ func (s Store) ClaimReply(ctx context.Context, companyID, feedbackID string) (Po
 // report succeeds. A reply that was imported as posting has an empty claim id, and its report
 // cannot be repeated.
 func (s Store) ReportPosted(ctx context.Context, companyID, feedbackID, claimID string) (Posting, error) {
-	return replyKind.Modify(ctx, s.table, companyID, feedbackID, func(p *Posting) error { return p.finish(claimID, ReplyStatusPosted) })
+	return replyKind.Modify(ctx, s.table, companyID, feedbackID, func(p *Posting) error { return p.setFinalStatus(claimID, ReplyStatusPosted) })
 }
 
 // ReportReplyFailed moves a reply from posting to failed. The API can then edit and approve it
 // again. Errors and repeated reports are as for ReportPosted.
 func (s Store) ReportReplyFailed(ctx context.Context, companyID, feedbackID, claimID string) (Posting, error) {
-	return replyKind.Modify(ctx, s.table, companyID, feedbackID, func(p *Posting) error { return p.finish(claimID, ReplyStatusFailed) })
+	return replyKind.Modify(ctx, s.table, companyID, feedbackID, func(p *Posting) error { return p.setFinalStatus(claimID, ReplyStatusFailed) })
 }

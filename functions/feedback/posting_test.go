@@ -23,8 +23,8 @@ func codeOf(err error) fault.Code {
 	return ""
 }
 
-// mustMove returns a function that fails the test if a transition returns an error.
-func mustMove(t *testing.T) func(feedback.Posting, error) feedback.Posting {
+// mustTransition returns a function that fails the test if a transition returns an error.
+func mustTransition(t *testing.T) func(feedback.Posting, error) feedback.Posting {
 	t.Helper()
 	return func(p feedback.Posting, err error) feedback.Posting {
 		t.Helper()
@@ -55,16 +55,16 @@ func TestPostingTransitions(t *testing.T) {
 	}
 	claimed := func() string {
 		importRecords(t, s, recordWithReply("approved", "Thanks"))
-		return *mustMove(t)(store.ClaimReply(t.Context(), s.CompanyID, id)).ClaimID
+		return *mustTransition(t)(store.ClaimReply(t.Context(), s.CompanyID, id)).ClaimID
 	}
 	posted := func() string {
 		claimID := claimed()
-		mustMove(t)(store.ReportPosted(t.Context(), s.CompanyID, id, claimID))
+		mustTransition(t)(store.ReportPosted(t.Context(), s.CompanyID, id, claimID))
 		return claimID
 	}
 	failed := func() string {
 		claimID := claimed()
-		mustMove(t)(store.ReportReplyFailed(t.Context(), s.CompanyID, id, claimID))
+		mustTransition(t)(store.ReportReplyFailed(t.Context(), s.CompanyID, id, claimID))
 		return claimID
 	}
 	as := func(claimID string, setUp func() string) func() string {
@@ -194,7 +194,7 @@ func TestStuckReplies(t *testing.T) {
 		importRecords(t, s, f)
 	}
 	for _, id := range []string{"fbk_1", "fbk_0", "fbk_2"} {
-		mustMove(t)(store.ClaimReply(t.Context(), s.CompanyID, id))
+		mustTransition(t)(store.ClaimReply(t.Context(), s.CompanyID, id))
 		s.Clock.Advance(time.Minute)
 	}
 	found, err := store.StuckReplies(t.Context(), s.CompanyID, "2026-08-11T09:31:00.000Z")
@@ -226,7 +226,7 @@ func TestPostingNoSuchReply(t *testing.T) {
 			}
 		}
 	}
-	claimID := *mustMove(t)(store.ClaimReply(t.Context(), other.CompanyID, "fbk_0001")).ClaimID
+	claimID := *mustTransition(t)(store.ClaimReply(t.Context(), other.CompanyID, "fbk_0001")).ClaimID
 	importRecords(t, other, recordWithReply("posting", "Thanks"))
 	if _, err := store.ReportPosted(t.Context(), other.CompanyID, "fbk_0001", claimID); codeOf(err) != fault.Conflict {
 		t.Errorf("report after an import: error %v, want a conflict", err)

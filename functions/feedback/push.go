@@ -63,7 +63,7 @@ func (s service) pushFeedback(ctx context.Context, caller api.Caller, in pushFee
 	var problems []string
 	for i, c := range changes {
 		var record Feedback
-		if record, err = found[i].record(caller.CompanyID, c); err != nil {
+		if record, err = found[i].recordToChange(caller.CompanyID, c); err != nil {
 			return PushFeedbackResult{}, err
 		}
 		problems = append(problems, c.apply(&record)...)
@@ -78,7 +78,7 @@ func (s service) pushFeedback(ctx context.Context, caller api.Caller, in pushFee
 // recordChange is what a push does to one record. Its parts apply in order.
 type recordChange struct {
 	identity identity
-	parts    []pushedFeedback
+	pushed   []pushedFeedback
 	indexes  []int // the index of each part in the request
 }
 
@@ -93,7 +93,7 @@ func (in pushFeedbackInput) byIdentity() (changes []recordChange) {
 			n, at[who] = len(changes), len(changes)
 			changes = append(changes, recordChange{identity: who})
 		}
-		changes[n].parts, changes[n].indexes = append(changes[n].parts, sent), append(changes[n].indexes, i)
+		changes[n].pushed, changes[n].indexes = append(changes[n].pushed, sent), append(changes[n].indexes, i)
 	}
 	return changes
 }
@@ -109,7 +109,7 @@ func identitiesOf(changes []recordChange) []identity {
 // apply applies the change to a new or a stored record. It returns the problems that its parts have
 // with that record.
 func (c recordChange) apply(f *Feedback) (problems []string) {
-	for i, sent := range c.parts {
+	for i, sent := range c.pushed {
 		if field, problem := sent.apply(f); problem != "" {
 			problems = append(problems, fmt.Sprintf("body.records[%d].%s: %s", c.indexes[i], field, problem))
 		}

@@ -391,17 +391,17 @@ func TestPushCannotReadAgain(t *testing.T) {
 // beforeTransactionTransport is a transport that calls a function once, ahead of the first
 // transaction, and then fails every read.
 type beforeTransactionTransport struct {
-	once   sync.Once
-	late   atomic.Bool
-	before func()
+	once            sync.Once
+	transactionSeen atomic.Bool
+	before          func()
 }
 
 func (o *beforeTransactionTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch _, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), "."); {
 	case call == "TransactWriteItems" && o.before != nil:
 		o.once.Do(o.before)
-		o.late.Store(true)
-	case o.late.Load() && (call == "BatchGetItem" || call == "GetItem"):
+		o.transactionSeen.Store(true)
+	case o.transactionSeen.Load() && (call == "BatchGetItem" || call == "GetItem"):
 		return &http.Response{
 			StatusCode: http.StatusBadRequest, Request: r, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
 			Body: io.NopCloser(strings.NewReader(`{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"made up"}`)),

@@ -73,7 +73,7 @@ func TestReplyTransitions(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got, gotText := valueOr(stored.ReplyStatus, ""), valueOr(stored.ReplyBody, "null")
+				got, gotText := valueOrNull(stored.ReplyStatus, ""), valueOrNull(stored.ReplyBody, "null")
 				if got != wantStatus || gotText != wantText {
 					t.Errorf("%q + %s: stored %q %q, want %q %q", from, sent, got, gotText, wantStatus, wantText)
 				}

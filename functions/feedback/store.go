@@ -51,12 +51,12 @@ const (
 )
 
 func feedbackKey(companyID, feedbackID string) table.Key {
-	return table.Key{PK: table.Partition(companyID, area), SK: table.Join(feedbackSortKind, feedbackID)}
+	return table.Key{PK: table.Partition(companyID, area), SK: table.JoinKey(feedbackSortKind, feedbackID)}
 }
 
 // allRecords returns the collection of all feedback records of a company.
 func allRecords(companyID string) table.Collection {
-	return table.Collection{Partition: table.Partition(companyID, area), Prefix: table.Join(feedbackSortKind, "")}
+	return table.Collection{Partition: table.Partition(companyID, area), Prefix: table.JoinKey(feedbackSortKind, "")}
 }
 
 func allPartition(companyID string) string { return table.Partition(companyID, area, "all") }
@@ -74,7 +74,7 @@ func queuePartition(companyID string, status ReplyStatus) string {
 }
 
 func keysOf(f Feedback) table.Keys {
-	order := table.Join(table.NumberKey(f.Priority), table.DescendingTimeKey(f.PostedAt), f.ID)
+	order := table.JoinKey(table.NumberKey(f.Priority), table.DescendingTimeKey(f.PostedAt), f.ID)
 	source, sentiment := keyPart(f.Source), keyPart(f.Sentiment)
 	keys := table.Keys{
 		Key:  feedbackKey(f.CompanyID, f.ID),
@@ -106,8 +106,8 @@ func keyParts[T interface {
 	if filter != nil {
 		return []string{string(*filter)}
 	}
-	var every T
-	return append(slices.Clone(every.Values()), nullPart)
+	var values T
+	return append(slices.Clone(values.Values()), nullPart)
 }
 
 // listQuery returns the index and the partitions that hold the records that match a filter.

@@ -56,24 +56,25 @@ type identityReference struct {
 // referenceKey returns the key of the reference for an identity.
 func referenceKey(companyID string, i identity) table.Key {
 	digest := i.feedbackID()[len(feedbackIDPrefix)+1:]
-	return table.Key{PK: table.Partition(companyID, area), SK: table.Join(referenceKind, digest)}
+	return table.Key{PK: table.Partition(companyID, area), SK: table.JoinKey(referenceKind, digest)}
 }
 
 // storedMatch is what the table contains for an identity.
 type storedMatch struct {
-	feedbackID  string
-	item        table.Item // the record, nil if there is none
-	idConflict  bool       // there is no record, and the derived id belongs to a record whose identity was changed by an import
-	danglingRef string     // the id in the reference, if there is no record of this identity under that id
+	feedbackID string
+	item       table.Item // the record, nil if there is none
+	idConflict bool       // there is no record, and the derived id belongs to a record whose identity was changed by an import
+	danglingID string     // the id in the reference, if there is no record of this identity under that id
 }
 
-// record returns the stored record or, if there is none, a new record for the change to start from.
-func (r storedMatch) record(companyID string, c recordChange) (f Feedback, err error) {
+// recordToChange returns the stored record or, if there is none, a new record for the change to
+// start from.
+func (r storedMatch) recordToChange(companyID string, c recordChange) (f Feedback, err error) {
 	if r.item != nil {
 		err = table.Decode(r.item, &f)
 		return f, err
 	}
-	kind := c.parts[0].Kind
+	kind := c.pushed[0].Kind
 	if kind == nil {
 		kind = new(KindReview)
 	}
@@ -95,27 +96,27 @@ func (s Store) FindByIdentities(ctx context.Context, companyID string, identitie
 		return nil, err
 	}
 	out := make([]storedMatch, len(identities))
-	var elsewhere []table.Key
+	var referencedKeys []table.Key
 	referred := map[int]string{}
 	for n, i := range identities {
 		if out[n], err = matchIdentity(items[feedbackKey(companyID, i.feedbackID())], i); err != nil {
 			return nil, err
 		}
-		var to identityReference
+		var reference identityReference
 		if item := items[referenceKey(companyID, i)]; item != nil && out[n].item == nil {
-			if err := table.Decode(item, &to); err != nil {
+			if err := table.Decode(item, &reference); err != nil {
 				return nil, err
 			}
-			referred[n] = to.FeedbackID
-			if at := feedbackKey(companyID, to.FeedbackID); !slices.Contains(elsewhere, at) { // at most 100
-				elsewhere = append(elsewhere, at)
+			referred[n] = reference.FeedbackID
+			if at := feedbackKey(companyID, reference.FeedbackID); !slices.Contains(referencedKeys, at) { // at most 100
+				referencedKeys = append(referencedKeys, at)
 			}
 		}
 	}
-	if len(elsewhere) == 0 {
+	if len(referencedKeys) == 0 {
 		return out, nil
 	}
-	if items, err = s.itemsByKey(ctx, elsewhere); err != nil {
+	if items, err = s.itemsByKey(ctx, referencedKeys); err != nil {
 		return nil, err
 	}
 	for n, feedbackID := range referred {
@@ -126,7 +127,7 @@ func (s Store) FindByIdentities(ctx context.Context, companyID string, identitie
 		if other.item != nil {
 			out[n] = other
 		} else {
-			out[n].danglingRef = feedbackID
+			out[n].danglingID = feedbackID
 		}
 	}
 	return out, nil
@@ -158,8 +159,8 @@ func (s Store) itemsByKey(ctx context.Context, keys []table.Key) (map[table.Key]
 	return out, err
 }
 
-// pushWidth bounds the concurrent writes of a push.
-const pushWidth = 16
+// pushConcurrency bounds the concurrent writes of a push.
+const pushConcurrency = 16
 
 // pushAttemptsMax bounds how many times the write of one record is attempted while other callers
 // create or delete the record.
@@ -175,7 +176,7 @@ func (s Store) Push(ctx context.Context, companyID string, changes []recordChang
 		return 0, 0, err
 	}
 	outcomes := make([]pushOutcome, len(changes))
-	err = parallel.Do(len(changes), pushWidth, func(n int) (err error) {
+	err = parallel.Do(len(changes), pushConcurrency, func(n int) (err error) {
 		outcomes[n], err = s.pushOne(ctx, companyID, changes[n], stored[n])
 		return err
 	})
@@ -220,16 +221,16 @@ func (s Store) pushOne(ctx context.Context, companyID string, c recordChange, st
 func (s Store) tryPush(ctx context.Context, companyID string, c recordChange, stored storedMatch) (pushOutcome, error) {
 	now := s.table.Now()
 	if stored.item == nil {
-		f, err := stored.record(companyID, c)
+		f, err := stored.recordToChange(companyID, c)
 		if err != nil {
 			return outcomeUnchanged, err
 		}
 		c.apply(&f) // any problems were already reported
 		f.FetchedAt, f.CreatedAt, f.UpdatedAt = &now, &now, &now
 		if stored.idConflict {
-			return outcomeCreated, s.createWithReference(ctx, c.identity, f, stored.danglingRef)
+			return outcomeCreated, s.createWithReference(ctx, c.identity, f, stored.danglingID)
 		}
-		return outcomeCreated, s.create(ctx, c.identity, f, stored.danglingRef)
+		return outcomeCreated, s.create(ctx, c.identity, f, stored.danglingID)
 	}
 	out := outcomeUnchanged
 	_, err := table.ModifyItem(ctx, s.table, feedbackKey(companyID, stored.feedbackID), stored.item, keysOf, func(f *Feedback) error {
@@ -248,8 +249,8 @@ func (s Store) tryPush(ctx context.Context, companyID string, c recordChange, st
 
 // create creates a record under the derived id. Returns table.ErrExists if that record already
 // exists, or if the identity has been imported under a different id since the lookup.
-func (s Store) create(ctx context.Context, i identity, f Feedback, astray string) error {
-	err := s.table.Transact(ctx, s.table.WriteCreate(keysOf(f), f), s.checkReference(f.CompanyID, i, astray))
+func (s Store) create(ctx context.Context, i identity, f Feedback, danglingID string) error {
+	err := s.table.Transact(ctx, s.table.WriteCreate(keysOf(f), f), s.checkReference(f.CompanyID, i, danglingID))
 	var canceled *table.CanceledError
 	if errors.As(err, &canceled) {
 		return table.ErrExists
@@ -260,13 +261,13 @@ func (s Store) create(ctx context.Context, i identity, f Feedback, astray string
 // createWithReference creates a record under a new id, with a reference to it. Only one of several
 // concurrent pushes can write the reference or replace the one that leads astray. The others get
 // table.ErrExists.
-func (s Store) createWithReference(ctx context.Context, i identity, f Feedback, astray string) error {
+func (s Store) createWithReference(ctx context.Context, i identity, f Feedback, danglingID string) error {
 	f.ID = s.table.NewID(feedbackIDPrefix)
 	keys := table.Keys{Key: referenceKey(f.CompanyID, i)}
 	to := identityReference{SK: keys.SK, FeedbackID: f.ID}
 	write := s.table.WriteCreate(keys, to)
-	if astray != "" {
-		write = s.table.WritePutIfEqual(keys, to, "feedbackId", table.String(astray))
+	if danglingID != "" {
+		write = s.table.WritePutIfEqual(keys, to, "feedbackId", table.String(danglingID))
 	}
 	err := s.table.Transact(ctx, s.table.WriteCreate(keysOf(f), f), write)
 	var canceled *table.CanceledError

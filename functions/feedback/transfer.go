@@ -18,7 +18,7 @@ const feedbackIDPrefix = "fbk"
 func Transfers(t *table.Client) []transfer.Type {
 	records := transfer.Define("feedback", feedbackIDPrefix, checkFeedback, NewStore(t).Import, transfer.ExportEach[Feedback](t, allRecords))
 	records = transfer.KeepRules[updateFeedbackReplyInput](transfer.KeepRules[pushedFeedback](transfer.WithUnique(records, uniqueTextsOf)))
-	return []transfer.Type{transfer.WithExisting(records, NewStore(t).existing, NewStore(t).addRecords)}
+	return []transfer.Type{transfer.WithExisting(records, NewStore(t).identitiesExist, NewStore(t).addRecords)}
 }
 
 // checkFeedback returns a problem if a mention has a rating, and sets the status none on a record
@@ -43,9 +43,9 @@ func uniqueTextsOf(f Feedback) []transfer.UniqueText {
 	return []transfer.UniqueText{{Text: "source " + string(who.source) + " with externalId " + who.externalID, Owner: f.ID}}
 }
 
-// existing reports for each record whether a record with the same id, or with the same source and
-// externalId, is stored.
-func (s Store) existing(ctx context.Context, companyID string, records []Feedback) ([]bool, error) {
+// identitiesExist reports for each record whether a record with the same id, or with the same
+// source and externalId, is stored.
+func (s Store) identitiesExist(ctx context.Context, companyID string, records []Feedback) ([]bool, error) {
 	exist, err := transfer.ExistsByKey(s.table, func(companyID string, f Feedback) table.Key { return feedbackKey(companyID, f.ID) })(ctx, companyID, records)
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (s Store) importUnits(ctx context.Context, companyID string, records []Feed
 		}
 		kept = append(kept, f)
 	}
-	kept = transfer.LastWins(kept, func(f Feedback) string { return f.ID })
+	kept = transfer.KeepLast(kept, func(f Feedback) string { return f.ID })
 	for _, f := range kept {
 		who, ok := identityOfRecord(f)
 		if !ok {
@@ -153,43 +153,43 @@ func (s Store) importUnits(ctx context.Context, companyID string, records []Feed
 // The attribute names in conditions on an identity.
 var identityNames = map[string]string{"#source": "source", "#external": "externalId"}
 
-func (i identity) values() table.Item {
+func (i identity) attributeValues() table.Item {
 	return table.Item{":source": table.String(string(i.source)), ":external": table.String(i.externalID)}
 }
 
 // importWrites returns the writes for a record. They are conditional: they fail if the record's
 // identity is stored under a different id, either the derived id or the one in its reference.
-func (s Store) importWrites(f Feedback, who identity, stored storedMatch) []table.Write {
-	derived := who.feedbackID()
+func (s Store) importWrites(f Feedback, i identity, stored storedMatch) []table.Write {
+	derived := i.feedbackID()
 	if f.ID == derived {
 		if stored.item != nil {
-			return []table.Write{s.table.WritePutIf(keysOf(f), f, "#source = :source AND #external = :external", identityNames, who.values())}
+			return []table.Write{s.table.WritePutIf(keysOf(f), f, "#source = :source AND #external = :external", identityNames, i.attributeValues())}
 		}
-		return []table.Write{s.table.WritePut(keysOf(f), f), s.checkReference(f.CompanyID, who, stored.danglingRef)}
+		return []table.Write{s.table.WritePut(keysOf(f), f), s.checkReference(f.CompanyID, i, stored.danglingID)}
 	}
-	key := referenceKey(f.CompanyID, who)
+	key := referenceKey(f.CompanyID, i)
 	refer := s.table.WritePutIf(table.Keys{Key: key}, identityReference{SK: key.SK, FeedbackID: f.ID}, "attribute_not_exists(pk) OR #to IN (:id, :astray)",
-		map[string]string{"#to": "feedbackId"}, table.Item{":id": table.String(f.ID), ":astray": table.String(stored.danglingRef)})
+		map[string]string{"#to": "feedbackId"}, table.Item{":id": table.String(f.ID), ":astray": table.String(stored.danglingID)})
 	none := s.table.WriteCheck(feedbackKey(f.CompanyID, derived), "attribute_not_exists(pk) OR NOT (#source = :source AND #external = :external)",
-		identityNames, who.values())
+		identityNames, i.attributeValues())
 	return []table.Write{s.table.WritePut(keysOf(f), f), refer, none}
 }
 
 // checkReference requires that an identity has no reference, or only the one that leads astray.
-func (s Store) checkReference(companyID string, who identity, astray string) table.Write {
-	return s.table.WriteCheck(referenceKey(companyID, who), "attribute_not_exists(pk) OR #to = :astray",
-		map[string]string{"#to": "feedbackId"}, table.Item{":astray": table.String(astray)})
+func (s Store) checkReference(companyID string, i identity, danglingID string) table.Write {
+	return s.table.WriteCheck(referenceKey(companyID, i), "attribute_not_exists(pk) OR #to = :astray",
+		map[string]string{"#to": "feedbackId"}, table.Item{":astray": table.String(danglingID)})
 }
 
-// addWidth bounds the concurrent writes in one call of add.
-const addWidth = 8
+// addConcurrency bounds the concurrent writes in one call of add.
+const addConcurrency = 8
 
 // addRecords stores records whose identities the company does not have. It returns how many it
 // skipped because their identities have been stored in the meantime.
 func (s Store) addRecords(ctx context.Context, companyID string, records []Feedback, _ transfer.FileHasName) (skipped int, err error) {
 	var found atomic.Int64
-	records = transfer.LastWins(records, func(f Feedback) string { return f.ID })
-	err = parallel.Do(len(records), addWidth, func(n int) error {
+	records = transfer.KeepLast(records, func(f Feedback) string { return f.ID })
+	err = parallel.Do(len(records), addConcurrency, func(n int) error {
 		f := records[n]
 		f.CompanyID = companyID
 		err := s.table.Transact(ctx, s.addWrites(f, true)...)
@@ -197,7 +197,7 @@ func (s Store) addRecords(ctx context.Context, companyID string, records []Feedb
 		if !errors.As(err, &canceled) {
 			return err
 		}
-		known, err := s.existing(ctx, companyID, []Feedback{f})
+		known, err := s.identitiesExist(ctx, companyID, []Feedback{f})
 		if err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ func importLines(t *testing.T, s *apitest.Service, companyID string, lines ...st
 	}
 }
 
-func export(t *testing.T, s *apitest.Service, companyID string) (lines []string) {
+func exportLines(t *testing.T, s *apitest.Service, companyID string) (lines []string) {
 	t.Helper()
 	err := transferType(s).Export(t.Context(), companyID, func(record any) error {
 		text, err := json.Marshal(record)
@@ -50,10 +50,10 @@ func TestTransferRoundTrip(t *testing.T) {
 	records := mixedRecords()
 	s := start(t, records...)
 	importLines(t, s, s.CompanyID, `{"id":"fbk_odd","externalId":"-","flags":[],"body":"a\u0001 \u2028 <b> # \"","priority":-0,"rating":5}`)
-	first := export(t, s, s.CompanyID)
+	first := exportLines(t, s, s.CompanyID)
 	other := s.Table.NewID("co")
 	importLines(t, s, other, first...)
-	second := export(t, s, other)
+	second := exportLines(t, s, other)
 	for i := range second {
 		second[i] = strings.ReplaceAll(second[i], other, s.CompanyID)
 	}
@@ -154,7 +154,7 @@ func TestTransferLargest(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	importLines(t, s, s.CompanyID, fmt.Sprintf(`{"id":"fbk_a","externalId":"x","replyStatus":"draft","body":%q}`, strings.Repeat("\U0001f600", 40_000)))
-	if lines := export(t, s, s.CompanyID); len(lines) != 1 {
+	if lines := exportLines(t, s, s.CompanyID); len(lines) != 1 {
 		t.Errorf("%d lines, want 1", len(lines))
 	} else if n := len(lines[0]); n < 160_000 {
 		t.Errorf("a line of %d bytes, want 160,000 or more", n)

@@ -12,9 +12,9 @@ import (
 
 // How a company's records are distributed over the values of each filter, in percent.
 var (
-	spreadSources = map[feedback.Source]int{"app_store": 50, "google_play": 40, "reddit": 10}
-	spreadTones   = map[feedback.Sentiment]int{"positive": 50, "negative": 30, "neutral": 15, "": 5}
-	spreadReplies = map[feedback.ReplyStatus]int{"none": 60, "posted": 25, "needs_review": 5, "draft": 4, "approved": 2, "failed": 1, "skipped": 1, "": 2}
+	sourceShares      = map[feedback.Source]int{"app_store": 50, "google_play": 40, "reddit": 10}
+	sentimentShares   = map[feedback.Sentiment]int{"positive": 50, "negative": 30, "neutral": 15, "": 5}
+	replyStatusShares = map[feedback.ReplyStatus]int{"none": 60, "posted": 25, "needs_review": 5, "draft": 4, "approved": 2, "failed": 1, "skipped": 1, "": 2}
 )
 
 // pickByShare returns the value for the n-th record of a distribution. Different strides make the
@@ -22,11 +22,11 @@ var (
 func pickByShare[T interface {
 	~string
 	Values() []string
-}](spread map[T]int, n, stride int) *T {
+}](shares map[T]int, n, stride int) *T {
 	at := n * stride % 100
-	var list T
-	for _, v := range append(list.Values(), "") {
-		if at -= spread[T(v)]; at < 0 {
+	var enum T
+	for _, v := range append(enum.Values(), "") {
+		if at -= shares[T(v)]; at < 0 {
 			if v == "" {
 				return nil
 			}
@@ -41,7 +41,7 @@ func pickByShare[T interface {
 func manyRecords(n int) (records []feedback.Feedback) {
 	for i := range n {
 		f := reviewNumber(i)
-		f.Source, f.Sentiment, f.ReplyStatus = pickByShare(spreadSources, i, 1), pickByShare(spreadTones, i/10, 37), pickByShare(spreadReplies, i/7, 61)
+		f.Source, f.Sentiment, f.ReplyStatus = pickByShare(sourceShares, i, 1), pickByShare(sentimentShares, i/10, 37), pickByShare(replyStatusShares, i/7, 61)
 		f.Priority, f.PostedAt = new(int64(i*7%100)), new("2026-03-01T00:00:00.000Z")
 		records = append(records, f)
 	}
@@ -57,7 +57,7 @@ func TestListUnitsAreFlat(t *testing.T) {
 	small, large := start(t, manyRecords(n)...), start(t, manyRecords(10*n)...)
 	combinations(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
 		f := feedback.Filter{Source: source, Sentiment: sentiment, ReplyStatus: status}
-		want := table.Units{Calls: partitionsOf(f), Read: 0.5 * float64(partitionsOf(f))}
+		want := table.Units{Calls: partitionCount(f), Read: 0.5 * float64(partitionCount(f))}
 		if few, many := unitsUsed(t, small, f, limit), unitsUsed(t, large, f, limit); few != want || many != want {
 			t.Errorf("%s: %+v at N, %+v at 10 N, want %+v", describeFilter(f), few, many, want)
 		}
@@ -79,16 +79,16 @@ func TestListUnitsOfRareValues(t *testing.T) {
 	importRecords(t, s, records...)
 	combinations(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
 		f := feedback.Filter{Source: source, Sentiment: sentiment, ReplyStatus: status}
-		want := table.Units{Calls: partitionsOf(f), Read: 0.5 * float64(partitionsOf(f))}
+		want := table.Units{Calls: partitionCount(f), Read: 0.5 * float64(partitionCount(f))}
 		if got := unitsUsed(t, s, f, 2); got != want {
 			t.Errorf("%s: %+v, want %+v", describeFilter(f), got, want)
 		}
 	})
 }
 
-// partitionsOf returns how many index partitions a list merges: four for a filter that is not set,
-// including null.
-func partitionsOf(f feedback.Filter) int {
+// partitionCount returns how many index partitions a list merges: four for a filter that is not
+// set, including null.
+func partitionCount(f feedback.Filter) int {
 	n := 1
 	if f.Source == nil && f.Sentiment == nil {
 		return n
@@ -112,7 +112,7 @@ func unitsUsed(t *testing.T, s *apitest.Service, f feedback.Filter, limit int) t
 }
 
 func describeFilter(f feedback.Filter) string {
-	return fmt.Sprintf("source=%s sentiment=%s replyStatus=%s", valueOr(f.Source, ""), valueOr(f.Sentiment, ""), valueOr(f.ReplyStatus, ""))
+	return fmt.Sprintf("source=%s sentiment=%s replyStatus=%s", valueOrNull(f.Source, ""), valueOrNull(f.Sentiment, ""), valueOrNull(f.ReplyStatus, ""))
 }
 
 // Ensure no list costs more than 30 read units at its default limit, with records of typical size

@@ -39,7 +39,7 @@ func TestToolsAreAsCommitted(t *testing.T) {
 			t.Errorf("%s has no snapshot: %v: %s", tool.Name, err, mend)
 			continue
 		}
-		if diff := cmp.Diff(string(want), string(indented(t, tool))); diff != "" {
+		if diff := cmp.Diff(string(want), string(indentJSON(t, tool))); diff != "" {
 			t.Errorf("%s has changed (-committed +now); if this is intended, %s\n%s", tool.Name, mend, diff)
 		}
 	}
@@ -48,7 +48,7 @@ func TestToolsAreAsCommitted(t *testing.T) {
 	}
 }
 
-func indented(t *testing.T, v any) []byte {
+func indentJSON(t *testing.T, v any) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
@@ -113,7 +113,7 @@ func TestToolsAreTheOperations(t *testing.T) {
 // the hint that says so.
 func TestAnnotations(t *testing.T) {
 	t.Parallel()
-	tables, err := oracle.Read()
+	tables, err := oracle.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestAnnotations(t *testing.T) {
 
 // Ensure the list of tools leaves room in a model's context. go test -v prints the bytes of every
 // tool and area.
-func TestSizes(t *testing.T) {
+func TestToolSizes(t *testing.T) {
 	t.Parallel()
 	operations := toolOperations()
 	whole, areas := 0, map[string]int{}
@@ -181,13 +181,13 @@ func TestSizes(t *testing.T) {
 	t.Log("\n" + table.String())
 }
 
-// httpWords are terms of HTTP requests, which a model never sees.
-var httpWords = regexp.MustCompile(`\b(HTTP|PATCH|POST|GET|PUT|DELETE|If-Match|Idempotency-Key|[45][0-9]{2}|(?i:path|query|headers?|endpoints?|status code))\b|\bbody\.`)
+// httpTermPattern are terms of HTTP requests, which a model never sees.
+var httpTermPattern = regexp.MustCompile(`\b(HTTP|PATCH|POST|GET|PUT|DELETE|If-Match|Idempotency-Key|[45][0-9]{2}|(?i:path|query|headers?|endpoints?|status code))\b|\bbody\.`)
 
 // Ensure every tool says in sentences what it does, and every argument what it means, in words that
 // a model can act on. The description of an id names the tool that lists it, an argument that null
 // clears says so, and no text mentions HTTP.
-func TestDescriptions(t *testing.T) {
+func TestToolDescriptions(t *testing.T) {
 	t.Parallel()
 	operations := toolOperations()
 	lists, ids := map[string]bool{}, map[string]bool{}
@@ -214,7 +214,7 @@ func TestDescriptions(t *testing.T) {
 				t.Errorf("%s names %s, which is no tool", tool.Name, name)
 			}
 		}
-		if word := httpWords.FindString(tool.Description); word != "" {
+		if word := httpTermPattern.FindString(tool.Description); word != "" {
 			t.Errorf("%s: %q is a word of HTTP", tool.Name, word)
 		}
 	}
@@ -225,7 +225,7 @@ func TestDescriptions(t *testing.T) {
 func descriptionProblems(of string, s *jsonschema.Schema, lists, ids map[string]bool) (out []string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		p, at := s.Properties[name], of+name
-		word := httpWords.FindString(p.Description)
+		word := httpTermPattern.FindString(p.Description)
 		switch list := regexp.MustCompile(`service_list_[a-z_]+`).FindString(p.Description); {
 		case p.Description == "":
 			out = append(out, at+" has no description")

@@ -105,8 +105,8 @@ func TestRepairDefinitionID(t *testing.T) {
 			t.Errorf("mdf_2 is %s after %d calls, want b after %d", key, n, calls)
 		}
 	}
-	if reads.count != 1 || reads.consistent != 1 {
-		t.Errorf("%d queries, %d of them consistent: one must see the definitions of all earlier writes", reads.count, reads.consistent)
+	if reads.count != 1 || reads.consistentCount != 1 {
+		t.Errorf("%d queries, %d of them consistent: one must see the definitions of all earlier writes", reads.count, reads.consistentCount)
 	}
 	deleteIDRecord(t, s, "mdf_2")
 	refused := errors.New("refused")
@@ -141,8 +141,8 @@ func raceRounds(short bool) int {
 // queryCountingTransport is a transport that counts all queries, and those with strongly consistent
 // reads.
 type queryCountingTransport struct {
-	mu                sync.Mutex
-	count, consistent int
+	mu                     sync.Mutex
+	count, consistentCount int
 }
 
 func (q *queryCountingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -155,7 +155,7 @@ func (q *queryCountingTransport) RoundTrip(r *http.Request) (*http.Response, err
 		q.mu.Lock()
 		q.count++
 		if bytes.Contains(body, []byte(`"ConsistentRead":true`)) {
-			q.consistent++
+			q.consistentCount++
 		}
 		q.mu.Unlock()
 	}

@@ -92,33 +92,33 @@ func TestDeleteDefinition(t *testing.T) {
 // beforeCallTransport is a transport that calls a function once, just before table call number at,
 // counted from 0.
 type beforeCallTransport struct {
-	mu    sync.Mutex
-	calls int
-	at    int
-	run   func()
+	mu         sync.Mutex
+	calls      int
+	callNumber int
+	beforeCall func()
 }
 
 func (b *beforeCallTransport) arm(at int, run func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.calls, b.at, b.run = 0, at, run
+	b.calls, b.callNumber, b.beforeCall = 0, at, run
 }
 
 // hasRun reports whether the function was called.
 func (b *beforeCallTransport) hasRun() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.run == nil
+	return b.beforeCall == nil
 }
 
 func (b *beforeCallTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	b.mu.Lock()
-	run := b.run
-	if b.calls++; b.calls <= b.at {
+	run := b.beforeCall
+	if b.calls++; b.calls <= b.callNumber {
 		run = nil
 	}
 	if run != nil {
-		b.run = nil
+		b.beforeCall = nil
 	}
 	b.mu.Unlock()
 	if run != nil {

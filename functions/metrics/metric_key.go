@@ -14,12 +14,12 @@ import (
 // specific to the company.
 const customPrefix = "custom."
 
-// plainCharsMax limits a key without the prefix custom. It leaves room for adding the prefix, so
+// plainKeyCharsMax limits a key without the prefix custom. It leaves room for adding the prefix, so
 // that the stored key still fits in a sort key.
-const plainCharsMax = 120
+const plainKeyCharsMax = 120
 
 // keyCharsMax limits a key including the prefix.
-const keyCharsMax = len(customPrefix) + plainCharsMax
+const keyCharsMax = len(customPrefix) + plainKeyCharsMax
 
 // keyPattern is the pattern that API inputs declare as `metricKey`. Imports have no input schema,
 // so checkKey applies it itself. A valid key cannot contain the separator of table keys.
@@ -35,10 +35,10 @@ func checkKey(key string) string {
 
 // checkKeyLength is the part of checkKey that an input schema cannot express.
 func checkKeyLength(key string) string {
-	if len(key) <= plainCharsMax || isCustom(key) && len(key) <= keyCharsMax {
+	if len(key) <= plainKeyCharsMax || isCustom(key) && len(key) <= keyCharsMax {
 		return ""
 	}
-	return "must have at most " + strconv.Itoa(plainCharsMax) + " characters, or " + strconv.Itoa(keyCharsMax) +
+	return "must have at most " + strconv.Itoa(plainKeyCharsMax) + " characters, or " + strconv.Itoa(keyCharsMax) +
 		" when it begins with " + customPrefix + ", has " + strconv.Itoa(len(key))
 }
 

@@ -27,7 +27,7 @@ func start(t *testing.T) (*apitest.Service, metrics.Store) {
 	return s, metrics.NewStore(s.Table)
 }
 
-func typeNamed(t *testing.T, s *apitest.Service, name string) transfer.Type {
+func transferType(t *testing.T, s *apitest.Service, name string) transfer.Type {
 	t.Helper()
 	for _, candidate := range metrics.Transfers(s.Table) {
 		if candidate.Name == name {
@@ -41,7 +41,7 @@ func typeNamed(t *testing.T, s *apitest.Service, name string) transfer.Type {
 // importLines imports records of one type in a single write. Each line is a record as JSON.
 func importLines(t *testing.T, s *apitest.Service, companyID, name string, lines ...string) {
 	t.Helper()
-	into := typeNamed(t, s, name)
+	into := transferType(t, s, name)
 	var records []any
 	for _, line := range lines {
 		record, problems := into.Check(json.RawMessage(line))
@@ -58,7 +58,7 @@ func importLines(t *testing.T, s *apitest.Service, companyID, name string, lines
 // exportRecords exports the records of one type, each as JSON.
 func exportRecords(t *testing.T, s *apitest.Service, companyID, name string) (lines []string) {
 	t.Helper()
-	err := typeNamed(t, s, name).Export(t.Context(), companyID, func(record any) error {
+	err := transferType(t, s, name).Export(t.Context(), companyID, func(record any) error {
 		text, err := json.Marshal(record)
 		lines = append(lines, string(text))
 		return err

@@ -26,7 +26,7 @@ func (s service) explainNoPoints(ctx context.Context, caller api.Caller, in list
 	if !defined && len(spans) == 0 {
 		return s.unknownMetricMessage(ctx, caller.CompanyID, in.MetricKey)
 	}
-	if _, stored := spans[in.Grain]; in.SeriesID != nil && (stored || known[key].rollupRule().rollupBy() != "") {
+	if _, stored := spans[in.Grain]; in.SeriesID != nil && (stored || known[key].rollupRule().effectiveAggregation() != "") {
 		return fmt.Sprintf("The metric %s has no point of grain %s of the series %s here. Without seriesId the points name their series; each grain has "+
 			"other ids.", key, in.Grain, *in.SeriesID), nil
 	}
@@ -65,7 +65,7 @@ func (d Definition) explainNoPoints(key string, grain Grain, spans map[Grain]Cov
 		return fmt.Sprintf("The metric %s has no points yet.", key)
 	}
 	span, stored := spans[grain]
-	if days, ok := spans[GrainDay]; ok && !stored && d.rollupRule().rollupBy() != "" {
+	if days, ok := spans[GrainDay]; ok && !stored && d.rollupRule().effectiveAggregation() != "" {
 		span, stored = Coverage{grain.startOfBucket(days.First), grain.startOfBucket(days.Last)}, true
 	}
 	if stored {

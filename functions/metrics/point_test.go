@@ -131,7 +131,7 @@ func TestListPoints(t *testing.T) {
 
 // Ensure a point replaces the stored point of the same bucket and no other, and that the last of a
 // batch's points for a bucket wins.
-func TestOverwrite(t *testing.T) {
+func TestOverwritePoint(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
 	putDays(t, store, s.CompanyID, "a", nil, "2026-01-30", 4)
@@ -150,7 +150,7 @@ func TestOverwrite(t *testing.T) {
 
 // Ensure empty and null dims identify the same series, and that it has the dims that were stored
 // last.
-func TestNoDims(t *testing.T) {
+func TestPointWithoutDims(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
 	empty := json.RawMessage(`{}`)
@@ -195,7 +195,7 @@ func TestConcurrentWriters(t *testing.T) {
 
 // Ensure PutPoints rejects a batch that contains a point without an identity, and stores none of
 // its points.
-func TestPutUnidentified(t *testing.T) {
+func TestPutPointWithoutID(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
 	points := consecutivePoints(t, "a", metrics.GrainDay, nil, "2026-01-01", 3)
@@ -308,7 +308,7 @@ func TestSeriesIdentity(t *testing.T) {
 }
 
 // Ensure Identify moves a point to the start of its bucket: UTC days, ISO weeks, calendar months.
-func TestBuckets(t *testing.T) {
+func TestRecordBuckets(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		grain    metrics.Grain
@@ -388,10 +388,10 @@ func TestListAgainstModel(t *testing.T) {
 
 func compareWithModel(t *testing.T, store metrics.Store, companyID string, q metrics.PointQuery, all []metrics.Point) {
 	t.Helper()
-	var left []metrics.Point
+	var remaining []metrics.Point
 	for _, p := range all {
 		if day := (*p.TS)[:10]; day >= q.From && (q.To == "" || day <= q.To) {
-			left = append(left, p)
+			remaining = append(remaining, p)
 		}
 	}
 	for {
@@ -399,9 +399,9 @@ func compareWithModel(t *testing.T, store metrics.Store, companyID string, q met
 		if err != nil {
 			t.Fatal(err)
 		}
-		cut := max(0, len(left)-q.Limit)
-		want := left[cut:]
-		left = left[:cut]
+		cut := max(0, len(remaining)-q.Limit)
+		want := remaining[cut:]
+		remaining = remaining[:cut]
 		same := slices.EqualFunc(got, want, func(a, b metrics.Point) bool {
 			return a.SeriesID == b.SeriesID && *a.TS == *b.TS && *a.Value == *b.Value && string(a.Dims) == string(b.Dims) && *a.IngestedAt == *b.IngestedAt
 		})

@@ -47,11 +47,11 @@ const pushAttemptsMax = 16
 func (s service) pushPoints(ctx context.Context, caller api.Caller, in pushPointsInput) (PushResult, error) {
 	result := PushResult{Accepted: int64(len(in.Points)), CreatedKeys: []string{}}
 	for range pushAttemptsMax {
-		known, own, err := s.store.pushDefinitions(ctx, caller.CompanyID, in.keys())
+		known, own, err := s.store.readPushedDefinitions(ctx, caller.CompanyID, in.keys())
 		if err != nil {
 			return result, err
 		}
-		points, fresh, err := in.resolve(known, s.store.now())
+		points, fresh, err := in.resolveKeys(known, s.store.now())
 		if err != nil {
 			return result, err
 		}
@@ -91,9 +91,9 @@ func (in pushPointsInput) keys() (keys []string) {
 	return slices.Compact(keys)
 }
 
-// resolve returns the pushed points with their stored keys and identities, and the definitions that
-// have to be created for them. Its error lists every point that cannot be stored.
-func (in pushPointsInput) resolve(known map[string]Definition, now string) (points []Point, fresh []Definition, err error) {
+// resolveKeys returns the pushed points with their stored keys and identities, and the definitions
+// that have to be created for them. Its error lists every point that cannot be stored.
+func (in pushPointsInput) resolveKeys(known map[string]Definition, now string) (points []Point, fresh []Definition, err error) {
 	var problems []string
 	missing := map[string]bool{}
 	for i, sent := range in.Points {
@@ -114,7 +114,7 @@ func (in pushPointsInput) resolve(known map[string]Definition, now string) (poin
 		points = append(points, p)
 		if !isKnown && !missing[key] {
 			missing[key] = true
-			fresh = append(fresh, pushedDefinition(key, now))
+			fresh = append(fresh, newPushedDefinition(key, now))
 		}
 	}
 	if len(problems) > 0 {
@@ -123,9 +123,9 @@ func (in pushPointsInput) resolve(known map[string]Definition, now string) (poin
 	return points, fresh, nil
 }
 
-// pushedDefinition returns the definition to create with the first point of a key that has none.
+// newPushedDefinition returns the definition to create with the first point of a key that has none.
 // The caller must set the definition's id.
-func pushedDefinition(key, now string) Definition {
+func newPushedDefinition(key, now string) Definition {
 	return Definition{Key: key, Kind: new(KindMeasured), NeedsReview: new(true), CreatedAt: &now, UpdatedAt: &now}
 }
 

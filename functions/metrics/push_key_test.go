@@ -230,10 +230,10 @@ func pushThroughCrash(t *testing.T, s *apitest.Service, key, prefix string, b te
 // responseLosingTransport is a transport that sends every call, but loses the responses to some
 // writes.
 type responseLosingTransport struct {
-	mu     sync.Mutex
-	random *rand.Rand
-	engine http.RoundTripper
-	lost   int
+	mu        sync.Mutex
+	random    *rand.Rand
+	engine    http.RoundTripper
+	lostCount int
 }
 
 func (l *responseLosingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -241,7 +241,7 @@ func (l *responseLosingTransport) RoundTrip(r *http.Request) (*http.Response, er
 	l.mu.Lock()
 	lose := !strings.HasPrefix(call, "Get") && call != "Query" && l.random.Float64() < 0.4
 	if lose {
-		l.lost++
+		l.lostCount++
 	}
 	l.mu.Unlock()
 	out, err := l.engine.RoundTrip(r)
@@ -275,8 +275,8 @@ func TestPushesThroughLostResponses(t *testing.T) {
 				t.Errorf("push of %s: status %d after %d failed attempts, want 200: %s", prefix, r.Status, failures, r.Body)
 			}
 		}
-		if over.lost < 20 {
-			t.Errorf("%d responses lost, want at least 20; %d attempts failed", over.lost, failures)
+		if over.lostCount < 20 {
+			t.Errorf("%d responses lost, want at least 20; %d attempts failed", over.lostCount, failures)
 		}
 	})
 	for prefix, b := range sent {

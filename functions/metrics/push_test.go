@@ -160,7 +160,7 @@ func TestPushUnknownKeys(t *testing.T) {
 
 // Ensure K and custom.K are two names of the same metric: in pushes and reads, both refer to the
 // name that has a definition.
-func TestTwoNames(t *testing.T) {
+func TestPushUnderBothNames(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
 	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "web.visits", `,"aggregation":"sum"`), definitionJSON(2, "custom.leads", ""))
@@ -242,17 +242,17 @@ func TestPushRejectsAll(t *testing.T) {
 // of them has arrived. So calls that are sequential although they should be concurrent run into the
 // handler's deadline. A call that is retried because the engine was busy counts once.
 type barrierTransport struct {
-	mu      sync.Mutex
-	sent    map[string]bool // the bodies sent so far
-	calls   map[string]int
-	want    map[string]int
-	arrived map[string]chan struct{}
+	mu             sync.Mutex
+	sentBodies     map[string]bool // the bodies sent so far
+	callCounts     map[string]int
+	expectedCounts map[string]int
+	arrived        map[string]chan struct{}
 }
 
 func (w *barrierTransport) expect(want map[string]int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.sent, w.calls, w.want, w.arrived = map[string]bool{}, map[string]int{}, want, map[string]chan struct{}{}
+	w.sentBodies, w.callCounts, w.expectedCounts, w.arrived = map[string]bool{}, map[string]int{}, want, map[string]chan struct{}{}
 	for name := range want {
 		w.arrived[name] = make(chan struct{})
 	}
@@ -267,9 +267,9 @@ func (w *barrierTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	w.mu.Lock()
 	arrived := w.arrived[name]
-	if !w.sent[name+string(body)] {
-		w.sent[name+string(body)] = true
-		if w.calls[name]++; w.calls[name] == w.want[name] {
+	if !w.sentBodies[name+string(body)] {
+		w.sentBodies[name+string(body)] = true
+		if w.callCounts[name]++; w.callCounts[name] == w.expectedCounts[name] {
 			close(arrived)
 		}
 	}
@@ -322,19 +322,19 @@ func TestPushCalls(t *testing.T) {
 		if c.created == 0 {
 			calls.expect(nil)
 			mustPush(t, s, key, c.points...)
-			requireEqual(t, c.name+", the first time", calls.calls, map[string]int{"BatchGetItem": c.reads, "TransactWriteItems": 2 * c.writes, "UpdateItem": 1})
+			requireEqual(t, c.name+", the first time", calls.callCounts, map[string]int{"BatchGetItem": c.reads, "TransactWriteItems": 2 * c.writes, "UpdateItem": 1})
 		}
 		calls.expect(want)
 		created := mustPush(t, s, key, c.points...)
 		want["UpdateItem"] = 1 // the rate limit of the key
-		requireEqual(t, c.name, calls.calls, want)
+		requireEqual(t, c.name, calls.callCounts, want)
 		if len(created) != c.created {
 			t.Errorf("%s: %d keys created, want %d", c.name, len(created), c.created)
 		}
 	}
 	calls.expect(nil)
 	mustPush(t, s, key, pointOnDay("known", "2026-01-01", 1))
-	requireEqual(t, "one point", calls.calls, map[string]int{"BatchGetItem": 1, "UpdateItem": 2})
+	requireEqual(t, "one point", calls.callCounts, map[string]int{"BatchGetItem": 1, "UpdateItem": 2})
 }
 
 // Ensure concurrent pushes to the same records lose no points, and that a key that is new in all of
@@ -373,24 +373,24 @@ func TestPushConcurrently(t *testing.T) {
 // failingTransport is a transport that makes n calls of one kind fail, after letting the first skip
 // calls through.
 type failingTransport struct {
-	mu      sync.Mutex
-	call    string
-	skip, n int
-	lose    bool // DynamoDB executes the write, but the response is lost; otherwise the call is rejected
+	mu                        sync.Mutex
+	callName                  string
+	callsToSkip, failuresLeft int
+	loseResponses             bool // DynamoDB executes the write, but the response is lost; otherwise the call is rejected
 }
 
 func (s *failingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.mu.Lock()
-	hit := strings.HasSuffix(r.Header.Get("X-Amz-Target"), "."+s.call) && s.call != ""
-	if hit && s.skip > 0 {
-		s.skip--
+	hit := strings.HasSuffix(r.Header.Get("X-Amz-Target"), "."+s.callName) && s.callName != ""
+	if hit && s.callsToSkip > 0 {
+		s.callsToSkip--
 		hit = false
 	}
-	hit = hit && s.n > 0
+	hit = hit && s.failuresLeft > 0
 	if hit {
-		s.n--
+		s.failuresLeft--
 	}
-	lose := s.lose
+	lose := s.loseResponses
 	s.mu.Unlock()
 	if !hit {
 		return apitest.Transport.RoundTrip(r)
@@ -413,7 +413,7 @@ func (s *failingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 func (s *failingTransport) arm(call string, skip, n int, lose bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.call, s.skip, s.n, s.lose = call, skip, n, lose
+	s.callName, s.callsToSkip, s.failuresLeft, s.loseResponses = call, skip, n, lose
 }
 
 // Ensure a push succeeds after a lost DynamoDB response, and returns the keys that it created.
@@ -493,28 +493,28 @@ func TestPushedPointsTransfer(t *testing.T) {
 	}
 }
 
-// beforeCallTransportOfKind is a transport that calls a function ahead of the first call of a kind.
+// beforeNamedCallTransport is a transport that calls a function ahead of the first call of a kind.
 // Other calls of that kind wait until the function has returned.
-type beforeCallTransportOfKind struct {
-	mu     sync.Mutex
-	call   string
-	before func()
+type beforeNamedCallTransport struct {
+	mu         sync.Mutex
+	callName   string
+	beforeCall func()
 }
 
-func (i *beforeCallTransportOfKind) RoundTrip(r *http.Request) (*http.Response, error) {
+func (i *beforeNamedCallTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	i.mu.Lock()
-	if before := i.before; before != nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), "."+i.call) {
-		i.before = nil
+	if before := i.beforeCall; before != nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), "."+i.callName) {
+		i.beforeCall = nil
 		before()
 	}
 	i.mu.Unlock()
 	return apitest.Transport.RoundTrip(r)
 }
 
-func (i *beforeCallTransportOfKind) arm(call string, before func()) {
+func (i *beforeNamedCallTransport) arm(call string, before func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.call, i.before = call, before
+	i.callName, i.beforeCall = call, before
 }
 
 // Ensure that if another caller defines a metric after a push has read the definitions, the push
@@ -524,7 +524,7 @@ func (i *beforeCallTransportOfKind) arm(call string, before func()) {
 func TestPushLosesRace(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	between := &beforeCallTransportOfKind{}
+	between := &beforeNamedCallTransport{}
 	s := apitest.NewOver(t, metrics.Operations, between)
 	quiet := apitest.New(t, metrics.Operations)
 	quiet.CompanyID = s.CompanyID
@@ -558,10 +558,10 @@ func TestPushLosesRace(t *testing.T) {
 }
 
 // panickingTransport is a transport that panics on the second transaction.
-type panickingTransport struct{ n atomic.Int64 }
+type panickingTransport struct{ callsUntilPanic atomic.Int64 }
 
 func (p *panickingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") && p.n.Add(1) == 2 {
+	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") && p.callsUntilPanic.Add(1) == 2 {
 		panic("planted")
 	}
 	return apitest.Transport.RoundTrip(r)

@@ -18,10 +18,10 @@ type rollupRule struct {
 // isDerived reports whether the metric's values are computed from other metrics.
 func (r rollupRule) isDerived() bool { return r.Kind != nil && *r.Kind == KindDerived }
 
-// rollupBy returns how the days of the metric combine. It returns "" if they do not, because the
-// aggregation is none or not set, or the metric is derived. It also returns "" for the zero value,
-// which stands for a metric without a definition.
-func (r rollupRule) rollupBy() Aggregation {
+// effectiveAggregation returns how the days of the metric combine. It returns "" if they do not,
+// because the aggregation is none or not set, or the metric is derived. It also returns "" for the
+// zero value, which stands for a metric without a definition.
+func (r rollupRule) effectiveAggregation() Aggregation {
 	if r.Aggregation == nil || *r.Aggregation == AggregationNone || r.isDerived() {
 		return ""
 	}
@@ -37,10 +37,10 @@ type bucketSums struct {
 	minBase            float64
 	maxBase            float64
 	baseDays           int // the number of days with a baseValue
-	newest             Point
+	newestDay          Point
 	currency, source   *string
-	currencies         bool // whether the days have different currencies, where no currency counts as one of them
-	sources            bool
+	hasMixedCurrencies bool // whether the days have different currencies, where no currency counts as one of them
+	hasMixedSources    bool
 	ingestedAt         *string
 }
 
@@ -50,7 +50,7 @@ func (b *bucketSums) add(p Point) {
 		return
 	}
 	if b.days == 0 {
-		b.currency, b.source, b.newest = p.Currency, p.Source, p
+		b.currency, b.source, b.newestDay = p.Currency, p.Source, p
 		b.minValue, b.maxValue = math.Inf(1), math.Inf(-1)
 		b.minBase, b.maxBase = math.Inf(1), math.Inf(-1)
 	}
@@ -62,13 +62,13 @@ func (b *bucketSums) add(p Point) {
 		b.bases.add(*p.BaseValue)
 		b.minBase, b.maxBase = min(b.minBase, *p.BaseValue), max(b.maxBase, *p.BaseValue)
 	}
-	b.currencies = b.currencies || !equalText(b.currency, p.Currency)
-	b.sources = b.sources || !equalText(b.source, p.Source)
+	b.hasMixedCurrencies = b.hasMixedCurrencies || !equalText(b.currency, p.Currency)
+	b.hasMixedSources = b.hasMixedSources || !equalText(b.source, p.Source)
 	if p.IngestedAt != nil && (b.ingestedAt == nil || *p.IngestedAt > *b.ingestedAt) {
 		b.ingestedAt = p.IngestedAt
 	}
-	if *p.TS > *b.newest.TS {
-		b.newest = p
+	if *p.TS > *b.newestDay.TS {
+		b.newestDay = p
 	}
 }
 
@@ -87,8 +87,8 @@ func (b *bucketSums) merge(other *bucketSums) {
 	b.bases.merge(other.bases)
 	b.minValue, b.maxValue = min(b.minValue, other.minValue), max(b.maxValue, other.maxValue)
 	b.minBase, b.maxBase = min(b.minBase, other.minBase), max(b.maxBase, other.maxBase)
-	b.currencies = b.currencies || other.currencies || !equalText(b.currency, other.currency)
-	b.sources = b.sources || other.sources || !equalText(b.source, other.source)
+	b.hasMixedCurrencies = b.hasMixedCurrencies || other.hasMixedCurrencies || !equalText(b.currency, other.currency)
+	b.hasMixedSources = b.hasMixedSources || other.hasMixedSources || !equalText(b.source, other.source)
 	if other.ingestedAt != nil && (b.ingestedAt == nil || *other.ingestedAt > *b.ingestedAt) {
 		b.ingestedAt = other.ingestedAt
 	}
@@ -98,20 +98,20 @@ func equalText(a, b *string) bool { return a == b || a != nil && b != nil && *a 
 
 // point returns the computed point of a bucket that has at least one day.
 func (b *bucketSums) point(grain Grain, at Position, how Aggregation) Point {
-	p := b.newest
+	p := b.newestDay
 	p.Grain, p.TS, p.SeriesID, p.PointKey = &grain, &at.ts, at.seriesID, pointKey(grain, dayOf(at.ts))
 	p.IngestedAt = b.ingestedAt
 	if how == AggregationLast {
 		return p
 	}
 	p.Value, p.BaseValue, p.Currency, p.Source = nil, nil, nil, nil
-	if !b.currencies {
+	if !b.hasMixedCurrencies {
 		p.Value, p.Currency = new(aggregateValues(how, &b.values, b.days, b.minValue, b.maxValue)), b.currency
 	}
 	if b.baseDays == b.days {
 		p.BaseValue = new(aggregateValues(how, &b.bases, b.days, b.minBase, b.maxBase))
 	}
-	if !b.sources {
+	if !b.hasMixedSources {
 		p.Source = b.source
 	}
 	return p
@@ -134,9 +134,9 @@ func aggregateValues(how Aggregation, sum *exactSum, days int, least, most float
 // computed from the days of buckets that are not stored.
 type computedPoints struct {
 	storedPoints
-	days     map[Position]*bucketSums // keyed by the position of the computed point
-	finder   bucketFinder
-	rollupBy Aggregation
+	days        map[Position]*bucketSums // keyed by the position of the computed point
+	finder      bucketFinder
+	aggregation Aggregation
 }
 
 func newComputedPoints(grain Grain, most int) *computedPoints {
@@ -164,8 +164,8 @@ func (c *computedPoints) addDays(days []Point) (found int) {
 }
 
 func (c *computedPoints) withRule(rule rollupRule) candidatePoints {
-	c.rollupBy = rule.rollupBy()
-	if c.rollupBy == "" {
+	c.aggregation = rule.effectiveAggregation()
+	if c.aggregation == "" {
 		return &c.storedPoints
 	}
 	return c
@@ -184,7 +184,7 @@ func (c *computedPoints) page(limit int) (points []Point, next Position) {
 		if p := stored[at]; p != nil {
 			return *p
 		}
-		return c.days[at].point(c.finder.grain, at, c.rollupBy)
+		return c.days[at].point(c.finder.grain, at, c.aggregation)
 	})
 }
 

@@ -20,7 +20,7 @@ import (
 // pointOracle holds the points of one metric for the oracle: every stored day, week and month.
 type pointOracle struct {
 	key, aggregation, kind string
-	stored                 []metrics.Point
+	points                 []metrics.Point
 }
 
 // startOfBucket returns the start of a day's ISO week or month, computed without the code under
@@ -47,7 +47,7 @@ func (w pointOracle) expectedPoints(t *testing.T, grain metrics.Grain) []metrics
 	out := map[bucket]metrics.Point{}
 	days := map[bucket][]metrics.Point{}
 	computes := w.aggregation != "" && w.aggregation != "none" && w.kind != "derived"
-	for _, p := range w.stored {
+	for _, p := range w.points {
 		dims := string(p.Dims)
 		if dims == "{}" {
 			dims = ""
@@ -91,7 +91,7 @@ func (w pointOracle) expectedTotal(t *testing.T, grain metrics.Grain) (list []me
 		}
 		return startOfBucket(grain, mustDay(t, (*p.TS)[:10])).Format("2006-01-02") + "T00:00:00.000Z"
 	}
-	for _, p := range w.stored {
+	for _, p := range w.points {
 		if *p.Grain == grain || *p.Grain == metrics.GrainDay {
 			starts[startOf(p)] = true
 		}
@@ -100,7 +100,7 @@ func (w pointOracle) expectedTotal(t *testing.T, grain metrics.Grain) (list []me
 		var own *metrics.Point
 		var ownDays, others []metrics.Point
 		hasOther, hasStored := false, map[string]bool{}
-		for _, p := range w.stored {
+		for _, p := range w.points {
 			if *p.Grain != grain || startOf(p) != ts {
 				continue
 			}
@@ -113,7 +113,7 @@ func (w pointOracle) expectedTotal(t *testing.T, grain metrics.Grain) (list []me
 				others = append(others, p)
 			}
 		}
-		for _, p := range w.stored {
+		for _, p := range w.points {
 			if *p.Grain != metrics.GrainDay || grain == metrics.GrainDay || startOf(p) != ts || p.Value == nil || !computes {
 				continue
 			}
@@ -267,7 +267,7 @@ func randomOracle(t *testing.T, s *apitest.Service, store metrics.Store, random 
 			if err := p.Identify(); err != nil {
 				t.Fatal(err)
 			}
-			w.stored = append(w.stored, p)
+			w.points = append(w.points, p)
 		}
 		for i := range length {
 			day := first.AddDate(0, 0, i)
@@ -281,7 +281,7 @@ func randomOracle(t *testing.T, s *apitest.Service, store metrics.Store, random 
 			}
 		}
 	}
-	if err := store.PutPoints(t.Context(), s.CompanyID, w.stored); err != nil {
+	if err := store.PutPoints(t.Context(), s.CompanyID, w.points); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -334,10 +334,10 @@ func TestRollUpAgainstOracle(t *testing.T) {
 // points that are left.
 func checkPages(t *testing.T, store metrics.Store, companyID string, q metrics.PointQuery, all []metrics.Point) {
 	t.Helper()
-	var left []metrics.Point
+	var remaining []metrics.Point
 	for _, p := range all {
 		if day := (*p.TS)[:10]; day >= q.From && (q.To == "" || day <= q.To) {
-			left = append(left, p)
+			remaining = append(remaining, p)
 		}
 	}
 	for {
@@ -345,15 +345,15 @@ func checkPages(t *testing.T, store metrics.Store, companyID string, q metrics.P
 		if err != nil {
 			t.Fatal(err)
 		}
-		cut := max(0, len(left)-q.Limit)
-		requireEqual(t, fmt.Sprintf("%+v", q), asJSON(t, got), asJSON(t, left[cut:]))
+		cut := max(0, len(remaining)-q.Limit)
+		requireEqual(t, fmt.Sprintf("%+v", q), asJSON(t, got), asJSON(t, remaining[cut:]))
 		if (next != metrics.Position{}) != (cut > 0) {
 			t.Fatalf("%+v: next is %q with %d left", q, next, cut)
 		}
 		if t.Failed() || cut == 0 {
 			return
 		}
-		left, q.Before = left[:cut], next
+		remaining, q.Before = remaining[:cut], next
 	}
 }
 

@@ -211,7 +211,7 @@ func (s Store) RemoveDefinition(ctx context.Context, companyID, definitionID str
 
 // checkNoPoints returns fault.Conflict if points are stored under a key.
 func (s Store) checkNoPoints(ctx context.Context, companyID, key string) error {
-	prefix := pointPrefix + table.Join(key, "")
+	prefix := pointPrefix + table.JoinKey(key, "")
 	in := pointsRequest(companyID, prefix, prefix+afterAllKeys)
 	in.ConsistentRead, in.Limit = aws.Bool(true), aws.Int32(1)
 	out, err := s.table.Query(ctx, in)

@@ -24,12 +24,12 @@ type PointRange struct {
 }
 
 // Limits of a delete. A round reads and deletes up to deleteRoundUnits records, with up to
-// deleteWidth concurrent calls. No new round starts when less than deleteTimeMargin is left before
-// the deadline of the request, because a slow round takes a second.
+// deleteConcurrency concurrent calls. No new round starts when less than deleteTimeMargin is left
+// before the deadline of the request, because a slow round takes a second.
 const (
-	deleteRoundUnits = 100
-	deleteWidth      = 16
-	deleteTimeMargin = 2 * time.Second
+	deleteRoundUnits  = 100
+	deleteConcurrency = 16
+	deleteTimeMargin  = 2 * time.Second
 )
 
 // DeletePoints deletes points, oldest records first, and returns how many it deleted. It accepts
@@ -40,15 +40,15 @@ const (
 // Each update is conditional: it fails if the record's points in the range have changed since they
 // were counted. So concurrent deletes never count a point twice, and a concurrent push takes effect
 // entirely before or after. Points that the push stores outside of the range stay.
-func (s Store) DeletePoints(ctx context.Context, companyID string, of PointRange) (deleted int, more bool, err error) {
-	known, err := s.DefinitionsByKey(ctx, companyID, namesOf(of.MetricKey))
+func (s Store) DeletePoints(ctx context.Context, companyID string, r PointRange) (deleted int, more bool, err error) {
+	known, err := s.DefinitionsByKey(ctx, companyID, namesOf(r.MetricKey))
 	if err != nil {
 		return 0, false, err
 	}
-	key, _ := storedKey(of.MetricKey, known)
-	prefix := pointPrefix + table.Join(key, string(of.Grain), "")
-	first, _ := of.Grain.recordLocation(of.From)
-	last, _ := of.Grain.recordLocation(of.To)
+	key, _ := storedKey(r.MetricKey, known)
+	prefix := pointPrefix + table.JoinKey(key, string(r.Grain), "")
+	first, _ := r.Grain.recordLocation(r.From)
+	last, _ := r.Grain.recordLocation(r.To)
 	in := pointsRequest(companyID, prefix+first, prefix+last+afterAllKeys)
 	in.ConsistentRead, in.Limit = aws.Bool(true), aws.Int32(deleteRoundUnits)
 	for {
@@ -57,8 +57,8 @@ func (s Store) DeletePoints(ctx context.Context, companyID string, of PointRange
 			return deleted, false, err
 		}
 		counts := make([]int, len(out.Items))
-		err = parallel.Do(len(out.Items), deleteWidth, func(n int) (err error) {
-			counts[n], err = s.deleteFrom(ctx, out.Items[n], of)
+		err = parallel.Do(len(out.Items), deleteConcurrency, func(n int) (err error) {
+			counts[n], err = s.deletePointsOfItem(ctx, out.Items[n], r)
 			return err
 		})
 		for _, n := range counts {
@@ -82,26 +82,26 @@ const deleteAttemptsMax = 50
 // so that a retry after a lost response recognises its own change.
 const deleteTokenAttr = "deletedBy"
 
-// deleteFrom deletes the points of a range from one record and returns how many it deleted. It
-// deletes the record itself if no other points are left. It also deletes a record that has no
+// deletePointsOfItem deletes the points of a range from one record and returns how many it deleted.
+// It deletes the record itself if no other points are left. It also deletes a record that has no
 // points at all, which would otherwise prevent the deletion of its metric's definition.
-func (s Store) deleteFrom(ctx context.Context, item table.Item, of PointRange) (int, error) {
+func (s Store) deletePointsOfItem(ctx context.Context, item table.Item, r PointRange) (int, error) {
 	for range deleteAttemptsMax {
 		var record pointRecord
 		if err := table.Decode(item, &record); err != nil {
 			return 0, err
 		}
-		if of.SeriesID != "" && record.SeriesID != of.SeriesID {
+		if r.SeriesID != "" && record.SeriesID != r.SeriesID {
 			return 0, nil
 		}
-		inside, outside := of.partition(record, item)
+		inside, outside := r.partition(record, item)
 		var done bool
 		var err error
 		switch {
 		case outside == "": // includes a record that has no points at all
 			done, item, err = s.deleteRecord(ctx, record, inside)
 		case len(inside) > 0:
-			done, item, err = s.removeBuckets(ctx, record, of, inside, outside)
+			done, item, err = s.removeBuckets(ctx, record, r, inside, outside)
 		default:
 			return 0, nil
 		}
@@ -163,8 +163,8 @@ func (s Store) deleteRecord(ctx context.Context, record pointRecord, inside []st
 // points in the range and still has the point outside of it. If that condition fails, left is the
 // record. If two deletes together cover all points of a record, the second one finds no point
 // outside of its range, so no empty record remains.
-func (s Store) removeBuckets(ctx context.Context, record pointRecord, of PointRange, inside []string, outside string) (done bool, left table.Item, err error) {
-	buckets := slices.DeleteFunc(slices.Clone(record.Grain.attributes(record.periodOfKey())), func(name string) bool { return !of.contains(record, name) })
+func (s Store) removeBuckets(ctx context.Context, record pointRecord, r PointRange, inside []string, outside string) (done bool, left table.Item, err error) {
+	buckets := slices.DeleteFunc(slices.Clone(record.Grain.attributes(record.periodOfKey())), func(name string) bool { return !r.contains(record, name) })
 	condition, names := exactBucketsCondition(buckets, inside)
 	condition += " AND attribute_exists(#" + outside + ")"
 	token := s.table.NewID("del")

@@ -42,22 +42,22 @@ func (s Store) ListPoints(ctx context.Context, companyID string, q PointQuery) (
 // startListing starts the listing under whichever name of the metric has a definition, or under the
 // name as sent if neither has one.
 func (s Store) startListing(ctx context.Context, companyID string, q PointQuery) (*pointListing, error) {
-	l, defined, err := s.firstRound(ctx, companyID, q)
+	l, defined, err := s.readFirstRound(ctx, companyID, q)
 	other := aliasOf(q.MetricKey)
 	if err != nil || defined || other == "" {
 		return l, err
 	}
 	q.MetricKey = other
-	second, defined, err := s.firstRound(ctx, companyID, q)
+	second, defined, err := s.readFirstRound(ctx, companyID, q)
 	if defined {
 		l = second
 	}
 	return l, err
 }
 
-// firstRound reads the definition for a key and the first records in parallel. defined reports
+// readFirstRound reads the definition for a key and the first records in parallel. defined reports
 // whether there is a definition.
-func (s Store) firstRound(ctx context.Context, companyID string, q PointQuery) (l *pointListing, defined bool, err error) {
+func (s Store) readFirstRound(ctx context.Context, companyID string, q PointQuery) (l *pointListing, defined bool, err error) {
 	l = s.newListing(companyID, q)
 	var rule rollupRule
 	err = parallel.Both(func() (err error) {
@@ -67,7 +67,7 @@ func (s Store) firstRound(ctx context.Context, companyID string, q PointQuery) (
 		}
 		return err
 	}, func() error { return l.readMore(ctx) })
-	l.setRule(rule)
+	l.setRollupRule(rule)
 	return l, defined, err
 }
 
@@ -82,12 +82,12 @@ type pointListing struct {
 // grainSource is the records of one grain, and what the listing does with the points in them.
 type grainSource struct {
 	*pointReader
-	position func(*Point) Position            // where in the page a point belongs; for a day, this is the position of its bucket
-	add      func(points []Point) (found int) // adds points to the candidates and returns how many of the candidates are new
+	positionOf func(*Point) Position            // where in the page a point belongs; for a day, this is the position of its bucket
+	addPoints  func(points []Point) (found int) // adds points to the candidates and returns how many of the candidates are new
 }
 
 // newListing returns a listing that has read nothing yet. A listing of weeks or months also reads
-// days, until setRule finds that they do not combine.
+// days, until setRollupRule finds that they do not combine.
 func (s Store) newListing(companyID string, q PointQuery) *pointListing {
 	l := &pointListing{table: s.table, q: q}
 	own := newPointReader(companyID, q.MetricKey, q.Grain, q.window(), q.Grain.recordsFor(l.wantedPoints()))
@@ -107,7 +107,7 @@ func (s Store) newListing(companyID string, q PointQuery) *pointListing {
 		l.sources = []grainSource{{own, positionOf, c.addStored}, {days, c.finder.dayPosition, c.addDays}}
 	}
 	if q.Grain == GrainDay { // days are not computed from anything
-		l.dropDays()
+		l.dropDaySource()
 	}
 	return l
 }
@@ -116,15 +116,16 @@ func (s Store) newListing(companyID string, q PointQuery) *pointListing {
 // next page.
 func (l *pointListing) wantedPoints() int { return l.q.Limit + 1 }
 
-// setRule sets how days and series combine. If days do not combine, the listing stops reading them.
-func (l *pointListing) setRule(rule rollupRule) {
+// setRollupRule sets how days and series combine. If days do not combine, the listing stops reading
+// them.
+func (l *pointListing) setRollupRule(rule rollupRule) {
 	l.candidates = l.candidates.withRule(rule)
-	if rule.rollupBy() == "" {
-		l.dropDays()
+	if rule.effectiveAggregation() == "" {
+		l.dropDaySource()
 	}
 }
 
-func (l *pointListing) dropDays() { l.sources = l.sources[:1] }
+func (l *pointListing) dropDaySource() { l.sources = l.sources[:1] }
 
 // missingSources returns the sources that may still have points for the page, and the day from
 // which they must be complete, which is "" as long as the page is not full.
@@ -151,18 +152,18 @@ func (l *pointListing) readMore(ctx context.Context) error {
 	open, since := l.missingSources()
 	known, _ := l.candidates.finalCount(l.wantedPoints())
 	err := parallel.Do(len(open), len(open), func(n int) error {
-		open[n].plan(since, l.wantedPoints()-known)
+		open[n].planRound(since, l.wantedPoints()-known)
 		return open[n].read(ctx, l.table)
 	})
 	if err != nil {
 		return err
 	}
 	for _, s := range open {
-		points, err := s.decode(func(p *Point) bool { return l.q.matches(s.position(p)) })
+		points, err := s.decode(func(p *Point) bool { return l.q.matches(s.positionOf(p)) })
 		if err != nil {
 			return err
 		}
-		s.found = s.add(points)
+		s.newCandidates = s.addPoints(points)
 	}
 	return nil
 }
@@ -178,13 +179,13 @@ const listingUnitsMax = 1250
 // checkSize returns bad_request if an incomplete listing of a total or of one series has read more
 // than unitsMax.
 func (l *pointListing) checkSize(unitsMax float64) error {
-	var read float64
+	var unitsRead float64
 	for _, s := range l.sources {
-		read += s.unitsRead
+		unitsRead += s.unitsRead
 	}
 	field := "query.seriesId"
 	switch {
-	case read <= unitsMax, !l.q.Total && l.q.SeriesID == "":
+	case unitsRead <= unitsMax, !l.q.Total && l.q.SeriesID == "":
 		return nil
 	case l.q.Total:
 		field = "query.total"

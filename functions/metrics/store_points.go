@@ -75,7 +75,7 @@ func (p Position) String() string {
 	if p == (Position{}) {
 		return ""
 	}
-	return table.Join(p.ts, p.seriesID)
+	return table.JoinKey(p.ts, p.seriesID)
 }
 
 // parsePosition parses a string returned by Position.String. ok is false for any other string,
@@ -130,7 +130,7 @@ func (s Store) Coverage(ctx context.Context, companyID, metricKey string) (map[G
 	grains := GrainDay.Values()
 	ends := make([]string, 2*len(grains)) // the first and the last day of each grain; empty if the grain has no points
 	err := parallel.Do(len(ends), len(ends), func(n int) error {
-		prefix := pointPrefix + table.Join(metricKey, grains[n/2], "")
+		prefix := pointPrefix + table.JoinKey(metricKey, grains[n/2], "")
 		in := pointsRequest(companyID, prefix, prefix+afterAllKeys)
 		in.ScanIndexForward, in.Limit = aws.Bool(n%2 == 0), aws.Int32(1)
 		out, err := s.table.Query(ctx, in)

@@ -18,9 +18,9 @@ import (
 // with the longest strings.
 const pushRecordsMax = 24
 
-// pushWidth limits the concurrent transactions of a push. 500 points of 500 different series need
-// this many.
-const pushWidth = 21
+// pushConcurrency limits the concurrent transactions of a push. 500 points of 500 different series
+// need this many.
+const pushConcurrency = 21
 
 // DefinitionsByKey returns the definitions that exist for the given keys, as a map by key. The keys
 // must be distinct.
@@ -44,10 +44,10 @@ type pushedDefinitionRecord struct {
 	Origin *string `store:"pushOrigin"` // see idempotency.Fingerprint; set only by a push of several transactions
 }
 
-// pushDefinitions returns the definitions that exist for the keys of a push, as a map by key. own
-// lists the keys of the definitions that an earlier attempt of this push created before it crashed
-// or failed.
-func (s Store) pushDefinitions(ctx context.Context, companyID string, keys []string) (known map[string]Definition, own []string, err error) {
+// readPushedDefinitions returns the definitions that exist for the keys of a push, as a map by key.
+// own lists the keys of the definitions that an earlier attempt of this push created before it
+// crashed or failed.
+func (s Store) readPushedDefinitions(ctx context.Context, companyID string, keys []string) (known map[string]Definition, own []string, err error) {
 	at := make([]table.Key, len(keys))
 	for i, key := range keys {
 		at[i] = definitionKey(companyID, key)
@@ -80,19 +80,19 @@ func (s Store) pushDefinitions(ctx context.Context, companyID string, keys []str
 // No point is stored without a definition. RemoveDefinition does not delete a definition while a
 // record of its points exists, so a push that changes a record only requires that the record
 // exists. If a record is missing, one transaction creates it and counts it on the definition.
-func (s Store) Push(ctx context.Context, companyID string, fresh []Definition, points []Point, respond func(created []string) PushResult) (created []string, err error) {
+func (s Store) Push(ctx context.Context, companyID string, newDefinitions []Definition, points []Point, respond func(created []string) PushResult) (created []string, err error) {
 	updates, err := packPoints(companyID, points)
 	if err != nil {
 		return nil, err
 	}
-	if len(updates) == 1 && len(fresh) == 0 && !idempotency.HasKey(ctx) {
+	if len(updates) == 1 && len(newDefinitions) == 0 && !idempotency.HasKey(ctx) {
 		exists, err := s.updatePoints(ctx, updates[0], recordExists) // costs half as much as a transaction
 		if err != nil || exists {
 			return nil, err
 		}
 		updates[0].isNew = true
 	}
-	p := s.newPushJob(companyID, fresh, updates)
+	p := s.newPushJob(companyID, newDefinitions, updates)
 	if len(p.parts) == 1 {
 		return p.storePart(ctx, p.parts[0], respond)
 	}
@@ -101,7 +101,7 @@ func (s Store) Push(ctx context.Context, companyID string, fresh []Definition, p
 		return nil, err
 	}
 	failures, createdBy := make([]error, len(p.parts)), make([][]string, len(p.parts))
-	panicked := parallel.Do(len(p.parts), pushWidth, func(n int) error {
+	panicked := parallel.Do(len(p.parts), pushConcurrency, func(n int) error {
 		createdBy[n], failures[n] = p.storePart(ctx, p.parts[n], nil)
 		return nil // nil, so that the other parts are stored all the same
 	})
@@ -127,16 +127,16 @@ type pushJob struct {
 
 // pushedMetric is the state of one metric in a push.
 type pushedMetric struct {
-	sync.Mutex             // held by a transaction that writes the metric's definition, because two at once would conflict
-	undefined  bool        // whether the metric had no definition when the push began
-	missing    *Definition // the definition to create; nil if it exists
+	sync.Mutex                // held by a transaction that writes the metric's definition, because two at once would conflict
+	wasUndefined  bool        // whether the metric had no definition when the push began
+	newDefinition *Definition // the definition to create; nil if it exists
 }
 
 // newPushJob divides the records into parts. It keeps the records of a metric next to each other.
-func (s Store) newPushJob(companyID string, fresh []Definition, updates []*pointUpdate) *pushJob {
+func (s Store) newPushJob(companyID string, newDefinitions []Definition, updates []*pointUpdate) *pushJob {
 	p := &pushJob{Store: s, companyID: companyID, metrics: map[string]*pushedMetric{}}
-	for _, d := range fresh {
-		p.metrics[d.Key] = &pushedMetric{undefined: true, missing: &d}
+	for _, d := range newDefinitions {
+		p.metrics[d.Key] = &pushedMetric{wasUndefined: true, newDefinition: &d}
 	}
 	place := map[string]int{}
 	for n, u := range updates {
@@ -147,7 +147,7 @@ func (s Store) newPushJob(companyID string, fresh []Definition, updates []*point
 		if p.metrics[key] == nil {
 			p.metrics[key] = &pushedMetric{}
 		}
-		u.isNew = u.isNew || p.metrics[key].undefined
+		u.isNew = u.isNew || p.metrics[key].wasUndefined
 	}
 	slices.SortStableFunc(updates, func(a, b *pointUpdate) int { return place[a.record.MetricKey] - place[b.record.MetricKey] })
 	p.parts = slices.Collect(slices.Chunk(updates, pushRecordsMax))
@@ -181,7 +181,7 @@ func (p *pushJob) tryPart(ctx context.Context, part []*pointUpdate, respond func
 	records, done := map[int]*pointUpdate{}, map[string]bool{}
 	for _, u := range part {
 		key := u.record.MetricKey
-		switch missing := p.metrics[key].missing; {
+		switch missing := p.metrics[key].newDefinition; {
 		case done[key]:
 		case missing != nil:
 			missing.ID, missing.CompanyID = p.table.NewID(definitionIDPrefix), p.companyID
@@ -203,7 +203,7 @@ func (p *pushJob) tryPart(ctx context.Context, part []*pointUpdate, respond func
 	switch {
 	case err == nil:
 		for _, key := range created {
-			p.metrics[key].missing = nil
+			p.metrics[key].newDefinition = nil
 		}
 		return created, false, nil
 	case !errors.As(err, &canceled):
@@ -227,7 +227,7 @@ func (p *pushJob) lockMetrics(part []*pointUpdate) (unlock func()) {
 	var locked []*pushedMetric
 	for _, u := range part {
 		m := p.metrics[u.record.MetricKey]
-		if (u.isNew || m.undefined) && (len(locked) == 0 || locked[len(locked)-1] != m) {
+		if (u.isNew || m.wasUndefined) && (len(locked) == 0 || locked[len(locked)-1] != m) {
 			m.Lock()
 			locked = append(locked, m)
 		}

@@ -17,25 +17,25 @@ const roundRecordsMax = 1000
 // pointReader reads the records of one metric and grain, from the newest period backwards. A round
 // consists of plan, read and decode, after which the caller sets found.
 type pointReader struct {
-	grain     Grain
-	prefix    string // the prefix of the sort keys
-	lowest    string // the sort key at which the window starts
-	window    *dynamodb.QueryInput
-	unitsRead float64         // of all rounds so far
-	series    map[string]bool // the series that have points
-	unlimited string          // this period and newer ones have been read completely
-	done      bool            // there is nothing left to read
+	grain         Grain
+	prefix        string // the prefix of the sort keys
+	lowest        string // the sort key at which the window starts
+	query         *dynamodb.QueryInput
+	unitsRead     float64         // of all rounds so far
+	series        map[string]bool // the series that have points
+	completeSince string          // this period and newer ones have been read completely
+	done          bool            // there is nothing left to read
 
 	// The last round:
-	started bool
-	low     string // the lower bound of its sort keys
-	items   []table.Item
-	found   int // how many new candidates the items contained
+	hasRead       bool
+	lowerBound    string // the lower bound of its sort keys
+	items         []table.Item
+	newCandidates int // how many new candidates the items contained
 }
 
 // newPointReader returns a reader for the window. Its first round reads up to records records.
 func newPointReader(companyID, metricKey string, grain Grain, w dayWindow, records int) *pointReader {
-	r := &pointReader{grain: grain, prefix: pointPrefix + table.Join(metricKey, string(grain), ""), unlimited: afterAllKeys, series: map[string]bool{}}
+	r := &pointReader{grain: grain, prefix: pointPrefix + table.JoinKey(metricKey, string(grain), ""), completeSince: afterAllKeys, series: map[string]bool{}}
 	lowest, highest := r.prefix, r.prefix
 	if w.from != "" {
 		period, _ := grain.recordLocation(w.from)
@@ -47,9 +47,9 @@ func newPointReader(companyID, metricKey string, grain Grain, w dayWindow, recor
 	}
 	highest += afterAllKeys
 	r.lowest = lowest
-	r.window = pointsRequest(companyID, lowest, highest)
-	r.window.ScanIndexForward = aws.Bool(false)
-	r.window.Limit = aws.Int32(int32(min(records, roundRecordsMax)))
+	r.query = pointsRequest(companyID, lowest, highest)
+	r.query.ScanIndexForward = aws.Bool(false)
+	r.query.Limit = aws.Int32(int32(min(records, roundRecordsMax)))
 	r.done = lowest > highest
 	return r
 }
@@ -61,47 +61,47 @@ func (r *pointReader) complete(since string) bool {
 		return r.done
 	}
 	period, _ := r.grain.recordLocation(since)
-	return period >= r.unlimited
+	return period >= r.completeSince
 }
 
-// plan sets the bounds of the next round. With since, the round reads everything since that day.
-// Otherwise it reads enough records for the missing points, plus one more period of each series, so
-// that the last of the points is complete. since can be an older day than in the previous round, or
-// empty although it was set before, because an entry of a total is dropped when its bucket turns
-// out to be stored without a value.
-func (r *pointReader) plan(since string, missing int) {
-	r.low = r.lowest
+// planRound sets the bounds of the next round. With since, the round reads everything since that
+// day. Otherwise it reads enough records for the missing points, plus one more period of each
+// series, so that the last of the points is complete. since can be an older day than in the
+// previous round, or empty although it was set before, because an entry of a total is dropped when
+// its bucket turns out to be stored without a value.
+func (r *pointReader) planRound(since string, missing int) {
+	r.lowerBound = r.lowest
 	switch {
 	case since != "":
 		period, _ := r.grain.recordLocation(since)
-		r.low = max(r.prefix+period, r.lowest)
-		r.window.Limit = nil
-	case r.started:
-		r.window.Limit = aws.Int32(int32(min(nextRound(missing, len(r.items), r.found)+len(r.series), roundRecordsMax)))
+		r.lowerBound = max(r.prefix+period, r.lowest)
+		r.query.Limit = nil
+	case r.hasRead:
+		r.query.Limit = aws.Int32(int32(min(nextRound(missing, len(r.items), r.newCandidates)+len(r.series), roundRecordsMax)))
 	}
-	r.window.ExpressionAttributeValues[":low"] = table.String(r.low)
+	r.query.ExpressionAttributeValues[":low"] = table.String(r.lowerBound)
 }
 
 // read makes one query.
 func (r *pointReader) read(ctx context.Context, t *table.Client) error {
-	out, err := t.Query(ctx, r.window)
+	out, err := t.Query(ctx, r.query)
 	if err != nil {
 		return err
 	}
-	r.started, r.items, r.window.ExclusiveStartKey = true, out.Items, out.LastEvaluatedKey
+	r.hasRead, r.items, r.query.ExclusiveStartKey = true, out.Items, out.LastEvaluatedKey
 	if out.ConsumedCapacity != nil {
 		r.unitsRead += aws.ToFloat64(out.ConsumedCapacity.CapacityUnits)
 	}
 	switch {
 	case len(out.LastEvaluatedKey) > 0:
 		period, err := periodOf(out.LastEvaluatedKey)
-		r.unlimited = period + afterAllKeys
+		r.completeSince = period + afterAllKeys
 		return err
-	case r.low == r.lowest:
+	case r.lowerBound == r.lowest:
 		r.done = true
 	default: // everything since r.low, which is the start of a period, has been read; older periods may follow
-		r.unlimited = strings.TrimPrefix(r.low, r.prefix)
-		r.window.ExpressionAttributeValues[":high"] = table.String(r.low)
+		r.completeSince = strings.TrimPrefix(r.lowerBound, r.prefix)
+		r.query.ExpressionAttributeValues[":high"] = table.String(r.lowerBound)
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func newPointRecord(companyID string, p Point) (r pointRecord, bucket string, er
 	}
 	period, bucket := p.Grain.recordLocation(dayOf(*p.TS))
 	return pointRecord{
-		PK: partition(companyID), SK: pointPrefix + table.Join(p.MetricKey, string(*p.Grain), period, p.SeriesID),
+		PK: partition(companyID), SK: pointPrefix + table.JoinKey(p.MetricKey, string(*p.Grain), period, p.SeriesID),
 		MetricKey: p.MetricKey, Grain: *p.Grain, SeriesID: p.SeriesID, Dims: p.Dims,
 	}, bucket, nil
 }
@@ -118,16 +118,16 @@ func appendPoints(points []Point, item table.Item, keep func(*Point) bool) ([]Po
 	return points, nil
 }
 
-// pointsWidth limits the concurrent writes of one PutPoints call.
-const pointsWidth = 8
+// pointWriteConcurrency limits the concurrent writes of one PutPoints call.
+const pointWriteConcurrency = 8
 
 // pointUpdate sets buckets in one record.
 type pointUpdate struct {
-	record  pointRecord
-	buckets map[string]string
-	isNew   bool       // the record must be created
-	keep    bool       // buckets that already have a point keep it
-	written table.Item // with keep: the previous values of the attributes that were set
+	record       pointRecord
+	buckets      map[string]string
+	isNew        bool       // the record must be created
+	keepExisting bool       // buckets that already have a point keep it
+	oldValues    table.Item // with keep: the previous values of the attributes that were set
 }
 
 // The conditions that a push puts on a record.
@@ -149,7 +149,7 @@ func (s Store) PutPoints(ctx context.Context, companyID string, points []Point) 
 	if err != nil {
 		return err
 	}
-	return parallel.Do(len(updates), pointsWidth, func(n int) error {
+	return parallel.Do(len(updates), pointWriteConcurrency, func(n int) error {
 		_, err := s.updatePoints(ctx, updates[n], "")
 		return err
 	})
@@ -163,12 +163,12 @@ func (s Store) AddPoints(ctx context.Context, companyID string, points []Point) 
 		return 0, err
 	}
 	var found atomic.Int64
-	err = parallel.Do(len(updates), pointsWidth, func(n int) error {
+	err = parallel.Do(len(updates), pointWriteConcurrency, func(n int) error {
 		u := updates[n]
-		u.keep = true
+		u.keepExisting = true
 		_, err := s.updatePoints(ctx, u, "")
 		for bucket, text := range u.buckets {
-			if stored := u.written[bucket]; stored != nil && !reflect.DeepEqual(stored, table.String(text)) { // an equal value may come from this same update, if its first response was lost
+			if stored := u.oldValues[bucket]; stored != nil && !reflect.DeepEqual(stored, table.String(text)) { // an equal value may come from this same update, if its first response was lost
 				found.Add(1)
 			}
 		}
@@ -213,7 +213,7 @@ func (s Store) updatePoints(ctx context.Context, u *pointUpdate, condition strin
 	if condition != "" {
 		in.ConditionExpression = &condition
 	}
-	if u.keep {
+	if u.keepExisting {
 		in.ReturnValues = types.ReturnValueUpdatedOld
 	}
 	out, err := s.table.UpdateItem(ctx, in)
@@ -224,7 +224,7 @@ func (s Store) updatePoints(ctx context.Context, u *pointUpdate, condition strin
 	if err != nil {
 		return false, err
 	}
-	u.written = out.Attributes
+	u.oldValues = out.Attributes
 	return true, nil
 }
 
@@ -253,7 +253,7 @@ func (u *pointUpdate) expression() (key table.Key, update string, names map[stri
 	for name, value := range attributes {
 		names["#"+name], values[":"+name] = name, value
 		set := ":" + name
-		if _, isBucket := u.buckets[name]; isBucket && u.keep {
+		if _, isBucket := u.buckets[name]; isBucket && u.keepExisting {
 			set = "if_not_exists(#" + name + ", :" + name + ")"
 		}
 		sets = append(sets, "#"+name+" = "+set)

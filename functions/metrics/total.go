@@ -13,15 +13,15 @@ type totalPoints struct {
 	finder   bucketFinder
 	rule     rollupRule
 
-	otherPoints, otherDays bool // whether series with dims have points of the grain, and whether they have days
+	hasOtherPoints, hasOtherDays bool // whether series with dims have points of the grain, and whether they have days
 }
 
 // totalBucket is one bucket of the total.
 type totalBucket struct {
-	own    *Point                 // the stored point of the series without dims
-	days   map[string]*bucketSums // by series; once everything has been read, days of series with a stored point are ignored
-	stored map[string]bool        // the series that have a stored point, except the series without dims
-	points bucketSums             // the stored points of those series
+	totalPoint   *Point                 // the stored point of the series without dims
+	days         map[string]*bucketSums // by series; once everything has been read, days of series with a stored point are ignored
+	storedSeries map[string]bool        // the series that have a stored point, except the series without dims
+	storedSums   bucketSums             // the stored points of those series
 }
 
 func newTotals(metricKey string, grain Grain) *totalPoints {
@@ -41,7 +41,7 @@ func (t *totalPoints) dayPosition(day *Point) Position {
 func (t *totalPoints) bucket(ts string) (b *totalBucket, isNew bool) {
 	b, known := t.buckets[ts]
 	if !known {
-		b = &totalBucket{days: map[string]*bucketSums{}, stored: map[string]bool{}}
+		b = &totalBucket{days: map[string]*bucketSums{}, storedSeries: map[string]bool{}}
 		t.buckets[ts] = b
 	}
 	return b, !known
@@ -55,12 +55,12 @@ func (t *totalPoints) addStored(points []Point) (found int) {
 			found++
 		}
 		if p.SeriesID == t.seriesID {
-			b.own = &p
+			b.totalPoint = &p
 			continue
 		}
-		t.otherPoints = true
-		b.stored[p.SeriesID] = true
-		b.points.add(p)
+		t.hasOtherPoints = true
+		b.storedSeries[p.SeriesID] = true
+		b.storedSums.add(p)
 	}
 	return found
 }
@@ -76,7 +76,7 @@ func (t *totalPoints) addDays(days []Point) (found int) {
 		if isNew {
 			found++
 		}
-		t.otherDays = t.otherDays || at.seriesID != t.seriesID
+		t.hasOtherDays = t.hasOtherDays || at.seriesID != t.seriesID
 		if b.days[at.seriesID] == nil {
 			b.days[at.seriesID] = &bucketSums{}
 		}
@@ -92,11 +92,11 @@ func (t *totalPoints) withRule(rule rollupRule) candidatePoints {
 
 // canCombineSeries reports whether the points of several series can be combined into one.
 func (t *totalPoints) canCombineSeries() bool {
-	how := t.rule.rollupBy()
+	how := t.rule.effectiveAggregation()
 	return how == AggregationSum || how == AggregationMin || how == AggregationMax
 }
 
-func (t *totalPoints) canCombineDays() bool { return t.rule.rollupBy() != "" }
+func (t *totalPoints) canCombineDays() bool { return t.rule.effectiveAggregation() != "" }
 
 func (t *totalPoints) finalCount(want int) (n int, oldest string) {
 	return finalCountOf(t.positions(), want)
@@ -119,15 +119,15 @@ func (t *totalPoints) positions() []Position {
 
 func (t *totalPoints) hasPoint(b *totalBucket) bool {
 	switch {
-	case b.own != nil, b.days[t.seriesID] != nil && t.canCombineDays():
+	case b.totalPoint != nil, b.days[t.seriesID] != nil && t.canCombineDays():
 		return true
 	case !t.canCombineSeries():
 		return false
-	case b.points.days > 0:
+	case b.storedSums.days > 0:
 		return true
 	}
 	for id := range b.days {
-		if !b.stored[id] {
+		if !b.storedSeries[id] {
 			return true
 		}
 	}
@@ -136,17 +136,17 @@ func (t *totalPoints) hasPoint(b *totalBucket) bool {
 
 // point returns the point of a bucket that has one.
 func (t *totalPoints) point(at Position) Point {
-	b, grain, how := t.buckets[at.ts], t.finder.grain, t.rule.rollupBy()
-	if b.own != nil {
-		return *b.own
+	b, grain, how := t.buckets[at.ts], t.finder.grain, t.rule.effectiveAggregation()
+	if b.totalPoint != nil {
+		return *b.totalPoint
 	}
 	if own := b.days[t.seriesID]; own != nil {
 		return own.point(grain, at, how)
 	}
 	all := bucketSums{}
-	all.merge(&b.points)
+	all.merge(&b.storedSums)
 	for id, days := range b.days {
-		if !b.stored[id] {
+		if !b.storedSeries[id] {
 			all.merge(days)
 		}
 	}
@@ -160,7 +160,7 @@ func (t *totalPoints) point(at Position) Point {
 func (t *totalPoints) problem() error {
 	aggregation := t.rule.Aggregation
 	switch {
-	case t.canCombineSeries(), !t.otherPoints && !(t.otherDays && t.canCombineDays()):
+	case t.canCombineSeries(), !t.hasOtherPoints && !(t.hasOtherDays && t.canCombineDays()):
 		return nil
 	case t.rule.isDerived():
 		return fault.Invalid("query.total", "the series of a derived metric do not combine; choose one with seriesId")

@@ -22,7 +22,7 @@ func (w *pointOracle) put(t *testing.T, companyID string, grain metrics.Grain, s
 	if err := p.Identify(); err != nil {
 		t.Fatal(err)
 	}
-	w.stored = append(w.stored, p)
+	w.points = append(w.points, p)
 }
 
 // Ensure a page of a total reads on if the newest buckets, which are known from days, turn out to
@@ -45,7 +45,7 @@ func TestTotalPagesOverNullWeeks(t *testing.T) {
 	for _, day := range []string{"2026-08-04", "2026-09-08", "2026-10-06"} {
 		w.put(t, s.CompanyID, metrics.GrainDay, 30, day, new(1.0))
 	}
-	if err := store.PutPoints(t.Context(), s.CompanyID, w.stored); err != nil {
+	if err := store.PutPoints(t.Context(), s.CompanyID, w.points); err != nil {
 		t.Fatal(err)
 	}
 	totals, refused := w.expectedTotal(t, metrics.GrainWeek)
@@ -99,7 +99,7 @@ func sparseOracle(t *testing.T, s *apitest.Service, store metrics.Store, random 
 			}
 		}
 	}
-	if err := store.PutPoints(t.Context(), s.CompanyID, w.stored); err != nil {
+	if err := store.PutPoints(t.Context(), s.CompanyID, w.points); err != nil {
 		t.Fatal(err)
 	}
 	return w

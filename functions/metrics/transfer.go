@@ -33,11 +33,11 @@ func Transfers(t *table.Client) []transfer.Type {
 	definitions = transfer.WithExisting(definitions, transfer.ExistsByKey(t, func(companyID string, d Definition) table.Key { return definitionKey(companyID, d.Key) }), s.addDefinitions)
 	points = transfer.WithExisting(points, s.pointsExist, s.addPoints)
 	return []transfer.Type{
-		transfer.AliasConflict(definitions, func(d Definition) (own, rival string) { return aliasesInFile(d.Key) },
+		transfer.WithAliases(definitions, func(d Definition) (own, rival string) { return importAliases(d.Key) },
 			func(ctx context.Context, companyID string, records []Definition) ([]string, error) {
 				return s.verifyNames(ctx, companyID, "key", mapNames(records, func(d Definition) string { return d.Key }))
 			}, s.importDefinitions),
-		transfer.AliasConflict(points, func(p pointLine) (own, rival string) { return aliasesInFile(p.MetricKey) },
+		transfer.WithAliases(points, func(p pointLine) (own, rival string) { return importAliases(p.MetricKey) },
 			func(ctx context.Context, companyID string, records []pointLine) ([]string, error) {
 				return s.verifyNames(ctx, companyID, "metricKey", mapNames(records, func(p pointLine) string { return p.MetricKey }))
 			}, s.importPoints),
@@ -52,15 +52,15 @@ func mapNames[T any](records []T, of func(T) string) []string {
 	return out
 }
 
-// aliasesInFile returns the names that identify a metric's two keys among the records of a file.
-func aliasesInFile(key string) (own, rival string) {
+// importAliases returns the names that identify a metric's two keys among the records of a file.
+func importAliases(key string) (own, rival string) {
 	if other := aliasOf(key); other != "" {
-		rival = nameInFile(other)
+		rival = importName(other)
 	}
-	return nameInFile(key), rival
+	return importName(key), rival
 }
 
-func nameInFile(key string) string { return "metric " + key }
+func importName(key string) string { return "metric " + key }
 
 // verifyNames checks that no key is stored only under the metric's other name. It returns one
 // message per key, empty if there is no problem.
@@ -95,17 +95,17 @@ func idConflict(d Definition, key string) string {
 	return fmt.Sprintf("id: %s is the id of the metric %s", d.ID, key)
 }
 
-// keyOfID is the key in the id record of a definition. inUse reports whether the definition under
-// that key really has the id.
-type keyOfID struct {
+// storedIDRecord is the key in the id record of a definition. inUse reports whether the definition
+// under that key really has the id.
+type storedIDRecord struct {
 	key   string
 	inUse bool
 }
 
 // keysByIDRecord returns the keys in the id records of the definitions, as a map by id.
-func (s Store) keysByIDRecord(ctx context.Context, companyID string, definitions []Definition) (map[string]keyOfID, error) {
+func (s Store) keysByIDRecord(ctx context.Context, companyID string, definitions []Definition) (map[string]storedIDRecord, error) {
 	var ids []table.Key
-	for _, d := range transfer.LastWins(definitions, func(d Definition) string { return d.ID }) {
+	for _, d := range transfer.KeepLast(definitions, func(d Definition) string { return d.ID }) {
 		if d.ID != "" { // without an id, the definition gets one when it is stored
 			ids = append(ids, definitionIDKey(companyID, d.ID))
 		}
@@ -123,10 +123,10 @@ func (s Store) keysByIDRecord(ctx context.Context, companyID string, definitions
 	}
 	slices.Sort(keys)
 	known, err := s.DefinitionsByKey(ctx, companyID, slices.Compact(keys))
-	out := map[string]keyOfID{}
+	out := map[string]storedIDRecord{}
 	for _, name := range found {
 		id := strings.TrimPrefix(name.SK, definitionIDKeyPrefix)
-		out[id] = keyOfID{name.Key, known[name.Key].ID == id}
+		out[id] = storedIDRecord{name.Key, known[name.Key].ID == id}
 	}
 	return out, err
 }
@@ -156,7 +156,7 @@ func (s Store) addDefinitions(ctx context.Context, companyID string, definitions
 // putAllDefinitions is putDefinitions for any number of definitions. If several have the same key,
 // the last one is stored.
 func (s Store) putAllDefinitions(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.FileHasName) (skipped int, err error) {
-	latest := transfer.LastWins(definitions, func(d Definition) string { return d.Key })
+	latest := transfer.KeepLast(definitions, func(d Definition) string { return d.Key })
 	for some := range slices.Chunk(latest, importBatchMax) {
 		n, err := s.putDefinitions(ctx, companyID, some, replace, file)
 		if err != nil {
@@ -169,7 +169,7 @@ func (s Store) putAllDefinitions(ctx context.Context, companyID string, definiti
 
 // importPoints stores points, and creates definitions for metrics that have none.
 func (s Store) importPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.FileHasName) error {
-	points, err := s.definedPoints(ctx, companyID, lines, file)
+	points, err := s.keepDefinedPoints(ctx, companyID, lines, file)
 	if err != nil {
 		return err
 	}
@@ -179,21 +179,22 @@ func (s Store) importPoints(ctx context.Context, companyID string, lines []point
 // addPoints stores only the points that are not stored yet, and is otherwise like importPoints. It
 // returns how many points it skipped.
 func (s Store) addPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.FileHasName) (skipped int, err error) {
-	points, err := s.definedPoints(ctx, companyID, lines, file)
+	points, err := s.keepDefinedPoints(ctx, companyID, lines, file)
 	if err != nil {
 		return 0, err
 	}
 	return s.AddPoints(ctx, companyID, points)
 }
 
-// definedPoints returns the points of lines, and creates definitions for metrics that have none.
-func (s Store) definedPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.FileHasName) ([]Point, error) {
+// keepDefinedPoints returns the points of lines, and creates definitions for metrics that have
+// none.
+func (s Store) keepDefinedPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.FileHasName) ([]Point, error) {
 	now := s.now()
 	points := make([]Point, len(lines))
 	missing := map[string]Definition{}
 	for i := range lines {
 		points[i] = lines[i].Point
-		missing[points[i].MetricKey] = pushedDefinition(points[i].MetricKey, now)
+		missing[points[i].MetricKey] = newPushedDefinition(points[i].MetricKey, now)
 	}
 	_, err := s.putAllDefinitions(ctx, companyID, slices.Collect(maps.Values(missing)), false, file)
 	return points, err
@@ -210,7 +211,7 @@ func (s Store) pointsExist(ctx context.Context, companyID string, lines []pointL
 		}
 		at[n], buckets[n] = table.Key{PK: record.PK, SK: record.SK}, bucket
 	}
-	items, err := table.BatchGetItems(ctx, s.table, transfer.LastWins(at, func(k table.Key) table.Key { return k }))
+	items, err := table.BatchGetItems(ctx, s.table, transfer.KeepLast(at, func(k table.Key) table.Key { return k }))
 	stored := make(map[table.Key]table.Item, len(items))
 	for _, item := range items {
 		stored[table.KeyOf(item)] = item
@@ -252,7 +253,7 @@ func (s Store) putDefinitions(ctx context.Context, companyID string, definitions
 				d.ID = s.table.NewID(definitionIDPrefix)
 			}
 			stored, defined := storedKey(d.Key, known)
-			both, at := file(nameInFile(aliasOf(d.Key))), named[d.ID]
+			both, at := file(importName(aliasOf(d.Key))), named[d.ID]
 			switch {
 			case defined && stored != d.Key && !both:
 				return 0, fmt.Errorf("the metric %s has been stored as %s since the file was checked", d.Key, stored)
@@ -261,7 +262,7 @@ func (s Store) putDefinitions(ctx context.Context, companyID string, definitions
 			case at.inUse && at.key != d.Key:
 				return 0, fmt.Errorf("the metric %s has been stored since the file was checked: %s", at.key, idConflict(d, at.key))
 			default:
-				writes = append(writes, s.importedWrites(d, defined && stored == d.Key, both, at.key)...)
+				writes = append(writes, s.importWrites(d, defined && stored == d.Key, both, at.key)...)
 			}
 		}
 		if len(writes) == 0 {
@@ -276,10 +277,10 @@ func (s Store) putDefinitions(ctx context.Context, companyID string, definitions
 	return 0, table.ErrTooMuchContention
 }
 
-// importedWrites returns the writes for an imported definition. over replaces the stored
+// importWrites returns the writes for an imported definition. over replaces the stored
 // definition; both creates the definition even if the metric's other name is defined. The id record
 // must be missing, or contain the definition's key or the stale key.
-func (s Store) importedWrites(d Definition, over, both bool, stale string) []table.Write {
+func (s Store) importWrites(d Definition, over, both bool, stale string) []table.Write {
 	name := s.table.WritePutIf(table.Keys{Key: definitionIDKey(d.CompanyID, d.ID)}, definitionIDRecord{d.Key},
 		"attribute_not_exists(pk) OR #key IN (:key, :stale)", map[string]string{"#key": "key"},
 		table.Item{":key": table.String(d.Key), ":stale": table.String(stale)})

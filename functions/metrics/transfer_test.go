@@ -64,7 +64,7 @@ func TestCheck(t *testing.T) {
 		{"metric-point", `{"metricKey":"a","ts":"2026-01-01T12:00:00Z","dims":"` + strings.Repeat("x", 24_999) + `"}`, "record.dims: must have at most 25000 bytes, has 25001"},
 		{"metric-point", `{"metricKey":"a","ts":"2026-01-01T12:00:00Z","tags":[]}`, "record.tags: unknown property"},
 	} {
-		_, problems := typeNamed(t, s, c.typ).Check(json.RawMessage(c.line))
+		_, problems := transferType(t, s, c.typ).Check(json.RawMessage(c.line))
 		got := strings.Join(problems, "; ")
 		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%.100s: %q, want %q", c.line, got, c.want)
@@ -84,7 +84,7 @@ func TestKeyPattern(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, problems := typeNamed(t, s, "metric-point").Check(line)
+		_, problems := transferType(t, s, "metric-point").Check(line)
 		if (r.Status == 200) != (len(problems) == 0) {
 			t.Errorf("%q: the list responds with %d, the import reports %v", metricKey, r.Status, problems)
 		}
@@ -196,7 +196,7 @@ func TestImportSecondName(t *testing.T) {
 		{"metric-point", point("a"), "record.metricKey: the metric is stored as custom.a; use that key, or import both in one file"},
 		{"metric-definition", definitionJSON(3, "custom.a", ""), ""}, {"metric-definition", definitionJSON(4, "custom.custom.a", ""), ""}, {"metric-point", point("b"), ""},
 	} {
-		into := typeNamed(t, s, c.name)
+		into := transferType(t, s, c.name)
 		record, problems := into.Check(json.RawMessage(c.line))
 		if len(problems) > 0 {
 			t.Fatalf("record %s: problems %q, want none", c.line, problems)
@@ -231,7 +231,7 @@ func TestNamesInRaces(t *testing.T) {
 		name := fmt.Sprintf("m%02d", round)
 		write := func(typ, line string) func() {
 			return func() {
-				into := typeNamed(t, s, typ)
+				into := transferType(t, s, typ)
 				record, problems := into.Check(json.RawMessage(line))
 				if len(problems) > 0 {
 					t.Errorf("record %s: problems %q, want none", line, problems)
@@ -274,12 +274,12 @@ func TestImportIDOfAnotherMetric(t *testing.T) {
 		for at, reached := 1, true; reached; at++ {
 			s, _ := start(t)
 			calls := 0
-			other := &beforeEveryCallTransport{before: func() {
+			other := &beforeEveryCallTransport{beforeCall: func() {
 				if calls++; calls == at {
 					importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "p", ""))
 				}
 			}}
-			into := typeNamed(t, apitest.NewOver(t, metrics.Operations, other), "metric-definition").ForFile(func(string) bool { return false })
+			into := transferType(t, apitest.NewOver(t, metrics.Operations, other), "metric-definition").ForFile(func(string) bool { return false })
 			record, problems := into.Check(json.RawMessage(definitionJSON(1, "q", "")))
 			if len(problems) > 0 {
 				t.Fatalf("problems %q, want none", problems)
@@ -300,7 +300,7 @@ func TestImportIDOfAnotherMetric(t *testing.T) {
 				t.Errorf("before call %d: %v", at, err)
 			}
 			requireEqual(t, "defined", definedKeys(t, s), "p")
-			if got, err := typeNamed(t, s, "metric-definition").Verify(t.Context(), s.CompanyID, []any{record}); err != nil || got[0] != "record.id: mdf_1 is the id of the metric p" {
+			if got, err := transferType(t, s, "metric-definition").Verify(t.Context(), s.CompanyID, []any{record}); err != nil || got[0] != "record.id: mdf_1 is the id of the metric p" {
 				t.Errorf("problems %q, want that mdf_1 is the id of the metric p: %v", got, err)
 			}
 			importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(2, "p", "")) // mdf_1 is free again
@@ -311,9 +311,9 @@ func TestImportIDOfAnotherMetric(t *testing.T) {
 }
 
 // beforeEveryCallTransport is a transport that runs a function just before every call.
-type beforeEveryCallTransport struct{ before func() }
+type beforeEveryCallTransport struct{ beforeCall func() }
 
 func (e *beforeEveryCallTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	e.before()
+	e.beforeCall()
 	return apitest.Transport.RoundTrip(r)
 }

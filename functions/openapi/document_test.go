@@ -146,7 +146,7 @@ func TestDocumentHasTheOperations(t *testing.T) {
 func TestDocumentIsTheSpecification(t *testing.T) {
 	t.Parallel()
 	d := readDocument(t)
-	tables := tables(t)
+	tables := readOperationTable(t)
 	for _, o := range tables {
 		op, ok := d.Paths["/v1"+o.Path][strings.ToLower(o.Method)]
 		if !ok {
@@ -170,10 +170,10 @@ func TestDocumentIsTheSpecification(t *testing.T) {
 	}
 }
 
-// tables returns the hand-typed tables of the operations.
-func tables(t *testing.T) oracle.Table {
+// readOperationTable returns the hand-typed tables of the operations.
+func readOperationTable(t *testing.T) oracle.Table {
 	t.Helper()
-	tables, err := oracle.Read()
+	tables, err := oracle.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,7 +334,7 @@ func propertyNames(t *testing.T, schema json.RawMessage) (out []string) {
 func TestDocumentHasTheResponses(t *testing.T) {
 	t.Parallel()
 	d := readDocument(t)
-	tables := tables(t)
+	tables := readOperationTable(t)
 	d.operations(func(_, _ string, op operation) {
 		want := []string{"200", "400", "401", "403", "404", "429", "default"}
 		keyed := slices.ContainsFunc(op.Parameters, func(p parameter) bool { return p.Name == "Idempotency-Key" })
@@ -342,7 +342,7 @@ func TestDocumentHasTheResponses(t *testing.T) {
 		if !ok {
 			t.Fatalf("%s has no line for %s", oracle.AdditionsFile, op.OperationID)
 		}
-		if keyed || o.Conflict {
+		if keyed || o.CanConflict {
 			want = append(want, "409")
 		}
 		if op.RequestBody != nil {

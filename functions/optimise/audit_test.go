@@ -67,8 +67,8 @@ func importAudits(t *testing.T, s *apitest.Service, audits ...optimise.Audit) {
 	}
 }
 
-// filterCombinations calls do with every combination of filters; an empty filter is not sent.
-func filterCombinations(do func(site, status string, arguments map[string]any)) {
+// forEachFilterCombination calls do with every combination of filters; an empty filter is not sent.
+func forEachFilterCombination(do func(site, status string, arguments map[string]any)) {
 	for _, site := range []string{"", "sit_a", "sit_b", "sit_ab", "sit_none"} {
 		for _, status := range append(optimise.AuditStatus("").Values(), "") {
 			arguments := map[string]any{}
@@ -115,7 +115,7 @@ func TestAudits(t *testing.T) {
 	importAudits(t, s, audits()...)
 	other := start(t)
 	importAudits(t, other, optimise.Audit{AuditSummary: optimise.AuditSummary{ID: "aud_foreign", SiteID: new("sit_a")}})
-	filterCombinations(func(site, status string, arguments map[string]any) {
+	forEachFilterCombination(func(site, status string, arguments map[string]any) {
 		want := expectedIDs(audits(), site, status)
 		for _, limit := range []int{1, 3, max(1, len(want)), len(want) + 1} {
 			if limit > 50 {
@@ -136,7 +136,7 @@ func TestAudits(t *testing.T) {
 func TestAuditsWhileChanging(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	filterCombinations(func(site, status string, arguments map[string]any) {
+	forEachFilterCombination(func(site, status string, arguments map[string]any) {
 		want := expectedIDs(audits(), site, status)
 		if len(want) < 8 {
 			return
@@ -156,8 +156,8 @@ func TestAuditsWhileChanging(t *testing.T) {
 				newest.Status = new(optimise.AuditStatus(status))
 			}
 			importAudits(t, s, newest)
-			last := table.Key{PK: table.Partition(s.CompanyID, "optimise"), SK: table.Join("audit", want[5])} // where the cursor points
-			next := table.Key{PK: table.Partition(s.CompanyID, "optimise"), SK: table.Join("audit", gone)}
+			last := table.Key{PK: table.Partition(s.CompanyID, "optimise"), SK: table.JoinKey("audit", want[5])} // where the cursor points
+			next := table.Key{PK: table.Partition(s.CompanyID, "optimise"), SK: table.JoinKey("audit", gone)}
 			if err := s.Table.BatchDelete(t.Context(), []table.Key{last, next}); err != nil {
 				t.Fatal(err)
 			}
@@ -205,12 +205,12 @@ func TestAuditArguments(t *testing.T) {
 
 	// Ensure a cursor is valid only with its filters.
 	cursors := map[string]string{}
-	filterCombinations(func(site, status string, arguments map[string]any) {
+	forEachFilterCombination(func(site, status string, arguments map[string]any) {
 		arguments["limit"] = 1
 		cursor, _ := s.Call(t, key, "list_optimise_audits", arguments).Next(t)
 		cursors[site+" "+status] = cursor
 	})
-	filterCombinations(func(site, status string, arguments map[string]any) {
+	forEachFilterCombination(func(site, status string, arguments map[string]any) {
 		for of, cursor := range cursors {
 			want := 400
 			if of == site+" "+status {

@@ -137,7 +137,7 @@ func TestUpdateAudit(t *testing.T) {
 
 // Ensure the entity tag depends on the fields and the findings, and is the same in every response
 // with the audit.
-func TestAuditTags(t *testing.T) {
+func TestAuditETags(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	key := s.Key(t)
@@ -197,7 +197,7 @@ func TestAuditTags(t *testing.T) {
 
 // Ensure an update with the findings that an audit already has changes nothing: updatedAt, the tag
 // and the chunks stay. An audit that was stored without a digest of its findings gets one.
-func TestSameFindings(t *testing.T) {
+func TestUnchangedFindings(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	key := s.Key(t)
@@ -237,7 +237,7 @@ func TestSameFindings(t *testing.T) {
 	type old struct {
 		Digest *string `store:"findingsDigest"`
 	}
-	at := table.Key{PK: table.Partition(s.CompanyID, "optimise"), SK: table.Join("audit", created)}
+	at := table.Key{PK: table.Partition(s.CompanyID, "optimise"), SK: table.JoinKey("audit", created)}
 	if _, err := table.Modify(t.Context(), s.Table, at, func(old) table.Keys { return table.Keys{} }, func(o *old) error {
 		if o.Digest == nil {
 			t.Error("no digest is stored")
@@ -461,7 +461,7 @@ func TestAuditRaces(t *testing.T) {
 }
 
 // Ensure writes of audits use the quota of pushes, and the other writes of the area that of writes.
-func TestAuditClass(t *testing.T) {
+func TestAuditQuotaClass(t *testing.T) {
 	t.Parallel()
 	for _, op := range optimise.Operations(nil) {
 		want := auth.ClassWrite
@@ -479,13 +479,13 @@ func TestAuditClass(t *testing.T) {
 
 // beforeTransactionTransport is a transport that calls before once, before the first transaction.
 type beforeTransactionTransport struct {
-	once   sync.Once
-	before func()
+	once              sync.Once
+	beforeTransaction func()
 }
 
 func (s *beforeTransactionTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") {
-		s.once.Do(s.before)
+		s.once.Do(s.beforeTransaction)
 	}
 	return apitest.Transport.RoundTrip(r)
 }
@@ -500,7 +500,7 @@ func TestCreateAuditIsCleanedUp(t *testing.T) {
 	slow := apitest.NewOver(t, optimise.Operations, late)
 	slow.CompanyID = fast.CompanyID
 	var other apitest.Response
-	late.before = func() {
+	late.beforeTransaction = func() {
 		ageDrafts(fast)
 		other = fast.Call(t, key, "create_optimise_audit", map[string]any{"rootUrl": "https://b.example", "findings": 1})
 	}

@@ -16,20 +16,20 @@ import (
 // crashingTransport is a transport of a process that crashes after a number of calls to the table:
 // it makes no more calls.
 type crashingTransport struct {
-	mu      sync.Mutex
-	left    int
-	crashed bool
-	stop    func() // ends the request
+	mu        sync.Mutex
+	callsLeft int
+	crashed   bool
+	cancel    func() // ends the request
 }
 
 func (m *crashingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	m.mu.Lock()
-	alive := m.left > 0
-	m.left--
+	alive := m.callsLeft > 0
+	m.callsLeft--
 	m.crashed = m.crashed || !alive
 	m.mu.Unlock()
 	if !alive {
-		m.stop()
+		m.cancel()
 		return nil, context.Canceled
 	}
 	return apitest.Transport.RoundTrip(r)
@@ -44,7 +44,7 @@ func forEachCrash(t *testing.T, op string, prepare func(s *apitest.Service) map[
 		s := start(t)
 		key, args := s.Key(t), prepare(s)
 		ctx, stop := context.WithCancel(t.Context())
-		m := &crashingTransport{left: calls, stop: stop}
+		m := &crashingTransport{callsLeft: calls, cancel: stop}
 		dying := apitest.NewOver(t, optimise.Operations, m)
 		dying.CompanyID = s.CompanyID
 		handler := dying.Handler

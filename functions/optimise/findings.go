@@ -29,7 +29,7 @@ type findingsChunk struct {
 }
 
 func findingsChunkKey(companyID, auditID, generation string, n int64) table.Key {
-	return table.Key{PK: partition(companyID, findingsPart, auditID), SK: table.Join(generation, fmt.Sprintf("%03d", n))}
+	return table.Key{PK: partition(companyID, findingsPart, auditID), SK: table.JoinKey(generation, fmt.Sprintf("%03d", n))}
 }
 
 // chunks returns all stored chunks of an audit, of any generation.

@@ -40,7 +40,7 @@ func findingsDraftKey(companyID string, d findingsDraft) table.Key {
 
 // newDraft returns a draft with the chunks of an audit before and after the write.
 func (s auditStore) newDraft(versions ...storedAudit) findingsDraft {
-	d := findingsDraft{SK: table.Join(draftKind, s.table.NewID(draftIDPrefix)), AuditID: versions[0].ID}
+	d := findingsDraft{SK: table.JoinKey(draftKind, s.table.NewID(draftIDPrefix)), AuditID: versions[0].ID}
 	for _, v := range versions {
 		for _, k := range v.chunkKeys() {
 			d.Chunks = append(d.Chunks, k.SK)
@@ -61,20 +61,20 @@ func (s auditStore) storeDraft(ctx context.Context, companyID string, d findings
 // drafts. The request has ended already, so a failure is only noted: the drafts stay for a later
 // request.
 func (s auditStore) finishDrafts(ctx context.Context, companyID string, drafts []findingsDraft, a storedAudit) {
-	var unused, ended []table.Key
+	var unusedKeys, finishedKeys []table.Key
 	used := a.chunkKeys()
 	for _, d := range drafts {
 		for _, sk := range d.Chunks {
 			k := table.Key{PK: partition(companyID, findingsPart, d.AuditID), SK: sk}
-			if !slices.Contains(used, k) && !slices.Contains(unused, k) {
-				unused = append(unused, k)
+			if !slices.Contains(used, k) && !slices.Contains(unusedKeys, k) {
+				unusedKeys = append(unusedKeys, k)
 			}
 		}
-		ended = append(ended, findingsDraftKey(companyID, d))
+		finishedKeys = append(finishedKeys, findingsDraftKey(companyID, d))
 	}
-	err := s.table.BatchDelete(ctx, unused)
+	err := s.table.BatchDelete(ctx, unusedKeys)
 	if err == nil {
-		err = s.table.BatchDelete(ctx, ended)
+		err = s.table.BatchDelete(ctx, finishedKeys)
 	}
 	table.RequestOf(ctx).AddFailure(err)
 }
@@ -82,8 +82,8 @@ func (s auditStore) finishDrafts(ctx context.Context, companyID string, drafts [
 // removeOldDrafts settles old drafts of the company. A failure is only logged.
 func (s auditStore) removeOldDrafts(ctx context.Context, companyID string) {
 	old := table.Collection{
-		Partition: partition(companyID), Prefix: table.Join(draftKind, ""),
-		Until: table.Join(draftKind, id.LowerBound(draftIDPrefix, s.table.Clock()().Add(-draftExpiry))),
+		Partition: partition(companyID), Prefix: table.JoinKey(draftKind, ""),
+		Until: table.JoinKey(draftKind, id.LowerBound(draftIDPrefix, s.table.Clock()().Add(-draftExpiry))),
 	}
 	drafts, err := table.ReadAll[findingsDraft](ctx, s.table, old)
 	table.RequestOf(ctx).AddFailure(err)

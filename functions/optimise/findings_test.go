@@ -152,7 +152,7 @@ func TestFindingsReplaced(t *testing.T) {
 		Data []byte `store:"data"`
 	}
 	for _, generation := range []string{"gen_0", "gen_zzz"} { // generations left behind by aborted imports; they sort before and after the current one
-		k := table.Key{PK: table.Partition(s.CompanyID, "optimise", "findings", "aud_1"), SK: table.Join(generation, "000")}
+		k := table.Key{PK: table.Partition(s.CompanyID, "optimise", "findings", "aud_1"), SK: table.JoinKey(generation, "000")}
 		if err := s.Table.BatchPut(t.Context(), []table.Item{s.Table.NewItem(table.Keys{Key: k}, chunk{[]byte("junk")})}); err != nil {
 			t.Fatal(err)
 		}
@@ -172,10 +172,10 @@ func TestFindingsReplaced(t *testing.T) {
 // beforeRequestTransport is a transport that calls do once, before it sends the first request that
 // matches.
 type beforeRequestTransport struct {
-	matches func(target, body string) bool
-	do      func() error // if it fails, the request fails with its error
-	seen    chan string  // targets of the requests that got a response
-	once    sync.Once
+	matches       func(target, body string) bool
+	beforeRequest func() error // if it fails, the request fails with its error
+	matched       chan string  // targets of the requests that got a response
+	once          sync.Once
 }
 
 func (b *beforeRequestTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -186,15 +186,15 @@ func (b *beforeRequestTransport) RoundTrip(r *http.Request) (*http.Response, err
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	target := r.Header.Get("X-Amz-Target")
 	if b.matches(target, string(body)) {
-		b.once.Do(func() { err = b.do() })
+		b.once.Do(func() { err = b.beforeRequest() })
 		if err != nil {
 			return nil, err
 		}
 	}
 	response, err := http.DefaultTransport.RoundTrip(r)
-	if err == nil && b.seen != nil {
+	if err == nil && b.matched != nil {
 		select {
-		case b.seen <- target:
+		case b.matched <- target:
 		default:
 		}
 	}
@@ -209,13 +209,13 @@ func TestFindingsReplacedWhileReading(t *testing.T) {
 		t.Run(late+" last", func(t *testing.T) {
 			t.Parallel()
 			writer := start(t)
-			b := &beforeRequestTransport{seen: make(chan string, 8), matches: func(target, body string) bool {
+			b := &beforeRequestTransport{matched: make(chan string, 8), matches: func(target, body string) bool {
 				return strings.HasSuffix(target, "."+late) && strings.Contains(body, writer.CompanyID)
 			}}
 			replaced := optimise.Audit{AuditSummary: optimise.AuditSummary{ID: "aud_1", Summary: new("new")}, Findings: json.RawMessage(`"new"`)}
 			audits := transferType(t, writer, "audit")
-			b.do = func() error {
-				<-b.seen // the other read is done
+			b.beforeRequest = func() error {
+				<-b.matched // the other read is done
 				return audits.Write(t.Context(), writer.CompanyID, []any{replaced})
 			}
 			reader := optimise.NewStore(apitest.NewOver(t, optimise.Operations, b).Table)
@@ -282,7 +282,7 @@ func TestFindingsOfAbortedImport(t *testing.T) {
 			}
 			return writes == 2 // the chunks are written, the audits are not
 		},
-		do: func() error { cancel(); return ctx.Err() },
+		beforeRequest: func() error { cancel(); return ctx.Err() },
 	}
 	dying := apitest.NewOver(t, optimise.Operations, b)
 	replaced := optimise.Audit{AuditSummary: optimise.AuditSummary{ID: "aud_1"}, Findings: json.RawMessage(`"new"`)}

@@ -66,4 +66,4 @@ var goals = record.Kind[SiteGoal]{
 }
 
 // sortPosition returns the position of a goal in the list of its site.
-func (g SiteGoal) sortPosition() string { return table.Join(table.NumberKey(g.Order), g.ID) }
+func (g SiteGoal) sortPosition() string { return table.JoinKey(table.NumberKey(g.Order), g.ID) }

@@ -136,7 +136,7 @@ func TestGoalMovesConcurrently(t *testing.T) {
 		importRecords(t, own, "site", `{"id":"sit_a"}`, `{"id":"sit_b"}`)
 		importRecords(t, own, "site-goal", `{"id":"gol_1","siteId":"sit_a","name":"Old"}`)
 		key := own.Key(t)
-		moving := &beforeGoalWriteTransport{move: func() { importRecords(t, own, "site-goal", `{"id":"gol_1","siteId":"sit_b","name":"Moved"}`) }}
+		moving := &beforeGoalWriteTransport{beforeWrite: func() { importRecords(t, own, "site-goal", `{"id":"gol_1","siteId":"sit_b","name":"Moved"}`) }}
 		s := apitest.NewOver(t, optimise.Operations, moving)
 		s.CompanyID = own.CompanyID
 		args := map[string]any{"siteId": "sit_a", "goalId": "gol_1"}
@@ -154,8 +154,8 @@ func TestGoalMovesConcurrently(t *testing.T) {
 
 // beforeGoalWriteTransport is a transport that calls move once, before the first write of a goal.
 type beforeGoalWriteTransport struct {
-	once sync.Once
-	move func()
+	once        sync.Once
+	beforeWrite func()
 }
 
 func (m *beforeGoalWriteTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -167,7 +167,7 @@ func (m *beforeGoalWriteTransport) RoundTrip(r *http.Request) (*http.Response, e
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		if bytes.Contains(body, []byte("goal#gol_1")) {
-			m.once.Do(m.move)
+			m.once.Do(m.beforeWrite)
 		}
 	}
 	return apitest.Transport.RoundTrip(r)

@@ -15,13 +15,13 @@ import (
 // beforeCallTransport is a transport that runs a function before the n-th call, while the caller
 // waits.
 type beforeCallTransport struct {
-	calls, at atomic.Int64
-	run       func()
+	calls, callNumber atomic.Int64
+	beforeCall        func()
 }
 
 func (b *beforeCallTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if b.calls.Add(1) == b.at.Load() {
-		b.run()
+	if b.calls.Add(1) == b.callNumber.Load() {
+		b.beforeCall()
 	}
 	return apitest.Transport.RoundTrip(r)
 }
@@ -50,11 +50,11 @@ func TestImportedGoalsAndADelete(t *testing.T) {
 				s := start(t)
 				importRecords(t, s, "site", `{"id":"sit_1"}`)
 				var removed, imported error
-				other := &beforeCallTransport{run: func() { imported = write(s, transferType(t, s, "site-goal"), add) }}
+				other := &beforeCallTransport{beforeCall: func() { imported = write(s, transferType(t, s, "site-goal"), add) }}
 				if deleteFirst {
-					other.run = func() { removed = remove(s, s) }
+					other.beforeCall = func() { removed = remove(s, s) }
 				}
-				other.at.Store(at)
+				other.callNumber.Store(at)
 				over := apitest.NewOver(t, optimise.Operations, other)
 				if deleteFirst {
 					imported = write(s, transferType(t, over, "site-goal"), add)

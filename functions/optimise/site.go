@@ -21,5 +21,5 @@ type Site struct {
 
 var sites = record.Kind[Site]{
 	Name: "site", Plural: "sites", Prefix: "sit", Path: "optimise/sites", Parameter: "siteId", SortPrefix: "site", Limit: 200,
-	Order: func(s Site) string { return table.Join(table.TimeKey(s.CreatedAt), s.ID) },
+	Order: func(s Site) string { return table.JoinKey(table.TimeKey(s.CreatedAt), s.ID) },
 }

@@ -78,7 +78,7 @@ func TestUpdateSite(t *testing.T) {
 }
 
 // Ensure a company can create 200 sites, and a site 200 goals. Goals of other sites do not count.
-func TestBounds(t *testing.T) {
+func TestCollectionLimits(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	key := s.Key(t)
@@ -115,7 +115,7 @@ func TestBounds(t *testing.T) {
 
 // Ensure a create under a site that is gone is not_found, even when an interrupted removal has left
 // as many goals as a site may have.
-func TestFullSiteIsGone(t *testing.T) {
+func TestRemoveSiteWithManyGoals(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	var goals []string

@@ -39,7 +39,7 @@ var audits = record.Kind[storedAudit]{
 
 // indexes returns the keys of an audit in the indexes.
 func (a storedAudit) indexes() (keys table.Keys) {
-	order := table.Join(table.DescendingTimeKey(a.StartedAt), a.ID)
+	order := table.JoinKey(table.DescendingTimeKey(a.StartedAt), a.ID)
 	keys.GSI1 = table.Key{PK: partition(a.CompanyID, auditsPart), SK: order}
 	status := noStatus
 	if a.Status != nil {
@@ -83,7 +83,7 @@ func (s auditStore) List(ctx context.Context, companyID string, f AuditFilter, a
 // strong consistency. A second mismatch means a second import within milliseconds, or missing
 // chunks.
 func (s auditStore) Get(ctx context.Context, companyID, auditID string) (Audit, error) {
-	var misfit error
+	var mismatch error
 	for _, consistent := range []bool{false, true} {
 		var stored storedAudit
 		var chunks []findingsChunk
@@ -101,11 +101,11 @@ func (s auditStore) Get(ctx context.Context, companyID, auditID string) (Audit, 
 			return Audit{}, err
 		}
 		var findings json.RawMessage
-		if findings, misfit = stored.findings(chunks); misfit == nil {
+		if findings, mismatch = stored.findings(chunks); mismatch == nil {
 			return Audit{stored.AuditSummary, findings}, nil
 		}
 	}
-	return Audit{}, fmt.Errorf("get audit: %w", misfit)
+	return Audit{}, fmt.Errorf("get audit: %w", mismatch)
 }
 
 // Insert stores a new audit with its findings, nil for none, and sets its id, company and times.

@@ -16,10 +16,10 @@ import (
 // goalStore stores the goals of one site. It does not embed record.Store: a method that does not
 // know the site would reach goals of other sites.
 type goalStore struct {
-	siteID   string
-	allGoals record.Store[SiteGoal]
-	sites    siteStore
-	table    *table.Client
+	siteID string
+	goals  record.Store[SiteGoal]
+	sites  siteStore
+	table  *table.Client
 }
 
 // Goals returns the goals of a site.
@@ -52,17 +52,17 @@ func (s goalStore) Page(ctx context.Context, companyID, after string, limit int)
 // Get returns a goal of the site. Returns fault.ErrNotFound when the site does not exist, or the
 // goal is on another site.
 func (s goalStore) Get(ctx context.Context, companyID, goalID string) (g SiteGoal, err error) {
-	item, err := s.read(ctx, companyID, goalID)
+	item, err := s.readItem(ctx, companyID, goalID)
 	if err != nil {
 		return g, err
 	}
 	return g, table.Decode(item, &g)
 }
 
-// read reads a goal and its site at once. A goal whose site is gone is left over from an
+// readItem reads a goal and its site at once. A goal whose site is gone is left over from an
 // interrupted removal, so it is not found.
-func (s goalStore) read(ctx context.Context, companyID, goalID string) (table.Item, error) {
-	at := s.allGoals.Key(companyID, goalID)
+func (s goalStore) readItem(ctx context.Context, companyID, goalID string) (table.Item, error) {
+	at := s.goals.Key(companyID, goalID)
 	items, err := table.BatchGetItems(ctx, s.table, []table.Key{s.sites.Key(companyID, s.siteID), at})
 	if err != nil {
 		return nil, err
@@ -95,9 +95,9 @@ func (s goalStore) Insert(ctx context.Context, companyID string, g SiteGoal) (Si
 		}
 		return SiteGoal{}, err
 	}
-	s.allGoals.SetIdentity(companyID, &g)
+	s.goals.SetIdentity(companyID, &g)
 	g.SiteID = s.siteID
-	err := idempotency.Transact(ctx, s.table, g, s.table.WriteChild(s.sites.Key(companyID, s.siteID)), s.table.WriteCreate(s.allGoals.Keys(g), g))
+	err := idempotency.Transact(ctx, s.table, g, s.table.WriteChild(s.sites.Key(companyID, s.siteID)), s.table.WriteCreate(s.goals.Keys(g), g))
 	var canceled *table.CanceledError
 	if errors.As(err, &canceled) {
 		if _, missing := canceled.Failed(0); missing {
@@ -109,11 +109,11 @@ func (s goalStore) Insert(ctx context.Context, companyID string, g SiteGoal) (Si
 
 // Modify changes a goal of the site by compare-and-set, as table.Modify does.
 func (s goalStore) Modify(ctx context.Context, companyID, goalID string, change func(*SiteGoal) error) (SiteGoal, error) {
-	item, err := s.read(ctx, companyID, goalID)
+	item, err := s.readItem(ctx, companyID, goalID)
 	if err != nil {
 		return SiteGoal{}, err
 	}
-	return table.ModifyItem(ctx, s.table, s.allGoals.Key(companyID, goalID), item, s.allGoals.Keys, func(g *SiteGoal) error {
+	return table.ModifyItem(ctx, s.table, s.goals.Key(companyID, goalID), item, s.goals.Keys, func(g *SiteGoal) error {
 		if err := s.checkSite(*g); err != nil {
 			return err
 		}
@@ -123,10 +123,10 @@ func (s goalStore) Modify(ctx context.Context, companyID, goalID string, change 
 
 // Remove deletes a goal of the site, as table.Remove does.
 func (s goalStore) Remove(ctx context.Context, companyID, goalID string, check func(SiteGoal) error) error {
-	if _, err := s.read(ctx, companyID, goalID); err != nil {
+	if _, err := s.readItem(ctx, companyID, goalID); err != nil {
 		return err
 	}
-	_, err := table.Remove(ctx, s.table, s.allGoals.Key(companyID, goalID), func(g SiteGoal) error {
+	_, err := table.Remove(ctx, s.table, s.goals.Key(companyID, goalID), func(g SiteGoal) error {
 		if err := s.checkSite(g); err != nil {
 			return err
 		}

@@ -18,16 +18,16 @@ import (
 
 // Limits of imports and exports.
 const (
-	chunkBatchBytes = 8 << 20 // findings per batch of chunk writes
-	parallelReads   = 16
-	parallelAudits  = 4 // audits whose findings an export holds in memory
+	chunkBatchBytes       = 8 << 20 // findings per batch of chunk writes
+	auditReadConcurrency  = 16
+	auditWriteConcurrency = 4 // audits whose findings an export holds in memory
 )
 
 // Transfers returns the record types that can be imported and exported.
 func Transfers(t *table.Client) []transfer.Type {
 	s := NewStore(t)
 	return []transfer.Type{
-		transfer.WithName(s.Sites.Transfer(), func(s Site) string { return siteName(s.ID) }), s.transferGoals(), s.Audits.Transfer(),
+		transfer.WithName(s.Sites.Transfer(), func(s Site) string { return importName(s.ID) }), s.transferGoals(), s.Audits.Transfer(),
 	}
 }
 
@@ -39,7 +39,7 @@ func (s Store) transferGoals() transfer.Type {
 		return []transfer.UniqueText{{Text: "goal " + g.ID, Owner: g.SiteID}}
 	})
 	return transfer.WithParent(t, func(g SiteGoal) (name, problem string) {
-		return siteName(g.SiteID), "record.siteId: " + missingSiteProblem(g)
+		return importName(g.SiteID), "record.siteId: " + missingSiteProblem(g)
 	},
 		transfer.OrphanCheck(s.table, func(companyID string, g SiteGoal) table.Key { return sites.Key(companyID, g.SiteID) }))
 }
@@ -50,8 +50,8 @@ func (s auditStore) Transfer() transfer.Type {
 	return transfer.WithExisting(t, transfer.ExistsByKey(s.table, func(companyID string, a Audit) table.Key { return s.Key(companyID, a.ID) }), s.addAudits)
 }
 
-// siteName returns the name of a site among the records of a file.
-func siteName(siteID string) string { return "site " + siteID }
+// importName returns the name of a site among the records of a file.
+func importName(siteID string) string { return "site " + siteID }
 
 // missingSiteProblem is the problem of a goal without its site.
 func missingSiteProblem(g SiteGoal) string { return "there is no site " + g.SiteID }
@@ -123,8 +123,8 @@ func checkAudit(a *Audit) []string {
 // with all of its findings. A deleted generation is never referred to again, so concurrent or
 // aborted imports can leave unused chunks behind but never a missing one.
 func (s auditStore) importAudits(ctx context.Context, companyID string, audits []Audit) error {
-	audits = transfer.LastWins(audits, func(a Audit) string { return a.ID })
-	replaced, err := s.chunksOf(ctx, companyID, audits)
+	audits = transfer.KeepLast(audits, func(a Audit) string { return a.ID })
+	replaced, err := s.storedChunkKeys(ctx, companyID, audits)
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (s auditStore) importAudits(ctx context.Context, companyID string, audits [
 // addAudits stores the audits whose ids are unused, and returns how many it skipped because another
 // caller has created them.
 func (s auditStore) addAudits(ctx context.Context, companyID string, audits []Audit, _ transfer.FileHasName) (skipped int, err error) {
-	for _, a := range transfer.LastWins(audits, func(a Audit) string { return a.ID }) {
+	for _, a := range transfer.KeepLast(audits, func(a Audit) string { return a.ID }) {
 		stored := storedAudit{AuditSummary: a.AuditSummary}
 		stored.CompanyID = companyID
 		chunks, err := s.packFindings(&stored, a.Findings)
@@ -180,10 +180,10 @@ func (s auditStore) addAudits(ctx context.Context, companyID string, audits []Au
 	return skipped, nil
 }
 
-// chunksOf returns the keys of the chunks that the stored versions of the audits refer to.
-func (s auditStore) chunksOf(ctx context.Context, companyID string, audits []Audit) ([]table.Key, error) {
+// storedChunkKeys returns the keys of the chunks that the stored versions of the audits refer to.
+func (s auditStore) storedChunkKeys(ctx context.Context, companyID string, audits []Audit) ([]table.Key, error) {
 	found := make([][]table.Key, len(audits))
-	err := parallel.Do(len(audits), parallelReads, func(n int) error {
+	err := parallel.Do(len(audits), auditReadConcurrency, func(n int) error {
 		stored, err := table.Get[storedAudit](ctx, s.table, s.Key(companyID, audits[n].ID))
 		if errors.Is(err, fault.ErrNotFound) {
 			return nil
@@ -197,14 +197,14 @@ func (s auditStore) chunksOf(ctx context.Context, companyID string, audits []Aud
 // eachAudit calls visit for every audit of the company. It reads the findings of a few audits at a
 // time, because the findings of a whole page can be gigabytes.
 func (s auditStore) eachAudit(ctx context.Context, companyID string, visit func(Audit) error) error {
-	var few []storedAudit
+	var batch []storedAudit
 	visitFew := func() error {
-		audits := make([]Audit, len(few))
-		err := parallel.Do(len(few), parallelAudits, func(n int) (err error) {
-			audits[n], err = s.withFindings(ctx, few[n])
+		audits := make([]Audit, len(batch))
+		err := parallel.Do(len(batch), auditWriteConcurrency, func(n int) (err error) {
+			audits[n], err = s.withFindings(ctx, batch[n])
 			return err
 		})
-		few = few[:0]
+		batch = batch[:0]
 		for _, a := range audits {
 			if err == nil {
 				err = visit(a)
@@ -214,7 +214,7 @@ func (s auditStore) eachAudit(ctx context.Context, companyID string, visit func(
 	}
 	each := transfer.ExportEach[storedAudit](s.table, s.Collection)
 	err := each(ctx, companyID, func(a storedAudit) error {
-		if few = append(few, a); len(few) < parallelAudits {
+		if batch = append(batch, a); len(batch) < auditWriteConcurrency {
 			return nil
 		}
 		return visitFew()

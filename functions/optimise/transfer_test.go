@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// export returns every record of the company as its type and JSON text.
-func export(t *testing.T, s *apitest.Service) (lines []string) {
+// exportLines returns every record of the company as its type and JSON text.
+func exportLines(t *testing.T, s *apitest.Service) (lines []string) {
 	t.Helper()
 	for _, k := range optimise.Transfers(s.Table) {
 		err := k.Export(t.Context(), s.CompanyID, func(record any) error {
@@ -41,7 +41,7 @@ func TestRoundTrip(t *testing.T) {
 	for n := range 12 {
 		importRecords(t, from, "audit", fmt.Sprintf(`{"id":"aud_e%02d","siteId":"sit_b","scoreSeo":%d,"findings":[%d]}`, n, n, n))
 	}
-	lines := export(t, from)
+	lines := exportLines(t, from)
 	if len(lines) != 2+2+16 {
 		t.Fatalf("%d records", len(lines))
 	}
@@ -50,7 +50,7 @@ func TestRoundTrip(t *testing.T) {
 			name, record, _ := strings.Cut(line, " ")
 			importRecords(t, to, name, record)
 		}
-		again := export(t, to)
+		again := exportLines(t, to)
 		for i := range again {
 			again[i] = strings.ReplaceAll(again[i], to.CompanyID, from.CompanyID)
 		}
@@ -61,7 +61,7 @@ func TestRoundTrip(t *testing.T) {
 	if n := len(storedChunks(t, to, "aud_c")); n != 2 {
 		t.Errorf("%d chunks, want 2", n)
 	}
-	if again := export(t, from); !slices.Equal(again, lines) {
+	if again := exportLines(t, from); !slices.Equal(again, lines) {
 		t.Error("the import has changed the exported company")
 	}
 }

@@ -24,5 +24,5 @@ const BoardIDs = "brd"
 
 var boards = record.Kind[Board]{
 	Name: "board", Plural: "boards", Prefix: BoardIDs, Path: "plan/boards", Parameter: "boardId", SortPrefix: boardPart, Limit: 200,
-	Order: func(b Board) string { return table.Join(table.TimeKey(b.CreatedAt), b.ID) },
+	Order: func(b Board) string { return table.JoinKey(table.TimeKey(b.CreatedAt), b.ID) },
 }

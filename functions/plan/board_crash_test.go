@@ -25,7 +25,7 @@ import (
 func leaveCrashRemains(t *testing.T, s *apitest.Service, boardID string) {
 	t.Helper()
 	at := func(parts ...string) table.Keys {
-		return table.Keys{Key: table.Key{PK: table.Partition(s.CompanyID, "plan"), SK: table.Join(parts...)}}
+		return table.Keys{Key: table.Key{PK: table.Partition(s.CompanyID, "plan"), SK: table.JoinKey(parts...)}}
 	}
 	if err := s.Table.Transact(t.Context(),
 		s.Table.WritePut(at("snapshot", boardID, "0000000009", "snp_dead", "00000"), struct{}{}),
@@ -82,13 +82,13 @@ func TestDeleteBoardCrashes(t *testing.T) {
 	}
 }
 
-// crashingTransport is a process that crashes at call number dies: neither that call nor any later
-// counted call reaches the table. Just before call number at, it runs intrude.
+// crashingTransport is a process that crashes at call number crashAt: neither that call nor any
+// later counted call reaches the table. Just before call number interruptAt, it runs interrupt.
 type crashingTransport struct {
-	calls, at, crashAt atomic.Int64
-	intrude            func()
-	crash              context.CancelFunc
-	action             string // only calls of this action are counted; empty: all calls
+	calls, interruptAt, crashAt atomic.Int64
+	interrupt                   func()
+	cancel                      context.CancelFunc
+	action                      string // only calls of this action are counted; empty: all calls
 }
 
 func (m *crashingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -96,23 +96,23 @@ func (m *crashingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return http.DefaultTransport.RoundTrip(r)
 	}
 	n := m.calls.Add(1)
-	if n == m.at.Load() {
-		m.intrude()
+	if n == m.interruptAt.Load() {
+		m.interrupt()
 	}
 	if n >= m.crashAt.Load() {
-		m.crash()
+		m.cancel()
 		return nil, errCrashed
 	}
 	return http.DefaultTransport.RoundTrip(r)
 }
 
 // crashingStore returns a store that uses m, and the context for its calls.
-func crashingStore(t *testing.T, m *crashingTransport, at, dies int64) (context.Context, plan.Store) {
+func crashingStore(t *testing.T, m *crashingTransport, at, crashAt int64) (context.Context, plan.Store) {
 	ctx, die := context.WithCancel(t.Context())
 	t.Cleanup(die)
-	m.crash = die
-	m.at.Store(at)
-	m.crashAt.Store(dies)
+	m.cancel = die
+	m.interruptAt.Store(at)
+	m.crashAt.Store(crashAt)
 	return ctx, plan.NewStore(apitest.NewOver(t, plan.Operations, m).Table)
 }
 
@@ -162,7 +162,7 @@ func TestBoardIsDeletedConcurrently(t *testing.T) {
 						addEmptiedBoard(t, s, "brd_1")
 					}
 					leaveCrashRemains(t, s, "brd_1")
-					meanwhile := &crashingTransport{intrude: func() {
+					meanwhile := &crashingTransport{interrupt: func() {
 						if err := plan.NewStore(s.Table).Boards.Remove(t.Context(), s.CompanyID, "brd_1", acceptAnyBoard); err != nil && !isFault(err, fault.Conflict) {
 							t.Errorf("deleted before call %d: error %v, want none or a conflict", at, err)
 						}
@@ -220,12 +220,12 @@ func TestUpdateMeetsPublish(t *testing.T) {
 			if !updates {
 				outer, inner = update, publish
 			}
-			meets := &beforeCallTransport{intrude: func() {
+			meets := &beforeCallTransport{beforeCall: func() {
 				if err := inner(plan.NewStore(s.Table)); err != nil {
 					t.Errorf("before call %d: %v", at, err)
 				}
 			}}
-			meets.at.Store(at)
+			meets.callNumber.Store(at)
 			if err := outer(plan.NewStore(apitest.NewOver(t, plan.Operations, meets).Table)); err != nil {
 				t.Errorf("before call %d: %v", at, err)
 			}
@@ -266,7 +266,7 @@ func TestManyChunks(t *testing.T) {
 			if _, err := plan.NewStore(s.Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest); err != nil {
 				t.Fatal(err)
 			}
-			deletes := &crashingTransport{action: ".TransactWriteItems", intrude: func() {
+			deletes := &crashingTransport{action: ".TransactWriteItems", interrupt: func() {
 				if err := plan.NewStore(s.Table).Boards.Remove(t.Context(), s.CompanyID, "brd_1", acceptAnyBoard); err != nil && !isFault(err, fault.Conflict) {
 					t.Errorf("deleted before call %d: error %v, want none or a conflict", at, err)
 				}

@@ -42,8 +42,8 @@ func acceptAnyBoard(plan.Board) error { return nil }
 
 // isFault reports whether err is a fault with the given code.
 func isFault(err error, code fault.Code) bool {
-	var public *fault.Error
-	return errors.As(err, &public) && public.Code == code
+	var faultErr *fault.Error
+	return errors.As(err, &faultErr) && faultErr.Code == code
 }
 
 // addEmptiedBoard adds a board that showed an item in version 1 and shows none in version 2. The
@@ -146,13 +146,13 @@ func TestBoardRaces(t *testing.T) {
 					first, second = other, remove
 				}
 				begins := make(chan struct{})
-				starts := &beforeCallTransport{intrude: func() { close(begins) }}
-				starts.at.Store(int64(1 + round/2%callsMax))
+				starts := &beforeCallTransport{beforeCall: func() { close(begins) }}
+				starts.callNumber.Store(int64(1 + round/2%callsMax))
 				ahead := plan.NewStore(apitest.NewOver(t, plan.Operations, starts).Table)
 				var wait sync.WaitGroup
 				wait.Go(func() {
 					first(ahead)
-					if starts.calls.Load() < starts.at.Load() {
+					if starts.calls.Load() < starts.callNumber.Load() {
 						close(begins)
 					}
 				})

@@ -14,13 +14,13 @@ import (
 
 // beforeCallTransport runs a function just before the n-th call, while the caller waits.
 type beforeCallTransport struct {
-	calls, at atomic.Int64
-	intrude   func()
+	calls, callNumber atomic.Int64
+	beforeCall        func()
 }
 
 func (i *beforeCallTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if i.calls.Add(1) == i.at.Load() {
-		i.intrude()
+	if i.calls.Add(1) == i.callNumber.Load() {
+		i.beforeCall()
 	}
 	return http.DefaultTransport.RoundTrip(r)
 }
@@ -38,7 +38,7 @@ func TestPublishLosesRace(t *testing.T) {
 		comes := createItem(t, s, key, map[string]any{"title": "Comes"})["id"]
 		always := func(string) error { return nil }
 
-		overtaking := &beforeCallTransport{intrude: func() {
+		overtaking := &beforeCallTransport{beforeCall: func() {
 			s.Clock.Advance(time.Minute) // so that the slow publish's lease has expired
 			callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": goes, "status": "archived"})
 			callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": comes, "status": "published"})
@@ -46,7 +46,7 @@ func TestPublishLosesRace(t *testing.T) {
 				t.Error(err)
 			}
 		}}
-		overtaking.at.Store(at)
+		overtaking.callNumber.Store(at)
 		slow := apitest.NewOver(t, plan.Operations, overtaking)
 		if _, err := plan.NewStore(slow.Table).Publish(t.Context(), s.CompanyID, "brd_1", always); err != nil {
 			t.Errorf("before call %d: %v", at, err)
@@ -79,14 +79,14 @@ func TestPublishAfterALaterEdit(t *testing.T) {
 		s, key := start(t)
 		createItem(t, s, key, map[string]any{"title": "New", "status": "published"})
 		later := timestamp.Format(s.Clock.Now().Add(20 * time.Second))
-		edits := &beforeCallTransport{intrude: func() {
+		edits := &beforeCallTransport{beforeCall: func() {
 			board := table.Key{PK: table.Partition(s.CompanyID, "plan"), SK: "board#brd_1"}
 			if err := s.Table.Transact(t.Context(), s.Table.WriteUpdate(board, "SET updatedAt = :at ADD rev :one", "", nil,
 				table.Item{":at": table.String(later), ":one": table.Number(1)})); err != nil {
 				t.Error(err)
 			}
 		}}
-		edits.at.Store(at)
+		edits.callNumber.Store(at)
 		slow := apitest.NewOver(t, plan.Operations, edits)
 		done, err := plan.NewStore(slow.Table).Publish(t.Context(), s.CompanyID, "brd_1", func(string) error { return nil })
 		if reached = edits.calls.Load() >= at; !reached {

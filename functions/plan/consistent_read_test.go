@@ -53,13 +53,13 @@ func TestItemAndPublish(t *testing.T) {
 						}
 						item := createItem(t, s, key, map[string]any{"title": "Item", "status": status})["id"].(string)
 						callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
-						between := &beforeCallTransport{intrude: func() {
+						between := &beforeCallTransport{beforeCall: func() {
 							for _, status := range c.statuses {
 								callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": item, "status": status})
 								callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
 							}
 						}}
-						between.at.Store(at)
+						between.callNumber.Store(at)
 						var transport http.RoundTripper = between
 						if canceled {
 							transport = cancelingTransport{between}
@@ -124,7 +124,7 @@ func TestPublishDuringReads(t *testing.T) {
 		shows := func(item any, op string) any {
 			return callOperation(t, s, key, op, map[string]any{"itemId": item})["publishedVersion"]
 		}
-		reading := &beforeCallTransport{intrude: func() {
+		reading := &beforeCallTransport{beforeCall: func() {
 			for _, op := range []string{"get_plan_item", "update_plan_item"} {
 				if before, after := shows(goes, op), shows(comes, op); before != 1.0 || after != nil {
 					t.Errorf("before call %d: %s shows version %v of the item to be removed, and %v of the item to be added", at, op, before, after)
@@ -136,7 +136,7 @@ func TestPublishDuringReads(t *testing.T) {
 				}
 			}
 		}}
-		reading.at.Store(at)
+		reading.callNumber.Store(at)
 		publisher := apitest.NewOver(t, plan.Operations, reading)
 		if _, err := plan.NewStore(publisher.Table).Publish(t.Context(), s.CompanyID, "brd_1", func(string) error { return nil }); err != nil {
 			t.Errorf("before call %d: %v", at, err)

@@ -15,8 +15,8 @@ import (
 // editAfterLeaseTransport edits the board once the publish that uses it has leased the board. It
 // then rejects the first call whose name and body together contain all of the given words.
 type editAfterLeaseTransport struct {
-	edit    func()
-	refuses []string
+	edit         func()
+	refusedCalls []string
 
 	edited, refused atomic.Bool
 }
@@ -29,7 +29,7 @@ func (o *editAfterLeaseTransport) RoundTrip(r *http.Request) (*http.Response, er
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	text := r.Header.Get("X-Amz-Target") + string(body)
 	all := o.edited.Load()
-	for _, word := range o.refuses {
+	for _, word := range o.refusedCalls {
 		all = all && strings.Contains(text, word)
 	}
 	if all && o.refused.CompareAndSwap(false, true) {
@@ -42,8 +42,8 @@ func (o *editAfterLeaseTransport) RoundTrip(r *http.Request) (*http.Response, er
 	}}.RoundTrip(r)
 }
 
-// afterLeaseTransport calls do each time the publish that uses it has leased the board.
-type afterLeaseTransport struct{ do func() }
+// afterLeaseTransport calls afterLease each time the publish that uses it has leased the board.
+type afterLeaseTransport struct{ afterLease func() }
 
 func (a afterLeaseTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
@@ -53,7 +53,7 @@ func (a afterLeaseTransport) RoundTrip(r *http.Request) (*http.Response, error) 
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	response, err := apitest.Transport.RoundTrip(r)
 	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") && bytes.Contains(body, []byte("SET claim")) {
-		a.do()
+		a.afterLease()
 	}
 	return response, err
 }
@@ -71,7 +71,7 @@ func TestPublishThatLostRaceCannotCleanUp(t *testing.T) {
 			t.Parallel()
 			s, key := start(t)
 			createItem(t, s, key, map[string]any{"title": "First", "status": "published"})
-			o := &editAfterLeaseTransport{refuses: refuses, edit: func() { createItem(t, s, key, map[string]any{"title": "Second", "status": "published"}) }}
+			o := &editAfterLeaseTransport{refusedCalls: refuses, edit: func() { createItem(t, s, key, map[string]any{"title": "Second", "status": "published"}) }}
 			_, err := plan.NewStore(apitest.NewOver(t, plan.Operations, o).Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest)
 			if !o.refused.Load() {
 				t.Fatal("the publish was not overtaken")

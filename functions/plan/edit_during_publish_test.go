@@ -40,8 +40,8 @@ func TestItemsChangeDuringAPublish(t *testing.T) {
 				for name, value := range intrude.arguments {
 					arguments[name] = value
 				}
-				changes := &beforeCallTransport{intrude: func() { callOperation(t, s, key, intrude.op, arguments) }}
-				changes.at.Store(at)
+				changes := &beforeCallTransport{beforeCall: func() { callOperation(t, s, key, intrude.op, arguments) }}
+				changes.callNumber.Store(at)
 				done, err := plan.NewStore(apitest.NewOver(t, plan.Operations, changes).Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest)
 				if err != nil {
 					t.Errorf("before call %d: %v", at, err)
@@ -75,17 +75,17 @@ func TestItemsChangeDuringAPublish(t *testing.T) {
 // aroundLeaseTransport calls one function just ahead of the first transaction of a publish, which
 // takes its lease, and a second function right after that transaction.
 type aroundLeaseTransport struct {
-	before, after func()
-	seen          atomic.Bool
+	beforeLease, afterLease func()
+	leaseSeen               atomic.Bool
 }
 
 func (a *aroundLeaseTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") || a.seen.Swap(true) {
+	if !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") || a.leaseSeen.Swap(true) {
 		return apitest.Transport.RoundTrip(r)
 	}
-	a.before()
+	a.beforeLease()
 	out, err := apitest.Transport.RoundTrip(r)
-	a.after()
+	a.afterLease()
 	return out, err
 }
 
@@ -103,14 +103,14 @@ func TestFirstLeaseWins(t *testing.T) {
 	var first plan.Publication
 	var err error
 	second, failed := publish(&aroundLeaseTransport{
-		before: func() {
+		beforeLease: func() {
 			go func() {
 				defer close(ended)
-				first, err = publish(&aroundLeaseTransport{before: func() {}, after: func() { close(leased); <-tried }})
+				first, err = publish(&aroundLeaseTransport{beforeLease: func() {}, afterLease: func() { close(leased); <-tried }})
 			}()
 			<-leased
 		},
-		after: func() { close(tried) },
+		afterLease: func() { close(tried) },
 	})
 	<-ended
 	if err != nil || !first.Changed || first.PublishedVersion != 1 {
@@ -168,10 +168,10 @@ func TestDeleteRacesWithAnEdit(t *testing.T) {
 	for at, reached := int64(1), true; reached; at++ {
 		s, key := start(t)
 		item := createItem(t, s, key, map[string]any{"title": "A"})["id"].(string)
-		edits := &beforeCallTransport{intrude: func() {
+		edits := &beforeCallTransport{beforeCall: func() {
 			callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": item, "title": "Edited"})
 		}}
-		edits.at.Store(at)
+		edits.callNumber.Store(at)
 		store := plan.NewStore(apitest.NewOver(t, plan.Operations, edits).Table)
 		err := store.Items.Remove(t.Context(), s.CompanyID, item, func(i plan.Item) error {
 			if i.Title != "A" {
@@ -211,7 +211,7 @@ func TestImportsOfPlans(t *testing.T) {
 			}
 		}
 	}
-	importUnchecked(t, s, "item", `{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"First"}`, `{"id":"itm_2","roadmapId":"brd_1","slug":"b","title":"Other"}`,
+	importWithoutChecks(t, s, "item", `{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"First"}`, `{"id":"itm_2","roadmapId":"brd_1","slug":"b","title":"Other"}`,
 		`{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"Second"}`)
 	if got := callOperation(t, s, key, "get_plan_item", map[string]any{"itemId": "itm_1"}); got["title"] != "Second" {
 		t.Errorf("title %v, want Second", got["title"])

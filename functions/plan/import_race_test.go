@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// importItemsOver returns the import of items over a transport.
-func importItemsOver(t *testing.T, s *apitest.Service, transport http.RoundTripper) transfer.Type {
+// itemImportOver returns the import of items over a transport.
+func itemImportOver(t *testing.T, s *apitest.Service, transport http.RoundTripper) transfer.Type {
 	t.Helper()
 	return plan.Transfers(apitest.NewOver(t, plan.Operations, transport).Table)[1]
 }
@@ -37,7 +37,7 @@ func TestImportLosesRace(t *testing.T) {
 		},
 	}
 	for name, race := range map[string]struct {
-		intrude func(s *apitest.Service, key string) (taker any)
+		intrude func(s *apitest.Service, key string) (slugOwner any)
 		problem string
 	}{
 		"a slug is taken": {func(s *apitest.Service, key string) any {
@@ -55,10 +55,10 @@ func TestImportLosesRace(t *testing.T) {
 					s, key := start(t)
 					importRecords(t, s, "board", `{"id":"brd_2"}`)
 					_, records := checkImport(t, s, "item", late, other)
-					var taker any
-					overtaking := &beforeCallTransport{intrude: func() { taker = race.intrude(s, key) }}
-					overtaking.at.Store(at)
-					err := write(importItemsOver(t, s, overtaking), s, records)
+					var slugOwner any
+					overtaking := &beforeCallTransport{beforeCall: func() { slugOwner = race.intrude(s, key) }}
+					overtaking.callNumber.Store(at)
+					err := write(itemImportOver(t, s, overtaking), s, records)
 					if reached = overtaking.calls.Load() >= at; !reached {
 						if err != nil {
 							t.Error(err)
@@ -66,8 +66,8 @@ func TestImportLosesRace(t *testing.T) {
 						return
 					}
 					var refused transfer.RefusedRecords
-					if !errors.As(err, &refused) || len(refused) != 1 || refused[0] != race.problem+taker.(string) {
-						t.Errorf("before call %d: %v, want %s", at, err, race.problem+taker.(string))
+					if !errors.As(err, &refused) || len(refused) != 1 || refused[0] != race.problem+slugOwner.(string) {
+						t.Errorf("before call %d: %v, want %s", at, err, race.problem+slugOwner.(string))
 					}
 					if r := s.Call(t, key, "get_plan_item", map[string]any{"itemId": "itm_late"}); r.Status != http.StatusNotFound {
 						t.Errorf("before call %d: the refused item is %d %s", at, r.Status, r.Body)
@@ -89,8 +89,8 @@ func TestImportDuringADelete(t *testing.T) {
 		s, _ := start(t)
 		kind, records := checkImport(t, s, "item", `{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"A"}`)
 		var refused error
-		imports := &beforeCallTransport{intrude: func() { refused = kind.Write(t.Context(), s.CompanyID, records) }}
-		imports.at.Store(at)
+		imports := &beforeCallTransport{beforeCall: func() { refused = kind.Write(t.Context(), s.CompanyID, records) }}
+		imports.callNumber.Store(at)
 		err := plan.NewStore(apitest.NewOver(t, plan.Operations, imports).Table).Boards.Remove(t.Context(), s.CompanyID, "brd_1", acceptAnyBoard)
 		if reached = imports.calls.Load() >= at; !reached {
 			return

@@ -42,10 +42,10 @@ func TestLeaseIsReleased(t *testing.T) {
 				item := createItem(t, s, key, map[string]any{"title": "Live", "status": "published"})["id"]
 				callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
 				callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": item, "title": "New"})
-				edits := &beforeCallTransport{intrude: func() {
+				edits := &beforeCallTransport{beforeCall: func() {
 					callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": item, "title": intrude})
 				}}
-				edits.at.Store(at)
+				edits.callNumber.Store(at)
 				reviewed := ""
 				_, err := plan.NewStore(apitest.NewOver(t, plan.Operations, edits).Table).Publish(t.Context(), s.CompanyID, "brd_1", func(digest string) error {
 					if reviewed == "" {
@@ -70,12 +70,12 @@ func TestLeaseIsReleased(t *testing.T) {
 
 // refusingTransport rejects call number at.
 type refusingTransport struct {
-	calls atomic.Int64
-	at    int64
+	calls       atomic.Int64
+	refusedCall int64
 }
 
 func (r *refusingTransport) RoundTrip(request *http.Request) (*http.Response, error) {
-	if r.calls.Add(1) == r.at {
+	if r.calls.Add(1) == r.refusedCall {
 		return &http.Response{StatusCode: http.StatusBadRequest, Body: io.NopCloser(strings.NewReader(`{"__type":"ValidationException"}`)), Request: request}, nil
 	}
 	return apitest.Transport.RoundTrip(request)
@@ -89,7 +89,7 @@ func TestFailedPublishIsReleased(t *testing.T) {
 	for at := int64(1); ; at++ {
 		s, key := start(t)
 		createItem(t, s, key, map[string]any{"title": "New", "status": "published"})
-		refuses := &refusingTransport{at: at}
+		refuses := &refusingTransport{refusedCall: at}
 		_, err := plan.NewStore(apitest.NewOver(t, plan.Operations, refuses).Table).Publish(t.Context(), s.CompanyID, "brd_1", func(string) error { return nil })
 		if c := leaseOf(t, s); c != nil {
 			t.Errorf("call %d refused: the board still has the lease %v", at, c)
@@ -118,8 +118,8 @@ func TestLeaseOfADeadPublish(t *testing.T) {
 			t.Parallel()
 			s, key := start(t)
 			createItem(t, s, key, map[string]any{"title": "A", "status": "published"})
-			breaking := &crashTransport{next: http.DefaultTransport}
-			breaking.left.Store(4) // crashes after it has leased the board
+			breaking := &crashAfterTransport{next: http.DefaultTransport}
+			breaking.callsLeft.Store(4) // crashes after it has leased the board
 			dying := apitest.NewOver(t, plan.Operations, breaking)
 			dying.Clock.Advance(-c.ago)
 			if _, err := plan.NewStore(dying.Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest); err == nil || leaseOf(t, s) == nil {

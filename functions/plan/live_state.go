@@ -47,9 +47,9 @@ func (l liveState) publishedVersion(current *int64) *int64 {
 	return last
 }
 
-// afterVersion returns the item's state for publishing version next after current. changed reports
-// whether that state differs from the stored one.
-func (l liveState) afterVersion(current *int64, next int64, live bool) (prepared liveState, changed bool) {
+// prepareVersion returns the item's state for publishing version next after current. changed
+// reports whether that state differs from the stored one.
+func (l liveState) prepareVersion(current *int64, next int64, live bool) (prepared liveState, changed bool) {
 	wasLive, last := l.liveAt(current)
 	stale := l.PreparedVersion != nil && *l.PreparedVersion >= next
 	if wasLive == live && !stale {
@@ -72,8 +72,8 @@ func (l liveState) skippedAhead(current *int64) bool {
 // board. It is nil before the company's first publish.
 type liveVersions table.Item
 
-// liveVersion returns the live version of a board, or nil when it was never published.
-func (l liveVersions) liveVersion(boardID string) (*int64, error) {
+// ofBoard returns the live version of a board, or nil when it was never published.
+func (l liveVersions) ofBoard(boardID string) (*int64, error) {
 	if l[boardID] == nil {
 		return nil, nil
 	}
@@ -93,11 +93,11 @@ func (l liveVersions) liveVersion(boardID string) (*int64, error) {
 	return &version, nil
 }
 
-// withVersion returns an item with its publishedVersion set. The item must be read in one
+// withLiveVersion returns an item with its publishedVersion set. The item must be read in one
 // transaction with the live versions, or after them. An item that was read before them may lack the
 // state of a version that went live in between.
-func (l liveVersions) withVersion(i storedItem) (Item, error) {
-	current, err := l.liveVersion(i.RoadmapID)
+func (l liveVersions) withLiveVersion(i storedItem) (Item, error) {
+	current, err := l.ofBoard(i.RoadmapID)
 	return i.withVersion(current), err
 }
 
@@ -123,7 +123,7 @@ func (s itemStore) itemAndLiveVersions(ctx context.Context, companyID, itemID st
 }
 
 // liveVersionsThenItem reads the live versions and then the item, the order that
-// liveVersions.withVersion needs. Returns table.ErrTooMuchContention when the item's board was
+// liveVersions.withLiveVersion needs. Returns table.ErrTooMuchContention when the item's board was
 // published twice in between.
 func (s itemStore) liveVersionsThenItem(ctx context.Context, companyID, itemID string) ([]table.Item, error) {
 	live, err := table.GetItem(ctx, s.table, liveVersionsKey(companyID))
@@ -138,7 +138,7 @@ func (s itemStore) liveVersionsThenItem(ctx context.Context, companyID, itemID s
 	if err := table.Decode(item, &stored); err != nil {
 		return nil, err
 	}
-	current, err := liveVersions(live).liveVersion(stored.RoadmapID)
+	current, err := liveVersions(live).ofBoard(stored.RoadmapID)
 	if err == nil && stored.skippedAhead(current) {
 		err = table.ErrTooMuchContention
 	}

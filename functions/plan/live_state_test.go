@@ -10,7 +10,7 @@ import (
 )
 
 // Ensure a board without a head is treated as never published, and a malformed head is an error.
-func TestHeads(t *testing.T) {
+func TestLiveState(t *testing.T) {
 	list := func(texts ...string) table.Item {
 		return table.Encode(struct {
 			Head []string `store:"brd_1"`
@@ -28,7 +28,7 @@ func TestHeads(t *testing.T) {
 		{list("three", at), 0, `"three"`},
 		{table.Item{"brd_1": table.String("3")}, 0, "brd_1"},
 	} {
-		got, err := liveVersions(test.versions).liveVersion("brd_1")
+		got, err := liveVersions(test.versions).ofBoard("brd_1")
 		if (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
 			t.Errorf("%v: %v, want %q", test.versions, err, test.err)
 		}

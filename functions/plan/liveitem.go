@@ -38,8 +38,8 @@ func (s service) listLiveItems(ctx context.Context, caller api.Caller, in listLi
 	return api.NewList(page), nil
 }
 
-// whyNothingLive says why visitors see nothing on a board.
-func (s service) whyNothingLive(ctx context.Context, caller api.Caller, in listLiveItemsInput) (string, error) {
+// explainNoLiveItems says why visitors see nothing on a board.
+func (s service) explainNoLiveItems(ctx context.Context, caller api.Caller, in listLiveItemsInput) (string, error) {
 	b, err := s.store.readBoard(ctx, caller.CompanyID, in.BoardID)
 	switch {
 	case err != nil:
@@ -69,8 +69,8 @@ func (s Store) LiveItems(ctx context.Context, companyID, boardID, after string, 
 	if !ok || at.Snapshot != *b.SnapshotID {
 		return page, errPublishedMeanwhile
 	}
-	var behind []snapshotPosition // the position of each item on the page
-	page.PositionAfter = func(n int) string { return behind[n].String() }
+	var positions []snapshotPosition // the position of each item on the page
+	page.PositionAfter = func(n int) string { return positions[n].String() }
 	for chunks := int(*b.SnapshotChunks); at.Chunk < chunks; {
 		items, err := s.liveChunk(ctx, b, at.Chunk)
 		if err != nil {
@@ -79,7 +79,7 @@ func (s Store) LiveItems(ctx context.Context, companyID, boardID, after string, 
 		end := min(at.Item+limit-len(page.Records), len(items))
 		for n, i := range items[min(at.Item, end):end] {
 			page.Records = append(page.Records, LiveItem{i.ID, i.Slug, i.Title, i.Summary, i.ColumnID, i.CategoryIDs, i.SortOrder, i.TargetLabel, *b.SnapshotVersion})
-			behind = append(behind, snapshotPosition{at.Snapshot, at.Chunk, at.Item + n + 1})
+			positions = append(positions, snapshotPosition{at.Snapshot, at.Chunk, at.Item + n + 1})
 		}
 		if at.Item = end; end == len(items) {
 			at.Chunk, at.Item = at.Chunk+1, 0

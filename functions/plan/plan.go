@@ -40,7 +40,7 @@ func Operations(t *table.Client) []api.Operation {
 			ID: "list_plan_live_items", Method: "GET", Path: boardPath + "/live", Scope: auth.PlanRead,
 			Summary:     "List what visitors see of a board now",
 			Description: "The content of the last publish, in its order, without later edits. Empty when the board was never published. When it is published between two pages, start again without cursor.",
-		}, s.listLiveItems), s.whyNothingLive),
+		}, s.listLiveItems), s.explainNoLiveItems),
 		api.Define(api.Spec{
 			ID: "create_plan_item", Method: "POST", Path: itemsPath, Scope: auth.PlanWrite, Effect: api.Create,
 			Errors:      []fault.Code{fault.Conflict},

@@ -32,8 +32,8 @@ func importRecords(t *testing.T, s *apitest.Service, name string, records ...str
 	}
 }
 
-// importUnchecked imports records like load, but does not check for taken slugs.
-func importUnchecked(t *testing.T, s *apitest.Service, name string, records ...string) {
+// importWithoutChecks imports records like load, but does not check for taken slugs.
+func importWithoutChecks(t *testing.T, s *apitest.Service, name string, records ...string) {
 	t.Helper()
 	kind, checked := checkImport(t, s, name, records...)
 	if err := kind.Write(t.Context(), s.CompanyID, checked); err != nil {
@@ -60,7 +60,7 @@ func checkImport(t *testing.T, s *apitest.Service, name string, records ...strin
 	return kind, nil
 }
 
-func export(t *testing.T, s *apitest.Service, kind transfer.Type) (lines []string) {
+func exportLines(t *testing.T, s *apitest.Service, kind transfer.Type) (lines []string) {
 	t.Helper()
 	err := kind.Export(t.Context(), s.CompanyID, func(record any) error {
 		text, err := json.Marshal(record)
@@ -219,7 +219,7 @@ func TestItemOrder(t *testing.T) {
 
 // Ensure an item whose sortOrder is cleared is listed after the items that have one, under every
 // filter, and that its cleared values are null.
-func TestClearedItem(t *testing.T) {
+func TestClearItemFields(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
 	for n := range 3 {
@@ -281,14 +281,14 @@ func TestTransfer(t *testing.T) {
 
 	other := apitest.New(t, plan.Operations)
 	for n, kind := range plan.Transfers(s.Table) {
-		before := export(t, s, kind)
+		before := exportLines(t, s, kind)
 		var plain []string
 		for _, line := range before {
 			plain = append(plain, withCompany(line, other.CompanyID))
 		}
 		importRecords(t, other, kind.Name, plain...)
 		importRecords(t, other, kind.Name, plain...) // a repeated import changes nothing
-		if after := export(t, other, plan.Transfers(other.Table)[n]); len(after) == 0 || !slices.Equal(after, plain) {
+		if after := exportLines(t, other, plan.Transfers(other.Table)[n]); len(after) == 0 || !slices.Equal(after, plain) {
 			t.Errorf("%s: got %s, want %s", kind.Name, after, plain)
 		}
 	}

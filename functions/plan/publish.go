@@ -72,7 +72,7 @@ type publishBoardInput struct {
 
 func (s service) publishBoard(ctx context.Context, caller api.Caller, in publishBoardInput) (Publication, error) {
 	return s.store.Publish(ctx, caller.CompanyID, in.BoardID, func(digest string) error {
-		if in.IfMatch == nil || api.IfMatchNames(*in.IfMatch, digest) {
+		if in.IfMatch == nil || api.IfMatchHas(*in.IfMatch, digest) {
 			return nil
 		}
 		return fault.New(fault.PreconditionFailed, "header.If-Match: the content has changed since that preview; preview again")

@@ -17,13 +17,13 @@ import (
 // next publish will make live.
 type crashBoard struct {
 	*apitest.Service
-	key        string
-	items      []crashBoardItem
-	generation int               // increments with each edit
-	version    int               // the live version; 0 before the first publish
-	shown      map[string]string // the live content: titles by item id
-	next       map[string]string // the content after the next publish
-	last       map[string]int    // the version in which each item was last live
+	key             string
+	items           []crashBoardItem
+	generation      int               // increments with each edit
+	liveVersion     int               // the live version; 0 before the first publish
+	liveTitles      map[string]string // the live content: titles by item id
+	nextTitles      map[string]string // the content after the next publish
+	lastLiveVersion map[string]int    // the version in which each item was last live
 }
 
 type crashBoardItem struct {
@@ -38,7 +38,7 @@ type crashBoardItem struct {
 // newCrashBoard returns a board with size items that was never published.
 func newCrashBoard(t *testing.T, size int) *crashBoard {
 	t.Helper()
-	b := &crashBoard{shown: map[string]string{}, next: map[string]string{}, last: map[string]int{}}
+	b := &crashBoard{liveTitles: map[string]string{}, nextTitles: map[string]string{}, lastLiveVersion: map[string]int{}}
 	b.Service, b.key = start(t)
 	for n := range size {
 		b.items = append(b.items, crashBoardItem{ID: fmt.Sprintf("itm_%d", n), RoadmapID: "brd_1", Slug: fmt.Sprintf("s-%d", n)})
@@ -52,7 +52,7 @@ func newCrashBoard(t *testing.T, size int) *crashBoard {
 func (b *crashBoard) edit(t *testing.T) {
 	t.Helper()
 	b.generation++
-	b.next = map[string]string{}
+	b.nextTitles = map[string]string{}
 	var records []string
 	for n := range b.items {
 		i := &b.items[n]
@@ -62,7 +62,7 @@ func (b *crashBoard) edit(t *testing.T) {
 			if !some && (b.generation%2 == 1 || n%2 == 1) || some && (n/4+b.generation/4)%2 == 0 {
 				i.Status = "published"
 			}
-			if last, was := b.last[i.ID]; was {
+			if last, was := b.lastLiveVersion[i.ID]; was {
 				i.PublishedVersion = &last
 			}
 			text, err := json.Marshal(i)
@@ -72,11 +72,11 @@ func (b *crashBoard) edit(t *testing.T) {
 			records = append(records, string(text))
 		}
 		if i.Status == "published" {
-			b.next[i.ID] = i.Title
+			b.nextTitles[i.ID] = i.Title
 		}
 	}
 	if len(records) > 0 {
-		importUnchecked(t, b.Service, "item", records...)
+		importWithoutChecks(t, b.Service, "item", records...)
 	}
 }
 
@@ -89,29 +89,29 @@ func (b *crashBoard) checkLiveContent(t *testing.T, where string) (published boo
 		PublishedVersion int
 		Snapshot         []struct{ ID, Title string }
 	}
-	decode(t, export(t, b.Service, kindOf(t, b, "board"))[0], &board)
+	decode(t, exportLines(t, b.Service, typeNamed(t, b, "board"))[0], &board)
 	content := map[string]string{}
 	for _, i := range board.Snapshot {
 		content[i.ID] = i.Title
 	}
 	switch {
-	case board.PublishedVersion == b.version+1 && maps.Equal(content, b.next):
-		b.version, b.shown, published = b.version+1, b.next, true
-	case board.PublishedVersion != b.version || !maps.Equal(content, b.shown):
+	case board.PublishedVersion == b.liveVersion+1 && maps.Equal(content, b.nextTitles):
+		b.liveVersion, b.liveTitles, published = b.liveVersion+1, b.nextTitles, true
+	case board.PublishedVersion != b.liveVersion || !maps.Equal(content, b.liveTitles):
 		t.Fatalf("%s: version %d shows %d items, neither the %d of version %d nor the %d of the next",
-			where, board.PublishedVersion, len(content), len(b.shown), b.version, len(b.next))
+			where, board.PublishedVersion, len(content), len(b.liveTitles), b.liveVersion, len(b.nextTitles))
 	}
-	for id := range b.shown {
-		b.last[id] = b.version
+	for id := range b.liveTitles {
+		b.lastLiveVersion[id] = b.liveVersion
 	}
-	lines := export(t, b.Service, kindOf(t, b, "item"))
+	lines := exportLines(t, b.Service, typeNamed(t, b, "item"))
 	for _, line := range lines {
 		var i crashBoardItem
 		if decode(t, line, &i); i.PublishedVersion == nil {
 			i.PublishedVersion = new(int)
 		}
-		if *i.PublishedVersion != b.last[i.ID] {
-			t.Errorf("%s: item %s has version %d and was last live in %d", where, i.ID, *i.PublishedVersion, b.last[i.ID])
+		if *i.PublishedVersion != b.lastLiveVersion[i.ID] {
+			t.Errorf("%s: item %s has version %d and was last live in %d", where, i.ID, *i.PublishedVersion, b.lastLiveVersion[i.ID])
 		}
 	}
 	if len(lines) != len(b.items) {
@@ -120,7 +120,7 @@ func (b *crashBoard) checkLiveContent(t *testing.T, where string) (published boo
 	return published
 }
 
-func kindOf(t *testing.T, b *crashBoard, name string) transfer.Type {
+func typeNamed(t *testing.T, b *crashBoard, name string) transfer.Type {
 	t.Helper()
 	kind, _ := checkImport(t, b.Service, name)
 	return kind
@@ -184,14 +184,14 @@ func TestPublishOfAnySizeCrashes(t *testing.T) {
 
 // publishInCrashingProcess publishes in a process that crashes. If the old content is still live
 // afterwards, it publishes again in a process that does not crash.
-func (b *crashBoard) publishInCrashingProcess(t *testing.T, calls int, during bool) (died, published bool) {
+func (b *crashBoard) publishInCrashingProcess(t *testing.T, calls int, duringCall bool) (crashed, published bool) {
 	t.Helper()
 	m := &apitest.CrashingTransport{}
 	dying := apitest.NewOver(t, plan.Operations, m)
 	dying.CompanyID = b.CompanyID
 	b.Clock.Advance(time.Minute) // so that no rate limit is reached
 	dying.Clock.Advance(b.Clock.Now().Sub(dying.Clock.Now()))
-	m.CrashAfter(calls, during)
+	m.CrashAfter(calls, duringCall)
 	r := dying.Call(t, b.key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
 	where := fmt.Sprintf("death after %d calls: %d %s", calls, r.Status, r.Body)
 	if r.Status != http.StatusOK && r.Status < http.StatusInternalServerError {

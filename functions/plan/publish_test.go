@@ -127,16 +127,16 @@ func allItems(t *testing.T, s *apitest.Service, key string) (out []map[string]an
 	}
 }
 
-// crashTransport lets n calls through and fails all later ones, as if the process had crashed.
-type crashTransport struct {
-	left atomic.Int64
-	next http.RoundTripper
+// crashAfterTransport lets n calls through and fails all later ones, as if the process had crashed.
+type crashAfterTransport struct {
+	callsLeft atomic.Int64
+	next      http.RoundTripper
 }
 
 var errCrashed = errors.New("crashed")
 
-func (c *crashTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if c.left.Add(-1) < 0 {
+func (c *crashAfterTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if c.callsLeft.Add(-1) < 0 {
 		return nil, errCrashed
 	}
 	return c.next.RoundTrip(r)
@@ -158,8 +158,8 @@ func TestPublishCrashes(t *testing.T) {
 		callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": live["id"], "status": "draft"})
 		fresh := createItem(t, s, key, map[string]any{"title": "New", "status": "published"})
 
-		breaking := &crashTransport{next: http.DefaultTransport}
-		breaking.left.Store(calls)
+		breaking := &crashAfterTransport{next: http.DefaultTransport}
+		breaking.callsLeft.Store(calls)
 		dying := apitest.NewOver(t, plan.Operations, breaking)
 		store := plan.NewStore(dying.Table)
 		ctx, cancel := context.WithCancel(t.Context())

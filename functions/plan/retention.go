@@ -11,9 +11,9 @@ import (
 // Retention keeps the live version of a board and the versionsKept before it readable and
 // restorable.
 const (
-	versionsKept = 50
-	pruneMax     = 20 // the most versions that one publish removes
-	pruneTime    = 2 * time.Second
+	versionsKept      = 50
+	prunedVersionsMax = 20 // the most versions that one publish removes
+	pruneTimeout      = 2 * time.Second
 )
 
 // prune removes the versions of a board that are too old once version live is published, oldest
@@ -25,12 +25,12 @@ func (s Store) prune(ctx context.Context, b storedBoard, live int64) error {
 	if last < 1 {
 		return nil
 	}
-	ctx, stop := context.WithTimeout(ctx, pruneTime)
+	ctx, stop := context.WithTimeout(ctx, pruneTimeout)
 	defer stop()
 	partition := recordKey(b.CompanyID).PK
 	old, err := table.List[storedVersion](ctx, s.table, table.Query{
-		Partitions: []string{partition}, Prefix: table.Join(versionPrefix, b.ID, ""),
-		Until: versionKey(b.CompanyID, b.ID, last).SK, Limit: pruneMax,
+		Partitions: []string{partition}, Prefix: table.JoinKey(versionPrefix, b.ID, ""),
+		Until: versionKey(b.CompanyID, b.ID, last).SK, Limit: prunedVersionsMax,
 	})
 	if err != nil {
 		return fmt.Errorf("remove old versions: %w", err)
@@ -47,8 +47,8 @@ func (s Store) prune(ctx context.Context, b storedBoard, live int64) error {
 	}
 	const afterAll = "~" // sorts after every id
 	return s.deleteAll(ctx, table.Collection{
-		Partition: partition, Prefix: table.Join(chunkKind, b.ID, ""),
-		Until: table.Join(chunkKind, b.ID, fmt.Sprintf("%010d", last), afterAll),
+		Partition: partition, Prefix: table.JoinKey(chunkKind, b.ID, ""),
+		Until: table.JoinKey(chunkKind, b.ID, fmt.Sprintf("%010d", last), afterAll),
 	})
 }
 

@@ -15,12 +15,12 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// manyVersions returns a company whose board has version live published, a record and chunks for
-// each earlier version, and an unpublished edit.
-func manyVersions(t *testing.T, live int) (s *apitest.Service, key string) {
+// publishManyVersions returns a company whose board has version live published, a record and chunks
+// for each earlier version, and an unpublished edit.
+func publishManyVersions(t *testing.T, live int) (s *apitest.Service, key string) {
 	t.Helper()
 	s, key = start(t)
-	importUnchecked(t, s, "board", fmt.Sprintf(`{"id":"brd_1","name":"B","publishedVersion":%d,"publishedAt":"2026-08-01T00:00:00Z","snapshot":[]}`, live))
+	importWithoutChecks(t, s, "board", fmt.Sprintf(`{"id":"brd_1","name":"B","publishedVersion":%d,"publishedAt":"2026-08-01T00:00:00Z","snapshot":[]}`, live))
 	empty, err := table.Compress([]byte("[]"))
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func intsBetween(first, last int) (out []int) {
 // 20 at a time. A removed version is not found.
 func TestRetention(t *testing.T) {
 	t.Parallel()
-	s, key := manyVersions(t, 80)
+	s, key := publishManyVersions(t, 80)
 	store := plan.NewStore(s.Table)
 	for _, want := range [][]int{intsBetween(21, 81), intsBetween(32, 82), intsBetween(33, 83)} {
 		publishBoard(t, s, key)
@@ -132,9 +132,9 @@ func TestRetentionCrashes(t *testing.T) {
 		if calls > 40 {
 			t.Fatal("the publish did not finish within 40 calls")
 		}
-		s, key := manyVersions(t, 54)
-		breaking := &crashTransport{next: http.DefaultTransport}
-		breaking.left.Store(calls)
+		s, key := publishManyVersions(t, 54)
+		breaking := &crashAfterTransport{next: http.DefaultTransport}
+		breaking.callsLeft.Store(calls)
 		_, err := plan.NewStore(apitest.NewOver(t, plan.Operations, breaking).Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest)
 		s.Clock.Advance(time.Minute) // so that the crashed publish's lease has expired
 		live := callOperation(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"].(float64)
@@ -158,7 +158,7 @@ func TestRetentionCrashes(t *testing.T) {
 		if want := intsBetween(7, 57); !slices.Equal(kept, want) || !slices.Equal(chunks, want) {
 			t.Errorf("died after %d calls: versions %v, chunks %v", calls, kept, chunks)
 		}
-		finished = breaking.left.Load() >= 0
+		finished = breaking.callsLeft.Load() >= 0
 	}
 }
 
@@ -179,11 +179,11 @@ func TestVersionIsRemovedConcurrently(t *testing.T) {
 		},
 	} {
 		for at, reached := int64(1), true; reached; at++ {
-			s, _, _, _ := twoVersions(t)
-			removing := &beforeCallTransport{intrude: func() {
+			s, _, _, _ := publishTwoVersions(t)
+			removing := &beforeCallTransport{beforeCall: func() {
 				removeVersion(t, s, 1)
 			}}
-			removing.at.Store(at)
+			removing.callNumber.Store(at)
 			err := use(plan.NewStore(apitest.NewOver(t, plan.Operations, removing).Table), s)
 			var refused *fault.Error
 			if err != nil && (!errors.As(err, &refused) || refused.Code != fault.NotFound) {
@@ -216,7 +216,7 @@ func removeVersion(t *testing.T, s *apitest.Service, version int) {
 // Ensure the publish of the 52nd version is the first to remove version 1.
 func TestRetentionOfTheFirst(t *testing.T) {
 	t.Parallel()
-	s, key := manyVersions(t, 50)
+	s, key := publishManyVersions(t, 50)
 	for _, want := range [][]int{intsBetween(1, 51), intsBetween(2, 52)} {
 		callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
 		if versions, chunks := storedVersions(t, s); !slices.Equal(versions, want) || !slices.Equal(chunks, want) {
@@ -230,7 +230,7 @@ func TestRetentionOfTheFirst(t *testing.T) {
 func TestSlugsWithoutGaps(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
-	importUnchecked(t, s, "board", `{"id":"brd_1","name":"B"}`)
+	importWithoutChecks(t, s, "board", `{"id":"brd_1","name":"B"}`)
 	for n := 1; n <= 12; n++ {
 		want := "new"
 		if n > 1 {
@@ -267,8 +267,8 @@ func TestItemsOfAFileClaimTheirSlug(t *testing.T) {
 	kind, items := checkImport(t, s, "item", `{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"A"}`, `{"id":"itm_2","roadmapId":"brd_1","slug":"a","title":"A"}`,
 		`{"id":"itm_3","roadmapId":"brd_2","slug":"a","title":"A"}`, `{"id":"itm_4","roadmapId":"brd_1","slug":"b","title":"A"}`, `{"id":"itm_4","roadmapId":"brd_2","slug":"c","title":"A"}`)
 	shares := func(a, b any) bool {
-		return slices.ContainsFunc(kind.UniqueTexts(a), func(c transfer.UniqueText) bool {
-			return slices.ContainsFunc(kind.UniqueTexts(b), func(d transfer.UniqueText) bool { return c.Text == d.Text })
+		return slices.ContainsFunc(kind.UniqueTextsOf(a), func(c transfer.UniqueText) bool {
+			return slices.ContainsFunc(kind.UniqueTextsOf(b), func(d transfer.UniqueText) bool { return c.Text == d.Text })
 		})
 	}
 	for i := range items {

@@ -11,8 +11,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// twoVersions returns a company whose board shows one item in version 1 and another in version 2.
-func twoVersions(t *testing.T) (s *apitest.Service, key string, first, second any) {
+// publishTwoVersions returns a company whose board shows one item in version 1 and another in
+// version 2.
+func publishTwoVersions(t *testing.T) (s *apitest.Service, key string, first, second any) {
 	t.Helper()
 	s, key = start(t)
 	first = createItem(t, s, key, map[string]any{"title": "First", "status": "published"})["id"]
@@ -33,9 +34,9 @@ func TestRollbackCrashes(t *testing.T) {
 		if calls > 40 {
 			t.Fatal("the rollback did not finish within 40 calls")
 		}
-		s, key, first, second := twoVersions(t)
-		breaking := &crashTransport{next: http.DefaultTransport}
-		breaking.left.Store(calls)
+		s, key, first, second := publishTwoVersions(t)
+		breaking := &crashAfterTransport{next: http.DefaultTransport}
+		breaking.callsLeft.Store(calls)
 		_, err := plan.NewStore(apitest.NewOver(t, plan.Operations, breaking).Table).Rollback(t.Context(), s.CompanyID, "brd_1", 1)
 		s.Clock.Advance(time.Minute) // so that the crashed rollback's lease has expired
 
@@ -85,16 +86,16 @@ func TestRollbackLosesRace(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	for at, reached := int64(1), true; reached; at++ {
-		s, key, first, second := twoVersions(t)
+		s, key, first, second := publishTwoVersions(t)
 		third := createItem(t, s, key, map[string]any{"title": "Third"})["id"]
-		overtaking := &beforeCallTransport{intrude: func() {
+		overtaking := &beforeCallTransport{beforeCall: func() {
 			s.Clock.Advance(time.Minute) // so that the slow rollback's lease has expired
 			callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": third, "status": "published"})
 			if _, err := plan.NewStore(s.Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest); err != nil {
 				t.Error(err)
 			}
 		}}
-		overtaking.at.Store(at)
+		overtaking.callNumber.Store(at)
 		slow := plan.NewStore(apitest.NewOver(t, plan.Operations, overtaking).Table)
 		if _, err := slow.Rollback(t.Context(), s.CompanyID, "brd_1", 1); err != nil {
 			t.Errorf("before call %d: %v", at, err)

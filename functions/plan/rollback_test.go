@@ -255,12 +255,12 @@ func TestRollbackSizes(t *testing.T) {
 	for n := range many {
 		records = append(records, fmt.Sprintf(`{"id":"itm_%d","roadmapId":"brd_1","slug":"s-%d","title":"T%d","summary":%q,"status":"published"}`, n, n, n, strings.Repeat("ab", 900)))
 	}
-	importUnchecked(t, s, "item", records...)
+	importWithoutChecks(t, s, "item", records...)
 	callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
 	for n := range records {
 		records[n] = strings.Replace(records[n], `"published"`, `"draft"`, 1)
 	}
-	importUnchecked(t, s, "item", records...)
+	importWithoutChecks(t, s, "item", records...)
 	callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
 	if done, err := store.Rollback(t.Context(), s.CompanyID, "brd_1", 1); err != nil || done.ItemCount != many || len(done.Added) != many {
 		t.Errorf("%v items, %d added: %v", done.ItemCount, len(done.Added), err)

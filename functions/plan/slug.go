@@ -88,21 +88,21 @@ type slugReservation struct {
 // slug too many times.
 func (s itemStore) InsertWithFreeSlug(ctx context.Context, companyID string, i Item, base string) (Item, error) {
 	i.Slug = base
-	for losses := range contendedMax {
+	for losses := range lostUpdatesMax {
 		created, err := s.Insert(ctx, companyID, i)
 		if !errors.Is(err, errSlugTaken) {
 			return created, err
 		}
-		if i.Slug, err = s.freeSlug(ctx, companyID, i.RoadmapID, base, losses); err != nil {
+		if i.Slug, err = s.findFreeSlug(ctx, companyID, i.RoadmapID, base, losses); err != nil {
 			return Item{}, err
 		}
 	}
 	return Item{}, table.ErrTooMuchContention
 }
 
-// freeSlug returns a free numbered slug: the first one or, after lost races, a randomly chosen
+// findFreeSlug returns a free numbered slug: the first one or, after lost races, a randomly chosen
 // later one. So concurrent creates with the same title do not all try the same slug.
-func (s itemStore) freeSlug(ctx context.Context, companyID, boardID, base string, losses int) (string, error) {
+func (s itemStore) findFreeSlug(ctx context.Context, companyID, boardID, base string, lostRaces int) (string, error) {
 	stem := base + "-"
 	if longest := numberedSlug(base, 1_000_000); !strings.HasPrefix(longest, stem) {
 		stem = strings.TrimRight(strings.TrimSuffix(longest, "1000000"), "-") // a longer number cuts off more of a long base
@@ -113,7 +113,7 @@ func (s itemStore) freeSlug(ctx context.Context, companyID, boardID, base string
 		taken[strings.TrimPrefix(r.SK, slugKey(companyID, boardID, "").SK)] = true
 		return nil
 	})
-	n, skip := 2, rand.IntN(losses+1)
+	n, skip := 2, rand.IntN(lostRaces+1)
 	for ; taken[numberedSlug(base, n)] || skip > 0; n++ {
 		if !taken[numberedSlug(base, n)] {
 			skip--

@@ -79,8 +79,8 @@ var emptySnapshotDigest = func() string {
 	return digest
 }()
 
-// checkShowsNoItems returns fault.Conflict when the live snapshot of a board has an item.
-func (b storedBoard) checkShowsNoItems() error {
+// checkNoLiveItems returns fault.Conflict when the live snapshot of a board has an item.
+func (b storedBoard) checkNoLiveItems() error {
 	if b.SnapshotDigest != nil && *b.SnapshotDigest != emptySnapshotDigest {
 		return errShowsLiveItems
 	}
@@ -175,7 +175,7 @@ func chunkKey(companyID, boardID string, version int64, snapshotID string, n int
 }
 
 func chunkPrefix(boardID string, version int64, snapshotID string) string {
-	return table.Join(chunkKind, boardID, fmt.Sprintf("%010d", version), snapshotID, "")
+	return table.JoinKey(chunkKind, boardID, fmt.Sprintf("%010d", version), snapshotID, "")
 }
 
 // chunks splits a snapshot into chunks. An empty snapshot also has one chunk.
@@ -240,8 +240,8 @@ func decodeFractions(text []byte) (content snapshot, err error) {
 	return content, err
 }
 
-// chunkReadWidth is how many chunks are read in parallel.
-const chunkReadWidth = 16
+// chunkReadConcurrency is how many chunks are read in parallel.
+const chunkReadConcurrency = 16
 
 // liveSnapshot reads the live snapshot of a board. It is empty when the board was never published.
 // Returns fault.ErrNotFound when the board has been removed since it was read.
@@ -250,7 +250,7 @@ func (s Store) liveSnapshot(ctx context.Context, b storedBoard) (snapshot, error
 		return snapshot{}, nil
 	}
 	parts := make([]snapshot, int(*b.SnapshotChunks))
-	err := parallel.Do(len(parts), chunkReadWidth, func(n int) (err error) {
+	err := parallel.Do(len(parts), chunkReadConcurrency, func(n int) (err error) {
 		parts[n], err = s.liveChunk(ctx, b, n)
 		return err
 	})

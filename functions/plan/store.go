@@ -51,12 +51,12 @@ const (
 )
 
 func recordKey(companyID string, parts ...string) table.Key {
-	return table.Key{PK: table.Partition(companyID, area), SK: table.Join(parts...)}
+	return table.Key{PK: table.Partition(companyID, area), SK: table.JoinKey(parts...)}
 }
 
 // collectionOf returns the records of a kind, ordered by id.
 func collectionOf(companyID, kind string) table.Collection {
-	return table.Collection{Partition: recordKey(companyID).PK, Prefix: table.Join(kind, "")}
+	return table.Collection{Partition: recordKey(companyID).PK, Prefix: table.JoinKey(kind, "")}
 }
 
 func boardKey(companyID, boardID string) table.Key { return boards.Key(companyID, boardID) }
@@ -103,7 +103,7 @@ func (i storedItem) withVersion(current *int64) Item {
 }
 
 func itemOrder(i Item) string {
-	return table.Join(table.NumberKey(i.SortOrder), table.TimeKey(i.CreatedAt), i.ID)
+	return table.JoinKey(table.NumberKey(i.SortOrder), table.TimeKey(i.CreatedAt), i.ID)
 }
 
 func keysOfItem(i storedItem) table.Keys {
@@ -148,7 +148,7 @@ func (s boardStore) Remove(ctx context.Context, companyID, boardID string, check
 			if err := check(b.Board); err != nil {
 				return err
 			}
-			return b.checkShowsNoItems()
+			return b.checkNoLiveItems()
 		},
 		CheckNoChildren: func(ctx context.Context) error {
 			return table.ForEach(ctx, s.table, itemsOfBoard(companyID, boardID), func(sortKey) error { return errHasItems })
@@ -168,7 +168,7 @@ var (
 // records, because listing the chunks would read megabytes.
 func (s boardStore) removeContents(ctx context.Context, companyID, boardID string) error {
 	of := func(kind string) table.Collection {
-		return table.Collection{Partition: recordKey(companyID).PK, Prefix: table.Join(kind, boardID, ""), Consistent: true}
+		return table.Collection{Partition: recordKey(companyID).PK, Prefix: table.JoinKey(kind, boardID, ""), Consistent: true}
 	}
 	versions, err := table.ReadAll[storedVersion](ctx, s.table, of(versionPrefix))
 	if err != nil {
@@ -238,7 +238,7 @@ func (s itemStore) Get(ctx context.Context, companyID, itemID string) (Item, err
 	if err != nil {
 		return Item{}, err
 	}
-	return live.withVersion(stored)
+	return live.withLiveVersion(stored)
 }
 
 // Modify changes an item by compare-and-set (see table.Modify). change receives the item as the API
@@ -249,7 +249,7 @@ func (s itemStore) Modify(ctx context.Context, companyID, itemID string, change 
 		return Item{}, err
 	}
 	stored, err := table.ModifyItem(ctx, s.table, itemKey(companyID, itemID), found, keysOfItem, func(i *storedItem) error {
-		item, err := live.withVersion(*i)
+		item, err := live.withLiveVersion(*i)
 		if err != nil {
 			return err
 		}
@@ -261,7 +261,7 @@ func (s itemStore) Modify(ctx context.Context, companyID, itemID string, change 
 	if err != nil {
 		return Item{}, err
 	}
-	current, err := live.liveVersion(stored.RoadmapID)
+	current, err := live.ofBoard(stored.RoadmapID)
 	if err != nil {
 		return Item{}, err
 	}
@@ -294,15 +294,15 @@ func (s itemStore) Insert(ctx context.Context, companyID string, i Item) (Item, 
 
 var errSlugTaken = fault.New(fault.Conflict, "body.slug: is taken on this board")
 
-// contendedMax is how many times a write is attempted while concurrent writes keep it from
+// lostUpdatesMax is how many times a write is attempted while concurrent writes keep it from
 // succeeding.
-const contendedMax = 100
+const lostUpdatesMax = 100
 
 // Remove deletes an item and frees its slug, unless check returns an error. check receives the item
 // as the API returns it. Returns fault.ErrNotFound when the item does not exist.
 func (s itemStore) Remove(ctx context.Context, companyID, itemID string, check func(Item) error) error {
 	foreignSlug := false // the slug record points to a different item, so it stays
-	for range contendedMax {
+	for range lostUpdatesMax {
 		var i storedItem
 		found, live, err := s.itemAndLiveVersions(ctx, companyID, itemID)
 		if err == nil {
@@ -311,7 +311,7 @@ func (s itemStore) Remove(ctx context.Context, companyID, itemID string, check f
 		if err != nil {
 			return err
 		}
-		item, err := live.withVersion(i)
+		item, err := live.withLiveVersion(i)
 		if err != nil {
 			return err
 		}

@@ -66,7 +66,7 @@ func (s Store) publishWithRetry(ctx context.Context, plan func() (PublishPlan, e
 			if err != nil {
 				return Publication{}, err
 			}
-			return p.result(*p.board.PublishedVersion, *p.board.PublishedAt, false), nil
+			return p.publication(*p.board.PublishedVersion, *p.board.PublishedAt, false), nil
 		}
 		// Another publish may still commit.
 		if s.leaseIsFresh(p.board) && !p.board.leasedBy(own) && !p.board.leasedBy(stale) {
@@ -118,7 +118,7 @@ func (s Store) publishLeased(ctx context.Context, p PublishPlan, lease string) (
 		return Publication{}, err
 	}
 	table.RequestOf(ctx).AddFailure(s.prune(ctx, a.board, a.version)) // the publish has succeeded, even if pruning fails
-	return a.result(a.version, at, true), nil
+	return a.publication(a.version, at, true), nil
 }
 
 // publishSteps does steps 2 to 5 and returns the time of the publish.
@@ -161,7 +161,7 @@ func (p PublishPlan) nextVersion() int64 {
 	return *p.board.PublishedVersion + 1
 }
 
-func (p PublishPlan) result(version int64, at string, changed bool) Publication {
+func (p PublishPlan) publication(version int64, at string, changed bool) Publication {
 	updated := make([]PublishedItem, len(p.updated))
 	for n, i := range p.updated {
 		updated[n] = i.PublishedItem
@@ -285,7 +285,7 @@ func (s Store) prepareItems(ctx context.Context, a publishAttempt) error {
 	}
 	var writes []table.Write
 	for _, i := range a.items {
-		if prepared, changed := i.afterVersion(a.board.PublishedVersion, a.version, live[i.ID]); changed {
+		if prepared, changed := i.prepareVersion(a.board.PublishedVersion, a.version, live[i.ID]); changed {
 			writes = append(writes, s.writeLiveState(itemKey(i.CompanyID, i.ID), prepared))
 		}
 	}
@@ -335,7 +335,7 @@ const commitBoard = "SET publishedVersion = :version, publishedAt = :at, updated
 // longer has the lease, or was edited at or after the time of this commit.
 func (s Store) commit(ctx context.Context, a publishAttempt, at string) error {
 	b, chunks := a.board, int64(len(a.chunks))
-	err := conflictOf(idempotency.Transact(ctx, s.table, a.result(a.version, at, true),
+	err := conflictOf(idempotency.Transact(ctx, s.table, a.publication(a.version, at, true),
 		s.table.WriteUpdate(boardKey(b.CompanyID, b.ID), commitBoard, ownLease+" AND "+editedBefore, nil, table.Item{
 			":version": table.Number(a.version), ":at": table.String(at), ":claim": table.String(a.lease),
 			":chunks": table.Number(chunks), ":digest": table.String(a.digest), ":one": table.Number(1),

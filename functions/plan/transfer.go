@@ -27,11 +27,11 @@ func Transfers(t *table.Client) []transfer.Type {
 		return []transfer.UniqueText{{Text: "slug " + i.Slug + " on board " + i.RoadmapID}, {Text: "item " + i.ID}}
 	})
 	items = transfer.WithParent(items, func(i Item) (name, problem string) {
-		return boardName(i.RoadmapID), "record.roadmapId: " + missingBoardProblem(i)
+		return importName(i.RoadmapID), "record.roadmapId: " + missingBoardProblem(i)
 	},
 		transfer.OrphanCheck(t, func(companyID string, i Item) table.Key { return boardKey(companyID, i.RoadmapID) }))
 	moved := transfer.KeepRules[api.CreateBody[Board]](transfer.Define(boards.Name, boards.Prefix, checkBoard, s.importBoards, s.eachBoard))
-	moved = transfer.WithName(moved, func(b transferBoard) string { return boardName(b.ID) })
+	moved = transfer.WithName(moved, func(b transferBoard) string { return importName(b.ID) })
 	return []transfer.Type{
 		transfer.WithExisting(moved,
 			transfer.ExistsByKey(t, func(companyID string, b transferBoard) table.Key { return boardKey(companyID, b.ID) }), s.addBoards),
@@ -40,8 +40,8 @@ func Transfers(t *table.Client) []transfer.Type {
 	}
 }
 
-// boardName returns the name that identifies a board among the records of a file.
-func boardName(boardID string) string { return "board " + boardID }
+// importName returns the name that identifies a board among the records of a file.
+func importName(boardID string) string { return "board " + boardID }
 
 // missingBoardProblem returns the problem to report for an item whose board does not exist.
 func missingBoardProblem(i Item) string { return "there is no board " + i.RoadmapID }
@@ -135,7 +135,7 @@ var errCreatedMeanwhile = errors.New("another import created the board meanwhile
 // addBoards stores boards whose ids are free, each in one transaction with its live version. It
 // returns how many boards it skipped because another caller had created them.
 func (s Store) addBoards(ctx context.Context, companyID string, boards []transferBoard, _ transfer.FileHasName) (skipped int, err error) {
-	for _, b := range transfer.LastWins(boards, func(b transferBoard) string { return b.ID }) {
+	for _, b := range transfer.KeepLast(boards, func(b transferBoard) string { return b.ID }) {
 		err := ignoreNotFound(s.Boards.Remove(ctx, companyID, b.ID, func(Board) error { return errCreatedMeanwhile })) // as in importBoards
 		if errors.Is(err, errCreatedMeanwhile) {
 			skipped++
@@ -234,17 +234,17 @@ func (s Store) verifyItems(ctx context.Context, companyID string, items []Item) 
 	problems := make([]string, len(items))
 	for n, i := range items {
 		var errs [2]error
-		if problems[n], errs[0] = i.movedProblem(stored[itemKey(companyID, i.ID)]); problems[n] == "" {
-			problems[n], errs[1] = i.slugProblem(stored[slugKey(companyID, i.RoadmapID, i.Slug)])
+		if problems[n], errs[0] = i.movedBoardProblem(stored[itemKey(companyID, i.ID)]); problems[n] == "" {
+			problems[n], errs[1] = i.changedSlugProblem(stored[slugKey(companyID, i.RoadmapID, i.Slug)])
 		}
 		err = errors.Join(err, errs[0], errs[1])
 	}
 	return problems, err
 }
 
-// movedProblem returns the problem if the item is already stored with a different slug or on a
+// movedBoardProblem returns the problem if the item is already stored with a different slug or on a
 // different board. stored is nil if the item is not stored.
-func (i Item) movedProblem(stored table.Item) (problem string, err error) {
+func (i Item) movedBoardProblem(stored table.Item) (problem string, err error) {
 	var before Item
 	if err := decodeIfPresent(stored, &before); err != nil || before.ID == "" || before.Slug == i.Slug && before.RoadmapID == i.RoadmapID {
 		return "", err
@@ -252,9 +252,9 @@ func (i Item) movedProblem(stored table.Item) (problem string, err error) {
 	return fmt.Sprintf("record.slug: %s already has the slug %s on board %s; neither can change", i.ID, before.Slug, before.RoadmapID), nil
 }
 
-// slugProblem returns the problem if the item's slug belongs to another item. stored is the slug's
-// record, or nil if the slug is free.
-func (i Item) slugProblem(stored table.Item) (problem string, err error) {
+// changedSlugProblem returns the problem if the item's slug belongs to another item. stored is the
+// slug's record, or nil if the slug is free.
+func (i Item) changedSlugProblem(stored table.Item) (problem string, err error) {
 	var owner slugReservation
 	if err := decodeIfPresent(stored, &owner); err != nil || owner.ItemID == "" || owner.ItemID == i.ID {
 		return "", err
@@ -320,19 +320,19 @@ func (s Store) storeItems(ctx context.Context, companyID string, items []Item, a
 			case f.Write == 0 && alone:
 				return "", nil
 			case f.Write == 0:
-				return i.movedProblem(f.Stored)
+				return i.movedBoardProblem(f.Stored)
 			}
-			return i.slugProblem(f.Stored)
+			return i.changedSlugProblem(f.Stored)
 		})
 }
 
 func (s Store) eachItem(ctx context.Context, companyID string, visit func(Item) error) error {
-	live, err := table.GetItem(ctx, s.table, liveVersionsKey(companyID)) // read before the items, as liveVersions.withVersion requires
+	live, err := table.GetItem(ctx, s.table, liveVersionsKey(companyID)) // read before the items, as liveVersions.withLiveVersion requires
 	if err != nil {
 		return err
 	}
 	return eachRecord(ctx, s.table, companyID, itemPart, func(i storedItem) error {
-		item, err := liveVersions(live).withVersion(i)
+		item, err := liveVersions(live).withLiveVersion(i)
 		if err != nil {
 			return err
 		}

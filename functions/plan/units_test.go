@@ -25,7 +25,7 @@ func TestReadUnits(t *testing.T) {
 			records = append(records, fmt.Sprintf(`{"id":"itm_%05d","roadmapId":"brd_1","slug":"s-%d","title":"A title","sortOrder":%d,"status":%q,"createdAt":"2026-01-01T00:00:00Z"}`,
 				i, i, i%100, plan.Status("").Values()[i%4]))
 		}
-		importUnchecked(t, s, "item", records...)
+		importWithoutChecks(t, s, "item", records...)
 	}
 	draft := plan.StatusDraft
 	for _, status := range []*plan.Status{nil, &draft} {

@@ -132,9 +132,9 @@ func versionKey(companyID, boardID string, version int64) table.Key {
 	return recordKey(companyID, versionPrefix, boardID, fmt.Sprintf("%010d", version))
 }
 
-// boardAt returns the board as if this version were live, so that Store.liveSnapshot reads the
-// version's snapshot.
-func (v storedVersion) boardAt(b storedBoard) storedBoard {
+// boardWithVersion returns the board as if this version were live, so that Store.liveSnapshot reads
+// the version's snapshot.
+func (v storedVersion) boardWithVersion(b storedBoard) storedBoard {
 	b.SnapshotVersion, b.SnapshotID, b.SnapshotChunks = &v.Version, &v.SnapshotID, &v.SnapshotChunks
 	return b
 }
@@ -179,7 +179,7 @@ func (s Store) version(ctx context.Context, b storedBoard, version int64) (store
 // versionContent reads the snapshot of a version, or returns fault.NotFound when a publish removed
 // the version in the meantime.
 func (s Store) versionContent(ctx context.Context, b storedBoard, v storedVersion) (snapshot, error) {
-	content, err := s.liveSnapshot(ctx, v.boardAt(b))
+	content, err := s.liveSnapshot(ctx, v.boardWithVersion(b))
 	var gone *fault.Error
 	if err == nil {
 		return content, nil
@@ -194,7 +194,7 @@ func (s Store) versionContent(ctx context.Context, b storedBoard, v storedVersio
 func (s Store) versions(ctx context.Context, b storedBoard) ([]storedVersion, error) {
 	at := versionKey(b.CompanyID, b.ID, 0)
 	all, err := table.ReadAll[storedVersion](ctx, s.table, table.Collection{
-		Partition: at.PK, Prefix: table.Join(versionPrefix, b.ID, ""), Consistent: true,
+		Partition: at.PK, Prefix: table.JoinKey(versionPrefix, b.ID, ""), Consistent: true,
 	})
 	reached := all[:0]
 	for _, v := range all {

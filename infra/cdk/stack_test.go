@@ -22,8 +22,9 @@ import (
 
 type document = map[string]any
 
-// synthesised holds the results of a single synthesis, which all tests share because it takes seconds.
-var synthesised struct {
+// synthOutput holds the results of a single synthesis, which all tests share because it takes
+// seconds.
+var synthOutput struct {
 	cdk, sam document // the stack's template, and template.yaml as CloudFormation reads it
 	findings []any    // the findings of cdk-nag
 }
@@ -53,14 +54,14 @@ func synthesise(dist string) {
 	stack := newStack(app, "test", dist, model)
 	applyNag(app)
 	template := assertions.Template_FromStack(stack, nil)
-	synthesised.cdk = asJSON(*template.ToJSON())
+	synthOutput.cdk = asJSON(*template.ToJSON())
 	annotations := assertions.Annotations_FromStack(stack)
 	anything := assertions.Match_AnyValue()
 	for _, found := range []any{annotations.FindError(jsii.String("*"), anything), annotations.FindWarning(jsii.String("*"), anything)} {
-		synthesised.findings = append(synthesised.findings, asJSON(map[string]any{"found": found})["found"].([]any)...)
+		synthOutput.findings = append(synthOutput.findings, asJSON(map[string]any{"found": found})["found"].([]any)...)
 	}
 
-	synthesised.sam = readTemplate(dist)
+	synthOutput.sam = readTemplate(dist)
 }
 
 // readTemplate reads template.yaml with the CDK's parser. The CDK drops properties of SAM's types
@@ -119,7 +120,7 @@ func asJSON(value any) (out document) {
 
 // Ensure cdk-nag has no findings except those that nag.go suppresses with a reason.
 func TestNag(t *testing.T) {
-	for _, finding := range synthesised.findings {
+	for _, finding := range synthOutput.findings {
 		t.Error("cdk-nag finds:", finding)
 	}
 }
@@ -128,7 +129,7 @@ func TestNag(t *testing.T) {
 // logs, alarms and dashboard. Only the API and the functions have different types in SAM.
 func TestSameAsTemplate(t *testing.T) {
 	for _, section := range []string{"Parameters", "Conditions", "Outputs"} {
-		have, want := sectionOf(synthesised.cdk, section), sectionOf(synthesised.sam, section)
+		have, want := sectionOf(synthOutput.cdk, section), sectionOf(synthOutput.sam, section)
 		for _, own := range []string{"BootstrapVersion"} { // added by the CDK
 			delete(have, own)
 			delete(want, own)
@@ -137,7 +138,7 @@ func TestSameAsTemplate(t *testing.T) {
 			t.Errorf("%s (-template.yaml +CDK):\n%s", section, diff)
 		}
 	}
-	have, want := resources(synthesised.cdk), resources(synthesised.sam)
+	have, want := resources(synthOutput.cdk), resources(synthOutput.sam)
 	plain := infra.JSON(infra.New().PlainResources()).(document)
 	for id, resource := range want {
 		if strings.HasPrefix(resource["Type"].(string), unknownType) {
@@ -158,8 +159,8 @@ func TestSameAsTemplate(t *testing.T) {
 
 // Ensure the functions of both stacks have the same code, settings, role and environment.
 func TestFunctions(t *testing.T) {
-	have, want := resources(synthesised.cdk), resources(synthesised.sam)
-	globals := sectionOf(synthesised.sam, "Globals")["Function"].(document)
+	have, want := resources(synthOutput.cdk), resources(synthOutput.sam)
+	globals := sectionOf(synthOutput.sam, "Globals")["Function"].(document)
 	for _, f := range infra.New().Functions {
 		sam := maps.Clone(globals)
 		maps.Copy(sam, want[f.ID()]["Properties"].(document))
@@ -198,7 +199,7 @@ func TestRoutes(t *testing.T) {
 
 func samRoutes() map[string]string {
 	out := map[string]string{}
-	for id, r := range resources(synthesised.sam) {
+	for id, r := range resources(synthOutput.sam) {
 		properties, _ := r["Properties"].(document)
 		events, _ := properties["Events"].(document)
 		for _, e := range events {
@@ -213,7 +214,7 @@ func samRoutes() map[string]string {
 // to invoke it.
 func cdkRoutes(t *testing.T) map[string]string {
 	t.Helper()
-	all := resources(synthesised.cdk)
+	all := resources(synthOutput.cdk)
 	out := map[string]string{}
 	for id, r := range all {
 		if r["Type"] != "AWS::ApiGateway::Method" {
@@ -247,8 +248,8 @@ func pathOf(all map[string]document, reference document) string {
 
 // Ensure both APIs have the same error responses, and their stages the same settings.
 func TestGateway(t *testing.T) {
-	all := resources(synthesised.cdk)
-	sam := maps.Clone(resources(synthesised.sam)[infra.APIID]["Properties"].(document))
+	all := resources(synthOutput.cdk)
+	sam := maps.Clone(resources(synthOutput.sam)[infra.APIID]["Properties"].(document))
 	responses := sam["GatewayResponses"].(document)
 	count := 0
 	for id, r := range all {
@@ -288,7 +289,7 @@ func TestGateway(t *testing.T) {
 func TestDeploymentFollowsTheAPI(t *testing.T) {
 	changed := infra.New()
 	changed.GatewayResponses[0].Message += "."
-	id, waits := deploymentOf(synthesised.cdk)
+	id, waits := findDeployment(synthOutput.cdk)
 	if same := deploymentID(infra.New()); id == "" || same != id {
 		t.Errorf("%s and %s for the same API", id, same)
 	}
@@ -301,11 +302,11 @@ func TestDeploymentFollowsTheAPI(t *testing.T) {
 }
 
 func deploymentID(m infra.Model) string {
-	id, _ := deploymentOf(infra.JSON(m.CloudFormation(func(infra.Function) infra.Object { return nil })).(document))
+	id, _ := findDeployment(infra.JSON(m.CloudFormation(func(infra.Function) infra.Object { return nil })).(document))
 	return id
 }
 
-func deploymentOf(template document) (id, waits string) {
+func findDeployment(template document) (id, waits string) {
 	for id, r := range resources(template) {
 		if r["Type"] == "AWS::ApiGateway::Deployment" {
 			return id, fmt.Sprint(r["DependsOn"])

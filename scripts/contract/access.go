@@ -10,9 +10,10 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// withKey returns a rule that sends every read with another Authorization header and requires a
+// requireUnauthorised returns a rule that sends every read with another Authorization header and
+// requires a
 // 401. Records need not exist, because the key is checked first.
-func withKey(authorization, what string) func(*runner) {
+func requireUnauthorised(authorization, what string) func(*runner) {
 	return func(k *runner) {
 		for _, p := range k.discovered {
 			path := p.path
@@ -23,7 +24,7 @@ func withKey(authorization, what string) func(*runner) {
 				continue
 			}
 			got := k.do(http.MethodGet, path, "", "Authorization", authorization)
-			got.what += " with " + what
+			got.request += " with " + what
 			k.checkError(got, fault.Unauthorised, "")
 		}
 	}
@@ -83,7 +84,7 @@ func unknownRecord(k *runner) {
 		k.checkError(here, fault.NotFound, "")
 		there := k.get(strings.Replace(p.path, k.company, k.otherCompanyID(), 1))
 		if here.status == there.status && string(here.body) != string(there.body) {
-			k.fail("%s: an unknown record returns %s, one of another company %s", here.what, here.body, there.body)
+			k.fail("%s: an unknown record returns %s, one of another company %s", here.request, here.body, there.body)
 		}
 	})
 }

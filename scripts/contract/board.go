@@ -26,12 +26,12 @@ func boardLifecycle(k *runner) {
 	}
 	defer k.remove(board)
 	k.checkSchema("create_plan_board", board.response)
-	k.checkFields(board.what, board.record, map[string]any{"name": "Conformance check", "allowedOrigins": []any{}, "active": true, "publishedVersion": nil, "companyId": k.company})
-	if publicKey, _ := board.record["publicKey"].(string); !publicKeyPattern.MatchString(publicKey) {
-		k.fail("%s: the public key is %v", board.what, board.record["publicKey"])
+	k.checkFields(board.request, board.fields, map[string]any{"name": "Conformance check", "allowedOrigins": []any{}, "active": true, "publishedVersion": nil, "companyId": k.company})
+	if publicKey, _ := board.fields["publicKey"].(string); !publicKeyPattern.MatchString(publicKey) {
+		k.fail("%s: the public key is %v", board.request, board.fields["publicKey"])
 	}
 	k.checkUpdate(board, `{"name":"Changed","allowedOrigins":["https://example.com","http://localhost:3000"],"active":false}`, "update_plan_board", map[string]any{
-		"name": "Changed", "allowedOrigins": []any{"https://example.com", "http://localhost:3000"}, "active": false, "publicKey": board.record["publicKey"],
+		"name": "Changed", "allowedOrigins": []any{"https://example.com", "http://localhost:3000"}, "active": false, "publicKey": board.fields["publicKey"],
 	})
 	k.checkError(k.do(http.MethodPatch, board.path, `{"allowedOrigins":null}`), fault.BadRequest, "allowedOrigins")
 	k.checkError(k.do(http.MethodPatch, board.path, `{"allowedOrigins":["https://example.com","https://*.example.com"]}`), fault.BadRequest, "allowedOrigins[1]")
@@ -64,7 +64,7 @@ func liveItems(k *runner) {
 		return
 	}
 	shown := map[string]any{
-		"id": item.record["id"], "slug": item.record["slug"], "title": "Conformance check", "summary": nil, "columnId": nil, "categoryIds": nil,
+		"id": item.fields["id"], "slug": item.fields["slug"], "title": "Conformance check", "summary": nil, "columnId": nil, "categoryIds": nil,
 		"sortOrder": nil, "targetLabel": nil, "publishedVersion": float64(1),
 	}
 	k.checkLiveItem(board, shown)
@@ -91,6 +91,6 @@ func (k *runner) checkLiveItem(board createdRecord, want map[string]any) {
 		all = append(all, want)
 	}
 	if !reflect.DeepEqual(list.Items, all) {
-		k.fail("%s: visitors see %s instead of %v", got.what, got.body, all)
+		k.fail("%s: visitors see %s instead of %v", got.request, got.body, all)
 	}
 }

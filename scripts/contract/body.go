@@ -21,7 +21,7 @@ func (k *runner) checkInvalidBodies(path, byID string, bodies [][2]string) {
 			k.skip("the key may not write here")
 			return
 		}
-		got.what += fmt.Sprintf(" %.60s", b[0])
+		got.request += fmt.Sprintf(" %.60s", b[0])
 		k.checkRefusedCreate(got, byID, fault.BadRequest, b[1])
 	}
 }
@@ -59,7 +59,7 @@ func strictBody(k *runner) {
 		{`{"title":"x"} {}`, "body"}, {`{"title":`, "body"}, {`[]`, "body"}, {"{\"title\":\"\xff\"}", "body"}, {`{"Title":"x"}`, "Title"},
 	})
 	got := k.do(http.MethodPost, items, `{"title":"x"}`, "Content-Type", "text/plain")
-	got.what += " as text/plain"
+	got.request += " as text/plain"
 	k.checkRefusedCreate(got, itemByID, fault.BadRequest, "Content-Type")
 }
 
@@ -93,7 +93,7 @@ func companyBody(k *runner) {
 	if !ok {
 		return
 	}
-	k.checks = 0
+	k.checkCount = 0
 	for field, value := range map[string]string{
 		"name": `""`, "stage": `"unicorn"`, "targetMarket": `"b2x"`, "websiteUrl": `"not a uri"`, "repositoryUrl": `"//"`, "slug": `"another"`, "summary": `5`,
 	} {
@@ -125,7 +125,7 @@ func writeAccess(k *runner) {
 		}
 		path := k.pathWithUnknownIDs(op.Path)
 		got := k.do(op.Method, path, body, "Authorization", "")
-		got.what += " without a key"
+		got.request += " without a key"
 		k.checkError(got, fault.Unauthorised, "")
 		k.checkError(k.do(op.Method, strings.Replace(path, k.company, k.otherCompanyID(), 1), body), fault.NotFound, "")
 	}

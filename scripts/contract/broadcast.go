@@ -22,17 +22,17 @@ func ideaLifecycle(k *runner) {
 	}
 	defer k.remove(plan)
 	k.checkSchema("create_broadcast_plan", plan.response)
-	k.checkFields(plan.what, plan.record, map[string]any{"status": "draft", "startsAt": farFuture, "endsAt": nil, "companyId": k.company})
+	k.checkFields(plan.request, plan.fields, map[string]any{"status": "draft", "startsAt": farFuture, "endsAt": nil, "companyId": k.company})
 	k.checkError(k.do(http.MethodPatch, plan.path, `{"endsAt":"2098-12-31T23:59:59Z"}`), fault.BadRequest, "endsAt")
 	k.checkError(k.do(http.MethodPatch, plan.path, `{"platforms":["x","blog"]}`), fault.BadRequest, "platforms[1]")
 	k.checkUpdate(plan, `{"status":"complete","endsAt":"`+farFuture+`","platforms":null}`, "update_broadcast_plan", map[string]any{"status": "complete", "endsAt": farFuture, "platforms": nil})
-	idea, ok := k.create(k.companyPath("/broadcast/ideas"), fmt.Sprintf(`{"title":"Conformance check","planId":%q}`, plan.record["id"]), ideaByID)
+	idea, ok := k.create(k.companyPath("/broadcast/ideas"), fmt.Sprintf(`{"title":"Conformance check","planId":%q}`, plan.fields["id"]), ideaByID)
 	if !ok {
 		return
 	}
 	defer k.remove(idea)
 	k.checkSchema("create_broadcast_idea", idea.response)
-	k.checkFields(idea.what, idea.record, map[string]any{"status": "suggested", "sourceKind": "manual", "planId": plan.record["id"]})
+	k.checkFields(idea.request, idea.fields, map[string]any{"status": "suggested", "sourceKind": "manual", "planId": plan.fields["id"]})
 	k.checkDelete(plan)
 	k.checkUpdate(idea, `{"status":"accepted","planId":null}`, "update_broadcast_idea", map[string]any{"status": "accepted", "planId": nil})
 	k.checkDelete(idea)
@@ -81,7 +81,7 @@ func postDay(post map[string]any) string {
 
 // listIDs returns the ids of a list's first page.
 func (k *runner) listIDs(path string) (ids []string, ok bool) {
-	var body listOf[map[string]any]
+	var body listBody[map[string]any]
 	ok = k.checkSuccess(k.get(path), &body)
 	for _, r := range body.Items {
 		ids = append(ids, fmt.Sprint(r["id"]))

@@ -46,7 +46,7 @@ type Result struct {
 	Section   string   `json:"section"`   // of scripts/docs/reference that states the rule, such as errors#codes
 	Specified bool     `json:"specified"` // the specification states the rule; false: this implementation added it
 	Title     string   `json:"title"`
-	Result    Outcome  `json:"result"`
+	Outcome   Outcome  `json:"result"`
 	Detail    string   `json:"detail"`   // the number of checks, or why there were none
 	Problems  []string `json:"problems"` // what breaks the rule
 }
@@ -100,7 +100,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	}
 	o.HTTP.Timeout = callTimeout
 	o.HTTP.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	k := &runner{Options: o, ctx: ctx, responses: map[string]bool{}, observed: map[string][]string{}, counted: map[string]int{}}
+	k := &runner{Options: o, ctx: ctx, requestIDs: map[string]bool{}, observedProblems: map[string][]string{}, observedCounts: map[string]int{}}
 	if err := k.discover(); err != nil {
 		return Report{}, err
 	}
@@ -108,7 +108,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	for _, r := range o.Rules {
 		result := k.check(r)
 		report.Rules = append(report.Rules, result)
-		switch result.Result {
+		switch result.Outcome {
 		case Passed:
 			report.Passed++
 		case Failed:
@@ -127,28 +127,28 @@ func Run(ctx context.Context, o Options) (Report, error) {
 func (k *runner) check(r Rule) Result {
 	k.ruleResult = ruleResult{}
 	out := Result{Rule: r.name, Section: r.section, Specified: r.specified, Title: r.title, Problems: []string{}}
-	may := r.level == levelReads || r.level == levelWrites && k.Write || r.level == levelPublishes && k.Publish || r.level == needsAllRecords && k.Strict
+	may := r.level == levelReads || r.level == levelWrites && k.Write || r.level == levelPublishes && k.Publish || r.level == levelAllRecords && k.Strict
 	switch {
 	case may:
 		r.run(k)
-	case r.level == needsAllRecords:
+	case r.level == levelAllRecords:
 		k.skip("it needs a company with a record of every kind")
 	default:
 		k.skip("it changes records: give --write")
 	}
-	if k.reason == "" {
-		k.reason = "there was nothing to check"
+	if k.skipReason == "" {
+		k.skipReason = "there was nothing to check"
 	}
-	if may && k.Strict && k.checks == 0 && !k.optional {
-		k.fail("%s", k.reason)
+	if may && k.Strict && k.checkCount == 0 && !k.mayCheckNothing {
+		k.fail("%s", k.skipReason)
 	}
 	switch {
 	case len(k.problems) > 0:
-		out.Result, out.Problems = Failed, k.problems
-	case k.checks == 0:
-		out.Result, out.Detail = Skipped, k.reason
+		out.Outcome, out.Problems = Failed, k.problems
+	case k.checkCount == 0:
+		out.Outcome, out.Detail = Skipped, k.skipReason
 	default:
-		out.Result, out.Detail = Passed, fmt.Sprintf("%d checked", k.checks)
+		out.Outcome, out.Detail = Passed, fmt.Sprintf("%d checked", k.checkCount)
 	}
 	return out
 }
@@ -159,8 +159,8 @@ func (r Report) String() string {
 	fmt.Fprintf(&text, "%s, company %s\n\n", r.BaseURL, r.Company)
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	for _, rule := range r.Rules {
-		fmt.Fprintf(w, "%s\t%s\t%s (%s)\n", rule.Result, rule.Rule, rule.Title, rule.Section)
-		if rule.Detail != "" && rule.Result != Passed {
+		fmt.Fprintf(w, "%s\t%s\t%s (%s)\n", rule.Outcome, rule.Rule, rule.Title, rule.Section)
+		if rule.Detail != "" && rule.Outcome != Passed {
 			fmt.Fprintf(w, "\t\t%s\n", escapeControls(rule.Detail))
 		}
 		for _, problem := range rule.Problems {

@@ -91,7 +91,7 @@ func TestDeployment(t *testing.T) {
 	}
 	var mu sync.Mutex
 	visited := map[string]int{}
-	base := faultyProxy(t, serveHTTP(t, s), injectedFault{request: func(r *http.Request) {
+	base := faultyProxy(t, serveHTTP(t, s), injectedFault{changeRequest: func(r *http.Request) {
 		parts := strings.Split(r.URL.Path, "/")
 		mu.Lock()
 		defer mu.Unlock()
@@ -123,17 +123,17 @@ func TestDeployment(t *testing.T) {
 
 // injectedFault is a bug that a proxy injects into the service by changing requests or responses.
 type injectedFault struct {
-	request  func(r *http.Request)
-	response func(r *http.Response, body string) string
+	changeRequest  func(r *http.Request)
+	changeResponse func(r *http.Response, body string) string
 }
 
 // injectedFaults returns bugs, keyed by the rule that they break. A key may add a slash and a
 // description to the rule's name.
 func injectedFaults(companyID, key string) map[string]injectedFault {
-	letIn := injectedFault{request: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+key) }}
+	letIn := injectedFault{changeRequest: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+key) }}
 	var previews, ids atomic.Int64
 	on := func(method, part, from, to string) injectedFault {
-		return injectedFault{response: func(r *http.Response, body string) string {
+		return injectedFault{changeResponse: func(r *http.Response, body string) string {
 			if r.Request.Method == method && strings.HasSuffix(r.Request.URL.Path, part) && r.StatusCode == 200 {
 				return strings.Replace(body, from, to, 1)
 			}
@@ -141,14 +141,14 @@ func injectedFaults(companyID, key string) map[string]injectedFault {
 		}}
 	}
 	drop := func(names ...string) injectedFault {
-		return injectedFault{request: func(r *http.Request) {
+		return injectedFault{changeRequest: func(r *http.Request) {
 			for _, name := range names {
 				r.Header.Del(name)
 			}
 		}}
 	}
 	without := func(name string, when func(string) bool) injectedFault {
-		return injectedFault{request: func(r *http.Request) {
+		return injectedFault{changeRequest: func(r *http.Request) {
 			query := r.URL.Query()
 			if query.Has(name) && when(query.Get(name)) {
 				query.Del(name)
@@ -157,7 +157,7 @@ func injectedFaults(companyID, key string) map[string]injectedFault {
 		}}
 	}
 	sent := func(from, to string) injectedFault {
-		return injectedFault{request: func(r *http.Request) {
+		return injectedFault{changeRequest: func(r *http.Request) {
 			if r.Body == nil {
 				return
 			}
@@ -168,7 +168,7 @@ func injectedFaults(companyID, key string) map[string]injectedFault {
 		}}
 	}
 	header := func(name, value string, statuses ...int) injectedFault {
-		return injectedFault{response: func(r *http.Response, body string) string {
+		return injectedFault{changeResponse: func(r *http.Response, body string) string {
 			for _, status := range statuses {
 				if r.StatusCode == status {
 					r.Header.Set(name, value)
@@ -179,7 +179,7 @@ func injectedFaults(companyID, key string) map[string]injectedFault {
 	}
 	clamp := without("limit", func(v string) bool { n, err := strconv.Atoi(v); return err != nil || n < 1 || n > 50 })
 	crash := func(part string, status int) injectedFault {
-		return injectedFault{response: func(r *http.Response, body string) string {
+		return injectedFault{changeResponse: func(r *http.Response, body string) string {
 			if !strings.Contains(r.Request.URL.Path, part) {
 				return body
 			}
@@ -188,7 +188,7 @@ func injectedFaults(companyID, key string) map[string]injectedFault {
 		}}
 	}
 	forced := func(method, part string, refused int) injectedFault {
-		return injectedFault{response: func(r *http.Response, body string) string {
+		return injectedFault{changeResponse: func(r *http.Response, body string) string {
 			if r.Request.Method == method && strings.Contains(r.Request.URL.Path, part) && r.StatusCode == refused {
 				r.StatusCode = http.StatusOK
 			}
@@ -196,7 +196,7 @@ func injectedFaults(companyID, key string) map[string]injectedFault {
 		}}
 	}
 	return map[string]injectedFault{
-		"complete": {response: func(r *http.Response, body string) string {
+		"complete": {changeResponse: func(r *http.Response, body string) string {
 			if strings.HasSuffix(r.Request.URL.Path, "/broadcast/channels") {
 				return `{"items":[]}`
 			}
@@ -205,12 +205,12 @@ func injectedFaults(companyID, key string) map[string]injectedFault {
 		"list-shape/a function that crashes":           crash("/optimise/", http.StatusBadGateway),
 		"unknown-path/a gateway that lacks a route":    crash("/v1/nope", http.StatusForbidden),
 		"openapi/an empty document":                    crash("/openapi.json", http.StatusOK),
-		"paging/links without the stage":               {request: func(r *http.Request) { r.Host = "elsewhere.example" }},
+		"paging/links without the stage":               {changeRequest: func(r *http.Request) { r.Host = "elsewhere.example" }},
 		"version/a response of another version":        header("Service-Version", "2026-08-12", 404),
 		"publish":                                      drop("If-Match"),
 		"updates":                                      sent(`["synergy"]`, `[]`),
 		"updates/a tool that does not store its input": sent(`"Written by a tool"`, `"Something else"`),
-		"one-company": {response: func(r *http.Response, body string) string {
+		"one-company": {changeResponse: func(r *http.Response, body string) string {
 			if r.Request.URL.Path == "/v1/companies" && r.StatusCode == 200 {
 				return `{"items":[` + body[len(`{"items":[`):len(body)-2] + `,{"id":"co_2"}]}`
 			}
@@ -218,14 +218,14 @@ func injectedFaults(companyID, key string) map[string]injectedFault {
 		}},
 		"list-shape":    on("GET", "/plan/boards", `{"items"`, `{"total":2,"items"`),
 		"record-fields": on("GET", "/optimise/sites", `"siteKey"`, `"secretKey"`),
-		"record-by-id": {response: func(r *http.Response, body string) string {
+		"record-by-id": {changeResponse: func(r *http.Response, body string) string {
 			if strings.Contains(r.Request.URL.Path, "/plan/items/") {
 				return strings.Replace(body, `"title":"`, `"title":"My `, 1)
 			}
 			return body
 		}},
 		"findings-apart": on("GET", "/optimise/audits", `"summary"`, `"findings":[],"summary"`),
-		"preview-is-dry": {response: func(r *http.Response, body string) string {
+		"preview-is-dry": {changeResponse: func(r *http.Response, body string) string {
 			if strings.HasSuffix(r.Request.URL.Path, "/publish/preview") {
 				previews.Add(1)
 			}
@@ -235,27 +235,27 @@ func injectedFaults(companyID, key string) map[string]injectedFault {
 			return body
 		}},
 		"missing-key": letIn, "unknown-key": letIn, "publishable-key": letIn, "other-scheme": letIn, "mcp-key": letIn, "write-access": letIn,
-		"other-company": {request: func(r *http.Request) {
+		"other-company": {changeRequest: func(r *http.Request) {
 			parts := strings.Split(r.URL.Path, "/")
 			if len(parts) > 3 {
 				parts[3] = companyID
 				r.URL.Path = strings.Join(parts, "/")
 			}
 		}},
-		"unknown-record": {response: func(r *http.Response, body string) string {
+		"unknown-record": {changeResponse: func(r *http.Response, body string) string {
 			if r.StatusCode == 404 && strings.Contains(r.Request.URL.Path, companyID) {
 				return strings.Replace(body, "no such record", "not yours", 1)
 			}
 			return body
 		}},
-		"unknown-path":     {request: func(r *http.Request) { r.URL.Path = strings.Replace(r.URL.Path, "/v2/", "/v1/", 1) }},
+		"unknown-path":     {changeRequest: func(r *http.Request) { r.URL.Path = strings.Replace(r.URL.Path, "/v2/", "/v1/", 1) }},
 		"wrong-verb":       header("Allow", "GET", 405),
 		"limit-honoured":   without("limit", func(v string) bool { return v == "1" }),
-		"limit-default":    {request: func(r *http.Request) { raiseLimit(r) }},
+		"limit-default":    {changeRequest: func(r *http.Request) { raiseLimitParameter(r) }},
 		"limit-bounds":     clamp,
 		"limit-bounds-all": clamp,
 		"closed-filters":   without("status", func(v string) bool { return v == "nope" }),
-		"required-parameter": {request: func(r *http.Request) {
+		"required-parameter": {changeRequest: func(r *http.Request) {
 			if query := r.URL.Query(); strings.HasSuffix(r.URL.Path, "/metrics/points") && !query.Has("metricKey") {
 				query.Set("metricKey", "growth.signups")
 				r.URL.RawQuery = query.Encode()
@@ -264,15 +264,15 @@ func injectedFaults(companyID, key string) map[string]injectedFault {
 		"days":              without("to", func(v string) bool { return v == "2026-02-30" }),
 		"posted-days":       without("postedTo", func(string) bool { return true }),
 		"unknown-parameter": without("nope", func(string) bool { return true }),
-		"paging":            {response: func(r *http.Response, body string) string { r.Header.Del("Link"); return body }},
+		"paging":            {changeResponse: func(r *http.Response, body string) string { r.Header.Del("Link"); return body }},
 		"forged-cursor":     without("cursor", func(string) bool { return true }),
-		"pinned-version": {request: func(r *http.Request) {
+		"pinned-version": {changeRequest: func(r *http.Request) {
 			if r.Header.Get("Service-Version") != "" {
 				r.Header.Set("Service-Version", "1999-01-01")
 			}
 		}},
 		"unknown-version": drop("Service-Version"),
-		"head": {response: func(r *http.Response, body string) string {
+		"head": {changeResponse: func(r *http.Response, body string) string {
 			if r.Request.Method == http.MethodHead {
 				r.StatusCode = http.StatusMethodNotAllowed
 			}
@@ -288,7 +288,7 @@ func injectedFaults(companyID, key string) map[string]injectedFault {
 		"mcp-hints/a create that is said to be repeatable": on("POST", "/mcp", `"destructiveHint":false`, `"destructiveHint":false,"idempotentHint":true`),
 		"mcp-areas":                             without("areas", func(string) bool { return true }),
 		"mcp-areas/an area that is named twice": without("areas", func(v string) bool { return v == "plan,plan" }),
-		"mcp-areas/an error before the key": {request: func(r *http.Request) {
+		"mcp-areas/an error before the key": {changeRequest: func(r *http.Request) {
 			if r.URL.Path == "/mcp" && strings.Contains(r.URL.RawQuery, "nope") {
 				r.Header.Set("Authorization", "Bearer "+key)
 			}
@@ -308,14 +308,14 @@ func injectedFaults(companyID, key string) map[string]injectedFault {
 		"null-clears/a title that null clears":        sent(`{"title":null}`, `{}`),
 		"nul":                                         sent(`x\u0000`, `x`),
 		"item-slug":                                   sent(`{"slug":"another"}`, `{}`),
-		"empty-update": {response: func(r *http.Response, body string) string {
+		"empty-update": {changeResponse: func(r *http.Response, body string) string {
 			if r.Request.Method == http.MethodPatch {
 				return strings.Replace(body, `"updatedAt":"2`, `"updatedAt":"3`, 1)
 			}
 			return body
 		}},
 		"if-match": drop("If-Match"), "idempotency": drop("Idempotency-Key"), "refused-push": drop("Idempotency-Key"),
-		"push-identity":                                {request: func(r *http.Request) { sent("conformance-check", rand.Text()).request(r) }},
+		"push-identity":                                {changeRequest: func(r *http.Request) { sent("conformance-check", rand.Text()).changeRequest(r) }},
 		"board-life":                                   on("POST", "/plan/boards", `"publicKey":"pk_live_`, `"publicKey":"pk_`),
 		"board-life/origins that null clears":          sent(`{"allowedOrigins":null}`, `{}`),
 		"board-life/a wildcard":                        sent(`"https://*.example.com"`, `"https://a.example.com"`),
@@ -337,27 +337,27 @@ func injectedFaults(companyID, key string) map[string]injectedFault {
 		"post-body":                                    sent(`,"status":"published"`, ``),
 		"company-body":                                 sent(`{"stage":"unicorn"}`, `{}`),
 		"large-body":                                   sent(strings.Repeat("x", 1000), ``),
-		"roll-up": {response: func(r *http.Response, body string) string {
+		"roll-up": {changeResponse: func(r *http.Response, body string) string {
 			if query := r.Request.URL.Query(); strings.HasSuffix(r.Request.URL.Path, "/metrics/points") && query.Get("grain") == "week" {
 				return strings.Replace(body, `"value":`, `"value":1`, 1)
 			}
 			return body
 		}},
 		"roll-up/a computed bucket that the aggregation none does not stop": sent(`{"aggregation":"none"}`, `{}`),
-		"metric-names": {request: func(r *http.Request) {
+		"metric-names": {changeRequest: func(r *http.Request) {
 			if query := r.URL.Query(); strings.HasPrefix(query.Get("metricKey"), "custom.") {
 				query.Set("metricKey", "another")
 				r.URL.RawQuery = query.Encode()
 			}
 		}},
-		"metric-total": {request: func(r *http.Request) {
+		"metric-total": {changeRequest: func(r *http.Request) {
 			query := r.URL.Query()
 			query.Del("total")
 			r.URL.RawQuery = query.Encode()
 		}},
 		"metric-life":        on("DELETE", "", `"deletedCount":2`, `"deletedCount":3`),
-		"metric-life/no end": {response: func(r *http.Response, body string) string { r.Header.Del("Service-Has-More"); return body }},
-		"metric-life/a second definition": {response: func(r *http.Response, body string) string {
+		"metric-life/no end": {changeResponse: func(r *http.Response, body string) string { r.Header.Del("Service-Has-More"); return body }},
+		"metric-life/a second definition": {changeResponse: func(r *http.Response, body string) string {
 			if r.Request.Method == http.MethodPost && r.StatusCode == http.StatusConflict {
 				return strings.Replace(body, "key", "name", 1)
 			}
@@ -365,7 +365,7 @@ func injectedFaults(companyID, key string) map[string]injectedFault {
 		}},
 		"metric-definition":                     sent(`{"needsReview":true}`, `{}`),
 		"metric-definition/a unit that is lost": on("PATCH", "", `"unit":"count"`, `"unit":null`),
-		ruleEnvelope: {response: func(r *http.Response, body string) string {
+		ruleEnvelope: {changeResponse: func(r *http.Response, body string) string {
 			if r.StatusCode >= 400 {
 				return strings.Replace(body, `"code"`, `"hint":"","code"`, 1)
 			}
@@ -375,8 +375,8 @@ func injectedFaults(companyID, key string) map[string]injectedFault {
 		ruleJSON:      header("Content-Type", "text/html", 400),
 		ruleRequestID: header("Service-Request-Id", "req_1", 200),
 		ruleCache:     header("Cache-Control", "max-age=60", 200),
-		ruleChallenge: {response: func(r *http.Response, body string) string { r.Header.Del("WWW-Authenticate"); return body }},
-		ruleRetry: {response: func(r *http.Response, body string) string {
+		ruleChallenge: {changeResponse: func(r *http.Response, body string) string { r.Header.Del("WWW-Authenticate"); return body }},
+		ruleRetry: {changeResponse: func(r *http.Response, body string) string {
 			if ids.Add(1) == 2 {
 				r.StatusCode = http.StatusTooManyRequests
 				r.Header.Set("Retry-After", "soon")
@@ -386,8 +386,9 @@ func injectedFaults(companyID, key string) map[string]injectedFault {
 	}
 }
 
-// raiseLimit sets limit to 200 in requests for two lists, so that their default does not apply.
-func raiseLimit(r *http.Request) {
+// raiseLimitParameter sets limit to 200 in requests for two lists, so that their default does not
+// apply.
+func raiseLimitParameter(r *http.Request) {
 	query := r.URL.Query()
 	if strings.HasSuffix(r.URL.Path, "/optimise/audits") || strings.HasSuffix(r.URL.Path, "/feedback") && !query.Has("limit") {
 		query.Set("limit", "200")
@@ -405,8 +406,8 @@ func faultyProxy(t *testing.T, to string, f injectedFault) string {
 	p := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(target)
-			if r.Out.Host = r.In.Host; f.request != nil {
-				f.request(r.Out)
+			if r.Out.Host = r.In.Host; f.changeRequest != nil {
+				f.changeRequest(r.Out)
 			}
 		},
 		ModifyResponse: func(r *http.Response) error {
@@ -415,8 +416,8 @@ func faultyProxy(t *testing.T, to string, f injectedFault) string {
 				return err
 			}
 			text := string(body)
-			if f.response != nil {
-				text = f.response(r, text)
+			if f.changeResponse != nil {
+				text = f.changeResponse(r, text)
 			}
 			if r.Request.Method != http.MethodHead {
 				r.Header.Set("Content-Length", strconv.Itoa(len(text)))
@@ -436,7 +437,7 @@ var prerequisiteRules = map[string]string{
 }
 
 // Ensure every rule fails for a service that breaks it.
-func TestCatches(t *testing.T) {
+func TestRulesCatchInjectedFaults(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, functions.Operations)
 	if err := demo.Seed(t.Context(), s.Table, apitest.Epoch.Add(-time.Hour)); err != nil {
@@ -453,7 +454,7 @@ func TestCatches(t *testing.T) {
 		o := contract.Options{BaseURL: faultyProxy(t, base, fault), Key: secret, Write: true, Publish: true, Strict: rule == "complete"}
 		report, found := runRules(t, o, names...), false
 		for _, r := range report.Rules {
-			found = found || r.Rule == rule && r.Result == contract.Failed && len(r.Problems) > 0
+			found = found || r.Rule == rule && r.Outcome == contract.Failed && len(r.Problems) > 0
 		}
 		if !found {
 			t.Errorf("%s is not found: %s", name, report)
@@ -465,7 +466,7 @@ func TestCatches(t *testing.T) {
 		}
 	}
 	// A 401 for a key that has the scope breaks a rule; it is not a missing scope.
-	refusing := injectedFault{response: func(r *http.Response, body string) string {
+	refusing := injectedFault{changeResponse: func(r *http.Response, body string) string {
 		if strings.HasSuffix(r.Request.URL.Path, "/optimise/sites") {
 			r.StatusCode = http.StatusUnauthorized
 		}

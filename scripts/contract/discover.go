@@ -63,7 +63,7 @@ func (k *runner) discover() error {
 	if err != nil {
 		return fmt.Errorf("no response from %s: %w", k.BaseURL, err)
 	}
-	var companies listOf[struct {
+	var companies listBody[struct {
 		ID string `json:"id"`
 	}]
 	if r.status != http.StatusOK || json.Unmarshal(r.body, &companies) != nil || len(companies.Items) == 0 || companies.Items[0].ID == "" {
@@ -161,7 +161,7 @@ func (k *runner) knownField(area, collection, field string) (string, bool) {
 
 // records returns the records of a list.
 func (r response) records() []map[string]any {
-	var body listOf[map[string]any]
+	var body listBody[map[string]any]
 	if r.status != http.StatusOK || json.Unmarshal(r.body, &body) != nil {
 		return nil
 	}
@@ -203,8 +203,8 @@ func isSpecifiedList(op api.Operation) bool {
 	return slices.Contains([]string{"list_metric_definitions", "list_metric_points", "list_optimise_audits"}, op.ID)
 }
 
-// listOf is the body of a list.
-type listOf[T any] struct {
+// listBody is the body of a list.
+type listBody[T any] struct {
 	Items []T `json:"items"`
 }
 

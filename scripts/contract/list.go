@@ -22,10 +22,10 @@ func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) 
 
 func limitHonoured(k *runner) {
 	k.eachPagedList(func(p discoveredRead, _ schema.Field) {
-		var body listOf[any]
+		var body listBody[any]
 		got := k.get(p.url("limit", "1"))
 		if k.checkSuccess(got, &body) && (len(body.Items) > 1 || len(body.Items) == 0 && len(p.records()) > 0) {
-			k.fail("%s: %d records", got.what, len(body.Items))
+			k.fail("%s: %d records", got.request, len(body.Items))
 		}
 	})
 }
@@ -35,17 +35,17 @@ func limitDefault(k *runner) {
 		k.count()
 		most, err := strconv.Atoi(f.Default)
 		if n := len(p.records()); err == nil && n > most {
-			k.fail("%s: %d records, and the default is %d", p.what, n, most)
+			k.fail("%s: %d records, and the default is %d", p.request, n, most)
 		}
 	})
 }
 
-func isOtherList(op api.Operation) bool { return !isSpecifiedList(op) }
+func isUnspecifiedList(op api.Operation) bool { return !isSpecifiedList(op) }
 
-func limitBounds(which func(api.Operation) bool) func(*runner) {
+func limitBounds(include func(api.Operation) bool) func(*runner) {
 	return func(k *runner) {
 		k.eachPagedList(func(p discoveredRead, f schema.Field) {
-			if !which(p.Operation) {
+			if !include(p.Operation) {
 				return
 			}
 			for _, limit := range []string{strconv.Itoa(int(*f.Min) - 1), strconv.Itoa(int(*f.Max) + 1), "1.5", "many"} {
@@ -110,7 +110,7 @@ func postedDays(k *runner) {
 		}
 		day := records[known]["postedAt"].(string)[:len(time.DateOnly)]
 		got := k.get(p.url("postedFrom", day, "postedTo", day, "limit", "200"))
-		var body listOf[any]
+		var body listBody[any]
 		if !k.checkSuccess(got, &body) {
 			return
 		}
@@ -120,12 +120,12 @@ func postedDays(k *runner) {
 			at, _ := r["postedAt"].(string)
 			times, found = append(times, at), found || r["id"] == records[known]["id"]
 			if !strings.HasPrefix(at, day) {
-				k.fail("%s: has a review posted at %s", got.what, at)
+				k.fail("%s: has a review posted at %s", got.request, at)
 			}
 		}
 		slices.Reverse(times)
 		if !found && got.header.Get("Service-Has-More") != "true" || !slices.IsSorted(times) {
-			k.fail("%s: lacks %v, or is not in the order of posting: %v", got.what, records[known]["id"], times)
+			k.fail("%s: lacks %v, or is not in the order of posting: %v", got.request, records[known]["id"], times)
 		}
 	})
 }
@@ -140,8 +140,8 @@ func unknownParameter(k *runner) {
 
 // The number of pages that paging reads from each list, and the size of a page.
 const (
-	pagesRead = 3
-	pageSize  = 2
+	pagesReadMax = 3
+	pageSize     = 2
 )
 
 // listPaging compares three pages of two records with one page of six. It ignores the order of the
@@ -153,15 +153,15 @@ func listPaging(k *runner) {
 			k.skip("the lists have no Service-Has-More: the service has no paging")
 			return
 		}
-		var whole listOf[json.RawMessage]
-		if !k.checkSuccess(k.get(p.url("limit", strconv.Itoa(pagesRead*pageSize))), &whole) {
+		var wholeList listBody[json.RawMessage]
+		if !k.checkSuccess(k.get(p.url("limit", strconv.Itoa(pagesReadMax*pageSize))), &wholeList) {
 			return
 		}
 		var parts []any
 		next := p.url("limit", strconv.Itoa(pageSize))
-		for n := 0; n < pagesRead && next != ""; n++ {
+		for n := 0; n < pagesReadMax && next != ""; n++ {
 			got := k.get(next)
-			var page listOf[any]
+			var page listBody[any]
 			if !k.checkSuccess(got, &page) {
 				return
 			}
@@ -171,17 +171,17 @@ func listPaging(k *runner) {
 			hasMore := got.header.Get("Service-Has-More")
 			switch {
 			case err != nil:
-				k.fail("%s: %v", got.what, err)
+				k.fail("%s: %v", got.request, err)
 				return
 			case hasMore != strconv.FormatBool(next != ""):
-				k.fail("%s: Service-Has-More is %q, Link %q", got.what, hasMore, got.header.Get("Link"))
+				k.fail("%s: Service-Has-More is %q, Link %q", got.request, hasMore, got.header.Get("Link"))
 				return
 			case next != "" && len(page.Items) != pageSize:
-				k.fail("%s: a page before the last has %d records", got.what, len(page.Items))
+				k.fail("%s: a page before the last has %d records", got.request, len(page.Items))
 			}
 		}
-		if p.ID != "list_keys" && !sameRecords(parts, whole.Items) { // each request changes a key's lastUsedAt
-			k.fail("%s: the %d records of several pages differ from the %d of one page", p.what, len(parts), len(whole.Items))
+		if p.ID != "list_keys" && !sameRecords(parts, wholeList.Items) { // each request changes a key's lastUsedAt
+			k.fail("%s: the %d records of several pages differ from the %d of one page", p.request, len(parts), len(wholeList.Items))
 		}
 	})
 }
@@ -234,7 +234,7 @@ func sameRecords(parts []any, whole []json.RawMessage) bool {
 
 func forgedCursor(k *runner) {
 	var other string
-	var from string
+	var cursor string
 	k.eachPagedList(func(p discoveredRead, _ schema.Field) {
 		if p.header.Get("Service-Has-More") == "" {
 			k.skip("the lists have no Service-Has-More: the service has no paging")
@@ -242,12 +242,12 @@ func forgedCursor(k *runner) {
 		}
 		k.checkError(k.get(p.url("cursor", "bm90aGluZw")), fault.BadRequest, "cursor")
 		k.checkError(k.get(p.url("cursor", "")), fault.BadRequest, "cursor")
-		if other != "" && from != p.ID {
+		if other != "" && cursor != p.ID {
 			k.checkError(k.get(p.url("cursor", other)), fault.BadRequest, "cursor")
 		}
 		got := k.get(p.url("limit", "1"))
 		if next, err := (client.Response{Status: got.status, Header: got.header}).Next(); err == nil && next != "" {
-			other, from = next, p.ID
+			other, cursor = next, p.ID
 		}
 	})
 }
@@ -257,7 +257,7 @@ func pinnedVersion(k *runner) {
 	got := k.do(http.MethodGet, "/v1/companies", "", "Service-Version", date)
 	var body any
 	if k.checkSuccess(got, &body) && got.header.Get("Service-Version") != date {
-		k.fail("%s: Service-Version is %q in the response to a request that pins %q", got.what, got.header.Get("Service-Version"), date)
+		k.fail("%s: Service-Version is %q in the response to a request that pins %q", got.request, got.header.Get("Service-Version"), date)
 	}
 }
 
@@ -276,7 +276,7 @@ func headRequests(k *runner) {
 		k.count()
 		got := k.do(http.MethodHead, p.url(), "")
 		if got.status != p.status || len(got.body) > 0 {
-			k.fail("%s: %d with a body of %d bytes", got.what, got.status, len(got.body))
+			k.fail("%s: %d with a body of %d bytes", got.request, got.status, len(got.body))
 		}
 	})
 }
@@ -294,11 +294,11 @@ func entityTags(k *runner) {
 		k.count()
 		same := k.do(http.MethodGet, p.url(), "", "If-None-Match", tag)
 		if same.status != http.StatusNotModified || len(same.body) > 0 {
-			k.fail("%s with its ETag: %d with a body of %d bytes", same.what, same.status, len(same.body))
+			k.fail("%s with its ETag: %d with a body of %d bytes", same.request, same.status, len(same.body))
 		}
 		other := k.do(http.MethodGet, p.url(), "", "If-None-Match", `"nope"`)
 		if other.status != http.StatusOK {
-			k.fail("%s with another ETag: %d", other.what, other.status)
+			k.fail("%s with another ETag: %d", other.request, other.status)
 		}
 	})
 }
@@ -312,12 +312,12 @@ func quotaHeaders(k *runner) {
 		k.count()
 		for _, name := range []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
 			if n, err := strconv.Atoi(p.header.Get(name)); err != nil || n < 0 {
-				k.fail("%s: %s is %q", p.what, name, p.header.Get(name))
+				k.fail("%s: %s is %q", p.request, name, p.header.Get(name))
 			}
 		}
 		limit := p.header.Get("RateLimit-Limit")
 		if policy := p.header.Get("RateLimit-Policy"); !strings.HasPrefix(policy, url.PathEscape(limit)+";w=") {
-			k.fail("%s: RateLimit-Policy is %q, RateLimit-Limit %q", p.what, policy, limit)
+			k.fail("%s: RateLimit-Policy is %q, RateLimit-Limit %q", p.request, policy, limit)
 		}
 	})
 }

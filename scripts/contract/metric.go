@@ -44,7 +44,7 @@ func (k *runner) createMetric() (path string, ok bool) {
 	}
 	got := k.do(http.MethodPost, k.companyPath("/metrics/points"), string(body))
 	if got.status == http.StatusUnauthorized || got.status == http.StatusNotFound {
-		k.optional = got.status == http.StatusNotFound
+		k.mayCheckNothing = got.status == http.StatusNotFound
 		k.skip("the key may not push points, or the service does not support it")
 		return "", false
 	}
@@ -63,11 +63,11 @@ func (k *runner) createMetric() (path string, ok bool) {
 			}
 		}
 		if next, err = k.nextPage(page); err != nil {
-			k.fail("%s: %v", page.what, err)
+			k.fail("%s: %v", page.request, err)
 			return "", false
 		}
 	}
-	k.fail("%s: the metric has no definition", got.what)
+	k.fail("%s: the metric has no definition", got.request)
 	return "", false
 }
 
@@ -84,7 +84,7 @@ func (k *runner) deletePoints(from, to int) (deleted float64) {
 		k.checkSchema("delete_metric_points", got)
 		deleted += result.DeletedCount
 		if more = got.header.Get("Service-Has-More"); more != "true" && more != "false" {
-			k.fail("%s: Service-Has-More is %q", got.what, more)
+			k.fail("%s: Service-Has-More is %q", got.request, more)
 		}
 	}
 	return deleted
@@ -93,17 +93,17 @@ func (k *runner) deletePoints(from, to int) (deleted float64) {
 // removeMetric deletes checkMetric.
 func (k *runner) removeMetric(path string) {
 	k.deletePoints(0, len(checkDays))
-	k.removeAt(path)
+	k.deletePath(path)
 }
 
-// checkPoints lists all points of checkMetric with a grain, by one of its names. more are further
-// parameters, in pairs.
-func (k *runner) checkPoints(name, grain string, more ...string) []map[string]any {
+// listCheckPoints lists all points of checkMetric with a grain, by one of its names. more are
+// further parameters, in pairs.
+func (k *runner) listCheckPoints(name, grain string, more ...string) []map[string]any {
 	query := url.Values{"metricKey": {name}, "grain": {grain}, "limit": {"1000"}}
 	for i := 0; i < len(more); i += 2 {
 		query.Set(more[i], more[i+1])
 	}
-	var list listOf[map[string]any]
+	var list listBody[map[string]any]
 	if !k.checkSuccess(k.get(k.companyPath("/metrics/points?"+query.Encode())), &list) {
 		return nil
 	}
@@ -118,7 +118,7 @@ func rollupMatchesDays(k *runner) {
 		return
 	}
 	defer k.removeMetric(path)
-	days := k.checkPoints(checkMetric, "day")
+	days := k.listCheckPoints(checkMetric, "day")
 	if len(days) < len(checkDays) {
 		k.fail("%d days were pushed, and a read returns %d", len(checkDays), len(days))
 		return
@@ -134,9 +134,9 @@ func rollupMatchesDays(k *runner) {
 		}
 		for _, grain := range []string{"week", "month"} {
 			want, got := bucketsOf(days, grain, aggregation), map[string]float64{}
-			for _, p := range k.checkPoints(checkMetric, grain) {
+			for _, p := range k.listCheckPoints(checkMetric, grain) {
 				if value, ok := p["value"].(float64); ok {
-					got[bucketName(p, fmt.Sprint(p["ts"])[:len(time.DateOnly)])] = value
+					got[bucketStart(p, fmt.Sprint(p["ts"])[:len(time.DateOnly)])] = value
 				}
 			}
 			if !reflect.DeepEqual(got, want) {
@@ -146,8 +146,8 @@ func rollupMatchesDays(k *runner) {
 	}
 }
 
-// bucketName returns the identity of a point's bucket: its first day and the dimensions.
-func bucketName(p map[string]any, day string) string { return fmt.Sprint(day, " ", p["dims"]) }
+// bucketStart returns the identity of a point's bucket: its first day and the dimensions.
+func bucketStart(p map[string]any, day string) string { return fmt.Sprint(day, " ", p["dims"]) }
 
 // bucketsOf combines days to weeks or months and returns their values.
 func bucketsOf(days []map[string]any, grain string, aggregation any) map[string]float64 {
@@ -162,7 +162,7 @@ func bucketsOf(days []map[string]any, grain string, aggregation any) map[string]
 		if grain == "week" {
 			start = at.AddDate(0, 0, -(int(at.Weekday()+6) % 7))
 		}
-		name := bucketName(p, start.Format(time.DateOnly))
+		name := bucketStart(p, start.Format(time.DateOnly))
 		values[name] = append(values[name], value)
 	}
 	out := map[string]float64{}
@@ -209,9 +209,9 @@ func metricNames(k *runner) {
 		fmt.Sprintf(`{"points":[{"metricKey":"custom.%s","ts":%q,"value":%v,"dims":{"half":"a"},"source":"workspace check"}]}`, checkMetric, checkFrom.Format(time.DateOnly), checkDays[0]))
 	var result struct{ CreatedKeys []string }
 	if k.checkSuccess(push, &result) && len(result.CreatedKeys) > 0 {
-		k.fail("%s: a push under the other name of a metric created %v", push.what, result.CreatedKeys)
+		k.fail("%s: a push under the other name of a metric created %v", push.request, result.CreatedKeys)
 	}
-	plain, custom := k.checkPoints(checkMetric, "day"), k.checkPoints("custom."+checkMetric, "day")
+	plain, custom := k.listCheckPoints(checkMetric, "day"), k.listCheckPoints("custom."+checkMetric, "day")
 	if len(plain) == 0 || !reflect.DeepEqual(plain, custom) {
 		k.fail("%s has %d points and custom.%s has %d: they are names of one metric", checkMetric, len(plain), checkMetric, len(custom))
 	}
@@ -227,7 +227,7 @@ func metricDefinition(k *runner) {
 	changed := k.do(http.MethodPatch, path, `{"name":"Conformance check","unit":"count","description":null,"needsReview":false}`)
 	k.checkSchema("update_metric_definition", changed)
 	if d, ok := k.checkRecord(changed); ok {
-		k.checkFields(changed.what, d, map[string]any{"name": "Conformance check", "unit": "count", "description": nil, "needsReview": false, "kind": "measured"})
+		k.checkFields(changed.request, d, map[string]any{"name": "Conformance check", "unit": "count", "description": nil, "needsReview": false, "kind": "measured"})
 	}
 	for _, refused := range [][2]string{
 		{`{"needsReview":true}`, "needsReview"}, {`{"needsReview":null}`, "needsReview"}, {`{"key":"a"}`, "key"}, {`{"kind":"split"}`, "kind"},
@@ -245,21 +245,21 @@ func metricTotal(k *runner) {
 		return
 	}
 	defer k.removeMetric(path)
-	days := k.checkPoints(checkMetric, "day")
+	days := k.listCheckPoints(checkMetric, "day")
 	if len(days) == 0 {
 		k.fail("no points are listed")
 		return
 	}
 	series := fmt.Sprint(days[0]["seriesId"])
 	own := slices.DeleteFunc(slices.Clone(days), func(p map[string]any) bool { return p["seriesId"] != series })
-	if got := k.checkPoints(checkMetric, "day", "seriesId", series); !reflect.DeepEqual(got, own) {
+	if got := k.listCheckPoints(checkMetric, "day", "seriesId", series); !reflect.DeepEqual(got, own) {
 		k.fail("with the seriesId %s, %d points are listed; %d points have it", series, len(got), len(own))
 	}
-	var plain []map[string]any // without dims
+	var points []map[string]any // without dims
 	for _, p := range days {
 		p = maps.Clone(p)
 		p["dims"] = nil
-		plain = append(plain, p)
+		points = append(points, p)
 	}
 	for _, aggregation := range []string{"sum", "min", "max", "avg", "last"} {
 		if _, ok := k.checkRecord(k.do(http.MethodPatch, path, `{"aggregation":"`+aggregation+`"}`)); !ok {
@@ -269,10 +269,10 @@ func metricTotal(k *runner) {
 			k.checkError(k.get(k.companyPath("/metrics/points?metricKey="+checkMetric+"&total=true")), fault.BadRequest, "total")
 			continue
 		}
-		want, got := bucketsOf(plain, "week", aggregation), map[string]float64{}
-		for _, p := range k.checkPoints(checkMetric, "week", "total", "true") {
+		want, got := bucketsOf(points, "week", aggregation), map[string]float64{}
+		for _, p := range k.listCheckPoints(checkMetric, "week", "total", "true") {
 			if value, ok := p["value"].(float64); ok {
-				got[bucketName(p, fmt.Sprint(p["ts"])[:len(time.DateOnly)])] = value
+				got[bucketStart(p, fmt.Sprint(p["ts"])[:len(time.DateOnly)])] = value
 			}
 		}
 		if !reflect.DeepEqual(got, want) {
@@ -308,10 +308,10 @@ func metricLifecycle(k *runner) {
 			k.fail("a delete of the points from day %d to day %d counts %v, want %d", c.from, c.to, got, c.want)
 		}
 	}
-	if left := k.checkPoints(checkMetric, "day"); len(left) > 0 {
+	if left := k.listCheckPoints(checkMetric, "day"); len(left) > 0 {
 		k.fail("%d points are left after the delete", len(left))
 	}
-	k.removeAt(path)
+	k.deletePath(path)
 	k.checkError(k.get(path), fault.NotFound, "")
 	m, ok := k.create(k.companyPath(collection), `{"key":"`+checkMetric+`","unit":"count","kind":"split","dimensions":["half"]}`, byID)
 	if !ok {
@@ -319,5 +319,5 @@ func metricLifecycle(k *runner) {
 	}
 	defer k.remove(m)
 	k.checkSchema("create_metric_definition", m.response)
-	k.checkFields(m.what, m.record, map[string]any{"key": checkMetric, "kind": "split", "needsReview": false, "unit": "count", "name": nil})
+	k.checkFields(m.request, m.fields, map[string]any{"key": checkMetric, "kind": "split", "needsReview": false, "unit": "count", "name": nil})
 }

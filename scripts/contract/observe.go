@@ -27,9 +27,9 @@ const (
 // checkResponse checks a response against the rules of every response.
 func (k *runner) checkResponse(r response) {
 	check := func(rule string, good bool, format string, args ...any) {
-		k.counted[rule]++
-		if !good && len(k.observed[rule]) < problemsMax {
-			k.observed[rule] = append(k.observed[rule], fmt.Sprintf("%s (%d): ", r.what, r.status)+fmt.Sprintf(format, args...))
+		k.observedCounts[rule]++
+		if !good && len(k.observedProblems[rule]) < problemsMax {
+			k.observedProblems[rule] = append(k.observedProblems[rule], fmt.Sprintf("%s (%d): ", r.request, r.status)+fmt.Sprintf(format, args...))
 		}
 	}
 	date, id, cache := r.header.Get("Service-Version"), r.header.Get("Service-Request-Id"), r.header.Get("Cache-Control")
@@ -37,8 +37,8 @@ func (k *runner) checkResponse(r response) {
 		k.version = date
 	}
 	check(ruleVersion, isDayText(date) && date == k.version, "Service-Version is %q, on the first response %q", date, k.version)
-	check(ruleRequestID, id != "" && !k.responses[id], "Service-Request-Id is %q: empty, or the same as before", id)
-	k.responses[id] = true
+	check(ruleRequestID, id != "" && !k.requestIDs[id], "Service-Request-Id is %q: empty, or the same as before", id)
+	k.requestIDs[id] = true
 	check(ruleCache, cache == "no-store", "Cache-Control is %q", cache)
 	if len(r.body) > 0 {
 		kind, _, err := mime.ParseMediaType(r.header.Get("Content-Type"))
@@ -81,11 +81,11 @@ func isDayText(text string) bool {
 // skipped if no response was relevant.
 func observedRule(name string) func(*runner) {
 	return func(k *runner) {
-		for _, problem := range k.observed[name] {
+		for _, problem := range k.observedProblems[name] {
 			k.fail("%s", problem)
 		}
-		k.checks = k.counted[name]
+		k.checkCount = k.observedCounts[name]
 		k.skip("the run had no such response")
-		k.optional = name == ruleRetry // a run may stay below its quota
+		k.mayCheckNothing = name == ruleRetry // a run may stay below its quota
 	}
 }

@@ -20,7 +20,7 @@ import (
 func openapiDocument(k *runner) {
 	got, err := k.sendOnce(request{method: http.MethodGet, path: "/openapi.json", header: map[string]string{"Authorization": ""}})
 	if err != nil {
-		k.fail("%s: no response: %v", got.what, err)
+		k.fail("%s: no response: %v", got.request, err)
 		return
 	}
 	var document struct {
@@ -31,7 +31,7 @@ func openapiDocument(k *runner) {
 		return
 	}
 	if !strings.HasPrefix(document.OpenAPI, "3.") {
-		k.fail("%s: openapi is %q", got.what, document.OpenAPI)
+		k.fail("%s: openapi is %q", got.request, document.OpenAPI)
 	}
 	for _, op := range functions.Operations(nil) {
 		if isOptional(op) {
@@ -39,7 +39,7 @@ func openapiDocument(k *runner) {
 		}
 		k.count()
 		if document.Paths[op.Path][strings.ToLower(op.Method)] == nil {
-			k.fail("%s: %s %s is not in it", got.what, op.Method, op.Path)
+			k.fail("%s: %s %s is not in it", got.request, op.Method, op.Path)
 		}
 	}
 }
@@ -50,7 +50,7 @@ func openapiServer(k *runner) {
 	const path = "/openapi.json"
 	got, err := k.sendOnce(request{method: http.MethodGet, path: path, header: map[string]string{"Authorization": ""}})
 	if err != nil {
-		k.fail("%s: no response: %v", got.what, err)
+		k.fail("%s: no response: %v", got.request, err)
 		return
 	}
 	document := struct{ Servers []struct{ URL string } }{}
@@ -64,7 +64,7 @@ func openapiServer(k *runner) {
 			at, err = at.Parse(server.URL)
 		}
 		if err != nil || strings.TrimSuffix(at.String(), "/") != k.BaseURL {
-			k.fail("%s: the server %q is %v, want %s (%v)", got.what, server.URL, at, k.BaseURL, err)
+			k.fail("%s: the server %q is %v, want %s (%v)", got.request, server.URL, at, k.BaseURL, err)
 		}
 	}
 }
@@ -201,13 +201,13 @@ func mcpHints(k *runner) {
 
 // mcpAreas compares the tools of two areas with all tools, and calls a tool of a third.
 func mcpAreas(k *runner) {
-	const some = toolsPath + "?areas=company,plan"
+	const areaToolsPath = toolsPath + "?areas=company,plan"
 	all, err := k.toolNames(toolsPath)
 	if err != nil {
 		k.fail("%v", err)
 		return
 	}
-	names, err := k.toolNames(some)
+	names, err := k.toolNames(areaToolsPath)
 	if err != nil {
 		k.fail("%v", err)
 		return
@@ -215,12 +215,12 @@ func mcpAreas(k *runner) {
 	for _, op := range functions.Operations(nil) {
 		name, area := mcpserver.ToolName(op), op.Area
 		if want := all[name] && (area == "company" || area == "plan"); names[name] != want {
-			k.fail("tools/list at %s: %s is listed: %t, want %t", some, name, names[name], want)
+			k.fail("tools/list at %s: %s is listed: %t, want %t", areaToolsPath, name, names[name], want)
 		}
 		k.count()
 	}
-	if result, err := k.callMCP(some, "tools/call", map[string]any{"name": "service_list_optimise_sites", "arguments": map[string]any{}}); err == nil {
-		k.fail("%s: service_list_optimise_sites, which is of another area, returns %v", some, result)
+	if result, err := k.callMCP(areaToolsPath, "tools/call", map[string]any{"name": "service_list_optimise_sites", "arguments": map[string]any{}}); err == nil {
+		k.fail("%s: service_list_optimise_sites, which is of another area, returns %v", areaToolsPath, result)
 	}
 	for _, query := range []string{"areas=", "areas=nope", "areas=plan,", "areas=plan,plan", "areas=plan&areas=company"} {
 		for authorization, want := range map[string]fault.Code{"": fault.Unauthorised, "Bearer " + k.Key: fault.BadRequest} {
@@ -229,7 +229,7 @@ func mcpAreas(k *runner) {
 				header: map[string]string{"Authorization": authorization, "Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": mcpRevision},
 			}, func(response) {})
 			if err != nil {
-				k.fail("%s: no response: %v", got.what, err)
+				k.fail("%s: no response: %v", got.request, err)
 				return
 			}
 			k.checkError(got, want, "")
@@ -274,7 +274,7 @@ func mcpKey(k *runner) {
 			header: map[string]string{"Authorization": authorization, "Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": mcpRevision},
 		})
 		if err != nil {
-			k.fail("%s: no response: %v", got.what, err)
+			k.fail("%s: no response: %v", got.request, err)
 			return
 		}
 		k.checkError(got, fault.Unauthorised, "")

@@ -26,8 +26,8 @@ func publishBoard(k *runner) {
 	if !ok {
 		return
 	}
-	if added := fmt.Sprint(planned["added"]); !strings.Contains(added, fmt.Sprint(item.record["slug"])) {
-		k.fail("%s: it does not add %v, but %s", preview.what, item.record["slug"], added)
+	if added := fmt.Sprint(planned["added"]); !strings.Contains(added, fmt.Sprint(item.fields["slug"])) {
+		k.fail("%s: it does not add %v, but %s", preview.request, item.fields["slug"], added)
 	}
 	var condition []string
 	if tag := preview.header.Get("ETag"); tag != "" {
@@ -38,13 +38,13 @@ func publishBoard(k *runner) {
 	k.checkSchema("publish_plan_board", done)
 	version := map[string]any{"publishedVersion": planned["nextVersion"]}
 	if result, ok := k.checkRecord(done); ok {
-		k.checkFields(done.what, result, version)
-		k.checkFields(done.what, result, map[string]any{"changed": true})
+		k.checkFields(done.request, result, version)
+		k.checkFields(done.request, result, map[string]any{"changed": true})
 	}
 	for _, path := range []string{board, item.path} {
 		got := k.get(path)
 		if record, ok := k.checkRecord(got); ok {
-			k.checkFields(got.what+" after the publish", record, version)
+			k.checkFields(got.request+" after the publish", record, version)
 		}
 	}
 }
@@ -94,13 +94,13 @@ func (k *runner) checkUpdateOf(operation, path, readPath, body string) {
 	got := k.do(http.MethodPatch, path, body)
 	k.checkSchema(operation, got)
 	if record, ok := k.checkRecord(got); ok {
-		k.checkFields(got.what, record, want)
+		k.checkFields(got.request, record, want)
 	}
 	if readPath == "" {
 		return
 	}
 	if record, ok := k.checkRecord(k.get(readPath)); ok {
-		k.checkFields(got.what+", read again", record, want)
+		k.checkFields(got.request+", read again", record, want)
 	}
 }
 
@@ -113,7 +113,7 @@ func everyReadHasRecord(k *runner) {
 		if p.reason != "" {
 			k.fail("%s", p.reason)
 		} else if p.IsList() && len(p.records()) == 0 {
-			k.fail("%s: the list is empty", p.what)
+			k.fail("%s: the list is empty", p.request)
 		}
 		if p.ID != "list_optimise_audits" {
 			continue

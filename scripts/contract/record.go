@@ -11,7 +11,7 @@ import (
 )
 
 func onlyOwnCompany(k *runner) {
-	var companies listOf[map[string]any]
+	var companies listBody[map[string]any]
 	if !k.checkSuccess(k.get("/v1/companies"), &companies) {
 		return
 	}
@@ -19,8 +19,8 @@ func onlyOwnCompany(k *runner) {
 		k.fail("GET /v1/companies lists %d companies", len(companies.Items))
 		return
 	}
-	var one map[string]any
-	if k.checkSuccess(k.get(k.companyPath("")), &one) && !reflect.DeepEqual(one, companies.Items[0]) {
+	var first map[string]any
+	if k.checkSuccess(k.get(k.companyPath("")), &first) && !reflect.DeepEqual(first, companies.Items[0]) {
 		k.fail("GET /v1/companies/{companyId} returns another record than the list")
 	}
 }
@@ -32,7 +32,7 @@ func listShape(k *runner) {
 			return
 		}
 		if _, ok := body["items"].([]any); !ok || len(body) != 1 {
-			k.fail("%s: its properties are %s", p.what, strings.Join(sortedKeys(body), ", "))
+			k.fail("%s: its properties are %s", p.request, strings.Join(sortedKeys(body), ", "))
 		}
 	})
 }
@@ -52,7 +52,7 @@ func (k *runner) checkSchema(operation string, got response) {
 			err = schema.Validate(body)
 		}
 		if err != nil {
-			k.fail("%s: %v", got.what, err)
+			k.fail("%s: %v", got.request, err)
 		}
 	}
 }
@@ -75,11 +75,11 @@ func recordByID(k *runner) {
 		segments := strings.Split(p.Path, "/")
 		listed := k.listedRecord(segments[len(segments)-2], got["id"])
 		if listed == nil {
-			k.fail("%s: no record in the list has the id %v of the response", p.what, got["id"])
+			k.fail("%s: no record in the list has the id %v of the response", p.request, got["id"])
 		}
 		for name, value := range listed {
 			if !reflect.DeepEqual(got[name], value) {
-				k.fail("%s: %s is %v in the list and %v by the id", p.what, name, value, got[name])
+				k.fail("%s: %s is %v in the list and %v by the id", p.request, name, value, got[name])
 			}
 		}
 	})
@@ -100,7 +100,7 @@ func (k *runner) listedRecord(collection string, id any) map[string]any {
 	return nil
 }
 
-func findingsOnlyInSingle(k *runner) {
+func findingsOnlyInGet(k *runner) {
 	k.eachRead(func(p discoveredRead) {
 		switch p.ID {
 		case "list_optimise_audits":

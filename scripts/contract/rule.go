@@ -8,7 +8,7 @@ const (
 	levelReads      ruleLevel = iota // changes nothing
 	levelWrites                      // creates, changes and deletes records of its own
 	levelPublishes                   // levelPublishes a board or changes existing records
-	needsAllRecords                  // needs a company with a record of every kind
+	levelAllRecords                  // needs a company with a record of every kind
 )
 
 // The values of Rule.specified: the specification states the rule, or this project added it.
@@ -30,18 +30,18 @@ type Rule struct {
 // rules lists every rule in the order in which they run. The rules of the last group check every
 // response that the run has received.
 var rules = []Rule{
-	{"complete", "operations", specRule, "every read operation returns a record", needsAllRecords, everyReadHasRecord},
+	{"complete", "operations", specRule, "every read operation returns a record", levelAllRecords, everyReadHasRecord},
 	{"one-company", "keys", specRule, "a key opens exactly one company", levelReads, onlyOwnCompany},
 	{"list-shape", "requests#responses", specRule, "a list is an object with items and nothing else", levelReads, listShape},
 	{"record-fields", "requests#responses", specRule, "a record has every field of its type and no other", levelReads, recordFieldsRule},
 	{"record-by-id", "requests#responses", specRule, "a record is the same in a list and by its id", levelReads, recordByID},
-	{"findings-apart", "requests#responses", specRule, "findings are in a single audit, not in lists", levelReads, findingsOnlyInSingle},
+	{"findings-apart", "requests#responses", specRule, "findings are in a single audit, not in lists", levelReads, findingsOnlyInGet},
 	{"preview-is-dry", "publish#preview", specRule, "a preview of publishing changes nothing", levelReads, previewChangesNothing},
 
-	{"missing-key", "errors#codes", specRule, "without a key every operation is 401", levelReads, withKey("", "no key")},
-	{"unknown-key", "errors#codes", specRule, "an unknown key is 401", levelReads, withKey("Bearer sk_live_"+unknownKeySuffix, "an unknown key")},
-	{"publishable-key", "keys#form", specRule, "a publishable key is 401", levelReads, withKey("Bearer pk_live_"+unknownKeySuffix, "a publishable key")},
-	{"other-scheme", "keys", specRule, "a scheme other than Bearer is 401", levelReads, withKey("Basic c2s6", "the scheme Basic")},
+	{"missing-key", "errors#codes", specRule, "without a key every operation is 401", levelReads, requireUnauthorised("", "no key")},
+	{"unknown-key", "errors#codes", specRule, "an unknown key is 401", levelReads, requireUnauthorised("Bearer sk_live_"+unknownKeySuffix, "an unknown key")},
+	{"publishable-key", "keys#form", specRule, "a publishable key is 401", levelReads, requireUnauthorised("Bearer pk_live_"+unknownKeySuffix, "a publishable key")},
+	{"other-scheme", "keys", specRule, "a scheme other than Bearer is 401", levelReads, requireUnauthorised("Basic c2s6", "the scheme Basic")},
 	{"other-company", "requests#paths", specRule, "another company is 404", levelReads, otherCompany},
 	{"unknown-record", "errors#codes", specRule, "an unknown record and one of another company get the same 404", levelReads, unknownRecord},
 	{"unknown-path", "errors#codes", specRule, "an unknown path is 404", levelReads, unknownPath},
@@ -50,7 +50,7 @@ var rules = []Rule{
 	{"limit-honoured", "lists#limits", specRule, "a list has at most limit records", levelReads, limitHonoured},
 	{"limit-default", "lists#limits", specRule, "without a limit a list has at most the default", levelReads, limitDefault},
 	{"limit-bounds", "lists#limits", specRule, "a limit that is out of range is 400", levelReads, limitBounds(isSpecifiedList)},
-	{"limit-bounds-all", "lists#limits", ownRule, "a limit that is out of range is 400, in the other lists too", levelReads, limitBounds(isOtherList)},
+	{"limit-bounds-all", "lists#limits", ownRule, "a limit that is out of range is 400, in the other lists too", levelReads, limitBounds(isUnspecifiedList)},
 	{"closed-filters", "records#closed-lists", specRule, "a filter with an unknown value is 400", levelReads, closedFilters},
 	{"required-parameter", "metrics#read-points", specRule, "metric points without metricKey are 400", levelReads, requiredParameter},
 	{"days", "requests#times", ownRule, "from and to are days, and from is not after to", levelReads, dayBounds},

@@ -21,20 +21,20 @@ type runner struct {
 	ruleResult // of the current rule
 	ctx        context.Context
 
-	company    string              // the id of the key's company
-	version    string              // Service-Version of the first response
-	discovered []discoveredRead    // the read operations, each with the response to its first request
-	responses  map[string]bool     // request ids
-	observed   map[string][]string // problems of responses, by the rule that they break
-	counted    map[string]int      // how many responses each of those rules covers
+	company          string              // the id of the key's company
+	version          string              // Service-Version of the first response
+	discovered       []discoveredRead    // the read operations, each with the response to its first request
+	requestIDs       map[string]bool     // request ids
+	observedProblems map[string][]string // problems of responses, by the rule that they break
+	observedCounts   map[string]int      // how many responses each of those rules covers
 }
 
 // ruleResult is the state of a rule.
 type ruleResult struct {
-	problems []string
-	reason   string // why nothing could be checked
-	checks   int
-	optional bool // the rule may check nothing, even in a strict run
+	problems        []string
+	skipReason      string // why nothing could be checked
+	checkCount      int
+	mayCheckNothing bool // the rule may check nothing, even in a strict run
 }
 
 // problemsMax limits the problems that a report lists for one rule.
@@ -49,21 +49,21 @@ func (f *ruleResult) fail(format string, args ...any) {
 // skip records why a rule, or a part of it, could not be checked. The first reason is reported if
 // the rule checks nothing.
 func (f *ruleResult) skip(format string, args ...any) {
-	if f.reason == "" {
-		f.reason = fmt.Sprintf(format, args...)
+	if f.skipReason == "" {
+		f.skipReason = fmt.Sprintf(format, args...)
 	}
 }
 
 // count counts a check.
-func (f *ruleResult) count() { f.checks++ }
+func (f *ruleResult) count() { f.checkCount++ }
 
 // response is a response of the service. Its status is 0 if the service did not respond.
 type response struct {
-	what   string // the request, for messages
-	head   bool   // the request was HEAD
-	status int
-	header http.Header
-	body   []byte
+	request string // the request, for messages
+	head    bool   // the request was HEAD
+	status  int
+	header  http.Header
+	body    []byte
 }
 
 // request is a request with the key of the run.
@@ -82,7 +82,7 @@ const quotaWaitMax = 90 * time.Second
 func (k *runner) send(q request) response {
 	r, err := k.sendWithRetry(q, k.checkResponse)
 	if err != nil {
-		k.fail("%s: no response: %v", r.what, err)
+		k.fail("%s: no response: %v", r.request, err)
 	}
 	return r
 }
@@ -104,7 +104,7 @@ func (k *runner) sendWithRetry(q request, saw func(response)) (response, error) 
 	for try := 1; ; try++ {
 		r, err := k.sendOnce(q)
 		if err != nil {
-			return response{what: r.what, header: r.header}, err
+			return response{request: r.request, header: r.header}, err
 		}
 		saw(r)
 		if r.status != http.StatusTooManyRequests || try == quotaTriesMax {
@@ -117,13 +117,13 @@ func (k *runner) sendWithRetry(q request, saw func(response)) (response, error) 
 	}
 }
 
-// bodyBytesRead limits how much of a body is read. The largest audit with its findings is smaller.
-const bodyBytesRead = 16 << 20
+// bodyBytesMax limits how much of a body is read. The largest audit with its findings is smaller.
+const bodyBytesMax = 16 << 20
 
 func (k *runner) sendOnce(q request) (response, error) {
-	out := response{what: q.method + " " + q.path, head: q.method == http.MethodHead, header: http.Header{}}
+	out := response{request: q.method + " " + q.path, head: q.method == http.MethodHead, header: http.Header{}}
 	if k.company != "" {
-		out.what = q.method + " " + strings.Replace(q.path, k.company, "{companyId}", 1)
+		out.request = q.method + " " + strings.Replace(q.path, k.company, "{companyId}", 1)
 	}
 	r, err := http.NewRequestWithContext(k.ctx, q.method, k.BaseURL+q.path, strings.NewReader(q.body))
 	if err != nil {
@@ -144,7 +144,7 @@ func (k *runner) sendOnce(q request) (response, error) {
 		return out, err
 	}
 	out.status, out.header = got.StatusCode, got.Header
-	out.body, err = io.ReadAll(io.LimitReader(got.Body, bodyBytesRead))
+	out.body, err = io.ReadAll(io.LimitReader(got.Body, bodyBytesMax))
 	return out, errors.Join(err, got.Body.Close())
 }
 
@@ -177,17 +177,17 @@ func (k *runner) checkError(r response, code fault.Code, part string) {
 		return // send has failed the rule
 	}
 	if r.status != code.Status() {
-		k.fail("%s: %d instead of %d %s", r.what, r.status, code.Status(), code)
+		k.fail("%s: %d instead of %d %s", r.request, r.status, code.Status(), code)
 		return
 	}
 	got, messages, err := r.envelope()
 	switch {
 	case err != nil:
-		k.fail("%s: %v", r.what, err)
+		k.fail("%s: %v", r.request, err)
 	case got != string(code):
-		k.fail("%s: the code is %s instead of %s", r.what, got, code)
+		k.fail("%s: the code is %s instead of %s", r.request, got, code)
 	case !strings.Contains(strings.Join(messages, "\n"), part):
-		k.fail("%s: no message names %s: %s", r.what, part, strings.Join(messages, "; "))
+		k.fail("%s: no message names %s: %s", r.request, part, strings.Join(messages, "; "))
 	}
 }
 
@@ -199,11 +199,11 @@ func (k *runner) checkSuccess(r response, into any) bool {
 	}
 	if r.status != http.StatusOK {
 		_, messages, _ := r.envelope() // messages is nil without an envelope
-		k.fail("%s: %d instead of 200: %s", r.what, r.status, strings.Join(messages, "; "))
+		k.fail("%s: %d instead of 200: %s", r.request, r.status, strings.Join(messages, "; "))
 		return false
 	}
 	if err := json.Unmarshal(r.body, into); err != nil {
-		k.fail("%s: decode the body: %v", r.what, err)
+		k.fail("%s: decode the body: %v", r.request, err)
 		return false
 	}
 	return true

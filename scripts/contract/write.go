@@ -16,7 +16,7 @@ import (
 // createdRecord is a record that a rule created and must delete.
 type createdRecord struct {
 	path   string
-	record map[string]any
+	fields map[string]any
 	response
 }
 
@@ -34,18 +34,18 @@ func (k *runner) create(collection, body, byID string, header ...string) (create
 	}
 	id, ok := record["id"].(string)
 	if !ok || id == "" {
-		k.fail("%s: the record has no id", got.what)
+		k.fail("%s: the record has no id", got.request)
 		return createdRecord{}, false
 	}
 	return createdRecord{k.companyPath(byID + id), record, got}, true
 }
 
 // remove deletes a record that a rule created. The rule fails when it cannot be deleted.
-func (k *runner) remove(c createdRecord) { k.removeAt(c.path) }
+func (k *runner) remove(c createdRecord) { k.deletePath(c.path) }
 
-func (k *runner) removeAt(path string) {
+func (k *runner) deletePath(path string) {
 	if got := k.do(http.MethodDelete, path, ""); got.status != http.StatusOK && got.status != http.StatusNotFound {
-		k.fail("%s: %d: the record could not be deleted and remains", got.what, got.status)
+		k.fail("%s: %d: the record could not be deleted and remains", got.request, got.status)
 	}
 }
 
@@ -55,7 +55,7 @@ func (k *runner) checkRefusedCreate(got response, byID string, code fault.Code, 
 	k.checkError(got, code, names)
 	var record struct{ ID string }
 	if got.status == http.StatusOK && json.Unmarshal(got.body, &record) == nil && record.ID != "" {
-		k.removeAt(k.companyPath(byID + record.ID))
+		k.deletePath(k.companyPath(byID + record.ID))
 	}
 }
 
@@ -90,21 +90,21 @@ func (k *runner) checkFields(what string, record, want map[string]any) {
 
 // checkUpdate reads a created record, updates it, and requires that a read returns the new values.
 func (k *runner) checkUpdate(m createdRecord, update, updateOperation string, want map[string]any) {
-	if read, ok := k.checkRecord(k.get(m.path)); ok && !reflect.DeepEqual(read, m.record) {
+	if read, ok := k.checkRecord(k.get(m.path)); ok && !reflect.DeepEqual(read, m.fields) {
 		k.fail("GET of the record differs from the response to its creation")
 	}
 	changed := k.do(http.MethodPatch, m.path, update)
 	k.checkSchema(updateOperation, changed)
 	if after, ok := k.checkRecord(k.get(m.path)); ok {
-		k.checkFields(changed.what, after, want)
+		k.checkFields(changed.request, after, want)
 	}
 }
 
 // checkDelete deletes the record and requires that it can no longer be read.
 func (k *runner) checkDelete(m createdRecord) {
 	gone := k.do(http.MethodDelete, m.path, "")
-	if deleted, ok := k.checkRecord(gone); ok && !reflect.DeepEqual(deleted, map[string]any{"id": m.record["id"], "deleted": true}) {
-		k.fail("%s: the response is %s", gone.what, gone.body)
+	if deleted, ok := k.checkRecord(gone); ok && !reflect.DeepEqual(deleted, map[string]any{"id": m.fields["id"], "deleted": true}) {
+		k.fail("%s: the response is %s", gone.request, gone.body)
 	}
 	k.checkError(k.get(m.path), fault.NotFound, "")
 	k.checkError(k.do(http.MethodDelete, m.path, ""), fault.NotFound, "")
@@ -117,12 +117,12 @@ func itemLifecycle(k *runner) {
 	}
 	defer k.remove(item)
 	k.checkSchema("create_plan_item", item.response)
-	k.checkFields(item.what, item.record, map[string]any{"status": "draft", "title": "Conformance check", "publishedVersion": nil, "companyId": k.company})
-	if slug, ok := item.record["slug"].(string); !ok || !strings.HasPrefix(slug, "conformance-check") {
-		k.fail("%s: the slug is %v, not derived from the title", item.what, item.record["slug"])
+	k.checkFields(item.request, item.fields, map[string]any{"status": "draft", "title": "Conformance check", "publishedVersion": nil, "companyId": k.company})
+	if slug, ok := item.fields["slug"].(string); !ok || !strings.HasPrefix(slug, "conformance-check") {
+		k.fail("%s: the slug is %v, not derived from the title", item.request, item.fields["slug"])
 	}
 	k.checkUpdate(item, `{"summary":"Changed.","status":"in_review","sortOrder":7,"categoryIds":["a"]}`, "update_plan_item", map[string]any{
-		"summary": "Changed.", "status": "in_review", "sortOrder": float64(7), "categoryIds": []any{"a"}, "slug": item.record["slug"], "title": item.record["title"],
+		"summary": "Changed.", "status": "in_review", "sortOrder": float64(7), "categoryIds": []any{"a"}, "slug": item.fields["slug"], "title": item.fields["title"],
 	})
 	k.checkDelete(item)
 }
@@ -139,10 +139,10 @@ func slugScripts(k *runner) {
 			return
 		}
 		defer k.remove(item)
-		slug, _ := item.record["slug"].(string)
+		slug, _ := item.fields["slug"].(string)
 		k.count()
 		if !strings.HasPrefix(slug, want) || want == "" && strings.HasPrefix(slug, "item") {
-			k.fail("%s: the slug of %q is %q, want %s", item.what, title, slug, want)
+			k.fail("%s: the slug of %q is %q, want %s", item.request, title, slug, want)
 		}
 	}
 }
@@ -166,7 +166,7 @@ func postThread(k *runner) {
 			return
 		}
 		defer k.remove(post)
-		k.checkFields(post.what, post.record, map[string]any{"threadParts": want})
+		k.checkFields(post.request, post.fields, map[string]any{"threadParts": want})
 	}
 }
 
@@ -179,7 +179,7 @@ func postLifecycle(k *runner) {
 	}
 	defer k.remove(post)
 	k.checkSchema("create_broadcast_post", post.response)
-	k.checkFields(post.what, post.record, map[string]any{"status": "draft", "publishedAt": nil})
+	k.checkFields(post.request, post.fields, map[string]any{"status": "draft", "publishedAt": nil})
 	k.checkUpdate(post, `{"scheduledFor":"`+farFuture+`","status":"scheduled"}`, "update_broadcast_post", map[string]any{"status": "scheduled", "scheduledFor": farFuture})
 	k.checkError(k.do(http.MethodPatch, post.path, `{"platform":"push"}`), fault.BadRequest, "platform")
 	k.checkDelete(post)
@@ -192,7 +192,7 @@ func goalLifecycle(k *runner) {
 	}
 	defer k.remove(goal)
 	k.checkSchema("create_context_goal", goal.response)
-	k.checkFields(goal.what, goal.record, map[string]any{"status": "active", "dueAt": farFuture, "priority": nil})
+	k.checkFields(goal.request, goal.fields, map[string]any{"status": "active", "dueAt": farFuture, "priority": nil})
 	k.checkUpdate(goal, `{"status":"achieved","dueAt":null,"priority":1}`, "update_context_goal", map[string]any{"status": "achieved", "dueAt": nil, "priority": float64(1)})
 	k.checkError(k.do(http.MethodPatch, goal.path, `{"name":""}`), fault.BadRequest, "name")
 	k.checkError(k.do(http.MethodPatch, goal.path, `{"priority":0.5}`), fault.BadRequest, "priority")
@@ -207,14 +207,14 @@ func itemSlug(k *runner) {
 	defer k.remove(item)
 	k.checkError(k.do(http.MethodPatch, item.path, `{"slug":"another"}`), fault.BadRequest, "slug")
 	items, _ := k.itemsPath()
-	slug := fmt.Sprint(item.record["slug"])
+	slug := fmt.Sprint(item.fields["slug"])
 	k.checkRefusedCreate(k.do(http.MethodPost, items, fmt.Sprintf(`{"title":"Conformance check","slug":%q}`, slug)), itemByID, fault.Conflict, "")
 	second, ok := k.createItem()
 	if !ok {
 		return
 	}
 	defer k.remove(second)
-	if second.record["slug"] == item.record["slug"] {
+	if second.fields["slug"] == item.fields["slug"] {
 		k.fail("two items of a board have the slug %s", slug)
 	}
 }
@@ -231,14 +231,14 @@ func nullClears(k *runner) {
 		return
 	}
 	defer k.remove(item)
-	k.checkFields(item.what+" with nulls", item.record, nulls)
-	k.checkFields(item.what+" with nulls", item.record, map[string]any{"status": "draft"})
+	k.checkFields(item.request+" with nulls", item.fields, nulls)
+	k.checkFields(item.request+" with nulls", item.fields, map[string]any{"status": "draft"})
 	full := `{"summary":"S","columnId":"a","categoryIds":["a"],"sortOrder":1,"targetLabel":"T"}`
 	k.checkUpdate(item, full, "update_plan_item", map[string]any{"summary": "S", "columnId": "a", "categoryIds": []any{"a"}, "sortOrder": float64(1), "targetLabel": "T"})
 	cleared := k.do(http.MethodPatch, item.path, `{"summary":null,"columnId":null,"categoryIds":null,"sortOrder":null,"targetLabel":null}`)
 	k.checkSchema("update_plan_item", cleared)
 	if after, ok := k.checkRecord(k.get(item.path)); ok {
-		k.checkFields(cleared.what+" with nulls", after, nulls)
+		k.checkFields(cleared.request+" with nulls", after, nulls)
 	}
 	k.checkError(k.do(http.MethodPatch, item.path, `{"title":null}`), fault.BadRequest, "title")
 	k.checkError(k.do(http.MethodPatch, item.path, `{"status":null}`), fault.BadRequest, "status")
@@ -250,7 +250,7 @@ func emptyUpdate(k *runner) {
 		return
 	}
 	defer k.remove(item)
-	if after, ok := k.checkRecord(k.do(http.MethodPatch, item.path, `{}`)); ok && !reflect.DeepEqual(after, item.record) {
+	if after, ok := k.checkRecord(k.do(http.MethodPatch, item.path, `{}`)); ok && !reflect.DeepEqual(after, item.fields) {
 		k.fail("PATCH of an item with {}: the record changed")
 	}
 }
@@ -264,7 +264,7 @@ func ifMatch(k *runner) {
 	tag := k.get(item.path).header.Get("ETag")
 	if tag == "" {
 		k.skip("records have no ETag: the service does not support it")
-		k.checks = 0
+		k.checkCount = 0
 		return
 	}
 	k.checkRecord(k.do(http.MethodPatch, item.path, `{"summary":"One."}`, "If-Match", tag))
@@ -288,13 +288,13 @@ func idempotencyRule(k *runner) {
 	if !ok {
 		return
 	}
-	if record["id"] != item.record["id"] {
-		k.removeAt(k.companyPath(itemByID + fmt.Sprint(record["id"])))
-		k.fail("%s: two requests with one Idempotency-Key created two records", retry.what)
+	if record["id"] != item.fields["id"] {
+		k.deletePath(k.companyPath(itemByID + fmt.Sprint(record["id"])))
+		k.fail("%s: two requests with one Idempotency-Key created two records", retry.request)
 		return
 	}
 	if retry.header.Get("Idempotent-Replayed") != "true" {
-		k.fail("%s: Idempotent-Replayed is %q on a replayed response", retry.what, retry.header.Get("Idempotent-Replayed"))
+		k.fail("%s: Idempotent-Replayed is %q on a replayed response", retry.request, retry.header.Get("Idempotent-Replayed"))
 	}
 	k.checkError(k.do(http.MethodPost, items, `{"title":"Another"}`, "Idempotency-Key", name), fault.BadRequest, "Idempotency-Key")
 }

@@ -57,7 +57,7 @@ func openAccount(ctx context.Context, region, profile string) (*account, error) 
 		Account string `xml:"GetCallerIdentityResult>Account"`
 		ARN     string `xml:"GetCallerIdentityResult>Arn"`
 	}
-	if err := a.query(ctx, "sts", "2011-06-15", url.Values{"Action": {"GetCallerIdentity"}}, &identity); err != nil {
+	if err := a.callQueryAPI(ctx, "sts", "2011-06-15", url.Values{"Action": {"GetCallerIdentity"}}, &identity); err != nil {
 		return nil, a.explainCredentials(err)
 	}
 	a.id, a.caller = identity.Account, identity.ARN
@@ -126,7 +126,7 @@ func (a *account) stack(ctx context.Context, name string) (deployedStack, error)
 	var response struct {
 		Stacks []deployedStack `xml:"DescribeStacksResult>Stacks>member"`
 	}
-	err := a.query(ctx, "cloudformation", "2010-05-15", url.Values{"Action": {"DescribeStacks"}, "StackName": {name}}, &response)
+	err := a.callQueryAPI(ctx, "cloudformation", "2010-05-15", url.Values{"Action": {"DescribeStacks"}, "StackName": {name}}, &response)
 	var refused *awsError
 	if errors.As(err, &refused) && refused.code == "ValidationError" && strings.Contains(refused.message, "does not exist") {
 		return deployedStack{Name: name}, nil
@@ -165,8 +165,8 @@ func (a *account) checkTable(ctx context.Context, table string) error {
 	return nil
 }
 
-// query sends a form to a service and decodes the XML response into out.
-func (a *account) query(ctx context.Context, service, version string, form url.Values, out any) error {
+// callQueryAPI sends a form to a service and decodes the XML response into out.
+func (a *account) callQueryAPI(ctx context.Context, service, version string, form url.Values, out any) error {
 	form.Set("Version", version)
 	return a.call(ctx, service, "application/x-www-form-urlencoded", "", []byte(form.Encode()),
 		func(body []byte) error { return xml.Unmarshal(body, out) })

@@ -73,7 +73,7 @@ func (d *deployer) cdk(ctx context.Context, args ...string) error {
 	if d.profile != "" {
 		args = append(args, "--profile", d.profile)
 	}
-	if d.synth == "" {
+	if d.synthDir == "" {
 		args = append(args, "--output", filepath.Join(d.tmp, "cdk.out"))
 	}
 	var env []string

@@ -111,7 +111,7 @@ func (d *deployer) printPlan(s deployedStack, prepared bool) {
 // confirm asks the operator to continue. It returns an error unless the reply is yes; empty input
 // is an error, too.
 func (d *deployer) confirm() error {
-	if d.yes {
+	if d.confirmed {
 		return nil
 	}
 	fmt.Fprint(d.out, "\nContinue? [y/N] ")
@@ -174,7 +174,7 @@ func (d *deployer) synthesise(ctx context.Context) error {
 	if _, ok := d.parameters.lookup(infra.ParamArchitecture); !ok {
 		d.parameters = append(d.parameters, setting{infra.ParamArchitecture, "arm64"})
 	}
-	out, err := filepath.Abs(d.synth)
+	out, err := filepath.Abs(d.synthDir)
 	if err != nil {
 		return err
 	}
@@ -184,12 +184,12 @@ func (d *deployer) synthesise(ctx context.Context) error {
 	return d.cdk(ctx, "synth", d.stack, "--quiet", "--output", out)
 }
 
-// tearDown deletes the stack, and prints how to delete the table, which stays.
-func (d *deployer) tearDown(ctx context.Context, s deployedStack) error {
+// destroyStack deletes the stack, and prints how to delete the table, which stays.
+func (d *deployer) destroyStack(ctx context.Context, s deployedStack) error {
 	if !s.exists() {
 		return fmt.Errorf("there is no stack %s in %s: nothing to delete", d.stack, d.account.config.Region)
 	}
-	if err := s.checkOwned(); err != nil {
+	if err := s.checkBelongsToService(); err != nil {
 		return err
 	}
 	if err := checkIdle(s); err != nil && s.Status != "DELETE_FAILED" && s.Status != "CREATE_FAILED" {

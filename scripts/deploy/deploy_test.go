@@ -19,21 +19,21 @@ import (
 // fakeAWS is a fake machine and AWS account for one test: a PATH with programs that only log their
 // calls, a clone, and an HTTP server in place of AWS.
 type fakeAWS struct {
-	t        *testing.T
-	root     string
-	path     string
-	log      string
-	status   string // the stack's status; empty: the stack does not exist
-	after    string // its status after the CDK was called; empty: unchanged
-	foreign  bool   // the stack does not belong to this service
-	toolkit  bool   // the account is prepared for the CDK
-	identity string // the error code of GetCallerIdentity; empty: it succeeds
-	table    string // the response of DescribeTable; empty: the table does not exist
+	t              *testing.T
+	root           string
+	path           string
+	log            string
+	status         string // the stack's status; empty: the stack does not exist
+	statusAfterCDK string // its status after the CDK was called; empty: unchanged
+	isForeign      bool   // the stack does not belong to this service
+	hasToolkit     bool   // the account is prepared for the CDK
+	identityError  string // the error code of GetCallerIdentity; empty: it succeeds
+	tableResponse  string // the response of DescribeTable; empty: the table does not exist
 }
 
 func newFakeAWS(t *testing.T) *fakeAWS {
 	t.Helper()
-	w := &fakeAWS{t: t, root: t.TempDir(), path: t.TempDir(), toolkit: true}
+	w := &fakeAWS{t: t, root: t.TempDir(), path: t.TempDir(), hasToolkit: true}
 	w.log = filepath.Join(t.TempDir(), "log")
 	cache := t.TempDir()
 	for _, name := range []string{"scripts", "infra/cdk"} {
@@ -96,19 +96,19 @@ func (w *fakeAWS) serveAWS(rw http.ResponseWriter, r *http.Request) {
 		w.t.Errorf("a request is not signed: %v", r.Header)
 	}
 	if r.Header.Get("X-Amz-Target") != "" {
-		if w.table == "" {
+		if w.tableResponse == "" {
 			rw.WriteHeader(http.StatusBadRequest)
 			fmt.Fprint(rw, `{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"no"}`)
 			return
 		}
-		fmt.Fprint(rw, w.table)
+		fmt.Fprint(rw, w.tableResponse)
 		return
 	}
 	switch r.FormValue("Action") {
 	case "GetCallerIdentity":
-		if w.identity != "" {
+		if w.identityError != "" {
 			rw.WriteHeader(http.StatusForbidden)
-			fmt.Fprintf(rw, "<ErrorResponse><Error><Code>%s</Code><Message>no</Message></Error></ErrorResponse>", w.identity)
+			fmt.Fprintf(rw, "<ErrorResponse><Error><Code>%s</Code><Message>no</Message></Error></ErrorResponse>", w.identityError)
 			return
 		}
 		fmt.Fprint(rw, "<R><GetCallerIdentityResult><Account>111122223333</Account><Arn>arn:aws:iam::111122223333:user/operator</Arn></GetCallerIdentityResult></R>")
@@ -121,11 +121,11 @@ func (w *fakeAWS) serveAWS(rw http.ResponseWriter, r *http.Request) {
 
 func (w *fakeAWS) describe(rw http.ResponseWriter, name string) {
 	status := w.status
-	if _, err := os.Stat(w.log + ".cdk"); err == nil && w.after != "" {
-		status = w.after
+	if _, err := os.Stat(w.log + ".cdk"); err == nil && w.statusAfterCDK != "" {
+		status = w.statusAfterCDK
 	}
 	if name == "CDKToolkit" {
-		status = map[bool]string{true: "CREATE_COMPLETE"}[w.toolkit]
+		status = map[bool]string{true: "CREATE_COMPLETE"}[w.hasToolkit]
 	}
 	if status == "" {
 		rw.WriteHeader(http.StatusBadRequest)
@@ -133,7 +133,7 @@ func (w *fakeAWS) describe(rw http.ResponseWriter, name string) {
 		return
 	}
 	parameters := ""
-	if !w.foreign {
+	if !w.isForeign {
 		for _, p := range infra.New().Parameters {
 			value := fmt.Sprint(p.Default)
 			if p.Name == infra.ParamArchitecture {
@@ -173,7 +173,7 @@ func requireContains(t *testing.T, text string, parts ...string) {
 // command for the first key.
 func TestFirstDeploy(t *testing.T) {
 	w := newFakeAWS(t)
-	w.toolkit, w.after = false, "CREATE_COMPLETE"
+	w.hasToolkit, w.statusAfterCDK = false, "CREATE_COMPLETE"
 	output := w.deploy(0, "--yes", "--profile", "", "--param", "AlarmEmail=operator@example.com")
 	requireContains(t, output, "111122223333", "eu-central-1", "deploy the new stack", "prepare the account", "https://api.example/prod", "the-table", "make a key")
 	requireContains(t, w.loggedCalls(), "arm64 bash scripts/build", "bootstrap aws://111122223333/eu-central-1",
@@ -209,7 +209,7 @@ func TestErrTools(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			w.identity = "AccessDenied"
+			w.identityError = "AccessDenied"
 			requireContains(t, w.deploy(1, "--yes"), test.want...)
 		})
 	}
@@ -268,7 +268,7 @@ func TestErrCredentials(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newFakeAWS(t)
-			w.identity = test.identity
+			w.identityError = test.identity
 			if test.unset != "" {
 				t.Setenv(test.unset, "")
 			}
@@ -299,7 +299,7 @@ func TestErrStack(t *testing.T) {
 	}
 	t.Run("another service's", func(t *testing.T) {
 		w := newFakeAWS(t)
-		w.status, w.foreign = "CREATE_COMPLETE", true
+		w.status, w.isForeign = "CREATE_COMPLETE", true
 		requireContains(t, w.deploy(1, "--yes"), "does not belong to this service: choose another name with --stack")
 		requireContains(t, w.deploy(1, "--yes", "--destroy"), "does not belong to this service")
 	})
@@ -309,7 +309,7 @@ func TestErrStack(t *testing.T) {
 // stack again.
 func TestFailedFirstDeploy(t *testing.T) {
 	w := newFakeAWS(t)
-	w.status, w.after = "ROLLBACK_COMPLETE", "CREATE_COMPLETE"
+	w.status, w.statusAfterCDK = "ROLLBACK_COMPLETE", "CREATE_COMPLETE"
 	requireContains(t, w.deploy(0, "--yes"), "remove the rest of a failed first deploy (ROLLBACK_COMPLETE) and deploy")
 }
 
@@ -324,14 +324,14 @@ func TestErrDeploy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newFakeAWS(t)
-			w.status, w.after = test.before, test.after
+			w.status, w.statusAfterCDK = test.before, test.after
 			t.Setenv("CDK_EXIT", "1")
 			requireContains(t, w.deploy(1, "--yes"), "cdk deploy: ", test.want)
 		})
 	}
 	t.Run("interrupted", func(t *testing.T) {
 		w := newFakeAWS(t)
-		w.status, w.after = "CREATE_COMPLETE", "UPDATE_IN_PROGRESS"
+		w.status, w.statusAfterCDK = "CREATE_COMPLETE", "UPDATE_IN_PROGRESS"
 		d := &deployer{options: options{stack: "growth-workspace"}}
 		var err error
 		if d.account, err = openAccount(t.Context(), "", ""); err != nil {
@@ -379,11 +379,11 @@ func TestErrTable(t *testing.T) {
 		`{"Table":{"TableStatus":"ACTIVE","KeySchema":[{"AttributeName":"id"}]}}`: "does not belong to this service",
 	} {
 		w := newFakeAWS(t)
-		w.table = response
+		w.tableResponse = response
 		requireContains(t, w.deploy(1, "--yes", "--table", "restored"), want)
 	}
 	w := newFakeAWS(t)
-	w.status, w.table = "CREATE_COMPLETE", `{"Table":{"TableStatus":"ACTIVE","KeySchema":[{"AttributeName":"pk"},{"AttributeName":"sk"}]}}`
+	w.status, w.tableResponse = "CREATE_COMPLETE", `{"Table":{"TableStatus":"ACTIVE","KeySchema":[{"AttributeName":"pk"},{"AttributeName":"sk"}]}}`
 	requireContains(t, w.deploy(0, "--yes", "--table", "restored"), "table     restored", "the table the-table stays, but")
 	requireContains(t, w.loggedCalls(), "growth-workspace:ExistingTableName=restored")
 }
@@ -417,7 +417,7 @@ func TestDiffAndDestroy(t *testing.T) {
 // Ensure --synth needs no credentials.
 func TestSynth(t *testing.T) {
 	w := newFakeAWS(t)
-	w.identity = "AccessDenied"
+	w.identityError = "AccessDenied"
 	w.deploy(0, "--synth", t.TempDir())
 	requireContains(t, w.loggedCalls(), "synth growth-workspace --quiet --output ")
 }

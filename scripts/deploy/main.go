@@ -67,7 +67,7 @@ func (d *deployer) run(ctx context.Context) error {
 	if err := checkTools(ctx); err != nil {
 		return err
 	}
-	if d.synth != "" {
+	if d.synthDir != "" {
 		return d.synthesise(ctx)
 	}
 	var err error
@@ -79,7 +79,7 @@ func (d *deployer) run(ctx context.Context) error {
 		return err
 	}
 	if d.destroy {
-		return d.tearDown(ctx, stack)
+		return d.destroyStack(ctx, stack)
 	}
 	if err := checkDeployable(stack); err != nil {
 		return err

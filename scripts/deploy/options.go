@@ -15,11 +15,11 @@ import (
 
 // options holds the values of the flags.
 type options struct {
-	stack, region, profile string
-	table, arch            string
-	parameters             settings
-	diff, destroy, yes     bool
-	synth                  string
+	stack, region, profile   string
+	table, arch              string
+	parameters               settings
+	diff, destroy, confirmed bool
+	synthDir                 string
 }
 
 // setting is a parameter of the stack and its new value.
@@ -97,8 +97,8 @@ func parseFlags(args []string, errOut io.Writer) (options, error) {
 		"their deployed values; in a new stack they have their defaults")
 	flags.BoolVar(&o.diff, "diff", false, "show what would change, and change nothing")
 	flags.BoolVar(&o.destroy, "destroy", false, "delete the stack; the table stays")
-	flags.BoolVar(&o.yes, "yes", false, "do not ask for a confirmation")
-	flags.StringVar(&o.synth, "synth", "", "write the stack's template into this `folder`, without calling AWS")
+	flags.BoolVar(&o.confirmed, "yes", false, "do not ask for a confirmation")
+	flags.StringVar(&o.synthDir, "synth", "", "write the stack's template into this `folder`, without calling AWS")
 	err := flags.Parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -116,7 +116,7 @@ func parseFlags(args []string, errOut io.Writer) (options, error) {
 		return o, fmt.Errorf("unknown argument %q", flags.Arg(0))
 	case !stackName.MatchString(o.stack):
 		return o, fmt.Errorf("--stack %q: must be a letter, then letters, digits and hyphens", o.stack)
-	case o.diff && o.destroy || o.synth != "" && (o.diff || o.destroy):
+	case o.diff && o.destroy || o.synthDir != "" && (o.diff || o.destroy):
 		return o, errors.New("--diff, --destroy and --synth cannot be combined")
 	}
 	if o.arch == "amd64" { // Go's name for it

@@ -19,9 +19,9 @@ func (s deployedStack) neverDeployed() bool {
 	return s.Status == "ROLLBACK_COMPLETE" || s.Status == "ROLLBACK_FAILED"
 }
 
-// checkOwned returns an error unless the stack belongs to this service. It checks the parameters,
-// which a stack has in every state.
-func (s deployedStack) checkOwned() error {
+// checkBelongsToService returns an error unless the stack belongs to this service. It checks the
+// parameters, which a stack has in every state.
+func (s deployedStack) checkBelongsToService() error {
 	for _, name := range []string{infra.ParamArchitecture, infra.ParamTable, infra.ParamEndpoint} {
 		if !slices.ContainsFunc(s.Parameters, func(p keyValue) bool { return p.Parameter == name }) {
 			return fmt.Errorf("the stack %s exists and does not belong to this service: choose another name with --stack", s.Name)
@@ -36,7 +36,7 @@ func checkDeployable(s deployedStack) error {
 	if !s.exists() {
 		return nil
 	}
-	if err := s.checkOwned(); err != nil {
+	if err := s.checkBelongsToService(); err != nil {
 		return err
 	}
 	return checkIdle(s)

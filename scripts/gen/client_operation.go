@@ -178,7 +178,7 @@ func (m *clientModel) declareMethod(out *strings.Builder, op api.Operation) {
 			formatComment("", doc), name, in, op.Output.Name(), op.Output.Name(), variable, pass)
 		return
 	}
-	record := itemOf(op.Output).Name()
+	record := listElement(op.Output).Name()
 	fmt.Fprintf(out, "%sfunc (c *Client) %s(ctx context.Context, %soptions ...CallOption) (Page[%s], error) {\nreturn onePage[%s](ctx, c, %s, %s, options)\n}\n\n",
 		formatComment("", doc), name, in, record, record, variable, pass)
 	every := "All" + strings.TrimPrefix(name, "List")

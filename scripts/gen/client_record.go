@@ -45,14 +45,14 @@ func (m *clientModel) addInputTypes(fields []schema.Field) {
 	}
 }
 
-// itemOf returns the record type of a list.
-func itemOf(list reflect.Type) reflect.Type { return list.Field(0).Type.Elem() }
+// listElement returns the record type of a list.
+func listElement(list reflect.Type) reflect.Type { return list.Field(0).Type.Elem() }
 
 // recordOf returns the type of the record, or of each record in the list, that an operation
 // returns.
 func recordOf(op api.Operation) reflect.Type {
 	if op.IsList() {
-		return itemOf(op.Output)
+		return listElement(op.Output)
 	}
 	return op.Output
 }
@@ -136,7 +136,7 @@ func (m *clientModel) fieldType(out *strings.Builder, f reflect.StructField) str
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	// A list of strings in a record may be limited to an enum only in inputs. The record's field
 	// gets the type of the input, so that a value from a record can be sent.
-	if list := m.listWith(m.inputTypes[name]); list != "" && isTexts(t) {
+	if list := m.listWith(m.inputTypes[name]); list != "" && isStringSlice(t) {
 		return "[]" + list
 	}
 	if m.maps[name] && t.String() == "json.RawMessage" {
@@ -145,8 +145,8 @@ func (m *clientModel) fieldType(out *strings.Builder, f reflect.StructField) str
 	return m.recordType(out, t)
 }
 
-// isTexts reports whether a type is a slice of strings that may have any value.
-func isTexts(t reflect.Type) bool {
+// isStringSlice reports whether a type is a slice of strings that may have any value.
+func isStringSlice(t reflect.Type) bool {
 	return t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.String && !t.Elem().Implements(reflect.TypeFor[schema.Enum]())
 }
 

@@ -82,7 +82,7 @@ func TestClientRejectsDuplicateNames(t *testing.T) {
 }
 
 // Ensure comments stay within their width and keep every word.
-func TestComment(t *testing.T) {
+func TestFormatComment(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("some words of a description ", 20)
 	got := formatComment("\t", text)

@@ -22,7 +22,7 @@ func typesNamed(names ...string) (out []transfer.Type) {
 
 // Ensure a type without a record gets two valid examples, the second for a delete to remove. The
 // error for a type whose example is rejected must name the file.
-func TestWithExamples(t *testing.T) {
+func TestAddExamples(t *testing.T) {
 	t.Parallel()
 	types := typesNamed("channel", "brand-goal")
 	have := []byte(`{"type":"channel","record":{"id":"chn_7"}}` + "\n")

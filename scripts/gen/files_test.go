@@ -24,7 +24,7 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 }
 
 // Ensure a file whose operation or area no longer exists is removed.
-func TestWithRemovals(t *testing.T) {
+func TestAddRemovals(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"kept.json", "gone.json", "other.txt"} {
 		if err := os.WriteFile(name, nil, 0o600); err != nil {

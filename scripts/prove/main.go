@@ -61,8 +61,8 @@ claim does not hold, and 2 for wrong usage or an error.`,
 
 // failedCheck returns errChecksFailed if the claims do not hold, and err if the proof could not
 // run.
-func failedCheck(held bool, err error) error {
-	if err == nil && !held {
+func failedCheck(passed bool, err error) error {
+	if err == nil && !passed {
 		return errChecksFailed
 	}
 	return err

@@ -25,8 +25,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// service starts a server and sets the environment variables of its URL and key.
-func service(t *testing.T) (s *server, data string) {
+// startTestServer starts a server and sets the environment variables of its URL and key.
+func startTestServer(t *testing.T) (s *server, data string) {
 	t.Helper()
 	isolateUserFolders(t)
 	data = dataFolder(t)
@@ -88,7 +88,7 @@ func readArguments(t *testing.T, op api.Operation) (args []string, path string) 
 // Ensure every read operation is a command. With --json it prints the service's response; otherwise
 // it prints a line for each record or field.
 func TestAPIReads(t *testing.T) {
-	s, _ := service(t)
+	s, _ := startTestServer(t)
 	for _, op := range functions.Operations(nil) {
 		if op.Method != http.MethodGet {
 			continue
@@ -117,7 +117,7 @@ func TestAPIReads(t *testing.T) {
 // Ensure each kind of field is sent with its JSON type when a record is created, updated or
 // deleted.
 func TestAPIWrites(t *testing.T) {
-	service(t)
+	startTestServer(t)
 	board := apiJSON(t, "", "list_plan_boards")["items"].([]any)[0].(map[string]any)["id"].(string)
 	item := apiJSON(t, "", "create_plan_item", "--board-id", board, "--title", "From the shell", "--category-ids", "a,b", "--categoryIds", `["c","d"]`, "--sort-order", "0", "--summary", "12")
 	if diff := objectDifference(map[string]any{"categoryIds": []any{"a,b", "c", "d"}, "sortOrder": 0.0, "summary": "12"}, item); diff != "" {
@@ -179,7 +179,7 @@ func TestAPIWrites(t *testing.T) {
 // Ensure the findings of an audit, which can be too long for an argument, can be read from a file
 // or standard input.
 func TestAPILargeValue(t *testing.T) {
-	service(t)
+	startTestServer(t)
 	large := `["` + strings.Repeat("x", 1<<20) + `",{"a":[null,1.5]}]`
 	file := filepath.Join(t.TempDir(), "findings.json")
 	if err := os.WriteFile(file, []byte(large), 0o600); err != nil {
@@ -206,7 +206,7 @@ func TestAPILargeValue(t *testing.T) {
 // Ensure a delete asks for confirmation at a terminal and deletes only after a yes. With --yes or
 // without a terminal it does not ask.
 func TestAPIDeleteAsks(t *testing.T) {
-	service(t)
+	startTestServer(t)
 	board := apiJSON(t, "", "list_plan_boards")["items"].([]any)[0].(map[string]any)["id"].(string)
 	for _, c := range []struct {
 		reply       string
@@ -222,7 +222,7 @@ func TestAPIDeleteAsks(t *testing.T) {
 	} {
 		id := apiJSON(t, "", "create_plan_item", board, "--title", "Short-lived")["id"].(string)
 		var out, errOut bytes.Buffer
-		screen := &terminal.Terminal{In: strings.NewReader(c.reply), Out: &out, Err: &errOut, Asks: c.asks, Now: time.Now}
+		screen := &terminal.Terminal{In: strings.NewReader(c.reply), Out: &out, Err: &errOut, Interactive: c.asks, Now: time.Now}
 		root := rootCommand(screen)
 		root.SetArgs(append([]string{"api", "delete_plan_item", id}, c.flags...))
 		err := root.ExecuteContext(t.Context())
@@ -242,7 +242,7 @@ func TestAPIDeleteAsks(t *testing.T) {
 // Ensure --all fetches the whole list for any page size. Without it, a note says that there are
 // more records.
 func TestAPIAll(t *testing.T) {
-	service(t)
+	startTestServer(t)
 	whole := apiJSON(t, "", "list_feedback", "--limit", "200")["items"].([]any)
 	if len(whole) < 20 {
 		t.Fatalf("%d records, want 20 at least", len(whole))
@@ -263,7 +263,7 @@ func TestAPIAll(t *testing.T) {
 // Ensure an error response is printed as JSON with --json. Otherwise each message is on a line of
 // its own, with a flag instead of the field's path, and the request id is on the last line.
 func TestAPIErrors(t *testing.T) {
-	service(t)
+	startTestServer(t)
 	r := runCommand(t, "", "api", "create_plan_item", "brd_0", "--title", "", "--status", "live")
 	lines := strings.Split(strings.TrimSpace(r.err), "\n")
 	starts := []string{"workspace: bad_request (400)", "  --title: ", "  --status: ", "  request req_"}
@@ -401,7 +401,7 @@ func TestAPICompletion(t *testing.T) {
 // Ensure a stored key is readable only by its owner, is sent only to its own service, and can be
 // removed.
 func TestLogin(t *testing.T) {
-	s, _ := service(t)
+	s, _ := startTestServer(t)
 	t.Setenv(keyVariable, "")
 	t.Setenv(urlVariable, "")
 	requireContains(t, runCommand(t, "", "api", "get_company", "--base-url", s.BaseURL).err, "no key for "+s.BaseURL, keyVariable, "workspace login")
@@ -419,7 +419,7 @@ func TestLogin(t *testing.T) {
 	if strings.Contains(r.out+r.err, s.Key) {
 		t.Error("the key is printed")
 	}
-	requireSecret(t, in.File)
+	requireSecretFile(t, in.File)
 	if got := apiJSON(t, "", "get_company"); got["id"] != s.CompanyID {
 		t.Errorf("company %v, want %s", got["id"], s.CompanyID)
 	}
@@ -447,7 +447,7 @@ func TestLogin(t *testing.T) {
 // Ensure the demo company's key is used without any configuration for a server on this machine, and
 // never for any other server.
 func TestDemoKeyHere(t *testing.T) {
-	s, data := service(t)
+	s, data := startTestServer(t)
 	t.Setenv(keyVariable, "")
 	if got := apiJSON(t, "", "get_company", "--data", data); got["id"] != s.CompanyID {
 		t.Errorf("company %v, want %s", got["id"], s.CompanyID)
@@ -458,7 +458,7 @@ func TestDemoKeyHere(t *testing.T) {
 // Ensure a key without the scope company:read works, because the key contains its company's id. For
 // a key in a different format, the command requests the company from the service.
 func TestCompanyOfKey(t *testing.T) {
-	s, data := service(t)
+	s, data := startTestServer(t)
 	t.Setenv(keyVariable, runJSON(t, data, "", "key", "issue", "--company", s.CompanyID, "--scopes", "plan:read")["key"].(string))
 	if got := apiJSON(t, "", "list_plan_boards")["items"].([]any); len(got) == 0 {
 		t.Error("no board is listed, want those of the key's company")
@@ -478,7 +478,7 @@ func TestCompanyOfKey(t *testing.T) {
 
 // Ensure a preview prints the entity tag for --if-match, and a publish with a different tag fails.
 func TestAPIShowsEntityTags(t *testing.T) {
-	service(t)
+	startTestServer(t)
 	board := apiJSON(t, "", "list_plan_boards")["items"].([]any)[0].(map[string]any)["id"].(string)
 	preview := runCommand(t, "", "api", "preview_plan_publish", board)
 	_, tag, found := strings.Cut(preview.err, "ETag ")

@@ -43,7 +43,7 @@ func isolateUserFolders(t *testing.T) {
 
 // Ensure the service passes every rule of its contract, and a check with --write leaves nothing
 // behind.
-func TestCheckOurselves(t *testing.T) {
+func TestCheckLocalServer(t *testing.T) {
 	isolateUserFolders(t)
 	data := dataFolder(t)
 	s := startServer(t, data)
@@ -54,7 +54,7 @@ func TestCheckOurselves(t *testing.T) {
 		report := runCheck(t, 0, args...)
 		for _, r := range report.Rules {
 			needsWrite := len(args) == 1 && strings.Contains(r.Detail, "--write")
-			if r.Result != contract.Passed && !needsWrite && r.Rule != "retry-after" {
+			if r.Outcome != contract.Passed && !needsWrite && r.Rule != "retry-after" {
 				t.Errorf("%v: %+v (after a new operation, run go run ./scripts/gen)", args, r)
 			}
 		}
@@ -71,14 +71,14 @@ func TestCheckOurselves(t *testing.T) {
 	// A rule that needs a scope the key lacks is skipped, and the report names the scope.
 	t.Setenv(keyVariable, runJSON(t, data, "", "key", "issue", "--company", s.CompanyID, "--scopes", "company:read")["key"].(string))
 	for _, r := range runCheck(t, 0, s.BaseURL, "--rule", "closed-filters", "--rule", "item-life", "--write").Rules {
-		if r.Result != contract.Skipped || !strings.Contains(r.Detail, "lacks") {
+		if r.Outcome != contract.Skipped || !strings.Contains(r.Detail, "lacks") {
 			t.Errorf("%+v, want it skipped for the scope that the key lacks", r)
 		}
 	}
 }
 
 // Ensure a check fails with one line if the server is not this API or does not respond.
-func TestCheckOfNothing(t *testing.T) {
+func TestCheckWithoutServer(t *testing.T) {
 	isolateUserFolders(t)
 	other := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(other.Close)

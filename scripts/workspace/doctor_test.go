@@ -51,7 +51,7 @@ func requireFindings(t *testing.T, got map[string]finding, want ...string) {
 // Ensure every check passes for a working service and key, each problem fails the check for it, and
 // the key is never printed.
 func TestDoctor(t *testing.T) {
-	s, data := service(t)
+	s, data := startTestServer(t)
 	requireFindings(t, runDoctor(t, 0), "service", "ok", "encryption", "ok", "clock", "ok", "version", "ok", "key's form", "ok", "key", "ok", "scopes", "ok", "quota", "ok")
 	text := runCommand(t, "", "doctor")
 	requireContains(t, text.out, s.BaseURL, "ok    service", "ok    quota", s.CompanyID)

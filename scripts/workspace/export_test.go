@@ -57,7 +57,7 @@ func TestExportToFile(t *testing.T) {
 	if err != nil || !strings.HasPrefix(string(text), `{"type":"company","record":{`) {
 		t.Errorf("%v: the file does not begin with the company: %s", err, text)
 	}
-	requireSecret(t, file)
+	requireSecretFile(t, file)
 	missing := filepath.Join(t.TempDir(), "no", "out.jsonl")
 	requireContains(t, runRefused(t, 1, "", "export", "--company", id, missing, "--data", data), "there is no folder "+filepath.Dir(missing))
 	requireContains(t, runRefused(t, 1, "", "export", "--company", id, t.TempDir(), "--data", data), "it is a folder; name a file in it")

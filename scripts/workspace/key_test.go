@@ -95,7 +95,7 @@ func TestKeyLifecycle(t *testing.T) {
 }
 
 // Ensure `key current` rejects invalid and unknown keys, and its errors do not repeat the key.
-func TestCurrentRefuses(t *testing.T) {
+func TestKeyCurrentRefuses(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
 	id := newCompany(t, data)

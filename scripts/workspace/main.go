@@ -37,7 +37,7 @@ func main() {
 // when the state of a record does not allow the change. program is the command that the person used
 // to start this program.
 func run(ctx context.Context, program string, args []string, in io.Reader, out, errOut io.Writer) int {
-	t := &terminal.Terminal{In: in, Out: out, Err: errOut, Asks: terminal.IsTerminal(in), Now: time.Now, Program: program}
+	t := &terminal.Terminal{In: in, Out: out, Err: errOut, Interactive: terminal.IsTerminal(in), Now: time.Now, Program: program}
 	root := rootCommand(t)
 	root.SetArgs(args)
 	root.SetIn(in)

@@ -25,7 +25,7 @@ func TestRestart(t *testing.T) {
 	before := exportOf(t, data, s.CompanyID)
 	s.stop(t)
 	file := filepath.Join(data, "demo-key.json")
-	requireSecret(t, file)
+	requireSecretFile(t, file)
 	again := startServer(t, data)
 	if again.Key != s.Key || again.CompanyID != s.CompanyID {
 		t.Error("another key or company after a restart")
@@ -74,7 +74,7 @@ func TestTwoServers(t *testing.T) {
 	}
 	first.stop(t)
 	why := "the process that had started the engine of " + data + " has ended, and the engine with it: run this command again"
-	if code := <-second.ended; code != 1 || !strings.Contains(second.logs.String(), why) {
+	if code := <-second.exitCode; code != 1 || !strings.Contains(second.logs.String(), why) {
 		t.Errorf("the second server ended with %d, want 1 and %s: %s", code, why, second.logs)
 	}
 	second.cancel = nil // it has ended

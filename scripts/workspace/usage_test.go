@@ -101,9 +101,9 @@ func TestHelp(t *testing.T) {
 // goRun is the command that the documentation uses to start the program from a clone.
 const goRun = "go run ./scripts/workspace"
 
-// bareMention matches a command line that starts with "workspace", which works only if the program
-// is installed.
-var bareMention = regexp.MustCompile("(?m)(^|[` |(])workspace (api|check|company|doctor|due|approved|key|login|logout|serve|studio) ")
+// bareMentionPattern matches a command line that starts with "workspace", which works only if the
+// program is installed.
+var bareMentionPattern = regexp.MustCompile("(?m)(^|[` |(])workspace (api|check|company|doctor|due|approved|key|login|logout|serve|studio) ")
 
 // Ensure the commands that the program suggests start it the way the person did, and use the table
 // that the person specified.
@@ -116,7 +116,7 @@ func TestSuggestedCommands(t *testing.T) {
 		t.Helper()
 		r := runCommandAs(t, goRun, "", append(args, "--data", data)...)
 		_, after, found := strings.Cut(r.out+r.err, words+goRun+" ")
-		if !found || bareMention.MatchString(r.out+r.err) {
+		if !found || bareMentionPattern.MatchString(r.out+r.err) {
 			t.Fatalf("%v: exit code %d, want a command after %q: %s%s", args, r.code, words, r.out, r.err)
 		}
 		after, _, _ = strings.Cut(after, "\n")
@@ -151,7 +151,7 @@ func TestHelpNamesTheProgram(t *testing.T) {
 	isolateUserFolders(t)
 	var visit func(c *cobra.Command, path []string)
 	visit = func(c *cobra.Command, path []string) {
-		if r := runCommandAs(t, goRun, "", append(path, "--help")...); r.code != 0 || bareMention.MatchString(strings.ReplaceAll(r.out, "`workspace", "")) || !strings.Contains(r.out, goRun+" ") {
+		if r := runCommandAs(t, goRun, "", append(path, "--help")...); r.code != 0 || bareMentionPattern.MatchString(strings.ReplaceAll(r.out, "`workspace", "")) || !strings.Contains(r.out, goRun+" ") {
 			t.Errorf("%v --help: exit code %d, want 0 and only %s as the program: %s", path, r.code, goRun, r.out)
 		}
 		for _, child := range c.Commands() {
@@ -166,7 +166,7 @@ func TestHelpNamesTheProgram(t *testing.T) {
 		"api bananas": "`" + goRun + " api` lists them", "api get_company": "`" + goRun + " login --base-url http://127.0.0.1:8080`",
 		"doctor": "or run `" + goRun + " login`", "login": "| " + goRun + " login",
 	} {
-		if r := runCommandAs(t, goRun, "", strings.Fields(line)...); !strings.Contains(r.out+r.err, want) || bareMention.MatchString(r.out+r.err) {
+		if r := runCommandAs(t, goRun, "", strings.Fields(line)...); !strings.Contains(r.out+r.err, want) || bareMentionPattern.MatchString(r.out+r.err) {
 			t.Errorf("%s: want %q, and only %s as the program: %s%s", line, want, goRun, r.out, r.err)
 		}
 	}

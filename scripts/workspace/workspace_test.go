@@ -141,10 +141,10 @@ func exportOf(t *testing.T, data, companyID string) string {
 // server is a running `serve` command in this process.
 type server struct {
 	serve.Announcement
-	cancel context.CancelFunc
-	ended  chan int
-	logs   *lockedBuffer
-	rest   chan string // the output after the first line
+	cancel       context.CancelFunc
+	exitCode     chan int
+	logs         *lockedBuffer
+	restOfOutput chan string // the output after the first line
 }
 
 // lockedBuffer is a buffer for concurrent use.
@@ -168,10 +168,10 @@ func (l *lockedBuffer) String() string {
 func startServer(t *testing.T, data string, args ...string) *server {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &server{cancel: cancel, ended: make(chan int, 1), logs: &lockedBuffer{}, rest: make(chan string, 1)}
+	s := &server{cancel: cancel, exitCode: make(chan int, 1), logs: &lockedBuffer{}, restOfOutput: make(chan string, 1)}
 	out, in := io.Pipe()
 	go func() {
-		s.ended <- run(ctx, "workspace", append([]string{"serve", "--json", "--addr", "127.0.0.1:0", "--data", data}, args...), strings.NewReader(""), in, s.logs)
+		s.exitCode <- run(ctx, "workspace", append([]string{"serve", "--json", "--addr", "127.0.0.1:0", "--data", data}, args...), strings.NewReader(""), in, s.logs)
 		_ = in.Close()
 	}()
 	reader := bufio.NewReader(out)
@@ -184,7 +184,7 @@ func startServer(t *testing.T, data string, args ...string) *server {
 	}
 	go func() {
 		rest, _ := io.ReadAll(reader) // a pipe returns no error here
-		s.rest <- string(rest)
+		s.restOfOutput <- string(rest)
 	}()
 	t.Cleanup(func() { s.stop(t) })
 	return s
@@ -198,10 +198,10 @@ func (s *server) stop(t *testing.T) {
 	}
 	s.cancel()
 	s.cancel = nil
-	if code := <-s.ended; code != 0 {
+	if code := <-s.exitCode; code != 0 {
 		t.Errorf("serve ended with %d: %s", code, s.logs)
 	}
-	if rest := <-s.rest; rest != "" {
+	if rest := <-s.restOfOutput; rest != "" {
 		t.Errorf("serve printed more than its first line: %q", rest)
 	}
 }
@@ -256,8 +256,8 @@ func requireUsage(t *testing.T, args string, r commandResult) {
 	}
 }
 
-// requireSecret fails unless only its owner can read a file.
-func requireSecret(t *testing.T, file string) {
+// requireSecretFile fails unless only its owner can read a file.
+func requireSecretFile(t *testing.T, file string) {
 	t.Helper()
 	info, err := os.Stat(file)
 	if err != nil {

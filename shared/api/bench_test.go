@@ -8,7 +8,7 @@ import (
 // BenchmarkGet measures a small GET request through the whole pipeline, without a table.
 func BenchmarkGet(b *testing.B) {
 	s := start(&testing.T{})
-	r := httptest.NewRequestWithContext(b.Context(), "GET", "/v1/companies/"+s.co+"/items/itm_1", nil)
+	r := httptest.NewRequestWithContext(b.Context(), "GET", "/v1/companies/"+s.companyID+"/items/itm_1", nil)
 	r.Header.Set("Authorization", "Bearer "+s.key)
 	b.ReportAllocs()
 	for b.Loop() {

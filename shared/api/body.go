@@ -35,10 +35,10 @@ func (in *UpdateBody[T]) Change(record *T) error {
 // bad_request with one message for each rule that the changed record breaks.
 func (in *UpdateBody[T]) Edit(record *T) error {
 	in.Apply(record)
-	return refusal(in.Problems(*record))
+	return problemsError(in.Problems(*record))
 }
 
-func refusal(problems []string) error {
+func problemsError(problems []string) error {
 	if len(problems) > 0 {
 		return &fault.Error{Code: fault.BadRequest, Messages: problems}
 	}

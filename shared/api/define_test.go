@@ -10,13 +10,13 @@ import (
 	"growthworkspace/shared/auth"
 )
 
-type empty struct{}
+type emptyInput struct{}
 
 func define[In any](change func(*api.Spec)) func() {
 	return func() {
 		spec := api.Spec{ID: "get_item", Method: "GET", Path: "/v1/items", Summary: "s"}
 		change(&spec)
-		api.Define(spec, func(context.Context, api.Caller, In) (empty, error) { return empty{}, nil })
+		api.Define(spec, func(context.Context, api.Caller, In) (emptyInput, error) { return emptyInput{}, nil })
 	}
 }
 
@@ -32,33 +32,33 @@ func TestInvalidDeclarationsPanic(t *testing.T) {
 				}
 				all = append(all, api.Define(api.Spec{ID: id, Method: "GET", Path: path, Summary: "s"}, func(context.Context, api.Caller, struct {
 					X string `path:"x"`
-				}) (empty, error) {
-					return empty{}, nil
+				}) (emptyInput, error) {
+					return emptyInput{}, nil
 				}))
 			}
 			api.New(all, api.Config{})
 		}
 	}
 	for want, declare := range map[string]func(){
-		"not a verb and a noun":    define[empty](func(s *api.Spec) { s.ID = "item" }),
-		"is not a verb and a noun": define[empty](func(s *api.Spec) { s.ID = "getItem" }),
-		"no summary":               define[empty](func(s *api.Spec) { s.Summary = "" }),
-		"no scope plan:reed":       define[empty](func(s *api.Spec) { s.Scope = auth.Scope("plan:reed") }),
-		"no method PUT":            define[empty](func(s *api.Spec) { s.Method = "PUT" }),
-		"a GET changes nothing":    define[empty](func(s *api.Spec) { s.Effect = api.Write }),
-		"is Create":                define[empty](func(s *api.Spec) { s.ID, s.Method, s.Effect = "create_item", "POST", api.Write }),
-		"and of nothing else":      define[empty](func(s *api.Spec) { s.Method, s.Effect = "POST", api.Create }),
+		"not a verb and a noun":    define[emptyInput](func(s *api.Spec) { s.ID = "item" }),
+		"is not a verb and a noun": define[emptyInput](func(s *api.Spec) { s.ID = "getItem" }),
+		"no summary":               define[emptyInput](func(s *api.Spec) { s.Summary = "" }),
+		"no scope plan:reed":       define[emptyInput](func(s *api.Spec) { s.Scope = auth.Scope("plan:reed") }),
+		"no method PUT":            define[emptyInput](func(s *api.Spec) { s.Method = "PUT" }),
+		"a GET changes nothing":    define[emptyInput](func(s *api.Spec) { s.Effect = api.Write }),
+		"is Create":                define[emptyInput](func(s *api.Spec) { s.ID, s.Method, s.Effect = "create_item", "POST", api.Write }),
+		"and of nothing else":      define[emptyInput](func(s *api.Spec) { s.Method, s.Effect = "POST", api.Create }),
 		"is no list with this input": func() {
-			op := api.Define(api.Spec{ID: "get_item", Method: "GET", Path: "/v1/items", Summary: "s"}, func(context.Context, api.Caller, empty) (empty, error) { return empty{}, nil })
-			api.ExplainEmpty(op, func(context.Context, api.Caller, empty) (string, error) { return "", nil })
+			op := api.Define(api.Spec{ID: "get_item", Method: "GET", Path: "/v1/items", Summary: "s"}, func(context.Context, api.Caller, emptyInput) (emptyInput, error) { return emptyInput{}, nil })
+			api.ExplainEmpty(op, func(context.Context, api.Caller, emptyInput) (string, error) { return "", nil })
 		},
 		"a limit of 262144 bytes is no exception": func() {
-			define[empty](func(s *api.Spec) { s.BodyBytes = 256<<10 + 1 })()
-			define[empty](func(s *api.Spec) { s.BodyBytes = 256 << 10 })()
+			define[emptyInput](func(s *api.Spec) { s.BodyBytes = 256<<10 + 1 })()
+			define[emptyInput](func(s *api.Spec) { s.BodyBytes = 256 << 10 })()
 		},
-		"no class slow":           define[empty](func(s *api.Spec) { s.Class = "slow" }),
-		"with a slash":            define[empty](func(s *api.Spec) { s.Path = "v1/items" }),
-		"no input field for {id}": define[empty](func(s *api.Spec) { s.Path = "/v1/{id}" }),
+		"no class slow":           define[emptyInput](func(s *api.Spec) { s.Class = "slow" }),
+		"with a slash":            define[emptyInput](func(s *api.Spec) { s.Path = "v1/items" }),
+		"no input field for {id}": define[emptyInput](func(s *api.Spec) { s.Path = "/v1/{id}" }),
 		"no {x} in the path": define[struct {
 			X string `path:"x"`
 		}](func(*api.Spec) {}),

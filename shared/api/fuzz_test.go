@@ -18,15 +18,15 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// reachedOperation is the operation that a request called, and the ids that its function received.
-type reachedOperation struct {
+// operationCall is the operation that a request called, and the ids that its function received.
+type operationCall struct {
 	operation string
 	ids       []string
 }
 
 // callPath sends a GET whose path is exactly as it would be on the wire. sent is false when an HTTP
 // server would not accept the path.
-func callPath(t *testing.T, path string) (to reachedOperation, status int, sent bool) {
+func callPath(t *testing.T, path string) (to operationCall, status int, sent bool) {
 	t.Helper()
 	s := start(t)
 	s.get = func(_ context.Context, c api.Caller, in getInput) (any, error) {
@@ -37,7 +37,7 @@ func callPath(t *testing.T, path string) (to reachedOperation, status int, sent 
 		to.ids = []string{c.CompanyID, in.BoardID}
 		return api.NewList(table.Page[record]{Records: []record{}, Next: "here"}), nil
 	}
-	u, err := url.ParseRequestURI(strings.ReplaceAll(path, "{companyId}", s.co))
+	u, err := url.ParseRequestURI(strings.ReplaceAll(path, "{companyId}", s.companyID))
 	if err != nil || u.RawQuery != "" || u.ForceQuery {
 		return to, 0, false
 	}
@@ -45,7 +45,7 @@ func callPath(t *testing.T, path string) (to reachedOperation, status int, sent 
 	r.URL = u
 	a := s.do(r)
 	to.operation = respondingOperation(a, to.ids)
-	if a.Code == http.StatusOK && to.ids != nil && to.ids[0] != s.co {
+	if a.Code == http.StatusOK && to.ids != nil && to.ids[0] != s.companyID {
 		t.Fatalf("%s: reached the company %s", path, to.ids[0])
 	}
 	return to, a.Code, true
@@ -79,9 +79,9 @@ func respondingOperation(a httpResponse, ids []string) string {
 // reach the same operation with the same ids.
 func FuzzPath(f *testing.F) {
 	for _, path := range []string{
-		item, items, sharedRoot + "/items/current", sharedRoot + "/items/%63urrent", "/v1/companies", sharedRoot + "/boards/brd_1/other", publish, sharedRoot + "/items/%69tm_1", sharedRoot + "/items/itm_1/", "/" + item, "//x" + item,
+		itemPath, itemsPath, sharedRoot + "/items/current", sharedRoot + "/items/%63urrent", "/v1/companies", sharedRoot + "/boards/brd_1/other", publishPath, sharedRoot + "/items/%69tm_1", sharedRoot + "/items/itm_1/", "/" + itemPath, "//x" + itemPath,
 		sharedRoot + "/items/itm_1%2Fother", sharedRoot + "/items/itm_1%23brd", sharedRoot + "/items/..", sharedRoot + "/items/%2e%2e", sharedRoot + "/x/../items/itm_1", sharedRoot + "/items/itm_1%00", sharedRoot + "/items/itm_1%0a", sharedRoot + "/items/%zz",
-		"/v1/companies/{companyId}%23plan/items/itm_1", "/v1/companies/%63o_1/items/itm_1", "/V1/companies", "*", "/", "", "http://other.test" + item, sharedRoot + "/items/itm_1%3Fa=b", sharedRoot + "/items/itm_1;a=b", sharedRoot + "/boards/%252e/items", sharedRoot + "/items/ïtm_1",
+		"/v1/companies/{companyId}%23plan/items/itm_1", "/v1/companies/%63o_1/items/itm_1", "/V1/companies", "*", "/", "", "http://other.test" + itemPath, sharedRoot + "/items/itm_1%3Fa=b", sharedRoot + "/items/itm_1;a=b", sharedRoot + "/boards/%252e/items", sharedRoot + "/items/ïtm_1",
 	} {
 		f.Add(path)
 	}
@@ -130,7 +130,7 @@ func FuzzQuery(f *testing.F) {
 			got = &in
 			return api.List[record]{}, nil
 		}
-		r := s.request(http.MethodGet, items, "")
+		r := s.request(http.MethodGet, itemsPath, "")
 		r.URL.RawQuery = query
 		a := s.do(r)
 		want, valid := validQuery(query)

@@ -28,7 +28,7 @@ type fakeKeys struct {
 	mu       sync.Mutex
 	err      error
 	state    auth.QuotaState
-	block    <-chan struct{} // Admit waits until it is closed
+	unblock  <-chan struct{} // Admit waits until it is closed
 	calls    []string
 	scope    auth.Scope
 	class    auth.Class
@@ -40,7 +40,7 @@ func (k *fakeKeys) Admit(ctx context.Context, _ auth.Token, scope auth.Scope, cl
 	k.mu.Lock()
 	k.calls = append(k.calls, "admit")
 	k.scope, k.class = scope, class
-	hold, state, err := k.block, auth.Admission{Quota: k.state, APIVersion: k.version}, k.err
+	hold, state, err := k.unblock, auth.Admission{Quota: k.state, APIVersion: k.version}, k.err
 	k.mu.Unlock()
 	if k.panicked {
 		panic("planted in admit")
@@ -114,12 +114,12 @@ type createInput struct {
 
 // service is an API with a few operations whose functions a test can replace.
 type service struct {
-	t    *testing.T
-	api  *api.API
-	keys *fakeKeys
-	key  string
-	co   string
-	logs *lockedBuffer
+	t         *testing.T
+	api       *api.API
+	keys      *fakeKeys
+	key       string
+	companyID string
+	logs      *lockedBuffer
 
 	get    func(ctx context.Context, caller api.Caller, in getInput) (any, error)
 	create func(ctx context.Context, caller api.Caller, in createInput) (record, error)
@@ -151,7 +151,7 @@ func start(t *testing.T) *service {
 		t.Fatal(err)
 	}
 	s := &service{
-		t: t, key: secret, co: company, logs: &lockedBuffer{},
+		t: t, key: secret, companyID: company, logs: &lockedBuffer{},
 		keys: &fakeKeys{state: auth.QuotaState{Quota: 600, Remaining: 599, Reset: 1}},
 		get: func(_ context.Context, _ api.Caller, in getInput) (any, error) {
 			return record{ID: in.ItemID, Text: "<a&b>"}, nil
@@ -197,7 +197,7 @@ func (s *service) operations() []api.Operation {
 // request returns a request that succeeds unless an option spoils it.
 func (s *service) request(method, target, body string, options ...func(*http.Request)) *http.Request {
 	s.t.Helper()
-	r := httptest.NewRequestWithContext(s.t.Context(), method, strings.ReplaceAll(target, "{companyId}", s.co), strings.NewReader(body))
+	r := httptest.NewRequestWithContext(s.t.Context(), method, strings.ReplaceAll(target, "{companyId}", s.companyID), strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+s.key)
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
@@ -224,7 +224,7 @@ func (s *service) do(r *http.Request) httpResponse {
 	s.api.ServeHTTP(a, r)
 	h := a.Header()
 	of := r.Method + " " + r.URL.String()
-	headers(s.t, of, h, map[string]string{"Service-Version": "2026-08-11", "Cache-Control": "no-store", "Content-Type": "application/json"})
+	requireHeaders(s.t, of, h, map[string]string{"Service-Version": "2026-08-11", "Cache-Control": "no-store", "Content-Type": "application/json"})
 	if !strings.HasPrefix(h.Get("Service-Request-Id"), "req_") || h.Get("Content-Length") == "" {
 		s.t.Errorf("%s: Service-Request-Id %q, Content-Length %q; want both", of, h.Get("Service-Request-Id"), h.Get("Content-Length"))
 	}
@@ -234,9 +234,9 @@ func (s *service) do(r *http.Request) httpResponse {
 	return a
 }
 
-// headers compares the headers of a response that are in want. "" means that the response must not
-// have the header.
-func headers(t *testing.T, of string, h http.Header, want map[string]string) {
+// requireHeaders compares the headers of a response that are in want. "" means that the response
+// must not have the header.
+func requireHeaders(t *testing.T, of string, h http.Header, want map[string]string) {
 	t.Helper()
 	got := map[string]string{}
 	for name := range want {
@@ -277,7 +277,7 @@ func (s *service) requireError(r *http.Request, status int, message string) http
 }
 
 const (
-	item    = sharedRoot + "/items/itm_1"
-	items   = sharedRoot + "/boards/brd_1/items"
-	publish = sharedRoot + "/boards/brd_1/publish"
+	itemPath    = sharedRoot + "/items/itm_1"
+	itemsPath   = sharedRoot + "/boards/brd_1/items"
+	publishPath = sharedRoot + "/boards/brd_1/publish"
 )

@@ -59,7 +59,7 @@ func (a *API) serveHTTP(r *http.Request, requestID string) (out Response, err er
 		out.Header.Set("Link", "<"+a.baseURL(r)+r.URL.EscapedPath()+"?"+query.Encode()+`>; rel="next"`)
 	}
 	known := r.Header.Values(ifNoneMatch)
-	if len(known) > 0 && op.Method == http.MethodGet && out.tag != "" && ifNoneMatchNames(strings.Join(known, ","), out.Header.Get("ETag")) {
+	if len(known) > 0 && op.Method == http.MethodGet && out.tag != "" && ifNoneMatchHas(strings.Join(known, ","), out.Header.Get("ETag")) {
 		out.Status, out.Body = http.StatusNotModified, nil
 	}
 	return out, nil
@@ -77,8 +77,8 @@ func (h httpArguments) bind(op *Operation) input {
 		return input{err: err}
 	}
 	b := schema.Bind(op.input, op.Input, schema.Source{
-		Operation: op.ID, Path: h.parameters, Query: h.request.URL.RawQuery, Header: h.request.Header, Refused: h.preconditions(op),
-		Body: text, BodyBytes: bodyBytesMax, Unread: unread,
+		Operation: op.ID, Path: h.parameters, Query: h.request.URL.RawQuery, Header: h.request.Header, HeaderProblems: h.preconditionProblems(op),
+		Body: text, BodyBytes: bodyBytesMax, BodyProblem: unread,
 	})
 	if b.TooLarge {
 		return input{err: fault.New(fault.PayloadTooLarge, "body: everything but %s must have at most %d bytes", strings.Join(op.rawFields, " and "), bodyBytesMax)}
@@ -86,9 +86,9 @@ func (h httpArguments) bind(op *Operation) input {
 	return finishBinding(b)
 }
 
-// preconditions returns a problem for each precondition of the request that the operation does not
-// check. Ignoring one would be wrong, because the caller relies on it.
-func (h httpArguments) preconditions(op *Operation) (problems []string) {
+// preconditionProblems returns a problem for each precondition of the request that the operation
+// does not check. Ignoring one would be wrong, because the caller relies on it.
+func (h httpArguments) preconditionProblems(op *Operation) (problems []string) {
 	if known := h.request.Header.Values(ifNoneMatch); len(known) > 0 {
 		if _, problem := schema.HeaderText(known); problem != "" {
 			problems = append(problems, "header."+ifNoneMatch+": "+problem)
@@ -106,7 +106,7 @@ func (h httpArguments) preconditions(op *Operation) (problems []string) {
 // body reads the body. If the body cannot be used, because it is missing or its headers are wrong,
 // for example, unread is a message that says why. The body of a GET has no meaning (RFC 9110,
 // 9.3.1), so it is not read. The only possible error is payload_too_large.
-func (h httpArguments) body(op *Operation) (text []byte, unread string, err error) {
+func (h httpArguments) body(op *Operation) (text []byte, problem string, err error) {
 	if op.Method == http.MethodGet {
 		return nil, "", nil
 	}

@@ -31,11 +31,11 @@ func withRawURL(path string) func(*http.Request) {
 // or decoded before it is matched.
 func TestHostilePaths(t *testing.T) {
 	s := start(t)
-	own := "/v1/companies/" + s.co
+	own := "/v1/companies/" + s.companyID
 	for _, path := range []string{
-		"", "*", "/", "//", "/v1", "/v1/", "/v1/companies/", "//v1/companies", "/v1//companies", "/V1/companies", "/v1/Companies", "/v1/compan%69es", "/%761/companies", "/v1/companies//items/itm_1", "/v1/companies/" + s.co + "/items/",
+		"", "*", "/", "//", "/v1", "/v1/", "/v1/companies/", "//v1/companies", "/v1//companies", "/V1/companies", "/v1/Companies", "/v1/compan%69es", "/%761/companies", "/v1/companies//items/itm_1", "/v1/companies/" + s.companyID + "/items/",
 		own + "/items/itm_1/", own + "//items/itm_1", own + "/items/..", own + "/items/.", own + "/./items/itm_1", own + "/items/../items/itm_1", own + "/items%2Fitm_1", own + "/items/itm_1%zz/x", own + "/items;a/itm_1",
-		"v1/companies", "/v1/companies\x00", "/v1/companies ", "/v1/companies?", "/" + strings.Repeat("a", 1<<16), strings.Repeat("/a", 1<<15), "/v1/companies%00", "/v1/companies%2F" + s.co,
+		"v1/companies", "/v1/companies\x00", "/v1/companies ", "/v1/companies?", "/" + strings.Repeat("a", 1<<16), strings.Repeat("/a", 1<<15), "/v1/companies%00", "/v1/companies%2F" + s.companyID,
 	} {
 		a := s.do(s.request("GET", "/", "", withRawURL(path)))
 		if a.Code != 404 || a.messages[0] != "no such path" {
@@ -54,7 +54,7 @@ func TestHostilePaths(t *testing.T) {
 		}
 		s.requireError(s.request("GET", "/", "", withRawURL(own+"/items/"+segment), header("Authorization")), 401, "")
 	}
-	for _, company := range []string{"co_x%2Fy", "%00", "..%2f" + s.co, s.co + "%00", s.co + "%20", strings.ToUpper(s.co)} {
+	for _, company := range []string{"co_x%2Fy", "%00", "..%2f" + s.companyID, s.companyID + "%00", s.companyID + "%20", strings.ToUpper(s.companyID)} {
 		if a := s.do(s.request("GET", "/", "", withRawURL("/v1/companies/"+company+"/items/itm_1"))); a.Code != 404 {
 			t.Errorf("company %q: status %d, want 404", company, a.Code)
 		}
@@ -67,7 +67,7 @@ func TestHostilePaths(t *testing.T) {
 // supported methods, including HEAD wherever GET is supported.
 func TestMethods(t *testing.T) {
 	s := start(t)
-	for path, allow := range map[string]string{"/v1/companies": "GET, HEAD", items: "GET, HEAD, POST", item: "DELETE, GET, HEAD", publish: "POST", sharedRoot + "/items/current": "GET, HEAD"} {
+	for path, allow := range map[string]string{"/v1/companies": "GET, HEAD", itemsPath: "GET, HEAD, POST", itemPath: "DELETE, GET, HEAD", publishPath: "POST", sharedRoot + "/items/current": "GET, HEAD"} {
 		working := append(strings.Split(allow, ", "), "")
 		for _, verb := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "get", "PROPFIND"} {
 			if slices.Contains(working, verb) {
@@ -84,7 +84,7 @@ func TestMethods(t *testing.T) {
 // Ensure a literal path segment takes precedence over a parameter.
 func TestLiteralBeatsParameter(t *testing.T) {
 	s := start(t)
-	for path, want := range map[string]string{sharedRoot + "/items/current": `{"id":"current","text":""}`, item: `{"id":"itm_1","text":"<a&b>"}`} {
+	for path, want := range map[string]string{sharedRoot + "/items/current": `{"id":"current","text":""}`, itemPath: `{"id":"itm_1","text":"<a&b>"}`} {
 		if a := s.requireError(s.request("GET", path, ""), 200, ""); a.Body.String() != want {
 			t.Errorf("%s: body %s, want %s", path, a.Body, want)
 		}
@@ -98,7 +98,7 @@ func TestHead(t *testing.T) {
 	s.list = func(context.Context, api.Caller, listInput) (api.List[record], error) {
 		return api.NewList(table.Page[record]{Records: []record{{}}, Next: "next"}), nil
 	}
-	for _, target := range []string{item, items, items + "?limit=0", sharedRoot + "/items/x", "/v1/nothing", "/v1/companies/co_other/items/itm_1"} {
+	for _, target := range []string{itemPath, itemsPath, itemsPath + "?limit=0", sharedRoot + "/items/x", "/v1/nothing", "/v1/companies/co_other/items/itm_1"} {
 		get, head := s.do(s.request("GET", target, "")), s.do(s.request("HEAD", target, ""))
 		get.Header().Del("Service-Request-Id")
 		head.Header().Del("Service-Request-Id")
@@ -117,19 +117,19 @@ func TestHead(t *testing.T) {
 func TestBodySize(t *testing.T) {
 	s := start(t)
 	body := func(size int) string { return `{"title":"` + strings.Repeat("a", size-len(`{"title":""}`)) + `"}` }
-	s.requireError(s.request("POST", items, body(256<<10)), 200, "")
+	s.requireError(s.request("POST", itemsPath, body(256<<10)), 200, "")
 	for _, size := range []int{256<<10 + 1, 1 << 20} {
-		if a := s.requireError(s.request("POST", items, body(size)), 413, "body: must have at most 262144 bytes"); a.code != "payload_too_large" {
+		if a := s.requireError(s.request("POST", itemsPath, body(size)), 413, "body: must have at most 262144 bytes"); a.code != "payload_too_large" {
 			t.Errorf("a body of %d bytes: code %q, want payload_too_large", size, a.code)
 		}
 	}
-	if a := s.requireError(s.request("POST", publish, strings.Repeat(" ", 256<<10+1)), 413, ""); a.code != "payload_too_large" {
+	if a := s.requireError(s.request("POST", publishPath, strings.Repeat(" ", 256<<10+1)), 413, ""); a.code != "payload_too_large" {
 		t.Errorf("a body of spaces: code %q, want payload_too_large", a.code)
 	}
 	broken := func(r *http.Request) {
 		r.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"title":"a"}`), failingReader{}))
 	}
-	s.requireError(s.request("POST", items, "x", broken), 400, "body: could not be read completely")
+	s.requireError(s.request("POST", itemsPath, "x", broken), 400, "body: could not be read completely")
 }
 
 type failingReader struct{}
@@ -142,29 +142,29 @@ func (failingReader) Read([]byte) (int, error) { return 0, errors.New("AKIAPLANT
 func TestBodies(t *testing.T) {
 	s := start(t)
 	for _, kind := range []string{"application/json", "application/json; charset=utf-8", "application/json;", "APPLICATION/JSON", " application/json ;a=b"} {
-		s.requireError(s.request("POST", items, `{"title":"a"}`, header("Content-Type", kind)), 200, "")
+		s.requireError(s.request("POST", itemsPath, `{"title":"a"}`, header("Content-Type", kind)), 200, "")
 	}
 	for _, kinds := range [][]string{nil, {""}, {"text/json"}, {"application/json, text/plain"}, {"application/json,"}, {"application/jsonp"}, {"application/problem+json"}, {"application/x-www-form-urlencoded"}, {"multipart/form-data; application/json"}} {
-		a := s.requireError(s.request("POST", items, `{"title":"a"}`, header("Content-Type", kinds...)), 400, "header.Content-Type: must be application/json")
+		a := s.requireError(s.request("POST", itemsPath, `{"title":"a"}`, header("Content-Type", kinds...)), 400, "header.Content-Type: must be application/json")
 		if len(a.messages) != 1 {
 			t.Errorf("%q: messages %q, want one", kinds, a.messages)
 		}
 	}
-	s.requireError(s.request("POST", items, ""), 400, "body: is required, a JSON object")
-	s.requireError(s.request("POST", items, "", header("Content-Type", "application/json")), 400, "body: is required")
-	s.requireError(s.request("POST", items, "null"), 400, "body: must be a JSON object")
+	s.requireError(s.request("POST", itemsPath, ""), 400, "body: is required, a JSON object")
+	s.requireError(s.request("POST", itemsPath, "", header("Content-Type", "application/json")), 400, "body: is required")
+	s.requireError(s.request("POST", itemsPath, "null"), 400, "body: must be a JSON object")
 	for _, ignored := range []string{`{}`, `{"itemId":"itm_2"}`, `x`, strings.Repeat("x", 256<<10+1)} {
-		s.requireError(s.request("GET", item, ignored), 200, "")
-		s.requireError(s.request("GET", item, ignored, header("Content-Type", "text/plain")), 200, "")
+		s.requireError(s.request("GET", itemPath, ignored), 200, "")
+		s.requireError(s.request("GET", itemPath, ignored, header("Content-Type", "text/plain")), 200, "")
 	}
 	const gzip = "\x1f\x8b\x08\x00"
-	s.requireError(s.request("POST", items, gzip, header("Content-Encoding", "gzip")), 400, "header.Content-Encoding: must be left out")
-	s.requireError(s.request("POST", items, gzip), 400, "body: is not valid UTF-8")
-	s.requireError(s.request("POST", items, `{"title":"a"}`, header("Content-Encoding", "gzip")), 200, "") // valid: a gateway may have decoded the body
-	s.requireError(s.request("DELETE", item, `[]`), 400, "body: must be a JSON object")
-	s.requireError(s.request("POST", publish, `{"force":true}`), 400, "body.force: unknown property")
-	s.requireError(s.request("POST", publish, ``), 200, "")
-	s.requireError(s.request("POST", publish, `{}`), 200, "")
+	s.requireError(s.request("POST", itemsPath, gzip, header("Content-Encoding", "gzip")), 400, "header.Content-Encoding: must be left out")
+	s.requireError(s.request("POST", itemsPath, gzip), 400, "body: is not valid UTF-8")
+	s.requireError(s.request("POST", itemsPath, `{"title":"a"}`, header("Content-Encoding", "gzip")), 200, "") // valid: a gateway may have decoded the body
+	s.requireError(s.request("DELETE", itemPath, `[]`), 400, "body: must be a JSON object")
+	s.requireError(s.request("POST", publishPath, `{"force":true}`), 400, "body.force: unknown property")
+	s.requireError(s.request("POST", publishPath, ``), 200, "")
+	s.requireError(s.request("POST", publishPath, `{}`), 200, "")
 }
 
 // Ensure a query is parsed strictly: every parameter that was sent is either accepted or rejected,
@@ -184,12 +184,12 @@ func TestQueries(t *testing.T) {
 		if want != "" {
 			status = 400
 		}
-		if a := s.requireError(s.request("GET", items+"?"+query, ""), status, want); a.Body.Len() > 500 {
+		if a := s.requireError(s.request("GET", itemsPath+"?"+query, ""), status, want); a.Body.Len() > 500 {
 			t.Errorf("%.40s: a response of %d bytes", query, a.Body.Len())
 		}
 	}
 	many := strings.Repeat("x=1&", 20000)
-	if a := s.requireError(s.request("GET", items+"?"+many, ""), 400, "has more than 5000 problems"); a.Body.Len() > 1<<20 {
+	if a := s.requireError(s.request("GET", itemsPath+"?"+many, ""), 400, "has more than 5000 problems"); a.Body.Len() > 1<<20 {
 		t.Errorf("a response of %d bytes", a.Body.Len())
 	}
 }

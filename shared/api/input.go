@@ -19,25 +19,25 @@ type Arguments interface {
 
 // input is the validated input of an operation's function.
 type input struct {
-	value reflect.Value
-	err   error          // bad_request with every problem, payload_too_large, or not_found; if it is set, value must not be used
-	sent  *schema.Binder // computes the digest of the arguments, and encodes the cursor of the next page
+	value  reflect.Value
+	err    error          // bad_request with every problem, payload_too_large, or not_found; if it is set, value must not be used
+	binder *schema.Binder // computes the digest of the arguments, and encodes the cursor of the next page
 
-	filters   []string // names of the sent arguments that filter a list; set only for a tool's call
-	continued bool     // the call has a cursor; set only for a tool's call
+	sentFilters []string // names of the sent arguments that filter a list; set only for a tool's call
+	hasCursor   bool     // the call has a cursor; set only for a tool's call
 }
 
 // finishBinding completes a binding, whatever its transport. It runs the input's own Check and
 // turns the problems into an error.
-func finishBinding(b *schema.Binder) input {
-	in := input{value: b.Input, sent: b}
-	if c, ok := b.Input.Addr().Interface().(Checker); ok {
-		b.Problems = append(b.Problems, c.Check()...)
+func finishBinding(binder *schema.Binder) input {
+	in := input{value: binder.Input, binder: binder}
+	if c, ok := binder.Input.Addr().Interface().(Checker); ok {
+		binder.Problems = append(binder.Problems, c.Check()...)
 	}
 	switch {
-	case len(b.Problems) > 0:
-		in.err = &fault.Error{Code: fault.BadRequest, Messages: b.Problems}
-	case b.Missing:
+	case len(binder.Problems) > 0:
+		in.err = &fault.Error{Code: fault.BadRequest, Messages: binder.Problems}
+	case binder.Missing:
 		in.err = fault.ErrNotFound
 	}
 	return in

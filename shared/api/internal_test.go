@@ -16,8 +16,8 @@ import (
 )
 
 var (
-	errSecret = errors.New("dial tcp 10.0.0.7: AKIAPLANTED")
-	notJSON   = math.NaN()
+	errSecret   = errors.New("dial tcp 10.0.0.7: AKIAPLANTED")
+	unencodable = math.NaN()
 )
 
 type panickingMarshaler struct{}
@@ -58,7 +58,7 @@ func TestInternalErrors(t *testing.T) {
 		},
 		"not JSON": func(s *service) {
 			s.get = func(context.Context, api.Caller, getInput) (any, error) {
-				return map[string]any{"AKIAPLANTED": notJSON}, nil
+				return map[string]any{"AKIAPLANTED": unencodable}, nil
 			}
 		},
 		"encoding": func(s *service) {
@@ -70,7 +70,7 @@ func TestInternalErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := start(t)
 			spoil(s)
-			a := s.requireError(s.request("GET", item, ""), 500, "internal error; safe to retry")
+			a := s.requireError(s.request("GET", itemPath, ""), 500, "internal error; safe to retry")
 			if after := a.Header().Get("Retry-After"); a.code != "internal" || len(a.messages) != 1 || after != "1" {
 				t.Errorf("code %q, messages %q, Retry-After %q; want internal, one and 1", a.code, a.messages, after)
 			}
@@ -117,7 +117,7 @@ func TestUnavailable(t *testing.T) {
 	} {
 		s := start(t)
 		spoil(s)
-		a := s.requireError(s.request("GET", item, ""), 503, fault.ErrUnavailable.Messages[0])
+		a := s.requireError(s.request("GET", itemPath, ""), 503, fault.ErrUnavailable.Messages[0])
 		if after := a.Header().Get("Retry-After"); a.code != "unavailable" || after != "1" {
 			t.Errorf("%s: code %q, Retry-After %q; want unavailable and 1", name, a.code, after)
 		}
@@ -138,10 +138,10 @@ func TestPanicOutsideOfACall(t *testing.T) {
 		return api.NewList(table.Page[record]{Records: []record{{}}, Next: "next"}), nil
 	}
 	s.base = func(*http.Request) string { panic("AKIAPLANTED") }
-	if a := s.requireError(s.request("GET", items, ""), 500, "internal error; safe to retry"); strings.Contains(a.Body.String(), "AKIA") || !strings.Contains(s.logs.String(), "AKIAPLANTED") {
+	if a := s.requireError(s.request("GET", itemsPath, ""), 500, "internal error; safe to retry"); strings.Contains(a.Body.String(), "AKIA") || !strings.Contains(s.logs.String(), "AKIAPLANTED") {
 		t.Errorf("body %s, log %s; want the panic in the log only", a.Body, s.logs)
 	}
-	if a := s.do(s.request("HEAD", items, "")); a.Code != 500 || a.Body.Len() != 0 {
+	if a := s.do(s.request("HEAD", itemsPath, "")); a.Code != 500 || a.Body.Len() != 0 {
 		t.Errorf("HEAD: status %d, body %q; want 500 and none", a.Code, a.Body)
 	}
 }
@@ -150,11 +150,11 @@ func TestPanicOutsideOfACall(t *testing.T) {
 func TestLogOfMistakes(t *testing.T) {
 	s := start(t)
 	body := `{"title":"a",` + strings.Repeat(`"`+strings.Repeat("x", 100)+`":1,`, 2000) + `"z":1}`
-	a := s.requireError(s.request("POST", items, body), 400, "")
+	a := s.requireError(s.request("POST", itemsPath, body), 400, "")
 	if a.Body.Len() > 1<<20 || s.logs.Len() > 4000 {
 		t.Errorf("%d bytes of response, %d of log", a.Body.Len(), s.logs.Len())
 	}
-	s.requireError(s.request("GET", item+"?key="+s.key+"&k;="+s.key+"&q=%zz"+s.key, ""), 400, "query: k;: is malformed")
+	s.requireError(s.request("GET", itemPath+"?key="+s.key+"&k;="+s.key+"&q=%zz"+s.key, ""), 400, "query: k;: is malformed")
 	if strings.Contains(s.logs.String(), s.key) {
 		t.Error("a key is in the log")
 	}

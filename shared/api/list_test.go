@@ -22,20 +22,20 @@ func TestEmptyList(t *testing.T) {
 	s := start(t)
 	for name, list := range map[string]api.List[record]{"nil": api.NewList(table.Page[record]{}), "zero": {}, "empty": api.NewList(table.Page[record]{Records: []record{}})} {
 		s.list = func(context.Context, api.Caller, listInput) (api.List[record], error) { return list, nil }
-		a := s.requireError(s.request("GET", items, ""), 200, "")
-		headers(t, name, a.Header(), map[string]string{"Service-Has-More": "false"})
+		a := s.requireError(s.request("GET", itemsPath, ""), 200, "")
+		requireHeaders(t, name, a.Header(), map[string]string{"Service-Has-More": "false"})
 		if a.Body.String() != `{"items":[]}` || a.Header()["Link"] != nil {
 			t.Errorf("%s: body %s, Link %q; want no items and no Link", name, a.Body, a.Header()["Link"])
 		}
 	}
-	if a := s.do(s.request("GET", item, "")); a.Header()["Service-Has-More"] != nil {
+	if a := s.do(s.request("GET", itemPath, "")); a.Header()["Service-Has-More"] != nil {
 		t.Error("a record has Service-Has-More")
 	}
 }
 
-// page requests a page of a list whose next page begins at the position next, and returns the URL
-// in the Link header.
-func (s *service) page(target, next string) *url.URL {
+// nextPageURL requests a page of a list whose next page begins at the position next, and returns
+// the URL in the Link header.
+func (s *service) nextPageURL(target, next string) *url.URL {
 	s.t.Helper()
 	s.list = func(context.Context, api.Caller, listInput) (api.List[record], error) {
 		return api.NewList(table.Page[record]{Records: []record{{}}, Next: next}), nil
@@ -54,8 +54,8 @@ func (s *service) page(target, next string) *url.URL {
 func TestNextPage(t *testing.T) {
 	s := start(t)
 	for _, position := range []string{"brd_1", "a#b", "a\x00b", `"\<>&`, "😀", strings.Repeat("<", 900), strings.Repeat("\x00", 900), strings.Repeat("é", 450)} {
-		u := s.page(items+"?stage=live&limit=5&since=2026-08-11T00:00:00%2B02:00", position)
-		if got := u.Scheme + "://" + u.Host + u.Path; got != "https://api.example.com/prod/v1/companies/"+s.co+"/boards/brd_1/items" {
+		u := s.nextPageURL(itemsPath+"?stage=live&limit=5&since=2026-08-11T00:00:00%2B02:00", position)
+		if got := u.Scheme + "://" + u.Host + u.Path; got != "https://api.example.com/prod/v1/companies/"+s.companyID+"/boards/brd_1/items" {
 			t.Errorf("Link to %s", got)
 		}
 		q := u.Query()
@@ -71,11 +71,11 @@ func TestNextPage(t *testing.T) {
 			got = string(in.Cursor)
 			return api.List[record]{}, nil
 		}
-		s.requireError(s.request("GET", items+"?"+u.RawQuery, ""), 200, "")
+		s.requireError(s.request("GET", itemsPath+"?"+u.RawQuery, ""), 200, "")
 		if got != position {
 			t.Errorf("position %q was decoded to %q", position, got)
 		}
-		if second := s.page(items+"?"+u.RawQuery, "other"); second.Query().Get("cursor") == u.Query().Get("cursor") || len(second.Query()["cursor"]) != 1 {
+		if second := s.nextPageURL(itemsPath+"?"+u.RawQuery, "other"); second.Query().Get("cursor") == u.Query().Get("cursor") || len(second.Query()["cursor"]) != 1 {
 			t.Errorf("the second page links to %s", second)
 		}
 	}
@@ -85,9 +85,9 @@ func TestNextPage(t *testing.T) {
 // with any limit. Any other cursor is rejected with one message about the cursor.
 func TestCursorIsBound(t *testing.T) {
 	s := start(t)
-	cursor := s.page(items+"?stage=live", "here").Query().Get("cursor")
+	cursor := s.nextPageURL(itemsPath+"?stage=live", "here").Query().Get("cursor")
 	for _, query := range []string{"?stage=live", "?limit=3&stage=live", "?stage=live&limit=200"} {
-		s.requireError(s.request("GET", items+query+"&cursor="+cursor, ""), 200, "")
+		s.requireError(s.request("GET", itemsPath+query+"&cursor="+cursor, ""), 200, "")
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil {
@@ -95,14 +95,14 @@ func TestCursorIsBound(t *testing.T) {
 	}
 	spell := func(tail string) string { return base64.RawURLEncoding.EncodeToString(append(raw[:9:9], tail...)) }
 	for name, target := range map[string]string{
-		"another filter": items + "?stage=draft&cursor=" + cursor, "no filter": items + "?cursor=" + cursor, "one filter more": items + "?stage=live&since=2026-01-01&cursor=" + cursor,
+		"another filter": itemsPath + "?stage=draft&cursor=" + cursor, "no filter": itemsPath + "?cursor=" + cursor, "one filter more": itemsPath + "?stage=live&since=2026-01-01&cursor=" + cursor,
 		"another board": sharedRoot + "/boards/brd_2/items?stage=live&cursor=" + cursor, "another list": sharedRoot + "/boards/brd_1/other?stage=live&cursor=" + cursor,
-		"a NUL that joins two filters": items + "?stage=live%00&cursor=" + cursor,
-		"cut":                          items + "?stage=live&cursor=" + cursor[:8], "no position": items + "?stage=live&cursor=" + spell(""), "position too long": items + "?stage=live&cursor=" + spell(strings.Repeat("a", 901)),
-		"not UTF-8": items + "?stage=live&cursor=" + spell("\xff"), "padded": items + "?stage=live&cursor=" + cursor + "%3D", "line end": items + "?stage=live&cursor=" + cursor + "%0A", "line end within": items + "?stage=live&cursor=" + cursor[:4] + "%0D%0A" + cursor[4:],
-		"the other alphabet": items + "?stage=live&cursor=" + base64.RawStdEncoding.EncodeToString(append(raw[:9:9], "???>>>"...)), "no base64": items + "?stage=live&cursor=!", "very long": items + "?stage=live&cursor=" + strings.Repeat("a", 5000),
-		"JSON": items + "?stage=live&cursor=" + base64.RawURLEncoding.EncodeToString([]byte(`{"p":"here"}`)),
-		"bits": items + "?stage=live&cursor=" + spell("a")[:13] + "R",
+		"a NUL that joins two filters": itemsPath + "?stage=live%00&cursor=" + cursor,
+		"cut":                          itemsPath + "?stage=live&cursor=" + cursor[:8], "no position": itemsPath + "?stage=live&cursor=" + spell(""), "position too long": itemsPath + "?stage=live&cursor=" + spell(strings.Repeat("a", 901)),
+		"not UTF-8": itemsPath + "?stage=live&cursor=" + spell("\xff"), "padded": itemsPath + "?stage=live&cursor=" + cursor + "%3D", "line end": itemsPath + "?stage=live&cursor=" + cursor + "%0A", "line end within": itemsPath + "?stage=live&cursor=" + cursor[:4] + "%0D%0A" + cursor[4:],
+		"the other alphabet": itemsPath + "?stage=live&cursor=" + base64.RawStdEncoding.EncodeToString(append(raw[:9:9], "???>>>"...)), "no base64": itemsPath + "?stage=live&cursor=!", "very long": itemsPath + "?stage=live&cursor=" + strings.Repeat("a", 5000),
+		"JSON": itemsPath + "?stage=live&cursor=" + base64.RawURLEncoding.EncodeToString([]byte(`{"p":"here"}`)),
+		"bits": itemsPath + "?stage=live&cursor=" + spell("a")[:13] + "R",
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.t = t
@@ -115,14 +115,14 @@ func TestCursorIsBound(t *testing.T) {
 		})
 	}
 	s.t = t
-	s.requireError(s.request("GET", items+"?stage=live&cursor=", ""), 400, "query.cursor: ") // a client that sends an empty cursor by mistake must not get the first page again
+	s.requireError(s.request("GET", itemsPath+"?stage=live&cursor=", ""), 400, "query.cursor: ") // a client that sends an empty cursor by mistake must not get the first page again
 }
 
 // Ensure an API without a BaseURL links to the host of the request.
 func TestLinkWithoutBaseURL(t *testing.T) {
 	s := start(t)
 	s.api = api.New(s.operations(), api.Config{Keys: s.keys, Now: clock, NewID: id.NewGenerator(clock, rand.New(rand.NewSource(1))), Log: slog.New(slog.DiscardHandler)})
-	if u := s.page(items, "brd_1"); u.Scheme != "http" || u.Host != "example.com" {
+	if u := s.nextPageURL(itemsPath, "brd_1"); u.Scheme != "http" || u.Host != "example.com" {
 		t.Errorf("Link to %s", u)
 	}
 }

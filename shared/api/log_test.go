@@ -15,7 +15,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-var byService = api.Metrics{Detail: api.MetricsByService, Namespace: "mine"}
+var serviceMetrics = api.Metrics{Detail: api.MetricsByService, Namespace: "mine"}
 
 func line(t *testing.T, r api.LogLine, m api.Metrics) map[string]any {
 	t.Helper()
@@ -84,7 +84,7 @@ func TestEmbeddedMetrics(t *testing.T) {
 		"requestId": "req_1", "companyId": "co_1", "keyId": "key_1", "status": 429.0, "Operation": "get_item", "Duration": 1.5, "TableCalls": 2.0,
 		"ReadUnits": 1.5, "WriteUnits": 1.0, "Calls": 1.0, "Errors": 0.0, "Unauthorised": 0.0, "Throttled": 1.0, "error": "slow down", "level": "INFO",
 	})
-	if aws := line(t, r, byService)["_aws"].(map[string]any); len(aws["CloudWatchMetrics"].([]any)) != 1 {
+	if aws := line(t, r, serviceMetrics)["_aws"].(map[string]any); len(aws["CloudWatchMetrics"].([]any)) != 1 {
 		t.Errorf("_aws %v, want one directive", aws)
 	}
 	checkLine(t, "a line without metrics", line(t, r, api.Metrics{}), map[string]any{"_aws": nil, "Calls": nil})
@@ -100,9 +100,9 @@ func TestLogOfNotes(t *testing.T) {
 	}
 	r.AddFailure(errors.New("could not remove chunks"))
 	(*table.Request)(nil).AddFailure(errors.New("of an operator"))
-	v := line(t, api.LogLine{Status: 200, Note: r.Failures()}, byService)
+	v := line(t, api.LogLine{Status: 200, Note: r.Failures()}, serviceMetrics)
 	checkLine(t, "a note", v, map[string]any{"level": "WARN", "note": "could not remove chunks", "error": nil, "Errors": 0.0})
-	v = line(t, api.LogLine{Status: 500, Err: errors.New("down"), Note: r.Failures()}, byService)
+	v = line(t, api.LogLine{Status: 500, Err: errors.New("down"), Note: r.Failures()}, serviceMetrics)
 	checkLine(t, "an error with a note", v, map[string]any{"level": "ERROR", "error": "down"})
 }
 
@@ -112,9 +112,9 @@ func TestLogOfErrors(t *testing.T) {
 	long := errors.New(strings.Repeat("x", 10_000))
 	checkLine(t, "an error of a caller", line(t, api.LogLine{Status: 400, Err: long}, api.Metrics{}),
 		map[string]any{"error": long.Error()[:2000], "level": "INFO", "Operation": "none"})
-	checkLine(t, "an internal error", line(t, api.LogLine{Status: 500, Err: long}, byService),
+	checkLine(t, "an internal error", line(t, api.LogLine{Status: 500, Err: long}, serviceMetrics),
 		map[string]any{"error": long.Error(), "level": "ERROR", "Errors": 1.0})
-	checkLine(t, "a refused key", line(t, api.LogLine{Status: 401}, byService), map[string]any{"Unauthorised": 1.0, "error": nil})
+	checkLine(t, "a refused key", line(t, api.LogLine{Status: 401}, serviceMetrics), map[string]any{"Unauthorised": 1.0, "error": nil})
 }
 
 func TestParseMetrics(t *testing.T) {

@@ -154,10 +154,10 @@ func (op *Operation) call(ctx context.Context, caller Caller, in reflect.Value) 
 // the company's. The record's field gets the name of the last parameter. The parent's field gets
 // the name of the one before it, or of the last parameter if the input has no field for the record.
 func nameSharedFields(fields []schema.Field, path string) []schema.Field {
-	var last, before string
+	var last, nextToLast string
 	for s := range strings.SplitSeq(path, "/") {
 		if name, is := PathParameter(s); is && name != companyParameter {
-			last, before = name, last
+			last, nextToLast = name, last
 		}
 	}
 	for _, shared := range []string{recordParameter, parentParameter} {
@@ -167,7 +167,7 @@ func nameSharedFields(fields []schema.Field, path string) []schema.Field {
 		case last == "":
 			fields = slices.Delete(fields, n, n+1)
 		default:
-			fields[n].Name, last, before = last, before, ""
+			fields[n].Name, last, nextToLast = last, nextToLast, ""
 		}
 	}
 	return fields

@@ -32,26 +32,26 @@ func TestOrderOfChecks(t *testing.T) {
 	exceeded := auth.QuotaExceededError(auth.ClassWrite)
 	for _, tt := range []spoiled{
 		{"route before verb", "PUT", "/v1/nothing", "", nil, nil, nil, 404, "no such path"},
-		{"verb before key", "PUT", items, "", nil, []func(*http.Request){noKey}, nil, 405, "GET, HEAD, POST"},
-		{"key before version", "POST", items, `{"title":"a"}`, nil, []func(*http.Request){noKey, badVersion}, nil, 401, "missing, unknown or revoked"},
-		{"unknown key before version", "POST", items, `{"title":"a"}`, auth.ErrUnauthorised, []func(*http.Request){badVersion}, nil, 401, "missing, unknown or revoked"},
-		{"suspended before version", "POST", items, `{"title":"a"}`, auth.ErrSuspended, []func(*http.Request){badVersion}, nil, 403, "suspended"},
+		{"verb before key", "PUT", itemsPath, "", nil, []func(*http.Request){noKey}, nil, 405, "GET, HEAD, POST"},
+		{"key before version", "POST", itemsPath, `{"title":"a"}`, nil, []func(*http.Request){noKey, badVersion}, nil, 401, "missing, unknown or revoked"},
+		{"unknown key before version", "POST", itemsPath, `{"title":"a"}`, auth.ErrUnauthorised, []func(*http.Request){badVersion}, nil, 401, "missing, unknown or revoked"},
+		{"suspended before version", "POST", itemsPath, `{"title":"a"}`, auth.ErrSuspended, []func(*http.Request){badVersion}, nil, 403, "suspended"},
 		{"unknown key before company", "POST", foreign, `{"title":"a"}`, auth.ErrUnauthorised, nil, nil, 401, "missing"},
 		{"version before company", "POST", foreign, `{"title":"a"}`, nil, []func(*http.Request){badVersion}, nil, 400, "header.Service-Version"},
 		{"company before scope", "POST", foreign, `{"title":"a"}`, errMissingScope, nil, nil, 404, "no such record"},
 		{"company before quota", "POST", foreign, `{"title":"a"}`, exceeded, nil, nil, 404, "no such record"},
-		{"scope before size", "POST", items, long, errMissingScope, nil, nil, 401, "plan:write"},
-		{"scope before body", "POST", items, `{`, errMissingScope, nil, nil, 401, "plan:write"},
-		{"quota before size", "POST", items, long, exceeded, nil, nil, 429, "write"},
-		{"quota before body", "POST", items, `{}`, exceeded, nil, nil, 429, "write"},
-		{"quota before query", "POST", items + "?x=1", `{"title":"a"}`, exceeded, nil, nil, 429, "write"},
+		{"scope before size", "POST", itemsPath, long, errMissingScope, nil, nil, 401, "plan:write"},
+		{"scope before body", "POST", itemsPath, `{`, errMissingScope, nil, nil, 401, "plan:write"},
+		{"quota before size", "POST", itemsPath, long, exceeded, nil, nil, 429, "write"},
+		{"quota before body", "POST", itemsPath, `{}`, exceeded, nil, nil, 429, "write"},
+		{"quota before query", "POST", itemsPath + "?x=1", `{"title":"a"}`, exceeded, nil, nil, 429, "write"},
 		{"quota before record", "POST", sharedRoot + "/boards/x/items", `{"title":"a"}`, exceeded, nil, nil, 429, "write"},
-		{"size before body and query", "POST", items + "?x=1", long, nil, nil, nil, 413, "262144 bytes"},
+		{"size before body and query", "POST", itemsPath + "?x=1", long, nil, nil, nil, 413, "262144 bytes"},
 		{"body before record", "POST", sharedRoot + "/boards/x%2Fy/items", `{}`, nil, nil, nil, 400, "body.title: is required"},
 		{"query before record", "POST", sharedRoot + "/boards/x/items?x=1", `{"title":"a"}`, nil, nil, nil, 400, "query.x: unknown parameter"},
-		{"body before state", "POST", items, `{}`, nil, nil, fault.New(fault.Conflict, "state"), 400, "body.title"},
+		{"body before state", "POST", itemsPath, `{}`, nil, nil, fault.New(fault.Conflict, "state"), 400, "body.title"},
 		{"record before state", "POST", sharedRoot + "/boards/x/items", `{"title":"a"}`, nil, nil, fault.New(fault.Conflict, "state"), 404, "no such record"},
-		{"state", "POST", items, `{"title":"a"}`, nil, nil, fault.New(fault.Conflict, "state"), 409, "state"},
+		{"state", "POST", itemsPath, `{"title":"a"}`, nil, nil, fault.New(fault.Conflict, "state"), 409, "state"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := start(t)
@@ -72,7 +72,7 @@ func TestOrderOfChecks(t *testing.T) {
 // Ensure one response lists all problems of the body and the query, one entry each.
 func TestAllProblemsInOneResponse(t *testing.T) {
 	s := start(t)
-	a := s.requireError(s.request("POST", items+"?x=1&y=%zz", `{"tags":5,"Title":1}`), 400, "")
+	a := s.requireError(s.request("POST", itemsPath+"?x=1&y=%zz", `{"tags":5,"Title":1}`), 400, "")
 	want := "query.x: unknown parameter\nquery: y: is malformed\nbody.title: is required\nbody.tags: must be an array\nbody.Title: unknown property; did you mean title?"
 	if got := strings.Join(a.messages, "\n"); got != want {
 		t.Errorf("got\n%s", got)
@@ -84,18 +84,18 @@ func TestAllProblemsInOneResponse(t *testing.T) {
 func TestQuotaHeaders(t *testing.T) {
 	s := start(t)
 	for _, r := range []*http.Request{
-		s.request("GET", item, ""), s.request("HEAD", item, ""), s.request("GET", item+"?x=1", ""), s.request("GET", sharedRoot+"/items/x", ""),
-		s.request("GET", "/v1/companies/co_other/items/itm_1", ""), s.request("GET", item, "", header("Service-Version", "x")),
+		s.request("GET", itemPath, ""), s.request("HEAD", itemPath, ""), s.request("GET", itemPath+"?x=1", ""), s.request("GET", sharedRoot+"/items/x", ""),
+		s.request("GET", "/v1/companies/co_other/items/itm_1", ""), s.request("GET", itemPath, "", header("Service-Version", "x")),
 	} {
 		h := s.do(r).Header()
-		headers(t, r.Method+" "+r.URL.String(), h, map[string]string{
+		requireHeaders(t, r.Method+" "+r.URL.String(), h, map[string]string{
 			"RateLimit-Limit": "600", "RateLimit-Remaining": "599", "RateLimit-Reset": "1", "RateLimit-Policy": "600;w=60", "Retry-After": "",
 		})
 	}
 	for after, want := range map[int64]string{0: "1", 1: "1", 17: "17"} {
 		s.keys.err, s.keys.state = auth.QuotaExceededError(auth.ClassPublish), auth.QuotaState{Quota: 10, Reset: 60, RetryAfter: after}
-		a := s.requireError(s.request("POST", publish, ""), 429, "publish")
-		headers(t, "a used up quota", a.Header(), map[string]string{"Retry-After": want, "RateLimit-Limit": "10", "RateLimit-Remaining": "0"})
+		a := s.requireError(s.request("POST", publishPath, ""), 429, "publish")
+		requireHeaders(t, "a used up quota", a.Header(), map[string]string{"Retry-After": want, "RateLimit-Limit": "10", "RateLimit-Remaining": "0"})
 		if a.code != "rate_limited" {
 			t.Errorf("code %q, want rate_limited", a.code)
 		}
@@ -111,21 +111,21 @@ func TestKeys(t *testing.T) {
 	for name, values := range map[string][]string{
 		"none": nil, "two": {"Bearer " + s.key, "Bearer " + s.key}, "tab": {"Bearer\t" + s.key}, "basic": {"Basic " + s.key}, "bare": {s.key}, "typo": {"Bearer " + s.key[:20] + "!" + s.key[21:]}, "comma": {"Bearer " + s.key + ", x"}, "empty": {""},
 	} {
-		if a := s.requireError(s.request("GET", item, "", header("Authorization", values...)), 401, "missing, unknown or revoked key"); a.code != "unauthorised" || len(s.keys.calls) != 0 {
+		if a := s.requireError(s.request("GET", itemPath, "", header("Authorization", values...)), 401, "missing, unknown or revoked key"); a.code != "unauthorised" || len(s.keys.calls) != 0 {
 			t.Errorf("%s: code %q and calls %q, want unauthorised and none", name, a.code, s.keys.calls)
 		}
 	}
-	s.requireError(s.request("GET", item, "", header("Authorization", "Bearer pk_live_abc")), 401, "publishable")
-	s.requireError(s.request("GET", item, "", header("Authorization", "bearer  "+s.key+" ")), 200, "")
+	s.requireError(s.request("GET", itemPath, "", header("Authorization", "Bearer pk_live_abc")), 401, "publishable")
+	s.requireError(s.request("GET", itemPath, "", header("Authorization", "bearer  "+s.key+" ")), 200, "")
 }
 
 // Ensure a missing or current version is accepted, and any other is rejected with a message that
 // lists the supported dates.
 func TestVersion(t *testing.T) {
 	s := start(t)
-	s.requireError(s.request("GET", item, "", header("Service-Version", "2026-08-11")), 200, "")
+	s.requireError(s.request("GET", itemPath, "", header("Service-Version", "2026-08-11")), 200, "")
 	for _, values := range [][]string{{"2026-08-10"}, {"2027-01-01"}, {"latest"}, {""}, {"2026-08-11", "2026-08-11"}, {"2026-08-11, 2026-08-11"}, {"2026-08-11T00:00:00Z"}} {
-		a := s.requireError(s.request("GET", item, "", header("Service-Version", values...)), 400, "header.Service-Version: must be a supported version: 2026-08-11")
+		a := s.requireError(s.request("GET", itemPath, "", header("Service-Version", values...)), 400, "header.Service-Version: must be a supported version: 2026-08-11")
 		if a.code != "bad_request" {
 			t.Errorf("%q: code %q, want bad_request", values, a.code)
 		}
@@ -138,11 +138,11 @@ func TestVersion(t *testing.T) {
 // Ensure ETag is sent, in quotes, exactly when the record has an entity tag.
 func TestETag(t *testing.T) {
 	s := start(t)
-	if got := s.do(s.request("GET", item, "")).Header()["Etag"]; got != nil {
+	if got := s.do(s.request("GET", itemPath, "")).Header()["Etag"]; got != nil {
 		t.Errorf("ETag %v", got)
 	}
 	s.get = func(context.Context, api.Caller, getInput) (any, error) { return record{tag: "abc"}, nil }
-	if got := s.do(s.request("GET", item, "")).Header().Get("ETag"); got != `"abc"` {
+	if got := s.do(s.request("GET", itemPath, "")).Header().Get("ETag"); got != `"abc"` {
 		t.Errorf("ETag %s", got)
 	}
 }
@@ -154,7 +154,7 @@ func TestIfNoneMatch(t *testing.T) {
 	s.get = func(context.Context, api.Caller, getInput) (any, error) { return record{tag: "abc"}, nil }
 	for known, want := range map[string]int{`"x", "abc"`: 304, "*": 304, `"x"`: 200} {
 		w := httptest.NewRecorder()
-		s.api.ServeHTTP(w, s.request("GET", item, "", header("If-None-Match", known)))
+		s.api.ServeHTTP(w, s.request("GET", itemPath, "", header("If-None-Match", known)))
 		h := w.Header()
 		if w.Code != want || h.Get("ETag") != `"abc"` || want == 304 && (w.Body.Len() != 0 || h["Content-Type"] != nil || h["Content-Length"] != nil) {
 			t.Errorf("If-None-Match %s: status %d, body %q, headers %v; want %d, the ETag, and with 304 nothing of a body", known, w.Code, w.Body, h, want)
@@ -171,17 +171,17 @@ func TestCallerAndHeaders(t *testing.T) {
 		seen, caller = in, c
 		return record{}, nil
 	}
-	s.requireError(s.request("POST", items, `{"title":"a"}`, header("If-Match", `"a"`, `"b"`)), 200, "")
+	s.requireError(s.request("POST", itemsPath, `{"title":"a"}`, header("If-Match", `"a"`, `"b"`)), 200, "")
 	got := map[string]string{"If-Match": *seen.Match, "board": seen.BoardID, "company": caller.CompanyID}
-	if diff := cmp.Diff(map[string]string{"If-Match": `"a", "b"`, "board": "brd_1", "company": s.co}, got); diff != "" {
+	if diff := cmp.Diff(map[string]string{"If-Match": `"a", "b"`, "board": "brd_1", "company": s.companyID}, got); diff != "" {
 		t.Errorf("what the function gets (-want +got):\n%s", diff)
 	}
 	if !strings.HasPrefix(caller.KeyID, "key_") {
 		t.Errorf("the caller's key is %q, want key_ and more", caller.KeyID)
 	}
-	s.requireError(s.request("POST", items, `{"title":"a"}`), 200, "")
+	s.requireError(s.request("POST", itemsPath, `{"title":"a"}`), 200, "")
 	if seen.Match != nil {
 		t.Error("If-Match was not sent")
 	}
-	s.requireError(s.request("POST", items, `{"title":"a"}`, header("If-Match", "\xff")), 400, "header.If-Match: is not valid UTF-8")
+	s.requireError(s.request("POST", itemsPath, `{"title":"a"}`, header("If-Match", "\xff")), 400, "header.If-Match: is not valid UTF-8")
 }

@@ -85,7 +85,7 @@ func TestShortPageHasMore(t *testing.T) {
 	s.list = func(context.Context, api.Caller, listInput) (api.List[record], error) {
 		return api.NewList(table.Page[record]{Records: []record{large, large}, PositionAfter: func(n int) string { return fmt.Sprint("behind ", n) }}), nil
 	}
-	h := s.requireError(s.request("GET", items, ""), 200, "").Header()
+	h := s.requireError(s.request("GET", itemsPath, ""), 200, "").Header()
 	if h.Get("Service-Has-More") != "true" || h.Get("Link") == "" {
 		t.Errorf("Service-Has-More %q, Link %q", h.Get("Service-Has-More"), h.Get("Link"))
 	}

@@ -70,21 +70,21 @@ func (a *API) serve(ctx context.Context, c Call, t *callState) (r result, err er
 	switch {
 	case err != nil:
 		return result{}, err
-	case out.earlier != nil: // the stored response replaces the function's result or error
-		return t.replay(out.earlier)
+	case out.storedResponse != nil: // the stored response replaces the function's result or error
+		return t.replayResponse(out.storedResponse)
 	case attempt == nil:
-		return out.result, out.failure
+		return out.result, out.err
 	}
-	earlier, err := attempt.Finish(ctx, storableResponse(out.result, out.failure))
+	earlier, err := attempt.Finish(ctx, storableResponse(out.result, out.err))
 	switch {
-	case err != nil && out.failure != nil: // both errors go to the log
-		return result{}, fmt.Errorf("%w; the request itself: %v", err, out.failure)
+	case err != nil && out.err != nil: // both errors go to the log
+		return result{}, fmt.Errorf("%w; the request itself: %v", err, out.err)
 	case err != nil:
 		return result{}, err
 	case earlier != nil:
-		return t.replay(earlier)
+		return t.replayResponse(earlier)
 	}
-	return out.result, out.failure
+	return out.result, out.err
 }
 
 // verify returns refusal, which may be nil, if the key is valid and has the scope (none is required
@@ -96,9 +96,9 @@ func (a *API) verify(ctx context.Context, c Call, t *callState, scope auth.Scope
 
 // callOutcome is the result of an admitted call.
 type callOutcome struct {
-	result  result
-	failure error                 // the error of the operation's function, or of its input
-	earlier *idempotency.Response // stored by an earlier request with the same Idempotency-Key; if set, it replaces result and failure
+	result         result
+	err            error                 // the error of the operation's function, or of its input
+	storedResponse *idempotency.Response // stored by an earlier request with the same Idempotency-Key; if set, it replaces result and failure
 }
 
 // run starts the operation's function and, if the call has an attempt, the lookup of an earlier
@@ -129,7 +129,7 @@ func (a *API) run(ctx context.Context, c Call, t *callState, attempt *idempotenc
 	}
 	out, panicked := function.wait()
 	if errors.Is(refusal, idempotency.ErrAlreadyServed) {
-		return &callOutcome{earlier: earlier}, nil
+		return &callOutcome{storedResponse: earlier}, nil
 	}
 	return out, cmp.Or(refusal, panicked)
 }
@@ -137,12 +137,12 @@ func (a *API) run(ctx context.Context, c Call, t *callState, attempt *idempotenc
 // runFunction calls the operation's function, if its input is valid.
 func (c Call) runFunction(ctx context.Context, t *callState) *callOutcome {
 	if t.input.err != nil {
-		return &callOutcome{failure: t.input.err}
+		return &callOutcome{err: t.input.err}
 	}
 	out, caller := &callOutcome{}, Caller{t.token.CompanyID, t.token.KeyID}
-	out.result, out.failure = c.Operation.call(ctx, caller, t.input.value)
-	if out.failure == nil && out.result.empty && c.Explain {
-		out.result.whyEmpty, out.failure = c.Operation.explainNoMatches(ctx, caller, t.input)
+	out.result, out.err = c.Operation.call(ctx, caller, t.input.value)
+	if out.err == nil && out.result.empty && c.Explain {
+		out.result.whyEmpty, out.err = c.Operation.explainNoMatches(ctx, caller, t.input)
 	}
 	return out
 }
@@ -189,11 +189,11 @@ func (a *API) idempotencyAttempt(c Call, t *callState) (*idempotency.Attempt, er
 	if f == nil || t.input.err != nil {
 		return nil, nil
 	}
-	key, _ := f.Of(t.input.value).Interface().(*string)
+	key, _ := f.ValueIn(t.input.value).Interface().(*string)
 	if key == nil {
 		return nil, nil
 	}
-	request, err := t.input.sent.Digest(f.Name)
+	request, err := t.input.binder.Digest(f.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +203,7 @@ func (a *API) idempotencyAttempt(c Call, t *callState) (*idempotency.Attempt, er
 	}
 	attempt := a.idempotency.Begin(idempotency.Identity{
 		CompanyID: t.token.CompanyID, KeyID: t.token.KeyID, Area: c.Operation.idempotencyArea(), Operation: c.Operation.ID, Key: *key,
-		Request: request, EncryptionKey: seal,
+		RequestDigest: request, EncryptionKey: seal,
 	}, func(response any) ([]byte, string, error) {
 		r, err := encode(response, c.Operation.hasETag)
 		return r.body, r.tag, err

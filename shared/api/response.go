@@ -60,7 +60,7 @@ func (a *API) respond(t *callState, r result, err error) Response {
 		out.Header.Set("ETag", `"`+r.tag+`"`)
 	}
 	if r.next != "" {
-		out.Next = t.input.sent.Page.Encode(r.next)
+		out.Next = t.input.binder.Page.Encode(r.next)
 	}
 	if err != nil {
 		out.Err, out.More, out.Next, out.WhyEmpty, out.tag = fault.PublicError(err), nil, "", "", ""
@@ -114,9 +114,9 @@ type callState struct {
 	replayed  bool // the response was stored by an earlier request with the same Idempotency-Key
 }
 
-// replay returns the stored response of an earlier request with the same Idempotency-Key as the
-// result of this one.
-func (t *callState) replay(earlier *idempotency.Response) (result, error) {
+// replayResponse returns the stored response of an earlier request with the same Idempotency-Key as
+// the result of this one.
+func (t *callState) replayResponse(earlier *idempotency.Response) (result, error) {
 	t.replayed = true
 	if earlier.Status == http.StatusOK {
 		return result{body: earlier.Body, tag: earlier.Tag}, nil

@@ -19,16 +19,16 @@ type List[T any] struct {
 
 // listPage holds what a List needs besides its Items.
 type listPage struct {
-	texts    []json.RawMessage // records that are already JSON; used instead of Items
-	next     string
-	behind   func(n int) string
-	backward bool
+	jsonRecords   []json.RawMessage // records that are already JSON; used instead of Items
+	nextPosition  string
+	positionAfter func(n int) string
+	backward      bool
 }
 
 // NewList returns a page of records. A response has at most table.PageBytes of JSON, so records
 // that do not fit are left for the next page. A page whose PositionAfter is nil is returned whole.
 func NewList[T any](page table.Page[T]) List[T] {
-	return List[T]{page.Records, listPage{next: page.Next, behind: page.PositionAfter, backward: page.Backward}}
+	return List[T]{page.Records, listPage{nextPosition: page.Next, positionAfter: page.PositionAfter, backward: page.Backward}}
 }
 
 // NewJSONList is NewList for records that are encoded as JSON already.
@@ -58,14 +58,14 @@ func (l List[T]) Page() (body []byte, next string, err error) { return l.page.en
 // encode returns the JSON of the list and the position of the next page. The list contains l.texts
 // or, if there are none, items, which is a slice of records.
 func (l listPage) encode(items any) (body []byte, next string, err error) {
-	texts, records := l.texts, reflect.ValueOf(items)
+	texts, records := l.jsonRecords, reflect.ValueOf(items)
 	if len(texts) == 0 {
 		if records.Len() == 0 { // encoding/json would write null for nil
-			return []byte(`{"items":[]}`), l.next, nil
+			return []byte(`{"items":[]}`), l.nextPosition, nil
 		}
 		body, err = schema.Encode(map[string]any{"items": items})
-		if err != nil || len(body) <= table.PageBytes || l.behind == nil {
-			return body, l.next, err
+		if err != nil || len(body) <= table.PageBytes || l.positionAfter == nil {
+			return body, l.nextPosition, err
 		}
 		texts = make([]json.RawMessage, records.Len())
 		for i := range texts {
@@ -74,31 +74,31 @@ func (l listPage) encode(items any) (body []byte, next string, err error) {
 			}
 		}
 	}
-	body, next = l.fitting(texts)
+	body, next = l.fitPage(texts)
 	return body, next, nil
 }
 
-// fitting returns the JSON of a list with as many records as fit into one page, but at least one,
+// fitPage returns the JSON of a list with as many records as fit into one page, but at least one,
 // and the position of the next page. It copies the records' JSON itself, because encoding/json
 // would validate each byte again.
-func (l listPage) fitting(texts []json.RawMessage) (body []byte, next string) {
+func (l listPage) fitPage(texts []json.RawMessage) (body []byte, next string) {
 	size, n := len(`{"items":`+"]}"), 0
 	for n < len(texts) {
 		text := texts[n]
 		if l.backward {
 			text = texts[len(texts)-1-n]
 		}
-		if n > 0 && size+len(text)+len(",") > table.PageBytes && l.behind != nil {
+		if n > 0 && size+len(text)+len(",") > table.PageBytes && l.positionAfter != nil {
 			break
 		}
 		size, n = size+len(text)+len(","), n+1
 	}
-	switch next = l.next; {
+	switch next = l.nextPosition; {
 	case n == len(texts):
 	case l.backward:
-		texts, next = texts[len(texts)-n:], l.behind(len(texts)-n)
+		texts, next = texts[len(texts)-n:], l.positionAfter(len(texts)-n)
 	default:
-		texts, next = texts[:n], l.behind(n-1)
+		texts, next = texts[:n], l.positionAfter(n-1)
 	}
 	body = append(make([]byte, 0, size), `{"items":`...)
 	separator := byte('[')
@@ -109,7 +109,7 @@ func (l listPage) fitting(texts []json.RawMessage) (body []byte, next string) {
 	return append(body, "]}"...), next
 }
 
-func (l List[T]) empty() bool { return len(l.Items) == 0 && len(l.page.texts) == 0 }
+func (l List[T]) empty() bool { return len(l.Items) == 0 && len(l.page.jsonRecords) == 0 }
 
 // result is the result of a step of the pipeline: the JSON of a record or a list.
 type result struct {

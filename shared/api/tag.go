@@ -64,30 +64,30 @@ func (c Condition) RequireMatch(record any) error {
 	if err != nil {
 		return err
 	}
-	if IfMatchNames(*c.IfMatch, etagOf(record, body)) {
+	if IfMatchHas(*c.IfMatch, etagOf(record, body)) {
 		return nil
 	}
 	return fault.New(fault.PreconditionFailed, "header.If-Match: the record has changed since; read it again")
 }
 
-// Absent returns precondition_failed if there is an If-Match, because a record that does not exist
-// has no entity tag.
-func (c Condition) Absent() error {
+// RequireAbsent returns precondition_failed if there is an If-Match, because a record that does not
+// exist has no entity tag.
+func (c Condition) RequireAbsent() error {
 	if c.IfMatch == nil {
 		return nil
 	}
 	return fault.New(fault.PreconditionFailed, "header.If-Match: the record does not exist yet")
 }
 
-// IfMatchNames reports whether an If-Match header names the entity tag. A weak tag never matches
+// IfMatchHas reports whether an If-Match header names the entity tag. A weak tag never matches
 // (RFC 9110, section 13.1.1).
-func IfMatchNames(header, tag string) bool { return headerNames(header, `"`+tag+`"`, "") }
+func IfMatchHas(header, tag string) bool { return headerHasETag(header, `"`+tag+`"`, "") }
 
-// ifNoneMatchNames reports whether an If-None-Match header names the value of an ETag header. Weak
+// ifNoneMatchHas reports whether an If-None-Match header names the value of an ETag header. Weak
 // tags match (section 13.1.2).
-func ifNoneMatchNames(header, quoted string) bool { return headerNames(header, quoted, "W/") }
+func ifNoneMatchHas(header, quoted string) bool { return headerHasETag(header, quoted, "W/") }
 
-func headerNames(header, quoted, ignored string) bool {
+func headerHasETag(header, quoted, ignored string) bool {
 	for value := range strings.SplitSeq(header, ",") {
 		value = strings.TrimPrefix(strings.TrimSpace(value), ignored)
 		if value == "*" || value == quoted {

@@ -8,18 +8,18 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-type thing struct {
+type etagRecord struct {
 	ID string `json:"id"`
 }
 
 // Ensure If-Match uses the strong comparison and If-None-Match the weak one (RFC 9110, 13.1), for a
 // single tag, a list of tags and *.
-func TestComparison(t *testing.T) {
+func TestETagComparison(t *testing.T) {
 	for header, want := range map[string][2]bool{
 		`"a"`: {true, true}, `W/"a"`: {false, true}, `*`: {true, true}, `"b", "a"`: {true, true}, `"b",W/"a"`: {false, true},
 		`a`: {false, false}, `"A"`: {false, false}, ``: {false, false}, `"b"`: {false, false}, `"a`: {false, false},
 	} {
-		if got := [2]bool{IfMatchNames(header, "a"), ifNoneMatchNames(header, `"a"`)}; got != want {
+		if got := [2]bool{IfMatchHas(header, "a"), ifNoneMatchHas(header, `"a"`)}; got != want {
 			t.Errorf("%s: %v, want %v", header, got, want)
 		}
 	}
@@ -27,26 +27,26 @@ func TestComparison(t *testing.T) {
 
 // Ensure an If-Match condition holds only for the revision of the record that was read.
 func TestCondition(t *testing.T) {
-	body, err := schema.Encode(thing{"a<b"})
+	body, err := schema.Encode(etagRecord{"a<b"})
 	if err != nil || string(body) != `{"id":"a<b"}` {
 		t.Fatalf("body %s, want the id a<b: %v", body, err)
 	}
-	known := `"` + etagOf(thing{"a<b"}, body) + `"`
-	if err := (Condition{}).RequireMatch(thing{"c"}); err != nil {
+	known := `"` + etagOf(etagRecord{"a<b"}, body) + `"`
+	if err := (Condition{}).RequireMatch(etagRecord{"c"}); err != nil {
 		t.Errorf("no condition: %v", err)
 	}
-	if err := (Condition{IfMatch: &known}).RequireMatch(thing{"a<b"}); err != nil {
+	if err := (Condition{IfMatch: &known}).RequireMatch(etagRecord{"a<b"}); err != nil {
 		t.Errorf("the same record: %v", err)
 	}
 	var refused *fault.Error
-	if err := (Condition{IfMatch: &known}).RequireMatch(thing{"c"}); !errors.As(err, &refused) || refused.Code != fault.PreconditionFailed {
+	if err := (Condition{IfMatch: &known}).RequireMatch(etagRecord{"c"}); !errors.As(err, &refused) || refused.Code != fault.PreconditionFailed {
 		t.Errorf("another record: %v", err)
 	}
 	star := "*"
-	if err := (Condition{IfMatch: &star}).Absent(); !errors.As(err, &refused) || refused.Code != fault.PreconditionFailed {
+	if err := (Condition{IfMatch: &star}).RequireAbsent(); !errors.As(err, &refused) || refused.Code != fault.PreconditionFailed {
 		t.Errorf("no record: %v", err)
 	}
-	if err := (Condition{}).Absent(); err != nil {
+	if err := (Condition{}).RequireAbsent(); err != nil {
 		t.Error(err)
 	}
 	if err := (Condition{IfMatch: &known}).RequireMatch(make(chan int)); err == nil || errors.As(err, &refused) && refused.Code == "" {

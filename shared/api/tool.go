@@ -12,7 +12,7 @@ import (
 // toolArguments are the arguments of a tool: one flat object with everything that an HTTP request
 // has in its path, query, headers and body.
 type toolArguments struct {
-	text     []byte
+	jsonText []byte
 	object   schema.Object
 	problems []string
 	tooLarge bool
@@ -40,7 +40,7 @@ func ToolArguments(text []byte) (arguments Arguments, companyID string) {
 			companyID = s
 		}
 	}
-	return toolArguments{text: text, object: o, problems: problems}, companyID
+	return toolArguments{jsonText: text, object: o, problems: problems}, companyID
 }
 
 func (t toolArguments) needsAuthFirst(*Operation) bool { return false }
@@ -50,7 +50,7 @@ func (t toolArguments) bind(op *Operation) input {
 		return input{err: fault.New(fault.PayloadTooLarge, ArgumentsRoot+": must have at most %d bytes", bodyBytesMax)}
 	}
 	if t.object != nil && len(op.rawFields) > 0 {
-		t.object, t.problems, _ = schema.ParseLarge(t.text, ArgumentsRoot, op.rawFields, bodyBytesMax) // cannot be too large, because the whole text is not
+		t.object, t.problems, _ = schema.ParseObjectWithRaw(t.jsonText, ArgumentsRoot, op.rawFields, bodyBytesMax) // cannot be too large, because the whole text is not
 	}
 	in := finishBinding(schema.BindFlat(op.input, op.Input, schema.FlatArguments{
 		Operation: op.ID, Arguments: t.object, Problems: t.problems, ExtraNames: []string{companyParameter},
@@ -60,9 +60,9 @@ func (t toolArguments) bind(op *Operation) input {
 			continue
 		}
 		if f.Name == "cursor" {
-			in.continued = true
+			in.hasCursor = true
 		} else {
-			in.filters = append(in.filters, f.Argument())
+			in.sentFilters = append(in.sentFilters, f.Argument())
 		}
 	}
 	return in
@@ -71,7 +71,7 @@ func (t toolArguments) bind(op *Operation) input {
 // explainNoMatches returns an explanation of why the arguments of a list match no records. It is
 // empty if there is neither a cursor nor a filter, because then the list has no records at all.
 func (op Operation) explainNoMatches(ctx context.Context, caller Caller, in input) (string, error) {
-	if in.continued {
+	if in.hasCursor {
 		return "There are no more records after this cursor.", nil
 	}
 	if op.explainEmpty != nil {
@@ -79,11 +79,11 @@ func (op Operation) explainNoMatches(ctx context.Context, caller Caller, in inpu
 			return text, err
 		}
 	}
-	switch len(in.filters) {
+	switch len(in.sentFilters) {
 	case 0:
 		return "", nil
 	case 1:
-		return "No record matches the argument " + in.filters[0] + ".", nil
+		return "No record matches the argument " + in.sentFilters[0] + ".", nil
 	}
-	return "No record matches all of the arguments " + strings.Join(in.filters, ", ") + ".", nil
+	return "No record matches all of the arguments " + strings.Join(in.sentFilters, ", ") + ".", nil
 }

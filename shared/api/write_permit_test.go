@@ -21,7 +21,7 @@ func TestWriteWaitsForTheKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := start(t)
 			hold, reading, ended := make(chan struct{}), make(chan struct{}), false
-			s.keys.block, s.keys.err = hold, refusal
+			s.keys.unblock, s.keys.err = hold, refusal
 			wrote := false
 			var awaited error
 			s.create = func(ctx context.Context, _ api.Caller, _ createInput) (record, error) {
@@ -37,7 +37,7 @@ func TestWriteWaitsForTheKey(t *testing.T) {
 				<-reading // blocks forever if the function starts only after Admit
 				close(hold)
 			}()
-			a := s.do(s.request("POST", items, `{"title":"a"}`))
+			a := s.do(s.request("POST", itemsPath, `{"title":"a"}`))
 			if wrote != (refusal == nil) || (a.Code == 200) != (refusal == nil) || !ended {
 				t.Errorf("%d, wrote %v, ended %v", a.Code, wrote, ended)
 			}
@@ -58,7 +58,7 @@ func TestRefusedCallEndsItsFunction(t *testing.T) {
 		ended = errors.Is(ctx.Err(), context.Canceled) // cancelled by the rejection, not by the deadline
 		return record{Text: "secret of the company"}, nil
 	}
-	a := s.requireError(s.request("GET", item, ""), 401, "missing")
+	a := s.requireError(s.request("GET", itemPath, ""), 401, "missing")
 	if !ended {
 		t.Error("the function outlives the call")
 	}
@@ -74,11 +74,11 @@ func TestNoFunctionWithoutArguments(t *testing.T) {
 		t.Error("it ran")
 		return record{}, nil
 	}
-	s.requireError(s.request("POST", items, `{}`), 400, "")
+	s.requireError(s.request("POST", itemsPath, `{}`), 400, "")
 	s.requireError(s.request("POST", sharedRoot+"/boards/x/items", `{"title":"a"}`), 404, "")
 	s.requireError(s.request("POST", "/v1/companies/co_other/boards/brd_1/items", `{"title":"a"}`), 404, "")
-	s.requireError(s.request("POST", items, `{"title":"a"}`, header("Service-Version", "x")), 400, "")
-	s.requireError(s.request("POST", items, `{"title":"a"}`, header("Authorization")), 401, "")
+	s.requireError(s.request("POST", itemsPath, `{"title":"a"}`, header("Service-Version", "x")), 400, "")
+	s.requireError(s.request("POST", itemsPath, `{"title":"a"}`, header("Authorization")), 401, "")
 }
 
 // Ensure a call gets a deadline before the gateway's, and that it responds with the error envelope
@@ -97,16 +97,16 @@ func testDeadline(t *testing.T) {
 		}
 		return record{}, nil
 	}
-	s.requireError(s.request("GET", item, ""), 200, "")
+	s.requireError(s.request("GET", itemPath, ""), 200, "")
 	s.get = func(ctx context.Context, _ api.Caller, _ getInput) (any, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
 	past, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
 	defer cancel()
-	s.requireError(s.request("GET", item, "", func(r *http.Request) { *r = *r.WithContext(past) }), 500, "safe to retry")
-	s.keys.block = make(chan struct{}) // the key's verification hangs
-	s.requireError(s.request("GET", item, "", func(r *http.Request) { *r = *r.WithContext(past) }), 500, "safe to retry")
+	s.requireError(s.request("GET", itemPath, "", func(r *http.Request) { *r = *r.WithContext(past) }), 500, "safe to retry")
+	s.keys.unblock = make(chan struct{}) // the key's verification hangs
+	s.requireError(s.request("GET", itemPath, "", func(r *http.Request) { *r = *r.WithContext(past) }), 500, "safe to retry")
 }
 
 // Ensure a panic while the key is being verified ends the function, and that the function's write
@@ -119,7 +119,7 @@ func TestPanicOfTheKeyEndsTheFunction(t *testing.T) {
 		awaited = waitForPermit(ctx)
 		return record{}, awaited
 	}
-	s.requireError(s.request("POST", items, `{"title":"a"}`), 500, "internal error")
+	s.requireError(s.request("POST", itemsPath, `{"title":"a"}`), 500, "internal error")
 	if awaited == nil || errors.Is(awaited, context.DeadlineExceeded) {
 		t.Errorf("the function got %v", awaited)
 	}
@@ -132,7 +132,7 @@ func TestLostContextCannotWrite(t *testing.T) {
 	s.create = func(context.Context, api.Caller, createInput) (record, error) {
 		return record{ID: "written"}, waitForPermit(context.Background())
 	}
-	s.requireError(s.request("POST", items, `{"title":"a"}`), 500, "internal error")
+	s.requireError(s.request("POST", itemsPath, `{"title":"a"}`), 500, "internal error")
 	if !strings.Contains(s.logs.String(), table.ErrNoPermit.Error()) {
 		t.Errorf("log %s, want %v", s.logs, table.ErrNoPermit)
 	}

@@ -45,16 +45,16 @@ func FuzzKey(f *testing.F) {
 	f.Add("Bearer ", secret[:40]+"x"+secret[41:], "x"+body[1:])
 	f.Fuzz(func(t *testing.T, scheme, secret, body string) {
 		token, err := auth.ParseHeader([]string{scheme + secret})
-		checkKey(t, scheme+secret, token, err)
+		checkParsedKey(t, scheme+secret, token, err)
 		// The fuzzer cannot find a valid checksum, so one is added.
 		whole := auth.SecretPrefix + body
 		whole += base62(big.NewInt(int64(crc32.ChecksumIEEE([]byte(whole)))), 6)
 		token, err = auth.Parse(whole)
-		checkKey(t, whole, token, err)
+		checkParsedKey(t, whole, token, err)
 	})
 }
 
-func checkKey(t *testing.T, sent string, token auth.Token, err error) {
+func checkParsedKey(t *testing.T, sent string, token auth.Token, err error) {
 	t.Helper()
 	fields := strings.Fields(sent)
 	if err != nil {

@@ -25,10 +25,10 @@ const (
 // QuotaWindow is the time in which an empty bucket becomes full.
 const QuotaWindow = 60 * time.Second
 
-// maxFutureTAT is how far in the future a TAT may be. A bucket never sets its TAT more than
+// futureTATMax is how far in the future a TAT may be. A bucket never sets its TAT more than
 // QuotaWindow ahead of its function's clock, and no function's clock is off by a minute. A later
 // TAT is corrupt, and a key must not be blocked until that time.
-const maxFutureTAT = 2 * QuotaWindow
+const futureTATMax = 2 * QuotaWindow
 
 // A bucket that admits more than swift requests a minute has a lag: it counts as full only when its
 // TAT is at least lag in the past.
@@ -98,7 +98,7 @@ func (q Quota) Charge(tat int64, now time.Time) (c Charge, ok bool) {
 		return Charge{}, false
 	}
 	interval, full := int64(q.Interval()), now.UnixNano()-int64(q.lag())
-	c.newestTAT, c.impossibleTAT = full+int64(q-1)*interval, now.UnixNano()+int64(maxFutureTAT)
+	c.newestTAT, c.impossibleTAT = full+int64(q-1)*interval, now.UnixNano()+int64(futureTATMax)
 	switch {
 	case tat <= full:
 		c.Above, c.UpTo, c.Start = math.MinInt64, full, now.UnixNano()+interval

@@ -78,8 +78,8 @@ func Parse(secret string) (Token, error) {
 	if !decodeBase62(body[len(SecretPrefix):][:locatorChars], locator[:]) {
 		return Token{}, fmt.Errorf("wrong locator: %w", ErrUnauthorised)
 	}
-	var bits [secretBytes]byte
-	if !decodeBase62(body[len(SecretPrefix)+locatorChars:], bits[:]) { // Mint never creates such a key
+	var randomBytes [secretBytes]byte
+	if !decodeBase62(body[len(SecretPrefix)+locatorChars:], randomBytes[:]) { // Mint never creates such a key
 		return Token{}, fmt.Errorf("wrong secret: %w", ErrUnauthorised)
 	}
 	return Token{

@@ -32,7 +32,7 @@ type Claim struct {
 // New returns a new claim.
 func New(t *table.Client) Claim { return Claim{new(t.NewID(idPrefix)), new(t.Now())} }
 
-func (c Claim) lastClaim() Claim { return c }
+func (c Claim) current() Claim { return c }
 
 // isHeldBy reports whether the record's last claim has this id. The empty id matches a record
 // without a claim, such as the one left by an import that replaces a claimed record.
@@ -46,7 +46,7 @@ func valueOrEmpty(s *string) string {
 }
 
 // Kind describes a record type that workers claim.
-type Kind[T interface{ lastClaim() Claim }] struct {
+type Kind[T interface{ current() Claim }] struct {
 	Name          string // name in error messages, such as post
 	Prefix        string // prefix of these records' ids
 	ClaimedStatus string // the status of a claimed record
@@ -62,14 +62,14 @@ type Kind[T interface{ lastClaim() Claim }] struct {
 // IsHeldBy reports whether a claim locks a record. If so, a retry of the claim after a lost
 // response succeeds.
 func (k Kind[T]) IsHeldBy(record T, c Claim) bool {
-	return k.Status(record) == k.ClaimedStatus && record.lastClaim().isHeldBy(*c.ClaimID)
+	return k.Status(record) == k.ClaimedStatus && record.current().isHeldBy(*c.ClaimID)
 }
 
 // CheckReport checks a worker's report, which moves a record to another status. repeated is true if
 // the same claim has already reported that status; it is always false for a record without a claim.
 // Report returns conflict if the claim does not lock the record.
 func (k Kind[T]) CheckReport(record T, claimID, to string) (repeated bool, err error) {
-	status, held := k.Status(record), record.lastClaim().isHeldBy(claimID)
+	status, held := k.Status(record), record.current().isHeldBy(claimID)
 	switch {
 	case claimID != "" && status == to && held:
 		return true, nil
@@ -91,10 +91,11 @@ func (k Kind[T]) Modify(ctx context.Context, t *table.Client, companyID, recordI
 	return table.Modify(ctx, t, k.Key(companyID, recordID), k.KeysOf, change)
 }
 
-// Stale returns the company's claimed records whose claim was created at claimedBefore (a timestamp
-// in the format of records) or earlier. It also returns records with the Busy status but no claim.
-// These come first, because nobody is working on them, followed by the others, oldest claim first.
-func (k Kind[T]) Stale(ctx context.Context, t *table.Client, companyID, claimedBefore string) ([]T, error) {
+// ListStale returns the company's claimed records whose claim was created at claimedBefore (a
+// timestamp in the format of records) or earlier. It also returns records with the Busy status but
+// no claim. These come first, because nobody is working on them, followed by the others, oldest
+// claim first.
+func (k Kind[T]) ListStale(ctx context.Context, t *table.Client, companyID, claimedBefore string) ([]T, error) {
 	partitions := k.Partitions(companyID)
 	found := make([][]T, len(partitions))
 	err := parallel.Do(len(partitions), len(partitions), func(n int) (err error) {
@@ -104,9 +105,9 @@ func (k Kind[T]) Stale(ctx context.Context, t *table.Client, companyID, claimedB
 	if err != nil {
 		return nil, err
 	}
-	stuck := slices.DeleteFunc(slices.Concat(found...), func(record T) bool { return valueOrEmpty(record.lastClaim().ClaimedAt) > claimedBefore })
+	stuck := slices.DeleteFunc(slices.Concat(found...), func(record T) bool { return valueOrEmpty(record.current().ClaimedAt) > claimedBefore })
 	order := func(record T) string {
-		return table.Join(valueOrEmpty(record.lastClaim().ClaimedAt), k.KeysOf(record).SK)
+		return table.JoinKey(valueOrEmpty(record.current().ClaimedAt), k.KeysOf(record).SK)
 	}
 	slices.SortFunc(stuck, func(a, b T) int { return strings.Compare(order(a), order(b)) })
 	return stuck, nil
@@ -119,7 +120,7 @@ func (k Kind[T]) Stale(ctx context.Context, t *table.Client, companyID, claimedB
 // The query reads an index, which is milliseconds behind the writes. If a listed record has since
 // been claimed or changed, claiming it fails. A query cannot list across companies, because every
 // index key starts with the company.
-func ListReady[T any](ctx context.Context, t *table.Client, q table.Query, limit int, positionOf func(T) string, judge func(T) (ready, more bool)) (found []T, next string, err error) {
+func ListReady[T any](ctx context.Context, t *table.Client, q table.Query, limit int, positionOf func(T) string, isReady func(T) (ready, more bool)) (found []T, next string, err error) {
 	q.Limit = limit + 1
 	found = []T{}
 	for {
@@ -128,7 +129,7 @@ func ListReady[T any](ctx context.Context, t *table.Client, q table.Query, limit
 			return nil, "", err
 		}
 		for _, record := range page.Records {
-			ready, more := judge(record)
+			ready, more := isReady(record)
 			switch {
 			case !more:
 				return found, "", nil

@@ -40,7 +40,7 @@ func TestIsHeldBy(t *testing.T) {
 
 // Ensure a report succeeds only with the claim that locks the record, can be repeated with that
 // claim, and otherwise returns a conflict.
-func TestReport(t *testing.T) {
+func TestCheckReport(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		record   testJob

@@ -70,7 +70,7 @@ func (c *Client) Do(ctx context.Context, r Request, options ...CallOption) (Resp
 		return Response{}, err
 	}
 	if r.TakesKey && o.header.Get("Idempotency-Key") == "" {
-		o.header.Set("Idempotency-Key", c.newKey())
+		o.header.Set("Idempotency-Key", c.newIdempotencyKey())
 	}
 	var p callProgress
 	if err := c.waitForTurn(ctx, r.Quota, &p); err != nil {

@@ -16,18 +16,18 @@ import (
 // Client calls the API with one key. It is safe for concurrent use. Reuse it, because it keeps
 // connections open.
 type Client struct {
-	base      string // without a trailing slash
-	key       string
-	http      *http.Client
-	version   string
-	userAgent string
-	attempts  int
-	waitMax   time.Duration
-	backoff   func(attempt int) time.Duration
-	sleep     func(ctx context.Context, d time.Duration) error
-	random    func() float64 // in [0, 1), for the random time that is added to Retry-After
-	paces     paceByQuota
-	newKey    func() string
+	base              string // without a trailing slash
+	key               string
+	http              *http.Client
+	version           string
+	userAgent         string
+	attempts          int
+	waitMax           time.Duration
+	backoff           func(attempt int) time.Duration
+	sleep             func(ctx context.Context, d time.Duration) error
+	random            func() float64 // in [0, 1), for the random time that is added to Retry-After
+	pacer             quotaPacer
+	newIdempotencyKey func() string
 
 	mu      sync.Mutex
 	company string // empty until it is known
@@ -53,7 +53,7 @@ func New(baseURL, key string, options ...Option) (*Client, error) {
 	}
 	c := &Client{
 		base: strings.TrimRight(baseURL, "/"), key: key, version: Version, userAgent: "growthworkspace-go/" + Version,
-		company: companyOf(key), attempts: attemptsDefault, waitMax: waitMaxDefault, backoff: jittered(rand.Float64), random: rand.Float64, sleep: sleep, newKey: randomKey,
+		company: companyOf(key), attempts: attemptsDefault, waitMax: waitMaxDefault, backoff: jitteredBackoff(rand.Float64), random: rand.Float64, sleep: sleep, newIdempotencyKey: randomKey,
 		http: &http.Client{
 			Timeout: attemptTimeout,
 			// The API never redirects. If something else does, the target of the redirect must not

@@ -24,7 +24,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-const key = "sk_live_test" // not a real key
+const testKey = "sk_live_test" // not a real key
 
 // service sends its responses in order, repeats the last one, and records the requests.
 type service struct {
@@ -51,10 +51,10 @@ func (s *service) sent() []string {
 }
 
 type fakeResponse struct {
-	status int
-	body   string
-	header []string // alternating names and values
-	cut    bool     // close the connection instead
+	status  int
+	body    string
+	header  []string // alternating names and values
+	cutBody bool     // close the connection instead
 }
 
 func serve(t *testing.T, responses ...fakeResponse) *service {
@@ -70,7 +70,7 @@ func serve(t *testing.T, responses ...fakeResponse) *service {
 		n := len(s.got)
 		a := s.responses[min(n, len(s.responses))-1]
 		s.mu.Unlock()
-		if a.cut {
+		if a.cutBody {
 			panic(http.ErrAbortHandler)
 		}
 		w.Header().Set("Service-Request-Id", fmt.Sprintf("req_%d", n))
@@ -85,10 +85,10 @@ func serve(t *testing.T, responses ...fakeResponse) *service {
 }
 
 // sleepRecorder records the waits of a client.
-type sleepRecorder struct{ all []time.Duration }
+type sleepRecorder struct{ sleeps []time.Duration }
 
 func (w *sleepRecorder) sleep(ctx context.Context, d time.Duration) error {
-	w.all = append(w.all, d)
+	w.sleeps = append(w.sleeps, d)
 	return ctx.Err()
 }
 
@@ -99,7 +99,7 @@ func (s *service) client(t *testing.T, w *sleepRecorder, options ...client.Optio
 		client.WithCompany("co_1"), client.WithSleep(w.sleep), client.WithRandom(func() float64 { return 0 }), client.WithBackoff(func(n int) time.Duration { return time.Duration(n) * time.Second }),
 		client.WithIdempotencyKeys(func() string { names++; return fmt.Sprintf("name-%d", names) }),
 	}, options...)
-	c, err := client.New(s.URL, key, options...)
+	c, err := client.New(s.URL, testKey, options...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,9 +117,9 @@ func envelope(code string, messages ...string) string {
 var (
 	rateLimitedResponse = fakeResponse{status: 429, body: envelope("rate_limited", "too many"), header: []string{"Retry-After", "7"}}
 	cutResponse         = fakeResponse{status: 500, body: envelope("internal", "fault")}
-	lostResponse        = fakeResponse{cut: true}
-	board               = fakeResponse{body: `{"id":"brd_1","companyId":"co_1","name":"Roadmap","unheardOf":{"a":1}}`}
-	item                = fakeResponse{body: `{"id":"itm_1","title":"Dark mode"}`}
+	lostResponse        = fakeResponse{cutBody: true}
+	boardResponse       = fakeResponse{body: `{"id":"brd_1","companyId":"co_1","name":"Roadmap","unheardOf":{"a":1}}`}
+	itemResponse        = fakeResponse{body: `{"id":"itm_1","title":"Dark mode"}`}
 )
 
 func getBoard(ctx context.Context, c *client.Client) error {
@@ -156,16 +156,16 @@ func TestRetries(t *testing.T) {
 		waits     []time.Duration
 		code      string // of the error; "-" for another kind of error, empty for no error
 	}{
-		{"429", getBoard, []fakeResponse{rateLimitedResponse, rateLimitedResponse, board}, []time.Duration{7 * time.Second, 7 * time.Second}, ""},
-		{"500", getBoard, []fakeResponse{cutResponse, cutResponse, board}, []time.Duration{1 * time.Second, 2 * time.Second}, ""},
-		{"a lost response", getBoard, []fakeResponse{lostResponse, board}, []time.Duration{time.Second}, ""},
-		{"a POST with a key", createItem, []fakeResponse{lostResponse, cutResponse, rateLimitedResponse, item}, []time.Duration{1 * time.Second, 2 * time.Second, 7 * time.Second}, ""},
+		{"429", getBoard, []fakeResponse{rateLimitedResponse, rateLimitedResponse, boardResponse}, []time.Duration{7 * time.Second, 7 * time.Second}, ""},
+		{"500", getBoard, []fakeResponse{cutResponse, cutResponse, boardResponse}, []time.Duration{1 * time.Second, 2 * time.Second}, ""},
+		{"a lost response", getBoard, []fakeResponse{lostResponse, boardResponse}, []time.Duration{time.Second}, ""},
+		{"a POST with a key", createItem, []fakeResponse{lostResponse, cutResponse, rateLimitedResponse, itemResponse}, []time.Duration{1 * time.Second, 2 * time.Second, 7 * time.Second}, ""},
 		{"a delete", deleteItem, []fakeResponse{cutResponse, {body: `{"id":"itm_1","deleted":true}`}}, []time.Duration{time.Second}, ""},
 		{"a POST without a key", bare, []fakeResponse{cutResponse}, nil, "internal"},
 		{"a lost response without a key", bare, []fakeResponse{lostResponse}, nil, "-"},
-		{"429 without a key", bare, []fakeResponse{rateLimitedResponse, item}, []time.Duration{7 * time.Second}, ""},
-		{"still running", createItem, []fakeResponse{{status: 409, body: envelope("conflict", "running"), header: []string{"Retry-After", "1"}}, item}, []time.Duration{time.Second}, ""},
-		{"429 more often than attempts", getBoard, []fakeResponse{rateLimitedResponse, rateLimitedResponse, rateLimitedResponse, rateLimitedResponse, cutResponse, rateLimitedResponse, board}, []time.Duration{7 * time.Second, 7 * time.Second, 7 * time.Second, 7 * time.Second, time.Second, 7 * time.Second}, ""},
+		{"429 without a key", bare, []fakeResponse{rateLimitedResponse, itemResponse}, []time.Duration{7 * time.Second}, ""},
+		{"still running", createItem, []fakeResponse{{status: 409, body: envelope("conflict", "running"), header: []string{"Retry-After", "1"}}, itemResponse}, []time.Duration{time.Second}, ""},
+		{"429 more often than attempts", getBoard, []fakeResponse{rateLimitedResponse, rateLimitedResponse, rateLimitedResponse, rateLimitedResponse, cutResponse, rateLimitedResponse, boardResponse}, []time.Duration{7 * time.Second, 7 * time.Second, 7 * time.Second, 7 * time.Second, time.Second, 7 * time.Second}, ""},
 		{"429 until the longest wait", getBoard, []fakeResponse{{status: 429, body: envelope("rate_limited", "x"), header: []string{"Retry-After", "50"}}}, []time.Duration{50 * time.Second, 50 * time.Second}, "rate_limited"},
 		{"429 without Retry-After", getBoard, []fakeResponse{{status: 429, body: envelope("rate_limited", "x")}}, []time.Duration{1 * time.Second, 2 * time.Second, 3 * time.Second}, "rate_limited"},
 		{"a conflict", createItem, []fakeResponse{{status: 409, body: envelope("conflict", "taken")}}, nil, "conflict"},
@@ -174,7 +174,7 @@ func TestRetries(t *testing.T) {
 		{"Retry-After above the limit", getBoard, []fakeResponse{{status: 429, body: envelope("rate_limited", "x"), header: []string{"Retry-After", "121"}}}, nil, "rate_limited"},
 		{"Retry-After with a date", getBoard, []fakeResponse{{status: 429, body: envelope("rate_limited", "x"), header: []string{
 			"Date", "Tue, 11 Aug 2026 09:30:00 GMT", "Retry-After", "Tue, 11 Aug 2026 09:30:09 GMT",
-		}}, board}, []time.Duration{9 * time.Second}, ""},
+		}}, boardResponse}, []time.Duration{9 * time.Second}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -190,8 +190,8 @@ func TestRetries(t *testing.T) {
 			} else if err != nil {
 				code = "-"
 			}
-			if code != c.code || !slices.Equal(w.all, c.waits) || len(s.requests()) != len(c.waits)+1 {
-				t.Errorf("%v, waited %v, sent %d times", err, w.all, len(s.requests()))
+			if code != c.code || !slices.Equal(w.sleeps, c.waits) || len(s.requests()) != len(c.waits)+1 {
+				t.Errorf("%v, waited %v, sent %d times", err, w.sleeps, len(s.requests()))
 			}
 			for i, r := range s.requests() {
 				if r.Header.Get("Idempotency-Key") != s.requests()[0].Header.Get("Idempotency-Key") || s.sent()[i] != s.sent()[0] {
@@ -229,7 +229,7 @@ func TestBackoff(t *testing.T) {
 		0:   {125 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 4 * time.Second},
 		0.5: {187500 * time.Microsecond, 375 * time.Millisecond, 750 * time.Millisecond, 1500 * time.Millisecond, 3 * time.Second, 6 * time.Second, 6 * time.Second},
 	} {
-		wait := client.Jittered(func() float64 { return random })
+		wait := client.JitteredBackoff(func() float64 { return random })
 		for i, d := range want {
 			if got := wait(i + 1); got != d {
 				t.Errorf("random %v, attempt %d: %v instead of %v", random, i+1, got, d)
@@ -241,7 +241,7 @@ func TestBackoff(t *testing.T) {
 // Ensure a request has the values from all options.
 func TestOptions(t *testing.T) {
 	t.Parallel()
-	s, w := serve(t, item), &sleepRecorder{}
+	s, w := serve(t, itemResponse), &sleepRecorder{}
 	c := s.client(t, w, client.WithVersion("2026-08-11"), client.WithUserAgent("robot/1"), client.WithHTTPClient(s.Client()))
 	var response client.Response
 	_, err := c.CreatePlanItem(t.Context(), client.CreatePlanItemInput{BoardID: "a/b", Title: "x", CategoryIDs: client.Value([]string{}), SortOrder: client.Value(0)},
@@ -251,7 +251,7 @@ func TestOptions(t *testing.T) {
 	}
 	r := s.requests()[0]
 	for name, want := range map[string]string{
-		"Authorization": "Bearer " + key, "Service-Version": "2026-08-11", "User-Agent": "robot/1", "Idempotency-Key": "mine", "If-Match": `"tag"`,
+		"Authorization": "Bearer " + testKey, "Service-Version": "2026-08-11", "User-Agent": "robot/1", "Idempotency-Key": "mine", "If-Match": `"tag"`,
 		"Content-Type": "application/json", "Accept": "application/json",
 	} {
 		if got := r.Header.Get(name); got != want {
@@ -318,7 +318,7 @@ func TestError(t *testing.T) {
 type endlessTransport struct{}
 
 func (endlessTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: 200, Request: r, Header: http.Header{}, Body: io.NopCloser(io.MultiReader(strings.NewReader(board.body), endlessTransport{}))}, nil
+	return &http.Response{StatusCode: 200, Request: r, Header: http.Header{}, Body: io.NopCloser(io.MultiReader(strings.NewReader(boardResponse.body), endlessTransport{}))}, nil
 }
 
 func (endlessTransport) Read(p []byte) (int, error) {
@@ -328,7 +328,7 @@ func (endlessTransport) Read(p []byte) (int, error) {
 // Ensure a response larger than any that the service sends is an error, and is not read to its end.
 func TestResponseTooLarge(t *testing.T) {
 	t.Parallel()
-	c, err := client.New("https://api.example", key, client.WithCompany("co_1"), client.WithAttempts(1), client.WithHTTPClient(&http.Client{Transport: endlessTransport{}}))
+	c, err := client.New("https://api.example", testKey, client.WithCompany("co_1"), client.WithAttempts(1), client.WithHTTPClient(&http.Client{Transport: endlessTransport{}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -363,10 +363,10 @@ func TestKeyStays(t *testing.T) {
 	}
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "%v %+v %#v %s", c, c, c, c)
-	if _, err := client.New("::", key); err != nil {
+	if _, err := client.New("::", testKey); err != nil {
 		out.WriteString(err.Error())
 	}
-	if strings.Contains(out.String(), key) {
+	if strings.Contains(out.String(), testKey) {
 		t.Errorf("the key is printed: %s", &out)
 	}
 }
@@ -413,7 +413,7 @@ func TestCompanyInKey(t *testing.T) {
 	if got := client.CompanyOf(whole); got != company {
 		t.Errorf("the company is %q", got)
 	}
-	s := serve(t, board)
+	s := serve(t, boardResponse)
 	c, err := client.New(s.URL, whole)
 	if err != nil {
 		t.Fatal(err)
@@ -473,7 +473,7 @@ func TestDims(t *testing.T) {
 // does not list exactly one company is an error.
 func TestCompany(t *testing.T) {
 	t.Parallel()
-	s := serve(t, fakeResponse{body: `{"items":[{"id":"co_7"}]}`}, board)
+	s := serve(t, fakeResponse{body: `{"items":[{"id":"co_7"}]}`}, boardResponse)
 	c := s.client(t, &sleepRecorder{}, client.WithCompany(""))
 	for range 2 {
 		if err := getBoard(t.Context(), c); err != nil {
@@ -494,15 +494,15 @@ func TestCompany(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	for _, c := range [][2]string{
-		{"", key}, {"api.example.com", key}, {"ftp://x", key}, {"http://", key}, {"https://x?y=1", key}, {"https://me:secret@x", key},
+		{"", testKey}, {"api.example.com", testKey}, {"ftp://x", testKey}, {"http://", testKey}, {"https://x?y=1", testKey}, {"https://me:secret@x", testKey},
 		{"https://x", ""}, {"https://x", "pk_live_x"}, {"https://x", "sk_live_x\n"}, {"https://x", "sk live"},
 	} {
-		if got, err := client.New(c[0], c[1]); err == nil || strings.Contains(err.Error(), "secret@") || strings.Contains(err.Error(), key) {
+		if got, err := client.New(c[0], c[1]); err == nil || strings.Contains(err.Error(), "secret@") || strings.Contains(err.Error(), testKey) {
 			t.Errorf("%q: client %v and error %v, want an error without a secret", c, got, err)
 		}
 	}
 	for address, shown := range map[string]string{"http://me:pass@host?a": `"host?a"`, "host": `"host"`} {
-		if _, err := client.New(address, key); err == nil || !strings.HasSuffix(err.Error(), "not "+shown) {
+		if _, err := client.New(address, testKey); err == nil || !strings.HasSuffix(err.Error(), "not "+shown) {
 			t.Errorf("error %v, want it to end with not %s", err, shown)
 		}
 	}

@@ -1,7 +1,7 @@
 package client
 
-// Jittered returns the default backoff.
-var Jittered = jittered
+// JitteredBackoff returns the default backoff.
+var JitteredBackoff = jitteredBackoff
 
 // CompanyOf returns the company in a key.
 var CompanyOf = companyOf
@@ -9,5 +9,5 @@ var CompanyOf = companyOf
 // WithRandom sets the source of the random times that are added to Retry-After.
 func WithRandom(random func() float64) Option { return func(c *Client) { c.random = random } }
 
-// Refill returns the time in which a response's quota refills by one request.
-var Refill = refillInterval
+// RefillInterval returns the time in which a response's quota refills by one request.
+var RefillInterval = refillInterval

@@ -14,9 +14,9 @@ const (
 	keyBodyChars = len(keyPrefix) + 43 + 27
 	keyChars     = keyBodyChars + 6
 
-	base62   = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	base32   = "0123456789abcdefghjkmnpqrstvwxyz"
-	idDigits = 26
+	base62  = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	base32  = "0123456789abcdefghjkmnpqrstvwxyz"
+	idChars = 26
 )
 
 // companyOf returns the company id that a secret key contains. It is empty for a string that is not
@@ -33,11 +33,11 @@ func companyOf(key string) string {
 	if !ok || ids.BitLen() > 256 {
 		return ""
 	}
-	var both [32]byte // key, company
-	ids.FillBytes(both[:])
-	hi, lo := binary.BigEndian.Uint64(both[16:]), binary.BigEndian.Uint64(both[24:])
-	var id [idDigits]byte
-	for i := idDigits - 1; i >= 0; i-- {
+	var idBytes [32]byte // key, company
+	ids.FillBytes(idBytes[:])
+	hi, lo := binary.BigEndian.Uint64(idBytes[16:]), binary.BigEndian.Uint64(idBytes[24:])
+	var id [idChars]byte
+	for i := idChars - 1; i >= 0; i-- {
 		id[i] = base32[lo&31]
 		lo = lo>>5 | hi<<59
 		hi >>= 5

@@ -49,7 +49,9 @@ func WithSleep(sleep func(ctx context.Context, d time.Duration) error) Option {
 
 // WithIdempotencyKeys sets the function that returns the Idempotency-Key for a call without the
 // option IdempotencyKey.
-func WithIdempotencyKeys(next func() string) Option { return func(c *Client) { c.newKey = next } }
+func WithIdempotencyKeys(next func() string) Option {
+	return func(c *Client) { c.newIdempotencyKey = next }
+}
 
 // CallOption is a setting for one call.
 type CallOption func(*callOptions)

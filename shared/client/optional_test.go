@@ -157,8 +157,8 @@ func TestDay(t *testing.T) {
 	}
 }
 
-// valueOf returns the type of a field's value, without Optional.
-func valueOf(t reflect.Type) reflect.Type {
+// optionalValueType returns the type of a field's value, without Optional.
+func optionalValueType(t reflect.Type) reflect.Type {
 	if get, ok := t.MethodByName("Get"); ok {
 		return get.Type.Out(0)
 	}
@@ -188,7 +188,7 @@ func TestRecordsCanBeSent(t *testing.T) {
 				continue
 			}
 			compared++
-			a, b := valueOf(sent.Type), valueOf(got.Type)
+			a, b := optionalValueType(sent.Type), optionalValueType(got.Type)
 			if a != b && (a.Kind() != reflect.Int || b.Kind() != reflect.Float64) || sent.Name != got.Name {
 				t.Errorf("%s: %s is a %s in the input, and %s a %s in the record", method.Name, sent.Name, a, got.Name, b)
 			}

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// paceByQuota holds the pace of each of the key's quotas. All calls of a client share it, because
+// quotaPacer holds the pace of each of the key's quotas. All calls of a client share it, because
 // they share the quotas. After a 429, they wait together and are sent one after another as the
 // quota refills. Otherwise, they would all be refused again at the same moment.
-type paceByQuota struct {
-	mu      sync.Mutex
-	byQuota map[string]pace
+type quotaPacer struct {
+	mu    sync.Mutex
+	paces map[string]pace
 }
 
 // pace determines when the next call that uses a quota may be sent.
@@ -22,40 +22,40 @@ type pace struct {
 	interval time.Duration // in which the quota refills by one request; 0 if unknown
 }
 
-// minSpread is the minimum range of the random time that is added to Retry-After, so that
+// spreadMin is the minimum range of the random time that is added to Retry-After, so that
 // programs that were refused together do not retry together.
-const minSpread = 250 * time.Millisecond
+const spreadMin = 250 * time.Millisecond
 
 // recordRefusal records that the service told a call to retry after some time. It reads the quota's
 // refill rate from the response's headers.
-func (p *paceByQuota) recordRefusal(quota string, now time.Time, after time.Duration, h http.Header) {
+func (p *quotaPacer) recordRefusal(quota string, now time.Time, after time.Duration, h http.Header) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.byQuota == nil {
-		p.byQuota = map[string]pace{}
+	if p.paces == nil {
+		p.paces = map[string]pace{}
 	}
-	old := p.byQuota[quota]
+	old := p.paces[quota]
 	if next := now.Add(after); next.After(old.next) {
 		old.next = next
 	}
-	p.byQuota[quota] = pace{old.next, max(old.interval, refillInterval(h))}
+	p.paces[quota] = pace{old.next, max(old.interval, refillInterval(h))}
 }
 
 // reserve reserves the next turn for a quota. It returns how long to wait for the turn, and the
 // range of the random time to add. It reserves nothing and returns false if the wait is longer than
 // most.
-func (p *paceByQuota) reserve(quota string, now time.Time, most time.Duration) (wait, spread time.Duration, ok bool) {
+func (p *quotaPacer) reserve(quota string, now time.Time, most time.Duration) (wait, spread time.Duration, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	next := p.byQuota[quota]
+	next := p.paces[quota]
 	if wait = next.next.Sub(now); wait <= 0 {
 		return 0, 0, true
 	}
 	if wait > most {
 		return 0, 0, false
 	}
-	p.byQuota[quota] = pace{next.next.Add(next.interval), next.interval}
-	return wait, max(next.interval, minSpread), true
+	p.paces[quota] = pace{next.next.Add(next.interval), next.interval}
+	return wait, max(next.interval, spreadMin), true
 }
 
 // refillInterval returns the time in which the quota in a response's RateLimit-Policy header

@@ -19,10 +19,10 @@ const (
 	backoffMax      = 8 * time.Second
 )
 
-// jittered returns a backoff that doubles with each attempt. Each wait is a random time between
-// half and all of that, so that clients that failed together do not retry together. random returns
-// a number in [0, 1).
-func jittered(random func() float64) func(attempt int) time.Duration {
+// jitteredBackoff returns a backoff that doubles with each attempt. Each wait is a random time
+// between half and all of that, so that clients that failed together do not retry together. random
+// returns a number in [0, 1).
+func jitteredBackoff(random func() float64) func(attempt int) time.Duration {
 	return func(attempt int) time.Duration {
 		d := backoffMax
 		if attempt < 6 {
@@ -76,7 +76,7 @@ func (c *Client) waitForTurn(ctx context.Context, quota string, p *callProgress)
 // same quota are sent one after another. turn returns false if the wait is longer than the call may
 // wait.
 func (c *Client) reserveTurn(quota string, now time.Time, p *callProgress) (wait time.Duration, ok bool) {
-	wait, spread, ok := c.paces.reserve(quota, now, c.waitMax-p.waited)
+	wait, spread, ok := c.pacer.reserve(quota, now, c.waitMax-p.waited)
 	return wait + c.jitter(spread), ok
 }
 
@@ -110,14 +110,14 @@ func (c *Client) retryDelay(r Request, response *Response, failed error, p *call
 	}
 	if after > 0 && response.Status == http.StatusTooManyRequests && c.attempts > 1 {
 		now := time.Now()
-		c.paces.recordRefusal(r.Quota, now, after, response.Header)
+		c.pacer.recordRefusal(r.Quota, now, after, response.Header)
 		return c.reserveTurn(r.Quota, now, p)
 	}
 	if p.faults++; p.faults >= c.attempts || !mayRepeat(r, response, failed, after) {
 		return 0, false
 	}
 	if after > 0 {
-		return after + c.jitter(minSpread), after <= c.waitMax-p.waited
+		return after + c.jitter(spreadMin), after <= c.waitMax-p.waited
 	}
 	wait = c.backoff(p.faults)
 	return wait, wait <= c.waitMax-p.waited

@@ -52,12 +52,12 @@ func serveExamples() (context.Context, *client.Client) {
 	mux.HandleFunc("DELETE "+company+"/metrics/points", s.deletePoints)
 	// The server is not closed: it ends with the process, after the examples.
 	address := httptest.NewServer(mux).URL
-	for name, value := range map[string]string{"WORKSPACE_URL": address, "WORKSPACE_KEY": key} {
+	for name, value := range map[string]string{"WORKSPACE_URL": address, "WORKSPACE_KEY": testKey} {
 		if err := os.Setenv(name, value); err != nil {
 			log.Fatal(err)
 		}
 	}
-	c, err := client.New(address, key)
+	c, err := client.New(address, testKey)
 	if err != nil {
 		log.Fatal(err)
 	}

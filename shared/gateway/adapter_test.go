@@ -28,7 +28,7 @@ import (
 // exchange is an event together with what the handler does when it gets the request.
 type exchange struct {
 	event  events.APIGatewayProxyRequest
-	answer handlerScript
+	script handlerScript
 }
 
 // handlerScript lists what a handler does, in order.
@@ -37,7 +37,7 @@ type handlerScript []scriptStep
 // scriptStep is one thing that a handler does: a call of a method of its http.ResponseWriter, or a
 // panic.
 type scriptStep struct {
-	do     string // header, status, write, flush or panic
+	kind   string // header, status, write, flush or panic
 	name   string
 	values []string
 	status int
@@ -46,7 +46,7 @@ type scriptStep struct {
 
 func (s handlerScript) run(w http.ResponseWriter) {
 	for _, step := range s {
-		switch step.do {
+		switch step.kind {
 		case "header":
 			w.Header()[step.name] = slices.Clone(step.values)
 		case "status":
@@ -61,23 +61,23 @@ func (s handlerScript) run(w http.ResponseWriter) {
 	}
 }
 
-// first returns the index of the first step whose do is one of kinds, or -1 if there is none.
-func (s handlerScript) first(kinds ...string) int {
-	return slices.IndexFunc(s, func(step scriptStep) bool { return slices.Contains(kinds, step.do) })
+// firstIndex returns the index of the first step whose do is one of kinds, or -1 if there is none.
+func (s handlerScript) firstIndex(kinds ...string) int {
+	return slices.IndexFunc(s, func(step scriptStep) bool { return slices.Contains(kinds, step.kind) })
 }
 
-// begin returns the index of the step at which a server sends the status and the headers, or -1 if
-// there is none. Later changes have no effect.
-func (s handlerScript) begin() int {
+// headerEnd returns the index of the step at which a server sends the status and the headers, or -1
+// if there is none. Later changes have no effect.
+func (s handlerScript) headerEnd() int {
 	return slices.IndexFunc(s, func(step scriptStep) bool {
-		return step.do == "write" || step.do == "flush" || step.do == "status" && step.status >= 200
+		return step.kind == "write" || step.kind == "flush" || step.kind == "status" && step.status >= 200
 	})
 }
 
 func (s handlerScript) body() string {
 	var b strings.Builder
 	for _, step := range s {
-		if step.do == "write" {
+		if step.kind == "write" {
 			b.WriteString(step.text)
 		}
 	}
@@ -87,7 +87,7 @@ func (s handlerScript) body() string {
 func (s handlerScript) header() http.Header {
 	header := http.Header{}
 	for _, step := range s {
-		if step.do == "header" {
+		if step.kind == "header" {
 			header[step.name] = step.values
 		}
 	}
@@ -153,32 +153,32 @@ func requestBody(e events.APIGatewayProxyRequest) []byte {
 	return []byte(e.Body)
 }
 
-// comparedAspect is a part of a request that a handler sees, or a part of a response that a gateway
+// aspect is a part of a request that a handler sees, or a part of a response that a gateway
 // sees.
-type comparedAspect string
+type aspect string
 
 const (
-	outcome comparedAspect = "outcome" // a response, an error or a panic
+	aspectOutcome aspect = "outcome" // a response, an error or a panic
 
-	method        comparedAspect = "method"
-	origin        comparedAspect = "scheme and host of the URL"
-	path          comparedAspect = "path"
-	query         comparedAspect = "query"
-	queryOrder    comparedAspect = "order of the query"
-	protocol      comparedAspect = "protocol"
-	host          comparedAspect = "host"
-	header        comparedAspect = "headers of the request"
-	remoteAddr    comparedAspect = "remote address"
-	body          comparedAspect = "body of the request"
-	contentLength comparedAspect = "ContentLength"
+	aspectMethod        aspect = "method"
+	aspectOrigin        aspect = "scheme and host of the URL"
+	aspectPath          aspect = "path"
+	aspectQuery         aspect = "query"
+	aspectQueryOrder    aspect = "order of the query"
+	aspectProtocol      aspect = "protocol"
+	aspectHost          aspect = "host"
+	aspectHeader        aspect = "headers of the request"
+	aspectRemoteAddr    aspect = "remote address"
+	aspectBody          aspect = "body of the request"
+	aspectContentLength aspect = "ContentLength"
 
-	status         comparedAspect = "status"
-	responseHeader comparedAspect = "headers of the response"
-	responseBody   comparedAspect = "body of the response"
-	encoding       comparedAspect = "isBase64Encoded"
+	aspectStatus         aspect = "status"
+	aspectResponseHeader aspect = "headers of the response"
+	aspectResponseBody   aspect = "body of the response"
+	aspectEncoding       aspect = "isBase64Encoded"
 )
 
-type exchangeView map[comparedAspect]string
+type exchangeView map[aspect]string
 
 // proxyFunction is the signature of a Lambda function behind a REST API.
 type proxyFunction = func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error)
@@ -187,24 +187,24 @@ type proxyFunction = func(context.Context, events.APIGatewayProxyRequest) (event
 // the gateway see.
 func observeProxy(t *testing.T, newProxy func(http.Handler) proxyFunction, x exchange) exchangeView {
 	t.Helper()
-	v := exchangeView{outcome: "response"}
+	v := exchangeView{aspectOutcome: "response"}
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v.addRequest(t, r)
-		x.answer.run(w)
+		x.script.run(w)
 	})
 	var resp events.APIGatewayProxyResponse
 	func() {
 		defer func() {
 			if recover() != nil {
-				v[outcome] = "panic"
+				v[aspectOutcome] = "panic"
 			}
 		}()
 		var err error
 		if resp, err = newProxy(h)(t.Context(), x.event); err != nil {
-			v[outcome] = "error"
+			v[aspectOutcome] = "error"
 		}
 	}()
-	if v[outcome] == "response" {
+	if v[aspectOutcome] == "response" {
 		v.addResponse(t, resp)
 	}
 	return v
@@ -217,18 +217,18 @@ func (v exchangeView) addRequest(t *testing.T, r *http.Request) {
 		t.Error(err)
 	}
 	line, search, _ := strings.Cut(r.RequestURI, "?")
-	v[method], v[path], v[queryOrder], v[query] = r.Method, line, search, r.URL.Query().Encode()
+	v[aspectMethod], v[aspectPath], v[aspectQueryOrder], v[aspectQuery] = r.Method, line, search, r.URL.Query().Encode()
 	if strings.Contains(r.RequestURI, "?") != (search != "") {
-		v[queryOrder] = "?"
+		v[aspectQueryOrder] = "?"
 	}
 	if r.URL.RequestURI() != r.RequestURI {
 		t.Errorf("RequestURI is %q, of the URL %q", r.RequestURI, r.URL.RequestURI())
 	}
-	v[origin], v[host] = r.URL.Scheme+"://"+r.URL.Host, r.Host
-	v[protocol] = fmt.Sprint(r.Proto, " ", r.ProtoMajor, r.ProtoMinor)
-	v[header] = fmt.Sprintf("%q", r.Header) // sorted by name
-	v[remoteAddr] = r.RemoteAddr
-	v[body], v[contentLength] = string(text), fmt.Sprint(r.ContentLength, r.Body == http.NoBody)
+	v[aspectOrigin], v[aspectHost] = r.URL.Scheme+"://"+r.URL.Host, r.Host
+	v[aspectProtocol] = fmt.Sprint(r.Proto, " ", r.ProtoMajor, r.ProtoMinor)
+	v[aspectHeader] = fmt.Sprintf("%q", r.Header) // sorted by name
+	v[aspectRemoteAddr] = r.RemoteAddr
+	v[aspectBody], v[aspectContentLength] = string(text), fmt.Sprint(r.ContentLength, r.Body == http.NoBody)
 }
 
 func (v exchangeView) addResponse(t *testing.T, resp events.APIGatewayProxyResponse) {
@@ -241,21 +241,21 @@ func (v exchangeView) addResponse(t *testing.T, resp events.APIGatewayProxyRespo
 		}
 		text = string(decoded)
 	}
-	v[status] = fmt.Sprint(resp.StatusCode)
-	v[responseHeader] = fmt.Sprintf("%q %q", resp.Headers, resp.MultiValueHeaders)
-	v[responseBody], v[encoding] = text, fmt.Sprint(resp.IsBase64Encoded)
+	v[aspectStatus] = fmt.Sprint(resp.StatusCode)
+	v[aspectResponseHeader] = fmt.Sprintf("%q %q", resp.Headers, resp.MultiValueHeaders)
+	v[aspectResponseBody], v[aspectEncoding] = text, fmt.Sprint(resp.IsBase64Encoded)
 }
 
-// differences returns the aspects in which the adapter and this package differ. If their outcomes
-// differ, it returns only outcome.
-func differences(t *testing.T, x exchange) []comparedAspect {
+// differingAspects returns the aspects in which the adapter and this package differ. If their
+// outcomes differ, it returns only outcome.
+func differingAspects(t *testing.T, x exchange) []aspect {
 	t.Helper()
 	adapter := observeProxy(t, func(h http.Handler) proxyFunction { return httpadapter.New(h).ProxyWithContext }, x)
 	ours := observeProxy(t, func(h http.Handler) proxyFunction { return gateway.Proxy(h) }, x)
-	if adapter[outcome] != ours[outcome] {
-		return []comparedAspect{outcome}
+	if adapter[aspectOutcome] != ours[aspectOutcome] {
+		return []aspect{aspectOutcome}
 	}
-	var found []comparedAspect
+	var found []aspect
 	for a := range ours {
 		if adapter[a] != ours[a] {
 			found = append(found, a)
@@ -265,13 +265,13 @@ func differences(t *testing.T, x exchange) []comparedAspect {
 	return found
 }
 
-// ownProxy sends x through this package. It returns the request that the handler gets, and the
+// runOwnProxy sends x through this package. It returns the request that the handler gets, and the
 // response that the gateway gets.
-func (x exchange) ownProxy(t *testing.T) (seen *http.Request, resp events.APIGatewayProxyResponse) {
+func (x exchange) runOwnProxy(t *testing.T) (seen *http.Request, resp events.APIGatewayProxyResponse) {
 	t.Helper()
 	resp, err := gateway.Proxy(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen = r
-		x.answer.run(w)
+		x.script.run(w)
 	}))(t.Context(), x.event)
 	if err != nil || seen == nil {
 		t.Fatalf("Proxy = %+v, %v, handler called: %t", resp, err, seen != nil)
@@ -283,7 +283,7 @@ func (x exchange) ownProxy(t *testing.T) (seen *http.Request, resp events.APIGat
 // edge that applies to x allows a difference. It returns the number of edges that apply to x.
 func requireSameBehavior(t *testing.T, x exchange) int {
 	t.Helper()
-	var allowed []comparedAspect
+	var allowed []aspect
 	n := 0
 	for _, e := range knownDifferences {
 		if e.matches(x) {
@@ -291,10 +291,10 @@ func requireSameBehavior(t *testing.T, x exchange) int {
 			allowed = append(allowed, e.aspects...)
 		}
 	}
-	if slices.Contains(allowed, outcome) {
+	if slices.Contains(allowed, aspectOutcome) {
 		return n // there may be no response to compare
 	}
-	for _, a := range differences(t, x) {
+	for _, a := range differingAspects(t, x) {
 		if !slices.Contains(allowed, a) {
 			t.Errorf("the adapter differs in the %s, which no edge says: %+v", a, x)
 		}
@@ -312,10 +312,10 @@ func TestAdapter(t *testing.T) {
 	for range 1000 {
 		x := drawExchange(r)
 		if r.IntN(3) == 0 {
-			knownDifferences[r.IntN(len(knownDifferences))].provoke(&x)
+			knownDifferences[r.IntN(len(knownDifferences))].trigger(&x)
 		}
-		if len(x.answer.body()) > 1<<16 {
-			continue // TestProxyEdges covers large bodies
+		if len(x.script.body()) > 1<<16 {
+			continue // TestKnownDifferences covers large bodies
 		}
 		if n := requireSameBehavior(t, x); n <= 1 {
 			ordinary++
@@ -336,16 +336,16 @@ func FuzzAdapter(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		f.Add(event, 200+r.IntN(300), "Content-Type", "text/plain", []byte(x.answer.body()))
+		f.Add(event, 200+r.IntN(300), "Content-Type", "text/plain", []byte(x.script.body()))
 	}
 	f.Add([]byte(`{"path":"/a%2Fb c","httpMethod":"get","headers":{"a":"1","A":"2"}}`), 304, "a b", "\n", []byte("x"))
 	f.Fuzz(func(t *testing.T, event []byte, status int, name, value string, text []byte) {
-		x := exchange{answer: handlerScript{{do: "header", name: name, values: []string{value}}, {do: "status", status: status}}}
+		x := exchange{script: handlerScript{{kind: "header", name: name, values: []string{value}}, {kind: "status", status: status}}}
 		if json.Unmarshal(event, &x.event) != nil {
 			return // the runtime rejects it
 		}
 		if len(text) > 0 {
-			x.answer = append(x.answer, scriptStep{do: "write", text: string(text)})
+			x.script = append(x.script, scriptStep{kind: "write", text: string(text)})
 		}
 		requireSameBehavior(t, x)
 	})
@@ -354,7 +354,7 @@ func FuzzAdapter(f *testing.F) {
 // drawExchange returns a random exchange: an event like those that API Gateway sends, and a
 // response like those of this service.
 func drawExchange(r *rand.Rand) exchange {
-	x := exchange{answer: drawScript(r)}
+	x := exchange{script: drawScript(r)}
 	e := &x.event
 	*e = events.APIGatewayProxyRequest{
 		Resource:       "/v1/{proxy+}",
@@ -392,19 +392,19 @@ func drawScript(r *rand.Rand) handlerScript {
 		for r.IntN(3) == 0 {
 			values = append(values, fmt.Sprint(r.IntN(100)))
 		}
-		s = append(s, scriptStep{do: "header", name: pick(r, "Etag", "Link", "Set-Cookie", "X-A"), values: values})
+		s = append(s, scriptStep{kind: "header", name: pick(r, "Etag", "Link", "Set-Cookie", "X-A"), values: values})
 	}
 	if r.IntN(2) == 0 {
-		s = append(s, scriptStep{do: "header", name: "Content-Type", values: []string{pick(r, "application/json", "image/png")}})
+		s = append(s, scriptStep{kind: "header", name: "Content-Type", values: []string{pick(r, "application/json", "image/png")}})
 	}
 	code := pick(r, 200, 201, 202, 204, 301, 304, 400, 401, 404, 409, 422, 429, 500, 503, 599)
 	text := pick(r, "", `{"data":`+drawText(r)+`}`, "<html>"+drawText(r), "plain", drawBytes(r))
 	if code == 200 && text != "" && r.IntN(2) == 0 {
-		return append(s, scriptStep{do: "write", text: text}) // the write sets the status
+		return append(s, scriptStep{kind: "write", text: text}) // the write sets the status
 	}
-	s = append(s, scriptStep{do: "status", status: code})
+	s = append(s, scriptStep{kind: "status", status: code})
 	if text != "" && code != http.StatusNoContent && code != http.StatusNotModified {
-		s = append(s, scriptStep{do: "write", text: text})
+		s = append(s, scriptStep{kind: "write", text: text})
 	}
 	return s
 }

@@ -20,8 +20,8 @@ const requestBytesMax = 10 << 20
 // proxyResource is the resource in every event, whatever its path.
 const proxyResource = "/{proxy+}"
 
-// eventStage is the stage of the events that NewEvent builds. No path contains it.
-const eventStage = "local"
+// localStage is the stage of the events that NewEvent builds. No path contains it.
+const localStage = "local"
 
 // errBodyTooLarge reports a body over requestBytesMax.
 var errBodyTooLarge = errors.New("body over API Gateway's 10 MB")
@@ -61,22 +61,22 @@ func NewEvent(r *http.Request, requestID string) (events.APIGatewayProxyRequest,
 		Resource:                        proxyResource,
 		Path:                            path,
 		HTTPMethod:                      r.Method,
-		Headers:                         lastValues(headers),
+		Headers:                         lastValuePerName(headers),
 		MultiValueHeaders:               headers,
-		QueryStringParameters:           lastValues(query),
+		QueryStringParameters:           lastValuePerName(query),
 		MultiValueQueryStringParameters: query,
-		PathParameters:                  map[string]string{"proxy": validText(strings.TrimPrefix(r.URL.Path, "/"))},
+		PathParameters:                  map[string]string{"proxy": toValidUTF8(strings.TrimPrefix(r.URL.Path, "/"))},
 		Body:                            string(body),
 		RequestContext: events.APIGatewayProxyRequestContext{
-			APIID:        eventStage,
-			Stage:        eventStage,
+			APIID:        localStage,
+			Stage:        localStage,
 			DomainName:   host,
 			RequestID:    requestID,
 			Protocol:     r.Proto,
 			ResourcePath: proxyResource,
 			Path:         path,
 			HTTPMethod:   r.Method,
-			Identity:     events.APIGatewayRequestIdentity{SourceIP: sourceIP, UserAgent: validText(r.UserAgent())},
+			Identity:     events.APIGatewayRequestIdentity{SourceIP: sourceIP, UserAgent: toValidUTF8(r.UserAgent())},
 		},
 	}
 	if !utf8.Valid(body) {
@@ -110,7 +110,7 @@ func gatewayHeaders(r *http.Request, host, sourceIP string) map[string][]string 
 	headers := make(http.Header, len(r.Header)+4)
 	for name, values := range r.Header {
 		for _, value := range values {
-			headers[name] = append(headers[name], validText(value))
+			headers[name] = append(headers[name], toValidUTF8(value))
 		}
 	}
 	proto, port := "http", "80"
@@ -151,21 +151,21 @@ func isSeparator(c rune) bool { return c == '&' || c == ';' }
 
 func unescapeQuery(s string) string {
 	if text, err := url.QueryUnescape(s); err == nil {
-		return validText(text)
+		return toValidUTF8(text)
 	}
-	return validText(s)
+	return toValidUTF8(s)
 }
 
-// malformedQuery reports whether raw has an escape that can't be decoded, or a ";", which the HTML
-// standard and net/url no longer treat as a separator.
-func malformedQuery(raw string) bool {
+// isMalformedQuery reports whether raw has an escape that can't be decoded, or a ";", which the
+// HTML standard and net/url no longer treat as a separator.
+func isMalformedQuery(raw string) bool {
 	_, err := url.QueryUnescape(raw)
 	return err != nil || strings.Contains(raw, ";")
 }
 
-// lastValues returns the last value of each name. Events have this map in addition to the map with
-// all values.
-func lastValues(multi map[string][]string) map[string]string {
+// lastValuePerName returns the last value of each name. Events have this map in addition to the map
+// with all values.
+func lastValuePerName(multi map[string][]string) map[string]string {
 	if multi == nil {
 		return nil
 	}
@@ -176,4 +176,4 @@ func lastValues(multi map[string][]string) map[string]string {
 	return last
 }
 
-func validText(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+func toValidUTF8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

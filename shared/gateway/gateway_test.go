@@ -16,8 +16,8 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// getEvent is a small, valid event.
-var getEvent = events.APIGatewayProxyRequest{
+// exampleGetEvent is a small, valid event.
+var exampleGetEvent = events.APIGatewayProxyRequest{
 	HTTPMethod:     "GET",
 	Path:           "/v1",
 	RequestContext: events.APIGatewayProxyRequestContext{RequestID: "req-1"},
@@ -29,7 +29,7 @@ func TestProxyContext(t *testing.T) {
 	type key struct{}
 	ctx, cancel := context.WithCancelCause(context.WithValue(t.Context(), key{}, "v"))
 	cancel(errors.New("deadline"))
-	r, _ := requestOf(t, ctx, getEvent)
+	r, _ := requestOf(t, ctx, exampleGetEvent)
 	if r.Context().Value(key{}) != "v" || context.Cause(r.Context()) == nil {
 		t.Error("r.Context() is not the invocation's")
 	}
@@ -63,7 +63,7 @@ func TestProxyConcurrent(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 64 {
 		wg.Go(func() {
-			want, e := fmt.Sprintf("/%d", i), getEvent
+			want, e := fmt.Sprintf("/%d", i), exampleGetEvent
 			if e.Path = want; i%8 == 0 {
 				e.Path, want = "/panic", internalResponse.Body
 			}
@@ -105,7 +105,7 @@ func BenchmarkProxy(b *testing.B) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"id":"co_1"}`)
 	}))
-	e := getEvent
+	e := exampleGetEvent
 	e.MultiValueHeaders = map[string][]string{"Host": {"api.example.com"}, "Authorization": {"Bearer k"}, "X-Forwarded-Proto": {"https"}}
 	e.MultiValueQueryStringParameters = map[string][]string{"limit": {"10"}}
 	b.ReportAllocs()

@@ -40,7 +40,7 @@ func Local(h http.Handler, newID id.Generator) http.Handler {
 			fault.Write(w, r, requestID, errUnreadable)
 			return
 		}
-		if malformedQuery(r.URL.RawQuery) {
+		if isMalformedQuery(r.URL.RawQuery) {
 			ctx = context.WithValue(ctx, malformedQueryKey{}, r.URL.RawQuery)
 		}
 		resp, _ := proxy(ctx, e) // never an error

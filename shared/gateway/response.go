@@ -132,7 +132,7 @@ func cleanHeader(header http.Header) http.Header {
 		}
 		kept := make([]string, len(values))
 		for i, value := range values {
-			kept[i] = cleanValue(value)
+			kept[i] = cleanHeaderValue(value)
 		}
 		clean[name] = kept
 	}
@@ -141,7 +141,7 @@ func cleanHeader(header http.Header) http.Header {
 
 var lineBreaks = strings.NewReplacer("\r", " ", "\n", " ", "\x00", " ")
 
-func cleanValue(value string) string {
+func cleanHeaderValue(value string) string {
 	return strings.TrimSpace(strings.ToValidUTF8(lineBreaks.Replace(value), "\uFFFD"))
 }
 

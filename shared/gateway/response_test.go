@@ -213,7 +213,7 @@ func TestProxyResponse(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			e := getEvent
+			e := exampleGetEvent
 			if tt.method != "" {
 				e.HTTPMethod = tt.method
 			}
@@ -240,7 +240,7 @@ func TestProxyLargeResponse(t *testing.T) {
 				resp, _ := gateway.Proxy(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 					w.Header()["Content-Type"] = nil // so that no header adds to the size
 					_, _ = io.WriteString(w, body)
-				}))(t.Context(), getEvent)
+				}))(t.Context(), exampleGetEvent)
 				if resp.StatusCode != want {
 					t.Errorf("%d bytes: %d, want %d", size, resp.StatusCode, want)
 				}
@@ -260,7 +260,7 @@ func TestProxyLargeHeader(t *testing.T) {
 			w.Header()["Content-Type"] = nil
 			w.Header().Set("Link", strings.Repeat("x", size))
 			_, _ = io.WriteString(w, strings.Repeat("x", 1_000_000))
-		}))(t.Context(), getEvent)
+		}))(t.Context(), exampleGetEvent)
 		if resp.StatusCode != want {
 			t.Errorf("a header of %d bytes: %d, want %d", size, resp.StatusCode, want)
 		}

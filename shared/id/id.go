@@ -104,15 +104,15 @@ func Valid(prefix, s string) bool {
 	if !found || head == "" || (prefix != "" && head != prefix) || body == "" || len(body) > bodyLenMax {
 		return false
 	}
-	return allBytes(head, func(c byte) bool { return 'a' <= c && c <= 'z' }) &&
-		allBytes(body, func(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' })
+	return allBytesSatisfy(head, func(c byte) bool { return 'a' <= c && c <= 'z' }) &&
+		allBytesSatisfy(body, func(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' })
 }
 
-// Expression returns the regular expression for ids with a prefix, to be used in descriptions. It
+// Pattern returns the regular expression for ids with a prefix, to be used in descriptions. It
 // matches exactly the ids that Valid accepts.
-func Expression(prefix string) string { return fmt.Sprintf("^%s_[0-9a-z]{1,%d}$", prefix, bodyLenMax) }
+func Pattern(prefix string) string { return fmt.Sprintf("^%s_[0-9a-z]{1,%d}$", prefix, bodyLenMax) }
 
-func allBytes(s string, ok func(byte) bool) bool {
+func allBytesSatisfy(s string, ok func(byte) bool) bool {
 	for i := range len(s) {
 		if !ok(s[i]) {
 			return false

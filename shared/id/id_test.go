@@ -97,7 +97,7 @@ func TestPublicKey(t *testing.T) {
 
 // Ensure ids generated before a time sort before the id that LowerBound returns for it, and that
 // later ids do not.
-func TestOldest(t *testing.T) {
+func TestLowerBound(t *testing.T) {
 	now := time.UnixMilli(1_786_440_600_123)
 	for random, want := range map[byte]bool{0: true, 255: true} {
 		at := func(d time.Duration) string {
@@ -110,9 +110,9 @@ func TestOldest(t *testing.T) {
 }
 
 // Ensure the published expression for ids matches exactly those that are valid.
-func TestExpression(t *testing.T) {
+func TestPattern(t *testing.T) {
 	t.Parallel()
-	form := regexp.MustCompile(id.Expression("itm"))
+	form := regexp.MustCompile(id.Pattern("itm"))
 	for _, s := range []string{"itm_1", "itm_" + strings.Repeat("z", 40), "itm_" + strings.Repeat("z", 41), "itm_", "itm", "ITM_1", "brd_1", "itm_A", "itm_1\n", "xitm_1", ""} {
 		if got, want := form.MatchString(s), id.Valid("itm", s); got != want {
 			t.Errorf("%q: %v, want %v", s, got, want)

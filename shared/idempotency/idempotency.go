@@ -39,7 +39,7 @@ type Identity struct {
 	Area             string // of the operation; the response is stored in the area's partition
 	Operation        string
 	Key              string            // the Idempotency-Key
-	Request          [sha256.Size]byte // digest of the arguments that were sent
+	RequestDigest    [sha256.Size]byte // digest of the arguments that were sent
 	EncryptionKey    [32]byte          // the secret that the response is encrypted with
 }
 
@@ -65,11 +65,12 @@ var (
 
 // recordVersion is the format version of this package's records. A record of another version,
 // stored by an older or newer build, is not compared with a request, because its digest may cover
-// other data. In version 2, Identity.Request is the digest of the properties that were sent.
+// other data. In version 2, Identity.RequestDigest is the digest of the properties that were sent.
 const recordVersion = 2
 
-// partBytes is the maximum size of the part of a response in one record; DynamoDB accepts 400 KB.
-const partBytes = 350 << 10
+// partBytesMax is the maximum size of the part of a response in one record; DynamoDB accepts 400
+// KB.
+const partBytesMax = 350 << 10
 
 // Store stores responses. The records of one response share a prefix in the partition of the
 // operation's area:
@@ -117,7 +118,7 @@ func (s Store) Begin(i Identity, encode func(response any) (body []byte, tag str
 // storedRecord is the record of a response, of one of its parts, or of a reservation.
 type storedRecord struct {
 	SK      string  `store:"sk"`
-	Form    int64   `store:"form"`
+	Version int64   `store:"form"`
 	Request []byte  `store:"request"`
 	Status  int64   `store:"status"`
 	Tag     *string `store:"tag"`
@@ -134,7 +135,7 @@ func (i Identity) partition() string { return table.Partition(i.CompanyID, i.Are
 
 func (i Identity) prefix() string {
 	sum := sha256.Sum256([]byte(i.KeyID + "\n" + i.Operation + "\n" + i.Key))
-	return table.Join("idempotency", hex.EncodeToString(sum[:]), "")
+	return table.JoinKey("idempotency", hex.EncodeToString(sum[:]), "")
 }
 
 func (i Identity) responseKey() table.Key {
@@ -142,20 +143,20 @@ func (i Identity) responseKey() table.Key {
 }
 
 func (i Identity) partKey(attempt string, n int) table.Key {
-	return table.Key{PK: i.partition(), SK: i.prefix() + table.Join("part", attempt, fmt.Sprintf("%06d", n))}
+	return table.Key{PK: i.partition(), SK: i.prefix() + table.JoinKey("part", attempt, fmt.Sprintf("%06d", n))}
 }
 
 // Lookup returns the stored response of an earlier request with the same identity. It returns nil
 // if there is none, bad_request if the earlier request had different arguments, and conflict if the
 // response cannot be read.
 func (a *Attempt) Lookup(ctx context.Context) (*Response, error) {
-	found, err := a.findEarlier(ctx)
+	found, err := a.readStored(ctx)
 	return found.response, err
 }
 
-// earlierRequest describes what an earlier request with the same identity has stored: nothing, a
+// storedState describes what an earlier request with the same identity has stored: nothing, a
 // reservation or a response.
-type earlierRequest struct {
+type storedState struct {
 	response      *Response
 	isReservation bool
 	reservedAt    int64 // in milliseconds of Unix time
@@ -166,33 +167,33 @@ func (i Identity) collection() table.Collection {
 	return table.Collection{Partition: i.partition(), Prefix: i.prefix(), Consistent: true}
 }
 
-// findEarlier reads what an earlier request has stored. It returns the same errors as Recall.
-func (a *Attempt) findEarlier(ctx context.Context) (earlierRequest, error) {
+// readStored reads what an earlier request has stored. It returns the same errors as Recall.
+func (a *Attempt) readStored(ctx context.Context) (storedState, error) {
 	records, err := table.ReadAll[storedRecord](ctx, a.store.table, a.collection())
 	if errors.Is(err, table.ErrUnreadable) {
-		return earlierRequest{}, a.ignoreIfExpired(ctx, unreadableError(err))
+		return storedState{}, a.ignoreIfExpired(ctx, unreadableError(err))
 	}
 	if err != nil {
-		return earlierRequest{}, fmt.Errorf("read a stored response: %w", err)
+		return storedState{}, fmt.Errorf("read a stored response: %w", err)
 	}
 	at := slices.IndexFunc(records, func(r storedRecord) bool { return r.SK == a.responseKey().SK })
 	if at < 0 || records[at].TTL <= a.now().Unix() {
-		return earlierRequest{}, nil
+		return storedState{}, nil
 	}
 	r := records[at]
 	switch {
-	case r.Form != recordVersion || len(r.Request) != sha256.Size:
-		return earlierRequest{}, unreadableError(fmt.Errorf("its form is %d", r.Form))
-	case [sha256.Size]byte(r.Request) != a.Request:
-		return earlierRequest{}, errKeyReused
+	case r.Version != recordVersion || len(r.Request) != sha256.Size:
+		return storedState{}, unreadableError(fmt.Errorf("its form is %d", r.Version))
+	case [sha256.Size]byte(r.Request) != a.RequestDigest:
+		return storedState{}, errKeyReused
 	case r.ReservedAt != nil:
-		return earlierRequest{isReservation: true, reservedAt: *r.ReservedAt}, nil
+		return storedState{isReservation: true, reservedAt: *r.ReservedAt}, nil
 	}
 	response, err := a.assembleResponse(r, records)
 	if err != nil {
-		return earlierRequest{}, unreadableError(err)
+		return storedState{}, unreadableError(err)
 	}
-	return earlierRequest{response: response}, nil
+	return storedState{response: response}, nil
 }
 
 // unreadableError returns the error for a stored response that cannot be read. Its change was made
@@ -310,12 +311,12 @@ func Insert(ctx context.Context, t *table.Client, response any, keys table.Keys,
 
 // Modify is table.Modify for the record that an operation changes and returns. See Transact.
 func Modify[T any](ctx context.Context, t *table.Client, key table.Key, keysOf func(T) table.Keys, change func(*T) error) (T, error) {
-	return table.ModifyWith(ctx, t, key, keysOf, change, commitOf(ctx, t))
+	return table.ModifyWith(ctx, t, key, keysOf, change, commitFunc(ctx, t))
 }
 
-// commitOf returns the commit function of table.ModifyWith that stores the response, nil without an
-// Idempotency-Key.
-func commitOf(ctx context.Context, t *table.Client) func(record any, update table.Write) error {
+// commitFunc returns the commit function of table.ModifyWith that stores the response, nil without
+// an Idempotency-Key.
+func commitFunc(ctx context.Context, t *table.Client) func(record any, update table.Write) error {
 	if attemptOf(ctx) == nil {
 		return nil
 	}
@@ -360,7 +361,7 @@ func (a *Attempt) transact(ctx context.Context, t *table.Client, r Response, wri
 
 // baseRecord returns a record with the fields that a response and a reservation have in common.
 func (a *Attempt) baseRecord() storedRecord {
-	return storedRecord{SK: a.responseKey().SK, Form: recordVersion, Request: a.Request[:], TTL: a.now().Add(ResponseTTL).Unix()}
+	return storedRecord{SK: a.responseKey().SK, Version: recordVersion, Request: a.RequestDigest[:], TTL: a.now().Add(ResponseTTL).Unix()}
 }
 
 // encodeResponse encrypts a response and writes the parts that do not fit into its record. Parts
@@ -375,7 +376,7 @@ func (a *Attempt) encodeResponse(ctx context.Context, r Response) (storedRecord,
 	if r.Tag != "" {
 		record.Tag = &r.Tag
 	}
-	chunks := slices.Collect(slices.Chunk(sealed, partBytes))
+	chunks := slices.Collect(slices.Chunk(sealed, partBytesMax))
 	record.Body, record.Parts = chunks[0], int64(len(chunks)-1)
 	var parts []table.Item
 	for n, chunk := range chunks[1:] {
@@ -395,7 +396,7 @@ func (a *Attempt) encrypt(body []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return gcm.Seal(nil, nil, body, a.storageLocation()), nil
+	return gcm.Seal(nil, nil, body, a.additionalData()), nil
 }
 
 func (a *Attempt) decrypt(sealed []byte) ([]byte, error) {
@@ -403,7 +404,7 @@ func (a *Attempt) decrypt(sealed []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return gcm.Open(nil, nil, sealed, a.storageLocation())
+	return gcm.Open(nil, nil, sealed, a.additionalData())
 }
 
 func (a *Attempt) cipher() (cipher.AEAD, error) {
@@ -414,6 +415,6 @@ func (a *Attempt) cipher() (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-func (a *Attempt) storageLocation() []byte {
+func (a *Attempt) additionalData() []byte {
 	return bytes.Join([][]byte{[]byte(a.partition()), []byte(strings.TrimSuffix(a.prefix(), "#"))}, []byte("#"))
 }

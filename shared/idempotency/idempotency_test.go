@@ -46,7 +46,7 @@ func startOver(t *testing.T, transport http.RoundTripper) fixture {
 		clock.Advance(apitest.Epoch.Sub(clock.Now()))
 	}
 	c := table.New(apitest.Options(t, clock.Now, transport)).AsOperator()
-	a := idempotency.Identity{CompanyID: c.NewID(id.CompanyPrefix), KeyID: "key_1", Area: "notes", Operation: "create_note", Key: "k", Request: sha256.Sum256([]byte("r"))}
+	a := idempotency.Identity{CompanyID: c.NewID(id.CompanyPrefix), KeyID: "key_1", Area: "notes", Operation: "create_note", Key: "k", RequestDigest: sha256.Sum256([]byte("r"))}
 	if _, err := rand.Read(a.EncryptionKey[:]); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func attemptOf(ctx context.Context) *idempotency.Attempt {
 }
 
 func (f fixture) key(noteID string) table.Key {
-	return table.Key{PK: table.Partition(f.identity.CompanyID, "notes"), SK: table.Join("note", noteID)}
+	return table.Key{PK: table.Partition(f.identity.CompanyID, "notes"), SK: table.JoinKey("note", noteID)}
 }
 
 // create creates a note the way an area's store does.
@@ -101,7 +101,7 @@ func (f fixture) lookup(a idempotency.Identity) *idempotency.Response {
 }
 
 // Ensure a change and its response are stored together, and a second attempt changes nothing.
-func TestOneChange(t *testing.T) {
+func TestChangeHappensOnce(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	if f.lookup(f.identity) != nil {
@@ -259,7 +259,7 @@ func TestLargeResponses(t *testing.T) {
 
 // Ensure the stored response is found only with the same company, key, operation and
 // Idempotency-Key, and is encrypted for the caller's key.
-func TestApart(t *testing.T) {
+func TestIdentitiesAreSeparate(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	if err := f.create(f.contextWith(f.identity), note{"a", "a planted secret"}); err != nil {
@@ -360,12 +360,12 @@ func TestUnreadableResponses(t *testing.T) {
 	}
 }
 
-// staleReadsTransport answers reads that are not strongly consistent as if nothing had been written
+// staleReadTransport answers reads that are not strongly consistent as if nothing had been written
 // for a while.
-type staleReadsTransport struct{}
+type staleReadTransport struct{}
 
 // RoundTrip implements http.RoundTripper.
-func (staleReadsTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+func (staleReadTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
@@ -385,7 +385,7 @@ func (staleReadsTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 // consistent read would not.
 func TestLookupIsConsistent(t *testing.T) {
 	t.Parallel()
-	f := startOver(t, staleReadsTransport{})
+	f := startOver(t, staleReadTransport{})
 	if err := f.create(f.contextWith(f.identity), note{"a", "first"}); err != nil {
 		t.Fatal(err)
 	}
@@ -395,7 +395,7 @@ func TestLookupIsConsistent(t *testing.T) {
 }
 
 // Ensure a request that changed nothing and has no response to store leaves its key free.
-func TestNothingToStore(t *testing.T) {
+func TestFinishWithoutResponse(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	ctx := f.contextWith(f.identity)

@@ -17,19 +17,19 @@ import (
 // differ. If their arguments are the same, they wait for the response that replaces the
 // reservation.
 //
-// If its process crashes, a reservation expires after reservationTime. Another request with the
+// If its process crashes, a reservation expires after reservationTTL. Another request with the
 // same arguments then takes it over with a conditional write, and makes the change again. So only
 // changes that can safely be made twice may use a reservation.
 
-// reservationTime is longer than a request may run, so no process is still writing for a
+// reservationTTL is longer than a request may run, so no process is still writing for a
 // reservation this old.
-const reservationTime = 15 * time.Second
+const reservationTTL = 15 * time.Second
 
-// The pause between reads of another request's reservation doubles from reservationPause to
-// reservationPauseMax.
+// The pause between reads of another request's reservation doubles from reservationPollMin to
+// reservationPollMax.
 const (
-	reservationPause    = 50 * time.Millisecond
-	reservationPauseMax = 800 * time.Millisecond
+	reservationPollMin = 50 * time.Millisecond
+	reservationPollMax = 800 * time.Millisecond
 )
 
 // reservationMargin is how long before its deadline a request stops waiting, so that it can still
@@ -52,7 +52,7 @@ func Fingerprint(ctx context.Context) string {
 	if a == nil {
 		return ""
 	}
-	sum := sha256.Sum256(append([]byte(a.prefix()), a.Request[:]...))
+	sum := sha256.Sum256(append([]byte(a.prefix()), a.RequestDigest[:]...))
 	return hex.EncodeToString(sum[:16])
 }
 
@@ -134,24 +134,24 @@ func (a *Attempt) keyFreeCondition() (condition string, names map[string]string,
 	return "attribute_not_exists(pk) OR #ttl <= :now OR (#claimedAt <= :old AND #request = :request)",
 		map[string]string{"#ttl": table.TTL, "#claimedAt": "claimedAt", "#request": "request"},
 		table.Item{
-			":now": table.Number(now.Unix()), ":old": table.Number(now.Add(-reservationTime).UnixMilli()),
+			":now": table.Number(now.Unix()), ":old": table.Number(now.Add(-reservationTTL).UnixMilli()),
 			":request": table.Encode(a.baseRecord())["request"],
 		}
 }
 
 // waitForOthers waits until no other request has an unexpired reservation, and returns what is then
 // stored. It returns unavailable near the deadline of ctx, and otherwise the same errors as Recall.
-func (a *Attempt) waitForOthers(ctx context.Context) (earlierRequest, error) {
-	for pause := reservationPause; ; pause = min(2*pause, reservationPauseMax) {
-		found, err := a.findEarlier(ctx)
-		if err != nil || !found.isReservation || found.reservedAt <= a.now().Add(-reservationTime).UnixMilli() {
+func (a *Attempt) waitForOthers(ctx context.Context) (storedState, error) {
+	for pause := reservationPollMin; ; pause = min(2*pause, reservationPollMax) {
+		found, err := a.readStored(ctx)
+		if err != nil || !found.isReservation || found.reservedAt <= a.now().Add(-reservationTTL).UnixMilli() {
 			return found, err
 		}
 		if end, limited := ctx.Deadline(); limited && time.Until(end) < pause+reservationMargin {
-			return earlierRequest{}, errInProgress
+			return storedState{}, errInProgress
 		}
 		if err := table.SleepJittered(ctx, pause); err != nil {
-			return earlierRequest{}, err
+			return storedState{}, err
 		}
 	}
 }

@@ -22,7 +22,7 @@ import (
 // arguments for each n.
 func (f fixture) identityWithOtherArguments(n int) idempotency.Identity {
 	out := f.identity
-	out.Request = sha256.Sum256(fmt.Append(nil, "other ", n))
+	out.RequestDigest = sha256.Sum256(fmt.Append(nil, "other ", n))
 	return out
 }
 
@@ -98,12 +98,12 @@ func TestReservationRace(t *testing.T) {
 
 // Ensure a request whose key is reserved waits for the response. It fails with unavailable near its
 // deadline, and with bad_request if its arguments differ.
-func TestReserved(t *testing.T) {
+func TestReservationBlocksOthers(t *testing.T) {
 	t.Parallel()
-	onFakeClock(t, testReserved)
+	onFakeClock(t, testReservationBlocksOthers)
 }
 
-func testReserved(t *testing.T, f fixture) {
+func testReservationBlocksOthers(t *testing.T, f fixture) {
 	first := f.contextWith(f.identity)
 	if err := errors.Join(f.reserve(first), f.reserve(first)); err != nil {
 		t.Fatal(err)
@@ -197,20 +197,20 @@ func testDeadReservation(t *testing.T, f fixture) {
 	}
 }
 
-// beforeQueryTransport is a transport that calls do before the n-th query, and late before the 20th
-// query after it.
+// beforeQueryTransport is a transport that calls beforeQuery before the n-th query, and
+// beforeLateQuery before the 20th query after it.
 type beforeQueryTransport struct {
-	n        atomic.Int64
-	do, late func()
+	queriesLeft                  atomic.Int64
+	beforeQuery, beforeLateQuery func()
 }
 
 func (q *beforeQueryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".Query") {
-		switch q.n.Add(-1) {
+		switch q.queriesLeft.Add(-1) {
 		case 0:
-			q.do()
+			q.beforeQuery()
 		case -20:
-			q.late()
+			q.beforeLateQuery()
 		}
 	}
 	return apitest.Transport.RoundTrip(r)
@@ -224,13 +224,13 @@ func TestReservationExpiresWhileAnotherWaits(t *testing.T) {
 	if err := f.reserve(f.contextWith(f.identity)); err != nil {
 		t.Fatal(err)
 	}
-	q.do = func() { f.clock.Advance(15 * time.Second) }
-	q.n.Store(2)                                                     // the first read finds an unexpired reservation
+	q.beforeQuery = func() { f.clock.Advance(15 * time.Second) }
+	q.queriesLeft.Store(2)                                           // the first read finds an unexpired reservation
 	waiting, cancel := context.WithCancel(f.contextWith(f.identity)) // without a deadline
 	defer cancel()
-	q.late = cancel
-	if err := f.reserve(waiting); err != nil || q.n.Load() > 0 {
-		t.Fatalf("%v, %d looks are left", err, q.n.Load())
+	q.beforeLateQuery = cancel
+	if err := f.reserve(waiting); err != nil || q.queriesLeft.Load() > 0 {
+		t.Fatalf("%v, %d looks are left", err, q.queriesLeft.Load())
 	}
 	if r, err := f.finish(waiting, "of the heir"); r != nil || err != nil {
 		t.Errorf("end of the heir: response %+v and error %v, want neither", r, err)
@@ -290,7 +290,7 @@ func testReleasedReservation(t *testing.T, f fixture) {
 }
 
 // Ensure a request without an Idempotency-Key reserves nothing.
-func TestNothingToReserve(t *testing.T) {
+func TestReserveWithoutKey(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	if err := f.reserve(t.Context()); err != nil || idempotency.HasKey(t.Context()) || !idempotency.HasKey(f.contextWith(f.identity)) {

@@ -160,20 +160,20 @@ type loadTest struct {
 	callers    int
 	latency    time.Duration // of a call to the table, on average
 	startsFull bool          // the bucket starts full; otherwise empty
-	pause      time.Duration // of a caller after each request, on average
-	length     time.Duration
+	pauseMean  time.Duration // of a caller after each request, on average
+	duration   time.Duration
 	seed       uint64
 }
 
 func (c loadTest) String() string {
-	return fmt.Sprintf("%d a minute, %d callers, calls of %s, pauses of %s, full %v, seed %d", c.quota, c.callers, c.latency, c.pause, c.startsFull, c.seed)
+	return fmt.Sprintf("%d a minute, %d callers, calls of %s, pauses of %s, full %v, seed %d", c.quota, c.callers, c.latency, c.pauseMean, c.startsFull, c.seed)
 }
 
 // loadResult is the outcome of a crowd's calls.
 type loadResult struct {
-	allowed, admitted, over int64
-	writes                  int
-	errs                    []error // other than refusals
+	allowed, admitted, excess int64
+	writeCount                int
+	errs                      []error // other than refusals
 }
 
 // run runs the crowd in virtual time. Its callers share three processes, and their calls take
@@ -198,7 +198,7 @@ func (c loadTest) run(t *testing.T, admit admitFunc) (r loadResult) {
 		}
 		rest := func() {
 			mu.Lock()
-			d := time.Duration(random.Int64N(2*int64(c.pause) + 1))
+			d := time.Duration(random.Int64N(2*int64(c.pauseMean) + 1))
 			mu.Unlock()
 			time.Sleep(d)
 		}
@@ -206,7 +206,7 @@ func (c loadTest) run(t *testing.T, admit admitFunc) (r loadResult) {
 		var wait sync.WaitGroup
 		for n := range c.callers {
 			wait.Go(func() {
-				for time.Since(begin) < c.length {
+				for time.Since(begin) < c.duration {
 					err := admit(processes[n%len(processes)], token)
 					if err != nil && fault.PublicError(err).Code != fault.RateLimited {
 						mu.Lock()
@@ -219,11 +219,11 @@ func (c loadTest) run(t *testing.T, admit admitFunc) (r loadResult) {
 			})
 		}
 		wait.Wait()
-		r.allowed = int64(c.length / c.quota.Interval())
+		r.allowed = int64(c.duration / c.quota.Interval())
 		if c.startsFull {
 			r.allowed += int64(c.quota)
 		}
-		r.admitted, r.over, r.writes = int64(len(m.admitted)), m.quotaExcess(c.quota), m.writes
+		r.admitted, r.excess, r.writeCount = int64(len(m.admitted)), m.quotaExcess(c.quota), m.writes
 	})
 	return r
 }
@@ -242,9 +242,9 @@ func TestEveryQuotaIsLive(t *testing.T) {
 				lasts := time.Duration(requests) * latency / time.Duration(callers)
 				c := loadTest{quota, callers, latency, int64(lasts/quota.Interval()) < 100, 0, lasts, 1}
 				r := c.run(t, admitRead)
-				possible := min(r.allowed, int64(callers)*int64(c.length/(2*latency)))
-				if float64(r.admitted+1) < 0.98*float64(possible) || len(r.errs) > 0 || r.over > 0 {
-					t.Errorf("%s: %d of %d admitted by %d writes, %d over, %d errors such as %v", c, r.admitted, possible, r.writes, r.over, len(r.errs), errors.Join(r.errs...))
+				possible := min(r.allowed, int64(callers)*int64(c.duration/(2*latency)))
+				if float64(r.admitted+1) < 0.98*float64(possible) || len(r.errs) > 0 || r.excess > 0 {
+					t.Errorf("%s: %d of %d admitted by %d writes, %d over, %d errors such as %v", c, r.admitted, possible, r.writeCount, r.excess, len(r.errs), errors.Join(r.errs...))
 				}
 			}
 		}
@@ -262,8 +262,8 @@ func TestCallersAtThePaceOfTheRefill(t *testing.T) {
 	for _, quota := range []auth.Quota{60, 600, 601, 6000, 60_000} {
 		for _, latency := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond} {
 			c := loadAtRefillRate(quota, latency, requests)
-			if r := c.run(t, admitRead); len(r.errs) > 0 || r.over > 0 || quota > 600 && r.writes > int(r.admitted)*11/10+128 { // 128 allows for each caller's first writes
-				t.Errorf("%s: %d admitted by %d writes, %d over, %d errors such as %v", c, r.admitted, r.writes, r.over, len(r.errs), errors.Join(r.errs...))
+			if r := c.run(t, admitRead); len(r.errs) > 0 || r.excess > 0 || quota > 600 && r.writeCount > int(r.admitted)*11/10+128 { // 128 allows for each caller's first writes
+				t.Errorf("%s: %d admitted by %d writes, %d over, %d errors such as %v", c, r.admitted, r.writeCount, r.excess, len(r.errs), errors.Join(r.errs...))
 			}
 		}
 	}
@@ -291,19 +291,19 @@ func TestLoadFindsInjectedBugs(t *testing.T) {
 		"no lag":      {loadAtRefillRate(60_000, 10*time.Millisecond, 1000), func(s *Store, token auth.Token) error { return naiveAdmit(s, token, true) }, failed},
 		"no refusals": {loadTest{6000, 64, 5 * time.Millisecond, false, 0, 500 * time.Millisecond, 1}, func(s *Store, token auth.Token) error { return naiveAdmit(s, token, false) }, failed},
 		"no limit": {loadTest{600, 64, 5 * time.Millisecond, false, 0, 100 * time.Millisecond, 1}, func(s *Store, token auth.Token) error {
-			return naiveAdmit(&Store{records: ignoresUpperLimit{s.records.(*modelTable)}, now: s.now, cache: bucketCache{buckets: map[bucketKey]cachedBucket{}}}, token, false)
-		}, func(r loadResult) bool { return r.over > 0 }},
+			return naiveAdmit(&Store{records: ignoreUpperLimitTable{s.records.(*modelTable)}, now: s.now, cache: bucketCache{buckets: map[bucketKey]cachedBucket{}}}, token, false)
+		}, func(r loadResult) bool { return r.excess > 0 }},
 	} {
 		if r := test.run(t, test.admit); !test.found(r) {
-			t.Errorf("%s: not found: %d of %d admitted, %d over, %d errors", name, r.admitted, r.allowed, r.over, len(r.errs))
+			t.Errorf("%s: not found: %d of %d admitted, %d over, %d errors", name, r.admitted, r.allowed, r.excess, len(r.errs))
 		}
 	}
 }
 
-// ignoresUpperLimit is a table that ignores the upper limit on a TAT.
-type ignoresUpperLimit struct{ *modelTable }
+// ignoreUpperLimitTable is a table that ignores the upper limit on a TAT.
+type ignoreUpperLimitTable struct{ *modelTable }
 
-func (u ignoresUpperLimit) UpdateKey(ctx context.Context, in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error) {
+func (u ignoreUpperLimitTable) UpdateKey(ctx context.Context, in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error) {
 	if in.ExpressionAttributeValues[":above"] != nil {
 		in.ExpressionAttributeValues[":upTo"] = table.Number(1 << 62)
 	}
@@ -375,11 +375,11 @@ func (e *stepScheduler) clock() time.Time {
 // contentionCase is a bucket that a few callers in two processes use concurrently. The clock moves
 // forward once, by step, at any moment.
 type contentionCase struct {
-	name  string
-	quota auth.Quota
-	used  time.Duration // how far its TAT is ahead of the clock; -time.Hour makes the bucket full
-	step  time.Duration // zero: the clock does not move
-	room  func(callers int) (least, most int)
+	name            string
+	quota           auth.Quota
+	tatAhead        time.Duration // how far its TAT is ahead of the clock; -time.Hour makes the bucket full
+	clockStep       time.Duration // zero: the clock does not move
+	admissionBounds func(callers int) (least, most int)
 }
 
 func exactCount(n int) func(int) (int, int) { return func(int) (int, int) { return n, n } }
@@ -405,14 +405,14 @@ var contentionCases = []contentionCase{
 func (b contentionCase) run(t *testing.T, callers int, choose func(n int) int) {
 	t.Helper()
 	e := &stepScheduler{now: time.Unix(1_786_440_600, 0)}
-	m, token := newModel(t, b.quota, e.now.Add(b.used).UnixNano())
+	m, token := newModel(t, b.quota, e.now.Add(b.tatAhead).UnixNano())
 	m.now, m.wait = e.clock, e.wait
 	processes, done := []*Store{m.newProcess(), m.newProcess()}, make(chan error, callers)
 	for n := range callers {
 		go func() { done <- admitRead(processes[n%2], token) }()
 		synctest.Wait()
 	}
-	for step := b.step; len(e.waiting) > 0; synctest.Wait() {
+	for step := b.clockStep; len(e.waiting) > 0; synctest.Wait() {
 		options := len(e.waiting)
 		if step > 0 {
 			options++
@@ -430,7 +430,7 @@ func (b contentionCase) run(t *testing.T, callers int, choose func(n int) int) {
 			t.Errorf("error %v, want none or that the quota is used up", err)
 		}
 	}
-	least, most := b.room(callers)
+	least, most := b.admissionBounds(callers)
 	if n := len(m.admitted); n < min(least, callers) || n > most || m.quotaExcess(b.quota) > 0 {
 		t.Errorf("%d of %d admitted, want %d to %d; %d over", n, callers, least, most, m.quotaExcess(b.quota))
 	}
@@ -439,7 +439,7 @@ func (b contentionCase) run(t *testing.T, callers int, choose func(n int) int) {
 // Ensure callers are admitted while the bucket has room, and none beyond that. The test covers
 // every order in which the calls of two callers can begin, take effect and return, and many random
 // orders of six.
-func TestEveryOrder(t *testing.T) {
+func TestEveryCallOrder(t *testing.T) {
 	t.Parallel()
 	for _, b := range contentionCases {
 		synctest.Test(t, func(t *testing.T) {

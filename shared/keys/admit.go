@@ -37,7 +37,7 @@ type keyTable interface {
 
 // NewStore returns a store.
 func NewStore(t *table.Client, now func() time.Time) *Store {
-	return &Store{table: t, records: t, now: now, cache: bucketCache{buckets: map[bucketKey]cachedBucket{}}, readGroup: readGroup{byHash: map[[32]byte]*keyReads{}}}
+	return &Store{table: t, records: t, now: now, cache: bucketCache{buckets: map[bucketKey]cachedBucket{}}, readGroup: readGroup{readsByHash: map[[32]byte]*keyReads{}}}
 }
 
 // attemptsMax is the maximum number of attempts to charge a bucket or to add a key. One wrong guess

@@ -11,7 +11,7 @@ import (
 // Ensure a process remembers a bounded number of buckets, including the most recent one. The state
 // after an admission never replaces a later state. A stored record replaces any state, so that a
 // wrong state does not persist.
-func TestMemoryIsBounded(t *testing.T) {
+func TestBucketCacheIsBounded(t *testing.T) {
 	t.Parallel()
 	m := &NewStore(nil, nil).cache
 	at := func(n int) (s bucketKey) {
@@ -42,7 +42,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		t.Errorf("kept the old quota: %+v", got)
 	}
 	seven := 7.0
-	m.store(last, storedKey{ReadTat: 3, keyQuotas: keyQuotas{ReadQuota: &seven}})
+	m.store(last, storedKey{ReadTAT: 3, keyQuotas: keyQuotas{ReadQuota: &seven}})
 	if got := m.get(last); got.tat != 3 || got.quota != 7 {
 		t.Errorf("did not learn the stored state: %+v", got)
 	}

@@ -99,20 +99,20 @@ func (f *fixture) otherProcess() *keys.Store { return keys.NewStore(f.Table, f.C
 
 func (f *fixture) admit(s *keys.Store, class auth.Class) (auth.QuotaState, error) {
 	admission, err := s.Admit(context.Background(), f.token, auth.PlanRead, class)
-	if isExceeded(err) {
-		err = exceeded{err, admission.Quota}
+	if isQuotaExceeded(err) {
+		err = quotaExceeded{err, admission.Quota}
 	}
 	return admission.Quota, err
 }
 
-// exceeded is the error for a used-up quota, with the state of its bucket.
-type exceeded struct {
+// quotaExceeded is the error for a used-up quota, with the state of its bucket.
+type quotaExceeded struct {
 	error
 
-	state auth.QuotaState
+	quotaState auth.QuotaState
 }
 
-func isExceeded(err error) bool {
+func isQuotaExceeded(err error) bool {
 	return err != nil && fault.PublicError(err).Code == fault.RateLimited
 }
 
@@ -120,11 +120,11 @@ func isExceeded(err error) bool {
 // any other outcome.
 func requireQuotaExceeded(t *testing.T, err error) auth.QuotaState {
 	t.Helper()
-	var e exceeded
+	var e quotaExceeded
 	if !errors.As(err, &e) {
 		t.Fatalf("got %v, want a used-up quota", err)
 	}
-	return e.state
+	return e.quotaState
 }
 
 func (f *fixture) setQuota(t *testing.T, class auth.Class, quota auth.Quota) {

@@ -18,12 +18,12 @@ import (
 
 // clockAdvancingTransport is a transport that calls pass once, after the next read of a record.
 // Tests advance the clock in pass.
-type clockAdvancingTransport struct{ pass atomic.Pointer[func()] }
+type clockAdvancingTransport struct{ afterGet atomic.Pointer[func()] }
 
 func (p *clockAdvancingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	out, err := apitest.Transport.RoundTrip(r)
 	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".GetItem") {
-		if pass := p.pass.Swap(nil); pass != nil {
+		if pass := p.afterGet.Swap(nil); pass != nil {
 			(*pass)()
 		}
 	}
@@ -32,7 +32,7 @@ func (p *clockAdvancingTransport) RoundTrip(r *http.Request) (*http.Response, er
 
 // Ensure a key can grant only until it expires. A key that expires after its request was admitted,
 // or after its record was read, must neither create nor rotate a key.
-func TestExpiredGrantor(t *testing.T) {
+func TestExpiredGranter(t *testing.T) {
 	t.Parallel()
 	scopes := []auth.Scope{auth.PlanRead}
 	for _, c := range []struct {
@@ -54,7 +54,7 @@ func TestExpiredGrantor(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c.afterRead {
-			p.pass.Store(new(func() { f.Clock.Advance(after) }))
+			p.afterGet.Store(new(func() { f.Clock.Advance(after) }))
 		} else {
 			f.Clock.Advance(after)
 		}
@@ -92,7 +92,7 @@ func TestHolder(t *testing.T) {
 
 // queryCountingTransport is a transport that counts the queries, and how many of them are strongly
 // consistent.
-type queryCountingTransport struct{ queries, strong atomic.Int64 }
+type queryCountingTransport struct{ queries, consistentQueries atomic.Int64 }
 
 func (c *queryCountingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".Query") {
@@ -103,7 +103,7 @@ func (c *queryCountingTransport) RoundTrip(r *http.Request) (*http.Response, err
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		c.queries.Add(1)
 		if bytes.Contains(body, []byte(`"ConsistentRead":true`)) {
-			c.strong.Add(1)
+			c.consistentQueries.Add(1)
 		}
 	}
 	return apitest.Transport.RoundTrip(r)
@@ -115,7 +115,7 @@ func TestKeysAreReadConsistently(t *testing.T) {
 	t.Parallel()
 	c := &queryCountingTransport{}
 	s := startOver(t, c)
-	if _, err := s.Keys.List(t.Context(), s.CompanyID); err != nil || c.queries.Load() == 0 || c.strong.Load() != c.queries.Load() {
-		t.Errorf("%v, %d of %d queries are consistent", err, c.strong.Load(), c.queries.Load())
+	if _, err := s.Keys.List(t.Context(), s.CompanyID); err != nil || c.queries.Load() == 0 || c.consistentQueries.Load() != c.queries.Load() {
+		t.Errorf("%v, %d of %d queries are consistent", err, c.consistentQueries.Load(), c.queries.Load())
 	}
 }

@@ -56,19 +56,19 @@ type storedKey struct {
 	Hash        string  `store:"hash"` // SHA-256 of the whole key, in hex
 	SuspendedAt *string `store:"suspendedAt"`
 	Admission   string  `store:"admission"` // the write token of the last admission
-	ReadTat     int64   `store:"tatRead"`
-	WriteTat    int64   `store:"tatWrite"`
-	PublishTat  int64   `store:"tatPublish"`
-	PushTat     int64   `store:"tatPush"`
+	ReadTAT     int64   `store:"tatRead"`
+	WriteTAT    int64   `store:"tatWrite"`
+	PublishTAT  int64   `store:"tatPublish"`
+	PushTAT     int64   `store:"tatPush"`
 	keyQuotas
 }
 
 // keyQuotas contains the quota of each class; nil means the default of the class.
 type keyQuotas struct {
-	ReadQuota  *float64 `store:"quotaRead"`
-	WriteQuota *float64 `store:"quotaWrite"`
-	PubQuota   *float64 `store:"quotaPublish"`
-	PushQuota  *float64 `store:"quotaPush"`
+	ReadQuota    *float64 `store:"quotaRead"`
+	WriteQuota   *float64 `store:"quotaWrite"`
+	PublishQuota *float64 `store:"quotaPublish"`
+	PushQuota    *float64 `store:"quotaPush"`
 }
 
 // bucketAttributes maps a class to the attributes of its bucket in a storedKey.
@@ -79,13 +79,13 @@ var bucketAttributes = map[auth.Class]struct{ tat, quota string }{
 
 func (k storedKey) bucket(c auth.Class) (quota auth.Quota, tat int64) {
 	custom := k.ReadQuota
-	switch tat = k.ReadTat; c {
+	switch tat = k.ReadTAT; c {
 	case auth.ClassWrite:
-		tat, custom = k.WriteTat, k.WriteQuota
+		tat, custom = k.WriteTAT, k.WriteQuota
 	case auth.ClassPublish:
-		tat, custom = k.PublishTat, k.PubQuota
+		tat, custom = k.PublishTAT, k.PublishQuota
 	case auth.ClassPush:
-		tat, custom = k.PushTat, k.PushQuota
+		tat, custom = k.PushTAT, k.PushQuota
 	}
 	if custom != nil {
 		return auth.Quota(*custom), tat
@@ -99,5 +99,5 @@ func (k storedKey) bucket(c auth.Class) (quota auth.Quota, tat int64) {
 //	verify, use, revoke, read  <company>#keys / key#<keyId>
 //	list                       <company>#keys, read whole (bounded)
 func recordKey(companyID, keyID string) table.Key {
-	return table.Key{PK: table.Partition(companyID, table.KeysArea), SK: table.Join("key", keyID)}
+	return table.Key{PK: table.Partition(companyID, table.KeysArea), SK: table.JoinKey("key", keyID)}
 }

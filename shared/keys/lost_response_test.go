@@ -15,11 +15,11 @@ import (
 
 // responseLosingTransport is a transport that forwards every request, but loses the responses to
 // the next updates; left is how many it still loses.
-type responseLosingTransport struct{ left, lost atomic.Int64 }
+type responseLosingTransport struct{ lossesLeft, lost atomic.Int64 }
 
 func (l *responseLosingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	out, err := apitest.Transport.RoundTrip(r)
-	if err != nil || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem") || l.left.Add(-1) < 0 {
+	if err != nil || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem") || l.lossesLeft.Add(-1) < 0 {
 		return out, err
 	}
 	l.lost.Add(1)
@@ -41,7 +41,7 @@ func TestLostResponsesCostNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		for n := range int64(5) {
-			l.left.Store(2)
+			l.lossesLeft.Store(2)
 			state, err := f.admit(f.Keys, auth.ClassWrite)
 			if err != nil || state.Remaining != before.Remaining-1-n {
 				t.Errorf("quota %d: request %d leaves %d: %v", quota, n+1, state.Remaining, err)
@@ -51,7 +51,7 @@ func TestLostResponsesCostNothing(t *testing.T) {
 			t.Errorf("quota %d: %d responses lost", quota, l.lost.Load())
 		}
 		f.Clock.Advance(time.Minute)
-		l.left.Store(1)
+		l.lossesLeft.Store(1)
 		if state, err := f.admit(f.otherProcess(), auth.ClassWrite); err != nil || state.Remaining != before.Remaining-1 {
 			t.Errorf("quota %d: a minute later %d are left: %v", quota, state.Remaining, err)
 		}

@@ -99,7 +99,7 @@ func (s *Store) List(ctx context.Context, companyID string) ([]Key, error) {
 
 func (s *Store) listStored(ctx context.Context, companyID string) ([]storedKey, error) {
 	return table.ReadAll[storedKey](ctx, s.table, table.Collection{
-		Partition: table.Partition(companyID, table.KeysArea), Prefix: table.Join("key", ""), Consistent: true,
+		Partition: table.Partition(companyID, table.KeysArea), Prefix: table.JoinKey("key", ""), Consistent: true,
 	})
 }
 
@@ -152,7 +152,7 @@ func (s *Store) Rotate(ctx context.Context, companyID, keyID string, overlap tim
 // RotateBy returns fault.ErrNotFound if the key does not exist, is revoked or has expired. It
 // returns fault.Conflict if the key was already rotated. One of two concurrent rotations wins; the
 // other starts again with the new record.
-func (s *Store) RotateBy(ctx context.Context, companyID, by, keyID string, overlap time.Duration, random io.Reader) (Key, string, error) {
+func (s *Store) RotateBy(ctx context.Context, companyID, rotatorID, keyID string, overlap time.Duration, random io.Reader) (Key, string, error) {
 	issued, err := s.insertKey(ctx, companyID, func() (fresh storedKey, secret string, others []table.Write, err error) {
 		var old storedKey
 		var rotator granter
@@ -161,7 +161,7 @@ func (s *Store) RotateBy(ctx context.Context, companyID, by, keyID string, overl
 				old, err = table.Get[storedKey](ctx, s.table, recordKey(companyID, keyID))
 				return err
 			},
-			func() (err error) { rotator, err = s.readGranter(ctx, companyID, by); return err },
+			func() (err error) { rotator, err = s.readGranter(ctx, companyID, rotatorID); return err },
 		)
 		if err != nil {
 			return fresh, "", nil, err
@@ -174,7 +174,7 @@ func (s *Store) RotateBy(ctx context.Context, companyID, by, keyID string, overl
 		}
 		rotator.limitExpiry(&fresh)
 		others = []table.Write{s.writeExpiry(old, fresh.ID, overlap)}
-		if by != keyID { // otherwise the condition of supersede covers it
+		if rotatorID != keyID { // otherwise the condition of supersede covers it
 			others = append(others, rotator.stillValidWrites(s)...)
 		}
 		return fresh, secret, others, nil
@@ -187,13 +187,13 @@ func (s *Store) RotateBy(ctx context.Context, companyID, by, keyID string, overl
 
 // writeExpiry returns the write that makes a key expire after overlap, or at its own expiry if that
 // is earlier. The write fails if the key has changed since it was read.
-func (s *Store) writeExpiry(old storedKey, by string, overlap time.Duration) table.Write {
+func (s *Store) writeExpiry(old storedKey, rotatorID string, overlap time.Duration) table.Write {
 	ends := timestamp.Format(s.now().Add(overlap))
 	if old.ExpiresAt != nil {
 		ends = min(ends, *old.ExpiresAt)
 	}
 	return s.table.WriteUpdate(recordKey(old.CompanyID, old.ID), "SET replacedBy = :by, expiresAt = :ends ADD rev :one", "rev = :rev", nil, table.Item{
-		":by": table.String(by), ":ends": table.String(ends), ":one": table.Number(1), ":rev": table.Number(old.Rev),
+		":by": table.String(rotatorID), ":ends": table.String(ends), ":one": table.Number(1), ":rev": table.Number(old.Rev),
 	})
 }
 
@@ -225,7 +225,7 @@ func (s *Store) SetQuota(ctx context.Context, companyID, keyID string, class aut
 		case auth.ClassWrite:
 			k.WriteQuota = &n
 		case auth.ClassPublish:
-			k.PubQuota = &n
+			k.PublishQuota = &n
 		case auth.ClassPush:
 			k.PushQuota = &n
 		default:

@@ -131,7 +131,7 @@ func TestQuotaUnderConcurrency(t *testing.T) {
 							switch {
 							case err == nil:
 								admitted.Add(1)
-							case !errors.As(err, new(exceeded)):
+							case !errors.As(err, new(quotaExceeded)):
 								t.Errorf("error %v, want none or that the quota is used up", err)
 							}
 						}

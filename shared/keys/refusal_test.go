@@ -25,7 +25,7 @@ import (
 )
 
 func (f *fixture) recordKey(keyID string) table.Key {
-	return table.Key{PK: table.Partition(f.CompanyID, table.KeysArea), SK: table.Join("key", keyID)}
+	return table.Key{PK: table.Partition(f.CompanyID, table.KeysArea), SK: table.JoinKey("key", keyID)}
 }
 
 // record returns the stored attributes of a key.
@@ -204,17 +204,17 @@ func TestCorruptArrivalTime(t *testing.T) {
 // tamperingTransport is a transport that replaces old with new in the responses to the next
 // updates; left is how many it still changes.
 type tamperingTransport struct {
-	old, new string
-	left     atomic.Int64
+	oldText, newText string
+	timesLeft        atomic.Int64
 }
 
 func (l *tamperingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	out, err := apitest.Transport.RoundTrip(r)
-	if err != nil || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem") || l.left.Add(-1) < 0 {
+	if err != nil || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem") || l.timesLeft.Add(-1) < 0 {
 		return out, err
 	}
 	body, err := io.ReadAll(out.Body)
-	text := strings.Replace(string(body), l.old, l.new, 1)
+	text := strings.Replace(string(body), l.oldText, l.newText, 1)
 	out.Header.Del("X-Amz-Crc32") // as if the engine sent no checksum
 	out.Header.Del("Content-Length")
 	closing := out.Body.Close()
@@ -225,15 +225,15 @@ func (l *tamperingTransport) RoundTrip(r *http.Request) (*http.Response, error) 
 // Ensure a process that received a wrong arrival time still admits the next request.
 func TestCorruptResponse(t *testing.T) {
 	t.Parallel()
-	l := &tamperingTransport{old: `"tatRead":{"N":"1`}
+	l := &tamperingTransport{oldText: `"tatRead":{"N":"1`}
 	f := startOver(t, l)
 	for _, wrong := range []string{`"tatRead":{"N":"5`, `"tatRead":{"N":"2`, `"tatRead":{"N":"`} {
-		l.new = wrong
-		l.left.Store(1)
+		l.newText = wrong
+		l.timesLeft.Store(1)
 		if _, err := f.admit(f.Keys, auth.ClassRead); err != nil {
 			t.Fatal(err)
 		}
-		if l.left.Load() != 0 {
+		if l.timesLeft.Load() != 0 {
 			t.Fatal("no response was changed")
 		}
 		for range 2 {
@@ -248,15 +248,15 @@ func TestCorruptResponse(t *testing.T) {
 type gatedTransport struct {
 	next http.RoundTripper
 
-	armed   atomic.Bool
-	held    chan struct{}
-	release chan struct{}
+	armed       atomic.Bool
+	heldCalls   chan struct{}
+	releaseCall chan struct{}
 }
 
 func (g *gatedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".GetItem") && g.armed.CompareAndSwap(true, false) {
-		close(g.held)
-		<-g.release
+		close(g.heldCalls)
+		<-g.releaseCall
 	}
 	return g.next.RoundTrip(r)
 }
@@ -279,7 +279,7 @@ func TestRefusalsShareReads(t *testing.T) {
 }
 
 func checkRefusalsShareReads(t *testing.T, f *fixture, s *keys.Store, g *gatedTransport, calls *callCounter) {
-	g.held, g.release = make(chan struct{}), make(chan struct{})
+	g.heldCalls, g.releaseCall = make(chan struct{}), make(chan struct{})
 	g.armed.Store(true)
 	gone, leave := context.WithCancel(t.Context())
 	first := make(chan error, 1)
@@ -287,7 +287,7 @@ func checkRefusalsShareReads(t *testing.T, f *fixture, s *keys.Store, g *gatedTr
 		_, err := s.Admit(gone, f.token, auth.PlanRead, auth.ClassRead)
 		first <- err
 	}()
-	<-g.held
+	<-g.heldCalls
 	leave()
 	if err := <-first; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
@@ -305,7 +305,7 @@ func checkRefusalsShareReads(t *testing.T, f *fixture, s *keys.Store, g *gatedTr
 		})
 	}
 	synctest.Wait() // until all wait for a read that begins after the first
-	close(g.release)
+	close(g.releaseCall)
 	wait.Wait()
 	if got := calls.callsOf("GetItem") - before; got != 2 {
 		t.Errorf("%d reads, want the first one and one for 50 requests", got)
@@ -313,10 +313,10 @@ func checkRefusalsShareReads(t *testing.T, f *fixture, s *keys.Store, g *gatedTr
 }
 
 // failingTransport fails the n-th call from now with an error that is not retried.
-type failingTransport struct{ left atomic.Int64 }
+type failingTransport struct{ failuresLeft atomic.Int64 }
 
 func (f *failingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if f.left.Add(-1) != 0 {
+	if f.failuresLeft.Add(-1) != 0 {
 		return apitest.Transport.RoundTrip(r)
 	}
 	_, err := io.Copy(io.Discard, r.Body)
@@ -376,13 +376,13 @@ func TestFailuresAreReported(t *testing.T) {
 		f.key, f.secret = f.issue(t, grant)
 		key, secret, calls := f.key, f.secret, 0
 		for failed := true; failed; calls++ {
-			l.left.Store(0)
+			l.failuresLeft.Store(0)
 			if once[name] {
 				key, secret = f.issue(t, grant)
 			}
-			l.left.Store(int64(calls) + 1)
+			l.failuresLeft.Store(int64(calls) + 1)
 			err := call(key.ID, parse(t, secret))
-			if failed = l.left.Load() <= 0; failed && (err == nil || fault.PublicError(err) != fault.ErrInternal) {
+			if failed = l.failuresLeft.Load() <= 0; failed && (err == nil || fault.PublicError(err) != fault.ErrInternal) {
 				t.Errorf("%s: call %d failed, and it returns %v", name, calls+1, err)
 			} else if !failed && err != nil {
 				t.Errorf("%s: no call failed, and it returns %v", name, err)
@@ -394,7 +394,7 @@ func TestFailuresAreReported(t *testing.T) {
 		if calls < 2 {
 			t.Errorf("%s: made no call", name)
 		}
-		l.left.Store(0)
+		l.failuresLeft.Store(0)
 	}
 }
 
@@ -405,12 +405,12 @@ func TestAdmitGivesUp(t *testing.T) {
 	m := &contendedTransport{}
 	f := startOver(t, m)
 	f.Keys = f.otherProcess()
-	m.on.Store(true)
+	m.enabled.Store(true)
 	_, err := f.admit(f.Keys, auth.ClassRead)
-	if !errors.Is(err, fault.ErrUnavailable) || m.writes.Load() > 12 {
-		t.Errorf("%v after %d writes", err, m.writes.Load())
+	if !errors.Is(err, fault.ErrUnavailable) || m.writeCount.Load() > 12 {
+		t.Errorf("%v after %d writes", err, m.writeCount.Load())
 	}
-	m.on.Store(false)
+	m.enabled.Store(false)
 	if _, err := f.admit(f.Keys, auth.ClassRead); err != nil {
 		t.Error(err)
 	}
@@ -419,15 +419,15 @@ func TestAdmitGivesUp(t *testing.T) {
 // contendedTransport adds a condition that never holds to the writes of admissions, as if others
 // were always faster.
 type contendedTransport struct {
-	on     atomic.Bool
-	writes atomic.Int64
+	enabled    atomic.Bool
+	writeCount atomic.Int64
 }
 
 func (m *contendedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !m.on.Load() || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem") {
+	if !m.enabled.Load() || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem") {
 		return apitest.Transport.RoundTrip(r)
 	}
-	m.writes.Add(1)
+	m.writeCount.Add(1)
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err

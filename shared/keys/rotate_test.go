@@ -109,14 +109,14 @@ func TestRotateConcurrently(t *testing.T) {
 	}
 }
 
-// onReadRandom is a random source that calls do once, when the new secret is drawn. By then the old
-// key has been read.
-type onReadRandom struct{ do func() }
+// beforeReadRandom is a random source that calls beforeRead once, when the new secret is drawn. By
+// then the old key has been read.
+type beforeReadRandom struct{ beforeRead func() }
 
-func (b *onReadRandom) Read(p []byte) (int, error) {
-	if b.do != nil {
-		b.do()
-		b.do = nil
+func (b *beforeReadRandom) Read(p []byte) (int, error) {
+	if b.beforeRead != nil {
+		b.beforeRead()
+		b.beforeRead = nil
 	}
 	return rand.Read(p)
 }
@@ -126,7 +126,7 @@ func (b *onReadRandom) Read(p []byte) (int, error) {
 func TestRotateWhileTheKeyChanges(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	_, secret, err := f.Keys.Rotate(t.Context(), f.CompanyID, f.key.ID, time.Hour, &onReadRandom{func() { f.setQuota(t, auth.ClassRead, 0) }})
+	_, secret, err := f.Keys.Rotate(t.Context(), f.CompanyID, f.key.ID, time.Hour, &beforeReadRandom{func() { f.setQuota(t, auth.ClassRead, 0) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestRotateWhileTheKeyChanges(t *testing.T) {
 	}
 
 	key, _ := f.issue(t, keys.Grant{})
-	_, _, err = f.Keys.Rotate(t.Context(), f.CompanyID, key.ID, time.Hour, &onReadRandom{func() {
+	_, _, err = f.Keys.Rotate(t.Context(), f.CompanyID, key.ID, time.Hour, &beforeReadRandom{func() {
 		if _, err := f.Keys.Revoke(t.Context(), f.CompanyID, key.ID); err != nil {
 			t.Error(err)
 		}

@@ -16,13 +16,13 @@ import (
 // that begins after the request, because it must see every earlier revocation. Safe for concurrent
 // use.
 type readGroup struct {
-	mu     sync.Mutex
-	byHash map[[32]byte]*keyReads // by the hash of the whole key
+	mu          sync.Mutex
+	readsByHash map[[32]byte]*keyReads // by the hash of the whole key
 }
 
 // keyReads contains the reads of one key: one is in flight, and next begins after it. next is nil
 // if no request is waiting for it.
-type keyReads struct{ next *sharedRead }
+type keyReads struct{ nextRead *sharedRead }
 
 // sharedRead is one read of a key.
 type sharedRead struct {
@@ -55,15 +55,15 @@ func (s *Store) read(ctx context.Context, token auth.Token) (storedKey, error) {
 func (r *readGroup) shareRead(hash [32]byte, read func() (*dynamodb.GetItemOutput, error)) *sharedRead {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	running, ok := r.byHash[hash]
-	if ok && running.next != nil {
-		return running.next
+	running, ok := r.readsByHash[hash]
+	if ok && running.nextRead != nil {
+		return running.nextRead
 	}
 	t := &sharedRead{read: read, done: make(chan struct{})}
 	if ok {
-		running.next = t
+		running.nextRead = t
 	} else {
-		r.byHash[hash] = &keyReads{}
+		r.readsByHash[hash] = &keyReads{}
 		go r.readUntilIdle(hash, t)
 	}
 	return t
@@ -86,9 +86,9 @@ func (t *sharedRead) execute() {
 func (r *readGroup) startNext(hash [32]byte) *sharedRead {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t := r.byHash[hash].next
-	if r.byHash[hash].next = nil; t == nil {
-		delete(r.byHash, hash)
+	t := r.readsByHash[hash].nextRead
+	if r.readsByHash[hash].nextRead = nil; t == nil {
+		delete(r.readsByHash, hash)
 	}
 	return t
 }

@@ -77,27 +77,27 @@ func (s *Store) modifyAll(ctx context.Context, companyID string, change func(*st
 // insertKey writes the key that prepare returns, together with the other writes. The key is
 // suspended if the company is suspended at the time of the write. prepare runs in parallel with
 // that check. If a condition fails because of a concurrent change, both run again.
-func (s *Store) insertKey(ctx context.Context, companyID string, prepare func() (fresh storedKey, secret string, others []table.Write, err error)) (IssuedKey, error) {
+func (s *Store) insertKey(ctx context.Context, companyID string, prepare func() (fresh storedKey, secret string, otherWrites []table.Write, err error)) (IssuedKey, error) {
 	key := suspensionKey(companyID)
 	for range attemptsMax {
-		var at *string
+		var suspendedAt *string
 		var fresh storedKey
 		var secret string
-		var others []table.Write
+		var otherWrites []table.Write
 		err := parallel.Both(
-			func() (err error) { at, err = s.SuspendedAt(ctx, companyID); return err },
-			func() (err error) { fresh, secret, others, err = prepare(); return err },
+			func() (err error) { suspendedAt, err = s.SuspendedAt(ctx, companyID); return err },
+			func() (err error) { fresh, secret, otherWrites, err = prepare(); return err },
 		)
 		if err != nil {
 			return IssuedKey{}, err
 		}
-		fresh.SuspendedAt = at
+		fresh.SuspendedAt = suspendedAt
 		guard := s.table.CheckAbsent(key)
-		if at != nil {
+		if suspendedAt != nil {
 			guard = s.table.CheckExists(key)
 		}
 		issued := IssuedKey{fresh.Key, secret}
-		err = idempotency.Transact(ctx, s.table, issued, append([]table.Write{guard, s.table.WriteCreate(keysOf(fresh), fresh)}, others...)...)
+		err = idempotency.Transact(ctx, s.table, issued, append([]table.Write{guard, s.table.WriteCreate(keysOf(fresh), fresh)}, otherWrites...)...)
 		var canceled *table.CanceledError
 		if !errors.As(err, &canceled) {
 			return issued, err

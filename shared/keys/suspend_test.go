@@ -35,7 +35,7 @@ func TestSuspendCoversLaterKeys(t *testing.T) {
 
 	// The creation of this key starts before the suspension is written and finishes after it is
 	// written.
-	_, crossing, err := f.Keys.Issue(t.Context(), f.CompanyID, plan, &onReadRandom{func() {
+	_, crossing, err := f.Keys.Issue(t.Context(), f.CompanyID, plan, &beforeReadRandom{func() {
 		if n, err := f.Keys.Suspend(t.Context(), f.CompanyID); n != 1 || err != nil {
 			t.Errorf("%d keys were suspended, want 1: %v", n, err)
 		}
@@ -69,13 +69,13 @@ func TestSuspendCoversLaterKeys(t *testing.T) {
 	f.checkAdmitAll(t, nil, f.secret, crossing, later, rotated, fresh)
 }
 
-// beforeTransactionTransport is a transport that calls do once, just before the next transaction is
-// sent.
-type beforeTransactionTransport struct{ do func() }
+// beforeTransactionTransport is a transport that calls beforeTransaction once, just before the next
+// transaction is sent.
+type beforeTransactionTransport struct{ beforeTransaction func() }
 
 func (s *beforeTransactionTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if do := s.do; do != nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") {
-		s.do = nil
+	if do := s.beforeTransaction; do != nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") {
+		s.beforeTransaction = nil
 		do()
 	}
 	return apitest.Transport.RoundTrip(r)
@@ -90,13 +90,13 @@ func TestResumeWhileIssuing(t *testing.T) {
 	if _, err := f.Keys.Suspend(t.Context(), f.CompanyID); err != nil {
 		t.Fatal(err)
 	}
-	s.do = func() {
+	s.beforeTransaction = func() {
 		if _, err := f.Keys.Resume(t.Context(), f.CompanyID); err != nil {
 			t.Error(err)
 		}
 	}
 	_, secret := f.issue(t, keys.Grant{Scopes: []auth.Scope{auth.PlanRead}})
-	if s.do != nil {
+	if s.beforeTransaction != nil {
 		t.Fatal("not resumed in between")
 	}
 	f.checkAdmitAll(t, nil, f.secret, secret)

@@ -15,7 +15,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-func admitted(ctx context.Context, t *testing.T, s *apitest.Service, secret string) error {
+func checkAdmitted(ctx context.Context, t *testing.T, s *apitest.Service, secret string) error {
 	t.Helper()
 	token, err := auth.Parse(secret)
 	if err != nil {
@@ -50,7 +50,7 @@ func TestIssueForSuspendedCompany(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, k := range []string{secret, rotated} {
-		if err := admitted(ctx, t, s, k); !errors.Is(err, auth.ErrSuspended) {
+		if err := checkAdmitted(ctx, t, s, k); !errors.Is(err, auth.ErrSuspended) {
 			t.Errorf("error %v, want %v", err, auth.ErrSuspended)
 		}
 	}
@@ -65,7 +65,7 @@ func TestIssueForSuspendedCompany(t *testing.T) {
 		t.Errorf("%d keys were resumed, want 2: %v", n, err)
 	}
 	for _, k := range []string{secret, rotated} {
-		if err := admitted(ctx, t, s, k); err != nil {
+		if err := checkAdmitted(ctx, t, s, k); err != nil {
 			t.Error(err)
 		}
 	}
@@ -98,7 +98,7 @@ func TestIssueRacesSuspend(t *testing.T) {
 	}
 	wait.Wait()
 	for _, secret := range secrets {
-		if err := admitted(ctx, t, s, secret); !errors.Is(err, auth.ErrSuspended) {
+		if err := checkAdmitted(ctx, t, s, secret); !errors.Is(err, auth.ErrSuspended) {
 			t.Errorf("error %v, want %v", err, auth.ErrSuspended)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// at posts a body to /mcp with a query string.
-func (s *service) at(query, body string) httpResponse {
+// postTo posts a body to /mcp with a query string.
+func (s *service) postTo(query, body string) httpResponse {
 	r := s.request(body)
 	r.URL.RawQuery = query
 	return s.do(r)
@@ -31,7 +31,7 @@ func TestAreas(t *testing.T) {
 	} {
 		s := start(t)
 		var names []string
-		for _, tool := range s.at(query, frame("tools/list", "")).decode(t).Result.Tools {
+		for _, tool := range s.postTo(query, frame("tools/list", "")).decode(t).Result.Tools {
 			names = append(names, tool.Name)
 		}
 		if got := strings.Join(names, " "); got != want {
@@ -39,7 +39,7 @@ func TestAreas(t *testing.T) {
 		}
 		for tool, arguments := range map[string]string{"get_item": `{"itemId":"itm_1"}`, "get_self": `{}`} {
 			s.keys.takeCalls()
-			got := s.at(query, call(tool, arguments))
+			got := s.postTo(query, call(tool, arguments))
 			calls := s.keys.takeCalls()
 			if slices.Contains(names, "service_"+tool) {
 				if r := got.decode(t); r.Error != nil || r.Result.IsError {
@@ -47,7 +47,7 @@ func TestAreas(t *testing.T) {
 				}
 				continue
 			}
-			unknown := s.at(query, call("xxx_"+tool[4:], arguments))
+			unknown := s.postTo(query, call("xxx_"+tool[4:], arguments))
 			if strings.ReplaceAll(unknown.body, "xxx_", "get_") != got.body || unknown.status != got.status || !strings.Contains(got.body, "unknown tool") {
 				t.Errorf("%s: %s: %d %s, an unknown name: %d %s", query, tool, got.status, got.body, unknown.status, unknown.body)
 			}
@@ -76,7 +76,7 @@ func TestErrAreas(t *testing.T) {
 			`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
 		} {
 			s := start(t)
-			got := s.at(query, body)
+			got := s.postTo(query, body)
 			if m := messages(got.body); got.status != http.StatusBadRequest || code(got.body) != "bad_request" || !slices.Equal(m, []string{want}) {
 				t.Errorf("%s, %s: %d %s, want %s", query, body, got.status, got.body, want)
 			}

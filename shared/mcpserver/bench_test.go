@@ -47,15 +47,15 @@ func BenchmarkHTTP(b *testing.B) {
 
 // BenchmarkTool measures calling a tool.
 func BenchmarkTool(b *testing.B) {
-	benchmark(b, call("get_item", `{"itemId":"itm_1"}`))
+	benchmarkRequest(b, call("get_item", `{"itemId":"itm_1"}`))
 }
 
 // BenchmarkList measures listing the tools.
 func BenchmarkList(b *testing.B) {
-	benchmark(b, frame("tools/list", ""))
+	benchmarkRequest(b, frame("tools/list", ""))
 }
 
-func benchmark(b *testing.B, text string) {
+func benchmarkRequest(b *testing.B, text string) {
 	s := start(b)
 	s.http = mcpserver.New(operations(), api.Config{Keys: allowAllKeys{}, Now: time.Now, NewID: newID, Log: slog.New(slog.DiscardHandler)})
 	b.ReportAllocs()

@@ -26,11 +26,11 @@ type messageExchange struct {
 	message  message
 	tools    toolSet
 	response api.Response // from the pipeline; Status is 0 until the pipeline is called
-	panicked error
+	panicErr error
 
-	isTool     bool       // whether response comes from an operation
-	effect     api.Effect // effect of that operation
-	resultType string     // resultType of that operation's result
+	isFromOperation bool       // whether response comes from an operation
+	effect          api.Effect // effect of that operation
+	resultType      string     // resultType of that operation's result
 }
 
 type messageExchangeKey struct{}
@@ -38,7 +38,7 @@ type messageExchangeKey struct{}
 // serveMessage serves one message. The pipeline verifies the key, in Server.sdkMiddleware or, if
 // the SDK did not call receive, here. A response with more than room bytes is replaced with an
 // error.
-func (s *Server) serveMessage(r *http.Request, call api.Call, m message, room int) api.Response {
+func (s *Server) serveMessage(r *http.Request, call api.Call, m message, bytesMax int) api.Response {
 	areas, err := s.areas(r)
 	if err != nil {
 		return s.admitMessage(r.Context(), call, "", err)
@@ -52,17 +52,17 @@ func (s *Server) serveMessage(r *http.Request, call api.Call, m message, room in
 		x.response = s.admitMessage(x.ctx, call, "", nil)
 	}
 	switch {
-	case x.panicked != nil:
-		return s.api.ErrorResponse(call.RequestID, logOperation, x.panicked)
-	case x.response.Err != nil && (!x.isTool || isKeyRejected(x.response)):
+	case x.panicErr != nil:
+		return s.api.ErrorResponse(call.RequestID, logOperation, x.panicErr)
+	case x.response.Err != nil && (!x.isFromOperation || isKeyRejected(x.response)):
 		return x.response
 	case m.err != nil:
 		out = api.Response{Status: httpStatus(m.err, r.Header.Get(versionHeader)), Body: encodeMessage(&jsonrpc.Response{ID: m.ID, Error: m.err})}
 	case !m.IsCall():
 		out = api.Response{Status: http.StatusAccepted}
 	}
-	if len(out.Body) > room {
-		out.Body = x.tooLarge(len(out.Body), room < responseBytesMax)
+	if len(out.Body) > bytesMax {
+		out.Body = x.tooLargeResponse(len(out.Body), bytesMax < responseBytesMax)
 	}
 	out.Body = m.restoreID(out.Body)
 	out.Header = rateLimitHeaders(x.response.Header)
@@ -133,7 +133,7 @@ func (s *Server) newSDKHandler() http.Handler {
 func (s *Server) sdkMiddleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (result mcp.Result, err error) {
 		x, _ := ctx.Value(messageExchangeKey{}).(*messageExchange)
-		defer parallel.Recover(&x.panicked)
+		defer parallel.Recover(&x.panicErr)
 		if call, ok := request.(*mcp.CallToolRequest); ok {
 			if op := x.tools.byName(call.Params.Name); op != nil {
 				return s.callTool(x, op, call), nil
@@ -152,8 +152,8 @@ func (s *Server) sdkMiddleware(next mcp.MethodHandler) mcp.MethodHandler {
 }
 
 // callSDK passes a request to the SDK and returns the response.
-func (s *Server) callSDK(x *messageExchange, r *http.Request, m message) api.Response {
-	r = r.Clone(context.WithValue(x.ctx, messageExchangeKey{}, x))
+func (s *Server) callSDK(exchange *messageExchange, r *http.Request, m message) api.Response {
+	r = r.Clone(context.WithValue(exchange.ctx, messageExchangeKey{}, exchange))
 	r.Body = io.NopCloser(bytes.NewReader(encodeMessage(&m.Request))) // the checked request, so that the SDK cannot parse it differently
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	r.Header.Del("Last-Event-ID") // identifies an event of a stream, which this server never opens
@@ -162,7 +162,7 @@ func (s *Server) callSDK(x *messageExchange, r *http.Request, m message) api.Res
 	body := bytes.TrimSpace(w.body.Bytes())
 	switch {
 	case len(body) == 0 || w.status >= http.StatusInternalServerError: // no response in time, or one that cannot be encoded
-		return s.api.ErrorResponse(x.call.RequestID, logOperation, fmt.Errorf("the SDK's response to %s is %d %s: %v", m.Method, w.status, body, context.Cause(x.ctx)))
+		return s.api.ErrorResponse(exchange.call.RequestID, logOperation, fmt.Errorf("the SDK's response to %s is %d %s: %v", m.Method, w.status, body, context.Cause(exchange.ctx)))
 	case w.header.Get("Content-Type") != "application/json":
 		body = encodeMessage(&jsonrpc.Response{ID: m.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: string(body)}})
 	}

@@ -72,7 +72,7 @@ func TestRefusals(t *testing.T) {
 		if a.status != c.status || code(a.body) != c.code || s.keys.takeCalls() != c.calls {
 			t.Errorf("%s: %d %s, want %d %s", name, a.status, a.body, c.status, c.code)
 		}
-		a.checkHeader(t, name)
+		a.checkResponseHeader(t, name)
 		for header, on := range map[string]int{"WWW-Authenticate": 401, "Allow": 405} {
 			if (a.header.Get(header) != "") != (a.status == on) {
 				t.Errorf("%s: %s is %q", name, header, a.header.Get(header))
@@ -93,7 +93,7 @@ type failingBody struct{}
 func (failingBody) Read([]byte) (int, error) { return 0, errors.New("cut off") }
 func (failingBody) Close() error             { return nil }
 
-func (a httpResponse) checkHeader(t *testing.T, name string) {
+func (a httpResponse) checkResponseHeader(t *testing.T, name string) {
 	t.Helper()
 	if a.header.Get("Service-Version") != fault.Version || a.header.Get("Service-Request-Id") == "" || a.header.Get("Cache-Control") != "no-store" {
 		t.Errorf("%s: headers %v, want the version, a request id and no-store", name, a.header)
@@ -146,7 +146,7 @@ func TestAccepted(t *testing.T) {
 		if a.status != 200 || a.body != `{"jsonrpc":"2.0","id":1,"result":{}}` {
 			t.Errorf("%s: status %d, want 200 and an empty result: %s", name, a.status, a.body)
 		}
-		a.checkHeader(t, name)
+		a.checkResponseHeader(t, name)
 		if a.header.Get("RateLimit-Remaining") != "599" || a.header.Get("RateLimit-Policy") != "600;w=60" {
 			t.Errorf("%s: headers %v, want 599 remaining of 600;w=60", name, a.header)
 		}
@@ -189,7 +189,7 @@ func TestBadKey(t *testing.T) {
 
 // Ensure an exhausted quota gives a tool error for a tools/call and a 429 for any other message,
 // both with the time to wait.
-func TestUsedUpQuota(t *testing.T) {
+func TestQuotaExceeded(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	s.keys.err, s.keys.quota = auth.QuotaExceededError(auth.ClassRead), auth.QuotaState{Quota: 600, Reset: 60, RetryAfter: 7}

@@ -33,10 +33,10 @@ const (
 	versionHeader = "Mcp-Protocol-Version"
 )
 
-// paramsOf returns a pointer to an empty value of the type of a method's params, or nil if the
+// newParams returns a pointer to an empty value of the type of a method's params, or nil if the
 // method is not served. The SDK supports more methods, including one that keeps the connection
 // open.
-func paramsOf(method string) any {
+func newParams(method string) any {
 	switch method {
 	case methodInitialize:
 		return new(mcp.InitializeParams)
@@ -160,7 +160,7 @@ func parseMessage(text json.RawMessage) message {
 	if string(fields["params"]) != "null" {
 		m.Params, repeated = m.withoutArguments(fields["params"])
 	}
-	switch params := paramsOf(m.Method); {
+	switch params := newParams(m.Method); {
 	case isNotification:
 	case repeated != "":
 		return m.withError(jsonrpc.CodeInvalidParams, fmt.Sprintf("params: the member %.100q is repeated", repeated))

@@ -18,8 +18,8 @@ const (
 	noVersion      = -32022
 )
 
-// newMeta is the _meta of a request in revision 2026-07-28.
-const newMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+// statelessMeta is the _meta of a request in revision 2026-07-28.
+const statelessMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 
 // Ensure an invalid body or message gets a JSON-RPC error with the right code, status and id, and
 // counts as one read.
@@ -57,7 +57,7 @@ func TestBadFrames(t *testing.T) {
 		{"an unknown method", frame("nope", ""), nil, 200, noMethod, "1"},
 		{"a method that is not served", frame("resources/list", ""), nil, 200, noMethod, "1"},
 		{"a method that keeps the connection", frame("subscriptions/listen", `{}`), nil, 200, noMethod, "1"},
-		{"a method that keeps the connection, in the new revision", frame("subscriptions/listen", `{`+newMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "subscriptions/listen"}, 404, noMethod, "1"},
+		{"a method that keeps the connection, in the new revision", frame("subscriptions/listen", `{`+statelessMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "subscriptions/listen"}, 404, noMethod, "1"},
 		{"params that are an array", frame("tools/list", `[]`), nil, 200, invalidParams, "1"},
 		{"params that are text", frame("tools/call", `"x"`), nil, 200, invalidParams, "1"},
 		{"no params", frame("tools/call", ""), nil, 400, invalidRequest, "1"},
@@ -75,11 +75,11 @@ func TestBadFrames(t *testing.T) {
 		{"an empty batch", `[]`, nil, 400, invalidRequest, ""},
 		{"a large batch", `[` + strings.Repeat(ping+",", 20) + ping + `]`, nil, 400, invalidRequest, ""},
 		{"a batch in a revision without batches", `[` + ping + `]`, []string{"Mcp-Protocol-Version", "2025-06-18"}, 400, invalidRequest, ""},
-		{"a request of the new revision without its header", frame("tools/list", `{`+newMeta+`}`), nil, 400, headerMismatch, "1"},
-		{"a request of the new revision without Mcp-Method", frame("tools/list", `{`+newMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28"}, 400, headerMismatch, "1"},
-		{"another method in Mcp-Method", frame("tools/list", `{`+newMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "ping"}, 400, headerMismatch, "1"},
+		{"a request of the new revision without its header", frame("tools/list", `{`+statelessMeta+`}`), nil, 400, headerMismatch, "1"},
+		{"a request of the new revision without Mcp-Method", frame("tools/list", `{`+statelessMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28"}, 400, headerMismatch, "1"},
+		{"another method in Mcp-Method", frame("tools/list", `{`+statelessMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "ping"}, 400, headerMismatch, "1"},
 		{"a new revision in the header only", frame("tools/list", `{}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/list"}, 400, invalidParams, "1"},
-		{"a method of old revisions", frame("ping", `{`+newMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "ping"}, 404, noMethod, "1"},
+		{"a method of old revisions", frame("ping", `{`+statelessMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "ping"}, 404, noMethod, "1"},
 	} {
 		s := start(t)
 		a := s.post(c.frame, c.header...)
@@ -96,7 +96,7 @@ func TestBadFrames(t *testing.T) {
 		if want := (refusal{c.status, c.code, c.id}); got != want {
 			t.Errorf("%s: %+v, want %+v: %s", c.name, got, want, a.body)
 		}
-		a.checkHeader(t, c.name)
+		a.checkResponseHeader(t, c.name)
 		if got := s.keys.takeCalls(); got != "admit read " {
 			t.Errorf("%s: calls %q, want one read", c.name, got)
 		}
@@ -151,7 +151,7 @@ func decodeExactly(t *testing.T, text string, into *any) {
 func TestRejectedCallsCallNoOperation(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	text := frame("tools/call", `{"name":"service_create_item","arguments":{"text":""},`+newMeta+`}`)
+	text := frame("tools/call", `{"name":"service_create_item","arguments":{"text":""},`+statelessMeta+`}`)
 	for _, header := range [][]string{
 		{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call"},
 		{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "service_get_item"},

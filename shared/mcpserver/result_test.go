@@ -23,7 +23,7 @@ func TestDeepRecords(t *testing.T) {
 		{500, textBytesMax, true, "read structuredContent"}, {9_999, textBytesMax, false, "nested more than 500 levels deep, which is too much for a tool; read it over HTTP"},
 	} {
 		body := deep(c.levels, c.size)
-		out := resultOf(api.Response{Body: body})
+		out := newToolResult(api.Response{Body: body})
 		if text := string(mustEncode(out.Content[0])); (out.StructuredContent != nil) != c.structured || out.IsError || !strings.Contains(text, c.text) {
 			t.Errorf("%d levels, %d bytes: structured %t, %.200s", c.levels, len(body), out.StructuredContent != nil, text)
 		}

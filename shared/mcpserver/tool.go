@@ -82,7 +82,7 @@ func Tools(operations []api.Operation) []*Tool {
 func inputWithListHints(op api.Operation, operations []api.Operation) []schema.Field {
 	fields := slices.Clone(op.Input)
 	for i, f := range fields {
-		list := listOf(f.Name, op, operations)
+		list := listOperationFor(f.Name, op, operations)
 		doc := cmp.Or(f.ToolDoc, f.Doc)
 		if list == "" || strings.Contains(doc, list) {
 			continue
@@ -96,13 +96,13 @@ func inputWithListHints(op api.Operation, operations []api.Operation) []schema.F
 	return fields
 }
 
-// listOf returns the name of the tool that lists the ids that an argument takes. It is empty if
-// there is no such tool. The path of an operation on one record shows what the ids in a list are
-// called: the path …/sites/{siteId} means that …/sites lists the values for siteId. An argument
-// siteId or siteIds takes these ids in any operation. If two lists share an id name, such as the
-// goals of a site and the goals of the company, listOf prefers the list in the operation's own
-// area, and then a list whose other ids are also arguments of the operation.
-func listOf(argument string, op api.Operation, operations []api.Operation) string {
+// listOperationFor returns the name of the tool that lists the ids that an argument takes. It is
+// empty if there is no such tool. The path of an operation on one record shows what the ids in a
+// list are called: the path …/sites/{siteId} means that …/sites lists the values for siteId. An
+// argument siteId or siteIds takes these ids in any operation. If two lists share an id name, such
+// as the goals of a site and the goals of the company, listOperationFor prefers the list in the
+// operation's own area, and then a list whose other ids are also arguments of the operation.
+func listOperationFor(argument string, op api.Operation, operations []api.Operation) string {
 	name := strings.TrimSuffix(argument, "s")
 	if !strings.HasSuffix(name, "Id") {
 		return ""
@@ -157,11 +157,11 @@ func (s *Server) callTool(x *messageExchange, op *api.Operation, request *mcp.Ca
 	call := x.call
 	call.Operation, call.Explain = op, true
 	call.Arguments, call.CompanyID = api.ToolArguments(x.message.arguments)
-	x.response, x.isTool, x.effect = s.api.Call(x.ctx, call), true, op.Effect
+	x.response, x.isFromOperation, x.effect = s.api.Call(x.ctx, call), true, op.Effect
 	if x.response.Err != nil {
 		x.response = s.explainError(x.response, call)
 	}
-	out := resultOf(x.response)
+	out := newToolResult(x.response)
 	if request.ProtocolVersion() >= firstStatelessRevision {
 		x.resultType = "complete"
 	}
@@ -169,10 +169,10 @@ func (s *Server) callTool(x *messageExchange, op *api.Operation, request *mcp.Ca
 	return out
 }
 
-// resultOf converts a response from the pipeline to the result of a tool, with the body as
+// newToolResult converts a response from the pipeline to the result of a tool, with the body as
 // structured content and as text. Headers that a model needs for its next call become lines of
 // text, because clients show a model nothing else.
-func resultOf(response api.Response) *toolResult {
+func newToolResult(response api.Response) *toolResult {
 	out := &toolResult{IsError: response.Err != nil}
 	if response.Err != nil {
 		out.addText("%s", response.Body)
@@ -224,18 +224,18 @@ const (
 	responseReserve  = 8 << 10
 )
 
-// tooLarge returns the error that replaces a response that does not fit. If the message was a
-// successful write, the error says that the call was done, so that the caller does not repeat it.
-func (x *messageExchange) tooLarge(bytes int, inBatch bool) []byte {
+// tooLargeResponse returns the error that replaces a response that does not fit. If the message was
+// a successful write, the error says that the call was done, so that the caller does not repeat it.
+func (x *messageExchange) tooLargeResponse(bytes int, inBatch bool) []byte {
 	advice := "read the record over HTTP"
 	if inBatch {
 		advice = "send this call alone"
 	}
-	if x.isTool && x.response.Err == nil && x.effect != api.Read {
+	if x.isFromOperation && x.response.Err == nil && x.effect != api.Read {
 		advice = "the call was done, so do not repeat it; read the record"
 	}
 	refused := fault.New(fault.PayloadTooLarge, "result: %d bytes do not fit into the response; %s", bytes, advice)
-	if !x.isTool {
+	if !x.isFromOperation {
 		return encodeMessage(&jsonrpc.Response{ID: x.message.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: refused.Messages[0]}})
 	}
 	out := &toolResult{IsError: true, ResultType: x.resultType}

@@ -102,7 +102,7 @@ func TestPartial(t *testing.T) {
 // Ensure a list that is empty because of its arguments says why next to the JSON: in the
 // operation's own words if it has any, otherwise by naming the filters. If finding the reason
 // fails, the call fails.
-func TestWhyAListIsEmpty(t *testing.T) {
+func TestExplainsEmptyList(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	for arguments, want := range map[string]string{
@@ -137,7 +137,7 @@ func TestResultType(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	for _, arguments := range []string{`{"itemId":"itm_1"}`, `{"nope":1}`} {
-		text := frame("tools/call", `{"name":"service_get_item","arguments":`+arguments+`,`+newMeta+`}`)
+		text := frame("tools/call", `{"name":"service_get_item","arguments":`+arguments+`,`+statelessMeta+`}`)
 		now := s.post(text, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "service_get_item")
 		if !strings.Contains(now.body, `"result":{"resultType":"complete",`) {
 			t.Errorf("%s: the result lacks its type: %s", arguments, now.body)
@@ -261,7 +261,7 @@ func TestPanicInTheSDK(t *testing.T) {
 }
 
 // Ensure a call ends when its caller disconnects.
-func TestCallerGone(t *testing.T) {
+func TestCallerDisconnects(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t)
@@ -397,7 +397,7 @@ func TestRevisions(t *testing.T) {
 			t.Errorf("%s: want the revision 2025-11-25: %s", unknown, a.body)
 		}
 	}
-	a := start(t).post(frame("server/discover", `{`+newMeta+`}`), "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "server/discover")
+	a := start(t).post(frame("server/discover", `{`+statelessMeta+`}`), "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "server/discover")
 	if a.status != 200 || !strings.Contains(a.body, `"supportedVersions":["2026-07-28"`) || !strings.Contains(a.body, `"cacheScope":"private"`) {
 		t.Errorf("status %d, want 200, the supported revisions and a private cache: %s", a.status, a.body)
 	}

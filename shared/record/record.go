@@ -45,7 +45,7 @@ func areaOf(path string) string {
 
 // Key returns the key of a record.
 func (k *Kind[T]) Key(companyID, id string) table.Key {
-	return table.Key{PK: table.Partition(companyID, areaOf(k.Path)), SK: table.Join(k.SortPrefix, id)}
+	return table.Key{PK: table.Partition(companyID, areaOf(k.Path)), SK: table.JoinKey(k.SortPrefix, id)}
 }
 
 // Keys returns the keys of a record in the table and its indexes.

@@ -15,8 +15,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// lamp is a record. A lamp that is off has no colour.
-type lamp struct {
+// testRecord is a record. A lamp that is off has no colour.
+type testRecord struct {
 	ID        string  `json:"id"`
 	CompanyID string  `json:"companyId"`
 	Name      *string `json:"name" set:"required" max:"5"`
@@ -28,17 +28,17 @@ type lamp struct {
 }
 
 // Problems implements schema.RecordValidator.
-func (l lamp) Problems(sent func(string) bool) []string {
+func (l testRecord) Problems(sent func(string) bool) []string {
 	if l.Off != nil && *l.Off && l.Colour != nil && sent("colour") {
 		return []string{"body.colour: must be left out while it is off"}
 	}
 	return nil
 }
 
-var lamps = record.Kind[lamp]{
+var testRecords = record.Kind[testRecord]{
 	Name: "lamp", Plural: "lamps", Prefix: "lmp", Path: "context/lamps", Parameter: "lampId", SortPrefix: "lamp", Limit: 3,
-	Order: func(l lamp) string { return table.Join(*l.Name, l.ID) },
-	Indexes: func(l lamp) table.Keys {
+	Order: func(l testRecord) string { return table.JoinKey(*l.Name, l.ID) },
+	Indexes: func(l testRecord) table.Keys {
 		return table.Keys{GSI1: table.Key{PK: table.Partition(l.CompanyID, "context", "lamps"), SK: *l.Name}}
 	},
 }
@@ -52,8 +52,8 @@ func start(t *testing.T) *apitest.Service {
 func TestStore(t *testing.T) {
 	t.Parallel()
 	s, ctx := start(t), t.Context()
-	store, other := lamps.Store(s.Table), start(t).CompanyID
-	l, err := store.Insert(ctx, s.CompanyID, lamp{Name: new("b")})
+	store, other := testRecords.Store(s.Table), start(t).CompanyID
+	l, err := store.Insert(ctx, s.CompanyID, testRecord{Name: new("b")})
 	if err != nil || l.CreatedAt == nil || *l.CreatedAt != *l.UpdatedAt {
 		t.Fatalf("Insert returns %+v, error %v; want createdAt and an equal updatedAt", l, err)
 	}
@@ -66,11 +66,11 @@ func TestStore(t *testing.T) {
 	for name, reach := range map[string]func(companyID, id string) error{
 		"get": func(companyID, id string) error { _, err := store.Get(ctx, companyID, id); return err },
 		"modify": func(companyID, id string) error {
-			_, err := store.Modify(ctx, companyID, id, func(*lamp) error { return nil })
+			_, err := store.Modify(ctx, companyID, id, func(*testRecord) error { return nil })
 			return err
 		},
 		"remove": func(companyID, id string) error {
-			return store.Remove(ctx, companyID, id, func(lamp) error { return nil })
+			return store.Remove(ctx, companyID, id, func(testRecord) error { return nil })
 		},
 	} {
 		if err := reach(other, l.ID); !errors.Is(err, fault.ErrNotFound) {
@@ -81,19 +81,19 @@ func TestStore(t *testing.T) {
 		}
 	}
 	s.Clock.Advance(1)
-	changed, err := store.Modify(ctx, s.CompanyID, l.ID, func(l *lamp) error { l.Name = new("c"); return nil })
+	changed, err := store.Modify(ctx, s.CompanyID, l.ID, func(l *testRecord) error { l.Name = new("c"); return nil })
 	if err != nil || *changed.Name != "c" || *changed.CreatedAt != *l.CreatedAt {
 		t.Errorf("Modify returns %+v, error %v; want the name c, created at %s", changed, err, *l.CreatedAt)
 	}
-	indexed, err := table.ReadAll[lamp](ctx, s.Table, table.Collection{Index: table.GSI1, Partition: table.Partition(s.CompanyID, "context", "lamps")})
+	indexed, err := table.ReadAll[testRecord](ctx, s.Table, table.Collection{Index: table.GSI1, Partition: table.Partition(s.CompanyID, "context", "lamps")})
 	if err != nil || len(indexed) != 1 || *indexed[0].Name != "c" {
 		t.Errorf("the index has %+v, error %v; want one with the name c", indexed, err)
 	}
 	refused := errors.New("refused")
-	if err := store.Remove(ctx, s.CompanyID, l.ID, func(lamp) error { return refused }); !errors.Is(err, refused) {
+	if err := store.Remove(ctx, s.CompanyID, l.ID, func(testRecord) error { return refused }); !errors.Is(err, refused) {
 		t.Errorf("a refused Remove returns %v, want %v", err, refused)
 	}
-	if err := store.Remove(ctx, s.CompanyID, l.ID, func(lamp) error { return nil }); err != nil {
+	if err := store.Remove(ctx, s.CompanyID, l.ID, func(testRecord) error { return nil }); err != nil {
 		t.Error(err)
 	}
 	if _, err := store.Get(ctx, s.CompanyID, l.ID); !errors.Is(err, fault.ErrNotFound) {
@@ -106,17 +106,17 @@ func TestStore(t *testing.T) {
 func TestPage(t *testing.T) {
 	t.Parallel()
 	s, ctx := start(t), t.Context()
-	store := lamps.Store(s.Table)
+	store := testRecords.Store(s.Table)
 	var ids []string
 	for _, name := range []string{"c", "a", "b"} {
-		l, err := store.Insert(ctx, s.CompanyID, lamp{Name: &name})
+		l, err := store.Insert(ctx, s.CompanyID, testRecord{Name: &name})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ids = append(ids, l.ID)
 	}
 	var public *fault.Error
-	if _, err := store.Insert(ctx, s.CompanyID, lamp{Name: new("d")}); !errors.As(err, &public) || public.Code != fault.Conflict || !strings.Contains(err.Error(), "3 lamps") {
+	if _, err := store.Insert(ctx, s.CompanyID, testRecord{Name: new("d")}); !errors.As(err, &public) || public.Code != fault.Conflict || !strings.Contains(err.Error(), "3 lamps") {
 		t.Errorf("the fourth Insert returns the error %v, want a conflict that says 3 lamps", err)
 	}
 	names, after := "", ""
@@ -133,7 +133,7 @@ func TestPage(t *testing.T) {
 	if names != "abc" || after != "" {
 		t.Errorf("%q, next %q", names, after)
 	}
-	byID := lamps
+	byID := testRecords
 	byID.Order = nil
 	page, err := byID.Store(s.Table).Page(ctx, s.CompanyID, "", 9)
 	if err != nil || len(page.Records) != 3 || page.Records[0].ID != slices.Min(ids) {
@@ -146,7 +146,7 @@ func TestPage(t *testing.T) {
 func TestTransfer(t *testing.T) {
 	t.Parallel()
 	s, ctx := start(t), t.Context()
-	kind := lamps.Store(s.Table).Transfer()
+	kind := testRecords.Store(s.Table).Transfer()
 	for text, want := range map[string]string{
 		`{"id":"lmp_1","name":"a","page":"https://example.com"}`: "",
 		`{"id":"lmp_1"}`:                                                    "",
@@ -163,7 +163,7 @@ func TestTransfer(t *testing.T) {
 		}
 	}
 	var records []any
-	for n := range lamps.Limit + 1 {
+	for n := range testRecords.Limit + 1 {
 		r, problems := kind.Check(json.RawMessage(fmt.Sprintf(`{"id":"lmp_%d","companyId":"co_other","name":"n"}`, n)))
 		if problems != nil {
 			t.Fatal(problems)
@@ -175,7 +175,7 @@ func TestTransfer(t *testing.T) {
 	}
 	var exported []string
 	err := kind.Export(ctx, s.CompanyID, func(r any) error {
-		l := r.(lamp)
+		l := r.(testRecord)
 		exported = append(exported, l.ID+" "+l.CompanyID)
 		return nil
 	})
@@ -189,7 +189,7 @@ func TestTransfer(t *testing.T) {
 
 // Ensure a struct that lacks one of the fields that every record must have is rejected when the
 // program starts.
-func TestNoRecord(t *testing.T) {
+func TestRecordNotFound(t *testing.T) {
 	t.Parallel()
 	defer func() {
 		if problem := recover(); problem == nil || !strings.Contains(fmt.Sprint(problem), "UpdatedAt") {

@@ -53,30 +53,30 @@ func New[T any, S Store[T]](kind record.Kind[T], s S) Operations {
 //
 // Only New and NewNested have type parameters, because each instance of a generic function adds to
 // the size of the program.
-func NewNested[T any, S Store[T]](kind record.Kind[T], of func(parentID string) S) Operations {
+func NewNested[T any, S Store[T]](kind record.Kind[T], storeOf func(parentID string) S) Operations {
 	o := Operations{area: kind.Area(), collectionPath: "/v1/companies/{companyId}/" + kind.Path, limit: kind.Limit}
 	o.recordPath = o.collectionPath + "/{" + kind.Parameter + "}"
 	t := reflect.TypeFor[T]()
 	o.list = api.Function{Out: reflect.TypeFor[api.List[T]](), Call: func(ctx context.Context, caller api.Caller, in any) (any, error) {
 		parentID, after, limit := in.(pageBounds).bounds()
-		records, err := of(parentID).Page(ctx, caller.CompanyID, after, limit)
+		records, err := storeOf(parentID).Page(ctx, caller.CompanyID, after, limit)
 		return api.NewList(records), err
 	}}
 	o.get = api.Function{In: reflect.TypeFor[recordParam](), Out: t, Call: func(ctx context.Context, caller api.Caller, in any) (any, error) {
 		i := in.(*recordParam)
-		return of(i.ParentID).Get(ctx, caller.CompanyID, i.ID)
+		return storeOf(i.ParentID).Get(ctx, caller.CompanyID, i.ID)
 	}}
 	o.create = api.Function{In: reflect.TypeFor[createInput[T]](), Out: t, Call: func(ctx context.Context, caller api.Caller, in any) (any, error) {
 		i := in.(*createInput[T])
-		return of(i.ParentID).Insert(ctx, caller.CompanyID, i.Record)
+		return storeOf(i.ParentID).Insert(ctx, caller.CompanyID, i.Record)
 	}}
 	o.update = api.Function{In: reflect.TypeFor[updateInput[T]](), Out: t, Call: func(ctx context.Context, caller api.Caller, in any) (any, error) {
 		i := in.(*updateInput[T])
-		return of(i.ParentID).Modify(ctx, caller.CompanyID, i.ID, i.Change)
+		return storeOf(i.ParentID).Modify(ctx, caller.CompanyID, i.ID, i.Change)
 	}}
 	o.remove = api.Function{In: reflect.TypeFor[deleteInput](), Out: reflect.TypeFor[api.Deleted](), Call: func(ctx context.Context, caller api.Caller, in any) (any, error) {
 		i := in.(*deleteInput)
-		err := of(i.ParentID).Remove(ctx, caller.CompanyID, i.ID, func(r T) error { return i.Condition.RequireMatch(&r) })
+		err := storeOf(i.ParentID).Remove(ctx, caller.CompanyID, i.ID, func(r T) error { return i.Condition.RequireMatch(&r) })
 		return api.Deleted{ID: i.ID, Deleted: true}, err
 	}}
 	return o

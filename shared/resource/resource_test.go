@@ -46,7 +46,7 @@ type desk struct {
 
 var rooms = record.Kind[room]{
 	Name: "room", Plural: "rooms", Prefix: "rom", Path: "context/rooms", Parameter: "roomId", SortPrefix: "room", Limit: 3,
-	Order: func(r room) string { return table.Join(*r.Name, r.ID) },
+	Order: func(r room) string { return table.JoinKey(*r.Name, r.ID) },
 }
 
 var desks = record.Kind[desk]{
@@ -61,9 +61,9 @@ type deskStore struct {
 	table  *table.Client
 }
 
-func (s deskStore) kind() record.Store[desk] {
+func (s deskStore) recordStore() record.Store[desk] {
 	k := desks
-	k.SortPrefix = table.Join(desks.SortPrefix, s.roomID)
+	k.SortPrefix = table.JoinKey(desks.SortPrefix, s.roomID)
 	return k.Store(s.table)
 }
 
@@ -71,11 +71,11 @@ func (s deskStore) Page(ctx context.Context, companyID, after string, limit int)
 	if _, err := s.rooms.Get(ctx, companyID, s.roomID); err != nil {
 		return table.Page[desk]{}, err
 	}
-	return s.kind().Page(ctx, companyID, after, limit)
+	return s.recordStore().Page(ctx, companyID, after, limit)
 }
 
 func (s deskStore) Get(ctx context.Context, companyID, id string) (desk, error) {
-	return s.kind().Get(ctx, companyID, id)
+	return s.recordStore().Get(ctx, companyID, id)
 }
 
 func (s deskStore) Insert(ctx context.Context, companyID string, d desk) (desk, error) {
@@ -83,15 +83,15 @@ func (s deskStore) Insert(ctx context.Context, companyID string, d desk) (desk, 
 		return desk{}, err
 	}
 	d.RoomID = s.roomID
-	return s.kind().Insert(ctx, companyID, d)
+	return s.recordStore().Insert(ctx, companyID, d)
 }
 
 func (s deskStore) Modify(ctx context.Context, companyID, id string, change func(*desk) error) (desk, error) {
-	return s.kind().Modify(ctx, companyID, id, change)
+	return s.recordStore().Modify(ctx, companyID, id, change)
 }
 
 func (s deskStore) Remove(ctx context.Context, companyID, id string, check func(desk) error) error {
-	return s.kind().Remove(ctx, companyID, id, check)
+	return s.recordStore().Remove(ctx, companyID, id, check)
 }
 
 func operations(t *table.Client) []api.Operation {
@@ -192,7 +192,7 @@ func start(t *testing.T) *apitest.Service {
 
 // Ensure each operation of a nested kind uses the parent that is named in the path, so that a
 // record is not found under a different parent.
-func TestParent(t *testing.T) {
+func TestNestedRecords(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	key := s.Key(t)

@@ -13,16 +13,16 @@ import (
 // argument is one value as it was sent: a raw string from a path, a query or a header, or a JSON
 // value.
 type argument struct {
-	text string
-	json any
-	raw  bool // the value is in text, not in json
+	text  string
+	json  any
+	isRaw bool // the value is in text, not in json
 }
 
 // isNull reports whether the argument is the JSON value null.
-func (a argument) isNull() bool { return !a.raw && a.json == nil }
+func (a argument) isNull() bool { return !a.isRaw && a.json == nil }
 
 func (a argument) asText() (string, bool) {
-	if a.raw {
+	if a.isRaw {
 		return a.text, utf8.ValidString(a.text)
 	}
 	s, ok := a.json.(string)
@@ -32,7 +32,7 @@ func (a argument) asText() (string, bool) {
 // filterText returns the value in the form that a cursor is bound to. It is the same for an HTTP
 // request and for a tool call.
 func (a argument) filterText() string {
-	if a.raw {
+	if a.isRaw {
 		return a.text
 	}
 	return fmt.Sprint(a.json)
@@ -48,10 +48,10 @@ var (
 // asInteger accepts what JSON Schema calls an integer: 5 and, in a body, also 5.0 and 5e0.
 func (a argument) asInteger() (int64, bool) {
 	text := a.text
-	if a.raw && !integerPattern.MatchString(text) {
+	if a.isRaw && !integerPattern.MatchString(text) {
 		return 0, false
 	}
-	if !a.raw {
+	if !a.isRaw {
 		number, ok := a.json.(json.Number)
 		if !ok {
 			return 0, false
@@ -93,7 +93,7 @@ func plainInteger(number string) string {
 // otherwise have a different entity tag when it is next read.
 func (a argument) asNumber() (n float64, problem string, ok bool) {
 	text := a.text
-	if !a.raw {
+	if !a.isRaw {
 		number, ok := a.json.(json.Number)
 		if !ok {
 			return 0, "", false
@@ -125,7 +125,7 @@ const (
 )
 
 func (a argument) asBool() (value, ok bool) {
-	if a.raw {
+	if a.isRaw {
 		return a.text == "true", a.text == "true" || a.text == "false"
 	}
 	value, ok = a.json.(bool)

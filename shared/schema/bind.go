@@ -22,9 +22,9 @@ type Binder struct {
 	TooLarge bool          // the body is larger than Source.BodyBytes; nothing else was read
 	Page     CursorScope   // encodes the cursor of the next page
 
-	filters   []string       // what a cursor is bound to: the values in the path and query, except limit and cursor
-	sent      map[string]any // for Digest
-	plainText bool           // accept numbers and booleans sent as strings, see Field.plainText
+	filters          []string       // what a cursor is bound to: the values in the path and query, except limit and cursor
+	sentValues       map[string]any // for Digest
+	acceptsPlainText bool           // accept numbers and booleans sent as strings, see Field.parsePlainText
 }
 
 // newBinder returns a binder for an input of type t.
@@ -62,20 +62,20 @@ func appendLimited(problems []string, problem string) []string {
 
 // text binds a field to a string from a path, a query or a header.
 func (b *Binder) text(f *Field, text string, present bool) {
-	b.set(f, argument{text: text, raw: true}, present)
+	b.bindField(f, argument{text: text, isRaw: true}, present)
 }
 
 // json binds a field to the property with its name in a JSON object.
 func (b *Binder) json(f *Field, from Object) {
 	value, present := from.Get(f.Name)
-	b.set(f, argument{json: value}, present)
+	b.bindField(f, argument{json: value}, present)
 }
 
-// set binds a field to its argument or, if there is none, to its default.
-func (b *Binder) set(f *Field, a argument, present bool) {
+// bindField binds a field to its argument or, if there is none, to its default.
+func (b *Binder) bindField(f *Field, a argument, present bool) {
 	path := string(f.In) + "." + f.Name
 	if present && !f.isAbsentNull(a) {
-		b.recordSent(f, a)
+		b.recordForDigest(f, a)
 	}
 	a, present = b.orDefault(f, path, a, present)
 	if !present {
@@ -88,7 +88,7 @@ func (b *Binder) set(f *Field, a argument, present bool) {
 	if f.In == InPath || f.In == InQuery && f.Name != "limit" && f.Name != "cursor" {
 		b.filters = append(b.filters, f.Name+"="+a.filterText())
 	}
-	b.assign(f, path, f.Of(b.Input), a)
+	b.assign(f, path, f.ValueIn(b.Input), a)
 }
 
 // isAbsentNull reports whether an argument is a null that has the same effect as leaving it out.
@@ -103,7 +103,7 @@ func (b *Binder) orDefault(f *Field, path string, a argument, present bool) (val
 	case f.Required:
 		b.Problem(path, "is required")
 	}
-	return argument{text: f.Default, raw: true}, f.Default != ""
+	return argument{text: f.Default, isRaw: true}, f.Default != ""
 }
 
 func (b *Binder) assign(f *Field, path string, target reflect.Value, a argument) {
@@ -116,8 +116,8 @@ func (b *Binder) assign(f *Field, path string, target reflect.Value, a argument)
 		}
 		return
 	}
-	if b.plainText {
-		a = f.plainText(a)
+	if b.acceptsPlainText {
+		a = f.parsePlainText(a)
 	}
 	if target.Kind() == reflect.Pointer {
 		target.Set(reflect.New(target.Type().Elem()))
@@ -126,7 +126,7 @@ func (b *Binder) assign(f *Field, path string, target reflect.Value, a argument)
 	switch f.Kind {
 	case String:
 		if s, ok := a.asText(); ok {
-			if a.raw && strings.ContainsRune(s, 0) { // ParseObject checks the strings in JSON
+			if a.isRaw && strings.ContainsRune(s, 0) { // ParseObject checks the strings in JSON
 				b.Problem(path, "%s", nulProblem)
 				return
 			}
@@ -137,7 +137,7 @@ func (b *Binder) assign(f *Field, path string, target reflect.Value, a argument)
 			target.SetString(s)
 			return
 		}
-		if a.raw {
+		if a.isRaw {
 			b.Problem(path, "is not valid UTF-8")
 			return
 		}
@@ -186,7 +186,7 @@ func (b *Binder) assign(f *Field, path string, target reflect.Value, a argument)
 }
 
 func (b *Binder) assignList(f *Field, path string, target reflect.Value, list []any) {
-	if len(list) > f.Items || (f.Min != nil && len(list) < int(*f.Min)) {
+	if len(list) > f.ItemsMax || (f.Min != nil && len(list) < int(*f.Min)) {
 		b.Problem(path, "must have %s elements, has %d", f.countText(), len(list))
 		return
 	}
@@ -205,8 +205,8 @@ func (b *Binder) assignList(f *Field, path string, target reflect.Value, list []
 		if f.Enum != nil && !slices.Contains(f.Enum, s) {
 			b.Problem(at, "must be one of %s", strings.Join(f.Enum, ", "))
 		}
-		if n := utf8.RuneCountInString(s); f.Each > 0 && n > f.Each {
-			b.Problem(at, "must have at most %d characters, has %d", f.Each, n)
+		if n := utf8.RuneCountInString(s); f.ItemCharsMax > 0 && n > f.ItemCharsMax {
+			b.Problem(at, "must have at most %d characters, has %d", f.ItemCharsMax, n)
 		} else if wrong := f.formProblem(s); wrong != "" {
 			b.Problem(at, "%s", wrong)
 		}
@@ -226,14 +226,14 @@ func (b *Binder) assignObject(fields []Field, path string, target reflect.Value,
 		at := path + "." + f.Name
 		v, present := o.Get(f.Name)
 		if a, ok := b.orDefault(f, at, argument{json: v}, present); ok {
-			b.assign(f, at, f.Of(target), a)
+			b.assign(f, at, f.ValueIn(target), a)
 		}
 	}
 }
 
 func (b *Binder) assignMap(f *Field, path string, target reflect.Value, o Object) {
-	if f.Items > 0 && len(o) > f.Items {
-		b.Problem(path, "must have at most %d keys, has %d", f.Items, len(o))
+	if f.ItemsMax > 0 && len(o) > f.ItemsMax {
+		b.Problem(path, "must have at most %d keys, has %d", f.ItemsMax, len(o))
 		return
 	}
 	values := reflect.MakeMap(target.Type())
@@ -243,8 +243,8 @@ func (b *Binder) assignMap(f *Field, path string, target reflect.Value, o Object
 			b.Problem(path+"."+m.name, "must be a string")
 			continue
 		}
-		if n := max(utf8.RuneCountInString(s), utf8.RuneCountInString(m.name)); f.Each > 0 && n > f.Each {
-			b.Problem(path+"."+m.name, "must have at most %d characters, has %d", f.Each, n)
+		if n := max(utf8.RuneCountInString(s), utf8.RuneCountInString(m.name)); f.ItemCharsMax > 0 && n > f.ItemCharsMax {
+			b.Problem(path+"."+m.name, "must have at most %d characters, has %d", f.ItemCharsMax, n)
 		}
 		values.SetMapIndex(reflect.ValueOf(m.name), reflect.ValueOf(s))
 	}
@@ -320,9 +320,9 @@ func (f *Field) rangeText() string {
 
 func (f *Field) countText() string {
 	if f.Min != nil {
-		return fmt.Sprintf("%v to %d", *f.Min, f.Items)
+		return fmt.Sprintf("%v to %d", *f.Min, f.ItemsMax)
 	}
-	return fmt.Sprintf("at most %d", f.Items)
+	return fmt.Sprintf("at most %d", f.ItemsMax)
 }
 
 // clearHint returns a hint on how to clear a field, because callers often send null to do that.

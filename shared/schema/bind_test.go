@@ -241,7 +241,7 @@ func TestBodyValues(t *testing.T) {
 	}
 }
 
-type texts struct {
+type textInput struct {
 	ItemID string        `path:"itemId"`
 	Limit  int64         `query:"limit" default:"50" min:"1" max:"200"`
 	Cursor schema.Cursor `query:"cursor"`
@@ -257,7 +257,7 @@ type texts struct {
 // Ensure each value has only one valid spelling in a path or a query, and a limit that is out of
 // range is rejected, not clamped.
 func TestTextProblems(t *testing.T) {
-	fields := schema.Fields(reflect.TypeFor[texts]())
+	fields := schema.Fields(reflect.TypeFor[textInput]())
 	for _, tt := range []struct{ field, text, want string }{
 		{"limit", "1", ""},
 		{"limit", "200", ""},
@@ -299,7 +299,7 @@ func TestTextProblems(t *testing.T) {
 	} {
 		t.Run(tt.field+" "+tt.text[:min(len(tt.text), 20)], func(t *testing.T) {
 			field := slices.IndexFunc(fields, func(f schema.Field) bool { return f.Name == tt.field })
-			b := schema.BindText(reflect.TypeFor[texts](), &fields[field], tt.text)
+			b := schema.BindText(reflect.TypeFor[textInput](), &fields[field], tt.text)
 			if got := strings.Join(b.Problems, "\n"); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
@@ -310,12 +310,12 @@ func TestTextProblems(t *testing.T) {
 // Ensure an invalid id in the path is reported as missing, so that it never becomes part of a table
 // key.
 func TestPathIDs(t *testing.T) {
-	field := schema.Fields(reflect.TypeFor[texts]())[0]
+	field := schema.Fields(reflect.TypeFor[textInput]())[0]
 	for text, missing := range map[string]bool{
 		"itm_01k2": false, "itm_" + strings.Repeat("0", 40): false, "": true, "itm_": true, "itm_A": true, "itm_a/b": true, "itm_a#b": true,
 		"itm_a\x00": true, "itm_" + strings.Repeat("0", 41): true, "itm": true, "itm_é": true, "itm_\xff": true,
 	} {
-		b := schema.BindText(reflect.TypeFor[texts](), &field, text)
+		b := schema.BindText(reflect.TypeFor[textInput](), &field, text)
 		if b.Missing != missing || len(b.Problems) > 0 {
 			t.Errorf("%q: missing is %v, problems %v", text, b.Missing, b.Problems)
 		}
@@ -325,12 +325,12 @@ func TestPathIDs(t *testing.T) {
 // Ensure a missing required argument is a problem, defaults are bound, and the filters are the
 // values in the path and query, except limit and cursor.
 func TestAbsentAndFilters(t *testing.T) {
-	fields := schema.Fields(reflect.TypeFor[texts]())
-	b := schema.Bind(reflect.TypeFor[texts](), fields, schema.Source{Path: map[string]string{fields[0].Name: "itm_1"}})
+	fields := schema.Fields(reflect.TypeFor[textInput]())
+	b := schema.Bind(reflect.TypeFor[textInput](), fields, schema.Source{Path: map[string]string{fields[0].Name: "itm_1"}})
 	if got := strings.Join(b.Problems, "\n"); got != "query.key: is required" {
 		t.Errorf("problems: %s", got)
 	}
-	if diff := cmp.Diff(texts{ItemID: "itm_1", Limit: 50}, b.Input.Interface().(texts)); diff != "" {
+	if diff := cmp.Diff(textInput{ItemID: "itm_1", Limit: 50}, b.Input.Interface().(textInput)); diff != "" {
 		t.Errorf("the bound texts (-want +got):\n%s", diff)
 	}
 	query := url.Values{}
@@ -339,7 +339,7 @@ func TestAbsentAndFilters(t *testing.T) {
 			query.Set(f.Name, "5")
 		}
 	}
-	b = schema.Bind(reflect.TypeFor[texts](), fields, schema.Source{Query: query.Encode()})
+	b = schema.Bind(reflect.TypeFor[textInput](), fields, schema.Source{Query: query.Encode()})
 	if want := []string{"colour=5", "key=5", "from=5", "ratio=5", "flag=5", "big=5"}; !slices.Equal(b.Filters(), want) {
 		t.Errorf("filters %q, want %q", b.Filters(), want)
 	}

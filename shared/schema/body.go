@@ -54,9 +54,9 @@ func (p *Properties) Sent(property string) bool {
 func (p *Properties) Empty() bool { return len(p.sent) == 0 }
 
 // Apply assigns the sent fields to a record.
-func (b *Body[T]) Apply(to *T) { b.apply(&b.Record, to) }
+func (b *Body[T]) Apply(to *T) { b.applyTo(&b.Record, to) }
 
-func (p *Properties) apply(record, to any) {
+func (p *Properties) applyTo(record, to any) {
 	from, target := reflect.ValueOf(record).Elem(), reflect.ValueOf(to).Elem()
 	for _, f := range p.sent {
 		target.FieldByIndex(f.record).Set(from.FieldByIndex(f.record))
@@ -65,9 +65,9 @@ func (p *Properties) apply(record, to any) {
 
 // Problems returns the problems that the record's own rules find, if the record is a
 // RecordValidator.
-func (b *Body[T]) Problems(record T) []string { return b.problems(&record) }
+func (b *Body[T]) Problems(record T) []string { return b.recordProblems(&record) }
 
-func (p *Properties) problems(record any) []string {
+func (p *Properties) recordProblems(record any) []string {
 	if ruled, ok := record.(RecordValidator); ok {
 		return ruled.Problems(p.Sent)
 	}

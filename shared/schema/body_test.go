@@ -10,30 +10,30 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// shade is a string type that may have any value in a record, but only one of the colours in a
+// shadeEnum is a string type that may have any value in a record, but only one of the colours in a
 // request.
-type shade string
+type shadeEnum string
 
-func (shade) Accepts() schema.Enum { return colour("") }
+func (shadeEnum) Accepts() schema.Enum { return colour("") }
 
-// lamp is a record with a field for every setting of the tags.
-type lamp struct {
-	ID      string   `json:"id"`
-	Kind    *string  `json:"kind" set:"optional,create" max:"10"`
-	Name    *string  `json:"name" set:"required,first" min:"1" max:"5" doc:"its name"`
-	Note    *string  `json:"note" set:"optional" max:"5" doc:"a note"`
-	Colour  *colour  `json:"colour" default:"red"`
-	Grade   *colour  `json:"grade" default:"green" set:"create"`
-	Shades  []shade  `json:"shades" set:"optional" items:"2" doc:"its shades"`
-	Slug    string   `json:"slug" set:"filled" max:"5" pattern:"slug"`
-	Checked *bool    `json:"checked" set:"filled,update"`
-	From    *float64 `json:"from" set:"optional"`
-	Until   *float64 `json:"until" set:"optional"`
-	SeenAt  *string  `json:"seenAt" format:"date-time"`
+// testRecord is a record with a field for every setting of the tags.
+type testRecord struct {
+	ID      string      `json:"id"`
+	Kind    *string     `json:"kind" set:"optional,create" max:"10"`
+	Name    *string     `json:"name" set:"required,first" min:"1" max:"5" doc:"its name"`
+	Note    *string     `json:"note" set:"optional" max:"5" doc:"a note"`
+	Colour  *colour     `json:"colour" default:"red"`
+	Grade   *colour     `json:"grade" default:"green" set:"create"`
+	Shades  []shadeEnum `json:"shades" set:"optional" items:"2" doc:"its shades"`
+	Slug    string      `json:"slug" set:"filled" max:"5" pattern:"slug"`
+	Checked *bool       `json:"checked" set:"filled,update"`
+	From    *float64    `json:"from" set:"optional"`
+	Until   *float64    `json:"until" set:"optional"`
+	SeenAt  *string     `json:"seenAt" format:"date-time"`
 }
 
 // Problems implements schema.RecordValidator.
-func (l lamp) Problems(sent func(string) bool) []string {
+func (l testRecord) Problems(sent func(string) bool) []string {
 	if !sent("from") && !sent("until") {
 		return nil
 	}
@@ -43,21 +43,21 @@ func (l lamp) Problems(sent func(string) bool) []string {
 	return []string{"body.until: must not be less than from"}
 }
 
-type createLamp struct {
-	schema.Body[lamp] `body:"create"`
+type createInput struct {
+	schema.Body[testRecord] `body:"create"`
 }
 
 // Check returns the problems that the record's rules find.
-func (in createLamp) Check() []string { return in.Problems(in.Record) }
+func (in createInput) Check() []string { return in.Problems(in.Record) }
 
-type updateLamp struct {
-	schema.Body[lamp] `body:"update"`
+type updateInput struct {
+	schema.Body[testRecord] `body:"update"`
 
-	LampID string `path:"lampId"`
+	RecordID string `path:"lampId"`
 }
 
-// described returns a description of what a request may send, one line for each field.
-func described(fields []schema.Field) (out []string) {
+// describeFields returns a description of what a request may send, one line for each field.
+func describeFields(fields []schema.Field) (out []string) {
 	for _, f := range fields {
 		null := map[schema.Null]string{schema.NullRefused: "refused", schema.NullAbsent: "absent", schema.NullClears: "clears"}[f.Null]
 		out = append(out, fmt.Sprintf("%s %s required=%v default=%q null=%s %v %q %q", f.In, f.Name, f.Required, f.Default, null, f.Enum, f.Doc, f.ToolDoc))
@@ -69,10 +69,10 @@ func described(fields []schema.Field) (out []string) {
 // order, which of them are required, the defaults, the meaning of null and the enum values.
 func TestBodyFields(t *testing.T) {
 	t.Parallel()
-	create := schema.Fields(reflect.TypeFor[createLamp]())
+	create := schema.Fields(reflect.TypeFor[createInput]())
 	schema.AcceptNull(create)
 	for name, c := range map[string]struct{ got, want []string }{
-		"create": {described(create), []string{
+		"create": {describeFields(create), []string{
 			`body name required=true default="" null=refused [] "its name" ""`,
 			`body kind required=false default="" null=absent [] "" ""`,
 			`body note required=false default="" null=absent [] "a note" ""`,
@@ -83,7 +83,7 @@ func TestBodyFields(t *testing.T) {
 			`body from required=false default="" null=absent [] "" ""`,
 			`body until required=false default="" null=absent [] "" ""`,
 		}},
-		"update": {described(schema.Fields(reflect.TypeFor[updateLamp]())), []string{
+		"update": {describeFields(schema.Fields(reflect.TypeFor[updateInput]())), []string{
 			`path lampId required=true default="" null=refused [] "" ""`,
 			`body name required=false default="" null=refused [] "its name" ""`,
 			`body note required=false default="" null=clears [] "a note" ""`,
@@ -120,13 +120,13 @@ func bindRecord[In any](t *testing.T, post bool, text string) (in In, problems [
 // and a property that is left out keeps it.
 func TestBodyApply(t *testing.T) {
 	t.Parallel()
-	in, problems := bindRecord[updateLamp](t, false, `{"lampId":"lmp_1","name":"B","note":null,"shades":["red"],"slug":"b"}`)
+	in, problems := bindRecord[updateInput](t, false, `{"lampId":"lmp_1","name":"B","note":null,"shades":["red"],"slug":"b"}`)
 	if problems != nil {
 		t.Fatal(problems)
 	}
-	l := lamp{ID: "lmp_1", Name: new("A"), Note: new("n"), Colour: new(colour("green")), Shades: []shade{"mauve"}, Slug: "a", From: new(1.0), SeenAt: new("2026-01-01T00:00:00.000Z")}
+	l := testRecord{ID: "lmp_1", Name: new("A"), Note: new("n"), Colour: new(colour("green")), Shades: []shadeEnum{"mauve"}, Slug: "a", From: new(1.0), SeenAt: new("2026-01-01T00:00:00.000Z")}
 	want := l
-	want.Name, want.Note, want.Shades, want.Slug = new("B"), nil, []shade{"red"}, "b"
+	want.Name, want.Note, want.Shades, want.Slug = new("B"), nil, []shadeEnum{"red"}, "b"
 	if in.Apply(&l); !reflect.DeepEqual(l, want) {
 		t.Errorf("the record is %+v, want %+v", l, want)
 	}
@@ -138,10 +138,10 @@ func TestBodyApply(t *testing.T) {
 			t.Errorf("Sent(%q) is %t, want %t", name, got, want)
 		}
 	}
-	if empty, _ := bindRecord[updateLamp](t, false, `{"lampId":"lmp_1","shades":[]}`); empty.Record.Shades == nil || !empty.Sent("shades") {
+	if empty, _ := bindRecord[updateInput](t, false, `{"lampId":"lmp_1","shades":[]}`); empty.Record.Shades == nil || !empty.Sent("shades") {
 		t.Error("an empty list is null")
 	}
-	if none, _ := bindRecord[updateLamp](t, false, `{"lampId":"lmp_1"}`); !none.Empty() {
+	if none, _ := bindRecord[updateInput](t, false, `{"lampId":"lmp_1"}`); !none.Empty() {
 		t.Error("an empty body is not Empty")
 	}
 }
@@ -150,8 +150,8 @@ func TestBodyApply(t *testing.T) {
 // as leaving a property out.
 func TestBodyCreate(t *testing.T) {
 	t.Parallel()
-	in, problems := bindRecord[createLamp](t, true, `{"name":"A","colour":null,"note":null,"until":2}`)
-	if want := (lamp{Name: new("A"), Colour: new(colour("red")), Grade: new(colour("green")), Until: new(2.0)}); problems != nil || !reflect.DeepEqual(in.Record, want) {
+	in, problems := bindRecord[createInput](t, true, `{"name":"A","colour":null,"note":null,"until":2}`)
+	if want := (testRecord{Name: new("A"), Colour: new(colour("red")), Grade: new(colour("green")), Until: new(2.0)}); problems != nil || !reflect.DeepEqual(in.Record, want) {
 		t.Errorf("%+v %q, want %+v", in.Record, problems, want)
 	}
 	for property, want := range map[string]bool{"name": true, "until": true, "colour": false, "grade": false, "note": false} {
@@ -165,8 +165,8 @@ func TestBodyCreate(t *testing.T) {
 // service or the other operation can set.
 func TestBodyRefuses(t *testing.T) {
 	t.Parallel()
-	_, create := bindRecord[createLamp](t, true, `{"shades":["mauve"],"slug":"A b","checked":true,"seenAt":"2026-01-01T00:00:00Z","colour":"blue"}`)
-	_, update := bindRecord[updateLamp](t, false, `{"lampId":"lmp_1","name":null,"colour":null,"slug":null,"kind":"a","note":"too long"}`)
+	_, create := bindRecord[createInput](t, true, `{"shades":["mauve"],"slug":"A b","checked":true,"seenAt":"2026-01-01T00:00:00Z","colour":"blue"}`)
+	_, update := bindRecord[updateInput](t, false, `{"lampId":"lmp_1","name":null,"colour":null,"slug":null,"kind":"a","note":"too long"}`)
 	for name, c := range map[string]struct{ got, want []string }{
 		"create": {create, []string{
 			"body.name: is required", "body.colour: must be one of red, green", "body.shades[0]: must be one of red, green",
@@ -191,9 +191,9 @@ func TestBodyRefuses(t *testing.T) {
 // that breaks a rule can still be changed in other ways.
 func TestBodyRules(t *testing.T) {
 	t.Parallel()
-	stored := lamp{From: new(5.0), Until: new(1.0)}
+	stored := testRecord{From: new(5.0), Until: new(1.0)}
 	for text, want := range map[string]int{`{"name":"B"}`: 0, `{"until":2}`: 1, `{"until":7}`: 0, `{"until":null}`: 0} {
-		in, _ := bindRecord[updateLamp](t, false, `{"lampId":"lmp_1",`+text[1:])
+		in, _ := bindRecord[updateInput](t, false, `{"lampId":"lmp_1",`+text[1:])
 		l := stored
 		in.Apply(&l)
 		if got := in.Problems(l); len(got) != want {
@@ -206,14 +206,14 @@ func TestBodyRules(t *testing.T) {
 // contains need to satisfy only the record's own tags.
 func TestBodyOfRecord(t *testing.T) {
 	t.Parallel()
-	rules := schema.NewRules(reflect.TypeFor[lamp](), reflect.TypeFor[createLamp]())
+	rules := schema.NewRules(reflect.TypeFor[testRecord](), reflect.TypeFor[createInput]())
 	for text, want := range map[string]string{
 		`{"id":"lmp_1","slug":"a","checked":true,"seenAt":"2026-01-01T00:00:00Z"}`: "",
 		`{"id":"lmp_1","slug":"a","note":"too long"}`:                              "record.note: must have at most 5 characters, has 8",
 		`{"id":"lmp_1","slug":"a","from":2,"until":1}`:                             "record.until: must not be less than from",
 		`{"id":"lmp_1","slug":"a","seenAt":"today"}`:                               "record.seenAt: must be an RFC 3339 time, for example 2026-08-11T09:30:00Z",
 	} {
-		var l lamp
+		var l testRecord
 		if got := strings.Join(schema.DecodeRecord([]byte(text), &l, rules), "; "); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
@@ -225,42 +225,42 @@ func TestBodyOfRecord(t *testing.T) {
 func TestBodyPanics(t *testing.T) {
 	t.Parallel()
 	for name, input := range map[string]reflect.Type{
-		"se has an unknown tag": reflect.TypeFor[in[struct {
+		"se has an unknown tag": reflect.TypeFor[createBody[struct {
 			A *string `json:"a" se:"optional" max:"5"`
 		}]](),
-		"a read-only field has one": reflect.TypeFor[in[struct {
+		"a read-only field has one": reflect.TypeFor[createBody[struct {
 			A *string `json:"a" docs:"a text"`
 		}]](),
-		"an unknown option": reflect.TypeFor[in[struct {
+		"an unknown option": reflect.TypeFor[createBody[struct {
 			A *string `json:"a" set:"optionl" max:"5"`
 		}]](),
-		"an unknown operation": reflect.TypeFor[in[struct {
+		"an unknown operation": reflect.TypeFor[createBody[struct {
 			A *string `json:"a" set:"optional,delete" max:"5"`
 		}]](),
-		"required and optional": reflect.TypeFor[in[struct {
+		"required and optional": reflect.TypeFor[createBody[struct {
 			A *string `json:"a" set:"required,optional" max:"5"`
 		}]](),
-		"a default and required": reflect.TypeFor[in[struct {
+		"a default and required": reflect.TypeFor[createBody[struct {
 			A *string `json:"a" set:"required" default:"x" max:"5"`
 		}]](),
-		"neither a default nor how": reflect.TypeFor[in[struct {
+		"neither a default nor how": reflect.TypeFor[createBody[struct {
 			A *string `json:"a" set:"create" max:"5"`
 		}]](),
-		"create and update": reflect.TypeFor[in[struct {
+		"create and update": reflect.TypeFor[createBody[struct {
 			A *string `json:"a" set:"optional,create,update" max:"5"`
 		}]](),
-		"null cannot clear": reflect.TypeFor[in[struct {
+		"null cannot clear": reflect.TypeFor[createBody[struct {
 			A string `json:"a" set:"optional" max:"5"`
 		}]](),
-		"a text without a bound": reflect.TypeFor[in[struct {
+		"a text without a bound": reflect.TypeFor[createBody[struct {
 			A *string `json:"a" set:"optional"`
 		}]](),
-		"an invalid default": reflect.TypeFor[in[struct {
+		"an invalid default": reflect.TypeFor[createBody[struct {
 			A *colour `json:"a" default:"blue"`
 		}]](),
-		"no operation": reflect.TypeFor[struct{ schema.Body[lamp] }](),
+		"no operation": reflect.TypeFor[struct{ schema.Body[testRecord] }](),
 		"another operation": reflect.TypeFor[struct {
-			schema.Body[lamp] `body:"creat"`
+			schema.Body[testRecord] `body:"creat"`
 		}](),
 		"an input's key": reflect.TypeFor[struct {
 			A *string `json:"a" max:"5" patern:"slug"`
@@ -284,6 +284,6 @@ func TestBodyPanics(t *testing.T) {
 	}
 }
 
-type in[T any] struct {
+type createBody[T any] struct {
 	schema.Body[T] `body:"create"`
 }

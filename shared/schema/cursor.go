@@ -52,7 +52,7 @@ func (c CursorScope) decode(cursor string) (position string, ok bool) {
 func (b *Binder) bindCursor(fields []Field, operation string) {
 	b.Page = CursorScope{operation, b.filters}
 	for i := range fields {
-		target := fields[i].Of(b.Input)
+		target := fields[i].ValueIn(b.Input)
 		if cursor, ok := target.Interface().(Cursor); ok && cursor != "" {
 			position, ok := b.Page.decode(string(cursor))
 			if !ok {

@@ -7,18 +7,18 @@ import (
 	"strconv"
 )
 
-// recordSent remembers an argument for Digest and for the Body of the input.
-func (b *Binder) recordSent(f *Field, a argument) {
+// recordForDigest remembers an argument for Digest and for the Body of the input.
+func (b *Binder) recordForDigest(f *Field, a argument) {
 	if f.record != nil {
 		b.markReceived(f)
 	}
-	if b.sent == nil {
-		b.sent = map[string]any{}
+	if b.sentValues == nil {
+		b.sentValues = map[string]any{}
 	}
 	if f.In == InBody {
-		b.sent[f.Name] = a.json
+		b.sentValues[f.Name] = a.json
 	} else {
-		b.sent[f.Name] = a.filterText()
+		b.sentValues[f.Name] = a.filterText()
 	}
 }
 
@@ -27,8 +27,8 @@ func (b *Binder) recordSent(f *Field, a argument) {
 // properties or the spelling of numbers. Arguments that were left out do not count, so a release
 // that adds a field changes no digest.
 func (b *Binder) Digest(except ...string) (digest [sha256.Size]byte, err error) {
-	members := make(map[string]any, len(b.sent))
-	for name, value := range b.sent {
+	members := make(map[string]any, len(b.sentValues))
+	for name, value := range b.sentValues {
 		members[name] = canonicalValue(value)
 	}
 	for _, name := range except {

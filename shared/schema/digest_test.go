@@ -9,7 +9,7 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-type create struct {
+type digestInput struct {
 	BoardID string   `path:"boardId"`
 	Once    *string  `header:"Idempotency-Key"`
 	IfMatch *string  `header:"If-Match"`
@@ -18,9 +18,9 @@ type create struct {
 	Points  []point  `json:"points" items:"3"`
 }
 
-// newerCreate is create as a later release might declare it.
-type newerCreate struct {
-	create
+// newerDigestInput is create as a later release might declare it.
+type newerDigestInput struct {
+	digestInput
 
 	Colour  *colour `json:"colour"`
 	Default string  `json:"default" max:"9" default:"usual"`
@@ -46,7 +46,7 @@ func digest(t *testing.T, in reflect.Type, object string) [sha256.Size]byte {
 // that a later release adds must not matter, but every value must.
 func TestDigest(t *testing.T) {
 	t.Parallel()
-	older, newer := reflect.TypeFor[create](), reflect.TypeFor[newerCreate]()
+	older, newer := reflect.TypeFor[digestInput](), reflect.TypeFor[newerDigestInput]()
 	const sent = `{"boardId":"brd_1","title":"A","order":5,"points":[{"key":"a","ts":"2026-08-11T09:30:00Z","value":1.5}]}`
 	want := digest(t, older, sent)
 	for _, same := range []string{

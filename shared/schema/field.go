@@ -57,27 +57,27 @@ const (
 // default. A type with a Values method is a closed list. Every field is validated before the
 // function of an operation runs, and all problems are reported.
 type Field struct {
-	Name     string
-	In       Place
-	Kind     Kind
-	Required bool
-	Default  string
-	Enum     []string     // closed list of values, also for each string of an array
-	Type     reflect.Type // the type of the value or, for an array, of its elements; closed lists and objects are named after it
-	Min, Max *float64     // of the value, or of the length of a string
-	Items    int          // maximum number of elements; 0: not an array
-	Each     int          // maximum length of an element
-	Pattern  string
-	Ref      string // prefix of ids
-	Format   string
-	Doc      string
-	ToolDoc  string  // the description of the argument of a tool; empty: Doc
-	Fields   []Field // the fields of the objects in an array
-	Null     Null
+	Name         string
+	In           Place
+	Kind         Kind
+	Required     bool
+	Default      string
+	Enum         []string     // closed list of values, also for each string of an array
+	Type         reflect.Type // the type of the value or, for an array, of its elements; closed lists and objects are named after it
+	Min, Max     *float64     // of the value, or of the length of a string
+	ItemsMax     int          // maximum number of elements; 0: not an array
+	ItemCharsMax int          // maximum length of an element
+	Pattern      string
+	Ref          string // prefix of ids
+	Format       string
+	Doc          string
+	ToolDoc      string  // the description of the argument of a tool; empty: Doc
+	Fields       []Field // the fields of the objects in an array
+	Null         Null
 
-	notNull bool // null is rejected in a POST too
-	index   []int
-	record  []int // for a field of a Body: its index in the record
+	rejectsNull bool // null is rejected in a POST too
+	index       []int
+	record      []int // for a field of a Body: its index in the record
 }
 
 // Enum is a string type with a closed list of values. Values works on the zero value.
@@ -93,8 +93,8 @@ const CursorChars = 1600
 // SafeInteger is the largest whole number that every JSON reader reads exactly.
 const SafeInteger = 1<<53 - 1
 
-// Of returns the settable value of the field in an input.
-func (f *Field) Of(input reflect.Value) reflect.Value { return input.FieldByIndex(f.index) }
+// ValueIn returns the settable value of the field in an input.
+func (f *Field) ValueIn(input reflect.Value) reflect.Value { return input.FieldByIndex(f.index) }
 
 // Fields returns the fields of an input struct. It panics on a struct that is not a valid input. In
 // an input with a Body, the properties of the body come after the other arguments, wherever it is
@@ -165,7 +165,7 @@ func (f *Field) describe(s reflect.StructField) {
 	if s.Tag.Get("required") == "true" {
 		f.Required = true
 	}
-	f.notNull = s.Tag.Get("null") == "never"
+	f.rejectsNull = s.Tag.Get("null") == "never"
 	switch {
 	case clears:
 		f.Null = NullClears
@@ -181,7 +181,7 @@ func (f *Field) describe(s reflect.StructField) {
 	}
 	f.Pattern, f.Format = s.Tag.Get("pattern"), s.Tag.Get("format")
 	f.Min, f.Max = boundTag(s, "min"), boundTag(s, "max")
-	f.Items, f.Each = parseCount(s, "items"), parseCount(s, "each")
+	f.ItemsMax, f.ItemCharsMax = parseCount(s, "items"), parseCount(s, "each")
 	f.setReference(s)
 	switch t.Kind() {
 	case reflect.String:
@@ -213,7 +213,7 @@ func (f *Field) describe(s reflect.StructField) {
 			break
 		}
 		f.Kind = Array
-		if f.Items == 0 {
+		if f.ItemsMax == 0 {
 			panic("schema: an array needs the tag items: " + s.Name)
 		}
 		f.setElement(t.Elem(), s.Name)
@@ -242,8 +242,8 @@ func (f *Field) setReference(s reflect.StructField) {
 		panic("schema: ref is the prefix of an id: " + s.Name)
 	case f.Pattern != "" || f.Format != "":
 		panic("schema: a reference has no other form: " + s.Name)
-	case f.Items > 0:
-		f.Each = idCharsMax
+	case f.ItemsMax > 0:
+		f.ItemCharsMax = idCharsMax
 	default:
 		f.Max = pointerTo(idCharsMax)
 	}
@@ -263,7 +263,7 @@ func (f *Field) setInteger() {
 
 var anyJSON = reflect.TypeFor[json.RawMessage]()
 
-// RawProperties returns the names of the properties of kind Any; see ParseLarge.
+// RawProperties returns the names of the properties of kind Any; see ParseObjectWithRaw.
 func RawProperties(fields []Field) (names []string) {
 	for _, f := range fields {
 		if f.Kind == Any {
@@ -300,7 +300,7 @@ func (f *Field) check(s reflect.StructField) {
 		panic("schema: only a body has arrays, objects and any JSON: " + s.Name)
 	case f.Kind == Any && (f.Required || f.Max == nil):
 		panic("schema: any JSON is optional and needs the tag max: " + s.Name)
-	case f.Null == NullClears && (f.In != InBody || f.Required || f.Default != "" || f.notNull):
+	case f.Null == NullClears && (f.In != InBody || f.Required || f.Default != "" || f.rejectsNull):
 		panic("schema: null clears an optional property without a default: " + s.Name)
 	case f.Enum != nil && f.Kind != String && f.Kind != Array:
 		panic("schema: a closed list is of strings: " + s.Name)
@@ -309,7 +309,7 @@ func (f *Field) check(s reflect.StructField) {
 	}
 	if f.Default != "" {
 		b := Binder{}
-		b.assign(f, s.Name, reflect.New(s.Type).Elem(), argument{text: f.Default, raw: true})
+		b.assign(f, s.Name, reflect.New(s.Type).Elem(), argument{text: f.Default, isRaw: true})
 		if len(b.Problems) > 0 {
 			panic("schema: invalid default: " + b.Problems[0])
 		}
@@ -317,18 +317,18 @@ func (f *Field) check(s reflect.StructField) {
 }
 
 func boundTag(s reflect.StructField, tag string) *float64 {
-	if n, ok := number(s, tag); ok {
+	if n, ok := parseNumberTag(s, tag); ok {
 		return pointerTo(n)
 	}
 	return nil
 }
 
 func parseCount(s reflect.StructField, tag string) int {
-	n, _ := number(s, tag)
+	n, _ := parseNumberTag(s, tag)
 	return int(n)
 }
 
-func number(s reflect.StructField, tag string) (n float64, ok bool) {
+func parseNumberTag(s reflect.StructField, tag string) (n float64, ok bool) {
 	text, ok := s.Tag.Lookup(tag)
 	if !ok {
 		return 0, false

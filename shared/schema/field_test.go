@@ -150,7 +150,7 @@ func TestFields(t *testing.T) {
 		}
 	}
 	want := map[string]any{"required": []string{"key", "ts", "value"}, "points": 3, "tags": 2, "doc": "the item"}
-	got := map[string]any{"required": required, "points": fields["points"].Items, "tags": fields["tags"].Each, "doc": fields["itemId"].Doc}
+	got := map[string]any{"required": required, "points": fields["points"].ItemsMax, "tags": fields["tags"].ItemCharsMax, "doc": fields["itemId"].Doc}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("what the fields declare (-want +got):\n%s", diff)
 	}

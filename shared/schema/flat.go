@@ -32,7 +32,7 @@ type FlatArguments struct {
 // so both forms are accepted here.
 func BindFlat(t reflect.Type, fields []Field, from FlatArguments) *Binder {
 	b := newBinder(t)
-	b.plainText, b.Problems = true, slices.Clone(from.Problems)
+	b.acceptsPlainText, b.Problems = true, slices.Clone(from.Problems)
 	if from.Arguments != nil || len(from.Problems) == 0 {
 		b.bindFlat(fields, from)
 	}
@@ -53,7 +53,7 @@ func (b *Binder) bindFlat(fields []Field, from FlatArguments) {
 		case f.In == InPath && present:
 			b.Problem("path."+f.Name, "must be a string")
 		default:
-			b.set(f, argument{json: value}, present)
+			b.bindField(f, argument{json: value}, present)
 		}
 	}
 	for _, m := range from.Arguments {
@@ -68,18 +68,18 @@ func (b *Binder) bindFlat(fields []Field, from FlatArguments) {
 	}
 }
 
-// plainText returns the argument that the caller meant. A string sent for a number or a boolean is
-// read as in a query. A boolean sent for an enum becomes the enum value "true" or "false", if there
-// is one.
-func (f *Field) plainText(a argument) argument {
+// parsePlainText returns the argument that the caller meant. A string sent for a number or a
+// boolean is read as in a query. A boolean sent for an enum becomes the enum value "true" or
+// "false", if there is one.
+func (f *Field) parsePlainText(a argument) argument {
 	switch v := a.json.(type) {
 	case string:
 		if f.Kind == Integer || f.Kind == Number || f.Kind == Boolean {
-			return argument{text: v, raw: true}
+			return argument{text: v, isRaw: true}
 		}
 	case bool:
 		if word := strconv.FormatBool(v); f.Kind == String && slices.Contains(f.Enum, word) {
-			return argument{text: word, raw: true}
+			return argument{text: word, isRaw: true}
 		}
 	}
 	return a

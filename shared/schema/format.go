@@ -152,7 +152,7 @@ func checkDay(s string) string {
 func (f *Field) Expression() string {
 	switch {
 	case f.Ref != "":
-		return id.Expression(f.Ref)
+		return id.Pattern(f.Ref)
 	case f.Pattern != "":
 		return patterns[f.Pattern].String()
 	}

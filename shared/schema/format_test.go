@@ -11,7 +11,7 @@ import (
 
 // Ensure each format accepts exactly the valid values. A time zone must be a name in the IANA
 // database, where links count, too. A language must be an existing ISO 639-1 code.
-func TestNames(t *testing.T) {
+func TestFormatNames(t *testing.T) {
 	t.Parallel()
 	for format, texts := range map[string]map[string]bool{
 		"timezone": {

@@ -61,7 +61,7 @@ func FuzzBind(f *testing.F) {
 				}
 			}
 		case wrong == nil:
-			want := decoded(t, value)
+			want := decodeShapes(t, value)
 			for i := range want.Points {
 				want.Points[i].TS = timestamp.Normalise(want.Points[i].TS)
 			}
@@ -97,16 +97,16 @@ func parseStrictly(body string) (any, error) {
 	if err := checkRepeatedNames(d); err != nil {
 		return nil, err
 	}
-	if escapes := loneSurrogates.FindAllString(pairs.ReplaceAllString(backslashes.ReplaceAllString(body, ""), ""), -1); escapes != nil {
+	if escapes := loneSurrogatePattern.FindAllString(surrogatePairs.ReplaceAllString(backslashes.ReplaceAllString(body, ""), ""), -1); escapes != nil {
 		return nil, errors.New("half of a surrogate pair")
 	}
 	return jsonschema.UnmarshalJSON(strings.NewReader(body))
 }
 
 var (
-	backslashes    = regexp.MustCompile(`\\\\`)
-	pairs          = regexp.MustCompile(`(?i)\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}`)
-	loneSurrogates = regexp.MustCompile(`(?i)\\ud[89a-f][0-9a-f]{2}`)
+	backslashes          = regexp.MustCompile(`\\\\`)
+	surrogatePairs       = regexp.MustCompile(`(?i)\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}`)
+	loneSurrogatePattern = regexp.MustCompile(`(?i)\\ud[89a-f][0-9a-f]{2}`)
 )
 
 // checkRepeatedNames reads one value. It returns an error if an object in the value has a repeated
@@ -141,9 +141,9 @@ func checkRepeatedNames(d *json.Decoder) error {
 	return nil
 }
 
-// notOfRFC3986 matches characters that are invalid in a URI, but that the schema validator's
+// nonURICharPattern matches characters that are invalid in a URI, but that the schema validator's
 // url.Parse accepts.
-var notOfRFC3986 = regexp.MustCompile(`[^!#-;=?-Z\[\]_a-z~]|%([^0-9A-Fa-f]|.[^0-9A-Fa-f]|.?$)`)
+var nonURICharPattern = regexp.MustCompile(`[^!#-;=?-Z\[\]_a-z~]|%([^0-9A-Fa-f]|.[^0-9A-Fa-f]|.?$)`)
 
 // plainHost matches a host, optionally with a small port.
 var plainHost = regexp.MustCompile(`^([a-z0-9]{1,9}(\.[a-z0-9]{1,9}){0,9}|\[[:0-9a-f]+\])(:[1-9][0-9]{0,3})?$`)
@@ -163,7 +163,7 @@ func isExpectedDifference(value any, problem string) bool {
 		if err == nil && (u.User != nil || !plainHost.MatchString(u.Host)) {
 			return true
 		}
-		return err == nil && (notOfRFC3986.MatchString(spelled) || u.Hostname() == "" && (u.Scheme == "http" || u.Scheme == "https") || strings.Trim(spelled[len(u.Scheme)+1:], "/?#") == "" || strings.HasPrefix(spelled[len(u.Scheme)+1:], "?") || strings.HasPrefix(spelled[len(u.Scheme)+1:], "#") || strings.HasPrefix(spelled[len(u.Scheme)+1:], "//"))
+		return err == nil && (nonURICharPattern.MatchString(spelled) || u.Hostname() == "" && (u.Scheme == "http" || u.Scheme == "https") || strings.Trim(spelled[len(u.Scheme)+1:], "/?#") == "" || strings.HasPrefix(spelled[len(u.Scheme)+1:], "?") || strings.HasPrefix(spelled[len(u.Scheme)+1:], "#") || strings.HasPrefix(spelled[len(u.Scheme)+1:], "//"))
 	case place == "body.at", strings.HasSuffix(place, "].ts"):
 		return strings.HasPrefix(spelled, "0000") || strings.HasPrefix(spelled, "0001-01-01") || strings.HasPrefix(spelled, "9999-12-31")
 	}
@@ -193,8 +193,8 @@ func valueAt(value any, steps []string) any {
 	return value
 }
 
-// decoded returns a valid value as encoding/json decodes it, with the defaults from the tags.
-func decoded(t *testing.T, value any) (out shapes) {
+// decodeShapes returns a valid value as encoding/json decodes it, with the defaults from the tags.
+func decodeShapes(t *testing.T, value any) (out shapes) {
 	t.Helper()
 	object := value.(map[string]any)
 	for name, v := range object {
@@ -232,9 +232,9 @@ type pageInput struct {
 
 var pageFields = schema.Fields(reflect.TypeFor[pageInput]())
 
-// page binds a list call both as an HTTP request and as a tool call, and checks that both give the
-// same result.
-func page(t *testing.T, operation, board, status, cursor string) (schema.Cursor, schema.CursorScope, []string) {
+// encodeCursor binds a list call both as an HTTP request and as a tool call, and checks that both
+// give the same result.
+func encodeCursor(t *testing.T, operation, board, status, cursor string) (schema.Cursor, schema.CursorScope, []string) {
 	t.Helper()
 	values, query := map[string]string{"boardId": board, "status": status}, url.Values{"status": {status}}
 	if cursor != "" {
@@ -286,33 +286,33 @@ func FuzzCursor(f *testing.F) {
 		if !id.Valid("", board) || !id.Valid("", otherBoard) {
 			return // reported as not found, whatever the cursor
 		}
-		_, scope, problems := page(t, operation, board, status, "")
+		_, scope, problems := encodeCursor(t, operation, board, status, "")
 		if len(problems) > 0 {
 			t.Fatalf("without a cursor: %v", problems)
 		}
 		cursor := scope.Encode(position)
 		accepted := position != "" && len(position) <= 900
-		if got, _, problems := page(t, operation, board, status, cursor); accepted && (len(problems) > 0 || string(got) != position) {
+		if got, _, problems := encodeCursor(t, operation, board, status, cursor); accepted && (len(problems) > 0 || string(got) != position) {
 			t.Errorf("the position %q was decoded to %q: %v", position, got, problems)
 		} else if !accepted {
-			refusedCursor(t, cursor, problems)
+			requireRefusedCursor(t, cursor, problems)
 		}
 		if other := []string{otherOperation, otherBoard, otherStatus}; !slices.Equal(other, []string{operation, board, status}) {
-			_, _, problems := page(t, otherOperation, otherBoard, otherStatus, cursor)
-			refusedCursor(t, cursor, problems)
+			_, _, problems := encodeCursor(t, otherOperation, otherBoard, otherStatus, cursor)
+			requireRefusedCursor(t, cursor, problems)
 		}
 		if text == "" {
 			return
 		}
-		if got, _, problems := page(t, operation, board, status, text); len(problems) > 0 {
-			refusedCursor(t, text, problems)
+		if got, _, problems := encodeCursor(t, operation, board, status, text); len(problems) > 0 {
+			requireRefusedCursor(t, text, problems)
 		} else if scope.Encode(string(got)) != text {
 			t.Errorf("%q was decoded to %q, which has another cursor", text, got)
 		}
 	})
 }
 
-func refusedCursor(t *testing.T, cursor string, problems []string) {
+func requireRefusedCursor(t *testing.T, cursor string, problems []string) {
 	t.Helper()
 	if len(problems) == 0 {
 		t.Errorf("%q was accepted", cursor)

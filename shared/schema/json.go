@@ -47,29 +47,29 @@ func (o Object) Get(name string) (value any, ok bool) {
 // whole is invalid, the object is nil and there is one problem. Otherwise there is one problem for
 // each repeated key and for each string that contains the character NUL.
 func ParseObject(text []byte, root string) (Object, []string) {
-	o, problems, _ := ParseLarge(text, root, nil, len(text))
+	o, problems, _ := ParseObjectWithRaw(text, root, nil, len(text))
 	return o, problems
 }
 
-// ParseLarge is like ParseObject, but for an object in which some properties may have megabytes. A
-// tree of them would take twenty times as much memory. So the properties listed in uncut are not
-// parsed into the tree: the value of each is a json.RawMessage without insignificant whitespace, or
-// nil for null. If the JSON has more than most bytes outside these values, tooLarge is true, and
-// the rest is not read.
-func ParseLarge(text []byte, root string, uncut []string, most int) (o Object, problems []string, tooLarge bool) {
+// ParseObjectWithRaw is like ParseObject, but for an object in which some properties may have
+// megabytes. A tree of them would take twenty times as much memory. So the properties listed in
+// uncut are not parsed into the tree: the value of each is a json.RawMessage without insignificant
+// whitespace, or nil for null. If the JSON has more than most bytes outside these values, tooLarge
+// is true, and the rest is not read.
+func ParseObjectWithRaw(text []byte, root string, rawNames []string, bytesMax int) (o Object, problems []string, tooLarge bool) {
 	if TooDeep(text) {
 		return nil, []string{fmt.Sprintf("%s: is nested more than %d levels deep", root, NestingMax)}, false
 	}
 	p := parser{
 		decoder: jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true)),
-		root:    root, rawNames: uncut, rawBytesMax: int64(most), nul: bytes.Contains(text, []byte(`\u0000`)),
+		root:    root, rawNames: rawNames, rawBytesMax: int64(bytesMax), mayHaveNUL: bytes.Contains(text, []byte(`\u0000`)),
 	}
 	value, err := p.value()
 	if err == nil {
 		err = p.end()
 	}
 	switch o, isObject := value.(Object); {
-	case errors.Is(err, errTooLarge), err == nil && int64(len(text))-p.truncated > p.rawBytesMax:
+	case errors.Is(err, errTooLarge), err == nil && int64(len(text))-p.rawBytes > p.rawBytesMax:
 		return nil, nil, true
 	case err != nil:
 		return nil, []string{root + ": " + syntaxProblem(text, err)}, false
@@ -141,11 +141,11 @@ type parser struct {
 	root        string
 	rawNames    []string
 	rawBytesMax int64
-	truncated   int64    // bytes in the values that are not parsed into the tree
+	rawBytes    int64    // bytes in the values that are not parsed into the tree
 	path        []string // path to the current value: names, and "" for each array element
 	indexes     []int    // indexes of the array elements in path
 	problems    []string
-	nul         bool // a string may contain the character NUL, which JSON can express only as \u0000
+	mayHaveNUL  bool // a string may contain the character NUL, which JSON can express only as \u0000
 }
 
 // end requires that the input ends here.
@@ -165,7 +165,7 @@ func (p *parser) value() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.decoder.InputOffset()-p.truncated > p.rawBytesMax {
+	if p.decoder.InputOffset()-p.rawBytes > p.rawBytesMax {
 		return nil, errTooLarge
 	}
 	switch token.Kind() {
@@ -227,7 +227,7 @@ func (p *parser) object() (Object, error) {
 		p.path = append(p.path, "."+name)
 		p.checkNUL(name)
 		if twice {
-			p.problem("is repeated")
+			p.addProblem("is repeated")
 		}
 		value, err := p.member(outermost && !twice && slices.Contains(p.rawNames, name))
 		if err != nil {
@@ -242,28 +242,28 @@ func (p *parser) object() (Object, error) {
 	return o, err
 }
 
-func (p *parser) member(uncut bool) (any, error) {
-	if uncut && p.decoder.PeekKind() != 'n' {
-		return p.raw()
+func (p *parser) member(isRaw bool) (any, error) {
+	if isRaw && p.decoder.PeekKind() != 'n' {
+		return p.readRaw()
 	}
 	return p.value()
 }
 
-// raw reads a value as raw JSON. It checks the value like the rest, for repeated keys in an object
-// and the character NUL. It reports only the first problem of each kind.
-func (p *parser) raw() (json.RawMessage, error) {
+// readRaw reads a value as raw JSON. It checks the value like the rest, for repeated keys in an
+// object and the character NUL. It reports only the first problem of each kind.
+func (p *parser) readRaw() (json.RawMessage, error) {
 	text, err := p.decoder.ReadValue()
 	if err != nil {
 		return nil, err
 	}
-	p.truncated += int64(len(text))
+	p.rawBytes += int64(len(text))
 	value := slices.Clone(text)
-	if p.nul && hasNULText(value) {
-		p.problem(nulProblem)
+	if p.mayHaveNUL && hasNULText(value) {
+		p.addProblem(nulProblem)
 	}
 	err = jsontext.NewDecoder(bytes.NewBuffer(value)).SkipValue()
 	if at, ok := errors.AsType[*jsontext.SyntacticError](err); ok && errors.Is(err, jsontext.ErrDuplicateName) {
-		p.problem(fmt.Sprintf("has an object in which the property %.100q is repeated", at.JSONPointer.LastToken()))
+		p.addProblem(fmt.Sprintf("has an object in which the property %.100q is repeated", at.JSONPointer.LastToken()))
 	}
 	return json.RawMessage(value), value.Compact()
 }
@@ -283,12 +283,12 @@ func hasNULText(value []byte) bool {
 }
 
 func (p *parser) checkNUL(s string) {
-	if p.nul && strings.ContainsRune(s, 0) {
-		p.problem(nulProblem)
+	if p.mayHaveNUL && strings.ContainsRune(s, 0) {
+		p.addProblem(nulProblem)
 	}
 }
 
-func (p *parser) problem(text string) { p.problems = appendProblem(p.problems, p.location(), text) }
+func (p *parser) addProblem(text string) { p.problems = appendProblem(p.problems, p.location(), text) }
 
 // location returns the path to the current value. A long path may be cut, but only after the part
 // that messages show.

@@ -35,12 +35,12 @@ func (c Clearable[T]) Apply(field *T) {
 
 func (Clearable[T]) clearable() {}
 
-// clearable is implemented only by Clearable.
-type clearable interface{ clearable() }
+// clearableMarker is implemented only by Clearable.
+type clearableMarker interface{ clearable() }
 
 // fieldValueType returns the type of the values in a struct field, and whether null clears them.
 func fieldValueType(t reflect.Type) (value reflect.Type, clears bool) {
-	if !t.Implements(reflect.TypeFor[clearable]()) {
+	if !t.Implements(reflect.TypeFor[clearableMarker]()) {
 		return t, false
 	}
 	field, _ := t.FieldByName("Value")
@@ -102,7 +102,7 @@ func (f *Field) describedAs(doc, day, clears string) string {
 func AcceptNull(fields []Field) {
 	for i := range fields {
 		f := &fields[i]
-		if f.In == InBody && !f.Required && !f.notNull && f.Null == NullRefused {
+		if f.In == InBody && !f.Required && !f.rejectsNull && f.Null == NullRefused {
 			f.Null = NullAbsent
 		}
 		AcceptNull(f.Fields)

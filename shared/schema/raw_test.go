@@ -10,7 +10,7 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-type report struct {
+type rawInput struct {
 	Name     *string                           `json:"name" max:"5"`
 	Findings json.RawMessage                   `json:"findings" max:"21"`
 	Old      schema.Clearable[json.RawMessage] `json:"old" max:"21"`
@@ -20,7 +20,7 @@ type report struct {
 // is checked like the rest of a body.
 func TestAnyJSON(t *testing.T) {
 	t.Parallel()
-	fields := schema.Fields(reflect.TypeFor[report]())
+	fields := schema.Fields(reflect.TypeFor[rawInput]())
 	if got := schema.RawProperties(fields); !reflect.DeepEqual(got, []string{"findings", "old"}) {
 		t.Fatalf("uncut %q, want findings and old", got)
 	}
@@ -56,12 +56,12 @@ func TestAnyJSON(t *testing.T) {
 		"{\"findings\":\"\xff\"}":                            {"", "body: is not valid UTF-8"},
 		`{"findings":[1],"nope":{"findings":{"b":1,"b":2}}}`: {"", "body.nope.findings.b: is repeated"},
 	} {
-		b, problems := bindBody(reflect.TypeFor[report](), fields, text)
+		b, problems := bindBody(reflect.TypeFor[rawInput](), fields, text)
 		all := strings.Join(problems, "\n")
 		if !strings.HasPrefix(all, want.problem) || (all == "") != (want.problem == "") {
 			t.Errorf("%s: %q, want %q", text, all, want.problem)
 		}
-		if got := string(b.Input.Interface().(report).Findings); all == "" && got != want.findings {
+		if got := string(b.Input.Interface().(rawInput).Findings); all == "" && got != want.findings {
 			t.Errorf("%s: %s, want %s", text, got, want.findings)
 		}
 	}
@@ -70,12 +70,12 @@ func TestAnyJSON(t *testing.T) {
 // Ensure null clears a property that accepts any JSON, and that other values are stored.
 func TestAnyJSONClears(t *testing.T) {
 	t.Parallel()
-	fields := schema.Fields(reflect.TypeFor[report]())
+	fields := schema.Fields(reflect.TypeFor[rawInput]())
 	for text, want := range map[string]schema.Clearable[json.RawMessage]{
 		`{"old":null}`: {Sent: true}, `{}`: {}, `{"old":[ 1 ]}`: {Sent: true, Value: json.RawMessage(`[1]`)},
 	} {
-		b, _ := bindBody(reflect.TypeFor[report](), fields, text)
-		if got := b.Input.Interface().(report).Old; len(b.Problems) > 0 || !reflect.DeepEqual(got, want) {
+		b, _ := bindBody(reflect.TypeFor[rawInput](), fields, text)
+		if got := b.Input.Interface().(rawInput).Old; len(b.Problems) > 0 || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, want %+v; problems %q", text, got, want, b.Problems)
 		}
 	}
@@ -113,8 +113,8 @@ func TestLargeRest(t *testing.T) {
 		"a small text":       {`"a"`, false},
 		"not JSON":           {`{"zz":` + large, true},
 	} {
-		read := func() { _, _, _ = schema.ParseLarge([]byte(c.text), "body", []string{"a"}, most) }
-		o, problems, tooLarge := schema.ParseLarge([]byte(c.text), "body", []string{"a"}, most)
+		read := func() { _, _, _ = schema.ParseObjectWithRaw([]byte(c.text), "body", []string{"a"}, most) }
+		o, problems, tooLarge := schema.ParseObjectWithRaw([]byte(c.text), "body", []string{"a"}, most)
 		if tooLarge != c.want || tooLarge && (o != nil || problems != nil) {
 			t.Errorf("%s: %v, %d properties, %.200q", name, tooLarge, len(o), problems)
 		}
@@ -125,14 +125,14 @@ func TestLargeRest(t *testing.T) {
 }
 
 // FuzzParseLarge checks that leaving a property unparsed changes nothing but its value. ParseObject
-// and ParseLarge must accept the same JSON.
+// and ParseObjectWithRaw must accept the same JSON.
 func FuzzParseLarge(f *testing.F) {
 	for _, text := range []string{`{"a":[{"b":"\\\"","c":[{}]}],"d":1}`, `{"a":{"b":1,"b":2}}`, `{"a":"\u0000"}`, ` {"a" :1, "a":2} `, `[]`, `{"a":"\ud83d"}`} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		whole, problems := schema.ParseObject(text, "body")
-		cut, others, tooLarge := schema.ParseLarge(text, "body", []string{"a"}, len(text))
+		cut, others, tooLarge := schema.ParseObjectWithRaw(text, "body", []string{"a"}, len(text))
 		if tooLarge {
 			t.Fatalf("%q is too large", text)
 		}

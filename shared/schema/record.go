@@ -106,7 +106,7 @@ func breaksRules(rules []Rules, inputs []*Binder, name string, value any) (broke
 			if f.record != nil {
 				b.markReceived(f)
 			}
-			b.assign(f, "record."+name, f.Of(b.Input), argument{json: value})
+			b.assign(f, "record."+name, f.ValueIn(b.Input), argument{json: value})
 			broken = broken || len(b.Problems) > before
 		}
 	}

@@ -31,10 +31,10 @@ func document(fields []schema.Field) map[string]any {
 		case schema.String:
 			low, high = "minLength", "maxLength"
 		case schema.Array:
-			low, p["maxItems"] = "minItems", f.Items
+			low, p["maxItems"] = "minItems", f.ItemsMax
 			element := map[string]any{"type": "string"}
-			if f.Each > 0 {
-				element["maxLength"] = f.Each
+			if f.ItemCharsMax > 0 {
+				element["maxLength"] = f.ItemCharsMax
 			}
 			if f.Enum != nil {
 				element["enum"] = f.Enum
@@ -47,9 +47,9 @@ func document(fields []schema.Field) map[string]any {
 			}
 			p["items"] = element
 		case schema.Map:
-			p["maxProperties"] = f.Items
-			p["additionalProperties"] = map[string]any{"type": "string", "maxLength": f.Each}
-			p["propertyNames"] = map[string]any{"maxLength": f.Each}
+			p["maxProperties"] = f.ItemsMax
+			p["additionalProperties"] = map[string]any{"type": "string", "maxLength": f.ItemCharsMax}
+			p["propertyNames"] = map[string]any{"maxLength": f.ItemCharsMax}
 		}
 		if f.Min != nil {
 			p[low] = *f.Min
@@ -250,7 +250,7 @@ func TestAgreesWithJSONSchema(t *testing.T) {
 
 // Ensure the validators agree on each edge case by itself, so that no other problem in the same
 // body hides a disagreement.
-func TestEdgesAgreeWithJSONSchema(t *testing.T) {
+func TestBoundariesAgreeWithJSONSchema(t *testing.T) {
 	referee := compileReference(t, shapeFields)
 	checked := 0
 	for _, f := range shapeFields {

@@ -11,14 +11,14 @@ import (
 
 // Source holds the arguments of an HTTP request as they were sent.
 type Source struct {
-	Operation string            // the operation for which a cursor is valid
-	Path      map[string]string // values by path parameter
-	Query     string            // without the question mark
-	Header    http.Header
-	Refused   []string // problems with headers that have no field
-	Body      []byte   // a JSON object; nil stands for an empty object
-	BodyBytes int      // maximum size of the body, not counting properties that accept any JSON
-	Unread    string   // the problem if the body cannot be read; Body is then ignored
+	Operation      string            // the operation for which a cursor is valid
+	Path           map[string]string // values by path parameter
+	Query          string            // without the question mark
+	Header         http.Header
+	HeaderProblems []string // problems with headers that have no field
+	Body           []byte   // a JSON object; nil stands for an empty object
+	BodyBytes      int      // maximum size of the body, not counting properties that accept any JSON
+	BodyProblem    string   // the problem if the body cannot be read; Body is then ignored
 }
 
 // Bind binds an input of type t with these fields to an HTTP request. It reports all problems:
@@ -30,16 +30,16 @@ func Bind(t reflect.Type, fields []Field, s Source) *Binder {
 	b := newBinder(t)
 	body := Object{}
 	switch {
-	case s.Unread != "":
-		b.Problems, body = append(b.Problems, s.Unread), nil
+	case s.BodyProblem != "":
+		b.Problems, body = append(b.Problems, s.BodyProblem), nil
 	case s.Body != nil:
-		body, b.Problems, b.TooLarge = ParseLarge(s.Body, string(InBody), RawProperties(fields), s.BodyBytes)
+		body, b.Problems, b.TooLarge = ParseObjectWithRaw(s.Body, string(InBody), RawProperties(fields), s.BodyBytes)
 	}
 	if b.TooLarge {
 		return b
 	}
 	query := b.query(fields, s.Query)
-	for _, problem := range s.Refused {
+	for _, problem := range s.HeaderProblems {
 		b.Problems = appendLimited(b.Problems, problem)
 	}
 	for i := range fields {

@@ -13,8 +13,8 @@ import (
 // BatchGetMax is the maximum number of records that DynamoDB returns in one call.
 const BatchGetMax = 100
 
-// batchGetWidth bounds how many calls BatchGet makes in parallel.
-const batchGetWidth = 16
+// batchGetConcurrency bounds how many calls BatchGet makes in parallel.
+const batchGetConcurrency = 16
 
 // BatchGet reads records by their keys, which must be distinct, with strong consistency. It makes
 // one call per BatchGetMax keys, all in parallel, so it takes one round trip. It ignores keys
@@ -32,7 +32,7 @@ func BatchGet[T any](ctx context.Context, c *Client, keys []Key) ([]T, error) {
 func BatchGetItems(ctx context.Context, c *Client, keys []Key) ([]Item, error) {
 	parts := slices.Collect(slices.Chunk(keys, BatchGetMax))
 	found := make([][]Item, len(parts))
-	err := parallel.Do(len(parts), batchGetWidth, func(n int) (err error) {
+	err := parallel.Do(len(parts), batchGetConcurrency, func(n int) (err error) {
 		found[n], err = c.batchGet(ctx, parts[n])
 		return err
 	})

@@ -18,9 +18,9 @@ import (
 func TestBatchGet(t *testing.T) {
 	t.Parallel()
 	p := &faultProxy{}
-	c, _ := client(t, p)
+	c, _ := newTestClient(t, p)
 	company := c.NewID("co")
-	items, keys := notes(c, company, 2*table.BatchGetMax+1, 10, "x")
+	items, keys := newNotes(c, company, 2*table.BatchGetMax+1, 10, "x")
 	if err := c.BatchPut(t.Context(), items); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestManyUnprocessed(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				p := leavesUnread(t, test.take, test.times)
-				_, keys := notes(offline(p), "co", 40, 10, "x")
+				_, keys := newNotes(offline(p), "co", 40, 10, "x")
 				found, err := table.BatchGet[note](t.Context(), offline(p), keys)
 				if (err == nil) != test.ok || p.count("") != test.calls {
 					t.Errorf("%v after %d calls", err, p.count(""))

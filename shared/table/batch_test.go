@@ -17,8 +17,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// notes returns count items of one partition, each with size bytes of text, and their keys.
-func notes(c *table.Client, company string, count, size int, letter string) (items []table.Item, keys []table.Key) {
+// newNotes returns count items of one partition, each with size bytes of text, and their keys.
+func newNotes(c *table.Client, company string, count, size int, letter string) (items []table.Item, keys []table.Key) {
 	for i := range count {
 		n := note{ID: fmt.Sprintf("itm_%03d", i), Company: company, Text: ptr(strings.Repeat(letter, size))}
 		items, keys = append(items, c.NewItem(keysOf(n), n)), append(keys, keysOf(n).Key)
@@ -30,14 +30,14 @@ func notes(c *table.Client, company string, count, size int, letter string) (ite
 func TestPutAndDeleteManyBatches(t *testing.T) {
 	t.Parallel()
 	p := &faultProxy{}
-	c, _ := client(t, p)
+	c, _ := newTestClient(t, p)
 	company := c.NewID("co")
-	items, keys := notes(c, company, 2*table.BatchMax+1, 10, "x")
+	items, keys := newNotes(c, company, 2*table.BatchMax+1, 10, "x")
 	ctx, m := apitest.Request(t)
 	if err := c.BatchPut(ctx, items); err != nil {
 		t.Fatal(err)
 	}
-	if got := size(t, c, company); got != len(items) || p.count("BatchWriteItem") != 3 {
+	if got := countRecords(t, c, company); got != len(items) || p.count("BatchWriteItem") != 3 {
 		t.Errorf("%d written with %d calls", got, p.count("BatchWriteItem"))
 	}
 	if total := m.Units(); total.Calls != 3 || total.Write < float64(len(items)) {
@@ -46,7 +46,7 @@ func TestPutAndDeleteManyBatches(t *testing.T) {
 	if err := c.BatchDelete(ctx, append(keys, table.Key{PK: company, SK: "nothing here"})); err != nil {
 		t.Fatal(err)
 	}
-	if got := size(t, c, company); got != 0 || p.count("BatchWriteItem") != 6 {
+	if got := countRecords(t, c, company); got != 0 || p.count("BatchWriteItem") != 6 {
 		t.Errorf("%d left after %d calls", got, p.count("BatchWriteItem"))
 	}
 	if err := c.BatchPut(ctx, nil); err != nil || c.BatchDelete(ctx, nil) != nil || p.count("BatchWriteItem") != 6 {
@@ -54,7 +54,7 @@ func TestPutAndDeleteManyBatches(t *testing.T) {
 	}
 }
 
-func size(t *testing.T, c *table.Client, company string) int {
+func countRecords(t *testing.T, c *table.Client, company string) int {
 	t.Helper()
 	all, err := table.ReadAll[note](t.Context(), c, table.Collection{Partition: noteKey(company, "").PK, Consistent: true})
 	if err != nil {
@@ -79,9 +79,9 @@ func TestPutLargeItems(t *testing.T) {
 			}
 			return pass()
 		}}
-		c, _ := client(t, p)
+		c, _ := newTestClient(t, p)
 		company := c.NewID("co")
-		items, _ := notes(c, company, 12, 300_000, letter)
+		items, _ := newNotes(c, company, 12, 300_000, letter)
 		for _, item := range items { // index keys would double the engine's work
 			delete(item, "gsi1pk")
 			delete(item, "gsi1sk")
@@ -89,7 +89,7 @@ func TestPutLargeItems(t *testing.T) {
 		if err := c.BatchPut(t.Context(), items); err != nil {
 			t.Fatal(err)
 		}
-		if got := size(t, c, company); got != 12 || largest > 4<<20 || batches < 2 {
+		if got := countRecords(t, c, company); got != 12 || largest > 4<<20 || batches < 2 {
 			t.Errorf("%q: %d written in %d batches of up to %d bytes", letter, got, batches, largest)
 		}
 	}
@@ -154,7 +154,7 @@ func TestPutUnprocessed(t *testing.T) {
 				taken := map[string]int{}
 				p := leavesUnprocessed(t, test.take, test.times, taken)
 				c := offline(p)
-				items, _ := notes(c, "co", 51, 10, "x")
+				items, _ := newNotes(c, "co", 51, 10, "x")
 				err := c.BatchPut(t.Context(), items)
 				if (err == nil) != test.ok || p.count("") != test.calls {
 					t.Errorf("%v after %d calls", err, p.count(""))
@@ -182,7 +182,7 @@ func TestPutStopsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		p := leavesUnprocessed(t, 0, 1<<30, map[string]int{})
 		c := offline(p)
-		items, _ := notes(c, "co", 1, 10, "x")
+		items, _ := newNotes(c, "co", 1, 10, "x")
 		done := make(chan error, 1)
 		go func() { done <- c.BatchPut(ctx, items) }()
 		synctest.Wait() // until Put pauses
@@ -197,7 +197,7 @@ func TestPutStopsWithItsContext(t *testing.T) {
 func TestThrottledBatchCounts(t *testing.T) {
 	t.Parallel()
 	p := rejectsCalls("BatchWriteItem", "ProvisionedThroughputExceededException", http.StatusBadRequest, 4)
-	c, _ := client(t, p)
+	c, _ := newTestClient(t, p)
 	ctx, m := apitest.Request(t)
 	n := newNote(c)
 	if err := c.BatchPut(ctx, []table.Item{c.NewItem(keysOf(n), n)}); err != nil {

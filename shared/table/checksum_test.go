@@ -53,7 +53,7 @@ func TestChecksums(t *testing.T) {
 			return err
 		},
 		"list": func(ctx context.Context, c *table.Client, n note) error {
-			texts, _, err := listTexts[listedNote](ctx, c, table.Query{Partitions: []string{noteKey(n.Company, n.ID).PK}, Limit: 5})
+			texts, _, err := listJSON[listedNote](ctx, c, table.Query{Partitions: []string{noteKey(n.Company, n.ID).PK}, Limit: 5})
 			if err == nil && (len(texts) != 1 || !bytes.Contains(texts[0], []byte(*n.Text))) {
 				return fmt.Errorf("listed %s", texts)
 			}
@@ -74,7 +74,7 @@ func TestChecksums(t *testing.T) {
 		for _, at := range []int{0, 1, 20, 1 << 20} {
 			t.Run(fmt.Sprintf("%s, byte %d", name, at), func(t *testing.T) {
 				t.Parallel()
-				good, _ := client(t, nil)
+				good, _ := newTestClient(t, nil)
 				n := newNote(good)
 				n.Text = ptr("a text that tells")
 				insert(t, good, n)
@@ -93,6 +93,6 @@ func TestChecksums(t *testing.T) {
 // clientOver returns a client of the test's table that sends its calls through p.
 func clientOver(t *testing.T, p *faultProxy) *table.Client {
 	t.Helper()
-	c, _ := client(t, p)
+	c, _ := newTestClient(t, p)
 	return c
 }

@@ -236,7 +236,7 @@ func (c *Client) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput) (
 // UpdateKey is UpdateItem for the write that verifies a key. It needs no permit, because permits
 // depend on this write. It returns an error for a record outside KeysArea.
 func (c *Client) UpdateKey(ctx context.Context, in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error) {
-	if !strings.HasSuffix(KeyOf(in.Key).PK, Join("", KeysArea)) {
+	if !strings.HasSuffix(KeyOf(in.Key).PK, JoinKey("", KeysArea)) {
 		return nil, fmt.Errorf("update a key: the partition %q has no keys", KeyOf(in.Key).PK)
 	}
 	return c.updateItem(ctx, in)

@@ -73,7 +73,7 @@ func TestQueryProjection(t *testing.T) {
 		}
 		return pass()
 	}}
-	c, _ := client(t, p)
+	c, _ := newTestClient(t, p)
 	ctx, m := apitest.Request(t)
 	type sorted struct {
 		SK   string `store:"sk"`

@@ -58,7 +58,7 @@ var sameRecord = cmp.AllowUnexported(allTypes{})
 // Ensure a record reads as it was written: null differs from empty, and numbers are unchanged.
 func TestCodecRoundTrip(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	deep := strings.Repeat("[", 5000) + strings.Repeat("]", 5000)
 	for name, record := range map[string]allTypes{
 		"zero":        {},
@@ -95,7 +95,7 @@ var floats = []float64{
 // DynamoDB's numbers.
 func TestFloatRoundTrip(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	for _, f := range floats {
 		got := storeAndRead(t, c, table.Key{PK: c.NewID("co"), SK: "x"}, allTypes{Float: f, FloatP: &f})
 		if got.Float != f || got.FloatP == nil || *got.FloatP != f {
@@ -144,7 +144,7 @@ func allTypesGen() *rapid.Generator[allTypes] {
 // Ensure any record reads as it was written.
 func TestCodecProperty(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	rapid.Check(t, func(r *rapid.T) {
 		record := allTypesGen().Draw(r, "record")
 		var direct allTypes
@@ -237,7 +237,7 @@ func TestEncodePanicsOnNoRecord(t *testing.T) {
 // incomplete records.
 func TestForeignRecordInAList(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	n := insert(t, c, newNote(c))
 	foreign := c.NewItem(keysOf(note{ID: "x", Company: n.Company}), note{ID: "x"})
 	foreign["count"] = table.String("many")
@@ -248,11 +248,11 @@ func TestForeignRecordInAList(t *testing.T) {
 	if _, _, err := list[note](t.Context(), c, q); err == nil || !strings.Contains(err.Error(), "count") {
 		t.Errorf("List: %v", err)
 	}
-	if _, _, err := listTexts[listedNote](t.Context(), c, q); err == nil || !strings.Contains(err.Error(), "count") {
+	if _, _, err := listJSON[listedNote](t.Context(), c, q); err == nil || !strings.Contains(err.Error(), "count") {
 		t.Errorf("ListTexts: %v", err)
 	}
 	q.Limit = 1 // the foreign record is just beyond the page
-	if _, _, err := listTexts[listedNote](t.Context(), c, q); err == nil {
+	if _, _, err := listJSON[listedNote](t.Context(), c, q); err == nil {
 		t.Error("ListTexts of the page before: no error")
 	}
 	if _, err := table.ReadAll[note](t.Context(), c, table.Collection{Partition: q.Partitions[0]}); err == nil {

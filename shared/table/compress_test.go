@@ -9,7 +9,7 @@ import (
 
 // Ensure packed text is smaller and can be unpacked, and unpacking truncated or invalid data is an
 // error.
-func TestPack(t *testing.T) {
+func TestCompress(t *testing.T) {
 	text := strings.Repeat("a long text ", 1000)
 	packed, err := table.Compress([]byte(text))
 	if err != nil || len(packed) > len(text)/10 {

@@ -19,17 +19,17 @@ import (
 type slowEngine struct {
 	latency time.Duration
 
-	mu               sync.Mutex
-	calls, now, peak int
+	mu                                 sync.Mutex
+	callCount, activeCalls, activePeak int
 }
 
 func (b *slowEngine) RoundTrip(r *http.Request) (*http.Response, error) {
 	b.mu.Lock()
-	b.calls, b.now, b.peak = b.calls+1, b.now+1, max(b.peak, b.now+1)
+	b.callCount, b.activeCalls, b.activePeak = b.callCount+1, b.activeCalls+1, max(b.activePeak, b.activeCalls+1)
 	b.mu.Unlock()
 	defer func() {
 		b.mu.Lock()
-		b.now--
+		b.activeCalls--
 		b.mu.Unlock()
 	}()
 	select {
@@ -48,8 +48,8 @@ func TestCallsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &slowEngine{latency: 200 * time.Millisecond}
 		ended := insertAll(t, b, 100, 9*time.Second)
-		if b.calls != 100 || b.peak != 4 {
-			t.Errorf("%d calls, %d at a time", b.calls, b.peak)
+		if b.callCount != 100 || b.activePeak != 4 {
+			t.Errorf("%d calls, %d at a time", b.callCount, b.activePeak)
 		}
 		for _, err := range ended {
 			if err != nil {
@@ -77,8 +77,8 @@ func TestCallsThatWaitTooLong(t *testing.T) {
 				t.Errorf("error %v, want none or %v", err, fault.ErrUnavailable)
 			}
 		}
-		if done != 36 || refused != 64 || b.calls != done { // four calls begin every 0.9 s, nine times in the first eight seconds
-			t.Errorf("%d done, %d refused, %d calls", done, refused, b.calls)
+		if done != 36 || refused != 64 || b.callCount != done { // four calls begin every 0.9 s, nine times in the first eight seconds
+			t.Errorf("%d done, %d refused, %d calls", done, refused, b.callCount)
 		}
 	})
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Ensure the credentials come from the environment, and missing ones are an error.
-func TestEnvironment(t *testing.T) {
+func TestEnvironmentCredentials(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "id")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 	t.Setenv("AWS_SESSION_TOKEN", "token")

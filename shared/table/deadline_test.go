@@ -123,7 +123,7 @@ func TestTransientFaults(t *testing.T) {
 			status = http.StatusInternalServerError
 		}
 		p := rejectsCalls("", code, status, 2)
-		c, _ := client(t, p)
+		c, _ := newTestClient(t, p)
 		n := insert(t, c, newNote(c))
 		if p.count("") != 3 {
 			t.Errorf("%s: %d calls", code, p.count(""))

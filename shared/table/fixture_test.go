@@ -110,8 +110,8 @@ func jsonResponse(status int, body any) *http.Response {
 	}
 }
 
-// client returns a client of the real engine whose clock stands still.
-func client(t *testing.T, transport http.RoundTripper) (*table.Client, *apitest.Clock) {
+// newTestClient returns a client of the real engine whose clock stands still.
+func newTestClient(t *testing.T, transport http.RoundTripper) (*table.Client, *apitest.Clock) {
 	t.Helper()
 	s := apitest.NewOver(t, noOperations, transport)
 	return s.Table, s.Clock
@@ -174,10 +174,10 @@ type listedNote struct {
 type noteStatus string
 
 func noteKey(company, id string) table.Key {
-	return table.Key{PK: table.Partition(company, "notes"), SK: table.Join("note", id)}
+	return table.Key{PK: table.Partition(company, "notes"), SK: table.JoinKey("note", id)}
 }
 
-func noteOrder(n note) string { return table.Join(table.NumberKey(n.N), n.ID) }
+func noteOrder(n note) string { return table.JoinKey(table.NumberKey(n.N), n.ID) }
 
 func keysOf(n note) table.Keys {
 	k := table.Keys{Key: noteKey(n.Company, n.ID)}

@@ -24,7 +24,7 @@ func TestLargePages(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, descending %t", name, descending), func(t *testing.T) {
 				t.Parallel()
 				seen := &readCountingTransport{next: apitest.Transport}
-				c, _ := client(t, seen)
+				c, _ := newTestClient(t, seen)
 				company := c.NewID("co")
 				q := table.Query{Index: table.GSI2, Limit: count, Descending: descending}
 				for _, s := range statuses {
@@ -49,32 +49,32 @@ func TestLargePages(t *testing.T) {
 				}
 				records := func(q table.Query) (table.Page[listedNote], error) { return table.List[listedNote](t.Context(), c, q) }
 				beyond := 2*table.PageBytes/size + len(q.Partitions)*(1<<20/size+1)
-				checkLarge(t, "texts", want, seen, beyond, q, texts, func(text json.RawMessage) string {
+				checkLargePages(t, "texts", want, seen, beyond, q, texts, func(text json.RawMessage) string {
 					var record listedNote
 					if err := json.Unmarshal(text, &record); err != nil {
 						t.Error(err)
 					}
 					return record.ID
 				})
-				checkLarge(t, "records", want, seen, beyond, q, records, func(l listedNote) string { return l.ID })
+				checkLargePages(t, "records", want, seen, beyond, q, records, func(l listedNote) string { return l.ID })
 			})
 		}
 	}
 }
 
-// checkLarge reads a list to its end, and cuts each page once it has table.PageBytes of records. No
-// page may cause more than most records to be read from the table.
-func checkLarge[R any](t *testing.T, name string, want []string, seen *readCountingTransport, most int, q table.Query, read func(table.Query) (table.Page[R], error), id func(R) string) {
+// checkLargePages reads a list to its end, and cuts each page once it has table.PageBytes of
+// records. No page may cause more than most records to be read from the table.
+func checkLargePages[R any](t *testing.T, name string, want []string, transport *readCountingTransport, most int, q table.Query, read func(table.Query) (table.Page[R], error), id func(R) string) {
 	t.Helper()
 	var got []string
 	for {
-		seen.read = 0
+		transport.read = 0
 		page, err := read(q)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if seen.read > most {
-			t.Errorf("%s: %d records were read for one page, want at most %d", name, seen.read, most)
+		if transport.read > most {
+			t.Errorf("%s: %d records were read for one page, want at most %d", name, transport.read, most)
 		}
 		kept := min(len(page.Records), table.PageBytes/100_000)
 		if kept < table.PageBytes/100_000 && (page.Next != "" || len(got)+kept < len(want)) {

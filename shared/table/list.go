@@ -36,7 +36,7 @@ type Page[R any] struct {
 // early if its records exceed PageBytes of JSON. A record that this program did not write causes an
 // error for every page that reads it, including the page just before it.
 func List[T any](ctx context.Context, c *Client, q Query) (Page[T], error) {
-	return list(ctx, q, recordsOf[T](c, q.Index.SK()))
+	return list(ctx, q, recordFetcher[T](c, q.Index.SK()))
 }
 
 func list[R any](ctx context.Context, q Query, read fetchFunc[R]) (Page[R], error) {
@@ -44,8 +44,8 @@ func list[R any](ctx context.Context, q Query, read fetchFunc[R]) (Page[R], erro
 	if err != nil {
 		return Page[R]{}, err
 	}
-	out := Page[R]{Records: found.records, PositionAfter: func(n int) string { return q.position(found.keys[n]) }}
-	if last := min(len(found.records), q.Limit) - 1; found.more || last+1 < len(found.records) {
+	out := Page[R]{Records: found.records, PositionAfter: func(n int) string { return q.positionOfSortKey(found.keys[n]) }}
+	if last := min(len(found.records), q.Limit) - 1; found.hasMore || last+1 < len(found.records) {
 		out.Records, out.Next = found.records[:last+1], out.PositionAfter(last)
 	}
 	return out, nil
@@ -68,9 +68,9 @@ type partitionRead[R any] struct {
 
 // recordRef identifies a record in a part.
 type recordRef struct {
-	part, n int
-	key     string
-	size    int
+	partition, index int
+	key              string
+	size             int
 }
 
 // mergePartitions returns the first want records of the query's partitions in their common order,
@@ -83,14 +83,14 @@ type recordRef struct {
 //
 // With large records, a wave ends earlier, after partitionReadBytes from each partition, and more
 // waves are needed. The result then has at least PageBytes of JSON rather than want records.
-func mergePartitions[R any](ctx context.Context, q Query, want int, read fetchFunc[R]) (rows[R], error) {
+func mergePartitions[R any](ctx context.Context, q Query, wanted int, read fetchFunc[R]) (rows[R], error) {
 	if len(q.Partitions) == 1 {
-		return readPartition(ctx, q, q.Partitions[0], want, PageBytes, read)
+		return readPartition(ctx, q, q.Partitions[0], wanted, PageBytes, read)
 	}
 	ask := make([]int, len(q.Partitions))
 	parts := make([]partitionRead[R], len(q.Partitions))
 	for i, partition := range q.Partitions {
-		ask[i], parts[i] = min(want, max(firstWaveMin, (want*firstWavePercent+99)/100)), partitionRead[R]{rows[R]{more: true}, partition}
+		ask[i], parts[i] = min(wanted, max(firstWaveMin, (wanted*firstWavePercent+99)/100)), partitionRead[R]{rows[R]{hasMore: true}, partition}
 	}
 	for {
 		if err := readMore(ctx, q, parts, ask, read); err != nil {
@@ -99,50 +99,50 @@ func mergePartitions[R any](ctx context.Context, q Query, want int, read fetchFu
 		places := mergeOrder(q, parts)
 		short, complete := false, len(places) // the first complete places are final
 		for i, p := range parts {
-			known := p.finalCount(q, places)
-			if ask[i] = 0; p.more {
-				ask[i] = missingRecords(places[:known], want)
+			known := p.countFinal(q, places)
+			if ask[i] = 0; p.hasMore {
+				ask[i] = missingCount(places[:known], wanted)
 			}
 			short, complete = short || ask[i] > 0, min(complete, known)
 		}
 		if !short {
-			found := collectRows(parts, places[:min(want, complete)])
-			found.more = slices.ContainsFunc(parts, func(p partitionRead[R]) bool { return p.more })
+			found := collectRows(parts, places[:min(wanted, complete)])
+			found.hasMore = slices.ContainsFunc(parts, func(p partitionRead[R]) bool { return p.hasMore })
 			return found, nil
 		}
 	}
 }
 
 // readMore reads ask[i] more records of part i, for all parts in parallel.
-func readMore[R any](ctx context.Context, q Query, parts []partitionRead[R], ask []int, read fetchFunc[R]) error {
+func readMore[R any](ctx context.Context, q Query, parts []partitionRead[R], counts []int, read fetchFunc[R]) error {
 	return parallel.Do(len(parts), len(parts), func(i int) error {
-		if ask[i] == 0 {
+		if counts[i] == 0 {
 			return nil
 		}
 		p, after := &parts[i], q
 		if len(p.keys) > 0 {
-			after.After = q.position(p.keys[len(p.keys)-1])
+			after.After = q.positionOfSortKey(p.keys[len(p.keys)-1])
 		}
-		found, err := readPartition(ctx, after, p.partition, ask[i], partitionReadBytes, read)
+		found, err := readPartition(ctx, after, p.partition, counts[i], partitionReadBytes, read)
 		p.add(found)
-		p.more = found.more
+		p.hasMore = found.hasMore
 		return err
 	})
 }
 
-// finalCount returns how many places, counted from the first, cannot change when more of this part
+// countFinal returns how many places, counted from the first, cannot change when more of this part
 // is read. They are the places up to the last record that was read from the part, or all places if
 // it has no more records.
-func (p partitionRead[R]) finalCount(q Query, places []recordRef) int {
-	if !p.more {
+func (p partitionRead[R]) countFinal(q Query, places []recordRef) int {
+	if !p.hasMore {
 		return len(places)
 	}
 	last := p.keys[len(p.keys)-1]
 	return sort.Search(len(places), func(i int) bool { return q.compare(places[i].key, last) > 0 })
 }
 
-// missingRecords returns how many records a page still lacks after the known ones.
-func missingRecords(known []recordRef, want int) int {
+// missingCount returns how many records a page still lacks after the known ones.
+func missingCount(known []recordRef, want int) int {
 	size := 0
 	for _, at := range known[:min(want, len(known))] {
 		size += at.size
@@ -168,7 +168,7 @@ func mergeOrder[R any](q Query, parts []partitionRead[R]) []recordRef {
 func collectRows[R any](parts []partitionRead[R], places []recordRef) rows[R] {
 	out := rows[R]{records: make([]R, 0, len(places)), keys: make([]string, 0, len(places))}
 	for _, at := range places {
-		out.records, out.keys = append(out.records, parts[at.part].records[at.n]), append(out.keys, at.key)
+		out.records, out.keys = append(out.records, parts[at.partition].records[at.index]), append(out.keys, at.key)
 	}
 	return out
 }

@@ -59,61 +59,61 @@ func deserialize(t *testing.T, p smithyhttp.ClientProtocol, body string) (out dy
 	return out, err
 }
 
-const fullResponse = `"sk":{"S":"k"},"s":{"S":"a"},"t":{"S":"b"},"i":{"N":"1"},"j":{"N":"-2"},"f":{"N":"1.5"},"g":{"N":"1000"},"b":{"BOOL":true},"c":{"BOOL":false},"l":{"L":[{"S":"x"},{"S":"y"}]},"x":{"S":"[1]"},"h":{"S":"z"}`
+const completeResponse = `"sk":{"S":"k"},"s":{"S":"a"},"t":{"S":"b"},"i":{"N":"1"},"j":{"N":"-2"},"f":{"N":"1.5"},"g":{"N":"1000"},"b":{"BOOL":true},"c":{"BOOL":false},"l":{"L":[{"S":"x"},{"S":"y"}]},"x":{"S":"[1]"},"h":{"S":"z"}`
 
-func items(items ...string) string {
+func itemsJSON(items ...string) string {
 	return `{"Count":1,"Items":[{` + strings.Join(items, `},{`) + `}],"ScannedCount":1}`
 }
 
 // onePassResponses contains responses that are read in one pass; slow contains those that are left
 // to the SDK.
 var onePassResponses = map[string]string{
-	"every kind":           items(fullResponse),
-	"several records":      items(fullResponse, `"sk":{"S":"l"}`, fullResponse),
-	"no field":             items(`"sk":{"S":"k"}`),
-	"a fraction":           items(`"sk":{"S":"k"},"i":{"N":"1.0"},"j":{"N":"-1.5"}`),
-	"a very large number":  items(`"sk":{"S":"k"},"i":{"N":"9223372036854775808"}`),
+	"every kind":           itemsJSON(completeResponse),
+	"several records":      itemsJSON(completeResponse, `"sk":{"S":"l"}`, completeResponse),
+	"no field":             itemsJSON(`"sk":{"S":"k"}`),
+	"a fraction":           itemsJSON(`"sk":{"S":"k"},"i":{"N":"1.0"},"j":{"N":"-1.5"}`),
+	"a very large number":  itemsJSON(`"sk":{"S":"k"},"i":{"N":"9223372036854775808"}`),
 	"no records":           `{"Items":[],"Count":0,"ScannedCount":3}`,
-	"more follow":          `{"ConsumedCapacity":{"CapacityUnits":1.5,"TableName":"t"},"Count":1,"Items":[{` + fullResponse + `}],"LastEvaluatedKey":{"pk":{"S":"a"},"n":{"N":"1"}},"ScannedCount":1}`,
-	"plain escapes":        items(`"sk":{"S":"k"},"s":{"S":"\"\\\b\f\n\r\t"},"l":{"L":[{"S":"\\\\\""}]}`),
-	"other scripts":        items(`"sk":{"S":"日本"},"s":{"S":"ção é 日本語 😀 <&>` + "\x7f" + `"}`),
-	"empty texts":          items(`"sk":{"S":""},"s":{"S":""},"t":{"S":""},"l":{"L":[]}`),
-	"JSON with spaces":     items(`"sk":{"S":"k"},"x":{"S":"{ \"a\" : [1.0, null,\n\"\\\"\"] }"}`),
-	"numbers of any form":  items(`"sk":{"S":"k"},"i":{"N":"007"},"j":{"N":"-0"},"f":{"N":"1E5"},"g":{"N":"0.000001"}`),
-	"one attribute twice":  items(`"sk":{"S":"k"},"s":{"S":"a"},"s":{"S":"b"}`),
-	"a text full of quote": items(`"sk":{"S":"k"},"s":{"S":"` + strings.Repeat(`\"`, 500) + `"}`),
+	"more follow":          `{"ConsumedCapacity":{"CapacityUnits":1.5,"TableName":"t"},"Count":1,"Items":[{` + completeResponse + `}],"LastEvaluatedKey":{"pk":{"S":"a"},"n":{"N":"1"}},"ScannedCount":1}`,
+	"plain escapes":        itemsJSON(`"sk":{"S":"k"},"s":{"S":"\"\\\b\f\n\r\t"},"l":{"L":[{"S":"\\\\\""}]}`),
+	"other scripts":        itemsJSON(`"sk":{"S":"日本"},"s":{"S":"ção é 日本語 😀 <&>` + "\x7f" + `"}`),
+	"empty texts":          itemsJSON(`"sk":{"S":""},"s":{"S":""},"t":{"S":""},"l":{"L":[]}`),
+	"JSON with spaces":     itemsJSON(`"sk":{"S":"k"},"x":{"S":"{ \"a\" : [1.0, null,\n\"\\\"\"] }"}`),
+	"numbers of any form":  itemsJSON(`"sk":{"S":"k"},"i":{"N":"007"},"j":{"N":"-0"},"f":{"N":"1E5"},"g":{"N":"0.000001"}`),
+	"one attribute twice":  itemsJSON(`"sk":{"S":"k"},"s":{"S":"a"},"s":{"S":"b"}`),
+	"a text full of quote": itemsJSON(`"sk":{"S":"k"},"s":{"S":"` + strings.Repeat(`\"`, 500) + `"}`),
 }
 
 var sdkResponses = map[string]string{
 	"no list":                           `{"Count":0,"ScannedCount":3}`,
 	"null for a list":                   `{"Items":null}`,
-	"a text in a number's field":        items(`"sk":{"S":"k"},"f":{"S":"1"}`),
-	"a number in a text's field":        items(`"sk":{"S":"k"},"s":{"N":"1"}`),
-	"a text in a list's field":          items(`"sk":{"S":"k"},"l":{"S":"x"}`),
-	"a number in a list":                items(`"sk":{"S":"k"},"l":{"L":[{"N":"1"}]}`),
-	"a kind that no record has":         items(`"sk":{"S":"k"},"s":{"NULL":true}`),
-	"an object":                         items(`"sk":{"S":"k"},"s":{"M":{}}`),
-	"two kinds at once":                 items(`"sk":{"S":"k"},"s":{"S":"a","N":"1"}`),
-	"an unknown attribute":              items(`"sk":{"S":"k"},"other":{"S":"a"}`),
-	"an attribute of null":              items(`"sk":{"S":"k"},"s":null`),
-	"a number that is none":             items(`"sk":{"S":"k"},"f":{"N":"nan"}`),
-	"a number that is too large":        items(`"sk":{"S":"k"},"f":{"N":"1e400"}`),
-	"a number with an exponent":         items(`"sk":{"S":"k"},"f":{"N":"1e21"}`),
-	"a small number":                    items(`"sk":{"S":"k"},"f":{"N":"0.0000001"}`),
-	"a boolean that is none":            items(`"sk":{"S":"k"},"b":{"BOOL":1}`),
-	"a coded character":                 items(`"sk":{"S":"k"},"s":{"S":"\u00e4"}`),
-	"an escaped slash":                  items(`"sk":{"S":"k"},"s":{"S":"\/"}`),
-	"half of a surrogate pair":          items(`"sk":{"S":"k"},"s":{"S":"\ud800"}`),
-	"a line separator":                  items(`"sk":{"S":"k"},"s":{"S":"` + "\u2028" + `"}`),
-	"a paragraph separator":             items(`"sk":{"S":"k"},"s":{"S":"` + "\u2029" + `"}`),
-	"invalid UTF-8":                     items(`"sk":{"S":"k"},"s":{"S":"` + "\xff" + `"}`),
-	"invalid JSON in a field":           items(`"sk":{"S":"k"},"x":{"S":"{"}`),
-	"nothing in a field of JSON":        items(`"sk":{"S":"k"},"x":{"S":""}`),
-	"no sort key":                       items(`"s":{"S":"a"}`),
-	"a number as sort key":              items(`"sk":{"N":"1"}`),
-	"an escape in the sort key":         items(`"sk":{"S":"\n"}`),
-	"an escape in a name":               items(`"sk":{"S":"k"},"\u0073":{"S":"a"}`),
-	"a foreign record after a good one": items(fullResponse, `"sk":{"S":"k"},"s":{"N":"1"}`),
+	"a text in a number's field":        itemsJSON(`"sk":{"S":"k"},"f":{"S":"1"}`),
+	"a number in a text's field":        itemsJSON(`"sk":{"S":"k"},"s":{"N":"1"}`),
+	"a text in a list's field":          itemsJSON(`"sk":{"S":"k"},"l":{"S":"x"}`),
+	"a number in a list":                itemsJSON(`"sk":{"S":"k"},"l":{"L":[{"N":"1"}]}`),
+	"a kind that no record has":         itemsJSON(`"sk":{"S":"k"},"s":{"NULL":true}`),
+	"an object":                         itemsJSON(`"sk":{"S":"k"},"s":{"M":{}}`),
+	"two kinds at once":                 itemsJSON(`"sk":{"S":"k"},"s":{"S":"a","N":"1"}`),
+	"an unknown attribute":              itemsJSON(`"sk":{"S":"k"},"other":{"S":"a"}`),
+	"an attribute of null":              itemsJSON(`"sk":{"S":"k"},"s":null`),
+	"a number that is none":             itemsJSON(`"sk":{"S":"k"},"f":{"N":"nan"}`),
+	"a number that is too large":        itemsJSON(`"sk":{"S":"k"},"f":{"N":"1e400"}`),
+	"a number with an exponent":         itemsJSON(`"sk":{"S":"k"},"f":{"N":"1e21"}`),
+	"a small number":                    itemsJSON(`"sk":{"S":"k"},"f":{"N":"0.0000001"}`),
+	"a boolean that is none":            itemsJSON(`"sk":{"S":"k"},"b":{"BOOL":1}`),
+	"a coded character":                 itemsJSON(`"sk":{"S":"k"},"s":{"S":"\u00e4"}`),
+	"an escaped slash":                  itemsJSON(`"sk":{"S":"k"},"s":{"S":"\/"}`),
+	"half of a surrogate pair":          itemsJSON(`"sk":{"S":"k"},"s":{"S":"\ud800"}`),
+	"a line separator":                  itemsJSON(`"sk":{"S":"k"},"s":{"S":"` + "\u2028" + `"}`),
+	"a paragraph separator":             itemsJSON(`"sk":{"S":"k"},"s":{"S":"` + "\u2029" + `"}`),
+	"invalid UTF-8":                     itemsJSON(`"sk":{"S":"k"},"s":{"S":"` + "\xff" + `"}`),
+	"invalid JSON in a field":           itemsJSON(`"sk":{"S":"k"},"x":{"S":"{"}`),
+	"nothing in a field of JSON":        itemsJSON(`"sk":{"S":"k"},"x":{"S":""}`),
+	"no sort key":                       itemsJSON(`"s":{"S":"a"}`),
+	"a number as sort key":              itemsJSON(`"sk":{"N":"1"}`),
+	"an escape in the sort key":         itemsJSON(`"sk":{"S":"\n"}`),
+	"an escape in a name":               itemsJSON(`"sk":{"S":"k"},"\u0073":{"S":"a"}`),
+	"a foreign record after a good one": itemsJSON(completeResponse, `"sk":{"S":"k"},"s":{"N":"1"}`),
 	"space between values":              `{"Items":[{"sk": {"S":"k"}}]}`,
 	"space before the list":             `{"Items" : [{"sk":{"S":"k"}}]}`,
 	"two lists":                         `{"Items":[{"sk":{"S":"k"}}],"Items":[]}`,
@@ -124,7 +124,7 @@ var sdkResponses = map[string]string{
 // Ensure the records that are read in one pass match the result of the SDK, Decode and
 // schema.Encode. The scanner may leave a response to the SDK, but it must not produce a different
 // result.
-func FuzzTexts(f *testing.F) {
+func FuzzListJSON(f *testing.F) {
 	for name, body := range onePassResponses {
 		if _, ok := newJSONScanner[listableTypes]("sk").scan([]byte(body)); !ok {
 			f.Errorf("%s is left to the SDK: %s", name, body)
@@ -167,7 +167,7 @@ func FuzzTexts(f *testing.F) {
 
 // Ensure listing a type with a field that only encoding/json can encode panics, so that the first
 // test that uses the list fails.
-func TestTextOfAnyType(t *testing.T) {
+func TestListJSONOfAnyType(t *testing.T) {
 	for name, list := range map[string]func(){
 		"y": func() {
 			newJSONScanner[struct {
@@ -181,12 +181,12 @@ func TestTextOfAnyType(t *testing.T) {
 		},
 		"o": func() {
 			newJSONScanner[struct {
-				Own selfEncoded `json:"o"`
+				Own textMarshaler `json:"o"`
 			}]("sk")
 		},
 		"l": func() {
 			newJSONScanner[struct {
-				Own []selfEncoded `json:"l"`
+				Own []textMarshaler `json:"l"`
 			}]("sk")
 		},
 		"e": func() {
@@ -206,15 +206,16 @@ func TestTextOfAnyType(t *testing.T) {
 	}
 }
 
-// selfEncoded is a string type with its own JSON encoding.
-type selfEncoded string
+// textMarshaler is a string type with its own JSON encoding.
+type textMarshaler string
 
-func (s selfEncoded) MarshalText() ([]byte, error) { return []byte("own " + s), nil }
+func (s textMarshaler) MarshalText() ([]byte, error) { return []byte("own " + s), nil }
 
-// responses are the bodies of successive responses. A body that ends in "…" is cut off there.
-type responses []string
+// responseSequence are the bodies of successive responses. A body that ends in "…" is cut off
+// there.
+type responseSequence []string
 
-func (r *responses) RoundTrip(*http.Request) (*http.Response, error) {
+func (r *responseSequence) RoundTrip(*http.Request) (*http.Response, error) {
 	body, broken := strings.CutSuffix((*r)[0], "…")
 	*r = (*r)[1:]
 	var rest error = io.EOF
@@ -231,7 +232,7 @@ func (r *responses) RoundTrip(*http.Request) (*http.Response, error) {
 // by jsonScanner with pages that are read by the SDK.
 func TestListJSONOfSeveralResponses(t *testing.T) {
 	const more = `,"LastEvaluatedKey":{"pk":{"S":"p"},"sk":{"S":"x"}}}`
-	sent := responses{
+	sent := responseSequence{
 		`{"Items":[{"sk":{"S":"a"},"s":{"S":"1"}}]…`,
 		`{"Items":[{"sk":{"S":"a"},"s":{"S":"1"}},{"sk":{"S":"b"},"s":{"S":"2"}}]` + more,
 		`{"Items":[{"sk":{"S":"c"},"s":{"S":"\u0033"}}]` + more,

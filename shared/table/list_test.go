@@ -21,7 +21,7 @@ func list[T any](ctx context.Context, c *table.Client, q table.Query) ([]T, stri
 	return page.Records, page.Next, err
 }
 
-func listTexts[T any](ctx context.Context, c *table.Client, q table.Query) ([]json.RawMessage, string, error) {
+func listJSON[T any](ctx context.Context, c *table.Client, q table.Query) ([]json.RawMessage, string, error) {
 	page, err := table.ListJSON[T](ctx, c, q)
 	return page.Records, page.Next, err
 }
@@ -32,7 +32,7 @@ func pageOf[T any](records []T, order func(T) string, after string, limit int) (
 }
 
 // readAllPages reads a list to its end and calls between after each page.
-func readAllPages(t testing.TB, c *table.Client, q table.Query, between func()) (all []note) {
+func readAllPages(t testing.TB, c *table.Client, q table.Query, betweenPages func()) (all []note) {
 	t.Helper()
 	for n := 0; ; n++ {
 		page, next, err := list[note](t.Context(), c, q)
@@ -42,20 +42,20 @@ func readAllPages(t testing.TB, c *table.Client, q table.Query, between func()) 
 		if len(page) > q.Limit || len(page) < q.Limit && next != "" || n > 500 {
 			t.Fatalf("page %d has %d of %d records, next %q", n, len(page), q.Limit, next)
 		}
-		sameAsTexts(t, c, q, next)
+		requireSameAsJSON(t, c, q, next)
 		all = append(all, page...)
 		if next == "" {
 			return all
 		}
 		q.After = next
-		between()
+		betweenPages()
 	}
 }
 
-// sameAsTexts checks that ListJSON returns the same records as List, encoded as JSON.
-func sameAsTexts(t testing.TB, c *table.Client, q table.Query, next string) {
+// requireSameAsJSON checks that ListJSON returns the same records as List, encoded as JSON.
+func requireSameAsJSON(t testing.TB, c *table.Client, q table.Query, next string) {
 	t.Helper()
-	texts, textsNext, err := listTexts[listedNote](t.Context(), c, q)
+	texts, textsNext, err := listJSON[listedNote](t.Context(), c, q)
 	if err != nil || textsNext != next {
 		t.Fatalf("ListTexts: next %q, %v; List: next %q", textsNext, err, next)
 	}
@@ -142,7 +142,7 @@ func queryGen(company string) *rapid.Generator[table.Query] {
 	})
 }
 
-func modelOf(q table.Query, notes map[string]note) listModel {
+func newListModel(q table.Query, notes map[string]note) listModel {
 	m := listModel{notes: notes}
 	if q.Index == table.GSI2 {
 		for _, p := range q.Partitions {
@@ -169,13 +169,13 @@ func insertNotes(t testing.TB, r *rapid.T, c *table.Client, company string, long
 // Ensure the pages of a list match sorting and filtering in memory.
 func TestListAgainstModel(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	rapid.Check(t, func(r *rapid.T) {
 		company := c.NewID("co")
 		notes := insertNotes(t, r, c, company, 80)
 		for range 4 {
 			q := queryGen(company).Draw(r, "query")
-			if diff := cmp.Diff(modelOf(q, notes).list(q, q.Filter != nil), ids(readAllPages(t, c, q, func() {}))); diff != "" {
+			if diff := cmp.Diff(newListModel(q, notes).list(q, q.Filter != nil), ids(readAllPages(t, c, q, func() {}))); diff != "" {
 				r.Fatalf("%+v (-want +got):\n%s", q, diff)
 			}
 		}
@@ -186,7 +186,7 @@ func TestListAgainstModel(t *testing.T) {
 // are created and deleted between two pages.
 func TestListWhileRecordsComeAndGo(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	rapid.Check(t, func(r *rapid.T) {
 		company := c.NewID("co")
 		before := insertNotes(t, r, c, company, 80)
@@ -210,7 +210,7 @@ func TestListWhileRecordsComeAndGo(t *testing.T) {
 			}
 		})
 		got := slices.DeleteFunc(ids(all), func(id string) bool { _, kept := stays[id]; return !kept })
-		if diff := cmp.Diff(modelOf(q, stays).list(q, q.Filter != nil), got); diff != "" {
+		if diff := cmp.Diff(newListModel(q, stays).list(q, q.Filter != nil), got); diff != "" {
 			r.Fatalf("%+v (-want +got):\n%s", q, diff)
 		}
 	})

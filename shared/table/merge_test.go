@@ -64,7 +64,7 @@ func TestMergeCalls(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, descending %t", name, descending), func(t *testing.T) {
 				t.Parallel()
 				seen := &readCountingTransport{next: apitest.Transport}
-				c, _ := client(t, seen)
+				c, _ := newTestClient(t, seen)
 				company := c.NewID("co")
 				q := table.Query{Index: table.GSI2, Limit: limit, Descending: descending}
 				for _, s := range statuses {

@@ -30,7 +30,7 @@ func modify(t *testing.T, c *table.Client, n note, change func(*note) error) (no
 func TestModifyWithoutChange(t *testing.T) {
 	t.Parallel()
 	p := &faultProxy{}
-	c, clock := client(t, p)
+	c, clock := newTestClient(t, p)
 	n := newNote(c)
 	n.N, n.Tags, n.Any, n.Done = ptr(0.0), []string{}, []byte(`{"a": 1e400}`), ptr(false)
 	insert(t, c, n)
@@ -52,7 +52,7 @@ func TestModifyWithoutChange(t *testing.T) {
 // Ensure each kind of change is written and returned, and null differs from empty.
 func TestModifyWritesTheDifference(t *testing.T) {
 	t.Parallel()
-	c, clock := client(t, nil)
+	c, clock := newTestClient(t, nil)
 	n := insert(t, c, newNote(c))
 	for i, change := range []func(*note){
 		func(n *note) { n.Tags = []string{} },
@@ -84,7 +84,7 @@ func TestModifyWritesTheDifference(t *testing.T) {
 // first change. A record type without the field must not get one.
 func TestModifyUpdatedAt(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	n := newNote(c)
 	n.UpdatedAt = nil
 	insert(t, c, n)
@@ -113,7 +113,7 @@ func TestModifyUpdatedAt(t *testing.T) {
 // if the clock is behind that.
 func TestNowAfter(t *testing.T) {
 	t.Parallel()
-	c, clock := client(t, nil)
+	c, clock := newTestClient(t, nil)
 	at := func(d time.Duration) string { return timestamp.Format(clock.Now().Add(d)) }
 	for _, test := range []struct {
 		stored *string
@@ -139,7 +139,7 @@ func TestNowAfter(t *testing.T) {
 // Ensure a record has the index keys of its fields after every change, and no others.
 func TestModifyMovesIndexKeys(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	n := newNote(c)
 	n.Status, n.N = "draft", ptr(1.0)
 	insert(t, c, n)
@@ -186,7 +186,7 @@ func TestModifyMovesIndexKeys(t *testing.T) {
 // Ensure attributes that belong to another part of the program are kept.
 func TestModifyLeavesUnknownAttributes(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	n := newNote(c)
 	item := c.NewItem(keysOf(n), n)
 	item["theirs"] = table.String("kept")
@@ -208,7 +208,7 @@ func TestModifyLeavesUnknownAttributes(t *testing.T) {
 // Ensure concurrent changes are all applied.
 func TestModifyConcurrently(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	n := insert(t, c, newNote(c))
 	const writers = 16
 	var wait sync.WaitGroup
@@ -228,7 +228,7 @@ func TestModifyConcurrently(t *testing.T) {
 // Ensure a change is applied exactly once even if its response is lost.
 func TestModifyAfterALostResponse(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, losesResponses("UpdateItem", 2))
+	c, _ := newTestClient(t, losesResponses("UpdateItem", 2))
 	n := insert(t, c, newNote(c))
 	got, err := modify(t, c, n, func(n *note) error { n.Count++; return nil })
 	if err != nil || got.Count != 1 {
@@ -241,7 +241,7 @@ func TestModifyAfterALostResponse(t *testing.T) {
 // and does not create a record.
 func TestModifyOfADeletedRecord(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	n := insert(t, c, newNote(c))
 	remove := func(key table.Key) {
 		if err := c.BatchDelete(t.Context(), []table.Key{key}); err != nil {
@@ -264,7 +264,7 @@ func TestModifyOfADeletedRecord(t *testing.T) {
 // imported record starts at the same rev.
 func TestModifyOfAReplacedRecord(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	n := insert(t, c, newNote(c))
 	imported := n
 	imported.Text = ptr("imported")
@@ -302,7 +302,7 @@ func TestModifyOfAReplacedRecord(t *testing.T) {
 // leaves writeId unchanged.
 func TestModifyAfterATransaction(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	n := insert(t, c, newNote(c))
 	between := func(count int64) {
 		if err := c.Transact(t.Context(), c.WriteUpdate(noteKey(n.Company, n.ID), "SET #count = :count ADD rev :one", "", map[string]string{"#count": "count"},
@@ -337,7 +337,7 @@ func TestModifyAfterATransaction(t *testing.T) {
 func TestModifyRefused(t *testing.T) {
 	t.Parallel()
 	p := &faultProxy{}
-	c, _ := client(t, p)
+	c, _ := newTestClient(t, p)
 	n := insert(t, c, newNote(c))
 	refused := fault.New(fault.Conflict, "is sent")
 	if _, err := modify(t, c, n, func(n *note) error { n.Count++; return refused }); err != error(refused) {
@@ -357,7 +357,7 @@ func TestModifyRefused(t *testing.T) {
 // concurrent update start again.
 func TestReindex(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	n := newNote(c)
 	key := noteKey(n.Company, n.ID)
 	indexes := func(n note) table.Keys {
@@ -422,7 +422,7 @@ func TestReindex(t *testing.T) {
 func TestModifyCorrectsIndexKeys(t *testing.T) {
 	t.Parallel()
 	p := &faultProxy{}
-	c, _ := client(t, p)
+	c, _ := newTestClient(t, p)
 	n := insert(t, c, newNote(c))
 	key := noteKey(n.Company, n.ID)
 	fifth := func(n note) table.Keys {

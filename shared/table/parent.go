@@ -62,7 +62,7 @@ func RemoveParent[T any](ctx context.Context, c *Client, key Key, r ParentRemova
 	if r.RemoveChildren == nil {
 		return removeParentRecord(ctx, c, key, r)
 	}
-	marker := Key{key.PK, Join(removedParentKind, key.SK)}
+	marker := Key{key.PK, JoinKey(removedParentKind, key.SK)}
 	r.ExtraWrites = append(slices.Clone(r.ExtraWrites), c.WritePut(Keys{Key: marker}, struct{}{}))
 	if err := removeParentRecord(ctx, c, key, r); errors.Is(err, fault.ErrNotFound) {
 		if _, err := c.get(ctx, marker); err != nil {
@@ -98,16 +98,16 @@ func removeParentRecord[T any](ctx context.Context, c *Client, key Key, r Parent
 // the condition of one of the writes failed. RemoveAndWrite returns fault.ErrNotFound if the record
 // does not exist, and ErrTooMuchContention after losing very many races.
 func RemoveAndWrite[T any](ctx context.Context, c *Client, key Key, others func(T) ([]Write, error)) error {
-	return c.removeWith(ctx, key, reflect.TypeFor[T](), func(record any) ([]Write, error) { return others(*record.(*T)) })
+	return c.removeAndWrite(ctx, key, reflect.TypeFor[T](), func(record any) ([]Write, error) { return others(*record.(*T)) })
 }
 
-func (c *Client) removeWith(ctx context.Context, key Key, t reflect.Type, others func(record any) ([]Write, error)) error {
+func (c *Client) removeAndWrite(ctx context.Context, key Key, t reflect.Type, others func(record any) ([]Write, error)) error {
 	for range contendedMax {
 		stored, err := c.get(ctx, key)
 		if err != nil {
 			return err
 		}
-		record, err := decoded(stored, t)
+		record, err := decodeNew(stored, t)
 		if err != nil {
 			return err
 		}

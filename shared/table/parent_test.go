@@ -14,7 +14,7 @@ import (
 
 // childKey returns the key of a child of a note.
 func childKey(n note, id string) table.Key {
-	return table.Key{PK: table.Partition(n.Company, "notes"), SK: table.Join("child", n.ID, id)}
+	return table.Key{PK: table.Partition(n.Company, "notes"), SK: table.JoinKey("child", n.ID, id)}
 }
 
 func createChild(ctx context.Context, c *table.Client, n note, id string) error {
@@ -24,7 +24,7 @@ func createChild(ctx context.Context, c *table.Client, n note, id string) error 
 
 func listChildren(ctx context.Context, c *table.Client, n note) ([]note, error) {
 	return table.ReadAll[note](ctx, c, table.Collection{
-		Partition: table.Partition(n.Company, "notes"), Prefix: table.Join("child", n.ID, ""), Consistent: true,
+		Partition: table.Partition(n.Company, "notes"), Prefix: table.JoinKey("child", n.ID, ""), Consistent: true,
 	})
 }
 
@@ -84,7 +84,7 @@ func records(t *testing.T, c *table.Client, n note) int {
 // It can be removed only once, and no child can be created under it afterwards.
 func TestRemoveParent(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	n := insert(t, c, newNote(c))
 	if err := createChild(t.Context(), c, n, "a"); err != nil {
 		t.Fatal(err)
@@ -110,9 +110,9 @@ func TestRemoveParent(t *testing.T) {
 }
 
 // Ensure the transaction that removes a parent also makes the writes in Also.
-func TestRemoveParentAlso(t *testing.T) {
+func TestRemoveParentWithExtraWrites(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	n, other := insert(t, c, newNote(c)), insert(t, c, newNote(c))
 	r := removalWithChildren(c, n)
 	r.ExtraWrites = []table.Write{c.WriteDelete(noteKey(other.Company, other.ID), "attribute_exists(pk)", nil, nil)}
@@ -126,7 +126,7 @@ func TestRemoveParentAlso(t *testing.T) {
 func TestRemoveParentWithoutChildren(t *testing.T) {
 	t.Parallel()
 	p := &faultProxy{}
-	c, _ := client(t, p)
+	c, _ := newTestClient(t, p)
 	n, other := insert(t, c, newNote(c)), insert(t, c, newNote(c))
 	r := removalWithoutChildren(c, n)
 	r.RemoveChildren, r.ExtraWrites = nil, []table.Write{c.WriteDelete(noteKey(other.Company, other.ID), "", nil, nil)}
@@ -159,7 +159,7 @@ func TestRemovalCrashes(t *testing.T) {
 	t.Parallel()
 	for dies := 1; ; dies++ {
 		p := &faultProxy{}
-		c, _ := client(t, p)
+		c, _ := newTestClient(t, p)
 		n := insert(t, c, newNote(c))
 		for _, id := range []string{"a", "b"} {
 			if err := createChild(t.Context(), c, n, id); err != nil {
@@ -202,7 +202,7 @@ func TestRemovalCrashes(t *testing.T) {
 func TestRemovalRaces(t *testing.T) {
 	t.Parallel()
 	for _, takesAlong := range []bool{false, true} {
-		c, _ := client(t, nil)
+		c, _ := newTestClient(t, nil)
 		rounds := 30
 		if testing.Short() {
 			rounds = 5
@@ -239,9 +239,9 @@ func TestRemovalRaces(t *testing.T) {
 
 // Ensure exactly one of several concurrent removals succeeds, and the others return
 // fault.ErrNotFound.
-func TestRemovalsAtOnce(t *testing.T) {
+func TestConcurrentRemovals(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	rounds := 20
 	if testing.Short() {
 		rounds = 5
@@ -274,7 +274,7 @@ func TestRemovalsAtOnce(t *testing.T) {
 // Ensure a removal detects a child that is created after it looked for children.
 func TestChildDuringRemoval(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	for _, earlier := range []int{0, 1} { // children that were created and deleted before
 		n := insert(t, c, newNote(c))
 		for range earlier {
@@ -298,10 +298,10 @@ func TestChildDuringRemoval(t *testing.T) {
 }
 
 // Ensure a removal succeeds even if the response to its first or its last transaction is lost.
-func TestRemovalLost(t *testing.T) {
+func TestRemovalWithLostResponse(t *testing.T) {
 	t.Parallel()
 	for first := range 2 {
-		c, _ := client(t, losesResponsesFrom("TransactWriteItems", first+1, 1))
+		c, _ := newTestClient(t, losesResponsesFrom("TransactWriteItems", first+1, 1))
 		n := insert(t, c, newNote(c))
 		if err := remove(t, c, n, removalWithChildren(c, n)); err != nil || records(t, c, n) != 0 {
 			t.Errorf("%v, %d records are left", err, records(t, c, n))
@@ -312,7 +312,7 @@ func TestRemovalLost(t *testing.T) {
 // Ensure an update of a parent need not start again when a child is created.
 func TestChildKeepsRevision(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	n := insert(t, c, newNote(c))
 	calls := 0
 	_, err := modify(t, c, n, func(n *note) error {
@@ -330,9 +330,9 @@ func TestChildKeepsRevision(t *testing.T) {
 // Ensure CheckLimit returns an error at and above the limit, but not below it.
 func TestCheckLimit(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	n := insert(t, c, newNote(c))
-	of := table.Collection{Partition: table.Partition(n.Company, "notes"), Prefix: table.Join("note", "")}
+	of := table.Collection{Partition: table.Partition(n.Company, "notes"), Prefix: table.JoinKey("note", "")}
 	for limit, want := range map[int]string{2: "", 1: "there are 1 notes already, which is the limit; delete one first"} {
 		err := table.CheckLimit(t.Context(), c, of, limit, "notes")
 		if want == "" && err == nil {

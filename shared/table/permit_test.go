@@ -50,7 +50,7 @@ func TestWritesWaitForThePermit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := &faultProxy{}
-			c, _ := client(t, p)
+			c, _ := newTestClient(t, p)
 			n := insert(t, c, newNote(c))
 			before := isWrite(p)
 			run := func(request *table.Request) chan error {
@@ -88,7 +88,7 @@ func TestWritesWaitForThePermit(t *testing.T) {
 // Ensure reads never wait: they run in parallel with the verification of the caller's key.
 func TestReadsDoNotWait(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	n := insert(t, c, newNote(c))
 	ctx := table.WithRequest(t.Context(), table.NewRequest()) // never decided
 	key := noteKey(n.Company, n.ID)
@@ -109,7 +109,7 @@ func TestReadsDoNotWait(t *testing.T) {
 // Ensure every call is counted, even a failed one, with its units if DynamoDB reports them.
 func TestUnits(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	for name, calls := range map[string]int{
 		"UpdateItem": 1, "PutItem": 1, "DeleteItem": 1, "Insert": 1, "Modify": 2, "Remove": 2, "Put": 1, "Delete": 1, "Transact": 1,
 	} {

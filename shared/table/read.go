@@ -66,23 +66,23 @@ type Query struct {
 	Filter     Filter
 }
 
-// position returns the cursor for a record with this sort key, without the prefix.
-func (q Query) position(sortKey string) string { return strings.TrimPrefix(sortKey, q.Prefix) }
+// positionOfSortKey returns the cursor for a record with this sort key, without the prefix.
+func (q Query) positionOfSortKey(sortKey string) string { return strings.TrimPrefix(sortKey, q.Prefix) }
 
 // rows are records, or records as JSON, with their sort keys in the queried index.
 type rows[R any] struct {
 	records []R
 	keys    []string
 	sizes   []int // minimum size of each record's JSON in bytes; set only for a page
-	more    bool  // there may be records after these; set only for a page
+	hasMore bool  // there may be records after these; set only for a page
 }
 
 func (r *rows[R]) add(more rows[R]) {
 	r.records, r.keys, r.sizes = append(r.records, more.records...), append(r.keys, more.keys...), append(r.sizes, more.sizes...)
 }
 
-// cut keeps the records in the range [begin, end).
-func (r *rows[R]) cut(begin, end int) {
+// slice keeps the records in the range [begin, end).
+func (r *rows[R]) slice(begin, end int) {
 	r.records, r.keys, r.sizes = r.records[begin:end], r.keys[begin:end], r.sizes[begin:end]
 }
 
@@ -97,8 +97,8 @@ func (r *rows[R]) size() (bytes int) {
 // partition.
 type fetchFunc[R any] func(ctx context.Context, in *dynamodb.QueryInput) (found rows[R], last Item, err error)
 
-// recordsOf returns a fetch function for records of type T.
-func recordsOf[T any](c *Client, sortKey string) fetchFunc[T] {
+// recordFetcher returns a fetch function for records of type T.
+func recordFetcher[T any](c *Client, sortKey string) fetchFunc[T] {
 	return func(ctx context.Context, in *dynamodb.QueryInput) (rows[T], Item, error) {
 		form := recordTypeOf(reflect.TypeFor[T]())
 		form.projectQuery(in, sortKey)
@@ -151,16 +151,16 @@ func readPartition[R any](ctx context.Context, q Query, partition string, want, 
 			return found, err
 		}
 		if again > 0 && len(more.keys) > 0 && more.keys[0] == q.After {
-			more.cut(1, len(more.records))
+			more.slice(1, len(more.records))
 		}
 		again = 0
 		found.add(more)
 		if len(found.records) >= want {
-			found.cut(0, want)
-			found.more = true
+			found.slice(0, want)
+			found.hasMore = true
 			return found, nil
 		}
-		if found.more = len(last) > 0; !found.more || found.size() >= most {
+		if found.hasMore = len(last) > 0; !found.hasMore || found.size() >= most {
 			return found, nil
 		}
 		in.ExclusiveStartKey = last
@@ -260,7 +260,7 @@ func ReadAll[T any](ctx context.Context, c *Client, from Collection) ([]T, error
 // ForEach calls visit with every record of a collection until visit returns an error. It reads
 // pages of at most 1 MB, so memory use stays flat.
 func ForEach[T any](ctx context.Context, c *Client, from Collection, visit func(T) error) error {
-	return c.each(ctx, from, reflect.TypeFor[T](), func(items []Item) error {
+	return c.forEachPage(ctx, from, reflect.TypeFor[T](), func(items []Item) error {
 		records, err := decodeAll[T](items)
 		if err != nil {
 			return err
@@ -274,8 +274,8 @@ func ForEach[T any](ctx context.Context, c *Client, from Collection, visit func(
 	})
 }
 
-// each calls visit with the attributes of each page of a collection that a record has.
-func (c *Client) each(ctx context.Context, from Collection, record reflect.Type, visit func([]Item) error) error {
+// forEachPage calls visit with the attributes of each page of a collection that a record has.
+func (c *Client) forEachPage(ctx context.Context, from Collection, record reflect.Type, visit func([]Item) error) error {
 	in := Query{Index: from.Index, Prefix: from.Prefix, Until: from.Until, Filter: from.Filter}.request(from.Partition)
 	in.ConsistentRead = aws.Bool(from.Consistent)
 	recordTypeOf(record).projectQuery(in, "")

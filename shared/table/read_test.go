@@ -19,7 +19,7 @@ import (
 // deleted.
 func TestListAfterADeletedPosition(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	company := c.NewID("co")
 	for i := range 9 {
 		insert(t, c, note{ID: fmt.Sprintf("itm_%d", i), Company: company, N: ptr(float64(i)), Status: "draft"})
@@ -50,7 +50,7 @@ func TestListAfterADeletedPosition(t *testing.T) {
 // do not match.
 func TestFilterBehindManyOthers(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	company := c.NewID("co")
 	var items []table.Item
 	for i := range 150 {
@@ -72,7 +72,7 @@ func TestFilterBehindManyOthers(t *testing.T) {
 // Ensure a forged cursor finds no record outside the prefix and causes no error.
 func TestForgedPositions(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	company := c.NewID("co")
 	partition := noteKey(company, "").PK
 	n := insert(t, c, note{ID: "itm_5", Company: company})
@@ -115,10 +115,10 @@ func TestForgedPositions(t *testing.T) {
 }
 
 // Ensure sorting a bounded collection in memory gives the same pages as an index.
-func TestPageAgainstList(t *testing.T) {
+func TestPaginateAgainstList(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	rapid.Check(t, func(r *rapid.T) {
 		company := c.NewID("co")
 		insertNotes(t, r, c, company, 25)
@@ -154,7 +154,7 @@ func TestReadAllBeyondOnePage(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	counter := &apitest.RoundTripCounter{}
-	c, _ := client(t, counter)
+	c, _ := newTestClient(t, counter)
 	company := c.NewID("co")
 	var items []table.Item
 	for i := range 15 {
@@ -190,7 +190,7 @@ func TestReadAllBeyondOnePage(t *testing.T) {
 	if page, next, err := list[note](t.Context(), c, q); err != nil || len(page) != 14 || next != "itm_13" {
 		t.Errorf("%d records, next %q; want 14 and itm_13: %v", len(page), next, err)
 	}
-	sameAsTexts(t, c, q, "itm_13")
+	requireSameAsJSON(t, c, q, "itm_13")
 	stop := errors.New("stop")
 	if err := table.ForEach(t.Context(), c, table.Collection{Partition: noteKey(company, "").PK}, func(note) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("the visitor's error: %v", err)
@@ -198,9 +198,9 @@ func TestReadAllBeyondOnePage(t *testing.T) {
 }
 
 // Ensure an empty list is not null, and reading a missing record returns fault.ErrNotFound.
-func TestNothingThere(t *testing.T) {
+func TestReadMissing(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	partition := c.NewID("co")
 	list, next, err := list[note](t.Context(), c, table.Query{Partitions: []string{partition, partition + "#b"}, Limit: 5})
 	if err != nil {
@@ -209,7 +209,7 @@ func TestNothingThere(t *testing.T) {
 	if list == nil || len(list) != 0 || next != "" {
 		t.Errorf("List: %#v, next %q; want an empty list and no next", list, next)
 	}
-	texts, next, err := listTexts[listedNote](t.Context(), c, table.Query{Partitions: []string{partition}, Limit: 5})
+	texts, next, err := listJSON[listedNote](t.Context(), c, table.Query{Partitions: []string{partition}, Limit: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +233,7 @@ func TestNothingThere(t *testing.T) {
 func TestListReadsWhatItReturns(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	at := func(n int) string { return noteOrder(note{ID: fmt.Sprintf("itm_%04d", n), N: ptr(float64(n))}) }
 	units := func(size int, q table.Query) float64 {
 		company := c.NewID("co")

@@ -47,9 +47,9 @@ func TestModifyAfterALostResponseAndOtherWrites(t *testing.T) {
 		counts = counts[:2]
 	}
 	for _, others := range counts {
-		other, _ := client(t, nil)
+		other, _ := newTestClient(t, nil)
 		n := insert(t, other, newNote(other))
-		c, _ := client(t, runsOthersBeforeRetry("UpdateItem", func() {
+		c, _ := newTestClient(t, runsOthersBeforeRetry("UpdateItem", func() {
 			for m := range others {
 				if _, err := table.Modify(t.Context(), other, noteKey(n.Company, n.ID), keysOf, setTag(fmt.Sprint(m))); err != nil {
 					t.Error(err)
@@ -77,9 +77,9 @@ func TestModifyAfterALostResponseAndOtherWrites(t *testing.T) {
 // retry.
 func TestInsertAfterALostResponseAndOtherWrites(t *testing.T) {
 	t.Parallel()
-	other, _ := client(t, nil)
+	other, _ := newTestClient(t, nil)
 	n := newNote(other)
-	c, _ := client(t, runsOthersBeforeRetry("PutItem", func() {
+	c, _ := newTestClient(t, runsOthersBeforeRetry("PutItem", func() {
 		if _, err := table.Modify(t.Context(), other, noteKey(n.Company, n.ID), keysOf, setTag("other")); err != nil {
 			t.Error(err)
 		}

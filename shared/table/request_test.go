@@ -14,7 +14,7 @@ import (
 // when its context ends.
 func TestSettlePermit(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	refused := table.NewRequest()
 	planted := errors.New("planted")
 	refused.SettlePermit(planted)
@@ -34,7 +34,7 @@ func TestSettlePermit(t *testing.T) {
 func TestNoRequestNoWrite(t *testing.T) {
 	t.Parallel()
 	p := &faultProxy{}
-	operator, _ := client(t, p)
+	operator, _ := newTestClient(t, p)
 	n := insert(t, operator, newNote(operator))
 	serving := table.New(options(t, p))
 	before := p.count("")
@@ -53,7 +53,7 @@ func TestNoRequestNoWrite(t *testing.T) {
 func TestUpdateKeyReachesKeysOnly(t *testing.T) {
 	t.Parallel()
 	p := &faultProxy{}
-	operator, _ := client(t, p)
+	operator, _ := newTestClient(t, p)
 	n := insert(t, operator, newNote(operator))
 	before := p.count("")
 	if _, err := table.New(options(t, p)).UpdateKey(t.Context(), updateOf(n)); err == nil || p.count("") != before {
@@ -66,7 +66,7 @@ func TestUpdateKeyReachesKeysOnly(t *testing.T) {
 func TestRefusedCallsCount(t *testing.T) {
 	t.Parallel()
 	p := rejectsCalls("", "AccessDeniedException", http.StatusBadRequest, 1<<30)
-	c, _ := client(t, p)
+	c, _ := newTestClient(t, p)
 	n := newNote(c)
 	for name, write := range everyWrite(c, n) {
 		ctx, m := apitest.Request(t)

@@ -39,7 +39,7 @@ const dialTimeout = 5 * time.Second
 // dialer opens TLS connections. Safe for concurrent use.
 type dialer struct {
 	trusted, fallback *x509.CertPool
-	rotated           atomic.Bool // the fallback has verified a server that the trusted roots did not
+	usesFallback      atomic.Bool // the fallback has verified a server that the trusted roots did not
 }
 
 // newDialer returns a dialer that uses fallback if trusted does not verify a server. nil means the
@@ -50,7 +50,7 @@ func newDialer(trusted, fallback *x509.CertPool) *dialer {
 
 // DialTLSContext implements http.Transport.DialTLSContext: it returns after the handshake.
 func (d *dialer) DialTLSContext(ctx context.Context, network, address string) (net.Conn, error) {
-	if !d.rotated.Load() {
+	if !d.usesFallback.Load() {
 		conn, err := dial(ctx, network, address, d.trusted)
 		var unverified *tls.CertificateVerificationError
 		if !errors.As(err, &unverified) {
@@ -59,7 +59,7 @@ func (d *dialer) DialTLSContext(ctx context.Context, network, address string) (n
 	}
 	conn, err := dial(ctx, network, address, d.fallback)
 	if err == nil {
-		d.rotated.Store(true)
+		d.usesFallback.Store(true)
 	}
 	return conn, err
 }

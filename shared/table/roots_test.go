@@ -52,8 +52,8 @@ func TestCheckRoots(t *testing.T) {
 	}
 }
 
-// server returns a TLS server that counts connections, and a pool that verifies it.
-func server(t *testing.T) (s *httptest.Server, pool *x509.CertPool, connections func() int) {
+// startTLSServer returns a TLS server that counts connections, and a pool that verifies it.
+func startTLSServer(t *testing.T) (s *httptest.Server, pool *x509.CertPool, connections func() int) {
 	t.Helper()
 	var mu sync.Mutex
 	n := 0
@@ -77,7 +77,7 @@ func server(t *testing.T) (s *httptest.Server, pool *x509.CertPool, connections 
 	}
 }
 
-func get(t *testing.T, d *dialer, url string) error {
+func getOver(t *testing.T, d *dialer, url string) error {
 	t.Helper()
 	transport := &http.Transport{DialTLSContext: d.DialTLSContext, DisableKeepAlives: true}
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -94,10 +94,10 @@ func get(t *testing.T, d *dialer, url string) error {
 // Ensure a server whose root is not trusted is reached with the fallback, which later connections
 // use at once.
 func TestFallback(t *testing.T) {
-	s, pool, connections := server(t)
+	s, pool, connections := startTLSServer(t)
 	d := newDialer(amazonRoots(), pool)
 	for n, want := range []int{2, 3, 4} { // the first call needs two connections
-		if err := get(t, d, s.URL); err != nil {
+		if err := getOver(t, d, s.URL); err != nil {
 			t.Fatalf("call %d: %v", n+1, err)
 		}
 		if got := connections(); got != want {
@@ -107,9 +107,9 @@ func TestFallback(t *testing.T) {
 }
 
 // Ensure the fallback, which is slow to read, is not used if the trusted roots verify the server.
-func TestTrusted(t *testing.T) {
-	s, pool, connections := server(t)
-	if err := get(t, newDialer(pool, x509.NewCertPool()), s.URL); err != nil {
+func TestTrustedRoots(t *testing.T) {
+	s, pool, connections := startTLSServer(t)
+	if err := getOver(t, newDialer(pool, x509.NewCertPool()), s.URL); err != nil {
 		t.Fatal(err)
 	}
 	if got := connections(); got != 1 {
@@ -119,28 +119,28 @@ func TestTrusted(t *testing.T) {
 
 // Ensure a server that no root verifies is rejected each time, and so is one whose certificate does
 // not match the address.
-func TestRefused(t *testing.T) {
-	s, pool, _ := server(t)
+func TestUntrustedServer(t *testing.T) {
+	s, pool, _ := startTLSServer(t)
 	d := newDialer(amazonRoots(), x509.NewCertPool())
 	for range 2 {
 		var unverified *tls.CertificateVerificationError
-		if err := get(t, d, s.URL); !errors.As(err, &unverified) {
+		if err := getOver(t, d, s.URL); !errors.As(err, &unverified) {
 			t.Errorf("%v, want the server refused", err)
 		}
 	}
-	if d.rotated.Load() {
+	if d.usesFallback.Load() {
 		t.Error("a refused server is remembered as a rotation of the roots")
 	}
 	var name x509.HostnameError
 	wrongName := strings.Replace(s.URL, "127.0.0.1", "localhost", 1) // the certificate is for 127.0.0.1 and example.com
-	if err := get(t, newDialer(pool, pool), wrongName); !errors.As(err, &name) {
+	if err := getOver(t, newDialer(pool, pool), wrongName); !errors.As(err, &name) {
 		t.Errorf("%v, want the name refused", err)
 	}
 }
 
 // Ensure a cancelled dial fails at once and is not repeated with the fallback.
 func TestDialEnds(t *testing.T) {
-	s, pool, connections := server(t)
+	s, pool, connections := startTLSServer(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := newDialer(pool, pool).DialTLSContext(ctx, "tcp", s.Listener.Addr().String()); !errors.Is(err, context.Canceled) {

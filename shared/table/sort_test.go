@@ -96,7 +96,7 @@ func TestSortKeysHaveOneWidth(t *testing.T) {
 	})
 }
 
-func TestFirstTime(t *testing.T) {
+func TestFirstSetTime(t *testing.T) {
 	t.Parallel()
 	a, b := ptr("a"), ptr("b")
 	if table.FirstSetTime() != nil || table.FirstSetTime(nil, nil) != nil || table.FirstSetTime(nil, b, a) != b {

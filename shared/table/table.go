@@ -67,12 +67,12 @@ const KeysArea = "keys"
 // parts. Only this function creates partition keys, so each one begins with the company
 // (`dynamodb:LeadingKeys`).
 func Partition(companyID, area string, narrower ...string) string {
-	return Join(append([]string{companyID, area}, narrower...)...)
+	return JoinKey(append([]string{companyID, area}, narrower...)...)
 }
 
-// Join joins the parts of a key. No part may contain the separator. Ids, slugs, metric keys and
+// JoinKey joins the parts of a key. No part may contain the separator. Ids, slugs, metric keys and
 // enum values cannot contain it, and values from a caller are checked before they get here.
-func Join(parts ...string) string { return strings.Join(parts, "#") }
+func JoinKey(parts ...string) string { return strings.Join(parts, "#") }
 
 // Key is the primary key of a record in the base table.
 type Key struct{ PK, SK string }

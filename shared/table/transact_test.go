@@ -18,7 +18,7 @@ import (
 // their stored records.
 func TestTransact(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	there, taken, other := insert(t, c, newNote(c)), insert(t, c, newNote(c)), newNote(c)
 	thereKey, takenKey := keysOf(there).Key, keysOf(taken).Key
 	absentKey, missingKey := table.Key{PK: there.Company, SK: "absent"}, table.Key{PK: there.Company, SK: "missing"}
@@ -82,7 +82,7 @@ func TestTransact(t *testing.T) {
 func TestTransactAfterALostResponse(t *testing.T) {
 	t.Parallel()
 	p := losesResponses("TransactWriteItems", 2)
-	c, _ := client(t, p)
+	c, _ := newTestClient(t, p)
 	n, counter := newNote(c), table.Key{PK: c.NewID("co"), SK: "counter"}
 	err := c.Transact(t.Context(), c.WriteCreate(keysOf(n), n), c.WriteUpdate(counter, "ADD n :one", "", nil, table.Item{":one": table.Number(1)}))
 	if err != nil || p.count("TransactWriteItems") != 3 {
@@ -99,7 +99,7 @@ func TestTransactAfterALostResponse(t *testing.T) {
 // Ensure concurrent transactions on one record all take effect.
 func TestTransactConcurrently(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	counter := table.Key{PK: c.NewID("co"), SK: "counter"}
 	var wait sync.WaitGroup
 	for range 8 {
@@ -161,7 +161,7 @@ func TestTransactConflicts(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			p := cancelsTransactions(test.times, test.codes...)
-			c, _ := client(t, p)
+			c, _ := newTestClient(t, p)
 			n := newNote(c)
 			ctx, m := apitest.Request(t)
 			err := c.Transact(ctx, c.WriteCreate(keysOf(n), n), c.CheckAbsent(noteKey(n.Company, "x")))
@@ -183,7 +183,7 @@ func TestTransactConflicts(t *testing.T) {
 func TestTransactTooLarge(t *testing.T) {
 	t.Parallel()
 	p := &faultProxy{}
-	c, _ := client(t, p)
+	c, _ := newTestClient(t, p)
 	partition := c.NewID("co")
 	writes := make([]table.Write, table.TransactionMax+1)
 	for i := range writes {
@@ -201,9 +201,9 @@ func TestTransactTooLarge(t *testing.T) {
 func TestTransactGet(t *testing.T) {
 	t.Parallel()
 	p := &faultProxy{}
-	c, _ := client(t, p)
+	c, _ := newTestClient(t, p)
 	company := c.NewID("co")
-	items, keys := notes(c, company, 3, 10, "x")
+	items, keys := newNotes(c, company, 3, 10, "x")
 	if err := c.BatchPut(t.Context(), items); err != nil {
 		t.Fatal(err)
 	}

@@ -43,12 +43,12 @@ func (c *Client) StoreUnits(ctx context.Context, units []Unit) (failures []Failu
 
 // unitBatch is a run of units that fits into one transaction.
 type unitBatch struct {
-	units   []Unit
-	first   int          // the index of the first unit
-	writes  int          // number of writes of the units and to their parents
-	bytes   int          // size of the records to put
-	keys    map[Key]bool // keys already written; DynamoDB accepts only one write for each key
-	parents map[Key]bool
+	units      []Unit
+	firstUnit  int          // the index of the first unit
+	writeCount int          // number of writes of the units and to their parents
+	bytes      int          // size of the records to put
+	keys       map[Key]bool // keys already written; DynamoDB accepts only one write for each key
+	parents    map[Key]bool
 }
 
 func newUnitBatch() *unitBatch {
@@ -60,7 +60,7 @@ func (t *unitBatch) add(n int, units []Unit) bool {
 	if n >= len(units) {
 		return false
 	}
-	u, writes, bytes := units[n], t.writes, t.bytes
+	u, writes, bytes := units[n], t.writeCount, t.bytes
 	for _, w := range u.Writes {
 		if w.Put != nil {
 			bytes += itemBytes(w.Put.Item)
@@ -74,11 +74,11 @@ func (t *unitBatch) add(n int, units []Unit) bool {
 		writes++
 	}
 	if len(t.units) == 0 {
-		t.first = n
+		t.firstUnit = n
 	} else if writes > TransactionMax || bytes > batchBytesMax {
 		return false
 	}
-	t.units, t.writes, t.bytes = append(t.units, u), writes, bytes
+	t.units, t.writeCount, t.bytes = append(t.units, u), writes, bytes
 	for _, w := range u.Writes {
 		t.keys[writtenKey(w)] = true
 	}
@@ -121,7 +121,7 @@ func (c *Client) storeBatch(ctx context.Context, t *unitBatch) (failures []Failu
 		var rest []int
 		for n, at := range left {
 			if f, failed := t.units[at].failure(canceled, begins[n], gone); failed {
-				f.Unit = t.first + at
+				f.Unit = t.firstUnit + at
 				failures = append(failures, f)
 			} else {
 				rest = append(rest, at)
@@ -134,10 +134,10 @@ func (c *Client) storeBatch(ctx context.Context, t *unitBatch) (failures []Failu
 
 // writesOf returns the writes of some of the units, the index of each unit's first write, and the
 // parents, whose counts come last.
-func (t *unitBatch) writesOf(c *Client, some []int) (writes []Write, begins []int, parents []Key) {
+func (t *unitBatch) writesOf(c *Client, indexes []int) (writes []Write, starts []int, parents []Key) {
 	children := map[Key]int{}
-	for _, at := range some {
-		begins = append(begins, len(writes))
+	for _, at := range indexes {
+		starts = append(starts, len(writes))
 		writes = append(writes, t.units[at].Writes...)
 		if parent := t.units[at].Parent; parent != nil {
 			if children[*parent]++; children[*parent] == 1 {
@@ -148,13 +148,13 @@ func (t *unitBatch) writesOf(c *Client, some []int) (writes []Write, begins []in
 	for _, parent := range parents {
 		writes = append(writes, c.WriteChildren(parent, children[parent]))
 	}
-	return writes, begins, parents
+	return writes, starts, parents
 }
 
 // failure returns why a unit fails, if it does. begin is the index of its first write in the
 // transaction, and gone contains the missing parents.
-func (u Unit) failure(canceled *CanceledError, begin int, gone map[Key]bool) (f Failure, failed bool) {
-	if u.Parent != nil && gone[*u.Parent] {
+func (u Unit) failure(canceled *CanceledError, begin int, missingParents map[Key]bool) (f Failure, failed bool) {
+	if u.Parent != nil && missingParents[*u.Parent] {
 		return Failure{Orphan: true}, true
 	}
 	for n := range u.Writes {

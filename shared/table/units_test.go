@@ -26,7 +26,7 @@ func childUnit(c *table.Client, parent note, id string, size int) table.Unit {
 func TestStoreUnits(t *testing.T) {
 	t.Parallel()
 	p := &faultProxy{}
-	c, _ := client(t, p)
+	c, _ := newTestClient(t, p)
 	there, other, gone := newNote(c), newNote(c), newNote(c)
 	for _, n := range []note{there, other} {
 		if err := c.Insert(t.Context(), keysOf(n), n); err != nil {
@@ -70,7 +70,7 @@ func TestStoreUnits(t *testing.T) {
 func TestStoreUnitsDivides(t *testing.T) {
 	t.Parallel()
 	p := &faultProxy{}
-	c, _ := client(t, p)
+	c, _ := newTestClient(t, p)
 	n := newNote(c)
 	if err := c.Insert(t.Context(), keysOf(n), n); err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func TestStoreUnitsDivides(t *testing.T) {
 // Units whose parent is removed must be reported as orphans.
 func TestStoreUnitsAndARemoval(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	n := newNote(c)
 	if err := c.Insert(t.Context(), keysOf(n), n); err != nil {
 		t.Fatal(err)
@@ -136,7 +136,7 @@ func TestStoreUnitsEndsWithAnError(t *testing.T) {
 		}
 		return pass()
 	}}
-	c, _ := client(t, p)
+	c, _ := newTestClient(t, p)
 	n := newNote(c)
 	if err := c.Insert(t.Context(), keysOf(n), n); err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ func TestWarm(t *testing.T) {
 		both.Wait() // blocks until the other call has arrived, too
 		return pass()
 	}}
-	c, _ := client(t, seen)
+	c, _ := newTestClient(t, seen)
 	c.Warm(t.Context(), 2)
 	if seen.count("GetItem") != 2 || seen.count("") != 2 {
 		t.Errorf("%d calls, %d of them reads; want 2", seen.count(""), seen.count("GetItem"))

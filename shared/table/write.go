@@ -50,14 +50,14 @@ func (c *Client) Insert(ctx context.Context, keys Keys, record any) error {
 	return c.insert(ctx, c.NewItem(keys, record))
 }
 
-// insertWidth is how many records Add writes in parallel.
-const insertWidth = 8
+// insertConcurrency is how many records Add writes in parallel.
+const insertConcurrency = 8
 
 // InsertMissing creates the records whose keys are free, each in its own write, and returns how
 // many keys were taken. It never replaces a record.
-func (c *Client) InsertMissing(ctx context.Context, items []Item) (taken int, err error) {
+func (c *Client) InsertMissing(ctx context.Context, items []Item) (existing int, err error) {
 	var found atomic.Int64
-	err = parallel.Do(len(items), insertWidth, func(n int) error {
+	err = parallel.Do(len(items), insertConcurrency, func(n int) error {
 		err := c.insert(ctx, items[n])
 		if errors.Is(err, ErrExists) {
 			found.Add(1)
@@ -106,24 +106,24 @@ func Modify[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys,
 // its update. It makes the update in a transaction, before all other writes, and returns the error
 // of Transact. nil: the update is written alone.
 func ModifyWith[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys, change func(*T) error, commit func(record any, update Write) error) (T, error) {
-	return typed[T](c.modify(ctx, nil, modification{key, reflect.TypeFor[T](), changeOf(keysOf, change), commit}))
+	return toRecord[T](c.modify(ctx, nil, modification{key, reflect.TypeFor[T](), changeFunc(keysOf, change), commit}))
 }
 
 // ModifyItem is Modify for a record that has already been read. It starts with the attributes in
 // stored.
 func ModifyItem[T any](ctx context.Context, c *Client, key Key, stored Item, keysOf func(T) Keys, change func(*T) error) (T, error) {
-	return typed[T](c.modify(ctx, stored, modification{key, reflect.TypeFor[T](), changeOf(keysOf, change), nil}))
+	return toRecord[T](c.modify(ctx, stored, modification{key, reflect.TypeFor[T](), changeFunc(keysOf, change), nil}))
 }
 
 // modification is a change of a record. The functions get a pointer to it.
 type modification struct {
-	key    Key
-	record reflect.Type
-	change func(record any) (Keys, error)
-	commit func(record any, update Write) error // nil: the update is written alone
+	key        Key
+	recordType reflect.Type
+	change     func(record any) (Keys, error)
+	commit     func(record any, update Write) error // nil: the update is written alone
 }
 
-func changeOf[T any](keysOf func(T) Keys, change func(*T) error) func(record any) (Keys, error) {
+func changeFunc[T any](keysOf func(T) Keys, change func(*T) error) func(record any) (Keys, error) {
 	return func(record any) (keys Keys, err error) {
 		r := record.(*T)
 		if err = change(r); err == nil {
@@ -133,16 +133,16 @@ func changeOf[T any](keysOf func(T) Keys, change func(*T) error) func(record any
 	}
 }
 
-// typed returns the record that a pointer points to, the zero record for nil.
-func typed[T any](pointer any, err error) (record T, _ error) {
+// toRecord returns the record that a pointer points to, the zero record for nil.
+func toRecord[T any](pointer any, err error) (record T, _ error) {
 	if p, ok := pointer.(*T); ok {
 		record = *p
 	}
 	return record, err
 }
 
-// decoded returns a pointer to the record of an item.
-func decoded(item Item, record reflect.Type) (pointer any, err error) {
+// decodeNew returns a pointer to the record of an item.
+func decodeNew(item Item, record reflect.Type) (pointer any, err error) {
 	pointer = reflect.New(record).Interface()
 	return pointer, Decode(item, pointer)
 }
@@ -156,8 +156,8 @@ func (c *Client) modify(ctx context.Context, stored Item, m modification) (recor
 		}
 	}
 	for range contendedMax {
-		before, err1 := decoded(stored, m.record)
-		after, err2 := decoded(stored, m.record)
+		before, err1 := decodeNew(stored, m.recordType)
+		after, err2 := decodeNew(stored, m.recordType)
 		if err := errors.Join(err1, err2); err != nil {
 			return nil, err
 		}
@@ -165,7 +165,7 @@ func (c *Client) modify(ctx context.Context, stored Item, m modification) (recor
 		if err != nil {
 			return nil, err
 		}
-		current, wanted := c.diff(stored, before, after, keys)
+		current, wanted := c.itemsToCompare(stored, before, after, keys)
 		if wanted == nil {
 			return before, nil
 		}
@@ -174,17 +174,17 @@ func (c *Client) modify(ctx context.Context, stored Item, m modification) (recor
 			return nil, err
 		}
 		if !lost {
-			return decoded(written, m.record)
+			return decodeNew(written, m.recordType)
 		}
 		stored = written
 	}
 	return nil, ErrTooMuchContention
 }
 
-// diff returns the fields and index keys of a record before and after a change, which are
+// itemsToCompare returns the fields and index keys of a record before and after a change, which are
 // pointers. The index keys before the change are the stored ones. wanted is nil if no field has
 // changed.
-func (c *Client) diff(stored Item, before, after any, keys Keys) (current, wanted Item) {
+func (c *Client) itemsToCompare(stored Item, before, after any, keys Keys) (current, wanted Item) {
 	current, wanted = Encode(before), Encode(after)
 	if maps.EqualFunc(wanted, current, equalAttribute) {
 		return current, nil
@@ -268,10 +268,10 @@ func (c *Client) update(ctx context.Context, m modification, stored, current, wa
 	}
 	condition := e.unchangedCondition(stored)
 	if m.commit != nil {
-		return m.transact(c.WriteUpdate(m.key, *e.update(), *condition, e.names, e.values), afterUpdate(stored, wanted, writeID))
+		return m.transact(c.WriteUpdate(m.key, *e.expression(), *condition, e.names, e.values), itemAfterUpdate(stored, wanted, writeID))
 	}
 	out, err := c.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		Key: m.key.item(), UpdateExpression: e.update(), ConditionExpression: condition,
+		Key: m.key.item(), UpdateExpression: e.expression(), ConditionExpression: condition,
 		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values, ReturnValues: types.ReturnValueAllNew,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	})
@@ -280,7 +280,7 @@ func (c *Client) update(ctx context.Context, m modification, stored, current, wa
 	case errors.As(err, &failed) && len(failed.Item) == 0:
 		return nil, false, fault.ErrNotFound
 	case errors.As(err, &failed) && isRecentWrite(failed.Item, writeID): // this update succeeded, and others have written since
-		return afterUpdate(stored, wanted, writeID), false, nil
+		return itemAfterUpdate(stored, wanted, writeID), false, nil
 	case errors.As(err, &failed):
 		return failed.Item, !sameWrite(failed.Item, writeID), nil
 	case err != nil:
@@ -291,7 +291,7 @@ func (c *Client) update(ctx context.Context, m modification, stored, current, wa
 
 // transact is update with other writes. item is the record after the update.
 func (m modification) transact(update Write, wanted Item) (item Item, lost bool, err error) {
-	record, err := decoded(wanted, m.record)
+	record, err := decodeNew(wanted, m.recordType)
 	if err != nil {
 		return nil, false, err
 	}
@@ -310,8 +310,8 @@ func (m modification) transact(update Write, wanted Item) (item Item, lost bool,
 	return stored, true, nil
 }
 
-// afterUpdate returns the record as an update left it.
-func afterUpdate(stored, wanted Item, writeID types.AttributeValue) Item {
+// itemAfterUpdate returns the record as an update left it.
+func itemAfterUpdate(stored, wanted Item, writeID types.AttributeValue) Item {
 	item := maps.Clone(wanted)
 	item[writeIDAttr] = writeID
 	if rev, ok := stored[revAttr].(*types.AttributeValueMemberN); ok {
@@ -326,7 +326,7 @@ func afterUpdate(stored, wanted Item, writeID types.AttributeValue) Item {
 // an error. As in Modify, check is called again if another write intervened. Remove returns
 // fault.ErrNotFound if the record does not exist.
 func Remove[T any](ctx context.Context, c *Client, key Key, check func(T) error) (T, error) {
-	return typed[T](c.remove(ctx, key, reflect.TypeFor[T](), func(record any) error { return check(*record.(*T)) }))
+	return toRecord[T](c.remove(ctx, key, reflect.TypeFor[T](), func(record any) error { return check(*record.(*T)) }))
 }
 
 func (c *Client) remove(ctx context.Context, key Key, t reflect.Type, check func(record any) error) (record any, err error) {
@@ -335,7 +335,7 @@ func (c *Client) remove(ctx context.Context, key Key, t reflect.Type, check func
 		return nil, err
 	}
 	for range contendedMax {
-		record, err := decoded(stored, t)
+		record, err := decodeNew(stored, t)
 		if err != nil {
 			return nil, err
 		}
@@ -360,7 +360,7 @@ func (c *Client) remove(ctx context.Context, key Key, t reflect.Type, check func
 // If it fails, left is the stored record, or nil if there is none. DeleteIf is idempotent: a retry
 // after a lost response finds no record and succeeds. condition is a DynamoDB expression; names and
 // values define its placeholders.
-func (c *Client) DeleteIf(ctx context.Context, key Key, condition string, names map[string]string, values Item) (deleted bool, left Item, err error) {
+func (c *Client) DeleteIf(ctx context.Context, key Key, condition string, names map[string]string, values Item) (deleted bool, remaining Item, err error) {
 	sent, err := c.deleteItem(ctx, &dynamodb.DeleteItemInput{
 		Key: key.item(), ConditionExpression: &condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
@@ -418,7 +418,7 @@ func (e *updateExpression) unchangedCondition(stored Item) *string {
 
 func (e *updateExpression) remove(attribute string) { e.removes = append(e.removes, e.name(attribute)) }
 
-func (e *updateExpression) update() *string {
+func (e *updateExpression) expression() *string {
 	text := "SET " + strings.Join(e.sets, ", ")
 	if len(e.removes) > 0 {
 		text += " REMOVE " + strings.Join(e.removes, ", ")

@@ -14,7 +14,7 @@ import (
 // Ensure inserting a second record with the same key is rejected, and the first one stays.
 func TestInsertTwice(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	n := insert(t, c, newNote(c))
 	other := n
 	other.Text = ptr("other")
@@ -29,14 +29,14 @@ func TestInsertAfterALostResponse(t *testing.T) {
 	t.Parallel()
 	for lost := range 3 {
 		p := losesResponses("PutItem", lost)
-		c, _ := client(t, p)
+		c, _ := newTestClient(t, p)
 		n := insert(t, c, newNote(c))
 		if p.count("PutItem") != lost+1 {
 			t.Errorf("%d calls", p.count("PutItem"))
 		}
 		requireStored(t, c, n)
 	}
-	c, _ := client(t, losesResponses("PutItem", 3)) // every attempt loses its response, so the caller gets an error
+	c, _ := newTestClient(t, losesResponses("PutItem", 3)) // every attempt loses its response, so the caller gets an error
 	n := newNote(c)
 	if err := c.Insert(t.Context(), keysOf(n), n); err == nil || errors.Is(err, table.ErrExists) {
 		t.Errorf("got %v", err)
@@ -58,7 +58,7 @@ func requireStored(t *testing.T, c *table.Client, want note) {
 // fault.ErrNotFound.
 func TestRemove(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	n := insert(t, c, newNote(c))
 	key := noteKey(n.Company, n.ID)
 	calls := 0
@@ -88,7 +88,7 @@ func TestRemove(t *testing.T) {
 func TestRemoveAfterALostResponse(t *testing.T) {
 	t.Parallel()
 	p := losesResponses("DeleteItem", 1)
-	c, _ := client(t, p)
+	c, _ := newTestClient(t, p)
 	n := insert(t, c, newNote(c))
 	removed, err := table.Remove(t.Context(), c, noteKey(n.Company, n.ID), func(note) error { return nil })
 	if err != nil || removed.ID != n.ID || p.count("DeleteItem") != 2 {
@@ -99,7 +99,7 @@ func TestRemoveAfterALostResponse(t *testing.T) {
 // Ensure exactly one of many concurrent deletes succeeds.
 func TestRemoveConcurrently(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	c, _ := newTestClient(t, nil)
 	n := insert(t, c, newNote(c))
 	errs := make([]error, 12)
 	var wait sync.WaitGroup

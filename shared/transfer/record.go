@@ -56,7 +56,7 @@ func ExistsByKey[T any](t *table.Client, keyOf func(companyID string, record T) 
 		for n, r := range records {
 			keys[n] = keyOf(companyID, r)
 		}
-		items, err := table.BatchGetItems(ctx, t, LastWins(keys, func(k table.Key) table.Key { return k }))
+		items, err := table.BatchGetItems(ctx, t, KeepLast(keys, func(k table.Key) table.Key { return k }))
 		stored := make(map[table.Key]bool, len(items))
 		for _, item := range items {
 			stored[table.KeyOf(item)] = true
@@ -69,8 +69,8 @@ func ExistsByKey[T any](t *table.Client, keyOf func(companyID string, record T) 
 	}
 }
 
-// LastWins returns the last record with each identity, in the order of the file.
-func LastWins[T any, K comparable](records []T, identity func(T) K) []T {
+// KeepLast returns the last record with each identity, in the order of the file.
+func KeepLast[T any, K comparable](records []T, identity func(T) K) []T {
 	var kept []T
 	for _, n := range LastIndexes(records, identity) {
 		kept = append(kept, records[n])
@@ -78,7 +78,7 @@ func LastWins[T any, K comparable](records []T, identity func(T) K) []T {
 	return kept
 }
 
-// LastIndexes returns the indexes of the records that LastWins returns.
+// LastIndexes returns the indexes of the records that KeepLast returns.
 func LastIndexes[T any, K comparable](records []T, identity func(T) K) (indexes []int) {
 	last := make(map[K]int, len(records))
 	for n, r := range records {
@@ -161,7 +161,7 @@ func itemsOf[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *
 		*owner(&r) = companyID
 		owned[n] = r
 	}
-	for _, r := range LastWins(owned, func(r T) table.Key { return keysOf(r).Key }) {
+	for _, r := range KeepLast(owned, func(r T) table.Key { return keysOf(r).Key }) {
 		items = append(items, t.NewItem(keysOf(r), r))
 	}
 	return items

@@ -23,14 +23,14 @@ type Type struct {
 
 	rules          []schema.Rules
 	check          func(text json.RawMessage, rules []schema.Rules) (any, []string)
-	unique         func(record any) []UniqueText
+	uniqueTextsOf  func(record any) []UniqueText
 	verify         func(ctx context.Context, companyID string, records []any) ([]string, error)
-	parent         func(record any) (name, problem string)
+	parentOf       func(record any) (name, problem string)
 	orphans        func(ctx context.Context, companyID string, records []any) ([]bool, error)
 	orderKey       func(record any) string
 	exist          func(ctx context.Context, companyID string, records []any) ([]bool, error)
 	add            func(ctx context.Context, companyID string, records []any, file FileHasName) (int, error)
-	aliases        func(record any) (own, rival string)
+	aliasesOf      func(record any) (own, rival string)
 	aliasConflicts func(ctx context.Context, companyID string, records []any) ([]string, error)
 	hasName        FileHasName
 	write          func(ctx context.Context, companyID string, records []any, file FileHasName) error
@@ -109,15 +109,15 @@ type UniqueText struct{ Text, Owner string }
 
 // WithUnique makes records unique by their claims, in addition to their identity. The last of
 // several records with the same identity wins. An import remembers the digests of all claims.
-func WithUnique[T any](t Type, claims func(T) []UniqueText) Type {
-	t.unique = func(record any) []UniqueText { return claims(record.(T)) }
+func WithUnique[T any](t Type, textsOf func(T) []UniqueText) Type {
+	t.uniqueTextsOf = func(record any) []UniqueText { return textsOf(record.(T)) }
 	return t
 }
 
 // WithName gives each record of a type a name, for WithParent. Names share one namespace across all
 // types.
 func WithName[T any](t Type, name func(T) string) Type {
-	t.aliases = func(record any) (string, string) { return name(record.(T)), "" }
+	t.aliasesOf = func(record any) (string, string) { return name(record.(T)), "" }
 	return t
 }
 
@@ -128,7 +128,7 @@ func WithName[T any](t Type, name func(T) string) Type {
 // because other callers may delete parents (table.Unit). Batches of records with the same parent
 // are written one after another, so that they do not contend for the parent's count.
 func WithParent[T any](t Type, parent func(T) (name, problem string), orphans func(ctx context.Context, companyID string, records []T) ([]bool, error)) Type {
-	t.parent = func(record any) (string, string) { return parent(record.(T)) }
+	t.parentOf = func(record any) (string, string) { return parent(record.(T)) }
 	t.orderKey = func(record any) string { name, _ := parent(record.(T)); return name }
 	t.orphans = func(ctx context.Context, companyID string, records []any) ([]bool, error) {
 		return orphans(ctx, companyID, castAll[T](records))
@@ -154,8 +154,8 @@ func (r RefusedRecords) Err() error {
 	return r
 }
 
-// futureMax is how far a record's updatedAt may be ahead of the import's clock.
-const futureMax = 24 * time.Hour
+// clockSkewMax is how far a record's updatedAt may be ahead of the import's clock.
+const clockSkewMax = 24 * time.Hour
 
 // NotInFuture adds a check that a record's updatedAt, if any, is at most a day after now. updatedAt
 // never decreases, so every change of a record from the far future would only add a millisecond to
@@ -167,7 +167,7 @@ func NotInFuture(t Type, now func() time.Time) Type {
 		if len(problems) > 0 {
 			return record, problems
 		}
-		if latest := timestamp.Format(now().Add(futureMax)); updatedAt(record) > latest {
+		if latest := timestamp.Format(now().Add(clockSkewMax)); updatedAt(record) > latest {
 			problems = []string{"record.updatedAt: must be at most a day ahead, " + latest}
 		}
 		return record, problems
@@ -238,19 +238,19 @@ func (t Type) FilterNew(ctx context.Context, companyID string, records []any) (f
 	return fresh, indexes, nil
 }
 
-// FileHasName reports whether a line of the imported file has a name. See AliasConflict.
+// FileHasName reports whether a line of the imported file has a name. See WithAliases.
 type FileHasName func(name string) bool
 
-// AliasConflict adds a rule for things that can have two names: a record is not stored if a record
+// WithAliases adds a rule for things that can have two names: a record is not stored if a record
 // with its rival's name is stored, unless the file has both names. names returns a record's name
 // and its rival's name, which is empty if it has no rival. Names share one namespace across all
 // types. verify returns the problem of each record as WithVerify does. A problem is ignored if the
 // file has the rival's name. write replaces the write function of Define. It must make the rule a
 // condition of its writes, because there are other writers.
-func AliasConflict[T any](t Type, names func(T) (own, rival string), verify func(ctx context.Context, companyID string, records []T) ([]string, error),
+func WithAliases[T any](t Type, names func(T) (own, rival string), verify func(ctx context.Context, companyID string, records []T) ([]string, error),
 	write func(ctx context.Context, companyID string, records []T, file FileHasName) error,
 ) Type {
-	t.aliases = func(record any) (string, string) { return names(record.(T)) }
+	t.aliasesOf = func(record any) (string, string) { return names(record.(T)) }
 	t.aliasConflicts = func(ctx context.Context, companyID string, records []any) ([]string, error) {
 		return verify(ctx, companyID, castAll[T](records))
 	}
@@ -260,13 +260,13 @@ func AliasConflict[T any](t Type, names func(T) (own, rival string), verify func
 	return t
 }
 
-// Aliases returns a record's name and its rival's name. They are empty if the type has no such
+// AliasesOf returns a record's name and its rival's name. They are empty if the type has no such
 // rule.
-func (t Type) Aliases(record any) (own, rival string) {
-	if t.aliases == nil {
+func (t Type) AliasesOf(record any) (own, rival string) {
+	if t.aliasesOf == nil {
 		return "", ""
 	}
-	return t.aliases(record)
+	return t.aliasesOf(record)
 }
 
 // ForFile returns the type for importing a file.
@@ -283,27 +283,27 @@ func castAll[T any](records []any) []T {
 	return typed
 }
 
-// UniqueTexts returns the claims of a record, or nil if the type has no such rule.
-func (t Type) UniqueTexts(record any) []UniqueText {
-	if t.unique == nil {
+// UniqueTextsOf returns the claims of a record, or nil if the type has no such rule.
+func (t Type) UniqueTextsOf(record any) []UniqueText {
+	if t.uniqueTextsOf == nil {
 		return nil
 	}
-	return t.unique(record)
+	return t.uniqueTextsOf(record)
 }
 
-// Parent returns the name of a record's parent, and the problem if the record has no parent. Both
+// ParentOf returns the name of a record's parent, and the problem if the record has no parent. Both
 // are empty if the type has no such rule.
-func (t Type) Parent(record any) (name, problem string) {
-	if t.parent == nil {
+func (t Type) ParentOf(record any) (name, problem string) {
+	if t.parentOf == nil {
 		return "", ""
 	}
-	return t.parent(record)
+	return t.parentOf(record)
 }
 
 // Orphans reports for each record whether its parent is missing from the table. It returns nil if
 // the type has no such rule.
 func (t Type) Orphans(ctx context.Context, companyID string, records []any) ([]bool, error) {
-	if t.parent == nil {
+	if t.parentOf == nil {
 		return nil, nil
 	}
 	return t.orphans(ctx, companyID, records)
@@ -350,12 +350,12 @@ func (t Type) Check(text json.RawMessage) (record any, problems []string) {
 // Write stores records that Check has returned. Without a file (see In), the records themselves
 // count as the file. It returns RefusedRecords if some records were not stored.
 func (t Type) Write(ctx context.Context, companyID string, records []any) error {
-	if t.hasName != nil || t.aliases == nil {
+	if t.hasName != nil || t.aliasesOf == nil {
 		return t.write(ctx, companyID, records, t.hasName)
 	}
 	own := make(map[string]bool, len(records))
 	for _, r := range records {
-		name, _ := t.aliases(r)
+		name, _ := t.aliasesOf(r)
 		own[name] = true
 	}
 	return t.write(ctx, companyID, records, func(name string) bool { return own[name] })

@@ -13,7 +13,7 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-type record struct {
+type testRecord struct {
 	ID        string          `json:"id"`
 	CompanyID string          `json:"companyId"`
 	Slug      string          `json:"slug"`
@@ -23,23 +23,23 @@ type record struct {
 
 var errFull = errors.New("full")
 
-func define(stored *[]record) transfer.Type {
+func defineType(stored *[]testRecord) transfer.Type {
 	t := transfer.Define("thing", "itm",
-		func(r *record) (problems []string) {
+		func(r *testRecord) (problems []string) {
 			if r.Slug == "bad" {
 				problems = append(problems, "record.slug: is bad")
 			}
 			r.Slug = strings.ToLower(r.Slug)
 			return problems
 		},
-		func(_ context.Context, companyID string, records []record) error {
+		func(_ context.Context, companyID string, records []testRecord) error {
 			for _, r := range records {
 				r.CompanyID = companyID
 				*stored = append(*stored, r)
 			}
 			return nil
 		},
-		func(_ context.Context, companyID string, visit func(record) error) error {
+		func(_ context.Context, companyID string, visit func(testRecord) error) error {
 			for _, r := range *stored {
 				if r.CompanyID != companyID {
 					continue
@@ -50,8 +50,8 @@ func define(stored *[]record) transfer.Type {
 			}
 			return nil
 		})
-	t = transfer.WithUnique(t, func(r record) []transfer.UniqueText { return []transfer.UniqueText{{Text: "slug " + r.Slug}} })
-	return transfer.WithVerify(t, func(_ context.Context, companyID string, records []record) ([]string, error) {
+	t = transfer.WithUnique(t, func(r testRecord) []transfer.UniqueText { return []transfer.UniqueText{{Text: "slug " + r.Slug}} })
+	return transfer.WithVerify(t, func(_ context.Context, companyID string, records []testRecord) ([]string, error) {
 		problems := make([]string, len(records))
 		for i, r := range records {
 			if r.Slug == "taken" {
@@ -64,7 +64,7 @@ func define(stored *[]record) transfer.Type {
 
 // Ensure a record is decoded strictly, its id is kept, and its company is ignored.
 func TestCheck(t *testing.T) {
-	thing := define(new([]record))
+	thing := defineType(new([]testRecord))
 	for _, tt := range []struct{ name, text, want string }{
 		{"OK", `{"id":"itm_1","slug":"A"}`, ``},
 		{"OK with a company", `{"id":"itm_1","companyId":"co_other","slug":"a"}`, ``},
@@ -97,8 +97,8 @@ func TestCheck(t *testing.T) {
 // Ensure a record that Check returns passes WithUnique, WithVerify and Write, and is returned by
 // Export.
 func TestRoundTrip(t *testing.T) {
-	var stored []record
-	thing := define(&stored)
+	var stored []testRecord
+	thing := defineType(&stored)
 	var records []any
 	for _, text := range []string{`{"id":"itm_1","slug":"UPPER","at":"2026-08-11T09:30:00+02:00","any":{"b": 1.0}}`, `{"id":"itm_2","slug":"taken"}`} {
 		r, problems := thing.Check(json.RawMessage(text))
@@ -107,7 +107,7 @@ func TestRoundTrip(t *testing.T) {
 		}
 		records = append(records, r)
 	}
-	if got := thing.UniqueTexts(records[0]); len(got) != 1 || got[0].Text != "slug upper" {
+	if got := thing.UniqueTextsOf(records[0]); len(got) != 1 || got[0].Text != "slug upper" {
 		t.Errorf("unique: %s", got)
 	}
 	problems, err := thing.Verify(t.Context(), "co_1", records)
@@ -117,7 +117,7 @@ func TestRoundTrip(t *testing.T) {
 	if err := thing.Write(t.Context(), "co_1", records); err != nil {
 		t.Fatal(err)
 	}
-	want := []record{
+	want := []testRecord{
 		{ID: "itm_1", CompanyID: "co_1", Slug: "upper", At: new("2026-08-11T07:30:00.000Z"), Any: json.RawMessage(`{"b": 1.0}`)},
 		{ID: "itm_2", CompanyID: "co_1", Slug: "taken"},
 	}
@@ -134,10 +134,10 @@ func TestRoundTrip(t *testing.T) {
 }
 
 // Ensure a type without the optional rules has no problems.
-func TestPlain(t *testing.T) {
-	plain := transfer.Define[record]("plain", "", nil, nil, nil)
+func TestTypeWithoutOptions(t *testing.T) {
+	plain := transfer.Define[testRecord]("plain", "", nil, nil, nil)
 	r, problems := plain.Check(json.RawMessage(`{"id":"any thing","slug":"a"}`))
-	if len(problems) > 0 || plain.UniqueTexts(r) != nil {
+	if len(problems) > 0 || plain.UniqueTextsOf(r) != nil {
 		t.Errorf("problems %q, want none and nothing unique", problems)
 	}
 	if problems, err := plain.Verify(t.Context(), "co_1", []any{r}); problems != nil || err != nil {
@@ -146,10 +146,10 @@ func TestPlain(t *testing.T) {
 }
 
 // Ensure the last record with the same identity wins, and records keep the order of the file.
-func TestLastWins(t *testing.T) {
-	records := []record{{ID: "b", Slug: "1"}, {ID: "a", Slug: "2"}, {ID: "b", Slug: "3"}, {ID: "c", Slug: "4"}}
+func TestKeepLast(t *testing.T) {
+	records := []testRecord{{ID: "b", Slug: "1"}, {ID: "a", Slug: "2"}, {ID: "b", Slug: "3"}, {ID: "c", Slug: "4"}}
 	var got []string
-	for _, r := range transfer.LastWins(records, func(r record) string { return r.ID }) {
+	for _, r := range transfer.KeepLast(records, func(r testRecord) string { return r.ID }) {
 		got = append(got, r.ID+r.Slug)
 	}
 	if diff := cmp.Diff([]string{"a2", "b3", "c4"}, got); diff != "" {
@@ -162,17 +162,17 @@ func TestLastWins(t *testing.T) {
 func TestRecordsAreTheFile(t *testing.T) {
 	t.Parallel()
 	var names []bool
-	kind := transfer.AliasConflict(define(new([]record)), func(r record) (own, rival string) { return "thing " + r.Slug, "thing custom." + r.Slug },
-		func(_ context.Context, _ string, records []record) ([]string, error) {
+	kind := transfer.WithAliases(defineType(new([]testRecord)), func(r testRecord) (own, rival string) { return "thing " + r.Slug, "thing custom." + r.Slug },
+		func(_ context.Context, _ string, records []testRecord) ([]string, error) {
 			return make([]string, len(records)), nil
 		},
-		func(_ context.Context, _ string, records []record, file transfer.FileHasName) error {
+		func(_ context.Context, _ string, records []testRecord, file transfer.FileHasName) error {
 			for _, r := range records {
 				names = append(names, file("thing "+r.Slug), file("thing custom."+r.Slug))
 			}
 			return nil
 		})
-	two := []any{record{ID: "itm_1", Slug: "a"}, record{ID: "itm_2", Slug: "b"}}
+	two := []any{testRecord{ID: "itm_1", Slug: "a"}, testRecord{ID: "itm_2", Slug: "b"}}
 	if err := kind.Write(t.Context(), "co_1", two); err != nil || !slices.Equal(names, []bool{true, false, true, false}) {
 		t.Errorf("files of the names %v: %v", names, err)
 	}

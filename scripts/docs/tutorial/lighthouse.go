@@ -17,9 +17,9 @@ type finding struct {
 	Title string `json:"title"`
 }
 
-// auditOf turns a JSON report from Lighthouse into an audit: the score of its SEO category in
+// newAuditInput turns a JSON report from Lighthouse into an audit: the score of its SEO category in
 // percent, and the checks that failed as findings.
-func auditOf(report []byte, siteID string) (client.CreateOptimiseAuditInput, error) {
+func newAuditInput(report []byte, siteID string) (client.CreateOptimiseAuditInput, error) {
 	var lighthouse struct {
 		FinalURL   string    `json:"finalUrl"`
 		FetchTime  time.Time `json:"fetchTime"`

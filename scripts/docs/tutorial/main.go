@@ -44,21 +44,21 @@ func fill(ctx context.Context, c *client.Client, now time.Time, report []byte, o
 	}
 	today := now.UTC().Truncate(24 * time.Hour) // the same request all day, as an Idempotency-Key requires
 	for _, step := range []func() error{
-		func() error { return roadmap(ctx, c) },
-		func() error { return content(ctx, c, today) },
-		func() error { return numbers(ctx, c, today) },
-		func() error { return reviews(ctx, c) },
-		func() error { return website(ctx, c, report) },
+		func() error { return createRoadmap(ctx, c) },
+		func() error { return createContent(ctx, c, today) },
+		func() error { return pushMetrics(ctx, c, today) },
+		func() error { return pushReviews(ctx, c) },
+		func() error { return createAudit(ctx, c, report) },
 	} {
 		if err := step(); err != nil {
 			return err
 		}
 	}
-	return status(ctx, c, out)
+	return printStatus(ctx, c, out)
 }
 
-// roadmap creates a board with items, previews it, and publishes exactly what was previewed.
-func roadmap(ctx context.Context, c *client.Client) error {
+// createRoadmap creates a board with items, previews it, and publishes exactly what was previewed.
+func createRoadmap(ctx context.Context, c *client.Client) error {
 	board, err := c.CreatePlanBoard(ctx, client.CreatePlanBoardInput{Name: "Roadmap"}, client.IdempotencyKey("tutorial-board"))
 	if err != nil {
 		return err
@@ -79,8 +79,8 @@ func roadmap(ctx context.Context, c *client.Client) error {
 	return err
 }
 
-// content creates a plan, an accepted idea in it, and a scheduled post for the idea.
-func content(ctx context.Context, c *client.Client, today time.Time) error {
+// createContent creates a plan, an accepted idea in it, and a scheduled post for the idea.
+func createContent(ctx context.Context, c *client.Client, today time.Time) error {
 	plan, err := c.CreateBroadcastPlan(ctx, client.CreateBroadcastPlanInput{
 		Name: "Launch", Objective: client.Value("Everyone on a train knows that it works offline."), Status: client.Value(client.BroadcastPlanStatusActive),
 	}, client.IdempotencyKey("tutorial-plan"))
@@ -106,8 +106,8 @@ func content(ctx context.Context, c *client.Client, today time.Time) error {
 	return err
 }
 
-// numbers defines a metric, pushes two weeks of points, and sets a goal for it.
-func numbers(ctx context.Context, c *client.Client, today time.Time) error {
+// pushMetrics defines a metric, pushes two weeks of points, and sets a goal for it.
+func pushMetrics(ctx context.Context, c *client.Client, today time.Time) error {
 	if _, err := c.CreateMetricDefinition(ctx, client.CreateMetricDefinitionInput{
 		Key: "growth.signups", Name: client.Value("Sign-ups"), Unit: client.Value(client.MetricsUnitCount),
 		Aggregation: client.Value(client.MetricsAggregationSum), Polarity: client.Value(client.MetricsPolarityUpIsGood),
@@ -130,8 +130,9 @@ func numbers(ctx context.Context, c *client.Client, today time.Time) error {
 	return err
 }
 
-// reviews pushes two reviews and drafts a reply to the one with fewer stars. A person approves it.
-func reviews(ctx context.Context, c *client.Client) error {
+// pushReviews pushes two reviews and drafts a reply to the one with fewer stars. A person approves
+// it.
+func pushReviews(ctx context.Context, c *client.Client) error {
 	if _, err := c.PushFeedback(ctx, client.PushFeedbackInput{Records: []client.PushFeedbackRecord{
 		{Source: client.FeedbackSourceAppStore, ExternalID: "1001", Title: client.Value("Lost a note"), Rating: client.Value(1)},
 		{Source: client.FeedbackSourceAppStore, ExternalID: "1002", Title: client.Value("Calm"), Rating: client.Value(5)},
@@ -155,8 +156,8 @@ func reviews(ctx context.Context, c *client.Client) error {
 	return nil
 }
 
-// website creates a site with a goal, and stores a Lighthouse report as an audit.
-func website(ctx context.Context, c *client.Client, report []byte) error {
+// createAudit creates a site with a goal, and stores a Lighthouse report as an audit.
+func createAudit(ctx context.Context, c *client.Client, report []byte) error {
 	site, err := c.CreateOptimiseSite(ctx, client.CreateOptimiseSiteInput{
 		Name: "Website", Domains: client.Value([]string{"northwind.example"}),
 	}, client.IdempotencyKey("tutorial-site"))
@@ -168,7 +169,7 @@ func website(ctx context.Context, c *client.Client, report []byte) error {
 	}, client.IdempotencyKey("tutorial-site-goal")); err != nil {
 		return err
 	}
-	audit, err := auditOf(report, site.ID)
+	audit, err := newAuditInput(report, site.ID)
 	if err != nil {
 		return err
 	}
@@ -176,8 +177,8 @@ func website(ctx context.Context, c *client.Client, report []byte) error {
 	return err
 }
 
-// status prints how many records of each kind the company has.
-func status(ctx context.Context, c *client.Client, out io.Writer) error {
+// printStatus prints how many records of each kind the company has.
+func printStatus(ctx context.Context, c *client.Client, out io.Writer) error {
 	boards, err := c.ListPlanBoards(ctx, client.ListPlanBoardsInput{})
 	if err != nil {
 		return err

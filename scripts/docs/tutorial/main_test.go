@@ -59,14 +59,14 @@ func TestFill(t *testing.T) {
 }
 
 // Ensure a report without a score is refused, and checks that do not apply are not findings.
-func TestAuditOf(t *testing.T) {
+func TestNewAuditInput(t *testing.T) {
 	t.Parallel()
 	for _, report := range []string{"", "[]", "{}", `{"categories":{"seo":{"score":null}}}`} {
-		if audit, err := auditOf([]byte(report), "sit_1"); err == nil {
+		if audit, err := newAuditInput([]byte(report), "sit_1"); err == nil {
 			t.Errorf("%s: %+v", report, audit)
 		}
 	}
-	audit, err := auditOf([]byte(`{"finalUrl":"https://a.example/","fetchTime":"2026-08-11T09:30:00Z","categories":{"seo":{"score":0.5}},
+	audit, err := newAuditInput([]byte(`{"finalUrl":"https://a.example/","fetchTime":"2026-08-11T09:30:00Z","categories":{"seo":{"score":0.5}},
 		"audits":{"b":{"title":"B","score":0.9},"a":{"title":"A","score":0},"c":{"title":"C","score":1},"d":{"title":"D","score":null}}}`), "sit_1")
 	if err != nil || audit.Findings.String() != `[{"id":"a","title":"A"},{"id":"b","title":"B"}]` || audit.ScoreSEO.Or(0) != 50 || audit.Summary.Or("") != "failed checks: 2" {
 		t.Errorf("%v: %+v", err, audit)

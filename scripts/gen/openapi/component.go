@@ -15,23 +15,23 @@ import (
 
 // The names of the components that operations share. A header's component has the header's name.
 const (
-	securityScheme    = "secretKey"
-	companyParameter  = "companyId"
-	versionHeader     = "Service-Version"
-	requestIDHeader   = "Service-Request-Id"
-	hasMoreHeader     = "Service-Has-More"
-	linkHeader        = "Link"
-	tagHeader         = "ETag"
-	ifNoneMatchHeader = "If-None-Match"
-	notModified       = "NotModified"
-	otherError        = "Error"
-	replayedHeader    = "Idempotent-Replayed"
-	retryHeader       = "Retry-After"
-	challengeHeader   = "WWW-Authenticate"
-	envelopeSchema    = "ErrorEnvelope"
-	entrySchema       = "ErrorEntry"
-	codeSchema        = "ErrorCode"
-	versionSchema     = "ServiceVersion"
+	securityScheme     = "secretKey"
+	companyParameter   = "companyId"
+	versionHeader      = "Service-Version"
+	requestIDHeader    = "Service-Request-Id"
+	hasMoreHeader      = "Service-Has-More"
+	linkHeader         = "Link"
+	tagHeader          = "ETag"
+	ifNoneMatchHeader  = "If-None-Match"
+	notModified        = "NotModified"
+	otherError         = "Error"
+	replayedHeader     = "Idempotent-Replayed"
+	retryHeader        = "Retry-After"
+	authenticateHeader = "WWW-Authenticate"
+	envelopeSchema     = "ErrorEnvelope"
+	entrySchema        = "ErrorEntry"
+	codeSchema         = "ErrorCode"
+	versionSchema      = "ServiceVersion"
 )
 
 var quotaHeaders = []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "RateLimit-Policy"}
@@ -50,7 +50,7 @@ func (b *builder) addRecord(name string, t reflect.Type) {
 	b.schemas.set(name, nil) // reserves its position before the types in its fields
 	s := jsonschema.Record(t, b.refer)
 	s.Description = b.source.Records[name].Description
-	b.usedEntries["records."+name] = true
+	b.usedSourceEntries["records."+name] = true
 	b.schemas.set(name, withNumberFormats(s))
 }
 
@@ -178,7 +178,7 @@ func headers() (out orderedObject[header]) {
 	text(replayedHeader, "true if this is the stored response to an earlier request with the same Idempotency-Key; otherwise absent.", false, jsonschema.Schema{Type: "string", Enum: []any{"true"}}, "true")
 	text(tagHeader, "The entity tag of the record or the preview, for If-Match and If-None-Match.", false, jsonschema.Schema{Type: "string"}, `"5d41402abc4b2a76b9719d911017c592"`)
 	text(retryHeader, "Seconds to wait before the next request.", true, jsonschema.Schema{Type: "integer", Minimum: new(float64(1))}, 12)
-	text(challengeHeader, "The authentication scheme.", true, jsonschema.Schema{Type: "string", Enum: []any{"Bearer"}}, "Bearer")
+	text(authenticateHeader, "The authentication scheme.", true, jsonschema.Schema{Type: "string", Enum: []any{"Bearer"}}, "Bearer")
 	return out
 }
 
@@ -203,13 +203,13 @@ func (b *builder) responses() (out orderedObject[response]) {
 		if !ok {
 			b.problem("the code %s has no text", code)
 		}
-		if !b.usedEntries["refusal."+string(code)] {
+		if !b.usedSourceEntries["refusal."+string(code)] {
 			continue
 		}
 		names := []string{versionHeader, requestIDHeader}
 		switch code {
 		case fault.Unauthorised:
-			names = append(names, challengeHeader)
+			names = append(names, authenticateHeader)
 		case fault.RateLimited:
 			names = append(append(names, retryHeader), quotaHeaders...)
 		case fault.Forbidden:
@@ -235,7 +235,7 @@ func (b *builder) responses() (out orderedObject[response]) {
 	retry.Required = false // only a 5xx response has this header
 	other.Headers.set(retryHeader, retry)
 	out.set(otherError, other)
-	if b.usedEntries["304"] {
+	if b.usedSourceEntries["304"] {
 		r := response{Description: "The record still has the entity tag in `If-None-Match`. There is no body."}
 		for _, h := range append([]string{versionHeader, requestIDHeader, tagHeader}, quotaHeaders...) {
 			r.Headers.set(h, refTo("headers", h))

@@ -33,7 +33,7 @@ func (b *builder) parameterExample(op api.Operation, f schema.Field) string {
 	}
 	for _, list := range b.operations {
 		if f.In == schema.InQuery && f.Required && list.Method == http.MethodGet && list.Path == op.Path && list.IsList() {
-			return b.property(list.Output.Field(0).Type.Elem(), f.Name)
+			return b.propertyExample(list.Output.Field(0).Type.Elem(), f.Name)
 		}
 	}
 	if f.In != schema.InPath {
@@ -42,14 +42,15 @@ func (b *builder) parameterExample(op api.Operation, f schema.Field) string {
 	upTo, _, _ := strings.Cut(op.Path, "{"+f.Name+"}")
 	for _, read := range b.operations {
 		if read.Method == http.MethodGet && read.Path == upTo+"{"+f.Name+"}" {
-			return b.property(read.Output, "id")
+			return b.propertyExample(read.Output, "id")
 		}
 	}
 	return ""
 }
 
-// property returns a property of a record's example, or an empty string if it is not a string.
-func (b *builder) property(t reflect.Type, name string) (text string) {
+// propertyExample returns a property of a record's example, or an empty string if it is not a
+// string.
+func (b *builder) propertyExample(t reflect.Type, name string) (text string) {
 	values := b.object(b.recordExample(t), "", nil)
 	if err := json.Unmarshal(values[name], &text); err != nil {
 		return ""
@@ -82,7 +83,7 @@ func (b *builder) recordExample(t reflect.Type) json.RawMessage {
 func (b *builder) bodyExample(op api.Operation) json.RawMessage {
 	body := jsonschema.Body(op.Input, nil)
 	path := "bodies." + op.ID
-	b.usedEntries[path] = true
+	b.usedSourceEntries[path] = true
 	given, ok := b.source.Bodies[op.ID]
 	if !ok {
 		given = b.recordExample(op.Output)

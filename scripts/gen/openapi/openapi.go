@@ -50,7 +50,7 @@ func ParseSource(text []byte) (s Source, err error) {
 // Build returns the document, indented. The same declarations and source always give the same
 // bytes.
 func Build(operations []api.Operation, source Source) ([]byte, error) {
-	b := builder{operations: operations, source: source, types: map[string]reflect.Type{}, usedEntries: map[string]bool{}}
+	b := builder{operations: operations, source: source, types: map[string]reflect.Type{}, usedSourceEntries: map[string]bool{}}
 	d := document{
 		Generated: "by go run ./scripts/gen; do not edit", OpenAPI: "3.1.0", Info: documentInfo(),
 		// A relative URL is resolved against the document's own URL. "." also keeps a gateway's
@@ -74,12 +74,12 @@ func Build(operations []api.Operation, source Source) ([]byte, error) {
 
 // builder collects the components while it builds the operations.
 type builder struct {
-	operations  []api.Operation
-	source      Source
-	schemas     orderedObject[any]      // components, in the order of their first use
-	types       map[string]reflect.Type // the types of the components, by name
-	usedEntries map[string]bool         // the entries of the source that were used, by path
-	problems    []error
+	operations        []api.Operation
+	source            Source
+	schemas           orderedObject[any]      // components, in the order of their first use
+	types             map[string]reflect.Type // the types of the components, by name
+	usedSourceEntries map[string]bool         // the entries of the source that were used, by path
+	problems          []error
 }
 
 func (b *builder) problem(format string, args ...any) {
@@ -100,7 +100,7 @@ func (b *builder) reportUnused() {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		if !b.usedEntries[name] {
+		if !b.usedSourceEntries[name] {
 			b.problem("the source has %s, which does not exist", name)
 		}
 	}
@@ -116,7 +116,7 @@ func (b *builder) addTag(tags []tag, area string) []tag {
 	if !ok {
 		b.problem("the source has no areas.%s: describe the area in one sentence", area)
 	}
-	b.usedEntries["areas."+area] = true
+	b.usedSourceEntries["areas."+area] = true
 	return append(tags, tag{area, text.Title, text.Description})
 }
 

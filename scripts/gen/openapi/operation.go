@@ -26,10 +26,10 @@ func (b *builder) operation(op api.Operation) operation {
 	out.Responses.set("200", success)
 	if hasNotModified(op) {
 		out.Responses.set("304", refTo("responses", notModified))
-		b.usedEntries["304"] = true
+		b.usedSourceEntries["304"] = true
 	}
 	for _, code := range errorCodesOf(op) {
-		b.usedEntries["refusal."+string(code)] = true
+		b.usedSourceEntries["refusal."+string(code)] = true
 		out.Responses.set(strconv.Itoa(code.Status()), refTo("responses", pascal(string(code))))
 	}
 	out.Responses.set("default", refTo("responses", otherError))
@@ -93,7 +93,7 @@ func (b *builder) parameters(op api.Operation) []any {
 		}
 		p.Schema.Description = "" // the parameter itself has the description
 		if p.Description == "" && f.In == schema.InPath {
-			p.Description = "the id of the " + spaceWords(strings.TrimSuffix(f.Name, "Id"))
+			p.Description = "the id of the " + splitCamelCase(strings.TrimSuffix(f.Name, "Id"))
 		}
 		out = append(out, p)
 	}
@@ -137,8 +137,8 @@ func (b *builder) successResponse(op api.Operation) response {
 	return out
 }
 
-// spaceWords turns contentType into content type.
-func spaceWords(camel string) string {
+// splitCamelCase turns contentType into content type.
+func splitCamelCase(camel string) string {
 	var out strings.Builder
 	for _, c := range camel {
 		if unicode.IsUpper(c) {

@@ -27,14 +27,14 @@ type liveContent map[string]string
 // publish: the content before it and the content after it.
 type board struct {
 	testbed.Company
-	run        *testbed.Testbed
-	size       int
-	items      []item
-	generation int            // counts the edits
-	version    int            // the live version, 0 before the first publish
-	current    liveContent    // the live content
-	next       liveContent    // the content after the next publish
-	last       map[string]int // the version in which each item was last live
+	run             *testbed.Testbed
+	size            int
+	items           []item
+	generation      int            // counts the edits
+	liveVersion     int            // the live version, 0 before the first publish
+	liveContent     liveContent    // the live content
+	nextContent     liveContent    // the content after the next publish
+	lastLiveVersion map[string]int // the version in which each item was last live
 }
 
 const boardPath = "plan/boards/brd_1/publish"
@@ -45,15 +45,15 @@ func newBoard(ctx context.Context, t *checkRun, size int) (*board, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &board{Company: c.Company, run: t.Testbed, size: size, current: liveContent{}, last: map[string]int{}}
+	b := &board{Company: c.Company, run: t.Testbed, size: size, liveContent: liveContent{}, lastLiveVersion: map[string]int{}}
 	for n := range size {
 		b.items = append(b.items, item{ID: fmt.Sprintf("itm_%d", n), RoadmapID: "brd_1", CompanyID: c.ID, Slug: fmt.Sprintf("s-%d", n)})
 	}
 	return b, nil
 }
 
-// fullEditMax is the size above which an edit changes only every fourth item, to save time.
-const fullEditMax = 200
+// fullEditItemsMax is the size above which an edit changes only every fourth item, to save time.
+const fullEditItemsMax = 200
 
 // edit changes titles and statuses, so that the next publish has items that appear, disappear and
 // change. On a small board the edits alternate between publishing every item and every second item.
@@ -62,22 +62,22 @@ const fullEditMax = 200
 func (b *board) edit(ctx context.Context) error {
 	b.generation++
 	var records []any
-	b.next = liveContent{}
+	b.nextContent = liveContent{}
 	for n := range b.items {
 		i := &b.items[n]
-		some := b.size > fullEditMax && b.generation > 1
+		some := b.size > fullEditItemsMax && b.generation > 1
 		if !some || n%4 == b.generation%4 {
 			i.Title, i.Status, i.PublishedVersion = fmt.Sprintf("Item %d of generation %d", n, b.generation), "draft", nil
 			if !some && (b.generation%2 == 1 || n%2 == 1) || some && (n/4+b.generation/4)%2 == 0 {
 				i.Status = "published"
 			}
-			if last, was := b.last[i.ID]; was {
+			if last, was := b.lastLiveVersion[i.ID]; was {
 				i.PublishedVersion = &last
 			}
 			records = append(records, *i)
 		}
 		if i.Status == "published" {
-			b.next[i.ID] = i.Title
+			b.nextContent[i.ID] = i.Title
 		}
 	}
 	return b.run.Write(ctx, b.ID, "item", records...)
@@ -92,18 +92,18 @@ func (b *board) checkLiveContent(ctx context.Context, acknowledged bool) (publis
 		return false, []string{fmt.Sprintf("the snapshot cannot be read: %v", err)}, nil
 	}
 	switch {
-	case version == b.version+1 && reflect.DeepEqual(content, b.next):
-		b.version, b.current, b.next, published = version, b.next, nil, true
-	case version == b.version && reflect.DeepEqual(content, b.current):
+	case version == b.liveVersion+1 && reflect.DeepEqual(content, b.nextContent):
+		b.liveVersion, b.liveContent, b.nextContent, published = version, b.nextContent, nil, true
+	case version == b.liveVersion && reflect.DeepEqual(content, b.liveContent):
 		if acknowledged {
 			wrong = append(wrong, "an acknowledged publish is lost")
 		}
 	default:
 		return false, []string{fmt.Sprintf("version %d shows %d items, neither the %d of version %d nor the %d of the next",
-			version, len(content), len(b.current), b.version, len(b.next))}, nil
+			version, len(content), len(b.liveContent), b.liveVersion, len(b.nextContent))}, nil
 	}
-	for id := range b.current {
-		b.last[id] = version
+	for id := range b.liveContent {
+		b.lastLiveVersion[id] = version
 	}
 	records, err := testbed.Export[item](ctx, b.run, b.ID, "item")
 	for _, i := range records {
@@ -111,8 +111,8 @@ func (b *board) checkLiveContent(ctx context.Context, acknowledged bool) (publis
 		if i.PublishedVersion != nil {
 			got = *i.PublishedVersion
 		}
-		if got != b.last[i.ID] {
-			wrong = append(wrong, fmt.Sprintf("item %s has version %d and was last live in %d", i.ID, got, b.last[i.ID]))
+		if got != b.lastLiveVersion[i.ID] {
+			wrong = append(wrong, fmt.Sprintf("item %s has version %d and was last live in %d", i.ID, got, b.lastLiveVersion[i.ID]))
 		}
 	}
 	if err == nil && len(records) != b.size {

@@ -44,7 +44,7 @@ var checks = []faultCheck{
 	}},
 	{"loss", func(ctx context.Context, t *checkRun) error { return lostResponses(ctx, t, t.size(300, 3000)) }},
 	{"quota", func(ctx context.Context, t *checkRun) error {
-		if t.full {
+		if t.long {
 			return checkQuotas(ctx, t, quotaCheck{quotaBursts(time.Minute, 0.25), 0.02, 120, 10})
 		}
 		return checkQuotas(ctx, t, quotaCheck{quotaBursts(5*time.Second, 0.4), 0.02, 60, 2})
@@ -59,8 +59,8 @@ var checks = []faultCheck{
 // start empty, because emptying them would take too long. On two busy processors, the condition of
 // an admission takes an engine 8 to 19 % more time than that of a bare write. Over a few seconds,
 // an engine's throughput also varies by a quarter, so short bursts have a larger baselineShare.
-func quotaBursts(lasts time.Duration, baselineShare float64) []burst {
-	return []burst{{60, lasts, false, 0}, {600, lasts, false, 0}, {6000, lasts, true, 0}, {60_000, lasts, true, baselineShare}}
+func quotaBursts(length time.Duration, baselineShare float64) []burst {
+	return []burst{{60, length, false, 0}, {600, length, false, 0}, {6000, length, true, 0}, {60_000, length, true, baselineShare}}
 }
 
 // CheckNames returns the names of the checks in the order in which they run.
@@ -83,11 +83,11 @@ type Options struct {
 
 // Run runs the checks and reports whether all claims hold. An error means that a check could not
 // run.
-func Run(ctx context.Context, o Options, out, log io.Writer) (held bool, err error) {
+func Run(ctx context.Context, o Options, out, log io.Writer) (passed bool, err error) {
 	return run(ctx, checks, o, out, log)
 }
 
-func run(ctx context.Context, all []faultCheck, o Options, out, log io.Writer) (held bool, err error) {
+func run(ctx context.Context, all []faultCheck, o Options, out, log io.Writer) (passed bool, err error) {
 	chosen := all
 	if len(o.Checks) > 0 {
 		chosen = nil
@@ -100,19 +100,19 @@ func run(ctx context.Context, all []faultCheck, o Options, out, log io.Writer) (
 		chosen = append(chosen, all[n])
 	}
 	fmt.Fprintf(out, "seed %d, long %v\n", o.Seed, o.Long)
-	held = true
+	passed = true
 	for _, g := range chosen {
 		holds, err := runCheck(ctx, g, o, out, log)
 		if err != nil {
 			return false, fmt.Errorf("%s could not be run: %w", g.name, err)
 		}
-		held = held && holds
+		passed = passed && holds
 	}
-	return held, nil
+	return passed, nil
 }
 
 // runCheck runs one check and prints its line.
-func runCheck(ctx context.Context, g faultCheck, o Options, out, log io.Writer) (held bool, err error) {
+func runCheck(ctx context.Context, check faultCheck, o Options, out, log io.Writer) (passed bool, err error) {
 	dir, err := os.MkdirTemp("", "faults-*")
 	if err != nil {
 		return false, fmt.Errorf("create a folder: %w", err)
@@ -121,7 +121,7 @@ func runCheck(ctx context.Context, g faultCheck, o Options, out, log io.Writer) 
 	begin := time.Now()
 	t, err := newCheckRun(ctx, o, dir, log)
 	if err == nil {
-		err = errors.Join(g.run(ctx, t), t.close())
+		err = errors.Join(check.run(ctx, t), t.close())
 	}
 	if err != nil {
 		return false, err
@@ -131,7 +131,7 @@ func runCheck(ctx context.Context, g faultCheck, o Options, out, log io.Writer) 
 	if count > 0 {
 		verdict = "FAILED"
 	}
-	fmt.Fprintf(out, "%s  %-13s  %5.1f s  %s\n", verdict, g.name, time.Since(begin).Seconds(), t.line())
+	fmt.Fprintf(out, "%s  %-13s  %5.1f s  %s\n", verdict, check.name, time.Since(begin).Seconds(), t.line())
 	for _, v := range first {
 		fmt.Fprintf(out, "        %s\n", v)
 	}
@@ -145,22 +145,22 @@ func runCheck(ctx context.Context, g faultCheck, o Options, out, log io.Writer) 
 type checkRun struct {
 	*testbed.Testbed
 	report
-	full      bool
-	chance    *randomSource
-	transport http.RoundTripper                         // the transport to the engine, without faults
-	bug       func(http.RoundTripper) http.RoundTripper // the bug that a test injects into the service's table client
-	server    mutant                                    // the bug that a test injects into server processes
-	latency   time.Duration                             // added to calls from server processes to the table
-	front     bool                                      // server processes have the limits of `workspace serve`
-	data      string
-	ends      []func() error
+	long        bool
+	random      *randomSource
+	transport   http.RoundTripper                         // the transport to the engine, without faults
+	injectedBug func(http.RoundTripper) http.RoundTripper // the bug that a test injects into the service's table client
+	serverBug   mutant                                    // the bug that a test injects into server processes
+	latency     time.Duration                             // added to calls from server processes to the table
+	serveLimits bool                                      // server processes have the limits of `workspace serve`
+	data        string
+	cleanups    []func() error
 }
 
 // newCheckRun opens a testbed over a data file. The engine is Dynoxide, whose data survives a kill.
 func newCheckRun(ctx context.Context, o Options, dir string, log io.Writer) (*checkRun, error) {
 	t := &checkRun{
-		full: o.Long, chance: newRandomSource(o.Seed), data: filepath.Join(dir, "data"),
-		bug: func(next http.RoundTripper) http.RoundTripper { return next },
+		long: o.Long, random: newRandomSource(o.Seed), data: filepath.Join(dir, "data"),
+		injectedBug: func(next http.RoundTripper) http.RoundTripper { return next },
 	}
 	bed, err := testbed.Open(ctx, testbed.Options{Data: t.data, Prefer: engine.Dynoxide, Log: log})
 	if err != nil {
@@ -172,7 +172,7 @@ func newCheckRun(ctx context.Context, o Options, dir string, log io.Writer) (*ch
 
 // close stops the run's services in reverse order, and then its engine.
 func (t *checkRun) close() (err error) {
-	for _, end := range slices.Backward(t.ends) {
+	for _, end := range slices.Backward(t.cleanups) {
 		err = errors.Join(err, end())
 	}
 	return errors.Join(err, t.Close())
@@ -180,7 +180,7 @@ func (t *checkRun) close() (err error) {
 
 // size returns one of two numbers: bounded for a run in CI, or long for a long run.
 func (t *checkRun) size(bounded, long int) int {
-	if t.full {
+	if t.long {
 		return long
 	}
 	return bounded
@@ -188,10 +188,10 @@ func (t *checkRun) size(bounded, long int) int {
 
 // report is the result of a run. It is safe for concurrent use.
 type report struct {
-	mu      sync.Mutex
-	figures []string
-	first   []string // distinct violations
-	count   int
+	mu              sync.Mutex
+	figures         []string
+	firstViolations []string // distinct violations
+	violationCount  int
 }
 
 // violationsMax limits how many distinct violations are kept. All are counted.
@@ -211,9 +211,9 @@ func (r *report) require(ok bool, format string, values ...any) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.count++
-	if text := fmt.Sprintf(format, values...); len(r.first) < violationsMax && !slices.Contains(r.first, text) {
-		r.first = append(r.first, text)
+	r.violationCount++
+	if text := fmt.Sprintf(format, values...); len(r.firstViolations) < violationsMax && !slices.Contains(r.firstViolations, text) {
+		r.firstViolations = append(r.firstViolations, text)
 	}
 }
 
@@ -222,7 +222,7 @@ func (r *report) violate(format string, values ...any) { r.require(false, format
 func (r *report) violations() (count int, first []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.count, r.first
+	return r.violationCount, r.firstViolations
 }
 
 func (r *report) line() string {

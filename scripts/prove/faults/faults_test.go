@@ -37,12 +37,12 @@ func start(t *testing.T) *checkRun {
 
 // mutantTest runs a check on the correct service, or with an injected bug.
 type mutantTest struct {
-	name   string
-	check  func(ctx context.Context, t *checkRun) error
-	mutant func(http.RoundTripper) http.RoundTripper
-	server mutant
-	want   string // part of a violation; empty: the claim must hold
-	serial bool   // not parallel, because other tests would slow it down
+	name          string
+	check         func(ctx context.Context, t *checkRun) error
+	mutant        func(http.RoundTripper) http.RoundTripper
+	serverMutant  mutant
+	wantViolation string // part of a violation; empty: the claim must hold
+	serial        bool   // not parallel, because other tests would slow it down
 }
 
 // neverAnswersPut is the transport of a service that never receives a response to PutItem.
@@ -60,8 +60,8 @@ func runKills(v victim, n int, sizes ...int) func(context.Context, *checkRun) er
 	return func(ctx context.Context, t *checkRun) error { return killProcesses(ctx, t, killOptions{v, n, sizes}) }
 }
 
-func runLossKey(keyless bool) func(context.Context, *checkRun) error {
-	return func(ctx context.Context, t *checkRun) error { return lostResponsesWithKey(ctx, t, 100, keyless) }
+func runLossKey(omitKey bool) func(context.Context, *checkRun) error {
+	return func(ctx context.Context, t *checkRun) error { return lostResponsesWithKey(ctx, t, 100, omitKey) }
 }
 
 func runLoss(requests int) func(context.Context, *checkRun) error {
@@ -91,27 +91,27 @@ func editConcurrently(ctx context.Context, t *checkRun) error { return lineariza
 // generous, because the race detector needs several times as much memory.
 var mutantTests = []mutantTest{
 	{name: "kill-engine", check: runKills(victimEngine, 5, 0, 1, 101)},
-	{name: "kill-engine of a service that acknowledges writes in memory", check: runKills(victimEngine, 8, 1, 101), server: mutantDelayedWrites, want: "lost"},
+	{name: "kill-engine of a service that acknowledges writes in memory", check: runKills(victimEngine, 8, 1, 101), serverMutant: mutantDelayedWrites, wantViolation: "lost"},
 	{name: "kill-server", check: runKills(victimServer, 5, 0, 1, 101)},
-	{name: "kill-server of a service that acknowledges writes in memory", check: runKills(victimServer, 8, 1, 101), server: mutantDelayedWrites, want: "lost"},
+	{name: "kill-server of a service that acknowledges writes in memory", check: runKills(victimServer, 8, 1, 101), serverMutant: mutantDelayedWrites, wantViolation: "lost"},
 	{name: "loss-key", check: runLossKey(false)},
-	{name: "loss-key of a client that forgets its key", check: runLossKey(true), want: "times"},
+	{name: "loss-key of a client that forgets its key", check: runLossKey(true), wantViolation: "times"},
 	{name: "loss", check: runLoss(100)},
-	{name: "loss of a service that does not recognise its own retries", check: runLoss(50), mutant: withoutTransactionTokens, want: " "},
-	{name: "loss of a service that gives up too soon", check: runLoss(50), mutant: neverAnswersPut, want: " "},
+	{name: "loss of a service that does not recognise its own retries", check: runLoss(50), mutant: withoutTransactionTokens, wantViolation: " "},
+	{name: "loss of a service that gives up too soon", check: runLoss(50), mutant: neverAnswersPut, wantViolation: " "},
 	{name: "quota", check: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}, {6000, time.Second, true, 0}, {60_000, time.Second, true, 0.9}}, 0.9, 6, 1}), serial: true},
-	{name: "quota of a service without conditions", check: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}}, 0.9, 0, 0}), server: mutantUnconditional, want: "at most", serial: true},
-	{name: "quota of a service whose guesses are always wrong", check: runQuotas(quotaCheck{[]burst{{600, 2 * time.Second, true, 0}}, 0.99, 0, 0}), server: mutantContended, want: "gets 503", serial: true},
-	{name: "quota of a service that refuses too much", check: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}}, 0.02, 0, 0}), server: mutantRejectMost, want: "too few", serial: true},
-	{name: "quota of a service that guesses its Retry-After", check: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}}, 0.9, 6, 1}), server: mutantShortRetryAfter, want: "refused again", serial: true},
+	{name: "quota of a service without conditions", check: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}}, 0.9, 0, 0}), serverMutant: mutantUnconditional, wantViolation: "at most", serial: true},
+	{name: "quota of a service whose guesses are always wrong", check: runQuotas(quotaCheck{[]burst{{600, 2 * time.Second, true, 0}}, 0.99, 0, 0}), serverMutant: mutantContended, wantViolation: "gets 503", serial: true},
+	{name: "quota of a service that refuses too much", check: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}}, 0.02, 0, 0}), serverMutant: mutantRejectMost, wantViolation: "too few", serial: true},
+	{name: "quota of a service that guesses its Retry-After", check: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}}, 0.9, 6, 1}), serverMutant: mutantShortRetryAfter, wantViolation: "refused again", serial: true},
 	// Only `prove faults` runs the case askers on the correct service, because the race detector is
 	// too slow with 200 such clients.
 	{name: "load", check: runOverload(time.Minute, noTimeLimit, "flood", "headers", "readers", "clients"), serial: true},
-	{name: "load of a server without limits", check: runOverload(0, 80*time.Millisecond, "flood"), server: mutantNoLimits, want: "a polite client's median", serial: true},
-	{name: "load of a server that has one queue", check: runOverload(0, 80*time.Millisecond, "askers"), server: mutantNoLimits, want: "a polite client's median", serial: true},
-	{name: "load of a server that reads all headers", check: runOverload(0, 80*time.Millisecond, "headers"), server: mutantNoLimits, want: "no connection got a 431", serial: true},
+	{name: "load of a server without limits", check: runOverload(0, 80*time.Millisecond, "flood"), serverMutant: mutantNoLimits, wantViolation: "a polite client's median", serial: true},
+	{name: "load of a server that has one queue", check: runOverload(0, 80*time.Millisecond, "askers"), serverMutant: mutantNoLimits, wantViolation: "a polite client's median", serial: true},
+	{name: "load of a server that reads all headers", check: runOverload(0, 80*time.Millisecond, "headers"), serverMutant: mutantNoLimits, wantViolation: "no connection got a 431", serial: true},
 	{name: "linear", check: editConcurrently},
-	{name: "linear of a service without conditions", check: editConcurrently, mutant: withoutConditions, want: "no order"},
+	{name: "linear of a service without conditions", check: editConcurrently, mutant: withoutConditions, wantViolation: "no order"},
 }
 
 // Ensure each check holds for the correct service and finds each injected bug.
@@ -122,15 +122,15 @@ func TestChecks(t *testing.T) {
 				t.Parallel()
 			}
 			tr := start(t)
-			if tr.server = test.server; test.mutant != nil {
-				tr.bug = test.mutant
+			if tr.serverBug = test.serverMutant; test.mutant != nil {
+				tr.injectedBug = test.mutant
 			}
 			if err := test.check(t.Context(), tr); err != nil {
 				t.Fatal(err)
 			}
 			count, first := tr.violations()
-			if test.want == "" && count > 0 || test.want != "" && (count == 0 || !strings.Contains(strings.Join(first, "\n"), test.want)) {
-				t.Errorf("%s; %d violations, want %q in them: %q", tr.line(), count, test.want, first)
+			if test.wantViolation == "" && count > 0 || test.wantViolation != "" && (count == 0 || !strings.Contains(strings.Join(first, "\n"), test.wantViolation)) {
+				t.Errorf("%s; %d violations, want %q in them: %q", tr.line(), count, test.wantViolation, first)
 			}
 		})
 	}
@@ -138,8 +138,8 @@ func TestChecks(t *testing.T) {
 		held, caught := false, false
 		for _, test := range mutantTests {
 			name, _, _ := strings.Cut(test.name, " ")
-			held = held || name == g.name && test.want == ""
-			caught = caught || name == g.name && test.want != ""
+			held = held || name == g.name && test.wantViolation == ""
+			caught = caught || name == g.name && test.wantViolation != ""
 		}
 		if !held || !caught {
 			t.Errorf("%s: no test that it holds, or none that it finds an injected bug", g.name)

@@ -43,7 +43,7 @@ func killProcesses(ctx context.Context, t *checkRun, how killOptions) (err error
 	defer func() { err = errors.Join(err, k.process.kill()) }()
 	for _, size := range how.sizes {
 		a := &sizedBoard{size: size}
-		k.arenas = append(k.arenas, a)
+		k.boards = append(k.boards, a)
 		if err := k.newBoard(ctx, a); err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func killProcesses(ctx context.Context, t *checkRun, how killOptions) (err error
 		if n > 20*how.kills+20 {
 			return fmt.Errorf("only %d of %d kills came before the publish was done", k.killed, n)
 		}
-		if err := k.killDuringPublish(ctx, k.arenas[n%len(k.arenas)]); err != nil {
+		if err := k.killDuringPublish(ctx, k.boards[n%len(k.boards)]); err != nil {
 			return fmt.Errorf("after %d kills: %w", k.killed, err)
 		}
 		if count, _ := t.violations(); count >= violationsMax {
@@ -66,7 +66,7 @@ func killProcesses(ctx context.Context, t *checkRun, how killOptions) (err error
 		return err
 	}
 	t.addFigure("%d kills in the middle of publishes of %v items", k.killed, how.sizes)
-	t.addFigure("%d left the old state and %d the new", k.old, k.killed-k.old)
+	t.addFigure("%d left the old state and %d the new", k.oldVersions, k.killed-k.oldVersions)
 	t.addFigure("%d torn or lost", k.wrong)
 	t.addFigure("kills by tenth of the publish %v", k.killMoments)
 	t.addFigure("%d interrupted publishes acknowledged, %d acknowledged writes beside them", k.acknowledged, len(k.ledger.acknowledged))
@@ -78,19 +78,19 @@ type killer struct {
 	killOptions
 	*checkRun
 	process *server
-	arenas  []*sizedBoard
+	boards  []*sizedBoard
 	ledger  writeLedger
 
-	killed, old, wrong, acknowledged, retries int
-	killMoments                               [10]int // how many kills came in each tenth of a publish
+	killed, oldVersions, wrong, acknowledged, retries int
+	killMoments                                       [10]int // how many kills came in each tenth of a publish
 }
 
 // sizedBoard is a board of one size and the duration of its last uninterrupted publish.
 type sizedBoard struct {
 	*board
-	size        int
-	publishTime time.Duration
-	broken      bool // a violation has left the state of the board unknown
+	size         int
+	publishTime  time.Duration
+	hasViolation bool // a violation has left the state of the board unknown
 }
 
 // newBoard gives the arena a new board and measures how long a publish of that board takes.
@@ -99,7 +99,7 @@ func (k *killer) newBoard(ctx context.Context, a *sizedBoard) (err error) {
 	if a.board, err = newBoard(ctx, k.checkRun, a.size); err != nil {
 		return err
 	}
-	if a.broken = false; a.size == 0 && measured {
+	if a.hasViolation = false; a.size == 0 && measured {
 		return nil // only the first publish changes an empty board, and killDuringPublish interrupts that one
 	}
 	if err := a.edit(ctx); err != nil {
@@ -145,14 +145,14 @@ func (k *killer) publish(ctx context.Context, a *sizedBoard) error {
 
 func (k *killer) recordViolation(a *sizedBoard, format string, values ...any) {
 	k.wrong++
-	a.broken = true
+	a.hasViolation = true
 	k.violate(format, values...)
 }
 
 // killDuringPublish starts a publish, kills the victim at a random moment, restarts it and checks
 // the state.
 func (k *killer) killDuringPublish(ctx context.Context, a *sizedBoard) error {
-	if a.size == 0 || a.broken {
+	if a.size == 0 || a.hasViolation {
 		if err := k.newBoard(ctx, a); err != nil {
 			return err
 		}
@@ -162,15 +162,15 @@ func (k *killer) killDuringPublish(ctx context.Context, a *sizedBoard) error {
 	}
 	var done atomic.Bool
 	responded := make(chan bool, 1)
-	outage := k.chance.chance(0.5) // whether the server stays down until the publish ends; if not, a retry of the publish may still succeed
+	outage := k.random.chance(0.5) // whether the server stays down until the publish ends; if not, a retry of the publish may still succeed
 	c := newClient(k.process.base, a.Company)
-	stopWriting := k.ledger.write(ctx, k.process.base)
+	stopWriting := k.ledger.startWriting(ctx, k.process.base)
 	go func() {
 		out, err := c.call(ctx, http.MethodPost, boardPath, nil)
 		done.Store(true)
 		responded <- err == nil && out.status == http.StatusOK
 	}()
-	at := k.chance.float()
+	at := k.random.float()
 	<-time.After(time.Duration(at * float64(a.publishTime)))
 	interrupted := !done.Load()
 	if err := k.kill(ctx); err != nil {
@@ -198,7 +198,7 @@ func (k *killer) killDuringPublish(ctx context.Context, a *sizedBoard) error {
 		k.killed++
 		k.killMoments[min(9, int(10*at))]++
 		if !published {
-			k.old++
+			k.oldVersions++
 		}
 	}
 	if len(wrong) > 0 {
@@ -240,24 +240,24 @@ type writeLedger struct {
 	acknowledged map[string]string // the title of each item, keyed by the item's id
 }
 
-// title returns a title that no other write has.
-func (l *writeLedger) title() string {
+// nextTitle returns a title that no other write has.
+func (l *writeLedger) nextTitle() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.serial++
 	return fmt.Sprintf("Write %d", l.serial)
 }
 
-// write starts clients that write until stop is called, which waits for their last responses. A
-// client stops on its own when its server is gone.
-func (l *writeLedger) write(ctx context.Context, base string) (stop func()) {
+// startWriting starts clients that write until stop is called, which waits for their last
+// responses. A client stops on its own when its server is gone.
+func (l *writeLedger) startWriting(ctx context.Context, base string) (stop func()) {
 	var ended atomic.Bool
 	var wait sync.WaitGroup
 	c := newClient(base, l.client.Company)
 	for range ledgerWriters {
 		wait.Go(func() {
 			for !ended.Load() {
-				title := l.title()
+				title := l.nextTitle()
 				out, err := c.call(ctx, http.MethodPost, "plan/boards/brd_1/items", map[string]any{"title": title})
 				if err != nil {
 					return

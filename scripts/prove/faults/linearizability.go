@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	editorCount      = 16   // concurrent clients
-	serviceInstances = 4    // instances of the service, each with its own table client
-	lossyShare       = 0.1  // the share of responses to writes that are lost
-	refusedCalls     = 0.05 // the share of calls that are throttled
+	editorCount       = 16   // concurrent clients
+	serviceInstances  = 4    // instances of the service, each with its own table client
+	lostResponseShare = 0.1  // the share of responses to writes that are lost
+	refusedCalls      = 0.05 // the share of calls that are throttled
 )
 
 // checkMax limits how long the checker searches for an order of the requests to one record. On a
@@ -33,11 +33,11 @@ const checkMax = time.Minute
 // sequential order of the requests must explain all of their outcomes.
 func linearizability(ctx context.Context, t *checkRun, records, requests int) error {
 	var lost, refused atomic.Int64
-	transport := loseResponses(t.transport, &lost, func(call string, _ int) bool { return isWrite(call) && t.chance.chance(lossyShare) })
-	transport = rejectCalls(transport, &refused, chooseShare(t.chance, refusedCalls))
+	transport := loseResponses(t.transport, &lost, func(call string, _ int) bool { return isWrite(call) && t.random.chance(lostResponseShare) })
+	transport = rejectCalls(transport, &refused, chooseShare(t.random, refusedCalls))
 	var bases []string
 	for range serviceInstances {
-		bases = append(bases, t.serve(t.bug(transport)))
+		bases = append(bases, t.serve(t.injectedBug(transport)))
 	}
 	sent, unknown, right, shortened := 0, 0, 0, 0
 	for n := range records {
@@ -48,7 +48,7 @@ func linearizability(ctx context.Context, t *checkRun, records, requests int) er
 				shortened++
 			}
 			var err error
-			if history, err = t.history(ctx, bases, each); err != nil {
+			if history, err = t.recordHistory(ctx, bases, each); err != nil {
 				return err
 			}
 			verdict = porcupine.CheckOperationsTimeout(replyModel, history, checkMax)
@@ -74,9 +74,9 @@ func linearizability(ctx context.Context, t *checkRun, records, requests int) er
 	return nil
 }
 
-// history creates a review, lets every client change and read its reply, and returns the requests
-// with their outcomes.
-func (t *checkRun) history(ctx context.Context, bases []string, requests int) (history []porcupine.Operation, err error) {
+// recordHistory creates a review, lets every client change and read its reply, and returns the
+// requests with their outcomes.
+func (t *checkRun) recordHistory(ctx context.Context, bases []string, requests int) (history []porcupine.Operation, err error) {
 	company, err := t.NewCompany(ctx, testbed.UnlimitedQuota)
 	if err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ type replyEdit struct{ text, status string }
 // drawEdit returns the m-th request of a client. All texts are different, so each outcome
 // identifies its request.
 func (t *checkRun) drawEdit(client, m int) replyEdit {
-	switch p := t.chance.float(); {
+	switch p := t.random.float(); {
 	case p < 0.4:
 		return replyEdit{text: fmt.Sprintf("Text %d of client %d", m, client)}
 	case p < 0.7:

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	lossClients = 8   // concurrent clients, each with its own company
-	lossShare   = 0.4 // the share of responses to writes that the check loss-key loses, which is more than the table client's retries can hide
-	lossesMax   = 2   // how many responses to each write the check loss loses in a row; the third attempt succeeds
-	keyAttempts = 100 // attempts of a client that retries a request
+	lossClients     = 8   // concurrent clients, each with its own company
+	lossShare       = 0.4 // the share of responses to writes that the check loss-key loses, which is more than the table client's retries can hide
+	lossesMax       = 2   // how many responses to each write the check loss loses in a row; the third attempt succeeds
+	attemptsWithKey = 100 // attempts of a client that retries a request
 )
 
 // lossyClients is a group of concurrent clients in a check that loses responses.
@@ -28,7 +28,7 @@ type lossyClients struct {
 
 func newLossyClients(ctx context.Context, t *checkRun, lose func(call string, attempt int) bool) (*lossyClients, error) {
 	c := &lossyClients{checkRun: t}
-	base := t.serve(loseResponses(t.bug(t.transport), &c.lost, lose))
+	base := t.serve(loseResponses(t.injectedBug(t.transport), &c.lost, lose))
 	for range lossClients {
 		client, err := t.companyWithBoard(ctx, base)
 		if err != nil {
@@ -39,9 +39,9 @@ func newLossyClients(ctx context.Context, t *checkRun, lose func(call string, at
 	return c, nil
 }
 
-// each calls do with every number from 0 to n-1. The numbers are dealt to the clients in turn, and
-// the clients run concurrently.
-func (c *lossyClients) each(n int, do func(client *client, n int) error) error {
+// forEachRequest calls do with every number from 0 to n-1. The numbers are dealt to the clients in
+// turn, and the clients run concurrently.
+func (c *lossyClients) forEachRequest(n int, do func(client *client, n int) error) error {
 	return parallel.Do(lossClients, lossClients, func(from int) error {
 		for i := from; i < n; i += lossClients {
 			if err := do(c.clients[from], i); err != nil {
@@ -52,8 +52,8 @@ func (c *lossyClients) each(n int, do func(client *client, n int) error) error {
 	})
 }
 
-// titles adds to seen how many times each title occurs among the records of a type.
-func (c *lossyClients) titles(ctx context.Context, kind string, seen map[string]int) error {
+// countTitles adds to seen how many times each title occurs among the records of a type.
+func (c *lossyClients) countTitles(ctx context.Context, kind string, seen map[string]int) error {
 	for _, client := range c.clients {
 		records, err := testbed.Export[struct{ Title string }](ctx, c.Testbed, client.ID, kind)
 		if err != nil {
@@ -69,8 +69,8 @@ func (c *lossyClients) titles(ctx context.Context, kind string, seen map[string]
 // lostResponsesWithKey checks creates with an Idempotency-Key while responses from the table are
 // lost. The clients retry every failed request, and each create must store exactly one record. If
 // keyless is set, the clients retry without the key, which is the bug that a test injects.
-func lostResponsesWithKey(ctx context.Context, t *checkRun, requests int, keyless bool) error {
-	c, err := newLossyClients(ctx, t, func(call string, _ int) bool { return isWrite(call) && t.chance.chance(lossShare) })
+func lostResponsesWithKey(ctx context.Context, t *checkRun, requests int, omitKey bool) error {
+	c, err := newLossyClients(ctx, t, func(call string, _ int) bool { return isWrite(call) && t.random.chance(lossShare) })
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func lostResponsesWithKey(ctx context.Context, t *checkRun, requests int, keyles
 			path, body = "broadcast/posts", map[string]any{"platform": "x", "title": title, "body": "Text"}
 		}
 		header := []string{"Idempotency-Key", title}
-		for try := range keyAttempts {
+		for try := range attemptsWithKey {
 			out, err := client.call(ctx, http.MethodPost, path, body, header...)
 			if err != nil {
 				return fmt.Errorf("create: %w", err)
@@ -102,19 +102,19 @@ func lostResponsesWithKey(ctx context.Context, t *checkRun, requests int, keyles
 				t.violate("create %d, try %d: %d %s", n, try+1, out.status, out.body)
 				return nil
 			}
-			if keyless {
+			if omitKey {
 				header = nil
 			}
 		}
-		t.violate("create %d failed %d times", n, keyAttempts)
+		t.violate("create %d failed %d times", n, attemptsWithKey)
 		return nil
 	}
-	if err := c.each(requests, create); err != nil {
+	if err := c.forEachRequest(requests, create); err != nil {
 		return err
 	}
 	seen := map[string]int{}
 	for _, kind := range []string{"item", "post"} {
-		if err := c.titles(ctx, kind, seen); err != nil {
+		if err := c.countTitles(ctx, kind, seen); err != nil {
 			return err
 		}
 	}
@@ -154,7 +154,7 @@ func lostResponses(ctx context.Context, t *checkRun, requests int) error {
 		return err
 	}
 	l := &lifecycleRun{lossyClients: c}
-	if err := c.each(requests/lifecycleSteps, func(client *client, n int) error { return l.runLifecycle(ctx, client, n) }); err != nil {
+	if err := c.forEachRequest(requests/lifecycleSteps, func(client *client, n int) error { return l.runLifecycle(ctx, client, n) }); err != nil {
 		return err
 	}
 	if err := l.publishVersions(ctx); err != nil {
@@ -163,7 +163,7 @@ func lostResponses(ctx context.Context, t *checkRun, requests int) error {
 	duplicates := 0
 	for _, kind := range []string{"item", "post"} {
 		left := map[string]int{}
-		if err := c.titles(ctx, kind, left); err != nil {
+		if err := c.countTitles(ctx, kind, left); err != nil {
 			return err
 		}
 		for _, n := range left {

@@ -154,10 +154,10 @@ func (p mutant) handler(next http.Handler) http.Handler {
 // alteredResponse is a ResponseWriter that changes the status and the headers.
 type alteredResponse struct {
 	http.ResponseWriter
-	alter func(h http.Header, status int) int
+	changeHeader func(h http.Header, status int) int
 }
 
 // WriteHeader implements http.ResponseWriter.
 func (a alteredResponse) WriteHeader(status int) {
-	a.ResponseWriter.WriteHeader(a.alter(a.Header(), status))
+	a.ResponseWriter.WriteHeader(a.changeHeader(a.Header(), status))
 }

@@ -53,12 +53,12 @@ func overload(ctx context.Context, t *checkRun, p loadOptions) error {
 	for _, trial := range []struct {
 		name string
 		run  func(ctx context.Context, l *loadedServer, p loadOptions) error
-	}{{"flood", malformedFlood}, {"headers", largeHeaders}, {"readers", slowReaders}, {"askers", requestingSlowReaders}, {"clients", keepAliveClients}} {
+	}{{"flood", malformedFlood}, {"headers", largeHeaders}, {"readers", slowReaders}, {"askers", reconnectingSlowReaders}, {"clients", keepAliveClients}} {
 		if len(p.trials) > 0 && !slices.Contains(p.trials, trial.name) {
 			continue
 		}
 		l := &loadedServer{checkRun: t, name: trial.name, company: company}
-		if err := l.serve(ctx, p, func() error { return trial.run(ctx, l, p) }); err != nil {
+		if err := l.runWithServer(ctx, p, func() error { return trial.run(ctx, l, p) }); err != nil {
 			return fmt.Errorf("%s: %w", trial.name, err)
 		}
 	}
@@ -69,9 +69,9 @@ func overload(ctx context.Context, t *checkRun, p loadOptions) error {
 type loadedServer struct {
 	*checkRun
 	*server
-	name    string
-	company testbed.Company
-	shed    atomic.Int64 // responses with 503
+	name      string
+	company   testbed.Company
+	shedCount atomic.Int64 // responses with 503
 }
 
 const itemsPath = "plan/boards/brd_1/items"
@@ -95,9 +95,9 @@ func (t *checkRun) companyWithItems(ctx context.Context) (testbed.Company, error
 	return c.Company, t.Write(ctx, c.ID, "item", items...)
 }
 
-// serve runs a case with its own server, and checks the server's memory.
-func (l *loadedServer) serve(ctx context.Context, p loadOptions, run func() error) (err error) {
-	l.front = l.checkRun.server != mutantNoLimits
+// runWithServer runs a case with its own server, and checks the server's memory.
+func (l *loadedServer) runWithServer(ctx context.Context, p loadOptions, run func() error) (err error) {
+	l.serveLimits = l.checkRun.serverBug != mutantNoLimits
 	if l.server, err = l.startServer(ctx); err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (l *loadedServer) serve(ctx context.Context, p loadOptions, run func() erro
 		return err
 	}
 	if runtime.GOOS != "linux" {
-		l.addFigure("%s: %d shed, memory is not measured on %s", l.name, l.shed.Load(), runtime.GOOS)
+		l.addFigure("%s: %d shed, memory is not measured on %s", l.name, l.shedCount.Load(), runtime.GOOS)
 		return nil
 	}
 	most, err := testbed.PeakMemory(l.cmd.Process.Pid)
@@ -114,7 +114,7 @@ func (l *loadedServer) serve(ctx context.Context, p loadOptions, run func() erro
 		return err
 	}
 	l.require(most < p.residentMax, "%s: the server had %d MB of resident memory, at most %d allowed", l.name, most>>20, p.residentMax>>20)
-	l.addFigure("%s: %d MB, %d shed", l.name, most>>20, l.shed.Load())
+	l.addFigure("%s: %d MB, %d shed", l.name, most>>20, l.shedCount.Load())
 	return nil
 }
 
@@ -128,7 +128,7 @@ func (l *loadedServer) check(out response) {
 	l.require(err == nil && out.header.Get("Service-Request-Id") != "", "%s: a response %d without the envelope: %.200q", l.name, out.status, out.body)
 	l.require(out.status != http.StatusInternalServerError, "%s: a response 500", l.name)
 	if out.status == fault.Unavailable.Status() && err == nil {
-		l.shed.Add(1)
+		l.shedCount.Add(1)
 		l.require(refusal.Code == fault.Unavailable && out.retryAfter() > 0, "%s: a 503 %q without Retry-After", l.name, refusal.Code)
 	}
 }
@@ -146,15 +146,15 @@ func (p loadOptions) runClients(ctx context.Context, n int, do func(ctx context.
 		}
 	})
 	defer end.Stop()
-	runFor(ctx, n, p.each+p.patience, func(ctx context.Context, n int) {
+	repeatFor(ctx, n, p.each+p.patience, func(ctx context.Context, n int) {
 		if do(ctx, n) && responses.Add(1) > 0 && time.Since(begin) >= p.each {
 			cancel()
 		}
 	})
 }
 
-// runFor runs a function in n goroutines until the time is up.
-func runFor(ctx context.Context, n int, d time.Duration, do func(ctx context.Context, n int)) {
+// repeatFor runs a function in n goroutines until the time is up.
+func repeatFor(ctx context.Context, n int, d time.Duration, do func(ctx context.Context, n int)) {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
 	var wait sync.WaitGroup
@@ -171,16 +171,16 @@ func runFor(ctx context.Context, n int, d time.Duration, do func(ctx context.Con
 // malformedFlood sends malformed bodies while a polite client reads. Periods with and without the
 // flood alternate, so that other load on the machine affects both.
 func malformedFlood(ctx context.Context, l *loadedServer, p loadOptions) error {
-	quiet, loud, all := l.measureBeside(ctx, p, l.startFlood)
+	quiet, loud, all := l.compareUnderLoad(ctx, p, l.startFlood)
 	l.require(all > 0, "flood: no request of the flood had a response")
 	l.addFigure("a polite client's median %.1f ms, %.1f beside %d malformed bodies of 250 KB from 100 clients", milliseconds(quiet), milliseconds(loud), all)
 	return nil
 }
 
-// measureBeside measures a polite client's median response time without and with a load, and
+// compareUnderLoad measures a polite client's median response time without and with a load, and
 // requires that the second is not much larger than the first. start starts the load, which counts
 // its requests in did, and returns a function that stops it.
-func (l *loadedServer) measureBeside(ctx context.Context, p loadOptions, start func(ctx context.Context, did *atomic.Int64) (stop func())) (quiet, loud time.Duration, all int64) {
+func (l *loadedServer) compareUnderLoad(ctx context.Context, p loadOptions, start func(ctx context.Context, did *atomic.Int64) (stop func())) (quiet, loud time.Duration, all int64) {
 	const rounds, warm = 3, 5
 	var before, beside []time.Duration
 	for range rounds {
@@ -284,7 +284,7 @@ func largeHeaders(ctx context.Context, l *loadedServer, p loadOptions) error {
 				refused.Add(1)
 				responded = true
 			case fault.Unavailable.Status():
-				l.shed.Add(1)
+				l.shedCount.Add(1)
 			default:
 				l.violate("headers: a response %d, want 431 or 503", out.StatusCode)
 			}
@@ -304,7 +304,7 @@ func slowReaders(ctx context.Context, l *loadedServer, p loadOptions) error {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		runFor(ctx, clients, p.each, func(ctx context.Context, _ int) {
+		repeatFor(ctx, clients, p.each, func(ctx context.Context, _ int) {
 			l.sendRaw(ctx, bytes.NewBufferString(strings.Repeat(request, 20)), func(c net.Conn) {
 				if half, ok := c.(*net.TCPConn); ok {
 					_ = half.SetReadBuffer(4 << 10)
@@ -319,18 +319,18 @@ func slowReaders(ctx context.Context, l *loadedServer, p loadOptions) error {
 	return nil
 }
 
-// requestingSlowReaders is the case of slow readers that keep sending requests: each requests the
+// reconnectingSlowReaders is the case of slow readers that keep sending requests: each requests the
 // largest page, reads nothing, disconnects and reconnects.
-func requestingSlowReaders(ctx context.Context, l *loadedServer, p loadOptions) error {
+func reconnectingSlowReaders(ctx context.Context, l *loadedServer, p loadOptions) error {
 	const clients, stays = 200, 200 * time.Millisecond
 	request := fmt.Sprintf("GET /v1/companies/%s/plan/boards/brd_1/items?limit=200 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n",
 		l.company.ID, l.company.Key)
-	quiet, loud, all := l.measureBeside(ctx, p, func(ctx context.Context, did *atomic.Int64) (stop func()) {
+	quiet, loud, all := l.compareUnderLoad(ctx, p, func(ctx context.Context, did *atomic.Int64) (stop func()) {
 		ctx, cancel := context.WithCancel(ctx)
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			runFor(ctx, clients, time.Hour, func(ctx context.Context, _ int) {
+			repeatFor(ctx, clients, time.Hour, func(ctx context.Context, _ int) {
 				l.sendRaw(ctx, bytes.NewBufferString(request), func(c net.Conn) {
 					if half, ok := c.(*net.TCPConn); ok {
 						_ = half.SetReadBuffer(4 << 10)
@@ -364,7 +364,7 @@ func keepAliveClients(ctx context.Context, l *loadedServer, p loadOptions) error
 		l.check(out)
 		return out.status == http.StatusOK
 	})
-	served := done.Load() - l.shed.Load()
+	served := done.Load() - l.shedCount.Load()
 	l.require(served > 0, "clients: no request succeeded")
 	l.addFigure("%d requests of 200 clients", done.Load())
 	return nil

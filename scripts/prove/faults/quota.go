@@ -20,17 +20,17 @@ import (
 
 // quotaCheck configures the check of quotas.
 type quotaCheck struct {
-	bursts    []burst
-	underload float64 // the share of the requests within the quota that may still be refused
-	waiters   int     // how many keys wait for their Retry-After
-	rounds    int     // how many times each of them waits
+	bursts          []burst
+	refusedShareMax float64 // the share of the requests within the quota that may still be refused
+	waitingKeys     int     // how many keys wait for their Retry-After
+	rounds          int     // how many times each of them waits
 }
 
 // burst is a series of requests that all clients send with one key, without a pause.
 type burst struct {
-	quota  auth.Quota    // per minute
-	length time.Duration // how long the clients send requests
-	empty  bool          // the bucket starts empty instead of full
+	quota       auth.Quota    // per minute
+	length      time.Duration // how long the clients send requests
+	startsEmpty bool          // the bucket starts empty instead of full
 	// No engine is as fast as a very large quota allows. If baselineShare is not zero, the requests
 	// admitted are instead compared with the requests that the engine handles when each does a bare
 	// write of one item in place of its admission. baselineShare is the share by which the admitted
@@ -52,12 +52,12 @@ const (
 // client that has waited for the Retry-After of a 429.
 func checkQuotas(ctx context.Context, t *checkRun, d quotaCheck) (err error) {
 	q := &quotaRun{quotaCheck: d, checkRun: t}
-	if q.servers, err = q.start(ctx, t.server); err != nil {
+	if q.servers, err = q.startServers(ctx, t.serverBug); err != nil {
 		return err
 	}
 	for _, f := range d.bursts {
-		if f.baselineShare > 0 && q.baseline == nil {
-			if q.baseline, err = q.start(ctx, mutantBaseline); err != nil {
+		if f.baselineShare > 0 && q.baselineServers == nil {
+			if q.baselineServers, err = q.startServers(ctx, mutantBaseline); err != nil {
 				return err
 			}
 		}
@@ -68,17 +68,17 @@ func checkQuotas(ctx context.Context, t *checkRun, d quotaCheck) (err error) {
 	return q.waitForRetryAfter(ctx)
 }
 
-// start starts the processes of a service over a slow table.
-func (t *checkRun) start(ctx context.Context, p mutant) (servers []*server, err error) {
-	planted := t.server
-	t.server, t.latency = p, tableLatency
-	defer func() { t.server, t.latency = planted, 0 }()
+// startServers starts the processes of a service over a slow table.
+func (t *checkRun) startServers(ctx context.Context, p mutant) (servers []*server, err error) {
+	planted := t.serverBug
+	t.serverBug, t.latency = p, tableLatency
+	defer func() { t.serverBug, t.latency = planted, 0 }()
 	for range serverProcesses {
 		s, err := t.startServer(ctx)
 		if err != nil {
 			return nil, err
 		}
-		t.ends = append(t.ends, s.kill)
+		t.cleanups = append(t.cleanups, s.kill)
 		servers = append(servers, s)
 	}
 	return servers, nil
@@ -87,8 +87,8 @@ func (t *checkRun) start(ctx context.Context, p mutant) (servers []*server, err 
 type quotaRun struct {
 	quotaCheck
 	*checkRun
-	servers  []*server
-	baseline []*server // servers whose admissions are bare writes; nil until a burst needs them
+	servers         []*server
+	baselineServers []*server // servers whose admissions are bare writes; nil until a burst needs them
 }
 
 // client returns the n-th client of a company. The clients use the processes in turn.
@@ -116,7 +116,7 @@ func (q *quotaRun) sendBurst(ctx context.Context, f burst) error {
 	}
 	most, least := int64(f.quota), int64(f.quota)
 	begin := time.Now()
-	if f.empty {
+	if f.startsEmpty {
 		if err := q.exhaustBucket(ctx, company, f.quota, begin); err != nil {
 			return err
 		}
@@ -126,7 +126,7 @@ func (q *quotaRun) sendBurst(ctx context.Context, f burst) error {
 	var got, sent, beside atomic.Int64
 	if f.baselineShare > 0 {
 		for range burstRounds {
-			if err = q.sendReads(ctx, q.baseline, bare, f.length/(2*burstRounds), 0, &beside, &sent); err == nil {
+			if err = q.sendReads(ctx, q.baselineServers, bare, f.length/(2*burstRounds), 0, &beside, &sent); err == nil {
 				err = q.sendReads(ctx, q.servers, company, f.length/(2*burstRounds), 0, &got, &sent)
 			}
 			if err != nil {
@@ -138,7 +138,7 @@ func (q *quotaRun) sendBurst(ctx context.Context, f burst) error {
 	}
 	took := time.Since(begin)
 	most += int64(took / f.quota.Interval()) // plus what the bucket refills before the last response
-	compared, may := "", q.underload
+	compared, may := "", q.refusedShareMax
 	if f.baselineShare > 0 {
 		least, may = min(least, beside.Load()), f.baselineShare
 		compared = fmt.Sprintf(" (bare writes: %d)", beside.Load())
@@ -158,7 +158,7 @@ type baselineKeys struct{ table *table.Client }
 // Admit implements api.Keys.
 func (b baselineKeys) Admit(ctx context.Context, token auth.Token, _ auth.Scope, class auth.Class) (auth.Admission, error) {
 	_, err := b.table.UpdateKey(ctx, &dynamodb.UpdateItemInput{
-		Key: keyOf(token.CompanyID, token.KeyID), UpdateExpression: aws.String("SET lastUsedAt = :at, admission = :mark, tatRead = :tat"),
+		Key: keyItem(token.CompanyID, token.KeyID), UpdateExpression: aws.String("SET lastUsedAt = :at, admission = :mark, tatRead = :tat"),
 		ConditionExpression: aws.String("#hash = :hash AND attribute_not_exists(revokedAt) AND attribute_not_exists(suspendedAt)" +
 			" AND (attribute_not_exists(expiresAt) OR expiresAt > :at) AND (attribute_not_exists(admission) OR admission <> :mark)"),
 		ExpressionAttributeNames: map[string]string{"#hash": "hash"},
@@ -176,15 +176,15 @@ func (baselineKeys) Verify(context.Context, auth.Token, auth.Scope, auth.Class) 
 	return auth.QuotaState{}, auth.ErrUnauthorised
 }
 
-func keyOf(companyID, keyID string) table.Item {
-	return table.Item{"pk": table.String(table.Partition(companyID, table.KeysArea)), "sk": table.String(table.Join("key", keyID))}
+func keyItem(companyID, keyID string) table.Item {
+	return table.Item{"pk": table.String(table.Partition(companyID, table.KeysArea)), "sk": table.String(table.JoinKey("key", keyID))}
 }
 
 // exhaustBucket uses up the read quota of a new key.
 func (q *quotaRun) exhaustBucket(ctx context.Context, c testbed.Company, quota auth.Quota, now time.Time) error {
 	last, _ := quota.Charge(now.UnixNano()+1, now) // the last request that a bucket in use admits
 	_, err := q.Table.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		Key: keyOf(c.ID, c.KeyID), UpdateExpression: aws.String("SET tatRead = :tat"), ConditionExpression: aws.String("attribute_exists(pk)"),
+		Key: keyItem(c.ID, c.KeyID), UpdateExpression: aws.String("SET tatRead = :tat"), ConditionExpression: aws.String("attribute_exists(pk)"),
 		ExpressionAttributeValues: table.Item{":tat": table.Number(last.UpTo + last.Step)},
 	})
 	return err
@@ -193,12 +193,12 @@ func (q *quotaRun) exhaustBucket(ctx context.Context, c testbed.Company, quota a
 // sendReads has all clients send reads without a pause, and counts the requests that were sent and
 // those that were admitted. It ends once the time is up and at least enough requests were sent,
 // which takes longer on a busy machine.
-func (q *quotaRun) sendReads(ctx context.Context, servers []*server, company testbed.Company, lasts time.Duration, enough int64, admissions, sent *atomic.Int64) error {
+func (q *quotaRun) sendReads(ctx context.Context, servers []*server, company testbed.Company, duration time.Duration, admissionsMax int64, admissions, sent *atomic.Int64) error {
 	begin := time.Now()
 	return parallel.Do(burstClients, burstClients, func(n int) error {
 		s := servers[n%serverProcesses]
 		c := newClient(s.base, company)
-		for time.Since(begin) < lasts || sent.Load() < enough {
+		for time.Since(begin) < duration || sent.Load() < admissionsMax {
 			out, admitted, err := sendRead(ctx, c)
 			if err != nil {
 				return err
@@ -219,7 +219,7 @@ func (q *quotaRun) sendReads(ctx context.Context, servers []*server, company tes
 // 429, and requires that the next request is admitted.
 func (q *quotaRun) waitForRetryAfter(ctx context.Context) error {
 	var waits, admissions, longest atomic.Int64
-	err := parallel.Do(q.waiters, max(1, q.waiters), func(n int) error {
+	err := parallel.Do(q.waitingKeys, max(1, q.waitingKeys), func(n int) error {
 		quota := []auth.Quota{6, 7, 12, 30, 60, 120}[n%6]
 		company, err := q.NewCompany(ctx, quota)
 		for round := 0; err == nil && round < q.rounds; round++ {

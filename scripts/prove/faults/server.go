@@ -35,7 +35,7 @@ const attemptTimeout = 2500 * time.Millisecond
 func (t *checkRun) serve(transport http.RoundTripper) (base string) {
 	client := testbed.Client(t.Engine.Endpoint, transport, attemptTimeout, time.Now)
 	s := httptest.NewServer(functions.Handler(client, slog.New(slog.DiscardHandler)))
-	t.ends = append(t.ends, func() error { s.Close(); return nil })
+	t.cleanups = append(t.cleanups, func() error { s.Close(); return nil })
 	return s.URL
 }
 
@@ -46,8 +46,8 @@ const serverVariable = "PROVE_FAULTS_SERVER"
 // serverConfig is the configuration of a server process.
 type serverConfig struct {
 	Endpoint, Socket string
-	Plant            mutant
-	Front            bool // with the limits of `workspace serve`
+	Mutant           mutant
+	ServeLimits      bool // with the limits of `workspace serve`
 	Latency          time.Duration
 }
 
@@ -71,10 +71,10 @@ func runServer(text string) error {
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
 		return fmt.Errorf("read the order: %w", err)
 	}
-	t := testbed.Client(o.Endpoint, delayCalls(o.Plant.transport(testbed.Transport(o.Socket)), o.Latency), attemptTimeout, time.Now)
+	t := testbed.Client(o.Endpoint, delayCalls(o.Mutant.transport(testbed.Transport(o.Socket)), o.Latency), attemptTimeout, time.Now)
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
-	h := o.Plant.handler(functions.Handler(t, log))
-	if o.Plant == mutantBaseline {
+	h := o.Mutant.handler(functions.Handler(t, log))
+	if o.Mutant == mutantBaseline {
 		c := api.NewConfig(t, log)
 		c.Keys = baselineKeys{t}
 		h = gateway.Local(api.New(company.Operations(t), c), t.NewID)
@@ -84,7 +84,7 @@ func runServer(text string) error {
 		return fmt.Errorf("listen: %w", err)
 	}
 	serve := (&http.Server{Handler: h}).Serve
-	if o.Front {
+	if o.ServeLimits {
 		serve = devserver.New(h, slog.New(slog.DiscardHandler), t.NewID, functions.Uploads(t, log)).Serve
 	}
 	ended := make(chan error, 1)
@@ -132,7 +132,7 @@ func (t *checkRun) startServer(ctx context.Context) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	text, err := json.Marshal(serverConfig{t.Engine.Endpoint, t.Engine.Socket, t.server, t.front, t.latency})
+	text, err := json.Marshal(serverConfig{t.Engine.Endpoint, t.Engine.Socket, t.serverBug, t.serveLimits, t.latency})
 	if err != nil {
 		return nil, fmt.Errorf("encode an order: %w", err)
 	}

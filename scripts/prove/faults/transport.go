@@ -113,9 +113,9 @@ func rejectCalls(next http.RoundTripper, refused *atomic.Int64, choose func(call
 
 // chooseShare selects a random share of the calls to throttle. Half of the selected writes get a
 // transaction conflict; all other calls get one of the two kinds of throttling.
-func chooseShare(c *randomSource, of float64) func(call string) (string, bool) {
+func chooseShare(c *randomSource, share float64) func(call string) (string, bool) {
 	return func(call string) (string, bool) {
-		if !c.chance(of) {
+		if !c.chance(share) {
 			return "", false
 		}
 		switch kind := c.float(); {

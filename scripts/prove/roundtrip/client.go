@@ -26,13 +26,13 @@ type reader struct {
 
 func newReader(base, companyID, key string) (*reader, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = readWidth
+	transport.MaxIdleConnsPerHost = readConcurrency
 	api, err := client.New(base, key, client.WithHTTPClient(&http.Client{Transport: transport, Timeout: time.Minute}), client.WithAttempts(1))
 	return &reader{api, base, companyID}, err
 }
 
-// readWidth is the number of lists that are read concurrently.
-const readWidth = 4
+// readConcurrency is the number of lists that are read concurrently.
+const readConcurrency = 4
 
 // readCounts counts what a check has read.
 type readCounts struct{ lists, pages, records int }
@@ -46,7 +46,7 @@ func (c *reader) check(ctx context.Context, l expectedList) (total readCounts, e
 	}
 	combinations := l.combinations()
 	var mu sync.Mutex
-	err = parallel.Do(len(combinations)*len(l.windows), readWidth, func(n int) error {
+	err = parallel.Do(len(combinations)*len(l.windows), readConcurrency, func(n int) error {
 		chosen, w := combinations[n/len(l.windows)], l.windows[n%len(l.windows)]
 		if len(chosen) > 0 && w != l.windows[0] {
 			return nil
@@ -67,15 +67,15 @@ func (c *reader) check(ctx context.Context, l expectedList) (total readCounts, e
 }
 
 // read reads all pages of a list.
-func (c *reader) read(ctx context.Context, l expectedList, chosen map[string]string, w window) (all []record, pages int, err error) {
+func (c *reader) read(ctx context.Context, l expectedList, chosen map[string]string, w window) (records []record, pages int, err error) {
 	query := url.Values{}
-	for name, values := range l.fixed {
+	for name, values := range l.fixedParameters {
 		query[name] = values
 	}
 	for name, value := range chosen {
 		query.Set(name, value)
 	}
-	days := [2]string{cmp.Or(l.days[0], "from"), cmp.Or(l.days[1], "to")}
+	days := [2]string{cmp.Or(l.dayParameters[0], "from"), cmp.Or(l.dayParameters[1], "to")}
 	for name, value := range map[string]string{days[0]: w.from, days[1]: w.to, "order": w.order} {
 		if value != "" {
 			query.Set(name, value)
@@ -93,23 +93,23 @@ func (c *reader) read(ctx context.Context, l expectedList, chosen map[string]str
 		}
 		pages++
 		more := header.Get("Service-Has-More")
-		if next, err = c.nextOf(header); err != nil {
+		if next, err = c.nextPath(header); err != nil {
 			return nil, pages, err
 		}
 		if (more == "true") != (next != "") || (next != "" && len(page.Items) != l.limit) || (l.limit > 0 && len(page.Items) > l.limit) {
-			return nil, pages, differenceError("page %d has %d records, Service-Has-More %q and next %q", pages, len(page.Items), more, next)
+			return nil, pages, newDifference("page %d has %d records, Service-Has-More %q and next %q", pages, len(page.Items), more, next)
 		}
-		if l.newest {
-			all = append(page.Items, all...)
+		if l.newestFirst {
+			records = append(page.Items, records...)
 		} else {
-			all = append(all, page.Items...)
+			records = append(records, page.Items...)
 		}
 	}
-	return all, pages, nil
+	return records, pages, nil
 }
 
-// nextOf reads Link: <…>; rel="next". It returns the URL without its base.
-func (c *reader) nextOf(h http.Header) (string, error) {
+// nextPath reads Link: <…>; rel="next". It returns the URL without its base.
+func (c *reader) nextPath(h http.Header) (string, error) {
 	link := h.Get("Link")
 	if link == "" {
 		return "", nil
@@ -147,24 +147,24 @@ func (c *reader) get(ctx context.Context, path string, into any) (http.Header, e
 // compare returns an error that describes the first difference, or nil if both lists contain the
 // same records in the same order and, if whole is set, with the same content.
 func (l expectedList) compare(got, want []record, whole bool) error {
-	if l.newest { // the order is ts, then seriesId, which the generator does not know, so check it in the response itself
+	if l.newestFirst { // the order is ts, then seriesId, which the generator does not know, so check it in the response itself
 		if !sort.SliceIsSorted(got, func(i, j int) bool {
 			return got[i].text("ts")+got[i].text("seriesId") < got[j].text("ts")+got[j].text("seriesId")
 		}) {
-			return differenceError("the points are not in order")
+			return newDifference("the points are not in order")
 		}
 		got, want = byIdentity(got, l.kind), byIdentity(want, l.kind)
 	}
 	for n := range max(len(got), len(want)) {
 		switch {
 		case n >= len(got):
-			return differenceError("%d records instead of %d; %s is missing", len(got), len(want), want[n].identity(l.kind))
+			return newDifference("%d records instead of %d; %s is missing", len(got), len(want), want[n].identity(l.kind))
 		case n >= len(want):
-			return differenceError("%d records instead of %d; %s is too many", len(got), len(want), got[n].identity(l.kind))
+			return newDifference("%d records instead of %d; %s is too many", len(got), len(want), got[n].identity(l.kind))
 		case got[n].identity(l.kind) != want[n].identity(l.kind):
-			return differenceError("record %d is %s instead of %s, by the order that functions/testdata has", n+1, got[n].identity(l.kind), want[n].identity(l.kind))
+			return newDifference("record %d is %s instead of %s, by the order that functions/testdata has", n+1, got[n].identity(l.kind), want[n].identity(l.kind))
 		case whole && got[n].canonical(l.kind) != want[n].canonical(l.kind, l.ignoredFields...):
-			return differenceError("record %d is\n  %s instead of\n  %s", n+1, got[n].canonical(l.kind), want[n].canonical(l.kind, l.ignoredFields...))
+			return newDifference("record %d is\n  %s instead of\n  %s", n+1, got[n].canonical(l.kind), want[n].canonical(l.kind, l.ignoredFields...))
 		}
 	}
 	return nil
@@ -176,16 +176,16 @@ func byIdentity(records []record, kind string) []record {
 	return out
 }
 
-// checkSingles compares the records that no list returns whole: the company, its brand kit, and the
+// checkGets compares the records that no list returns whole: the company, its brand kit, and the
 // audits with their findings. It returns the number of records that it compared.
-func (c *reader) checkSingles(ctx context.Context, of *generatedCompany) (n int, err error) {
+func (c *reader) checkGets(ctx context.Context, of *generatedCompany) (n int, err error) {
 	company := "/v1/companies/" + c.companyID
 	var companies struct{ Items []record }
 	if _, err := c.get(ctx, "/v1/companies", &companies); err != nil {
 		return n, err
 	}
 	if len(companies.Items) != 1 || companies.Items[0].text("id") != c.companyID {
-		return n, differenceError("the list of companies is %v instead of %s", companies.Items, c.companyID)
+		return n, newDifference("the list of companies is %v instead of %s", companies.Items, c.companyID)
 	}
 	same := func(kind, path string, want record) error {
 		var got record
@@ -193,7 +193,7 @@ func (c *reader) checkSingles(ctx context.Context, of *generatedCompany) (n int,
 			return err
 		}
 		if got.canonical(kind) != want.canonical(kind) {
-			return differenceError("%s differs from what was imported:\n  %.2000s\n  %.2000s", path, got.canonical(kind), want.canonical(kind))
+			return newDifference("%s differs from what was imported:\n  %.2000s\n  %.2000s", path, got.canonical(kind), want.canonical(kind))
 		}
 		n++
 		return nil

@@ -36,7 +36,7 @@ type generatedCompany struct {
 	ideasWithPosts int // the number of ideas that have posts and are used as filters of the list of posts
 	random         *rand.Rand
 	values         map[string]map[string][]any // the values of fields that vary, by type and field; nil means null
-	optional       map[string][]string         // the fields that may be null, by type
+	optionalByKind map[string][]string         // the fields that may be null, by type
 }
 
 // newGeneratedCompany creates a company at this scale. It is always the same company. It copies the
@@ -45,7 +45,7 @@ type generatedCompany struct {
 // that often break encoders.
 func newGeneratedCompany(scale float64) (*generatedCompany, error) {
 	of := func(s recordCount) int { return max(s.min, int(float64(s.full)*scale)) }
-	c := &generatedCompany{records: map[string][]record{}, random: rand.New(rand.NewPCG(7, 11)), optional: map[string][]string{}, ideasWithPosts: of(recordCount{30, 4})}
+	c := &generatedCompany{records: map[string][]record{}, random: rand.New(rand.NewPCG(7, 11)), optionalByKind: map[string][]string{}, ideasWithPosts: of(recordCount{30, 4})}
 	c.values = map[string]map[string][]any{
 		"item":      {"sortOrder": {-100, -99, -1, 0, 1, 2, 3, 5, 8, 13, 99, 100, nil}},
 		"feedback":  {"priority": {-100, -99, -1, 0, 1, 2, 3, 10, 99, nil}},
@@ -56,7 +56,7 @@ func newGeneratedCompany(scale float64) (*generatedCompany, error) {
 		return nil, err
 	}
 	for _, l := range c.listLines {
-		kind, _, _ := kindOf(l.operation)
+		kind, _, _ := kindOfList(l.operation)
 		for _, f := range l.filters {
 			if f.values != nil && l.operation != pointsOperation {
 				if values := f.values; f.name == "replyStatus" { // an import turns null into none
@@ -75,7 +75,7 @@ func newGeneratedCompany(scale float64) (*generatedCompany, error) {
 			s = usualSize
 		}
 		for i := range of(s) {
-			r := record(from.Nth(t.Name, i))
+			r := record(from.Record(t.Name, i))
 			if err := c.changeRecord(t.Name, i, r); err != nil {
 				return nil, err
 			}
@@ -117,19 +117,19 @@ var awkwardTexts = []string{"café", "naïve", "übersicht", "日本語", "🌲"
 // changeRecord varies the n-th record of a type: it sets different values, nulls and awkward
 // strings.
 func (c *generatedCompany) changeRecord(kind string, n int, r record) error {
-	if _, known := c.optional[kind]; !known {
+	if _, known := c.optionalByKind[kind]; !known {
 		fields, err := optionalFields(kind, r)
 		if err != nil {
 			return err
 		}
-		c.optional[kind] = fields
+		c.optionalByKind[kind] = fields
 	}
 	for _, name := range []string{"title", "name", "summary", "body", "description", "brief", "guidance", "replyBody"} {
 		if text := r.text(name); text != "" && c.random.IntN(4) == 0 {
 			r[name] = text + " " + awkwardTexts[c.random.IntN(len(awkwardTexts))]
 		}
 	}
-	for _, name := range c.optional[kind] {
+	for _, name := range c.optionalByKind[kind] {
 		if c.random.IntN(10) == 0 {
 			r[name] = nil
 		}

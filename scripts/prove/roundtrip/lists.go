@@ -17,18 +17,18 @@ import (
 
 // expectedList is a list of the API and its expected records.
 type expectedList struct {
-	operation     string
-	path          string // the part after the company's path
-	limit         int    // of a page; 0 if the list is not paged
-	filters       []filter
-	fixed         url.Values // parameters of every request
-	records       []record   // expected without filters, in order
-	kind          string     // the type of the records
-	ignoredFields []string   // fields that the list leaves out
-	newest        bool       // later pages have older records, and each page has its oldest record first
-	windows       []window
-	time          func(record) any // returns the value that from and to bound
-	days          [2]string        // the names of the parameters that bound a window; from and to if empty
+	operation       string
+	path            string // the part after the company's path
+	limit           int    // of a page; 0 if the list is not paged
+	filters         []filter
+	fixedParameters url.Values // parameters of every request
+	records         []record   // expected without filters, in order
+	kind            string     // the type of the records
+	ignoredFields   []string   // fields that the list leaves out
+	newestFirst     bool       // later pages have older records, and each page has its oldest record first
+	windows         []window
+	timeOf          func(record) any // returns the value that from and to bound
+	dayParameters   [2]string        // the names of the parameters that bound a window; from and to if empty
 }
 
 // orderParameters contains, by operation, the parameters that change the order of a list, and the
@@ -75,7 +75,7 @@ func (c *generatedCompany) lists() (all []expectedList, err error) {
 		if l.operation == pointsOperation { // see pointLists
 			continue
 		}
-		kind, shown, leave := kindOf(l.operation)
+		kind, shown, leave := kindOfList(l.operation)
 		if kind == "" {
 			return nil, fmt.Errorf("functions/testdata has an order of %s, whose records no area's transfer.go declares: write -", l.operation)
 		}
@@ -103,7 +103,7 @@ func (c *generatedCompany) lists() (all []expectedList, err error) {
 		placeholder := placeholderPattern.FindString(l.path)
 		if placeholder == "" {
 			of.records = slices.SortedFunc(slices.Values(c.records[kind]), l.compare)
-			if l.turns {
+			if l.hasWindowParameters {
 				of.addWindows(l.orders[0])
 			}
 			all = append(all, of)
@@ -131,7 +131,7 @@ func (c *generatedCompany) lists() (all []expectedList, err error) {
 	all = append(all, c.pointLists()...)
 	for _, op := range functions.Operations(nil) {
 		here := slices.ContainsFunc(all, func(l expectedList) bool { return l.operation == op.ID })
-		if kind, _, _ := kindOf(op.ID); kind != "" && op.Company() && !here {
+		if kind, _, _ := kindOfList(op.ID); kind != "" && op.Company() && !here {
 			return nil, fmt.Errorf("%s is not in the round trip: add its line, with its order, to functions/testdata/additions.tsv", op.ID)
 		}
 	}
@@ -142,11 +142,11 @@ func (c *generatedCompany) lists() (all []expectedList, err error) {
 // windows around the list's middle record, each once with the latest and once with the earliest
 // record first.
 func (l *expectedList) addWindows(order string) {
-	l.time, l.windows = valueBy(order), []window{{}}
-	timed := slices.DeleteFunc(slices.Clone(l.records), func(r record) bool { return l.time(r) == nil })
+	l.timeOf, l.windows = valueGetter(order), []window{{}}
+	timed := slices.DeleteFunc(slices.Clone(l.records), func(r record) bool { return l.timeOf(r) == nil })
 	all := []window{{}}
 	if len(timed) > 0 {
-		middle, _ := time.Parse(timestampOf, l.time(timed[len(timed)/2]).(string))
+		middle, _ := time.Parse(timestampOf, l.timeOf(timed[len(timed)/2]).(string))
 		all = append(all, windowsAround(middle)...)
 	}
 	for _, w := range all {
@@ -159,21 +159,21 @@ func (l *expectedList) addWindows(order string) {
 // withDays returns the list as it is when the parameters days are sent: only the records whose
 // field in order is not null, sorted by that field.
 func (l expectedList) withDays(days [2]string, order string) expectedList {
-	l.days, l.time = days, valueBy(order)
-	l.records = slices.DeleteFunc(slices.Clone(l.records), func(r record) bool { return l.time(r) == nil })
-	byTime, byID := orderOf(order), orderOf("id")
+	l.dayParameters, l.timeOf = days, valueGetter(order)
+	l.records = slices.DeleteFunc(slices.Clone(l.records), func(r record) bool { return l.timeOf(r) == nil })
+	byTime, byID := comparatorBy(order), comparatorBy("id")
 	slices.SortFunc(l.records, func(a, b record) int { return cmp.Or(byTime(a, b), byID(a, b)) })
-	middle, _ := time.Parse(timestampOf, l.time(l.records[len(l.records)/2]).(string))
+	middle, _ := time.Parse(timestampOf, l.timeOf(l.records[len(l.records)/2]).(string))
 	l.windows = windowsAround(middle)
 	return l
 }
 
 var placeholderPattern = regexp.MustCompile(`\{[a-zA-Z]+\}`)
 
-// kindOf returns the type of record that an operation lists, the fields that the list shows, and
-// those that it leaves out. The type is empty if the operation does not list records that can be
-// imported.
-func kindOf(operation string) (kind string, shown, leave []string) {
+// kindOfList returns the type of record that an operation lists, the fields that the list shows,
+// and those that it leaves out. The type is empty if the operation does not list records that can
+// be imported.
+func kindOfList(operation string) (kind string, shown, ignored []string) {
 	operations := functions.Operations(nil)
 	i := slices.IndexFunc(operations, func(op api.Operation) bool { return op.ID == operation && op.IsList() })
 	if i < 0 {
@@ -221,10 +221,10 @@ func (c *generatedCompany) pointLists() (all []expectedList) {
 				continue
 			}
 		}
-		slices.SortStableFunc(points, orderOf("ts")) // points with the same time are ordered by their series, whose ids the service creates
+		slices.SortStableFunc(points, comparatorBy("ts")) // points with the same time are ordered by their series, whose ids the service creates
 		l := expectedList{
-			operation: pointsOperation, path: "/metrics/points", limit: 1000, kind: "metric-point", records: points, newest: true,
-			fixed: url.Values{"metricKey": {key}, "grain": {grain}}, windows: []window{{}}, time: valueBy("ts"),
+			operation: pointsOperation, path: "/metrics/points", limit: 1000, kind: "metric-point", records: points, newestFirst: true,
+			fixedParameters: url.Values{"metricKey": {key}, "grain": {grain}}, windows: []window{{}}, timeOf: valueGetter("ts"),
 		}
 		if len(points) > 0 {
 			middle, _ := time.Parse(timestampOf, points[len(points)/2].text("ts"))
@@ -263,7 +263,7 @@ func compare(a, b any, sign int) int {
 func (l expectedList) expected(chosen map[string]string, w window) []record {
 	var out []record
 	for _, r := range l.records {
-		if l.matches(r, chosen) && (w.from+w.to == "" || w.contains(l.time(r))) {
+		if l.matches(r, chosen) && (w.from+w.to == "" || w.contains(l.timeOf(r))) {
 			out = append(out, r)
 		}
 	}

@@ -12,22 +12,22 @@ import (
 
 // listLine is the line for one list in the hand-typed tables.
 type listLine struct {
-	operation string
-	path      string // the part after the company's path
-	limit     int
-	filters   []filter // only the filter of an enum has values
-	orders    []string
-	turns     bool // has the parameters from, to and order
+	operation           string
+	path                string // the part after the company's path
+	limit               int
+	filters             []filter // only the filter of an enum has values
+	orders              []string
+	hasWindowParameters bool // has the parameters from, to and order
 }
 
 // listLines returns the lists in the hand-typed tables.
 func listLines() (all []listLine, err error) {
-	tables, err := oracle.Read()
+	tables, err := oracle.Load()
 	if err != nil {
 		return nil, err
 	}
 	for _, o := range tables {
-		if path, ofCompany := strings.CutPrefix(o.Path, "/companies/{companyId}"); ofCompany && o.Order != nil {
+		if path, ofCompany := strings.CutPrefix(o.Path, "/companies/{companyId}"); ofCompany && o.SortOrder != nil {
 			all = append(all, newListLine(o, path))
 		}
 	}
@@ -42,7 +42,7 @@ var limitPattern = regexp.MustCompile(`^limit:integer=\d+\(\d+\.\.(\d+)\)$`)
 // compare compares two records by the fields in l.orders.
 func (l listLine) compare(a, b record) int {
 	for _, field := range l.orders {
-		if c := orderOf(field)(a, b); c != 0 {
+		if c := comparatorBy(field)(a, b); c != 0 {
 			return c
 		}
 	}
@@ -58,7 +58,7 @@ func newListLine(o oracle.Operation, path string) listLine {
 		}
 		name, kind, _ := strings.Cut(field, ":")
 		if name == "from" || name == "to" || name == "order" {
-			l.turns = l.turns || name == "order"
+			l.hasWindowParameters = l.hasWindowParameters || name == "order"
 			continue
 		}
 		var values []any
@@ -71,7 +71,7 @@ func newListLine(o oracle.Operation, path string) listLine {
 			l.filters = append(l.filters, filter{name, values})
 		}
 	}
-	l.orders = append(slices.Clone(o.Order), "id")
+	l.orders = append(slices.Clone(o.SortOrder), "id")
 	return l
 }
 
@@ -88,9 +88,9 @@ func valueOf(text string) any {
 // fieldsOf returns the fields in an order, such as a and b in -a|b.
 func fieldsOf(order string) []string { return strings.Split(strings.TrimPrefix(order, "-"), "|") }
 
-// valueBy returns a function that returns the value an order compares. For the order -a|b, that
+// valueGetter returns a function that returns the value an order compares. For the order -a|b, that
 // value is a, or b if a is null.
-func valueBy(order string) func(record) any {
+func valueGetter(order string) func(record) any {
 	return func(r record) any {
 		for _, name := range fieldsOf(order) {
 			if r[name] != nil {
@@ -101,13 +101,13 @@ func valueBy(order string) func(record) any {
 	}
 }
 
-// orderOf returns a comparison function that sorts by a field, with nulls last. A "-" prefix sorts
-// in descending order. For a|b, the function compares a, or b if a is null.
-func orderOf(field string) func(a, b record) int {
+// comparatorBy returns a comparison function that sorts by a field, with nulls last. A "-" prefix
+// sorts in descending order. For a|b, the function compares a, or b if a is null.
+func comparatorBy(field string) func(a, b record) int {
 	sign := 1
 	if strings.HasPrefix(field, "-") {
 		sign = -1
 	}
-	value := valueBy(field)
+	value := valueGetter(field)
 	return func(a, b record) int { return compare(value(a), value(b), sign) }
 }

@@ -31,16 +31,16 @@ func (r record) normalise() (plain record) {
 
 // canonical returns a string that is the same for equal records. It leaves out nulls, the company's
 // id, which differs after each import, the fields that the service derives, and those in leave.
-func (r record) canonical(kind string, leave ...string) string {
+func (r record) canonical(kind string, ignored ...string) string {
 	c := maps.Clone(r)
-	leave = append(leave, "companyId")
+	ignored = append(ignored, "companyId")
 	switch kind {
 	case "company":
-		leave = append(leave, "id")
+		ignored = append(ignored, "id")
 	case "metric-point":
-		leave = append(leave, "seriesId", "pointKey")
+		ignored = append(ignored, "seriesId", "pointKey")
 	}
-	maps.DeleteFunc(c, func(name string, value any) bool { return value == nil || slices.Contains(leave, name) })
+	maps.DeleteFunc(c, func(name string, value any) bool { return value == nil || slices.Contains(ignored, name) })
 	text, err := json.Marshal(c) // sorts the keys
 	if err != nil {
 		panic(err) // the record was decoded from JSON
@@ -133,7 +133,7 @@ func (c *generatedCompany) compare(file string) error {
 		}
 	}
 	if len(differences) > 0 {
-		return differenceError("the export differs from what was imported:\n%s", strings.Join(differences, "\n"))
+		return newDifference("the export differs from what was imported:\n%s", strings.Join(differences, "\n"))
 	}
 	return nil
 }

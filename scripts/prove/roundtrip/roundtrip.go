@@ -24,14 +24,14 @@ import (
 // errDiffers is in the chain of every error that reports a difference.
 var errDiffers = errors.New("a difference")
 
-func differenceError(format string, values ...any) error {
+func newDifference(format string, values ...any) error {
 	return fmt.Errorf("%w: %s", errDiffers, fmt.Sprintf(format, values...))
 }
 
 // Run runs the proof and reports whether everything came back unchanged. Scale 1 means 10,000
 // reviews, 5,000 posts, 2,000 items and 3 years of metrics. An error means that the proof could not
 // run.
-func Run(ctx context.Context, scale float64, out io.Writer) (same bool, err error) {
+func Run(ctx context.Context, scale float64, out io.Writer) (matches bool, err error) {
 	if !(scale > 0 && scale <= 100) {
 		return false, errors.New("the scale must be above 0 and at most 100")
 	}
@@ -55,12 +55,12 @@ func Run(ctx context.Context, scale float64, out io.Writer) (same bool, err erro
 }
 
 // runRoundTrip runs the proof. It calls done after each part.
-func runRoundTrip(ctx context.Context, dir string, scale float64, done func(name string, count int, what string)) (err error) {
+func runRoundTrip(ctx context.Context, dir string, scale float64, reportDone func(name string, count int, what string)) (err error) {
 	w, err := testbed.BuildWorkspace(ctx, dir)
 	if err != nil {
 		return err
 	}
-	done("build", 1, "the workspace command")
+	reportDone("build", 1, "the workspace command")
 	c, err := newGeneratedCompany(scale)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func runRoundTrip(ctx context.Context, dir string, scale float64, done func(name
 	if err := c.write(file); err != nil {
 		return err
 	}
-	done("generate", c.total(), "records")
+	reportDone("generate", c.total(), "records")
 
 	companyID, err := w.CreateCompany(ctx)
 	if err != nil {
@@ -85,19 +85,19 @@ func runRoundTrip(ctx context.Context, dir string, scale float64, done func(name
 	}
 	for kind, records := range c.records {
 		if result.Imported[kind] != len(records) {
-			return differenceError("the import counted %d records of the type %s instead of %d", result.Imported[kind], kind, len(records))
+			return newDifference("the import counted %d records of the type %s instead of %d", result.Imported[kind], kind, len(records))
 		}
 	}
-	done("import", c.total(), "records")
+	reportDone("import", c.total(), "records")
 
 	if err := w.Run(ctx, nil, "export", "--company", companyID, exported); err != nil {
 		return err
 	}
-	done("export", c.total(), "records")
+	reportDone("export", c.total(), "records")
 	if err := c.compare(exported); err != nil {
 		return err
 	}
-	done("compare", c.total(), "records, no difference")
+	reportDone("compare", c.total(), "records, no difference")
 
 	base, stop, err := w.Serve(ctx)
 	if err != nil {
@@ -108,15 +108,15 @@ func runRoundTrip(ctx context.Context, dir string, scale float64, done func(name
 	if err != nil {
 		return err
 	}
-	done("serve", 1, "start of the server, with the demo company")
+	reportDone("serve", 1, "start of the server, with the demo company")
 	r, err := newReader(base, companyID, key)
 	if err != nil {
 		return err
 	}
-	return r.readEverything(ctx, c, lists, done)
+	return r.readEverything(ctx, c, lists, reportDone)
 }
 
-func (c *reader) readEverything(ctx context.Context, of *generatedCompany, lists []expectedList, done func(string, int, string)) error {
+func (c *reader) readEverything(ctx context.Context, of *generatedCompany, lists []expectedList, reportDone func(string, int, string)) error {
 	var sum readCounts
 	for n, l := range lists {
 		checked, err := c.check(ctx, l)
@@ -125,14 +125,14 @@ func (c *reader) readEverything(ctx context.Context, of *generatedCompany, lists
 		}
 		sum.lists, sum.pages, sum.records = sum.lists+checked.lists, sum.pages+checked.pages, sum.records+checked.records
 		if n+1 == len(lists) || lists[n+1].operation != l.operation {
-			done(l.operation, sum.records, fmt.Sprintf("records on %d pages of %d lists", sum.pages, sum.lists))
+			reportDone(l.operation, sum.records, fmt.Sprintf("records on %d pages of %d lists", sum.pages, sum.lists))
 			sum = readCounts{}
 		}
 	}
-	n, err := c.checkSingles(ctx, of)
+	n, err := c.checkGets(ctx, of)
 	if err != nil {
 		return err
 	}
-	done("one by one", n, "records: the company, its brand kit, audits with their findings")
+	reportDone("one by one", n, "records: the company, its brand kit, audits with their findings")
 	return nil
 }

@@ -50,7 +50,7 @@ func bodyOf(op api.Operation) (string, error) {
 	if body, own := requestBodies[op.ID]; own {
 		return body, nil
 	}
-	tables, err := oracle.Read()
+	tables, err := oracle.Load()
 	if err != nil {
 		return "", err
 	}
@@ -80,7 +80,7 @@ func bodyOf(op api.Operation) (string, error) {
 }
 
 // tableUse is the use of the table that a request's log line reports.
-type tableUse struct{ calls, reads, writes float64 }
+type tableUse struct{ calls, readUnits, writeUnits float64 }
 
 // tableUseRecorder is a slog.Handler that keeps the table use of the last request.
 type tableUseRecorder struct {
@@ -95,9 +95,9 @@ func (s *tableUseRecorder) Handle(_ context.Context, r slog.Record) error {
 		case "TableCalls":
 			s.last.calls = float64(a.Value.Int64())
 		case "ReadUnits":
-			s.last.reads = a.Value.Float64()
+			s.last.readUnits = a.Value.Float64()
 		case "WriteUnits":
-			s.last.writes = a.Value.Float64()
+			s.last.writeUnits = a.Value.Float64()
 		}
 		return true
 	})
@@ -143,8 +143,8 @@ func (b *bench) measureCost(ctx context.Context) ([]target, error) {
 		if w.Code != http.StatusOK {
 			return nil, fmt.Errorf("%s: %d %s", op.ID, w.Code, w.Body)
 		}
-		table := log.last.reads*priceReadUnits + log.last.writes*priceWriteUnits
-		fmt.Fprintf(&out, "| `%s` | %g | %g | %g | %.2f | %.2f |\n", op.ID, log.last.calls, log.last.reads, log.last.writes, table, table+priceGateway+priceLambda)
+		table := log.last.readUnits*priceReadUnits + log.last.writeUnits*priceWriteUnits
+		fmt.Fprintf(&out, "| `%s` | %g | %g | %g | %.2f | %.2f |\n", op.ID, log.last.calls, log.last.readUnits, log.last.writeUnits, table, table+priceGateway+priceLambda)
 	}
 	b.costs = out.String()
 	return nil, nil

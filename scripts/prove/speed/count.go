@@ -55,11 +55,11 @@ func (b *bench) measureSizes(ctx context.Context) ([]target, error) {
 }
 
 // goBuild builds a program for this machine with the flags of scripts/build.
-func goBuild(ctx context.Context, into, source string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc", "-ldflags", "-s -w", "-o", into, source)
+func goBuild(ctx context.Context, output, packagePath string) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc", "-ldflags", "-s -w", "-o", output, packagePath)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build %s: %w\n%s", source, err, out)
+		return fmt.Errorf("build %s: %w\n%s", packagePath, err, out)
 	}
 	return nil
 }

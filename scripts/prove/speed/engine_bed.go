@@ -69,6 +69,6 @@ func (b *engineBed) close() {
 
 // firstID returns the id of the demo company's first record of the given type.
 func firstID(kind string) string {
-	id, _ := testbed.NewRecordGenerator().Nth(kind, 0)["id"].(string)
+	id, _ := testbed.NewRecordGenerator().Record(kind, 0)["id"].(string)
 	return id
 }

@@ -67,7 +67,7 @@ func Modes() string {
 
 // Run takes the measurements and prints the results. met is false if count is the only mode and a
 // goal is missed.
-func Run(ctx context.Context, o Options, out, log io.Writer) (met bool, err error) {
+func Run(ctx context.Context, o Options, out, log io.Writer) (allMet bool, err error) {
 	chosen, err := o.choose()
 	if err != nil {
 		return false, err

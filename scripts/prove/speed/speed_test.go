@@ -130,7 +130,7 @@ func TestMissingTool(t *testing.T) {
 
 // Ensure the company for the measurements can be created, and that its key can read the review that
 // the mode start reads.
-func TestBed(t *testing.T) {
+func TestEngineBed(t *testing.T) {
 	t.Parallel()
 	b, err := newEngineBed(t.Context(), t.Output())
 	if err != nil {

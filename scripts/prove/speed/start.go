@@ -115,8 +115,8 @@ func (r *runtimeAPI) invoke(ctx context.Context, event []byte) (took time.Durati
 
 // startUsage is the time and memory that one process took.
 type startUsage struct {
-	init, first, warm time.Duration // time until ready, time of the first invocation, median time of the later ones
-	resident          float64       // peak memory in MiB
+	init, firstInvocation, warmMedian time.Duration // time until ready, time of the first invocation, median time of the later ones
+	residentMiB                       float64       // peak memory in MiB
 }
 
 // warmInvocations is the number of invocations of a process after the first. processTimeout is the
@@ -126,8 +126,8 @@ const (
 	processTimeout  = time.Minute
 )
 
-// start starts the function of an area and invokes it.
-func (s *engineBed) start(ctx context.Context, binary string, event []byte) (m startUsage, err error) {
+// measureStart starts the function of an area and invokes it.
+func (s *engineBed) measureStart(ctx context.Context, binary string, event []byte) (m startUsage, err error) {
 	ctx, cancel := context.WithTimeout(ctx, processTimeout)
 	defer cancel()
 	api := newRuntimeAPI()
@@ -155,7 +155,7 @@ func (s *engineBed) start(ctx context.Context, binary string, event []byte) (m s
 		return m, err
 	}
 	m.init = time.Since(begin)
-	if m.first, err = api.invoke(ctx, event); err != nil {
+	if m.firstInvocation, err = api.invoke(ctx, event); err != nil {
 		return m, err
 	}
 	var warm []time.Duration
@@ -167,7 +167,7 @@ func (s *engineBed) start(ctx context.Context, binary string, event []byte) (m s
 		warm = append(warm, took)
 	}
 	resident, err := testbed.PeakMemory(cmd.Process.Pid)
-	m.warm, m.resident = median(warm), float64(resident)/(1<<20)
+	m.warmMedian, m.residentMiB = median(warm), float64(resident)/(1<<20)
 	return m, err
 }
 
@@ -186,7 +186,7 @@ func (b *bench) measureStarts(ctx context.Context) (goals []target, err error) {
 		return nil, err
 	}
 	defer s.close()
-	events, err := s.reads()
+	events, err := s.readEvents()
 	if err != nil {
 		return nil, err
 	}
@@ -199,13 +199,13 @@ func (b *bench) measureStarts(ctx context.Context) (goals []target, err error) {
 	cold, warm, resident := map[string][]time.Duration{}, map[string][]time.Duration{}, 0.0
 	for range b.Rounds {
 		for _, name := range names {
-			m, err := s.start(ctx, filepath.Join(s.dir, name), events[name])
+			m, err := s.measureStart(ctx, filepath.Join(s.dir, name), events[name])
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
-			cold[name], warm[name] = append(cold[name], m.init+m.first), append(warm[name], m.warm)
+			cold[name], warm[name] = append(cold[name], m.init+m.firstInvocation), append(warm[name], m.warmMedian)
 			if name == names[0] {
-				resident = max(resident, m.resident)
+				resident = max(resident, m.residentMiB)
 			}
 		}
 	}
@@ -218,8 +218,8 @@ func (b *bench) measureStarts(ctx context.Context) (goals []target, err error) {
 	}, nil
 }
 
-// reads returns the events that read one review, keyed by the function that receives them.
-func (s *engineBed) reads() (events map[string][]byte, err error) {
+// readEvents returns the events that read one review, keyed by the function that receives them.
+func (s *engineBed) readEvents() (events map[string][]byte, err error) {
 	call, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{
 		"name": "service_get_feedback", "arguments": map[string]any{"feedbackId": firstID("feedback")},
 	}})

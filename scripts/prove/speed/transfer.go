@@ -48,11 +48,11 @@ func (b *bench) measureTransfer(ctx context.Context) ([]target, error) {
 		n          int
 		pack       func(n int) table.Item // returns the item that the bare loop writes for the n-th record; nil means the item that the import wrote
 	}{{"feedback", "feedback", int(importFeedback * b.Scale), nil}, {"metrics", "metric-point", int(importPoints * b.Scale), m.baselinePoint}} {
-		small, _, err := m.importOf(ctx, k.kind, k.n/10)
+		small, _, err := m.importRecords(ctx, k.kind, k.n/10)
 		if err != nil {
 			return nil, err
 		}
-		large, company, err := m.importOf(ctx, k.kind, k.n)
+		large, company, err := m.importRecords(ctx, k.kind, k.n)
 		if err != nil {
 			return nil, err
 		}
@@ -62,22 +62,22 @@ func (b *bench) measureTransfer(ctx context.Context) ([]target, error) {
 		}
 		partition := table.Partition(company, k.area)
 		if k.pack == nil {
-			if k.pack, err = m.imported(ctx, k.n, partition); err != nil {
+			if k.pack, err = m.importedItems(ctx, k.n, partition); err != nil {
 				return nil, err
 			}
 		} else {
 			partition = baselinePartition
 		}
-		wrote, read, err := b.baseline(ctx, filepath.Join(dir, k.area), partition, k.n, k.pack)
+		wrote, read, err := b.measureBaseline(ctx, filepath.Join(dir, k.area), partition, k.n, k.pack)
 		if err != nil {
 			return nil, err
 		}
 		fmt.Fprintf(b.log, "%d %s: import %.1f s, bare %.1f s; export %.1f s, bare %.1f s; memory %.0f MiB, of a tenth %.0f MiB\n", k.n, k.area,
-			large.took.Seconds(), wrote.Seconds(), exported.took.Seconds(), read.Seconds(), large.resident, small.resident)
+			large.took.Seconds(), wrote.Seconds(), exported.took.Seconds(), read.Seconds(), large.residentMiB, small.residentMiB)
 		goals = append(goals,
 			target{"time of an import of " + k.area + ", to a bare BatchWriteItem loop", large.took.Seconds() / wrote.Seconds(), 1 / 0.8},
 			target{"time of an export of " + k.area + ", to a bare Query loop", exported.took.Seconds() / read.Seconds(), 1 / 0.8},
-			target{"memory of an import of " + k.area + ", to an import of a tenth", large.resident / small.resident, 1.5})
+			target{"memory of an import of " + k.area + ", to an import of a tenth", large.residentMiB / small.residentMiB, 1.5})
 	}
 	return goals, nil
 }
@@ -91,8 +91,8 @@ type transferRunner struct {
 
 // runUsage is the time and memory that a run of the command took.
 type runUsage struct {
-	took     time.Duration
-	resident float64 // MiB
+	took        time.Duration
+	residentMiB float64 // MiB
 }
 
 // run runs the command and polls its memory. It does not use the maximum that the system reports
@@ -122,12 +122,12 @@ func (m *transferRunner) run(ctx context.Context, args ...string) (r runUsage, e
 	err = testbed.WaitCommand(cmd, &out, nil)
 	r.took = time.Since(begin)
 	close(ended)
-	r.resident = <-watched
+	r.residentMiB = <-watched
 	return r, err
 }
 
-// importOf imports n records of a type into a new company.
-func (m *transferRunner) importOf(ctx context.Context, kind string, n int) (r runUsage, companyID string, err error) {
+// importRecords imports n records of a type into a new company.
+func (m *transferRunner) importRecords(ctx context.Context, kind string, n int) (r runUsage, companyID string, err error) {
 	if companyID, err = m.CreateCompany(ctx); err != nil {
 		return r, "", err
 	}
@@ -139,7 +139,7 @@ func (m *transferRunner) importOf(ctx context.Context, kind string, n int) (r ru
 	out := bufio.NewWriter(f)
 	encoder := json.NewEncoder(out)
 	for i := 0; i < n && err == nil; i++ {
-		err = encoder.Encode(map[string]any{"type": kind, "record": m.records.Nth(kind, i)})
+		err = encoder.Encode(map[string]any{"type": kind, "record": m.records.Record(kind, i)})
 	}
 	if err := errors.Join(err, out.Flush(), f.Close()); err != nil {
 		return r, "", err
@@ -154,7 +154,7 @@ const baselinePartition = "bare#metrics"
 // baselinePoint returns the n-th point as one item, as a program without packing would store it.
 func (m *transferRunner) baselinePoint(n int) table.Item {
 	item := table.Item{"pk": table.String(baselinePartition)}
-	point := m.records.Nth("metric-point", n)
+	point := m.records.Record("metric-point", n)
 	key := "pt"
 	for _, name := range []string{"metricKey", "grain", "ts", "source"} {
 		text, _ := point[name].(string)
@@ -166,10 +166,10 @@ func (m *transferRunner) baselinePoint(n int) table.Item {
 	return item
 }
 
-// imported returns the items that an import wrote to a partition for its records, including the
-// index keys. It skips the import's other items, such as references to imported reviews, because
-// the bare loop does not write them.
-func (m *transferRunner) imported(ctx context.Context, n int, partition string) (func(n int) table.Item, error) {
+// importedItems returns the items that an import wrote to a partition for its records, including
+// the index keys. It skips the import's other items, such as references to imported reviews,
+// because the bare loop does not write them.
+func (m *transferRunner) importedItems(ctx context.Context, n int, partition string) (func(n int) table.Item, error) {
 	e, err := engine.Open(ctx, engine.Options{Data: m.Data})
 	if err != nil {
 		return nil, err
@@ -192,9 +192,9 @@ func (m *transferRunner) imported(ctx context.Context, n int, partition string) 
 // workspaceTable is the name of the command's local table.
 const workspaceTable = "workspace"
 
-// baseline writes n items in batches and reads them back, with a new engine. It returns the time
-// for each.
-func (b *bench) baseline(ctx context.Context, data, partition string, n int, item func(n int) table.Item) (wrote, read time.Duration, err error) {
+// measureBaseline writes n items in batches and reads them back, with a new engine. It returns the
+// time for each.
+func (b *bench) measureBaseline(ctx context.Context, data, partition string, n int, item func(n int) table.Item) (wrote, read time.Duration, err error) {
 	bed, err := testbed.Open(ctx, testbed.Options{Data: data, Log: b.log})
 	if err != nil {
 		return 0, 0, err

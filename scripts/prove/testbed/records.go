@@ -37,8 +37,8 @@ var demoPeriods = map[any]func(t time.Time, n int) time.Time{
 	"month": func(t time.Time, n int) time.Time { return t.AddDate(0, -12*n, 0) },
 }
 
-// Nth returns the n-th record of a type, which the caller may change.
-func (r RecordGenerator) Nth(kind string, n int) demo.Record {
+// Record returns the n-th record of a type, which the caller may change.
+func (r RecordGenerator) Record(kind string, n int) demo.Record {
 	records := r.kinds[kind]
 	record, copied := maps.Clone(records[n%len(records)]), n/len(records)
 	if copied == 0 {

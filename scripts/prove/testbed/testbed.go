@@ -131,7 +131,7 @@ func (t *Testbed) NewKey(ctx context.Context, companyID string, quota auth.Quota
 	return Company{companyID, issued.ID, secret}, nil
 }
 
-func (t *Testbed) transfer(kind string) (transfer.Type, error) {
+func (t *Testbed) transferType(kind string) (transfer.Type, error) {
 	types := functions.Transfers(t.Table)
 	n := slices.IndexFunc(types, func(of transfer.Type) bool { return of.Name == kind })
 	if n < 0 {
@@ -145,7 +145,7 @@ const batchMax = 200
 
 // Write imports records of a type, as `workspace import` does.
 func (t *Testbed) Write(ctx context.Context, companyID, kind string, records ...any) error {
-	to, err := t.transfer(kind)
+	to, err := t.transferType(kind)
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (t *Testbed) Write(ctx context.Context, companyID, kind string, records ...
 
 // Export returns a company's records of a type, as `workspace export` does.
 func Export[T any](ctx context.Context, t *Testbed, companyID, kind string) (records []T, err error) {
-	from, err := t.transfer(kind)
+	from, err := t.transferType(kind)
 	if err != nil {
 		return nil, err
 	}

@@ -3,8 +3,8 @@ package demo
 // The domain is reserved, so nobody can own it (RFC 2606).
 const websiteURL = "https://mossgrove.example"
 
-func (g *generator) company() {
-	g.add(companyType, withTimes(Record{
+func (g *generator) addCompany() {
+	g.add(companyTypeName, withTimes(Record{
 		"id": CompanyID, "name": "Mossgrove", "slug": "mossgrove",
 		"summary":    "Mossgrove Notes keeps the notes of people who work outdoors: offline first, quick to write with gloves on, in sync when there is a signal.",
 		"websiteUrl": websiteURL, "repositoryUrl": websiteURL + "/source", "industry": "Productivity software",
@@ -30,7 +30,7 @@ const (
 	goalRefunds
 )
 
-func (g *generator) brand() {
+func (g *generator) addBrand() {
 	g.add("brand-kit", withTimes(Record{
 		"voiceTone": []string{"calm", "plain", "warm", "exact"},
 		"voiceGuidelines": "Write as one person to another. Name the situation first, then what helps. One idea per sentence. " +

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func (g *generator) broadcast() {
+func (g *generator) addBroadcast() {
 	for _, p := range []Record{
 		{"name": "Wet season", "brief": "What changes for people who write in the rain, from glove mode to waterproof pens.", "objective": "1,000 teams a month", "goalId": idOf("brand-goal", goalTeams), "audience": "Rangers and surveyors", "platforms": []string{"x", "instagram", "push"}, "contentTypeIds": []string{idOf("content-type", typeTip), idOf("content-type", typeStory)}, "cadence": "three posts a week", "status": "active", "startsAt": formatTime(g.timeAgo(30)), "endsAt": formatTime(g.timeAgo(-45))},
 		{"name": "Roadmap in the open", "brief": "Each change of the public roadmap gets a post that says what we dropped for it.", "objective": "Trust", "audience": "People who asked for something", "platforms": []string{"x", "reddit"}, "contentTypeIds": []string{idOf("content-type", typeRelease)}, "cadence": "with each publish", "status": "active", "startsAt": formatTime(g.timeAgo(100))},
@@ -13,11 +13,11 @@ func (g *generator) broadcast() {
 	} {
 		g.add("content-plan", withTimes(p, g.timeAgo(150-float64(g.count["content-plan"])*40), g.timeAgo(8)))
 	}
-	g.ideas()
+	g.addIdeas()
 	for n := range postCount {
-		g.post(n)
+		g.addPost(n)
 	}
-	g.channels()
+	g.addChannels()
 }
 
 var postIdeas = []struct {
@@ -38,7 +38,7 @@ var postIdeas = []struct {
 	{"One month free", "For teams that left in winter.", "manual", "accepted", 2},
 }
 
-func (g *generator) ideas() {
+func (g *generator) addIdeas() {
 	for n, i := range postIdeas {
 		record := Record{
 			"title": i.title, "summary": i.summary, "sourceKind": i.source, "status": i.status,
@@ -82,7 +82,7 @@ const threadBody = "How sync got under a second, in four steps. First we measure
 
 var postStatuses = []string{"published", "published", "scheduled", "draft", "published", "scheduled", "failed", "draft"}
 
-func (g *generator) post(n int) {
+func (g *generator) addPost(n int) {
 	platforms := []string{"x", "instagram", "reddit", "push", "facebook", "tiktok"}
 	platform, status := platforms[n%len(platforms)], postStatuses[(n+n/6)%len(postStatuses)]
 	record := Record{"platform": platform, "body": postBodies[n%len(postBodies)], "status": status, "hashtags": []string{"fieldnotes"}}
@@ -140,7 +140,7 @@ func threadOf(text string) (parts []string) {
 	return append(parts, text)
 }
 
-func (g *generator) channels() {
+func (g *generator) addChannels() {
 	for n, c := range []Record{
 		{"platform": "x", "name": "Mossgrove", "handle": "mossgrove_notes", "status": "connected", "credentialsValid": true},
 		{"platform": "instagram", "name": "Mossgrove", "handle": "mossgrove.notes", "status": "expiring", "credentialsValid": true, "credentialsExpireAt": formatTime(g.timeAgo(-4))},

@@ -36,13 +36,13 @@ type Record = map[string]any
 // Lines returns the records of the company. The data ends at now.
 func Lines(now time.Time) []Line {
 	g := newGenerator(now)
-	g.company()
-	g.brand()
-	g.roadmap()
-	g.feedback()
-	g.metrics()
-	g.optimise()
-	g.broadcast()
+	g.addCompany()
+	g.addBrand()
+	g.addRoadmap()
+	g.addFeedback()
+	g.addMetrics()
+	g.addOptimise()
+	g.addBroadcast()
 	g.addExamples(functions.Transfers(nil))
 	return g.lines
 }
@@ -56,7 +56,7 @@ const batchMax = 200
 func Seed(ctx context.Context, t *table.Client, now time.Time) error {
 	lines := Lines(now)
 	types := functions.Transfers(t)
-	profile := slices.IndexFunc(types, func(t transfer.Type) bool { return t.Name == companyType })
+	profile := slices.IndexFunc(types, func(t transfer.Type) bool { return t.Name == companyTypeName })
 	for i, kind := range types {
 		if i != profile {
 			if err := writeLines(ctx, kind, lines); err != nil {
@@ -73,7 +73,7 @@ func Seed(ctx context.Context, t *table.Client, now time.Time) error {
 	return writeLines(ctx, types[profile], lines)
 }
 
-const companyType = "company"
+const companyTypeName = "company"
 
 func writeLines(ctx context.Context, kind transfer.Type, lines []Line) error {
 	var records []any

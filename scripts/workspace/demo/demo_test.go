@@ -14,7 +14,7 @@ import (
 
 var now = time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC)
 
-func encode(t *testing.T, now time.Time) string {
+func encodeLines(t *testing.T, now time.Time) string {
 	t.Helper()
 	text, err := json.Marshal(demo.Lines(now))
 	if err != nil {
@@ -26,7 +26,7 @@ func encode(t *testing.T, now time.Time) string {
 // Ensure the records depend only on the time, and their ids do not depend on the time.
 func TestDeterministic(t *testing.T) {
 	t.Parallel()
-	first, second := encode(t, now), encode(t, now)
+	first, second := encodeLines(t, now), encodeLines(t, now)
 	if first != second {
 		t.Error("two companies created for the same time differ")
 	}
@@ -86,7 +86,7 @@ func TestRecords(t *testing.T) {
 }
 
 // Ensure the records cover the values of the enum fields.
-func TestVariety(t *testing.T) {
+func TestRecordsVary(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, line := range demo.Lines(now) {

@@ -10,7 +10,7 @@ import (
 
 // Ensure types without records get examples with distinct ids and names that an import accepts.
 // Other types get none.
-func TestOthers(t *testing.T) {
+func TestExamplesOfOtherTypes(t *testing.T) {
 	t.Parallel()
 	g := newGenerator(time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC))
 	for _, kind := range functions.Transfers(nil) {

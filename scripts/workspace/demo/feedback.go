@@ -14,7 +14,7 @@ var replyStatuses = map[string][]string{
 	"positive": {"none", "none", "skipped", "posted", "draft"},
 }
 
-func (g *generator) feedback() {
+func (g *generator) addFeedback() {
 	sources := []string{"app_store", "google_play", "reddit"}
 	versions := []string{"4.0.3", "4.1.0", "4.2.0", "4.2.1"}
 	places := []struct{ territory, locale string }{{"US", "en-US"}, {"GB", "en-GB"}, {"DE", "de-DE"}, {"PT", "pt-PT"}, {"CA", "en-CA"}}

@@ -19,15 +19,15 @@ type metricDefinition struct {
 	base, growth, spread float64
 	decimals             int
 	grains               string // the grains with points: d, w, m
-	dim                  string
+	dimension            string
 	shares               map[string]float64
-	names                []string // the keys of shares, in order
+	dimensionValues      []string // the keys of shares, in order
 	currency             string
 }
 
-var countries = metricDefinition{dim: "country", names: []string{"de", "pt", "gb", "us"}, shares: map[string]float64{"de": .24, "pt": .12, "gb": .2, "us": .44}}
+var countryMetric = metricDefinition{dimension: "country", dimensionValues: []string{"de", "pt", "gb", "us"}, shares: map[string]float64{"de": .24, "pt": .12, "gb": .2, "us": .44}}
 
-var pricePlans = metricDefinition{dim: "plan", names: []string{"solo", "team", "estate"}, shares: map[string]float64{"solo": .3, "team": .5, "estate": .2}}
+var pricePlanMetric = metricDefinition{dimension: "plan", dimensionValues: []string{"solo", "team", "estate"}, shares: map[string]float64{"solo": .3, "team": .5, "estate": .2}}
 
 func newMetric(key, name, unit, aggregation, polarity, kind, description string, more Record) Record {
 	record := Record{"key": key, "name": name, "unit": unit, "aggregation": aggregation, "polarity": polarity, "kind": kind, "description": description, "source": "product database", "needsReview": false}
@@ -37,13 +37,13 @@ func newMetric(key, name, unit, aggregation, polarity, kind, description string,
 	return record
 }
 
-func definitions() []metricDefinition {
+func metricDefinitions() []metricDefinition {
 	return []metricDefinition{
-		{record: newMetric("growth.signups", "Sign-ups", "count", "sum", "up_is_good", "measured", "Teams that made their first notebook.", Record{"dimensions": []string{"country"}}), base: 34, growth: .004, spread: .25, grains: "dwm", dim: countries.dim, names: countries.names, shares: countries.shares},
+		{record: newMetric("growth.signups", "Sign-ups", "count", "sum", "up_is_good", "measured", "Teams that made their first notebook.", Record{"dimensions": []string{"country"}}), base: 34, growth: .004, spread: .25, grains: "dwm", dimension: countryMetric.dimension, dimensionValues: countryMetric.dimensionValues, shares: countryMetric.shares},
 		{record: newMetric("growth.activations", "Activations", "count", "sum", "up_is_good", "measured", "Teams that wrote ten notes in their first week.", nil), base: 19, growth: .005, spread: .3, grains: "dw"},
 		{record: newMetric("growth.activation_rate", "Activation rate", "ratio", "none", "up_is_good", "derived", "Activations per sign-up.", Record{"formula": "growth.activations / growth.signups", "source": nil})},
 		{record: newMetric("revenue.mrr", "Monthly recurring revenue", "currency_minor", "last", "up_is_good", "measured", "At the end of the day, in US cents; baseValue in euro cents.", nil), base: 4_816_000, growth: .0022, spread: .004, grains: "dm", currency: "USD"},
-		{record: newMetric("revenue.new_by_plan", "New revenue by plan", "currency_minor", "sum", "up_is_good", "split", "New subscriptions, split by plan.", Record{"dimensions": []string{"plan"}}), base: 71_000, growth: .003, spread: .35, grains: "d", dim: pricePlans.dim, names: pricePlans.names, shares: pricePlans.shares, currency: "EUR"},
+		{record: newMetric("revenue.new_by_plan", "New revenue by plan", "currency_minor", "sum", "up_is_good", "split", "New subscriptions, split by plan.", Record{"dimensions": []string{"plan"}}), base: 71_000, growth: .003, spread: .35, grains: "d", dimension: pricePlanMetric.dimension, dimensionValues: pricePlanMetric.dimensionValues, shares: pricePlanMetric.shares, currency: "EUR"},
 		{record: newMetric("revenue.refunds", "Refunds", "currency_minor", "sum", "down_is_good", "measured", "Money given back.", Record{"source": "payments"}), base: 2_400, growth: -.003, spread: .8, grains: "dm", currency: "EUR"},
 		{record: newMetric("product.daily_active", "Active people", "count", "avg", "up_is_good", "measured", "People who wrote or read a note on the day.", nil), base: 8_140, growth: .002, spread: .06, grains: "dw"},
 		{record: newMetric("product.sync_time", "Sync time", "duration_ms", "avg", "down_is_good", "measured", "Median of the day, on phones.", Record{"source": "telemetry"}), base: 940, growth: -.005, spread: .12, grains: "d"},
@@ -55,8 +55,8 @@ func definitions() []metricDefinition {
 	}
 }
 
-func (g *generator) metrics() {
-	for n, d := range definitions() {
+func (g *generator) addMetrics() {
+	for n, d := range metricDefinitions() {
 		age := float64(360 - 10*n)
 		if d.record["needsReview"] == true {
 			age = float64(6 - n%3)
@@ -66,19 +66,19 @@ func (g *generator) metrics() {
 		if d.record["needsReview"] == true {
 			days = 5
 		}
-		g.points(d, days)
+		g.addPoints(d, days)
 	}
 }
 
-// points adds the points of a metric. Each of the last days, as many as stored says, gets a point.
-// Weeks and months get points only where there are none for days: in earlier periods, or in all
-// periods if the metric has no daily points. They are computed from the values of their days, so a
-// period has the same value in every grain.
-func (g *generator) points(d metricDefinition, stored int) {
+// addPoints adds the points of a metric. Each of the last days, as many as stored says, gets a
+// point. Weeks and months get points only where there are none for days: in earlier periods, or in
+// all periods if the metric has no daily points. They are computed from the values of their days,
+// so a period has the same value in every grain.
+func (g *generator) addPoints(d metricDefinition, stored int) {
 	values := map[time.Time]float64{}
 	draw := func(daysAgo int) time.Time {
 		day := g.today.AddDate(0, 0, -daysAgo)
-		values[day] = g.value(d, day, daysAgo)
+		values[day] = g.metricValue(d, day, daysAgo)
 		return day
 	}
 	first := g.today.AddDate(0, 0, 1) // the first stored day
@@ -86,7 +86,7 @@ func (g *generator) points(d metricDefinition, stored int) {
 		first = g.today.AddDate(0, 0, 1-stored)
 		for daysAgo := stored - 1; daysAgo >= 0; daysAgo-- {
 			day := draw(daysAgo)
-			g.day(d, day, values[day])
+			g.addDay(d, day, values[day])
 		}
 	}
 	if !strings.ContainsAny(d.grains, "wm") {
@@ -99,7 +99,7 @@ func (g *generator) points(d metricDefinition, stored int) {
 		monday := g.today.AddDate(0, 0, -(int(g.today.Weekday())+6)%7)
 		for i := -historyWeeks; i < 0; i++ {
 			if start := monday.AddDate(0, 0, 7*i); start.Before(first) {
-				g.point(d, "week", start, nil, d.combined(values, start, start.AddDate(0, 0, 7)))
+				g.addPoint(d, "week", start, nil, d.combineDays(values, start, start.AddDate(0, 0, 7)))
 			}
 		}
 	}
@@ -107,14 +107,14 @@ func (g *generator) points(d metricDefinition, stored int) {
 		month := g.today.AddDate(0, 0, 1-g.today.Day())
 		for i := -historyMonths; i < 0; i++ {
 			if start := month.AddDate(0, i, 0); start.Before(first) {
-				g.point(d, "month", start, nil, d.combined(values, start, start.AddDate(0, 1, 0)))
+				g.addPoint(d, "month", start, nil, d.combineDays(values, start, start.AddDate(0, 1, 0)))
 			}
 		}
 	}
 }
 
-// combined returns the value of the days from start until end, as the service computes it.
-func (d metricDefinition) combined(values map[time.Time]float64, start, end time.Time) float64 {
+// combineDays returns the value of the days from start until end, as the service computes it.
+func (d metricDefinition) combineDays(values map[time.Time]float64, start, end time.Time) float64 {
 	sum, days := 0.0, 0.0
 	for day := start; day.Before(end); day = day.AddDate(0, 0, 1) {
 		if d.record["aggregation"] == "last" {
@@ -131,8 +131,8 @@ func (d metricDefinition) combined(values map[time.Time]float64, start, end time
 // usdInEUR is the demo company's exchange rate.
 const usdInEUR = 0.92
 
-// value returns a metric's value for a day.
-func (g *generator) value(d metricDefinition, day time.Time, daysAgo int) float64 {
+// metricValue returns a metric's value for a day.
+func (g *generator) metricValue(d metricDefinition, day time.Time, daysAgo int) float64 {
 	value := d.base * math.Pow(1+d.growth, -float64(daysAgo)) * (1 + d.spread*(2*g.random.Float64()-1))
 	if d.record["aggregation"] == "sum" && (day.Weekday() == time.Saturday || day.Weekday() == time.Sunday) {
 		value *= .6 // weekends are quieter
@@ -140,18 +140,18 @@ func (g *generator) value(d metricDefinition, day time.Time, daysAgo int) float6
 	return value
 }
 
-// day adds the points of a day: one point, or one for each value of the dimension.
-func (g *generator) day(d metricDefinition, start time.Time, value float64) {
-	if d.dim == "" {
-		g.point(d, "day", start, nil, value)
+// addDay adds the points of a day: one point, or one for each value of the dimension.
+func (g *generator) addDay(d metricDefinition, start time.Time, value float64) {
+	if d.dimension == "" {
+		g.addPoint(d, "day", start, nil, value)
 		return
 	}
-	for _, name := range d.names {
-		g.point(d, "day", start, Record{d.dim: name}, value*d.shares[name])
+	for _, name := range d.dimensionValues {
+		g.addPoint(d, "day", start, Record{d.dimension: name}, value*d.shares[name])
 	}
 }
 
-func (g *generator) point(d metricDefinition, grain string, start time.Time, dims Record, value float64) {
+func (g *generator) addPoint(d metricDefinition, grain string, start time.Time, dims Record, value float64) {
 	scale := math.Pow(10, float64(d.decimals))
 	value = math.Round(value*scale) / scale
 	if d.decimals > 0 {

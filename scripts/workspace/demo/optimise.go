@@ -11,7 +11,7 @@ const (
 	siteHelp
 )
 
-func (g *generator) optimise() {
+func (g *generator) addOptimise() {
 	g.add("site", withTimes(Record{
 		"name": "Website", "siteKey": "pk_demo_site_web", "domains": []string{"mossgrove.example", "www.mossgrove.example"},
 		"timezone": "Europe/Lisbon", "active": true, "lastEventAt": formatTime(g.timeAgo(0.01)),
@@ -42,19 +42,19 @@ func (g *generator) optimise() {
 		}
 		g.add("site-goal", withTimes(record, g.timeAgo(170-float64(n)), g.timeAgo(100)))
 	}
-	g.audit(siteWeb, 62, "complete", 38, issueCounts{"title-length": 2, "answer-first": 4, "image-text": 2, "structured-data": 3, "author": 4},
+	g.addAudit(siteWeb, 62, "complete", 38, issueCounts{"title-length": 2, "answer-first": 4, "image-text": 2, "structured-data": 3, "author": 4},
 		"Titles and headings are in order. Two of five pages answer the question of their heading too late, and as many name no author.")
-	g.audit(siteHelp, 31, "failed", 4, nil, "")
-	g.audit(siteWeb, 12, "complete", 41, issueCounts{"title-length": 2, "answer-first": 2, "image-text": 2, "structured-data": 3, "author": 1, "canonical": 4},
+	g.addAudit(siteHelp, 31, "failed", 4, nil, "")
+	g.addAudit(siteWeb, 12, "complete", 41, issueCounts{"title-length": 2, "answer-first": 2, "image-text": 2, "structured-data": 3, "author": 1, "canonical": 4},
 		"The new template of the field notes gives many of them the canonical address of another page, so search engines leave them out. "+
 			"Answers stand higher than in September, and most pages name their author.")
-	g.audit(siteHelp, 0.02, "running", 7, nil, "")
+	g.addAudit(siteHelp, 0.02, "running", 7, nil, "")
 }
 
 // issueCounts maps a rule to the number of pages out of ten that have its issue.
 type issueCounts map[string]int
 
-func (g *generator) audit(site int, daysAgo float64, status string, pages int, issues issueCounts, summary string) {
+func (g *generator) addAudit(site int, daysAgo float64, status string, pages int, issues issueCounts, summary string) {
 	started := g.timeAgo(daysAgo)
 	root := []string{websiteURL, "https://help.mossgrove.example"}[site]
 	record := Record{

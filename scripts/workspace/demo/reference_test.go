@@ -26,15 +26,15 @@ type parameter struct {
 	Example  string
 }
 
-// example is the request that the reference shows for an operation.
-type example struct {
+// referenceExample is the request that the reference shows for an operation.
+type referenceExample struct {
 	id, method, target, body string
 }
 
-// examples returns the examples in the document, with reads first and deletes last. Deletes of
-// children come before deletes of parents. It leaves out the operations on a single key, because no
-// key of the demo company has a known id.
-func examples(t *testing.T) (out []example) {
+// referenceExamples returns the examples in the document, with reads first and deletes last.
+// Deletes of children come before deletes of parents. It leaves out the operations on a single key,
+// because no key of the demo company has a known id.
+func referenceExamples(t *testing.T) (out []referenceExample) {
 	t.Helper()
 	text, err := os.ReadFile("../../../functions/openapi/openapi.json")
 	if err != nil {
@@ -55,7 +55,7 @@ func examples(t *testing.T) (out []example) {
 	}
 	for path, methods := range document.Paths {
 		for method, op := range methods {
-			e := example{op.OperationID, strings.ToUpper(method), path, string(op.RequestBody.Content["application/json"].Example)}
+			e := referenceExample{op.OperationID, strings.ToUpper(method), path, string(op.RequestBody.Content["application/json"].Example)}
 			query := url.Values{}
 			for _, p := range op.Parameters {
 				if p.Ref != "" {
@@ -77,8 +77,10 @@ func examples(t *testing.T) (out []example) {
 			out = append(out, e)
 		}
 	}
-	order := func(e example) int { return slices.Index([]string{"GET", "PATCH", "POST", "DELETE"}, e.method) }
-	slices.SortFunc(out, func(a, b example) int {
+	order := func(e referenceExample) int {
+		return slices.Index([]string{"GET", "PATCH", "POST", "DELETE"}, e.method)
+	}
+	slices.SortFunc(out, func(a, b referenceExample) int {
 		return cmp.Or(order(a)-order(b), strings.Count(b.target, "/")-strings.Count(a.target, "/"), cmp.Compare(a.id, b.id))
 	})
 	return out
@@ -96,7 +98,7 @@ func TestExamplesOfTheReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	requests := examples(t)
+	requests := referenceExamples(t)
 	for _, e := range requests {
 		r := s.Send(t, key, e.method, e.target, e.body)
 		if inUse := e.method == "DELETE" && r.Status == 409; r.Status != 200 && !inUse {

@@ -41,7 +41,7 @@ var roadmapItems = [][]roadmapItem{
 	},
 }
 
-func (g *generator) roadmap() {
+func (g *generator) addRoadmap() {
 	g.add("board", withTimes(Record{
 		"name": "Public roadmap", "publicKey": "pk_demo_public_roadmap", "allowedOrigins": []string{websiteURL}, "active": true,
 	}, g.timeAgo(320), g.timeAgo(320)))

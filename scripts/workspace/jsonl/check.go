@@ -38,8 +38,8 @@ func Check(ctx context.Context, types []transfer.Type, companyID string, in io.R
 		return nil, err
 	}
 	c := importCheck{
-		CheckedFile: spool, companyID: companyID, pending: make([]batch, len(types)), claims: map[[16]byte]uniqueTextOwner{},
-		unlessNamed: map[[16]byte][]badLine{},
+		CheckedFile: spool, companyID: companyID, pendingByType: make([]batch, len(types)), claimedTexts: map[[16]byte]uniqueTextOwner{},
+		badUnlessNamed: map[[16]byte][]badLine{},
 	}
 	if err := c.readAll(ctx, in); err != nil {
 		spool.Close()
@@ -52,16 +52,16 @@ func Check(ctx context.Context, types []transfer.Type, companyID string, in io.R
 type importCheck struct {
 	*CheckedFile
 
-	companyID string
-	bad       []badLine
-	pending   []batch // by type: records that are not yet compared with the stored ones
-	// claims maps the digest of each string that only one record may have to the first record that
-	// claimed it.
-	claims map[[16]byte]uniqueTextOwner
-	// unlessNamed holds the lines that are bad unless the file contains a certain name: that of a
-	// rival or a parent. It is keyed by the digest of that name, with at most BadLinesMax lines per
-	// name.
-	unlessNamed map[[16]byte][]badLine
+	companyID     string
+	badLines      []badLine
+	pendingByType []batch // by type: records that are not yet compared with the stored ones
+	// claimedTexts maps the digest of each string that only one record may have to the first record
+	// that claimed it.
+	claimedTexts map[[16]byte]uniqueTextOwner
+	// badUnlessNamed holds the lines that are bad unless the file contains a certain name: that of
+	// a rival or a parent. It is keyed by the digest of that name, with at most BadLinesMax lines
+	// per name.
+	badUnlessNamed map[[16]byte][]badLine
 }
 
 // uniqueTextOwner is the first record that claimed a string.
@@ -78,7 +78,7 @@ type badLine struct {
 
 func (c *importCheck) readAll(ctx context.Context, in io.Reader) error {
 	lines, number := newLines(in), 0
-	for len(c.bad) < BadLinesMax && ctx.Err() == nil && lines.Scan() {
+	for len(c.badLines) < BadLinesMax && ctx.Err() == nil && lines.Scan() {
 		text := bytes.TrimSpace(lines.Bytes())
 		if number++; number == 1 {
 			text = bytes.TrimPrefix(text, []byte("\ufeff")) // some editors write a byte order mark
@@ -101,10 +101,10 @@ func (c *importCheck) readAll(ctx context.Context, in io.Reader) error {
 			return err
 		}
 	}
-	if len(c.bad) < BadLinesMax { // otherwise the file has lines that were not read
-		for name, lines := range c.unlessNamed {
-			if !c.names[name] {
-				c.bad = append(c.bad, lines...)
+	if len(c.badLines) < BadLinesMax { // otherwise the file has lines that were not read
+		for name, lines := range c.badUnlessNamed {
+			if !c.nameDigests[name] {
+				c.badLines = append(c.badLines, lines...)
 			}
 		}
 	}
@@ -112,7 +112,7 @@ func (c *importCheck) readAll(ctx context.Context, in io.Reader) error {
 }
 
 func (c *importCheck) checkLine(ctx context.Context, number int, text []byte) error {
-	e, problems := parseEntry(text)
+	e, problems := parseLine(text)
 	if len(problems) > 0 {
 		c.report(number, e.Type, problems...)
 		return nil
@@ -132,13 +132,13 @@ func (c *importCheck) checkLine(ctx context.Context, number int, text []byte) er
 		c.report(number, t.Name, problem)
 		return nil
 	}
-	if own, _ := t.Aliases(record); own != "" {
-		c.names[digest(own)] = true
+	if own, _ := t.AliasesOf(record); own != "" {
+		c.nameDigests[digest(own)] = true
 	}
 	if err := c.add(i, number, e.Record); err != nil {
 		return err
 	}
-	if c.pending[i].add(record, number, len(e.Record)) {
+	if c.pendingByType[i].add(record, number, len(e.Record)) {
 		return c.verifyPending(ctx, i)
 	}
 	return nil
@@ -147,14 +147,14 @@ func (c *importCheck) checkLine(ctx context.Context, number int, text []byte) er
 // checkUnique notes the strings that a record claims. It returns a problem if another record in the
 // file has already claimed one of them, or "" if there is none.
 func (c *importCheck) checkUnique(number int, t transfer.Type, record any) (problem string) {
-	for _, claimed := range t.UniqueTexts(record) {
+	for _, claimed := range t.UniqueTextsOf(record) {
 		key, owner := digest(t.Name+"\n"+claimed.Text), digest(claimed.Owner)
-		before, taken := c.claims[key]
+		before, taken := c.claimedTexts[key]
 		if taken && (claimed.Owner == "" || before.owner != owner) {
 			return fmt.Sprintf("%s is on line %d too", claimed.Text, before.line)
 		}
 		if !taken {
-			c.claims[key] = uniqueTextOwner{number, owner}
+			c.claimedTexts[key] = uniqueTextOwner{number, owner}
 		}
 	}
 	return ""
@@ -162,8 +162,8 @@ func (c *importCheck) checkUnique(number int, t transfer.Type, record any) (prob
 
 // verifyPending checks the pending records of a type against the stored ones.
 func (c *importCheck) verifyPending(ctx context.Context, i int) error {
-	b := c.pending[i]
-	c.pending[i] = batch{}
+	b := c.pendingByType[i]
+	c.pendingByType[i] = batch{}
 	if len(b.records) == 0 {
 		return nil
 	}
@@ -190,13 +190,13 @@ func (c *importCheck) verifyPending(ctx context.Context, i int) error {
 	}
 	for n, problem := range rivals {
 		if problem != "" {
-			_, rival := t.Aliases(b.records[n])
+			_, rival := t.AliasesOf(b.records[n])
 			c.reportUnlessNamed(rival, badLine{b.lines[n], t.Name, []string{problem}})
 		}
 	}
 	for n, orphan := range orphans {
 		if orphan {
-			parent, problem := t.Parent(b.records[n])
+			parent, problem := t.ParentOf(b.records[n])
 			c.reportUnlessNamed(parent, badLine{b.lines[n], t.Name, []string{problem + ", neither stored nor in the file"}})
 		}
 	}
@@ -206,8 +206,8 @@ func (c *importCheck) verifyPending(ctx context.Context, i int) error {
 // reportUnlessNamed notes a line, to report it after the last line unless the file contains the
 // name.
 func (c *importCheck) reportUnlessNamed(name string, line badLine) {
-	if key := digest(name); len(c.unlessNamed[key]) < BadLinesMax {
-		c.unlessNamed[key] = append(c.unlessNamed[key], line)
+	if key := digest(name); len(c.badUnlessNamed[key]) < BadLinesMax {
+		c.badUnlessNamed[key] = append(c.badUnlessNamed[key], line)
 	}
 }
 
@@ -215,17 +215,17 @@ func (c *importCheck) report(number int, typeName string, problems ...string) {
 	if len(problems) > BadLinesMax {
 		problems = append(problems[:BadLinesMax:BadLinesMax], fmt.Sprintf("and %d more problems", len(problems)-BadLinesMax))
 	}
-	c.bad = append(c.bad, badLine{number, typeName, problems})
+	c.badLines = append(c.badLines, badLine{number, typeName, problems})
 }
 
 // result returns an error that lists the bad lines, or nil if there are none.
 func (c *importCheck) result() error {
-	if len(c.bad) == 0 {
+	if len(c.badLines) == 0 {
 		return nil
 	}
-	sortLines(c.bad)
-	out := formatBadLines(c.bad[:min(len(c.bad), BadLinesMax)])
-	if len(c.bad) >= BadLinesMax {
+	sortLines(c.badLines)
+	out := formatBadLines(c.badLines[:min(len(c.badLines), BadLinesMax)])
+	if len(c.badLines) >= BadLinesMax {
 		out = append(out, fmt.Sprintf("these are the first %d bad lines; there may be more", BadLinesMax))
 	}
 	return errors.New(strings.Join(out, "\n"))

@@ -15,12 +15,12 @@ import (
 // CheckedFile holds the checked records of an import. The records of each type are in a temporary
 // file of their own, because types are written in a fixed order and the input may be in any order.
 type CheckedFile struct {
-	types []transfer.Type
-	dir   string
-	files []*os.File
-	outs  []*bufio.Writer
-	count []int
-	names map[[16]byte]bool // digests of the names of the records; see transfer.AliasConflict
+	types       []transfer.Type
+	dir         string
+	files       []*os.File
+	outs        []*bufio.Writer
+	count       []int
+	nameDigests map[[16]byte]bool // digests of the names of the records; see transfer.WithAliases
 
 	options Options
 	skipped []atomic.Int64 // by type: how many records Write has skipped
@@ -36,7 +36,7 @@ func digest(text string) [16]byte {
 }
 
 // hasName reports whether the file contains a name. It is the records' transfer.FileHasName.
-func (c *CheckedFile) hasName(name string) bool { return c.names[digest(name)] }
+func (c *CheckedFile) hasName(name string) bool { return c.nameDigests[digest(name)] }
 
 func newChecked(types []transfer.Type, o Options) (*CheckedFile, error) {
 	dir, err := os.MkdirTemp("", "workspace-import-*")
@@ -44,7 +44,7 @@ func newChecked(types []transfer.Type, o Options) (*CheckedFile, error) {
 		return nil, fmt.Errorf("create a temporary folder for the import: %w", err)
 	}
 	return &CheckedFile{
-		types: types, dir: dir, names: map[[16]byte]bool{}, options: o, skipped: make([]atomic.Int64, len(types)),
+		types: types, dir: dir, nameDigests: map[[16]byte]bool{}, options: o, skipped: make([]atomic.Int64, len(types)),
 		files: make([]*os.File, len(types)), outs: make([]*bufio.Writer, len(types)), count: make([]int, len(types)),
 	}, nil
 }

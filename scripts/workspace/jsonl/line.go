@@ -26,8 +26,8 @@ type lineEntry struct {
 	Record json.RawMessage `json:"record"`
 }
 
-// parseEntry parses a line strictly: it must contain exactly the two properties, each once.
-func parseEntry(text []byte) (e lineEntry, problems []string) {
+// parseLine parses a line strictly: it must contain exactly the two properties, each once.
+func parseLine(text []byte) (e lineEntry, problems []string) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if token, err := d.Token(); err != nil || token != json.Delim('{') {
 		return e, []string{`is not a JSON object such as {"type": "feedback", "record": {…}}`}

@@ -13,14 +13,14 @@ import (
 // importWhile checks a file, calls between, which acts as a concurrent caller, and writes the
 // records. It returns how many records were written, the lines that were refused, and how many
 // records were skipped.
-func importWhile(t *testing.T, s *apitest.Service, o Options, between func(), lines ...string) (written map[string]int, refused []string, skipped map[string]int) {
+func importWhile(t *testing.T, s *apitest.Service, o Options, duringImport func(), lines ...string) (written map[string]int, refused []string, skipped map[string]int) {
 	t.Helper()
 	checked, err := Check(t.Context(), functions.Transfers(s.Table), s.CompanyID, strings.NewReader(strings.Join(lines, "\n")), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer checked.Close()
-	between()
+	duringImport()
 	written, err = checked.Write(t.Context(), s.CompanyID, func(int) {})
 	if err != nil {
 		t.Fatal(err)

@@ -46,12 +46,12 @@ func (c *CheckedFile) writeType(ctx context.Context, companyID string, i int, pr
 		return 0, fmt.Errorf("read the temporary files of the import: %w", err)
 	}
 	var written atomic.Int64
-	var work [writerCount]chan batch
+	var queues [writerCount]chan batch
 	group, ctx := errgroup.WithContext(ctx)
-	for lane := range work {
-		work[lane] = make(chan batch)
+	for lane := range queues {
+		queues[lane] = make(chan batch)
 		group.Go(func() error {
-			for b := range work[lane] {
+			for b := range queues[lane] {
 				stored, err := c.writeBatch(ctx, companyID, i, b)
 				if err != nil {
 					return fmt.Errorf("write records of type %s: %w", c.types[i].Name, err)
@@ -64,11 +64,11 @@ func (c *CheckedFile) writeType(ctx context.Context, companyID string, i int, pr
 	}
 	group.Go(func() error {
 		defer func() {
-			for _, lane := range work {
+			for _, lane := range queues {
 				close(lane)
 			}
 		}()
-		return c.distribute(ctx, i, work)
+		return c.distribute(ctx, i, queues)
 	})
 	err := group.Wait()
 	return int(written.Load()), err
@@ -95,22 +95,22 @@ func (c *CheckedFile) writeBatch(ctx context.Context, companyID string, i int, b
 
 // written returns how many records of a batch were written, and err unless it is a
 // transfer.RefusedRecords. tried is the number of records that were not skipped.
-func (c *CheckedFile) written(i int, b batch, tried int, err error) (int, error) {
+func (c *CheckedFile) written(i int, b batch, attempted int, err error) (int, error) {
 	var refused transfer.RefusedRecords
 	if errors.As(err, &refused) {
 		c.refuse(i, b, refused)
-		return tried - len(refused), nil
+		return attempted - len(refused), nil
 	}
-	return tried, err
+	return attempted, err
 }
 
 // distribute reads the records of a type and hands them to the lanes.
-func (c *CheckedFile) distribute(ctx context.Context, i int, work [writerCount]chan batch) error {
-	var open [writerCount]batch
+func (c *CheckedFile) distribute(ctx context.Context, i int, queues [writerCount]chan batch) error {
+	var openBatches [writerCount]batch
 	send := func(lane int) error {
 		select {
-		case work[lane] <- open[lane]:
-			open[lane] = batch{}
+		case queues[lane] <- openBatches[lane]:
+			openBatches[lane] = batch{}
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
@@ -131,7 +131,7 @@ func (c *CheckedFile) distribute(ctx context.Context, i int, work [writerCount]c
 		if c.count[i] > batchRecordsMax {
 			lane = writerOf(c.types[i].OrderKey(record))
 		}
-		if open[lane].add(record, number, len(text)) {
+		if openBatches[lane].add(record, number, len(text)) {
 			if err := send(lane); err != nil {
 				return err
 			}
@@ -140,8 +140,8 @@ func (c *CheckedFile) distribute(ctx context.Context, i int, work [writerCount]c
 	if err := lines.Err(); err != nil {
 		return fmt.Errorf("read the temporary files of the import: %w", err)
 	}
-	for lane := range open {
-		if len(open[lane].records) > 0 {
+	for lane := range openBatches {
+		if len(openBatches[lane].records) > 0 {
 			if err := send(lane); err != nil {
 				return err
 			}

@@ -11,8 +11,8 @@ import (
 
 func (o *operatorCommands) approvedCommand() *cobra.Command {
 	w := workerCommands[feedback.Store, feedback.Feedback, feedback.Posting]{
-		operatorCommands: o, noun: "feedback", nouns: "replies", ready: "approved",
-		open: feedback.NewStore, list: feedback.Store.ApprovedReplies, claim: feedback.Store.ClaimReply, stuck: feedback.Store.StuckReplies,
+		operatorCommands: o, noun: "feedback", nouns: "replies", readyWord: "approved",
+		openStore: feedback.NewStore, listReady: feedback.Store.ApprovedReplies, claim: feedback.Store.ClaimReply, listStuck: feedback.Store.StuckReplies,
 		readyHeader: "FEEDBACK\tCOMPANY\tSOURCE\tADDRESS",
 		readyRow: func(f feedback.Feedback) []string {
 			return []string{f.ID, f.CompanyID, terminal.FormatText(f.Source), terminal.FormatText(f.ExternalURL)}
@@ -21,11 +21,11 @@ func (o *operatorCommands) approvedCommand() *cobra.Command {
 		stuckRow: func(p feedback.Posting) []string {
 			return []string{p.ID, p.CompanyID, terminal.FormatText(p.Source), terminal.FormatText(p.ClaimID), terminal.FormatText(p.ClaimedAt)}
 		},
-		claimed: func(p feedback.Posting) string {
+		claimedText: func(p feedback.Posting) string {
 			return fmt.Sprintf("the reply to %s is posting; the claim is %s\n\n%s\n\nWhen it is posted:\n  %s",
 				p.ID, *p.ClaimID, terminal.FormatText(p.ReplyBody), o.command("approved posted %s --company %s --claim %s", p.ID, p.CompanyID, *p.ClaimID))
 		},
-		moved: func(p feedback.Posting) string { return fmt.Sprintf("the reply to %s is %s", p.ID, *p.ReplyStatus) },
+		reportedText: func(p feedback.Posting) string { return fmt.Sprintf("the reply to %s is %s", p.ID, *p.ReplyStatus) },
 	}
 	return terminal.AddCommands(&cobra.Command{
 		Use: "approved", Short: "Post the replies that are approved: list, claim, report",

@@ -20,17 +20,17 @@ import (
 type workerCommands[S, R, C any] struct {
 	*operatorCommands
 
-	noun, nouns, ready string // "post", "posts", "due"
+	noun, nouns, readyWord string // "post", "posts", "due"
 
-	open  func(*table.Client) S
-	list  func(s S, ctx context.Context, companyID, after string, limit int) ([]R, string, error)
-	claim func(s S, ctx context.Context, companyID, recordID string) (C, error)
-	stuck func(s S, ctx context.Context, companyID, claimedBefore string) ([]C, error)
+	openStore func(*table.Client) S
+	listReady func(s S, ctx context.Context, companyID, after string, limit int) ([]R, string, error)
+	claim     func(s S, ctx context.Context, companyID, recordID string) (C, error)
+	listStuck func(s S, ctx context.Context, companyID, claimedBefore string) ([]C, error)
 
-	readyHeader, stuckHeader string
-	readyRow                 func(R) []string
-	stuckRow                 func(C) []string
-	claimed, moved           func(C) string // the printed result of a claim and of a report
+	readyHeader, stuckHeader  string
+	readyRow                  func(R) []string
+	stuckRow                  func(C) []string
+	claimedText, reportedText func(C) string // the printed result of a claim and of a report
 }
 
 // limitedList is a list that may be longer than its limit.
@@ -39,29 +39,29 @@ type limitedList[T any] struct {
 	HasMore bool `json:"hasMore"`
 }
 
-// listedMax is the maximum value of --limit.
-const listedMax = 1000
+// listLimitMax is the maximum value of --limit.
+const listLimitMax = 1000
 
 func (w workerCommands[S, R, C]) listCommand(cmd *cobra.Command) *cobra.Command {
-	limit := cmd.Flags().Int("limit", 50, fmt.Sprintf("the most `records` of each company, 1 to %d", listedMax))
+	limit := cmd.Flags().Int("limit", 50, fmt.Sprintf("the most `records` of each company, 1 to %d", listLimitMax))
 	check := func(cmd *cobra.Command) error {
-		if *limit < 1 || *limit > listedMax {
-			return terminal.CommandUsageError(cmd, "--limit: must be 1 to %d", listedMax)
+		if *limit < 1 || *limit > listLimitMax {
+			return terminal.CommandUsageError(cmd, "--limit: must be 1 to %d", listLimitMax)
 		}
 		return nil
 	}
-	return w.companiesCommand(cmd, check, func(ctx context.Context, s *tableconn.Session, companies []string) error {
+	return w.sweepCommand(cmd, check, func(ctx context.Context, s *tableconn.Session, companies []string) error {
 		found := limitedList[R]{Items: []R{}}
 		for _, companyID := range companies {
-			items, next, err := w.list(w.open(s.Table), ctx, companyID, "", *limit)
+			items, next, err := w.listReady(w.openStore(s.Table), ctx, companyID, "", *limit)
 			if err != nil {
-				return fmt.Errorf("list the %s that are %s: company %s: %w", w.nouns, w.ready, companyID, err)
+				return fmt.Errorf("list the %s that are %s: company %s: %w", w.nouns, w.readyWord, companyID, err)
 			}
 			found.Items, found.HasMore = append(found.Items, items...), found.HasMore || next != ""
 		}
-		err := terminal.PrintList(w.Terminal, found, found.Items, "nothing is "+w.ready, w.readyHeader, w.readyRow)
+		err := terminal.PrintList(w.Terminal, found, found.Items, "nothing is "+w.readyWord, w.readyHeader, w.readyRow)
 		if err == nil && found.HasMore {
-			w.Note("more are %s: see --limit", w.ready)
+			w.Note("more are %s: see --limit", w.readyWord)
 		}
 		return err
 	})
@@ -76,11 +76,11 @@ func (w workerCommands[S, R, C]) stuckCommand(cmd *cobra.Command) *cobra.Command
 		}
 		return nil
 	}
-	return w.companiesCommand(cmd, check, func(ctx context.Context, s *tableconn.Session, companies []string) error {
+	return w.sweepCommand(cmd, check, func(ctx context.Context, s *tableconn.Session, companies []string) error {
 		before := timestamp.Format(w.Now().Add(-older))
 		found := terminal.ItemList[C]{Items: []C{}}
 		for _, companyID := range companies {
-			items, err := w.stuck(w.open(s.Table), ctx, companyID, before)
+			items, err := w.listStuck(w.openStore(s.Table), ctx, companyID, before)
 			if err != nil {
 				return fmt.Errorf("list the %s that are stuck: company %s: %w", w.nouns, companyID, err)
 			}
@@ -91,24 +91,24 @@ func (w workerCommands[S, R, C]) stuckCommand(cmd *cobra.Command) *cobra.Command
 }
 
 func (w workerCommands[S, R, C]) claimCommand(cmd *cobra.Command) *cobra.Command {
-	return w.onCompany(cmd, nil, func(ctx context.Context, s *tableconn.Session, companyID string, args []string) error {
-		record, err := w.claim(w.open(s.Table), ctx, companyID, args[0])
+	return w.companyAction(cmd, nil, func(ctx context.Context, s *tableconn.Session, companyID string, args []string) error {
+		record, err := w.claim(w.openStore(s.Table), ctx, companyID, args[0])
 		if err != nil {
 			return explainStoreError(err, w.noun, args[0], companyID)
 		}
-		return w.Print(record, "%s", w.claimed(record))
+		return w.Print(record, "%s", w.claimedText(record))
 	})
 }
 
-// noClaim is the value of --claim for a record without a claim.
-const noClaim = "none"
+// noClaimText is the value of --claim for a record without a claim.
+const noClaimText = "none"
 
 // reportCommand returns a command that reports the result of a claim. check validates its other
 // flags, and may be nil.
 func (w workerCommands[S, R, C]) reportCommand(cmd *cobra.Command, check flagCheck, report func(s S, ctx context.Context, companyID, recordID, claimID string) (C, error)) *cobra.Command {
 	claim := cmd.Flags().String("claim", "", "the `id` of the current claim; none for a record that was imported without one")
 	both := func(cmd *cobra.Command) error {
-		if *claim != noClaim && !id.Valid("clm", *claim) {
+		if *claim != noClaimText && !id.Valid("clm", *claim) {
 			return terminal.CommandUsageError(cmd, "--claim: must be the claimId that claim printed, or none")
 		}
 		if check == nil {
@@ -116,24 +116,24 @@ func (w workerCommands[S, R, C]) reportCommand(cmd *cobra.Command, check flagChe
 		}
 		return check(cmd)
 	}
-	return w.onCompany(cmd, both, func(ctx context.Context, s *tableconn.Session, companyID string, args []string) error {
+	return w.companyAction(cmd, both, func(ctx context.Context, s *tableconn.Session, companyID string, args []string) error {
 		claimID := *claim
-		if claimID == noClaim {
+		if claimID == noClaimText {
 			claimID = "" // the stores' value for no claim
 		}
-		record, err := report(w.open(s.Table), ctx, companyID, args[0], claimID)
+		record, err := report(w.openStore(s.Table), ctx, companyID, args[0], claimID)
 		if err != nil {
 			return explainStoreError(err, w.noun, args[0], companyID)
 		}
-		return w.Print(record, "%s", w.moved(record))
+		return w.Print(record, "%s", w.reportedText(record))
 	})
 }
 
 // everyCompany is the value of --company that selects every company that is not suspended.
 const everyCompany = "all"
 
-// companiesCommand returns a command that lists records of one company or of all.
-func (o *operatorCommands) companiesCommand(cmd *cobra.Command, check flagCheck, do func(ctx context.Context, s *tableconn.Session, companies []string) error) *cobra.Command {
+// sweepCommand returns a command that lists records of one company or of all.
+func (o *operatorCommands) sweepCommand(cmd *cobra.Command, check flagCheck, do func(ctx context.Context, s *tableconn.Session, companies []string) error) *cobra.Command {
 	companyID := cmd.Flags().String("company", "", "the company's `id`, or all for every company that is not suspended")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *companyID == "" {

@@ -52,9 +52,9 @@ func (o *operatorCommands) command(format string, args ...any) string {
 // flagCheck validates the flags of a command before the table is opened.
 type flagCheck func(*cobra.Command) error
 
-// onCompany makes cmd a command on one company: it adds the flag --company and requires that the
-// company exists. check may be nil.
-func (o *operatorCommands) onCompany(cmd *cobra.Command, check flagCheck, do func(ctx context.Context, s *tableconn.Session, companyID string, args []string) error) *cobra.Command {
+// companyAction makes cmd a command on one company: it adds the flag --company and requires that
+// the company exists. check may be nil.
+func (o *operatorCommands) companyAction(cmd *cobra.Command, check flagCheck, do func(ctx context.Context, s *tableconn.Session, companyID string, args []string) error) *cobra.Command {
 	companyID := cmd.Flags().String("company", "", "the company's `id`")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if check != nil {
@@ -92,9 +92,9 @@ func explainStoreError(err error, what, recordID, companyID string) error {
 	return fmt.Errorf("%s %s: %s", what, recordID, strings.Join(refused.Messages, "; "))
 }
 
-// onKey makes cmd a command on one key of a company. Its first argument is the key's id.
-func (o *operatorCommands) onKey(cmd *cobra.Command, check flagCheck, do func(ctx context.Context, store *keys.Store, companyID, keyID string) error) *cobra.Command {
-	return o.onCompany(cmd, check, func(ctx context.Context, s *tableconn.Session, companyID string, args []string) error {
+// keyAction makes cmd a command on one key of a company. Its first argument is the key's id.
+func (o *operatorCommands) keyAction(cmd *cobra.Command, check flagCheck, do func(ctx context.Context, store *keys.Store, companyID, keyID string) error) *cobra.Command {
+	return o.companyAction(cmd, check, func(ctx context.Context, s *tableconn.Session, companyID string, args []string) error {
 		keyID := args[0]
 		err := error(fault.ErrNotFound)
 		if id.Valid(id.KeyPrefix, keyID) { // an invalid id must not become part of a table key

@@ -49,21 +49,21 @@ records it takes a while and is billed like any other scan.`,
 		Example: "  workspace company list\n  workspace company list --json --table workspace-prod",
 	}
 	list.RunE = func(cmd *cobra.Command, _ []string) error { return o.withTable(cmd, o.listCompanies) }
-	suspend := o.onCompanyID(&cobra.Command{
+	suspend := o.companyIDAction(&cobra.Command{
 		Use: "suspend ID", Short: "Refuse all keys of a company", Args: terminal.RequireArgs("ID"),
 		Long: `Refuse all keys of a company with 403 until it is resumed, including keys that are issued
 in the meantime. No record changes.`,
 		Example: "  workspace company suspend co_...",
 	}, o.suspendCompany)
-	resume := o.onCompanyID(&cobra.Command{
+	resume := o.companyIDAction(&cobra.Command{
 		Use: "resume ID", Short: "End a company's suspension", Args: terminal.RequireArgs("ID"),
 		Long: "Let all keys of a suspended company work again.", Example: "  workspace company resume co_...",
 	}, o.resumeCompany)
 	return terminal.AddCommands(&cobra.Command{Use: "company", Short: "Create, list, suspend, resume and delete companies"}, create, list, suspend, resume, o.deleteCompanyCommand())
 }
 
-// onCompanyID makes cmd a command on one company. Its argument is the company's id.
-func (o *operatorCommands) onCompanyID(cmd *cobra.Command, do func(ctx context.Context, s *tableconn.Session, companyID string) error) *cobra.Command {
+// companyIDAction makes cmd a command on one company. Its argument is the company's id.
+func (o *operatorCommands) companyIDAction(cmd *cobra.Command, do func(ctx context.Context, s *tableconn.Session, companyID string) error) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return o.withTable(cmd, func(ctx context.Context, s *tableconn.Session) error {
 			if _, err := s.Company(ctx, args[0]); err != nil {
@@ -101,7 +101,7 @@ func (o *operatorCommands) createCompany(ctx context.Context, s *tableconn.Sessi
 	if err != nil {
 		return fmt.Errorf("company %s was created without a key; issue one with `%s`: %w", c.ID, command, err)
 	}
-	return o.Print(createdCompany{c.ID, c, key.ID, secret}, "%s  %s\n\n%s\n\nThe key has all scopes. %s", c.ID, name, secret, onlyNowText)
+	return o.Print(createdCompany{c.ID, c, key.ID, secret}, "%s  %s\n\n%s\n\nThe key has all scopes. %s", c.ID, name, secret, shownOnceText)
 }
 
 type listedCompany struct {

@@ -35,7 +35,7 @@ With --json: {"companyId", "erasedAt", "records": {area: number}, "total"}.`,
 	}
 	yes := cmd.Flags().BoolP("yes", "y", false, "do not ask")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if !*yes && !o.Asks {
+		if !*yes && !o.Interactive {
 			return terminal.CommandUsageError(cmd, "without a terminal to ask at, --yes is needed")
 		}
 		return o.withTable(cmd, func(ctx context.Context, s *tableconn.Session) error { return o.deleteCompany(ctx, s, args[0], *yes) })
@@ -82,7 +82,7 @@ func (o *operatorCommands) deleteCompany(ctx context.Context, s *tableconn.Sessi
 		done.Total += records[area]
 	}
 	left := "Backups, exports and logs are yours to delete."
-	if s.IsAccount() {
+	if s.IsAWS() {
 		left = "Point-in-time recovery can bring them back for 35 days. Other backups, exports and logs are yours to delete."
 	}
 	return o.Print(done, "%s is deleted; records: %d\n%s\n%s", companyID, done.Total, strings.TrimSuffix(lines.String(), "\n"), left)

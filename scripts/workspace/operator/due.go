@@ -15,8 +15,8 @@ import (
 
 func (o *operatorCommands) dueCommand() *cobra.Command {
 	w := workerCommands[broadcast.Store, broadcast.Post, broadcast.Dispatch]{
-		operatorCommands: o, noun: "post", nouns: "posts", ready: "due",
-		open: broadcast.NewStore, list: broadcast.Store.DuePosts, claim: broadcast.Store.ClaimPost, stuck: broadcast.Store.StuckPosts,
+		operatorCommands: o, noun: "post", nouns: "posts", readyWord: "due",
+		openStore: broadcast.NewStore, listReady: broadcast.Store.DuePosts, claim: broadcast.Store.ClaimPost, listStuck: broadcast.Store.StuckPosts,
 		readyHeader: "POST\tCOMPANY\tPLATFORM\tSCHEDULED FOR\tTITLE",
 		readyRow: func(p broadcast.Post) []string {
 			return []string{p.ID, p.CompanyID, terminal.FormatText(p.Platform), terminal.FormatText(p.ScheduledFor), terminal.FormatText(p.Title)}
@@ -25,11 +25,11 @@ func (o *operatorCommands) dueCommand() *cobra.Command {
 		stuckRow: func(d broadcast.Dispatch) []string {
 			return []string{d.ID, d.CompanyID, terminal.FormatText(d.Platform), terminal.FormatText(d.ClaimID), terminal.FormatText(d.ClaimedAt)}
 		},
-		claimed: func(d broadcast.Dispatch) string {
+		claimedText: func(d broadcast.Dispatch) string {
 			return fmt.Sprintf("%s is publishing; the claim is %s\n\nWhen it is sent:\n  %s",
 				d.ID, *d.ClaimID, o.command("due published %s --company %s --claim %s", d.ID, d.CompanyID, *d.ClaimID))
 		},
-		moved: func(d broadcast.Dispatch) string { return fmt.Sprintf("%s is %s", d.ID, *d.Status) },
+		reportedText: func(d broadcast.Dispatch) string { return fmt.Sprintf("%s is %s", d.ID, *d.Status) },
 	}
 	published := &cobra.Command{
 		Use: "published POST --company ID --claim ID", Short: "Report that a post was sent", Args: terminal.RequireArgs("POST"),

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestParseEnd(t *testing.T) {
+func TestParseExpiry(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC)
 	for text, want := range map[string]time.Time{

@@ -20,7 +20,7 @@ import (
 )
 
 func (o *operatorCommands) exportCommand() *cobra.Command {
-	return o.onCompany(&cobra.Command{
+	return o.companyAction(&cobra.Command{
 		Use: "export --company ID [FILE]", Short: "Read all records of a company into a file", Args: terminal.RequireArgs("[FILE]"),
 		Long: `Write all records of a company, as lines that import accepts, to FILE or to standard
 output. FILE appears only once it is complete. Keys are not exported.

@@ -21,7 +21,7 @@ import (
 
 func (o *operatorCommands) importCommand() *cobra.Command {
 	var newOnly bool
-	c := o.onCompany(&cobra.Command{
+	c := o.companyAction(&cobra.Command{
 		Use: "import --company ID FILE|-", Short: "Write records from a file into a company", Args: terminal.RequireArgs("FILE"),
 		Long: `Write records into a company, from a file or, with -, from standard input.
 
@@ -117,10 +117,10 @@ func (o *operatorCommands) importRecords(ctx context.Context, s *tableconn.Sessi
 		if ctx.Err() != nil {
 			err = errors.New("interrupted")
 		}
-		return errors.Join(notStored(checked), fmt.Errorf("%w: at least %d of %d records were written (%s); repeating the import is safe, it replaces stored records",
+		return errors.Join(notStoredError(checked), fmt.Errorf("%w: at least %d of %d records were written (%s); repeating the import is safe, it replaces stored records",
 			err, n, checked.Total(), formatCounts(written)))
 	}
-	if err := notStored(checked); err != nil {
+	if err := notStoredError(checked); err != nil {
 		return fmt.Errorf("%w\nother callers wrote while the file was imported, so these %d lines were not stored; all others are (imported %s; skipped %s). "+
 			"Repeating the import is safe", err, len(checked.Refused()), formatCounts(written), formatCounts(checked.Skipped()))
 	}
@@ -132,8 +132,9 @@ func (o *operatorCommands) importRecords(ctx context.Context, s *tableconn.Sessi
 	return o.Print(result, "imported %s in %.1f s%s", formatCounts(written), result.Seconds, skipped)
 }
 
-// notStored returns an error that lists the lines that Write refused, or nil if there are none.
-func notStored(checked *jsonl.CheckedFile) error {
+// notStoredError returns an error that lists the lines that Write refused, or nil if there are
+// none.
+func notStoredError(checked *jsonl.CheckedFile) error {
 	lines := checked.Refused()
 	if len(lines) == 0 {
 		return nil

@@ -28,7 +28,7 @@ shown again: if a key is lost, rotate it or issue another.`,
 }
 
 func (o *operatorCommands) keyListCommand() *cobra.Command {
-	return o.onCompany(&cobra.Command{
+	return o.companyAction(&cobra.Command{
 		Use: "list --company ID", Short: "List a company's keys", Args: terminal.RequireArgs(),
 		Long:    "List a company's keys, the oldest first, including revoked and expired ones.",
 		Example: "  workspace key list --company co_...",
@@ -99,7 +99,7 @@ whether it still works. Use it to identify a key that leaked, and then revoke it
 }
 
 func (o *operatorCommands) keyRevokeCommand() *cobra.Command {
-	return o.onKey(&cobra.Command{
+	return o.keyAction(&cobra.Command{
 		Use: "revoke KEY_ID --company ID", Short: "Revoke a key at once", Args: terminal.RequireArgs("KEY_ID"),
 		Long:    "Revoke a key at once and permanently: the next request with it is refused with 401.",
 		Example: "  workspace key revoke key_... --company co_...",
@@ -144,7 +144,7 @@ The defaults are ` + strings.Join(defaults, ", ") + `.`,
 		}
 		return nil
 	}
-	return o.onKey(cmd, check, func(ctx context.Context, store *keys.Store, companyID, keyID string) error {
+	return o.keyAction(cmd, check, func(ctx context.Context, store *keys.Store, companyID, keyID string) error {
 		key, err := store.SetQuota(ctx, companyID, keyID, auth.Class(*class), auth.Quota(*limit))
 		if err != nil {
 			return err

@@ -23,7 +23,7 @@ type issuedKey struct {
 	Secret string `json:"key"`
 }
 
-const onlyNowText = "The key is shown only once: the table stores only its hash."
+const shownOnceText = "The key is shown only once: the table stores only its hash."
 
 func (o *operatorCommands) keyIssueCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -47,7 +47,7 @@ func (o *operatorCommands) keyIssueCommand() *cobra.Command {
 		}
 		return nil
 	}
-	return o.onCompany(cmd, check, func(ctx context.Context, s *tableconn.Session, companyID string, _ []string) error {
+	return o.companyAction(cmd, check, func(ctx context.Context, s *tableconn.Session, companyID string, _ []string) error {
 		key, secret, err := s.Keys().Issue(ctx, companyID, grant, rand.Reader)
 		if err != nil {
 			return err
@@ -56,7 +56,7 @@ func (o *operatorCommands) keyIssueCommand() *cobra.Command {
 			o.Note("The company has been suspended since %s: the key works once it is resumed.", *at)
 		}
 		return o.Print(issuedKey{key, secret}, "%s\n\nid       %s\nscopes   %s\nexpires  %s\n\n%s",
-			secret, key.ID, strings.Join(key.Scopes, ", "), expiryText(key), onlyNowText)
+			secret, key.ID, strings.Join(key.Scopes, ", "), expiryText(key), shownOnceText)
 	})
 }
 
@@ -84,7 +84,7 @@ until then both work, so that clients can be moved to the new one.`,
 		}
 		return nil
 	}
-	return o.onKey(cmd, check, func(ctx context.Context, store *keys.Store, companyID, keyID string) error {
+	return o.keyAction(cmd, check, func(ctx context.Context, store *keys.Store, companyID, keyID string) error {
 		fresh, secret, err := store.Rotate(ctx, companyID, keyID, overlap, rand.Reader)
 		if err != nil {
 			return err
@@ -97,7 +97,7 @@ until then both work, so that clients can be moved to the new one.`,
 			}
 		}
 		return o.Print(result, "%s\n\nid       %s\nexpires  %s\n\nThe old key, %s, expires at %s.\n%s",
-			secret, fresh.ID, expiryText(fresh), keyID, terminal.FormatText(result.ReplacedExpires), onlyNowText)
+			secret, fresh.ID, expiryText(fresh), keyID, terminal.FormatText(result.ReplacedExpires), shownOnceText)
 	})
 }
 

@@ -36,8 +36,8 @@ With --json: {"file", "version", "itemCount"}.`,
 		}
 		return wanted.check(cmd)
 	}
-	return o.onBoard(cmd, check, func(ctx context.Context, s *tableconn.Session, companyID, boardID string) error {
-		snapshot, err := plan.NewStore(s.Table).Snapshot(ctx, companyID, boardID, wanted.number())
+	return o.boardAction(cmd, check, func(ctx context.Context, s *tableconn.Session, companyID, boardID string) error {
+		snapshot, err := plan.NewStore(s.Table).Snapshot(ctx, companyID, boardID, wanted.version())
 		if err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ With --json: {"file", "version", "itemCount"}.`,
 		if *file == "-" {
 			return roadmap.WritePage(o.Out, board)
 		}
-		if err := writePublic(*file, func(w io.Writer) error { return roadmap.WritePage(w, board) }); err != nil {
+		if err := writePublicFile(*file, func(w io.Writer) error { return roadmap.WritePage(w, board) }); err != nil {
 			return err
 		}
 		return o.Print(struct {
@@ -90,8 +90,8 @@ func textOrEmpty(text *string) string {
 	return *text
 }
 
-// writePublic atomically writes a file that everyone may read.
-func writePublic(file string, write func(io.Writer) error) error {
+// writePublicFile atomically writes a file that everyone may read.
+func writePublicFile(file string, write func(io.Writer) error) error {
 	const everyone = 0o644
 	if err := secretfile.Create(file, write); err != nil {
 		return err

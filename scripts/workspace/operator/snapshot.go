@@ -26,11 +26,11 @@ are public. The live version and the 50 before it are kept.`,
   workspace snapshot list --company co_... --board brd_...
   workspace snapshot rollback --company co_... --board brd_... --version 3
   workspace snapshot render --company co_... --board brd_... --html roadmap.html`,
-		Args: terminal.NoCommand,
+		Args: terminal.RequireCommand,
 	}
 	wanted := versionFlag(cmd)
-	o.onBoard(cmd, wanted.check, func(ctx context.Context, s *tableconn.Session, companyID, boardID string) error {
-		snapshot, err := plan.NewStore(s.Table).Snapshot(ctx, companyID, boardID, wanted.number())
+	o.boardAction(cmd, wanted.check, func(ctx context.Context, s *tableconn.Session, companyID, boardID string) error {
+		snapshot, err := plan.NewStore(s.Table).Snapshot(ctx, companyID, boardID, wanted.version())
 		if err != nil {
 			return err
 		}
@@ -50,8 +50,8 @@ func versionFlag(cmd *cobra.Command) wantedVersion {
 	return wantedVersion{cmd, cmd.Flags().Int64("version", 0, "the `number` of the version (default: the one that is live)")}
 }
 
-// number returns the version, or nil if the flag was not given.
-func (w wantedVersion) number() *int64 {
+// version returns the version, or nil if the flag was not given.
+func (w wantedVersion) version() *int64 {
 	if !w.cmd.Flags().Changed("version") {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (w wantedVersion) number() *int64 {
 }
 
 func (w wantedVersion) check(cmd *cobra.Command) error {
-	if w.number() == nil {
+	if w.version() == nil {
 		return nil
 	}
 	return checkVersion(cmd, *w.flag)
@@ -72,9 +72,9 @@ func checkVersion(cmd *cobra.Command, version int64) error {
 	return nil
 }
 
-// onBoard makes cmd a command on a board of a company. check validates its other flags, and may be
-// nil.
-func (o *operatorCommands) onBoard(cmd *cobra.Command, check flagCheck, do func(ctx context.Context, s *tableconn.Session, companyID, boardID string) error) *cobra.Command {
+// boardAction makes cmd a command on a board of a company. check validates its other flags, and may
+// be nil.
+func (o *operatorCommands) boardAction(cmd *cobra.Command, check flagCheck, do func(ctx context.Context, s *tableconn.Session, companyID, boardID string) error) *cobra.Command {
 	boardID := cmd.Flags().String("board", "", "the board's `id`")
 	both := func(cmd *cobra.Command) error {
 		if !id.Valid(plan.BoardIDs, *boardID) {
@@ -85,13 +85,13 @@ func (o *operatorCommands) onBoard(cmd *cobra.Command, check flagCheck, do func(
 		}
 		return check(cmd)
 	}
-	return o.onCompany(cmd, both, func(ctx context.Context, s *tableconn.Session, companyID string, _ []string) error {
+	return o.companyAction(cmd, both, func(ctx context.Context, s *tableconn.Session, companyID string, _ []string) error {
 		return explainStoreError(do(ctx, s, companyID, *boardID), "board", *boardID, companyID)
 	})
 }
 
 func (o *operatorCommands) snapshotListCommand() *cobra.Command {
-	return o.onBoard(&cobra.Command{
+	return o.boardAction(&cobra.Command{
 		Use: "list --company ID --board ID", Short: "List the versions of a board", Args: terminal.RequireArgs(),
 		Long: `List the versions of a board, the newest first: each publish that changed something, and
 each rollback. Versions from before the board was imported are not stored.
@@ -130,7 +130,7 @@ Exit code 3: other processes kept publishing the board.`,
 	}
 	version := cmd.Flags().Int64("version", 0, "the `number` of the version to restore")
 	check := func(cmd *cobra.Command) error { return checkVersion(cmd, *version) }
-	return o.onBoard(cmd, check, func(ctx context.Context, s *tableconn.Session, companyID, boardID string) error {
+	return o.boardAction(cmd, check, func(ctx context.Context, s *tableconn.Session, companyID, boardID string) error {
 		done, err := plan.NewStore(s.Table).Rollback(ctx, companyID, boardID, *version)
 		if err != nil {
 			return err

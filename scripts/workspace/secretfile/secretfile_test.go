@@ -10,7 +10,7 @@ import (
 
 // Ensure a secret is written to a file that only its owner can read, and the file is below the
 // folder for any key id.
-func TestSecretsIn(t *testing.T) {
+func TestFilesIn(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	save := secretfile.FilesIn(dir)

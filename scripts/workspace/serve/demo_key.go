@@ -26,10 +26,10 @@ type demoKey struct {
 	file string
 }
 
-// openDemo returns a key of the demo company. It creates the company and the key if they are
+// openDemoKey returns a key of the demo company. It creates the company and the key if they are
 // missing. Two processes that do this concurrently create the same records, because the ids are
 // fixed, and each gets a working key.
-func openDemo(ctx context.Context, t *terminal.Terminal, flags tableconn.Flags, open *tableconn.Session) (demoKey, error) {
+func openDemoKey(ctx context.Context, t *terminal.Terminal, flags tableconn.Flags, open *tableconn.Session) (demoKey, error) {
 	file, err := open.DemoKeyFile()
 	if err != nil {
 		return demoKey{}, err

@@ -95,11 +95,11 @@ func (s *server) serve(ctx context.Context, addr string, withDemo bool) (err err
 	defer func() { err = errors.Join(err, open.Close()) }()
 	var demo demoKey
 	if withDemo || open.Engine != nil { // in an account, only on request
-		if demo, err = openDemo(ctx, s.Terminal, *s.table, open); err != nil {
+		if demo, err = openDemoKey(ctx, s.Terminal, *s.table, open); err != nil {
 			return err
 		}
 	}
-	log := s.logger()
+	log := s.newLogger()
 	slog.SetDefault(log) // package gateway logs to the default logger
 	front := devserver.New(functions.Handler(open.Serving, log), log, open.Serving.NewID, functions.Uploads(open.Serving, log))
 	server := front.HTTP()
@@ -111,21 +111,21 @@ func (s *server) serve(ctx context.Context, addr string, withDemo bool) (err err
 		s.pages.Wait()
 	}()
 	base := baseURL(listener.Addr())
-	page, err := s.studio(ctx, base, demo, log)
+	page, err := s.startStudio(ctx, base, demo, log)
 	if err == nil {
 		err = s.announce(open, demo, base, page)
 	}
 	if err != nil {
 		return errors.Join(err, server.Close())
 	}
-	var dead <-chan struct{} // nil in an account, so it never fires
+	var engineDone <-chan struct{} // nil in an account, so it never fires
 	if open.Engine != nil {
-		dead = open.Engine.Done()
+		engineDone = open.Engine.Done()
 	}
 	select {
 	case err := <-ended:
 		return fmt.Errorf("serve: %w", err)
-	case <-dead:
+	case <-engineDone:
 		_ = server.Close() // every request would fail without the engine
 		return fmt.Errorf("the engine stopped: %w", open.Engine.Err())
 	case <-ctx.Done():
@@ -140,11 +140,11 @@ func (s *server) serve(ctx context.Context, addr string, withDemo bool) (err err
 	return nil
 }
 
-// studio serves the studio's page for the demo company until the context ends. It serves no page
-// without a demo key. It also serves none if clients use the server's network address, because
+// startStudio serves the studio's page for the demo company until the context ends. It serves no
+// page without a demo key. It also serves none if clients use the server's network address, because
 // anyone who knows the page's address can see the company, and the page sends its key unencrypted
 // only within this machine.
-func (s *server) studio(ctx context.Context, base string, d demoKey, log *slog.Logger) (url string, err error) {
+func (s *server) startStudio(ctx context.Context, base string, d demoKey, log *slog.Logger) (url string, err error) {
 	if d.Key == "" {
 		return "", nil
 	}
@@ -192,7 +192,7 @@ func baseURL(addr net.Addr) string {
 	return "http://" + net.JoinHostPort(host, fmt.Sprint(tcp.Port))
 }
 
-func (s *server) logger() *slog.Logger {
+func (s *server) newLogger() *slog.Logger {
 	if s.JSON {
 		return slog.New(slog.NewJSONHandler(s.Err, nil))
 	}
@@ -208,15 +208,15 @@ type Announcement struct {
 	Key       string `json:"key"`
 }
 
-func (s *server) announce(open *tableconn.Session, d demoKey, base, page string) error {
-	first := Announcement{base, page, base + "/mcp", d.CompanyID, d.Key}
+func (s *server) announce(open *tableconn.Session, d demoKey, base, studioURL string) error {
+	first := Announcement{base, studioURL, base + "/mcp", d.CompanyID, d.Key}
 	if d.Key == "" {
 		return s.Print(first, "data      %s\nbase URL  %s\n\nIssue a key with: %s\nCtrl-C ends.\n", open.Target, base,
 			s.Command("key issue --company ID --scopes all")+s.table.Arguments())
 	}
 	look := ""
-	if page != "" {
-		look = "studio    " + page + "   <- open this in a browser\n\n"
+	if studioURL != "" {
+		look = "studio    " + studioURL + "   <- open this in a browser\n\n"
 	}
 	return s.Print(first, look+strings.TrimLeft(`
 engine    %s

@@ -13,10 +13,10 @@ import (
 )
 
 // hangingTransport is a transport that never responds to its first requests.
-type hangingTransport struct{ left int }
+type hangingTransport struct{ callsToHang int }
 
 func (h *hangingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if h.left--; h.left >= 0 {
+	if h.callsToHang--; h.callsToHang >= 0 {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
 	}

@@ -54,18 +54,18 @@ func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.D
 	}
 	s := &Session{Target: target, list: t.Command("company list") + flags.Arguments()}
 	o := table.Options{Name: target.TableName, Timeout: timeout, Now: t.Now, NewID: id.NewGenerator(t.Now, rand.Reader)}
-	if !target.IsAccount() {
+	if !target.IsAWS() {
 		s.Engine, err = engine.Open(ctx, engine.Options{Endpoint: target.Endpoint, Data: target.Data, Share: share, Install: true, Log: t.Notes()})
 		if err != nil {
 			return nil, err
 		}
 		o.Endpoint, o.CallsAtOnce = s.Engine.Endpoint, callsPerCPU*runtime.GOMAXPROCS(0)
 	}
-	err = s.setCredentials(ctx, &o)
+	err = s.configureCredentials(ctx, &o)
 	if err == nil {
 		s.region, s.Serving = o.Region, table.New(o)
 		s.Table = s.Serving.AsOperator()
-		err = s.prepare(ctx)
+		err = s.prepareTable(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -76,15 +76,15 @@ func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.D
 // localRegion is the region for local engines, which check neither region nor credentials.
 const localRegion = "eu-central-1"
 
-// setCredentials sets the region, the credentials and the HTTP transport.
-func (s *Session) setCredentials(ctx context.Context, o *table.Options) error {
+// configureCredentials sets the region, the credentials and the HTTP transport.
+func (s *Session) configureCredentials(ctx context.Context, o *table.Options) error {
 	static := credentials.NewStaticCredentialsProvider("local", "local", "")
 	if s.Data != "" {
 		o.Region, o.Credentials, o.Transport = localRegion, static, engine.Transport(s.Engine.Socket)
 		return nil
 	}
 	var options []func(*config.LoadOptions) error
-	if !s.IsAccount() {
+	if !s.IsAWS() {
 		options = append(options, config.WithDefaultRegion(localRegion))
 		if !hasCredentials() {
 			options = append(options, config.WithCredentialsProvider(static))
@@ -120,10 +120,10 @@ func hasCredentials() bool {
 	return false
 }
 
-// prepare creates the table, unless it is in an AWS account. In an account, it returns an error if
-// the table does not exist.
-func (s *Session) prepare(ctx context.Context) error {
-	if !s.IsAccount() {
+// prepareTable creates the table, unless it is in an AWS account. In an account, it returns an
+// error if the table does not exist.
+func (s *Session) prepareTable(ctx context.Context) error {
+	if !s.IsAWS() {
 		return s.Table.Create(ctx)
 	}
 	_, err := company.NewStore(s.Table).Get(ctx, "co_0") // no company has this id: not found means that the table exists

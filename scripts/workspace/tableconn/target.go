@@ -77,9 +77,9 @@ func (f Flags) Resolve() (Target, error) {
 	return Target{Data: data, TableName: defaultTable}, err
 }
 
-// IsAccount reports whether the table is in an AWS account. No command creates a table there,
+// IsAWS reports whether the table is in an AWS account. No command creates a table there,
 // because a mistyped name would cost money and hide the mistake.
-func (t Target) IsAccount() bool {
+func (t Target) IsAWS() bool {
 	if t.Data != "" {
 		return false
 	}

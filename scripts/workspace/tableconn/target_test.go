@@ -27,8 +27,8 @@ func TestResolve(t *testing.T) {
 	} {
 		t.Setenv(endpointVariable, c.environment)
 		got, err := c.flags.Resolve()
-		if err != nil || got != c.want || got.IsAccount() != c.account {
-			t.Errorf("%s: %+v, account %v, %v", c.name, got, got.IsAccount(), err)
+		if err != nil || got != c.want || got.IsAWS() != c.account {
+			t.Errorf("%s: %+v, account %v, %v", c.name, got, got.IsAWS(), err)
 		}
 	}
 }

@@ -17,12 +17,12 @@ import (
 
 // Terminal is one invocation of the command line.
 type Terminal struct {
-	In   io.Reader
-	Out  io.Writer // the result; with JSON exactly one object
-	Err  io.Writer // notes, progress, logs and errors
-	JSON bool      // the flag --json
-	Asks bool      // In is a terminal, where a person can reply
-	Now  func() time.Time
+	In          io.Reader
+	Out         io.Writer // the result; with JSON exactly one object
+	Err         io.Writer // notes, progress, logs and errors
+	JSON        bool      // the flag --json
+	Interactive bool      // In is a terminal, where a person can reply
+	Now         func() time.Time
 
 	Program string // how a person starts this program, as ProgramCommand returns it; "" means workspace
 }

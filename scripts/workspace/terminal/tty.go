@@ -38,7 +38,7 @@ func IsTerminal(in io.Reader) bool {
 // Confirm asks a person at a terminal for confirmation. Any reply except y or yes is an error.
 // Without a terminal it does not ask, because a command in a script is intentional.
 func (t *Terminal) Confirm(format string, args ...any) error {
-	if !t.Asks {
+	if !t.Interactive {
 		return nil
 	}
 	fmt.Fprintf(t.Err, format+" [y/N] ", args...)
@@ -61,7 +61,7 @@ const secretBytesMax = 1000
 func (t *Terminal) ReadSecret() (string, error) {
 	var text []byte
 	var err error
-	if f, ok := t.In.(*os.File); ok && t.Asks {
+	if f, ok := t.In.(*os.File); ok && t.Interactive {
 		fmt.Fprint(t.Err, "Key: ")
 		text, err = term.ReadPassword(int(f.Fd()))
 		fmt.Fprintln(t.Err)

@@ -62,18 +62,18 @@ func UnknownCommand(root *cobra.Command, err error) error {
 		return err
 	}
 	name, _, _ := strings.Cut(rest, `"`)
-	return noCommand(root, name)
+	return unknownCommandError(root, name)
 }
 
-func noCommand(cmd *cobra.Command, name string) error {
+func unknownCommandError(cmd *cobra.Command, name string) error {
 	return CommandUsageError(cmd, "unknown command %q%s", name, DidYouMean(cmd, name, ""))
 }
 
-// NoCommand is for cobra.Command.Args of a command with subcommands. It treats an argument as an
-// unknown subcommand.
-func NoCommand(cmd *cobra.Command, args []string) error {
+// RequireCommand is for cobra.Command.Args of a command with subcommands. It treats an argument as
+// an unknown subcommand.
+func RequireCommand(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return noCommand(cmd, args[0])
+		return unknownCommandError(cmd, args[0])
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func AddCommands(cmd *cobra.Command, children ...*cobra.Command) *cobra.Command 
 	cmd.AddCommand(children...)
 	// Report the missing command instead of its flags, which are unknown here.
 	cmd.FParseErrWhitelist = cobra.FParseErrWhitelist{UnknownFlags: true}
-	cmd.Args = NoCommand
+	cmd.Args = RequireCommand
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		names := make([]string, len(children))
 		for i, c := range children {

@@ -121,7 +121,7 @@ func (u *userCommands) operationCommand(where *serviceFlags, area string, op api
 		if err != nil {
 			return err
 		}
-		return c.explain(u, u.callOperation(cmd.Context(), remote, c), remote)
+		return c.explainError(u, u.callOperation(cmd.Context(), remote, c), remote)
 	}
 	return cmd
 }
@@ -176,13 +176,13 @@ func exampleOf(op api.Operation) string {
 		case f.In == schema.InPath:
 			line += " " + argumentName(f)
 		case f.Required:
-			line += " --" + kebabCase(f.Name) + " " + sampleOf(f)
+			line += " --" + kebabCase(f.Name) + " " + sampleValue(f)
 		}
 	}
 	return line
 }
 
-func sampleOf(f schema.Field) string {
+func sampleValue(f schema.Field) string {
 	switch {
 	case f.Fields != nil:
 		return "'" + sampleObject(f) + "'"
@@ -201,7 +201,7 @@ func sampleObject(f schema.Field) string {
 		if !inner.Required {
 			continue
 		}
-		sample := sampleOf(inner)
+		sample := sampleValue(inner)
 		if inner.Kind == schema.Number || inner.Kind == schema.Integer {
 			sample = "0"
 		} else if inner.Kind != schema.Boolean {

@@ -45,12 +45,12 @@ func TestPrintEscapes(t *testing.T) {
 
 // Ensure every operation can be retried after a lost response: it is idempotent or accepts an
 // Idempotency-Key.
-func TestRepeatable(t *testing.T) {
+func TestRepeatableFlags(t *testing.T) {
 	t.Parallel()
 	for _, op := range functions.Operations(nil) {
 		c := &operationCall{Operation: op, fields: map[string]*fieldFlag{}}
 		c.flags(&cobra.Command{})
-		for _, name := range c.names(schema.InPath) {
+		for _, name := range c.fieldNames(schema.InPath) {
 			c.fields[name].values = []string{"x"}
 		}
 		if r := c.request(); !r.Repeatable && !r.TakesKey {

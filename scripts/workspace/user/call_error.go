@@ -52,8 +52,8 @@ func (e *callError) Detail() any {
 	}{strings.Join(append([]string{e.Code}, e.Messages...), ": "), e}
 }
 
-// explainCall adds advice for the user to a request's error.
-func (u *userCommands) explainCall(err error, r connection) error {
+// explainCallError adds advice for the user to a request's error.
+func (u *userCommands) explainCallError(err error, r connection) error {
 	var refused *client.Error
 	if errors.As(err, &refused) {
 		out := &callError{Code: refused.Code, Status: refused.Status, Messages: refused.Messages, RequestID: refused.RequestID}
@@ -67,11 +67,11 @@ func (u *userCommands) explainCall(err error, r connection) error {
 		}
 		return out
 	}
-	return u.explainNetwork(err, r.BaseURL)
+	return u.explainNetworkError(err, r.BaseURL)
 }
 
-// explainNetwork adds advice to a network error. It returns any other error unchanged.
-func (u *userCommands) explainNetwork(err error, base string) error {
+// explainNetworkError adds advice to a network error. It returns any other error unchanged.
+func (u *userCommands) explainNetworkError(err error, base string) error {
 	var network interface{ Timeout() bool }
 	switch {
 	case isNotServing(err, base):
@@ -99,9 +99,9 @@ func (u *userCommands) serveAdvice(base string) string {
 
 var argumentPattern = regexp.MustCompile(`^(?:body|query|path|header)\.([A-Za-z-]+)`)
 
-// explain is like explainCall, with flags instead of fields: body.title becomes --title.
-func (c *operationCall) explain(u *userCommands, err error, r connection) error {
-	err = u.explainCall(err, r)
+// explainError is like explainCallError, with flags instead of fields: body.title becomes --title.
+func (c *operationCall) explainError(u *userCommands, err error, r connection) error {
+	err = u.explainCallError(err, r)
 	var refused *callError
 	if c.body != nil || !errors.As(err, &refused) { // with --input the fields are in a file, not in flags
 		return err

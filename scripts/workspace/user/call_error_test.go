@@ -30,7 +30,7 @@ func TestExplainNetwork(t *testing.T) {
 		{defaultBaseURL, errors.New("no network"), "no network"},
 	} {
 		u := &userCommands{Terminal: &terminal.Terminal{Program: "run"}}
-		if got := u.explainNetwork(c.err, c.base).Error(); got != c.want {
+		if got := u.explainNetworkError(c.err, c.base).Error(); got != c.want {
 			t.Errorf("%s: %s, want %s", c.base, got, c.want)
 		}
 	}

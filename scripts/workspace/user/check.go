@@ -57,11 +57,11 @@ func (u *userCommands) check(ctx context.Context, o contract.Options) error {
 		return err
 	}
 	if o.Key = c.Key; o.Key == "" {
-		return u.errNoKey(o.BaseURL)
+		return u.noKeyError(o.BaseURL)
 	}
 	report, err := contract.Run(ctx, o)
 	if err != nil {
-		return u.explainNetwork(err, o.BaseURL)
+		return u.explainNetworkError(err, o.BaseURL)
 	}
 	if err := u.Print(report, "%s", report.String()); err != nil {
 		return err

@@ -76,17 +76,17 @@ func (u *userCommands) credential(r serviceFlags) (credential, error) {
 	if client.Loopback(base) {
 		target, err := u.table.Resolve()
 		if demo, found := target.DemoKey(); err == nil && found {
-			c.Key, c.source = demo.Key, demoSource
+			c.Key, c.source = demo.Key, demoKeySource
 		}
 	}
 	return c, nil
 }
 
-// demoSource is the source of the demo company's key.
-const demoSource = "the demo company's key of `workspace serve`"
+// demoKeySource is the source of the demo company's key.
+const demoKeySource = "the demo company's key of `workspace serve`"
 
-// errNoKey returns an error that explains how to provide a key.
-func (u *userCommands) errNoKey(base string) error {
+// noKeyError returns an error that explains how to provide a key.
+func (u *userCommands) noKeyError(base string) error {
 	return fmt.Errorf("no key for %s: set %s, or run `%s` with the key on standard input", base, keyVariable, u.Command("login --base-url %s", terminal.QuoteArgument(base)))
 }
 
@@ -102,7 +102,7 @@ func (u *userCommands) connect(r serviceFlags, options ...client.Option) (connec
 		return connection{}, err
 	}
 	if c.Key == "" {
-		return connection{}, u.errNoKey(c.BaseURL)
+		return connection{}, u.noKeyError(c.BaseURL)
 	}
 	return u.connectWith(c, r.company, options...)
 }

@@ -32,7 +32,7 @@ The exit code is 1 when a check fails; a warning is not a failure.`,
 	u.table.RegisterDemo(cmd.Flags())
 	where.register(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		d := doctor{userCommands: u, remote: where}
+		d := doctor{userCommands: u, flags: where}
 		report := d.runChecks(cmd.Context())
 		if err := u.printDiagnosis(report); err != nil {
 			return err
@@ -60,13 +60,13 @@ func (u *userCommands) printDiagnosis(d diagnosis) error {
 // runChecks runs all checks. A check that depends on a failed one is skipped.
 func (d *doctor) runChecks(ctx context.Context) diagnosis {
 	var keyErr error
-	d.key, keyErr = d.credential(d.remote)
+	d.key, keyErr = d.credential(d.flags)
 	reached := d.checkService(ctx)
 	switch formed := d.checkKeyForm(keyErr); {
 	case !formed:
-		d.skip("needs a key", "key", "scopes", "quota")
+		d.skipChecks("needs a key", "key", "scopes", "quota")
 	case !reached:
-		d.skip("needs the service to respond", "key", "scopes", "quota")
+		d.skipChecks("needs the service to respond", "key", "scopes", "quota")
 	default:
 		d.checkKeyUse(ctx)
 	}

@@ -24,7 +24,7 @@ const (
 	clockWarn       = 30 * time.Second
 	clockFail       = 5 * time.Minute
 	certificateWarn = 14 * 24 * time.Hour
-	keyEndWarn      = 14 * 24 * time.Hour
+	keyExpiryWarn   = 14 * 24 * time.Hour
 	quotaWarnShare  = 10 // one tenth
 	probeTimeout    = 15 * time.Second
 	probeBytesMax   = 4 << 20
@@ -52,7 +52,7 @@ type finding struct {
 type doctor struct {
 	*userCommands
 
-	remote   serviceFlags
+	flags    serviceFlags
 	key      credential
 	findings []finding
 }
@@ -65,7 +65,7 @@ func (d *doctor) addFinding(name string, result verdict, advice, format string, 
 	d.findings = append(d.findings, finding{name, result, fmt.Sprintf(format, args...), advice})
 }
 
-func (d *doctor) skip(why string, names ...string) {
+func (d *doctor) skipChecks(why string, names ...string) {
 	for _, name := range names {
 		d.addFinding(name, verdictSkip, "", "%s", why)
 	}
@@ -98,7 +98,7 @@ func (d *doctor) checkService(ctx context.Context) bool {
 	}
 	if err != nil {
 		d.addFinding("service", verdictFail, d.serviceAdvice(err), "does not respond: %v", err)
-		d.skip("needs the service to respond", "encryption", "clock", "version")
+		d.skipChecks("needs the service to respond", "encryption", "clock", "version")
 		return false
 	}
 	defer response.Body.Close()
@@ -188,10 +188,10 @@ func (d *doctor) checkKeyForm(failed error) bool {
 
 // checkKeyUse calls the service with the key.
 func (d *doctor) checkKeyUse(ctx context.Context) {
-	r, err := d.connectWith(d.key, d.remote.company, client.WithAttempts(1))
+	r, err := d.connectWith(d.key, d.flags.company, client.WithAttempts(1))
 	if err != nil {
 		d.addFinding("key", verdictFail, "copy the complete key again", "%v", err)
-		d.skip("needs a key that works", "scopes", "quota")
+		d.skipChecks("needs a key that works", "scopes", "quota")
 		return
 	}
 	var response client.Response
@@ -204,16 +204,16 @@ func (d *doctor) checkKeyUse(ctx context.Context) {
 	case errors.As(err, &refused) && refused.Status == http.StatusNotFound:
 		if _, err = r.client.ListCompanies(ctx, client.Into(&response)); err != nil {
 			d.addFinding("key", verdictFail, "check --company, or the scope company:read", "%v", err)
-			d.skip("needs a key that works", "scopes", "quota")
+			d.skipChecks("needs a key that works", "scopes", "quota")
 			return
 		}
 		d.addFinding("key", verdictOK, "", "works")
-		d.skip("the service does not report the key's scopes", "scopes")
+		d.skipChecks("the service does not report the key's scopes", "scopes")
 	default:
 		d.addFinding("key", verdictFail, d.keyAdvice(refused), "%v", err)
-		d.skip("needs a key that works", "scopes")
+		d.skipChecks("needs a key that works", "scopes")
 		if refused == nil || refused.Status != http.StatusTooManyRequests {
-			d.skip("needs a key that works", "quota")
+			d.skipChecks("needs a key that works", "quota")
 			return
 		}
 	}
@@ -237,7 +237,7 @@ func (d *doctor) keyAdvice(refused *client.Error) string {
 func (d *doctor) checkKeyExpiry(key client.Key) {
 	until, soon := "without an expiry time", false
 	if end, ok := key.ExpiresAt.Get(); ok {
-		until, soon = "until "+timestamp.Format(end), end.Sub(d.Now()) < keyEndWarn
+		until, soon = "until "+timestamp.Format(end), end.Sub(d.Now()) < keyExpiryWarn
 	}
 	d.addFinding("key", warnIf(soon), "rotate it in time: "+d.Command("api rotate_key %s", key.ID), "%s (%s) is valid for %s %s", terminal.EscapeControls(key.Name.Or("-")), key.ID, key.CompanyID, until)
 }

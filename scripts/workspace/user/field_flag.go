@@ -24,12 +24,12 @@ import (
 type operationCall struct {
 	api.Operation
 
-	fields   map[string]*fieldFlag // by the field's name
-	allPages bool
-	yes      bool     // delete without asking
-	clear    []string // the flags of properties to send as null
-	input    string   // the file with the body; if empty, the flags are the body
-	body     []byte   // the content of that file
+	fields     map[string]*fieldFlag // by the field's name
+	allPages   bool
+	yes        bool     // delete without asking
+	clearNames []string // the flags of properties to send as null
+	inputFile  string   // the file with the body; if empty, the flags are the body
+	body       []byte   // the content of that file
 }
 
 // fieldFlag is a field of an operation as a flag.
@@ -95,16 +95,16 @@ func (f *fieldFlag) value() (json.RawMessage, error) {
 	case schema.Array:
 		return f.array()
 	}
-	text, kind := []byte(strings.TrimSpace(f.values[0])), literalStarts[f.Kind]
+	text, kind := []byte(strings.TrimSpace(f.values[0])), jsonStarts[f.Kind]
 	if !json.Valid(text) || !strings.ContainsRune(kind.first, rune(text[0])) {
 		return nil, fmt.Errorf("must be %s", kind.name)
 	}
 	return text, nil
 }
 
-// literalStarts lists, for each kind, the characters that its JSON values can begin with, and its
+// jsonStarts lists, for each kind, the characters that its JSON values can begin with, and its
 // name.
-var literalStarts = map[schema.Kind]struct{ first, name string }{
+var jsonStarts = map[schema.Kind]struct{ first, name string }{
 	schema.Integer: {"-0123456789", "a whole number"}, schema.Number: {"-0123456789", "a number"},
 	schema.Boolean: {"tf", "true or false"}, schema.Map: {"{", "a JSON object"},
 	schema.Any: {`{["-0123456789tfn`, "a JSON value; put quotes around a text"},
@@ -115,10 +115,10 @@ var literalStarts = map[schema.Kind]struct{ first, name string }{
 func (f *fieldFlag) array() (json.RawMessage, error) {
 	elements := []json.RawMessage{}
 	for _, text := range f.values {
-		var several []json.RawMessage
+		var jsonElements []json.RawMessage
 		switch begin := strings.TrimSpace(text); {
-		case strings.HasPrefix(begin, "[") && json.Unmarshal([]byte(begin), &several) == nil:
-			elements = append(elements, several...)
+		case strings.HasPrefix(begin, "[") && json.Unmarshal([]byte(begin), &jsonElements) == nil:
+			elements = append(elements, jsonElements...)
 		case f.Fields != nil && (!strings.HasPrefix(begin, "{") || !json.Valid([]byte(begin))):
 			return nil, errors.New("must be a JSON object, or an array of them")
 		case f.Fields != nil:
@@ -170,10 +170,10 @@ func (c *operationCall) flags(cmd *cobra.Command) {
 		cmd.Flags().BoolVarP(&c.yes, "yes", "y", false, "do not ask for a confirmation")
 	}
 	if names := c.clearable(); len(names) > 0 {
-		cmd.Flags().StringSliceVar(&c.clear, "clear", nil, "clear these `fields`: "+strings.Join(names, ", "))
+		cmd.Flags().StringSliceVar(&c.clearNames, "clear", nil, "clear these `fields`: "+strings.Join(names, ", "))
 	}
 	if c.hasBody() {
-		cmd.Flags().StringVar(&c.input, "input", "", "send the JSON body in this `file`, or from standard input with -")
+		cmd.Flags().StringVar(&c.inputFile, "input", "", "send the JSON body in this `file`, or from standard input with -")
 	}
 }
 
@@ -219,23 +219,23 @@ func (c *operationCall) clearable() (names []string) {
 
 // checkClear returns a usage error if a field in --clear cannot be cleared or also has a value.
 func (c *operationCall) checkClear(cmd *cobra.Command) error {
-	if c.input != "" && len(c.clear) > 0 {
+	if c.inputFile != "" && len(c.clearNames) > 0 {
 		return terminal.CommandUsageError(cmd, "--input has the whole body: leave out --clear")
 	}
-	for i, name := range c.clear {
-		c.clear[i] = kebabCase(name)
+	for i, name := range c.clearNames {
+		c.clearNames[i] = kebabCase(name)
 		switch {
-		case !slices.Contains(c.clearable(), c.clear[i]):
+		case !slices.Contains(c.clearable(), c.clearNames[i]):
 			return terminal.CommandUsageError(cmd, "--clear: %q cannot be cleared; these can: %s", name, strings.Join(c.clearable(), ", "))
-		case cmd.Flags().Changed(c.clear[i]):
-			return terminal.CommandUsageError(cmd, "--clear: --%s also has a value", c.clear[i])
+		case cmd.Flags().Changed(c.clearNames[i]):
+			return terminal.CommandUsageError(cmd, "--clear: --%s also has a value", c.clearNames[i])
 		}
 	}
 	return nil
 }
 
-// names returns the names of the fields in the given place: path, query, header or body.
-func (c *operationCall) names(in schema.Place) (names []string) {
+// fieldNames returns the names of the fields in the given place: path, query, header or body.
+func (c *operationCall) fieldNames(in schema.Place) (names []string) {
 	for _, f := range c.Input {
 		if f.In == in {
 			names = append(names, f.Name)
@@ -247,7 +247,7 @@ func (c *operationCall) names(in schema.Place) (names []string) {
 // setArguments assigns the arguments to the path's ids that were not given as flags. It returns a
 // usage error for missing or extra values.
 func (c *operationCall) setArguments(cmd *cobra.Command, args []string) error {
-	for _, name := range c.names(schema.InPath) {
+	for _, name := range c.fieldNames(schema.InPath) {
 		if f := c.fields[name]; len(f.values) == 0 && len(args) > 0 {
 			f.values, args = args[:1], args[1:]
 		}
@@ -258,7 +258,7 @@ func (c *operationCall) setArguments(cmd *cobra.Command, args []string) error {
 	for _, f := range c.Input {
 		sent := c.fields[f.Name]
 		switch {
-		case f.In == schema.InBody && c.input != "":
+		case f.In == schema.InBody && c.inputFile != "":
 			if len(sent.values) > 0 {
 				return terminal.CommandUsageError(cmd, "--input has the whole body: leave out --%s", kebabCase(f.Name))
 			}
@@ -274,16 +274,16 @@ func (c *operationCall) setArguments(cmd *cobra.Command, args []string) error {
 	if err := c.checkClear(cmd); err != nil {
 		return err
 	}
-	return c.checkChange(cmd)
+	return c.checkHasChange(cmd)
 }
 
-// checkChange returns a usage error for an update that names nothing to change. The service would
-// accept it, so a caller would think that something had changed.
-func (c *operationCall) checkChange(cmd *cobra.Command) error {
-	if c.Method != http.MethodPatch || c.input != "" || len(c.clear) > 0 {
+// checkHasChange returns a usage error for an update that names nothing to change. The service
+// would accept it, so a caller would think that something had changed.
+func (c *operationCall) checkHasChange(cmd *cobra.Command) error {
+	if c.Method != http.MethodPatch || c.inputFile != "" || len(c.clearNames) > 0 {
 		return nil
 	}
-	properties := c.names(schema.InBody)
+	properties := c.fieldNames(schema.InBody)
 	if slices.ContainsFunc(properties, func(name string) bool { return len(c.fields[name].values) > 0 }) {
 		return nil
 	}
@@ -312,8 +312,8 @@ func (c *operationCall) confirm(t *terminal.Terminal) error {
 
 // readInput reads the body from the file of --input, and JSON values from their files.
 func (c *operationCall) readInput(cmd *cobra.Command, in io.Reader) (err error) {
-	if c.input != "" {
-		if c.body, err = readFile(in, c.input); err != nil {
+	if c.inputFile != "" {
+		if c.body, err = readFile(in, c.inputFile); err != nil {
 			return fmt.Errorf("--input: %w", err)
 		}
 	}
@@ -355,7 +355,7 @@ func (c *operationCall) request() client.Request {
 	body := map[string]json.RawMessage{}
 	for _, f := range c.Input {
 		sent := c.fields[f.Name]
-		if f.Null == schema.NullClears && slices.Contains(c.clear, kebabCase(f.Name)) {
+		if f.Null == schema.NullClears && slices.Contains(c.clearNames, kebabCase(f.Name)) {
 			body[f.Name] = json.RawMessage("null")
 		}
 		if len(sent.values) == 0 {
@@ -379,7 +379,7 @@ func (c *operationCall) request() client.Request {
 
 // options returns the header fields as options of the call.
 func (c *operationCall) options() (out []client.CallOption) {
-	for _, name := range c.names(schema.InHeader) {
+	for _, name := range c.fieldNames(schema.InHeader) {
 		if sent := c.fields[name].values; len(sent) > 0 {
 			out = append(out, client.Header(name, sent[0]))
 		}

@@ -16,8 +16,8 @@ import (
 	"growthworkspace/shared/auth"
 )
 
-// loggedIn is the result of login.
-type loggedIn struct {
+// loginResult is the result of login.
+type loginResult struct {
 	BaseURL   string  `json:"baseUrl"`
 	CompanyID string  `json:"companyId"`
 	KeyID     *string `json:"keyId"` // null if the service does not report it
@@ -63,16 +63,16 @@ func (u *userCommands) login(cmd *cobra.Command, base string) error {
 	}
 	holder, err := remote.keyRecord(cmd.Context())
 	if err != nil {
-		return u.explainCall(err, remote)
+		return u.explainCallError(err, remote)
 	}
 	company, err := remote.client.CompanyID(cmd.Context())
 	if err != nil {
-		return u.explainCall(err, remote)
+		return u.explainCallError(err, remote)
 	}
 	if err := secretfile.Write(file, c); err != nil {
 		return err
 	}
-	result := loggedIn{BaseURL: base, CompanyID: company, File: file}
+	result := loginResult{BaseURL: base, CompanyID: company, File: file}
 	if holder != nil {
 		result.KeyID = &holder.ID
 	}
@@ -94,8 +94,8 @@ func (u *userCommands) readKey() (string, error) {
 	return key, nil // other errors are allowed: another implementation's keys may have a different form
 }
 
-// loggedOut is the result of logout.
-type loggedOut struct {
+// logoutResult is the result of logout.
+type logoutResult struct {
 	Removed bool   `json:"removed"`
 	File    string `json:"file"`
 }
@@ -114,12 +114,12 @@ revoke it with "workspace key revoke".`,
 		}
 		err = os.Remove(file)
 		if errors.Is(err, fs.ErrNotExist) {
-			return u.Print(loggedOut{false, file}, "no key is stored")
+			return u.Print(logoutResult{false, file}, "no key is stored")
 		}
 		if err != nil {
 			return fmt.Errorf("remove the key: %w", err)
 		}
-		return u.Print(loggedOut{true, file}, "removed %s", file)
+		return u.Print(logoutResult{true, file}, "removed %s", file)
 	}
 	return cmd
 }

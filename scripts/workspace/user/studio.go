@@ -49,20 +49,20 @@ With --json the only output is one line, {"url"}, and no browser is opened.`,
 	return cmd
 }
 
-// studioStarted is the first line of output with --json.
-type studioStarted struct {
+// studioResult is the first line of output with --json.
+type studioResult struct {
 	URL string `json:"url"`
 }
 
-func (u *userCommands) studio(ctx context.Context, where serviceFlags, addr string, browse bool) error {
-	c, err := u.credential(where)
+func (u *userCommands) studio(ctx context.Context, remote serviceFlags, addr string, browse bool) error {
+	c, err := u.credential(remote)
 	if err != nil {
 		return err
 	}
 	if c.Key == "" {
-		return u.errNoKey(c.BaseURL)
+		return u.noKeyError(c.BaseURL)
 	}
-	company := where.company
+	company := remote.company
 	if token, err := auth.Parse(c.Key); company == "" && err == nil {
 		company = token.CompanyID
 	}
@@ -71,7 +71,7 @@ func (u *userCommands) studio(ctx context.Context, where serviceFlags, addr stri
 		return err
 	}
 	s, err := studio.New(studio.Options{
-		BaseURL: c.BaseURL, Key: c.Key, CompanyID: company, Demo: c.source == demoSource, SaveSecret: secretfile.FilesIn(filepath.Dir(login)),
+		BaseURL: c.BaseURL, Key: c.Key, CompanyID: company, Demo: c.source == demoKeySource, SaveSecret: secretfile.FilesIn(filepath.Dir(login)),
 		Now: u.Now, Log: slog.New(slog.NewTextHandler(u.Err, nil)),
 	})
 	if err != nil {
@@ -83,7 +83,7 @@ func (u *userCommands) studio(ctx context.Context, where serviceFlags, addr stri
 		return err
 	}
 	defer open.Close() // closing twice is safe
-	if err := u.Print(studioStarted{open.Guard.URL()}, "studio  %s\n\nThe page is for you alone: keep the address to yourself. Ctrl-C ends.\n", open.Guard.URL()); err != nil {
+	if err := u.Print(studioResult{open.Guard.URL()}, "studio  %s\n\nThe page is for you alone: keep the address to yourself. Ctrl-C ends.\n", open.Guard.URL()); err != nil {
 		return err
 	}
 	if browse && terminal.Width(u.Out) > 0 {

@@ -148,8 +148,8 @@ func valueSchema(f schema.Field, refer RefFunc) *Schema {
 	case schema.Integer, schema.Number:
 		s.Minimum, s.Maximum = f.Min, f.Max
 	case schema.Array:
-		s.MinItems, s.MaxItems = intOrNil(f.Min), positiveOrNil(f.Items)
-		s.Items = &Schema{Type: "string", Enum: enum(f.Enum), MaxLength: positiveOrNil(f.Each), Pattern: f.Expression(), Format: f.JSONFormat()}
+		s.MinItems, s.MaxItems = intOrNil(f.Min), positiveOrNil(f.ItemsMax)
+		s.Items = &Schema{Type: "string", Enum: enum(f.Enum), MaxLength: positiveOrNil(f.ItemCharsMax), Pattern: f.Expression(), Format: f.JSONFormat()}
 		switch {
 		case refer != nil && (f.Enum != nil || f.Fields != nil):
 			s.Items = refer(f.Type)
@@ -157,10 +157,10 @@ func valueSchema(f schema.Field, refer RefFunc) *Schema {
 			s.Items = closedObject(properties(f.Fields, nil))
 		}
 	case schema.Map:
-		s.MaxProperties = positiveOrNil(f.Items)
-		s.AdditionalProperties = &Schema{Type: "string", MaxLength: positiveOrNil(f.Each)}
-		if f.Each > 0 {
-			s.PropertyNames = &Schema{MaxLength: positiveOrNil(f.Each)}
+		s.MaxProperties = positiveOrNil(f.ItemsMax)
+		s.AdditionalProperties = &Schema{Type: "string", MaxLength: positiveOrNil(f.ItemCharsMax)}
+		if f.ItemCharsMax > 0 {
+			s.PropertyNames = &Schema{MaxLength: positiveOrNil(f.ItemCharsMax)}
 		}
 	}
 	return s

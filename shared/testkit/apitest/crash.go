@@ -10,11 +10,11 @@ import (
 // CrashingTransport is a transport to the engine that simulates a process that crashes after a
 // number of calls: all later calls fail. It never crashes until Set is called.
 type CrashingTransport struct {
-	mu      sync.Mutex
-	armed   bool
-	calls   int // calls left before the crash
-	during  bool
-	crashed bool
+	mu                sync.Mutex
+	armed             bool
+	calls             int // calls left before the crash
+	crashesDuringCall bool
+	crashed           bool
 }
 
 // CrashAfter starts another simulated process, which crashes after a number of calls. If during is
@@ -22,7 +22,7 @@ type CrashingTransport struct {
 func (m *CrashingTransport) CrashAfter(calls int, during bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.armed, m.calls, m.during, m.crashed = true, calls, during, false
+	m.armed, m.calls, m.crashesDuringCall, m.crashed = true, calls, during, false
 }
 
 // StopCrashing starts a simulated process that does not crash.
@@ -44,7 +44,7 @@ func (m *CrashingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	m.mu.Lock()
 	m.calls--
 	fails := m.armed && m.calls < 0
-	sent := !fails || m.calls == -1 && m.during
+	sent := !fails || m.calls == -1 && m.crashesDuringCall
 	m.crashed = m.crashed || fails
 	m.mu.Unlock()
 	if sent {

@@ -14,15 +14,15 @@ import (
 // updates share one response, because they admit keys and their bodies contain the time. The zero
 // value is ready for NewOver and records nothing until Begin.
 type ReplayTransport struct {
-	mu    sync.Mutex
-	known map[callKey]recordedResponse // nil: before Begin
+	mu        sync.Mutex
+	responses map[callKey]recordedResponse // nil: before Begin
 }
 
 // StartRecording starts recording.
 func (r *ReplayTransport) StartRecording() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.known = map[callKey]recordedResponse{}
+	r.responses = map[callKey]recordedResponse{}
 }
 
 // callKey identifies calls that share a response.
@@ -57,7 +57,7 @@ type recordedResponse struct {
 // RoundTrip implements http.RoundTripper.
 func (r *ReplayTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	r.mu.Lock()
-	begun := r.known != nil
+	begun := r.responses != nil
 	r.mu.Unlock()
 	if !begun {
 		return Transport.RoundTrip(request)
@@ -71,7 +71,7 @@ func (r *ReplayTransport) RoundTrip(request *http.Request) (*http.Response, erro
 		key.length, key.sum = len(sent), unorderedHash(sent)
 	}
 	r.mu.Lock()
-	got, ok := r.known[key]
+	got, ok := r.responses[key]
 	r.mu.Unlock()
 	if !ok {
 		request.Body = io.NopCloser(bytes.NewReader(sent))
@@ -79,7 +79,7 @@ func (r *ReplayTransport) RoundTrip(request *http.Request) (*http.Response, erro
 			return nil, err
 		}
 		r.mu.Lock()
-		r.known[key] = got
+		r.responses[key] = got
 		r.mu.Unlock()
 	}
 	return &http.Response{

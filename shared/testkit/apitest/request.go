@@ -100,7 +100,7 @@ func (s *Service) Call(t *testing.T, key, operation string, arguments map[string
 			}
 			text = string(encoded)
 		}
-		switch placeOfArgument(op, name) {
+		switch argumentPlace(op, name) {
 		case schema.InPath:
 			target = strings.ReplaceAll(target, "{"+name+"}", url.PathEscape(text))
 		case schema.InQuery:
@@ -136,9 +136,9 @@ func (s *Service) operation(t *testing.T, name string) api.Operation {
 	return api.Operation{}
 }
 
-// placeOfArgument returns where an argument belongs. An unknown argument belongs in the query of a
+// argumentPlace returns where an argument belongs. An unknown argument belongs in the query of a
 // GET or DELETE, and otherwise in the body.
-func placeOfArgument(op api.Operation, name string) schema.Place {
+func argumentPlace(op api.Operation, name string) schema.Place {
 	for _, f := range op.Input {
 		if f.Name == name {
 			return f.In

@@ -125,7 +125,7 @@ func (n *roundTrips) sendOutside(transport http.RoundTripper, r *http.Request) (
 		return nil, err
 	}
 	e := <-n.outside
-	e.do <- func() { response, err = bufferBody(transport.RoundTrip(sent)) }
+	e.work <- func() { response, err = bufferBody(transport.RoundTrip(sent)) }
 	<-e.done
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func bufferBody(response *http.Response, err error) (*http.Response, error) {
 // outsideCall passes a function to a goroutine outside the bubble. Its channels are made outside,
 // because a goroutine outside must not use a bubble's channels.
 type outsideCall struct {
-	do   chan func()
+	work chan func()
 	done chan struct{}
 }
 
@@ -181,7 +181,7 @@ func (n *roundTrips) runOutsideCalls(stop <-chan struct{}) {
 		case n.outside <- e:
 			go func() {
 				defer close(e.done)
-				(<-e.do)()
+				(<-e.work)()
 			}()
 		case <-stop:
 			return

@@ -23,7 +23,7 @@ var dynoxidePackages = map[string]string{
 // returns a binary of the same major version on PATH, which another package manager may have
 // installed.
 func findDynoxide(ctx context.Context, h *host, install bool) (*program, error) {
-	pinned, err := pinnedDynoxide(ctx, h, install)
+	pinned, err := findPinnedDynoxide(ctx, h, install)
 	if err == nil {
 		return dynoxideProgram(pinned, engineTitles[Dynoxide]), nil
 	}
@@ -51,7 +51,7 @@ func dynoxideProgram(path, title string) *program {
 	}
 }
 
-func pinnedDynoxide(ctx context.Context, h *host, install bool) (string, error) {
+func findPinnedDynoxide(ctx context.Context, h *host, install bool) (string, error) {
 	pkg := dynoxidePackages[h.goos+"/"+h.goarch]
 	if pkg == "" {
 		return "", fmt.Errorf("there is no build for %s/%s", h.goos, h.goarch)

@@ -81,8 +81,8 @@ type Engine struct {
 	stop          context.CancelFunc
 	stopped       chan struct{} // closed when the engine is no longer watched, and has ended if this process started it
 	done          chan struct{}
-	err           error // why done was closed
-	endErr        error // the error from ending the engine
+	doneErr       error // why done was closed
+	stopErr       error // the error from ending the engine
 }
 
 // mainCalled reports whether [Main] was called.
@@ -163,7 +163,7 @@ func (e *Engine) Done() <-chan struct{} { return e.done }
 func (e *Engine) Err() error {
 	select {
 	case <-e.done:
-		return e.err
+		return e.doneErr
 	default:
 		return nil
 	}
@@ -174,7 +174,7 @@ func (e *Engine) Err() error {
 func (e *Engine) Close() error {
 	e.stop()
 	<-e.stopped
-	return e.endErr
+	return e.stopErr
 }
 
 // watch follows the engine until Close. wait returns why the engine ended, or nil once its context
@@ -185,9 +185,9 @@ func (e *Engine) watch(wait func(context.Context) error, end func() error) {
 	go func() {
 		defer close(e.stopped)
 		err := wait(ctx)
-		e.endErr = end()
+		e.stopErr = end()
 		if err != nil && ctx.Err() == nil {
-			e.err = err
+			e.doneErr = err
 			close(e.done)
 		}
 	}()

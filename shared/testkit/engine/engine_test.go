@@ -80,11 +80,11 @@ func TestStartAndClose(t *testing.T) {
 	if e.Shared || e.Name != "Dynoxide 1.2.1" {
 		t.Fatalf("got %s at %s, shared %v", e.Name, e.Endpoint, e.Shared)
 	}
-	requireUp(t, e)
+	requireResponds(t, e)
 	if err := errors.Join(e.Close(), e.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if isUp(t, e) {
+	if responds(t, e) {
 		t.Error("the engine outlived Close")
 	}
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
@@ -139,7 +139,7 @@ func TestBadStarts(t *testing.T) {
 	}
 	t.Run("ErrNotExecutable", func(t *testing.T) {
 		h := fakeHost("well")
-		h.sources[0].find = findFixed(&program{kind: Dynoxide, title: "Dynoxide", argv: func(string, int, string) []string { return []string{"/nowhere"} }})
+		h.sources[0].find = findAlways(&program{kind: Dynoxide, title: "Dynoxide", argv: func(string, int, string) []string { return []string{"/nowhere"} }})
 		if _, err := open(t.Context(), Options{}, h); err == nil || !strings.HasPrefix(err.Error(), "start Dynoxide: ") {
 			t.Errorf("error %v", err)
 		}
@@ -150,10 +150,10 @@ func TestTakenPortIsRetried(t *testing.T) {
 	t.Parallel()
 	h := fakeHost("unlucky")
 	h.namespaces = false // an engine in its own namespace cannot lose its port
-	requireUp(t, mustOpen(t, Options{Data: t.TempDir()}, h))
+	requireResponds(t, mustOpen(t, Options{Data: t.TempDir()}, h))
 }
 
-func TestDeafEngineIsKilled(t *testing.T) {
+func TestUnresponsiveEngineIsKilled(t *testing.T) {
 	t.Parallel()
 	h := fakeHost("deaf")
 	h.grace = 100 * time.Millisecond
@@ -162,7 +162,7 @@ func TestDeafEngineIsKilled(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(begin); isUp(t, e) || took < h.grace {
+	if took := time.Since(begin); responds(t, e) || took < h.grace {
 		t.Errorf("ended after %v, want after %v", took, h.grace)
 	}
 }
@@ -176,7 +176,7 @@ func TestOpenCancelled(t *testing.T) {
 		_, err := open(ctx, Options{Data: dir}, fakeHost("silent"))
 		opened <- err
 	}()
-	eventually(t, "the start of an engine", func() bool { return exists(filepath.Join(dir, startedFile)) })
+	waitUntil(t, "the start of an engine", func() bool { return exists(filepath.Join(dir, startedFile)) })
 	cancel()
 	if err := <-opened; !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)

@@ -22,13 +22,13 @@ import (
 func TestMain(m *testing.M) {
 	Main()
 	if len(os.Args) > 4 && os.Args[1] == "fake-engine" {
-		fakeEngine(os.Args[2], os.Args[3], os.Args[4])
+		runFakeEngine(os.Args[2], os.Args[3], os.Args[4])
 	}
 	if len(os.Args) > 3 && os.Args[1] == "fake-opener" {
-		fakeOpener(os.Args[2], os.Args[3])
+		runFakeOpener(os.Args[2], os.Args[3])
 	}
 	if len(os.Args) > 2 && os.Args[1] == "fake-caller" {
-		fakeCaller(os.Args[2])
+		runFakeCaller(os.Args[2])
 	}
 	os.Exit(m.Run())
 }
@@ -36,8 +36,8 @@ func TestMain(m *testing.M) {
 // startedFile is the file that a silent fake engine writes to its folder.
 const startedFile = "started"
 
-// fakeEngine responds like Dynoxide, or misbehaves as mode says.
-func fakeEngine(mode, listen, dir string) {
+// runFakeEngine responds like Dynoxide, or misbehaves as mode says.
+func runFakeEngine(mode, listen, dir string) {
 	switch mode {
 	case "dies":
 		fmt.Println("fake: the disk is on fire")
@@ -68,10 +68,10 @@ func fakeEngine(mode, listen, dir string) {
 	os.Exit(1)
 }
 
-// fakeOpener opens the folder, prints the result, and keeps the folder open until its standard
+// runFakeOpener opens the folder, prints the result, and keeps the folder open until its standard
 // input ends or its engine exits.
-func fakeOpener(way, dir string) {
-	e, err := open(context.Background(), Options{Data: dir, Share: true}, openHost(way))
+func runFakeOpener(way, dir string) {
+	e, err := open(context.Background(), Options{Data: dir, Share: true}, newOpenHost(way))
 	if err != nil {
 		fmt.Println("error:", err)
 		os.Exit(1)
@@ -113,16 +113,16 @@ const (
 	accessByAddress = "Address"
 )
 
-// openHost returns a machine on which the engines of folders are reached in this way.
-func openHost(way string) *host {
+// newOpenHost returns a machine on which the engines of folders are reached in this way.
+func newOpenHost(way string) *host {
 	h := fakeHost("well")
 	h.namespaces = h.namespaces && way == accessBySocket
 	return h
 }
 
-// fakeCaller runs in a process, perhaps of another user. It tries the socket and prints what
+// runFakeCaller runs in a process, perhaps of another user. It tries the socket and prints what
 // happened.
-func fakeCaller(socket string) {
+func runFakeCaller(socket string) {
 	conn, err := dialSocket(context.Background(), socket)
 	if err == nil {
 		err = errors.Join(errors.New("connected"), conn.Close())
@@ -157,8 +157,8 @@ func mustOpen(t *testing.T, o Options, h *host) *Engine {
 // waitMax is how long a test waits for another process before it fails.
 const waitMax = 2 * time.Minute
 
-// eventually polls, because it waits for something that another process does.
-func eventually(t *testing.T, what string, ok func() bool) {
+// waitUntil polls, because it waits for something that another process does.
+func waitUntil(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(waitMax); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -167,16 +167,16 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// isUp reports whether the engine responds now. On a busy machine the response may be too late;
-// see requireUp.
-func isUp(t *testing.T, e *Engine) bool {
+// responds reports whether the engine responds now. On a busy machine the response may be too late;
+// see requireResponds.
+func responds(t *testing.T, e *Engine) bool {
 	t.Helper()
 	return isEngine(t.Context(), Dynoxide, address{e.Endpoint, e.Socket})
 }
 
-func requireUp(t *testing.T, e *Engine) {
+func requireResponds(t *testing.T, e *Engine) {
 	t.Helper()
-	eventually(t, "an answer of "+e.Endpoint, func() bool { return isUp(t, e) })
+	waitUntil(t, "an answer of "+e.Endpoint, func() bool { return responds(t, e) })
 }
 
 func pidOf(t *testing.T, dir string) int {

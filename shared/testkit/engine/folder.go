@@ -121,9 +121,9 @@ func openFolder(ctx context.Context, o Options, h *host) (*Engine, error) {
 	return e, nil
 }
 
-// inspect returns the state of the folder, the kind of engine that it needs, and its lock unless an
-// engine holds the lock. The caller must close the lock.
-func (f *folder) inspect(prefer string) (lock *os.File, s state, kind string, err error) {
+// lockAndRead returns the state of the folder, the kind of engine that it needs, and its lock
+// unless an engine holds the lock. The caller must close the lock.
+func (f *folder) lockAndRead(prefer string) (lock *os.File, s state, kind string, err error) {
 	lock, err = tryLock(f.path("engine.lock"))
 	if err != nil {
 		return nil, s, "", fmt.Errorf("lock the data folder: %w", err)
@@ -146,7 +146,7 @@ func (f *folder) joinEngine(ctx context.Context, h *host, o Options) (state, *pr
 	waits := 0 // the PID of the engine that it is waiting for
 	deadline := time.Now().Add(h.ownerWait)
 	for {
-		lock, s, kind, err := f.inspect(o.Prefer)
+		lock, s, kind, err := f.lockAndRead(o.Prefer)
 		switch {
 		case err != nil:
 			return s, nil, err
@@ -233,7 +233,7 @@ func (f *folder) waitForOwner(ctx context.Context, joined state) error {
 		if sleep(ctx, pollInterval) != nil {
 			return nil
 		}
-		lock, s, _, err := f.inspect(joined.Name)
+		lock, s, _, err := f.lockAndRead(joined.Name)
 		if err != nil {
 			return err
 		}

@@ -16,16 +16,16 @@ import (
 	"time"
 )
 
-func findFixed(p *program) func(context.Context, *host, bool) (*program, error) {
+func findAlways(p *program) func(context.Context, *host, bool) (*program, error) {
 	return func(context.Context, *host, bool) (*program, error) { return p, nil }
 }
 
 // otherProcess is a second process that has opened the folder.
 type otherProcess struct {
-	cmd    *exec.Cmd
-	in     io.Closer
-	out    *bufio.Reader
-	answer string // the line that it printed, such as "http://… false"
+	cmd       *exec.Cmd
+	stdin     io.Closer
+	stdout    *bufio.Reader
+	firstLine string // the line that it printed, such as "http://… false"
 }
 
 func openInProcess(t *testing.T, way, dir string) *otherProcess {
@@ -67,16 +67,16 @@ func TestSecondProcessShares(t *testing.T) {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			e := mustOpen(t, Options{Data: dir, Share: true}, openHost(way))
+			e := mustOpen(t, Options{Data: dir, Share: true}, newOpenHost(way))
 			o := openInProcess(t, way, dir)
-			if o.answer != e.Endpoint+" true" {
-				t.Fatalf("the other process has %q, want %s shared", o.answer, e.Endpoint)
+			if o.firstLine != e.Endpoint+" true" {
+				t.Fatalf("the other process has %q, want %s shared", o.firstLine, e.Endpoint)
 			}
-			_ = o.in.Close()
+			_ = o.stdin.Close()
 			if err := o.cmd.Wait(); err != nil {
 				t.Fatal(err)
 			}
-			requireUp(t, e) // a process that leaves a shared engine does not end it
+			requireResponds(t, e) // a process that leaves a shared engine does not end it
 			// A machine that could start no engine can still join one.
 			if s := mustOpen(t, Options{Data: dir}, emptyHost()); s.Endpoint != e.Endpoint || s.Socket != e.Socket || !s.Shared {
 				t.Errorf("joined %s, shared %v", s.Endpoint, s.Shared)
@@ -87,16 +87,16 @@ func TestSecondProcessShares(t *testing.T) {
 
 // Ensure a shared engine exits with the process that started it, the processes that joined it are
 // told so, and one of them can run again.
-func TestOwnerLeaves(t *testing.T) {
+func TestOwnerExits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		way   string
 		leave func(*otherProcess)
 	}{
-		{"Closes", accessBySocket, func(o *otherProcess) { _ = o.in.Close() }},
+		{"Closes", accessBySocket, func(o *otherProcess) { _ = o.stdin.Close() }},
 		{"IsKilled", accessBySocket, func(o *otherProcess) { _ = o.cmd.Process.Kill() }},
-		{"OfAnAddressCloses", accessByAddress, func(o *otherProcess) { _ = o.in.Close() }},
+		{"OfAnAddressCloses", accessByAddress, func(o *otherProcess) { _ = o.stdin.Close() }},
 		{"OfAnAddressIsKilled", accessByAddress, func(o *otherProcess) { _ = o.cmd.Process.Kill() }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestOwnerLeaves(t *testing.T) {
 			}
 			dir := t.TempDir()
 			owner := openInProcess(t, c.way, dir)
-			joined := mustOpen(t, Options{Data: dir}, openHost(c.way))
+			joined := mustOpen(t, Options{Data: dir}, newOpenHost(c.way))
 			elsewhere := openInProcess(t, c.way, dir)
 			c.leave(owner)
 			_ = owner.cmd.Wait()
@@ -115,11 +115,11 @@ func TestOwnerLeaves(t *testing.T) {
 			if err := joined.Err(); err == nil || err.Error() != want {
 				t.Errorf("Err is %v, want %s", err, want)
 			}
-			if said, err := elsewhere.out.ReadString('\n'); err != nil || strings.TrimSpace(said) != want {
+			if said, err := elsewhere.stdout.ReadString('\n'); err != nil || strings.TrimSpace(said) != want {
 				t.Errorf("the other process said %q, %v, want %s", said, err, want)
 			}
-			again := mustOpen(t, Options{Data: dir}, openHost(c.way))
-			if requireUp(t, again); again.Shared || again.Endpoint != joined.Endpoint {
+			again := mustOpen(t, Options{Data: dir}, newOpenHost(c.way))
+			if requireResponds(t, again); again.Shared || again.Endpoint != joined.Endpoint {
 				t.Errorf("run again: endpoint %s, shared %v; want %s, not shared", again.Endpoint, again.Shared, joined.Endpoint)
 			}
 		})
@@ -153,7 +153,7 @@ func TestOwnEngine(t *testing.T) {
 	if want := fmt.Sprintf("waiting for another command that uses %s (its engine is process %d)\n", dir, pidOf(t, dir)); err != nil || line != want {
 		t.Errorf("the second command said %q, %v, want %q", line, err, want)
 	}
-	requireUp(t, first) // the first command still has its engine
+	requireResponds(t, first) // the first command still has its engine
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestJoinedCloses(t *testing.T) {
 	if err := joined.Close(); err != nil {
 		t.Fatal(err)
 	}
-	requireUp(t, e)
+	requireResponds(t, e)
 	if err := joined.Err(); err != nil {
 		t.Errorf("Err is %v, want none", err)
 	}
@@ -197,16 +197,16 @@ func TestNoOrphanProcess(t *testing.T) {
 	}
 	o := openInProcess(t, accessByAddress, "")
 	e := engineOf(t, "", o)
-	requireUp(t, e)
+	requireResponds(t, e)
 	_ = o.cmd.Process.Kill()
 	_ = o.cmd.Wait()
-	eventually(t, "no engine", func() bool { return !isUp(t, e) })
+	waitUntil(t, "no engine", func() bool { return !responds(t, e) })
 }
 
 // engineOf returns the engine that the other process has opened.
 func engineOf(t *testing.T, dir string, o *otherProcess) *Engine {
 	t.Helper()
-	endpoint, _, _ := strings.Cut(o.answer, " ")
+	endpoint, _, _ := strings.Cut(o.firstLine, " ")
 	at := (&folder{dir}).addressOf(state{Endpoint: endpoint})
 	return &Engine{Endpoint: at.endpoint, Socket: at.socket}
 }
@@ -232,7 +232,7 @@ func TestStartTogether(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			endpoint, shared, _ := strings.Cut(o.answer, " ")
+			endpoint, shared, _ := strings.Cut(o.firstLine, " ")
 			note(endpoint, shared == "true")
 		})
 		wg.Go(func() {
@@ -271,7 +271,7 @@ func TestStaleState(t *testing.T) {
 				t.Fatal(err)
 			}
 			e := mustOpen(t, Options{Data: dir}, fakeHost("well"))
-			requireUp(t, e)
+			requireResponds(t, e)
 			if e.Shared || strings.HasSuffix(e.Endpoint, l.Addr().String()) {
 				t.Errorf("got %s, shared %v", e.Endpoint, e.Shared)
 			}
@@ -317,7 +317,7 @@ func TestFolderKeepsItsEngine(t *testing.T) {
 	}
 	// If Dynoxide is missing, the other engine must not be used instead.
 	h := emptyHost()
-	h.sources[1].find = findFixed(&program{kind: DynamoDBLocal})
+	h.sources[1].find = findAlways(&program{kind: DynamoDBLocal})
 	_, err := open(t.Context(), Options{Data: dir}, h)
 	if err == nil || !strings.Contains(err.Error(), "was written by Dynoxide 1.2.1 and no other engine can read it: no engine") {
 		t.Errorf("error %v", err)

@@ -36,13 +36,13 @@ const enginePort = 8000
 // runProxy runs the proxy and then exits, if this process was started as a proxy.
 func runProxy() {
 	if len(os.Args) > 1 && os.Args[0] == proxyName {
-		os.Exit(proxyMain(os.Args[1:]))
+		os.Exit(runProxyMain(os.Args[1:]))
 	}
 }
 
-// inNetns makes cmd run its program behind a proxy: cmd starts this program as the proxy in its own
-// network namespace. A user other than root needs a user namespace for that.
-func inNetns(cmd *exec.Cmd) {
+// runInNetns makes cmd run its program behind a proxy: cmd starts this program as the proxy in its
+// own network namespace. A user other than root needs a user namespace for that.
+func runInNetns(cmd *exec.Cmd) {
 	cmd.Path, cmd.Args = "/proc/self/exe", append([]string{proxyName}, cmd.Args...)
 	cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWNET
 	if os.Geteuid() != 0 {
@@ -52,10 +52,10 @@ func inNetns(cmd *exec.Cmd) {
 	}
 }
 
-// proxyMain runs the engine whose command line is argv, and passes connections to the engine until
-// it exits. It returns the engine's exit code. The working directory is the data folder. File
+// runProxyMain runs the engine whose command line is argv, and passes connections to the engine
+// until it exits. It returns the engine's exit code. The working directory is the data folder. File
 // descriptor 3 is the folder's lock, which the engine inherits.
-func proxyMain(argv []string) int {
+func runProxyMain(argv []string) int {
 	listener, err := listenSocket()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "no socket:", err)

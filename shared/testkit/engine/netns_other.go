@@ -17,7 +17,7 @@ const (
 
 func runProxy() {}
 
-func inNetns(*exec.Cmd) {}
+func runInNetns(*exec.Cmd) {}
 
 // dialSocket always fails, because only a folder shared with a Linux system can contain a socket.
 func dialSocket(context.Context, string) (net.Conn, error) {

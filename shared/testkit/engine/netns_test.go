@@ -17,9 +17,9 @@ import (
 // unprivilegedUser is the id of an unprivileged user on every Linux system.
 const unprivilegedUser = 65534
 
-// asUnprivileged returns a command that runs the test binary as another user. This requires root
-// privileges.
-func asUnprivileged(t *testing.T, args ...string) *exec.Cmd {
+// unprivilegedCommand returns a command that runs the test binary as another user. This requires
+// root privileges.
+func unprivilegedCommand(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe", args...) // the binary's folder may be closed to others
 	cmd.Dir = "/"
@@ -27,8 +27,8 @@ func asUnprivileged(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// openToAll returns a folder that every user can enter.
-func openToAll(t *testing.T) string {
+// newPublicDir returns a folder that every user can enter.
+func newPublicDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "engine-socket-*")
 	if err == nil {
@@ -46,9 +46,9 @@ func openToAll(t *testing.T) string {
 // namespaces, the engine's address must not be one that a web page would guess.
 func TestSocket(t *testing.T) {
 	t.Parallel()
-	dir := openToAll(t)
+	dir := newPublicDir(t)
 	e := mustOpen(t, Options{Data: dir}, fakeHost("well"))
-	requireUp(t, e)
+	requireResponds(t, e)
 	if e.Socket == "" {
 		t.Logf("this system refuses namespaces; the engine is %s", e.Access())
 		if u, err := url.Parse(e.Endpoint); err != nil || u.Hostname() == "127.0.0.1" || !net.ParseIP(u.Hostname()).IsLoopback() {
@@ -74,7 +74,7 @@ func TestSocket(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return // only root can become another user
 	}
-	them, err := asUnprivileged(t, "fake-caller", e.Socket).Output()
+	them, err := unprivilegedCommand(t, "fake-caller", e.Socket).Output()
 	if err != nil || !strings.Contains(string(them), "permission denied") {
 		t.Errorf("a process of another user: %s %v", them, err)
 	}
@@ -86,14 +86,14 @@ func TestSocketOfAPlainUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return // then the other tests already run as a plain user
 	}
-	dir := filepath.Join(openToAll(t), "data")
+	dir := filepath.Join(newPublicDir(t), "data")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chown(dir, unprivilegedUser, unprivilegedUser); err != nil {
 		t.Fatal(err)
 	}
-	cmd := asUnprivileged(t, "fake-opener", accessBySocket, dir)
+	cmd := unprivilegedCommand(t, "fake-opener", accessBySocket, dir)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestSocketOfALongPath(t *testing.T) {
 	short, long := t.TempDir(), filepath.Join(t.TempDir(), strings.Repeat("a folder with a long name ", 6))
 	want := mustOpen(t, Options{Data: short}, fakeHost("well"))
 	e := mustOpen(t, Options{Data: long}, fakeHost("well"))
-	if requireUp(t, e); (e.Socket == "") != (want.Socket == "") {
+	if requireResponds(t, e); (e.Socket == "") != (want.Socket == "") {
 		t.Errorf("the socket is %q", e.Socket)
 	}
 }
@@ -142,7 +142,7 @@ func TestNoSocket(t *testing.T) {
 			h := fakeHost("well")
 			h.loopback = c.loopback
 			e := mustOpen(t, Options{Data: dir}, h)
-			if requireUp(t, e); e.Socket != "" || !strings.HasPrefix(e.Endpoint, c.want) {
+			if requireResponds(t, e); e.Socket != "" || !strings.HasPrefix(e.Endpoint, c.want) {
 				t.Errorf("got %q, %q", e.Endpoint, e.Socket)
 			}
 			if got := e.Access(); got != "reachable by every user of this machine" {

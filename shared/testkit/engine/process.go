@@ -118,7 +118,7 @@ func (h *host) launch(p *program, dir string, at address, listen *net.TCPAddr, l
 	proc.cmd.Stdout, proc.cmd.Stderr = proc.log, proc.log
 	detach(proc.cmd, lock)
 	if at.socket != "" {
-		inNetns(proc.cmd)
+		runInNetns(proc.cmd)
 	}
 	if err := proc.cmd.Start(); err != nil {
 		proc.closeLog()

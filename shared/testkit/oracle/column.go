@@ -25,8 +25,8 @@ var columns = []column{
 	textColumn("method", func(o *Operation) *string { return &o.Method }, `GET|POST|PATCH|DELETE`),
 	textColumn("path", func(o *Operation) *string { return &o.Path }, `/companies(/[a-z-]+|/\{[A-Za-z]+\})*`),
 	textColumn("scope", func(o *Operation) *string { return &o.Scope }, `any|[a-z]+:[a-z]+`),
-	textColumn("query", func(o *Operation) *string { return &o.Query }, emptyCell+`|`+requestFields),
-	wordsColumn("order", func(o *Operation) *[]string { return &o.Order }, `-?[A-Za-z]+(\|[A-Za-z]+)?`),
+	textColumn("query", func(o *Operation) *string { return &o.Query }, emptyCell+`|`+requestFieldsPattern),
+	wordsColumn("order", func(o *Operation) *[]string { return &o.SortOrder }, `-?[A-Za-z]+(\|[A-Za-z]+)?`),
 	{"fixture", (*Operation).parseFixture},
 	{"trips", (*Operation).parseTrips},
 	{"consistent", (*Operation).parseConsistent},
@@ -39,13 +39,13 @@ var columns = []column{
 }
 
 const (
-	requestField  = `[A-Za-z]+:[A-Za-z0-9_|]+!?\??(=[A-Za-z0-9_]+)?(\(\d+\.\.\d+\))?`
-	requestFields = requestField + `( ` + requestField + `)*`
+	requestFieldPattern  = `[A-Za-z]+:[A-Za-z0-9_|]+!?\??(=[A-Za-z0-9_]+)?(\(\d+\.\.\d+\))?`
+	requestFieldsPattern = requestFieldPattern + `( ` + requestFieldPattern + `)*`
 )
 
 // textColumn returns a column whose cells match a pattern.
 func textColumn(name string, field func(*Operation) *string, pattern string) column {
-	form := wholeCell(pattern)
+	form := cellPattern(pattern)
 	return column{name, func(o *Operation, cell string) error {
 		*field(o) = cell
 		return matchCell(form, cell)
@@ -54,7 +54,7 @@ func textColumn(name string, field func(*Operation) *string, pattern string) col
 
 // wordsColumn returns a column whose cells contain words that match a pattern.
 func wordsColumn(name string, field func(*Operation) *[]string, pattern string) column {
-	form := wholeCell(pattern)
+	form := cellPattern(pattern)
 	return column{name, func(o *Operation, cell string) error {
 		if cell == emptyCell {
 			return nil
@@ -69,7 +69,7 @@ func wordsColumn(name string, field func(*Operation) *[]string, pattern string) 
 	}}
 }
 
-func wholeCell(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)$`) }
+func cellPattern(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)$`) }
 
 func matchCell(form *regexp.Regexp, cell string) error {
 	if !form.MatchString(cell) {
@@ -80,8 +80,8 @@ func matchCell(form *regexp.Regexp, cell string) error {
 
 var parameterPattern = regexp.MustCompile(`\{([A-Za-z]+)\}`)
 
-// fixtureArguments returns the names of the arguments whose values the column fixture contains.
-func (o *Operation) fixtureArguments() (names []string) {
+// fixtureArgumentNames returns the names of the arguments whose values the column fixture contains.
+func (o *Operation) fixtureArgumentNames() (names []string) {
 	for _, m := range parameterPattern.FindAllStringSubmatch(o.Path, -1) {
 		if m[1] != "companyId" {
 			names = append(names, m[1])
@@ -105,7 +105,7 @@ func (o *Operation) parseFixture(cell string) error {
 	if cell != emptyCell {
 		values = strings.Split(cell, " ")
 	}
-	names := o.fixtureArguments()
+	names := o.fixtureArgumentNames()
 	if len(values) != len(names) || slices.Contains(values, "") {
 		return fmt.Errorf("%q has %d values, want one for each of %q: those of a record of functions/testdata/company.jsonl", cell, len(values), names)
 	}
@@ -116,7 +116,7 @@ func (o *Operation) parseFixture(cell string) error {
 	return nil
 }
 
-var tripsPattern = wholeCell(`([1-9][0-9]*)?(\+[1-9][0-9]*)?`)
+var tripsPattern = cellPattern(`([1-9][0-9]*)?(\+[1-9][0-9]*)?`)
 
 func (o *Operation) parseTrips(cell string) error {
 	if cell == emptyCell {
@@ -126,12 +126,12 @@ func (o *Operation) parseTrips(cell string) error {
 		return fmt.Errorf("%q must be a number of round trips, such as 3, +2 or 3+2, or -", cell)
 	}
 	trips, keyed, _ := strings.Cut(cell, "+")
-	o.Trips, _ = strconv.Atoi(trips)      // empty: 0
-	o.KeyedTrips, _ = strconv.Atoi(keyed) // empty: 0
+	o.RoundTrips, _ = strconv.Atoi(trips)             // empty: 0
+	o.ExtraRoundTripsWithKey, _ = strconv.Atoi(keyed) // empty: 0
 	return nil
 }
 
-var consistentPattern = wholeCell(`(Query|BatchGetItem)(:[a-z]+)?`)
+var consistentPattern = cellPattern(`(Query|BatchGetItem)(:[a-z]+)?`)
 
 func (o *Operation) parseConsistent(cell string) error {
 	if cell == emptyCell {
@@ -141,9 +141,9 @@ func (o *Operation) parseConsistent(cell string) error {
 		if err := matchCell(consistentPattern, word); err != nil {
 			return err
 		}
-		o.Consistent = append(o.Consistent, strings.Replace(word, ":", " ", 1))
+		o.ConsistentReads = append(o.ConsistentReads, strings.Replace(word, ":", " ", 1))
 	}
-	slices.Sort(o.Consistent)
+	slices.Sort(o.ConsistentReads)
 	return nil
 }
 
@@ -162,8 +162,8 @@ func (o *Operation) parseReader(cell string) error {
 }
 
 func (o *Operation) parseConflict(cell string) error {
-	o.Conflict = cell == "409"
-	if !o.Conflict && cell != emptyCell {
+	o.CanConflict = cell == "409"
+	if !o.CanConflict && cell != emptyCell {
 		return fmt.Errorf("%q must be 409 or -", cell)
 	}
 	return nil
@@ -192,17 +192,17 @@ func (o *Operation) parseOther(cell string) error {
 	return nil
 }
 
-var bodyPattern = wholeCell(emptyCell + `|` + requestFields)
+var bodyPattern = cellPattern(emptyCell + `|` + requestFieldsPattern)
 
 func (o *Operation) parseBody(cell string) error {
 	o.Body = cell
 	for field := range strings.FieldsSeq(cell) {
 		if name, kind, _ := strings.Cut(field, ":"); strings.HasSuffix(kind, "?") {
-			o.Clears = append(o.Clears, name)
+			o.ClearedByNull = append(o.ClearedByNull, name)
 		}
 	}
-	if o.Clears != nil && o.Method != "PATCH" {
-		return fmt.Errorf("null clears %q only in an update", o.Clears)
+	if o.ClearedByNull != nil && o.Method != "PATCH" {
+		return fmt.Errorf("null clears %q only in an update", o.ClearedByNull)
 	}
 	return matchCell(bodyPattern, cell)
 }

@@ -27,16 +27,16 @@ type Operation struct {
 
 	ID, Method, Path, Scope string
 
-	Order          []string          // empty: not a list, or its records cannot be imported
-	Fixture        map[string]string // values by argument name
-	Trips          int               // 0: 1 for a read, 2 for a write
-	KeyedTrips     int               // additional round trips with an Idempotency-Key
-	Consistent     []string          // the action, then a space and the prefix of the sort keys if the read has one
-	Reader         string            // empty: the operation changes no record that can be read
-	Conflict       bool
-	Sample         map[string]any // the body; nil: the body of the sample event
-	OtherArguments map[string]any // one argument with a different value; nil: a string in the body differs
-	Clears         []string       // the properties that null clears
+	SortOrder              []string          // empty: not a list, or its records cannot be imported
+	Fixture                map[string]string // values by argument name
+	RoundTrips             int               // 0: 1 for a read, 2 for a write
+	ExtraRoundTripsWithKey int               // additional round trips with an Idempotency-Key
+	ConsistentReads        []string          // the action, then a space and the prefix of the sort keys if the read has one
+	Reader                 string            // empty: the operation changes no record that can be read
+	CanConflict            bool
+	Sample                 map[string]any // the body; nil: the body of the sample event
+	OtherArguments         map[string]any // one argument with a different value; nil: a string in the body differs
+	ClearedByNull          []string       // the properties that null clears
 
 	Query, Body, Response string // as written in the table
 }
@@ -58,9 +58,9 @@ func (t Table) Lookup(id string) (Operation, bool) {
 	return t[i], true
 }
 
-// Read returns the tables of the module that contains the working directory. The error names the
+// Load returns the tables of the module that contains the working directory. The error names the
 // file, line and column of every invalid cell.
-func Read() (Table, error) {
+func Load() (Table, error) {
 	root, err := os.Getwd()
 	if err != nil {
 		return nil, err
@@ -83,10 +83,10 @@ func Read() (Table, error) {
 		}
 		texts[name] = string(text)
 	}
-	return read(texts[SpecificationFile], texts[AdditionsFile])
+	return loadFiles(texts[SpecificationFile], texts[AdditionsFile])
 }
 
-func read(specification, additions string) (Table, error) {
+func loadFiles(specification, additions string) (Table, error) {
 	own, problems := parse(SpecificationFile, specification)
 	added, more := parse(AdditionsFile, additions)
 	table := append(own, added...)

@@ -37,18 +37,18 @@ func readerCells() map[string]string {
 }
 
 // Ensure every column is read, and - is its default value.
-func TestRead(t *testing.T) {
+func TestLoad(t *testing.T) {
 	t.Parallel()
-	table, err := read(tableOf(updateCells()), tableOf(readerCells()))
+	table, err := loadFiles(tableOf(updateCells()), tableOf(readerCells()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, _ := table.Lookup("update_shop_till")
 	want := Operation{
 		File: SpecificationFile, Line: 3, ID: "update_shop_till", Method: "PATCH", Path: "/companies/{companyId}/shops/{shopId}/tills/{tillId}", Scope: "shop:write",
-		Query: "force:boolean! limit:integer=50(1..200)", Fixture: map[string]string{"shopId": "shp_1", "tillId": "tll_1", "force": "true"}, Trips: 3, KeyedTrips: 2,
-		Consistent: []string{"BatchGetItem", "Query till"}, Reader: "get_shop", Conflict: true, Sample: map[string]any{"name": "A"},
-		OtherArguments: map[string]any{"name": []any{"B"}}, Clears: []string{"floor"}, Body: "name:string! floor:a|b? rank:integer", Response: "id:string name:string?",
+		Query: "force:boolean! limit:integer=50(1..200)", Fixture: map[string]string{"shopId": "shp_1", "tillId": "tll_1", "force": "true"}, RoundTrips: 3, ExtraRoundTripsWithKey: 2,
+		ConsistentReads: []string{"BatchGetItem", "Query till"}, Reader: "get_shop", CanConflict: true, Sample: map[string]any{"name": "A"},
+		OtherArguments: map[string]any{"name": []any{"B"}}, ClearedByNull: []string{"floor"}, Body: "name:string! floor:a|b? rank:integer", Response: "id:string name:string?",
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v\nwant %+v", got, want)
@@ -84,7 +84,7 @@ func TestMalformedCells(t *testing.T) {
 				line[column] = "EMPTY"
 				text = strings.Replace(tableOf(line), "EMPTY", "", 1)
 			}
-			_, err := read(text, tableOf(readerCells()))
+			_, err := loadFiles(text, tableOf(readerCells()))
 			if err == nil || !strings.Contains(err.Error(), SpecificationFile+":3: column "+column+": ") {
 				t.Errorf("column %s with %q: the error is %v, want one at this column", column, cell, err)
 			}
@@ -98,7 +98,7 @@ func TestCellsOfOtherOperations(t *testing.T) {
 	t.Parallel()
 	create := updateCells()
 	create["id"], create["method"], create["reader"] = "create_shop_till", "POST", "none"
-	_, err := read(tableOf(create), tableOf(readerCells()))
+	_, err := loadFiles(tableOf(create), tableOf(readerCells()))
 	for _, want := range []string{":3: column reader: - says the same", ":3: column body: null clears"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
@@ -106,11 +106,11 @@ func TestCellsOfOtherOperations(t *testing.T) {
 	}
 	update := updateCells()
 	update["reader"] = "-"
-	if _, err := read(tableOf(update), tableOf(readerCells())); err == nil || !strings.Contains(err.Error(), "no operation get_shop_till: type the one that reads the record, or none") {
+	if _, err := loadFiles(tableOf(update), tableOf(readerCells())); err == nil || !strings.Contains(err.Error(), "no operation get_shop_till: type the one that reads the record, or none") {
 		t.Errorf("an update without a reader: the error is %v, want one that names get_shop_till", err)
 	}
 	update["reader"] = "none"
-	if table, err := read(tableOf(update), tableOf(readerCells())); err != nil || table[0].Reader != "" {
+	if table, err := loadFiles(tableOf(update), tableOf(readerCells())); err != nil || table[0].Reader != "" {
 		t.Errorf("the reader none: %+v, error %v; want an empty reader", table, err)
 	}
 }
@@ -127,7 +127,7 @@ func TestMalformedFiles(t *testing.T) {
 		SpecificationFile + ":3: update_shop_till has 2 columns":                                        tableOf() + "update_shop_till\tPATCH\n",
 		SpecificationFile + ":4: column id: update_shop_till has a line at " + SpecificationFile + ":3": tableOf(updateCells(), updateCells()),
 	} {
-		if _, err := read(text, tableOf(readerCells())); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := loadFiles(text, tableOf(readerCells())); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -143,7 +143,7 @@ func TestOrderOfColumns(t *testing.T) {
 		values = append(values, line[name])
 	}
 	text := strings.Join(append(names, "order"), "\t") + "\n" + strings.Join(append(values, "-"), "\t") + "\n"
-	if table, err := read(text, tableOf(readerCells())); err != nil || table[0].Fixture["force"] != "true" {
+	if table, err := loadFiles(text, tableOf(readerCells())); err != nil || table[0].Fixture["force"] != "true" {
 		t.Errorf("columns in another order: %+v, error %v; want force true in the fixture", table, err)
 	}
 }
@@ -165,7 +165,7 @@ func TestArguments(t *testing.T) {
 	} {
 		line := updateCells()
 		line["method"], line["sample"], line["body"] = c.method, c.sample, "name:string! rank:integer"
-		table, err := read(tableOf(line), tableOf(readerCells()))
+		table, err := loadFiles(tableOf(line), tableOf(readerCells()))
 		if err != nil {
 			t.Fatal(err)
 		}

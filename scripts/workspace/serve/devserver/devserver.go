@@ -32,14 +32,14 @@ const (
 	connectionsMax = 512      // open at the same time
 	headerBytesMax = 10 << 10 // of one request, including the request line, as in API Gateway
 	callsPerCPU    = 4        // requests handled at the same time, per processor
-	queueMax       = time.Second
+	queueTimeout   = time.Second
 
-	heavyBytesMin  = 64 << 10  // a larger body or response is heavy
-	bodiesMax      = 32 << 20  // total for all requests
-	bodyMax        = 10 << 20  // for one request, as in API Gateway; the handler refuses a larger body
-	uploadBytesMin = 256 << 10 // a larger body is an upload
+	heavyBytesMin     = 64 << 10  // a larger body or response is heavy
+	totalBodyBytesMax = 32 << 20  // total for all requests
+	bodyBytesMax      = 10 << 20  // for one request, as in API Gateway; the handler refuses a larger body
+	uploadBytesMin    = 256 << 10 // a larger body is an upload
 
-	responsesMax = 32 << 20 // total for all heavy responses, because a slow reader keeps its response in memory
+	totalResponseBytesMax = 32 << 20 // total for all heavy responses, because a slow reader keeps its response in memory
 
 	headerTimeout = 5 * time.Second
 	readTimeout   = 20 * time.Second // for reading the headers and the body
@@ -58,13 +58,13 @@ type Server struct {
 
 	upload func(*http.Request) error
 
-	light, heavyBody    slotPool     // for requests with a light or a heavy body
-	heavyResponse       slotPool     // for requests with a light body whose response is expected to be heavy
-	waiting             atomic.Int64 // requests that are waiting for a slot of heavyResponse
-	sizes               sizeCache    // the sizes of heavy responses, by path
-	bodies, responses   byteBudget
-	connections         int
-	queue, pieceTimeout time.Duration
+	light, heavyBody           slotPool     // for requests with a light or a heavy body
+	heavyResponse              slotPool     // for requests with a light body whose response is expected to be heavy
+	waiting                    atomic.Int64 // requests that are waiting for a slot of heavyResponse
+	sizes                      sizeCache    // the sizes of heavy responses, by path
+	bodyBudget, responseBudget byteBudget
+	connectionsMax             int
+	queueTimeout, pieceTimeout time.Duration
 }
 
 // New returns a server. newID creates the ids of the requests that do not reach the handler. upload
@@ -76,8 +76,8 @@ func New(h http.Handler, log *slog.Logger, newID id.Generator, upload func(*http
 	s := &Server{
 		newID: newID, log: log, upload: upload,
 		light: make(slotPool, callsPerCPU*processors), heavyBody: make(slotPool, max(1, processors/2)), heavyResponse: make(slotPool, max(1, processors/2)),
-		bodies: byteBudget{limit: bodiesMax}, responses: byteBudget{limit: responsesMax},
-		connections: connectionsMax, queue: queueMax, pieceTimeout: pieceTimeout,
+		bodyBudget: byteBudget{limit: totalBodyBytesMax}, responseBudget: byteBudget{limit: totalResponseBytesMax},
+		connectionsMax: connectionsMax, queueTimeout: queueTimeout, pieceTimeout: pieceTimeout,
 	}
 	s.http = http.Server{
 		Handler:                      http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(h, w, r) }),
@@ -109,26 +109,26 @@ const headerBytesSlack = 4 << 10
 
 // serve handles a request: it reads the body, waits for a slot, and calls the handler.
 func (s *Server) serve(h http.Handler, w http.ResponseWriter, r *http.Request) {
-	out := &shedResponse{ResponseWriter: w, server: s, request: r, until: time.Now().Add(writeTimeout)}
+	out := &limitedResponse{ResponseWriter: w, server: s, request: r, writeDeadline: time.Now().Add(writeTimeout)}
 	defer out.end()
 	if len(r.TransferEncoding) > 0 { // a Content-Length may have been sent, too, which net/http drops (RFC 9112, 6.1)
 		w.Header().Set("Connection", "close")
 	}
 	body, err := s.readBody(r)
-	defer func() { s.bodies.give(int64(cap(body))) }()
+	defer func() { s.bodyBudget.release(int64(cap(body))) }()
 	if err != nil {
 		w.Header().Set("Connection", "close") // the rest of the body is not read
 		out.refuse(err)
 		return
 	}
-	out.path = r.Method + " " + r.URL.Path
-	slots, limit := s.acquire(r, out.path, len(body) > heavyBytesMin)
+	out.methodAndPath = r.Method + " " + r.URL.Path
+	slots, limit := s.acquire(r, out.methodAndPath, len(body) > heavyBytesMin)
 	if slots == nil {
 		out.shed(limit)
 		return
 	}
 	begin := time.Now()
-	out.leave = sync.OnceFunc(func() { s.release(slots, time.Since(begin)) })
+	out.releaseSlot = sync.OnceFunc(func() { s.release(slots, time.Since(begin)) })
 	if body != nil {
 		// If the body is too large, the handler reads the rest of it. If it ended early, the
 		// handler gets the error.
@@ -143,13 +143,13 @@ func (s *Server) serve(h http.Handler, w http.ResponseWriter, r *http.Request) {
 func (s *Server) acquire(r *http.Request, path string, heavy bool) (slots slotPool, limit string) {
 	const queue = "queue"
 	if heavy {
-		if s.heavyBody.acquire(r.Context(), s.queue) {
+		if s.heavyBody.acquire(r.Context(), s.queueTimeout) {
 			return s.heavyBody, ""
 		}
 		return nil, queue
 	}
 	if s.sizes.get(path) == 0 {
-		if !s.light.acquire(r.Context(), s.queue) {
+		if !s.light.acquire(r.Context(), s.queueTimeout) {
 			return nil, queue
 		}
 		if s.sizes.get(path) == 0 {
@@ -157,12 +157,12 @@ func (s *Server) acquire(r *http.Request, path string, heavy bool) (slots slotPo
 		}
 		s.light.release() // while this request was waiting, another response from its path was heavy
 	}
-	if !s.responses.hasRoom(s.sizes.get(path)) {
+	if !s.responseBudget.hasRoom(s.sizes.get(path)) {
 		return nil, "responses"
 	}
 	s.waiting.Add(1)
 	defer s.waiting.Add(-1)
-	if s.heavyResponse.acquire(r.Context(), s.queue) {
+	if s.heavyResponse.acquire(r.Context(), s.queueTimeout) {
 		return s.heavyResponse, ""
 	}
 	return nil, queue
@@ -178,15 +178,15 @@ func (s *Server) release(slots slotPool, held time.Duration) {
 	slots.release()
 }
 
-// errBodies is the error for a body that does not fit in the budget.
-var errBodies = fmt.Errorf("bodies: %w", fault.ErrUnavailable)
+// errBodyBudget is the error for a body that does not fit in the budget.
+var errBodyBudget = fmt.Errorf("bodies: %w", fault.ErrUnavailable)
 
 // readBody reads the body, up to the maximum size that the handler accepts. It returns an error if
 // the client may not upload that much, or if the body does not fit in the budget. The budget counts
 // the size of the buffer, which grows as bytes arrive, and not the declared length. The caller must
 // return cap(body) to the budget, even after an error.
 func (s *Server) readBody(r *http.Request) (body []byte, err error) {
-	if r.ContentLength == 0 || r.ContentLength > bodyMax {
+	if r.ContentLength == 0 || r.ContentLength > bodyBytesMax {
 		return nil, nil // there is no body, or the handler refuses it without reading it
 	}
 	allowed := false // whether more than uploadBytesMin bytes may be read
@@ -201,13 +201,13 @@ func (s *Server) readBody(r *http.Request) (body []byte, err error) {
 		if r.ContentLength > 0 {
 			size = min(size, int(r.ContentLength))
 		}
-		if !s.bodies.take(int64(size - cap(body))) {
-			return body, errBodies
+		if !s.bodyBudget.reserve(int64(size - cap(body))) {
+			return body, errBodyBudget
 		}
 		grown := make([]byte, size)
 		n, err := io.ReadFull(r.Body, grown[copy(grown, body):])
 		body = grown[:len(body)+n]
-		if err != nil || len(body) == int(r.ContentLength) || len(body) > bodyMax {
+		if err != nil || len(body) == int(r.ContentLength) || len(body) > bodyBytesMax {
 			return body, nil
 		}
 	}

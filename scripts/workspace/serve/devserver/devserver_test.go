@@ -35,12 +35,12 @@ func requireShed(t *testing.T, out *http.Response, body string) {
 }
 
 // stuckHandler is a handler that blocks requests to /stuck. It echoes the body.
-type stuckHandler struct{ entered, leave chan struct{} }
+type stuckHandler struct{ entered, unblock chan struct{} }
 
 func newStuckHandler(t *testing.T) *stuckHandler {
 	t.Helper()
 	s := &stuckHandler{make(chan struct{}, 8), make(chan struct{})}
-	t.Cleanup(func() { close(s.leave) })
+	t.Cleanup(func() { close(s.unblock) })
 	return s
 }
 
@@ -48,7 +48,7 @@ func newStuckHandler(t *testing.T) *stuckHandler {
 func (s *stuckHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/stuck" {
 		s.entered <- struct{}{}
-		<-s.leave
+		<-s.unblock
 	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -69,7 +69,7 @@ func TestQueue(t *testing.T) {
 func testQueue(t *testing.T) {
 	m := newMemoryListener(t)
 	h := newStuckHandler(t)
-	s := serve(t, m, h, func(s *Server) { s.queue, s.light = 10*time.Millisecond, make(chan struct{}, 1) })
+	s := serve(t, m, h, func(s *Server) { s.queueTimeout, s.light = 10*time.Millisecond, make(chan struct{}, 1) })
 	for range cap(s.heavyBody) {
 		m.send(t, post("/stuck", heavyBytesMin+1))
 		<-h.entered
@@ -88,16 +88,16 @@ func testQueue(t *testing.T) {
 // pagesHandler is a handler that responds with as many bytes as the query parameter size says. A
 // request to /slow blocks if it has the query parameter wait.
 type pagesHandler struct {
-	called        atomic.Int64
-	entered, slow chan struct{}
+	callCount        atomic.Int64
+	entered, unblock chan struct{}
 }
 
 // ServeHTTP implements http.Handler.
 func (p *pagesHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	p.called.Add(1)
+	p.callCount.Add(1)
 	if r.URL.Path == "/slow" && r.URL.Query().Get("wait") != "" {
 		p.entered <- struct{}{}
-		<-p.slow
+		<-p.unblock
 	}
 	size, _ := strconv.Atoi(r.URL.Query().Get("size")) // without a size, the body is empty
 	w.WriteHeader(http.StatusOK)
@@ -113,9 +113,9 @@ func TestLargePages(t *testing.T) {
 
 func testLargePages(t *testing.T) {
 	m := newMemoryListener(t)
-	h := &pagesHandler{entered: make(chan struct{}, 8), slow: make(chan struct{})}
+	h := &pagesHandler{entered: make(chan struct{}, 8), unblock: make(chan struct{})}
 	s := serve(t, m, h, func(s *Server) {
-		s.queue, s.light, s.heavyResponse = 20*time.Millisecond, make(chan struct{}, 1), make(chan struct{}, 1)
+		s.queueTimeout, s.light, s.heavyResponse = 20*time.Millisecond, make(chan struct{}, 1), make(chan struct{}, 1)
 	})
 	large := fmt.Sprintf("/slow?size=%d", heavyBytesMin+1)
 	if out, body := m.exchange(t, get(large)); out.StatusCode != 200 || len(body) != heavyBytesMin+1 {
@@ -128,7 +128,7 @@ func testLargePages(t *testing.T) {
 	}
 	out, body := m.exchange(t, get(large))
 	requireShed(t, out, body)
-	close(h.slow)
+	close(h.unblock)
 	if out, _ := receive(t, waits); out.StatusCode != 200 {
 		t.Errorf("a request that waited: %s, want 200", out.Status)
 	}
@@ -152,19 +152,19 @@ func testLargePagesOfSlowReaders(t *testing.T) {
 	if out, _ := m.exchange(t, get(large)); out.StatusCode != 200 {
 		t.Fatalf("a large page: %s, want 200", out.Status)
 	}
-	if !s.responses.take(s.responses.limit - heavyBytesMin) {
+	if !s.responseBudget.reserve(s.responseBudget.limit - heavyBytesMin) {
 		t.Fatal("the budget is used")
 	}
-	before := h.called.Load()
+	before := h.callCount.Load()
 	out, body := m.exchange(t, get(large))
 	requireShed(t, out, body)
-	if h.called.Load() != before {
+	if h.callCount.Load() != before {
 		t.Error("the request was handled")
 	}
 	if out, _ := m.exchange(t, get("/light?size=10")); out.StatusCode != 200 {
 		t.Errorf("a light request: %s", out.Status)
 	}
-	s.responses.give(s.responses.limit - heavyBytesMin)
+	s.responseBudget.release(s.responseBudget.limit - heavyBytesMin)
 	if out, _ := m.exchange(t, get(large)); out.StatusCode != 200 {
 		t.Errorf("when the readers have read: %s", out.Status)
 	}
@@ -191,11 +191,11 @@ func TestQueueIsWaitedFor(t *testing.T) {
 func testQueueIsWaitedFor(t *testing.T) {
 	m := newMemoryListener(t)
 	h := newStuckHandler(t)
-	serve(t, m, h, func(s *Server) { s.queue, s.light = time.Minute, make(chan struct{}, 1) })
+	serve(t, m, h, func(s *Server) { s.queueTimeout, s.light = time.Minute, make(chan struct{}, 1) })
 	first := m.send(t, get("/stuck"))
 	<-h.entered
 	second := m.send(t, get("/"))
-	h.leave <- struct{}{}
+	h.unblock <- struct{}{}
 	for _, c := range []net.Conn{first, second} {
 		if out, _ := receive(t, c); out.StatusCode != 200 {
 			t.Errorf("status %s, want 200", out.Status)
@@ -212,7 +212,7 @@ func TestBodies(t *testing.T) {
 
 func testBodies(t *testing.T) {
 	m := newMemoryListener(t)
-	s := serve(t, m, newStuckHandler(t), func(s *Server) { s.bodies.limit = 3 * heavyBytesMin })
+	s := serve(t, m, newStuckHandler(t), func(s *Server) { s.bodyBudget.limit = 3 * heavyBytesMin })
 	for range 3 {
 		out, body := m.exchange(t, post("/", 2*heavyBytesMin))
 		if out.StatusCode != 200 || len(body) != 2*heavyBytesMin {
@@ -228,7 +228,7 @@ func testBodies(t *testing.T) {
 	if out, body := m.exchange(t, chunked); out.StatusCode != 200 || len(body) != 100_000 {
 		t.Errorf("a chunked body: %s, %d bytes", out.Status, len(body))
 	}
-	if used := s.bodies.used.Load(); used > heavyBytesMin {
+	if used := s.bodyBudget.used.Load(); used > heavyBytesMin {
 		t.Errorf("%d bytes are taken", used)
 	}
 }
@@ -260,7 +260,7 @@ func testUpload(t *testing.T) {
 		}
 		<-checked
 	}
-	if used := s.bodies.used.Load(); used > 0 {
+	if used := s.bodyBudget.used.Load(); used > 0 {
 		t.Errorf("%d bytes are taken", used)
 	}
 }
@@ -273,7 +273,7 @@ func TestResponses(t *testing.T) {
 
 func testResponses(t *testing.T) {
 	m := newMemoryListener(t)
-	s := serve(t, m, newStuckHandler(t), func(s *Server) { s.responses.limit = 2 * heavyBytesMin })
+	s := serve(t, m, newStuckHandler(t), func(s *Server) { s.responseBudget.limit = 2 * heavyBytesMin })
 	for range 3 {
 		if out, body := m.exchange(t, post("/", 2*heavyBytesMin)); out.StatusCode != 200 || len(body) != 2*heavyBytesMin {
 			t.Errorf("a response within the budget: %s, %d bytes", out.Status, len(body))
@@ -281,7 +281,7 @@ func testResponses(t *testing.T) {
 		out, body := m.exchange(t, post("/", 2*heavyBytesMin+1))
 		requireShed(t, out, body)
 	}
-	if used := s.responses.used.Load(); used != 0 {
+	if used := s.responseBudget.used.Load(); used != 0 {
 		t.Errorf("%d bytes are taken", used)
 	}
 }
@@ -303,8 +303,8 @@ func testSlowReader(t *testing.T) {
 			wrote <- err
 		}
 	}), func(s *Server) {
-		s.queue, s.light, s.pieceTimeout = 10*time.Millisecond, make(chan struct{}, 1), 500*time.Millisecond
-		s.responses.limit = int64(len(large))
+		s.queueTimeout, s.light, s.pieceTimeout = 10*time.Millisecond, make(chan struct{}, 1), 500*time.Millisecond
+		s.responseBudget.limit = int64(len(large))
 	})
 	slow := m.send(t, get("/large"))
 	if _, err := io.ReadFull(slow, make([]byte, 1)); err != nil { // the response has begun
@@ -316,8 +316,8 @@ func testSlowReader(t *testing.T) {
 	if err := <-wrote; err == nil {
 		t.Error("the response was written, though nobody read it")
 	}
-	if out, _ := m.exchange(t, get("/")); out.StatusCode != 200 || s.responses.used.Load() != 0 {
-		t.Errorf("after the slow reader: %s, %d bytes are taken", out.Status, s.responses.used.Load())
+	if out, _ := m.exchange(t, get("/")); out.StatusCode != 200 || s.responseBudget.used.Load() != 0 {
+		t.Errorf("after the slow reader: %s, %d bytes are taken", out.Status, s.responseBudget.used.Load())
 	}
 }
 
@@ -350,7 +350,7 @@ func TestConnections(t *testing.T) {
 
 func testConnections(t *testing.T) {
 	m := newMemoryListener(t)
-	serve(t, m, newStuckHandler(t), func(s *Server) { s.connections = 2 })
+	serve(t, m, newStuckHandler(t), func(s *Server) { s.connectionsMax = 2 })
 	const keeps = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 	first, second := m.send(t, keeps), m.send(t, keeps)
 	for _, c := range []net.Conn{first, second} {

@@ -37,7 +37,7 @@ type byteBudget struct {
 	used  atomic.Int64
 }
 
-func (b *byteBudget) take(n int64) bool {
+func (b *byteBudget) reserve(n int64) bool {
 	if b.used.Add(n) > b.limit {
 		b.used.Add(-n)
 		return false
@@ -45,7 +45,7 @@ func (b *byteBudget) take(n int64) bool {
 	return true
 }
 
-func (b *byteBudget) give(n int64) { b.used.Add(-n) }
+func (b *byteBudget) release(n int64) { b.used.Add(-n) }
 
 // hasRoom reports whether take would succeed.
 func (b *byteBudget) hasRoom(n int64) bool { return b.used.Load()+n <= b.limit }

@@ -42,12 +42,12 @@ func (l *listener) Accept() (net.Conn, error) {
 		if tcp, ok := c.(*net.TCPConn); ok {
 			_ = tcp.SetWriteBuffer(heavyBytesMin) // the system's default would buffer megabytes for each slow reader
 		}
-		n := l.add(1)
+		n := l.addOpen(1)
 		counted := &conn{Conn: c, listener: l}
 		switch {
-		case n <= l.server.connections:
+		case n <= l.server.connectionsMax:
 			return counted, nil
-		case n <= l.server.connections+refusalsMax:
+		case n <= l.server.connectionsMax+refusalsMax:
 			go counted.refuse()
 		default:
 			_ = counted.Close() // an error does not matter, because the connection was never used
@@ -55,7 +55,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-func (l *listener) add(n int) int {
+func (l *listener) addOpen(n int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open += n
@@ -98,6 +98,6 @@ func (c *conn) CloseWrite() error {
 
 // Close closes the connection.
 func (c *conn) Close() error {
-	c.closed.Do(func() { c.listener.add(-1) })
+	c.closed.Do(func() { c.listener.addOpen(-1) })
 	return c.Conn.Close()
 }

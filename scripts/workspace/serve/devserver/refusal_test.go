@@ -50,16 +50,16 @@ func serve(t *testing.T, l net.Listener, h http.Handler, change ...func(s *Serve
 // the bubble, timeouts are exact and take no real time, and synctest.Wait returns once the server
 // has nothing left to do.
 type memoryListener struct {
-	conns chan net.Conn
-	ended chan struct{}
-	end   func()
+	conns  chan net.Conn
+	closed chan struct{}
+	close  func()
 }
 
 func newMemoryListener(t *testing.T) *memoryListener {
 	t.Helper()
 	t.Cleanup(func() { time.Sleep(time.Minute) }) // on the bubble's clock, because the server leaves a refused connection open for a while
-	m := &memoryListener{conns: make(chan net.Conn), ended: make(chan struct{})}
-	m.end = sync.OnceFunc(func() { close(m.ended) })
+	m := &memoryListener{conns: make(chan net.Conn), closed: make(chan struct{})}
+	m.close = sync.OnceFunc(func() { close(m.closed) })
 	return m
 }
 
@@ -67,12 +67,12 @@ func (m *memoryListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-m.conns:
 		return c, nil
-	case <-m.ended:
+	case <-m.closed:
 		return nil, net.ErrClosed
 	}
 }
 
-func (m *memoryListener) Close() error   { m.end(); return nil }
+func (m *memoryListener) Close() error   { m.close(); return nil }
 func (m *memoryListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 // send sends text on a new connection without waiting for the server to read it.

@@ -8,48 +8,48 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// shedResponse is the response to one request. The handler writes the body in one piece, so its
+// limitedResponse is the response to one request. The handler writes the body in one piece, so its
 // size is known before anything is sent.
-type shedResponse struct {
+type limitedResponse struct {
 	http.ResponseWriter
 
-	server  *Server
-	request *http.Request
-	path    string    // method and path of the request
-	until   time.Time // deadline for writing the response
-	leave   func()    // frees the request's slot; nil if it has none
+	server        *Server
+	request       *http.Request
+	methodAndPath string    // method and path of the request
+	writeDeadline time.Time // deadline for writing the response
+	releaseSlot   func()    // frees the request's slot; nil if it has none
 
-	status   int  // set by the handler
-	sent     bool // the status has been sent
-	closed   bool // the handler's writes are discarded
-	reserved int64
+	status         int  // set by the handler
+	statusSent     bool // the status has been sent
+	discardsWrites bool // the handler's writes are discarded
+	reservedBytes  int64
 }
 
 // WriteHeader keeps the status until the body is known.
-func (w *shedResponse) WriteHeader(status int) {
+func (w *limitedResponse) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status
 	}
 }
 
 // Write sends the body. It frees the slot first, because a slow reader must not keep it.
-func (w *shedResponse) Write(body []byte) (n int, err error) {
+func (w *limitedResponse) Write(body []byte) (n int, err error) {
 	w.freeBudget()
 	if w.status == http.StatusOK {
-		w.server.sizes.set(w.path, int64(len(body)))
+		w.server.sizes.set(w.methodAndPath, int64(len(body)))
 	}
-	if len(body) > heavyBytesMin && !w.closed {
-		if !w.server.responses.take(int64(len(body))) {
+	if len(body) > heavyBytesMin && !w.discardsWrites {
+		if !w.server.responseBudget.reserve(int64(len(body))) {
 			clear(w.Header())
 			w.shed("responses")
 		} else {
-			w.reserved += int64(len(body))
+			w.reservedBytes += int64(len(body))
 		}
 	}
-	if w.closed {
+	if w.discardsWrites {
 		return len(body), nil
 	}
-	w.send()
+	w.sendStatus()
 	control := http.NewResponseController(w.ResponseWriter)
 	for n < len(body) && err == nil {
 		if err = control.SetWriteDeadline(w.deadline()); err != nil {
@@ -63,40 +63,42 @@ func (w *shedResponse) Write(body []byte) (n int, err error) {
 }
 
 // deadline returns the write deadline for the next piece.
-func (w *shedResponse) deadline() time.Time {
-	if soon := time.Now().Add(w.server.pieceTimeout); soon.Before(w.until) {
+func (w *limitedResponse) deadline() time.Time {
+	if soon := time.Now().Add(w.server.pieceTimeout); soon.Before(w.writeDeadline) {
 		return soon
 	}
-	return w.until
+	return w.writeDeadline
 }
 
-func (w *shedResponse) freeBudget() {
-	if w.leave != nil {
-		w.leave()
+func (w *limitedResponse) freeBudget() {
+	if w.releaseSlot != nil {
+		w.releaseSlot()
 	}
 }
 
-func (w *shedResponse) send() {
-	if !w.sent && w.status != 0 {
+func (w *limitedResponse) sendStatus() {
+	if !w.statusSent && w.status != 0 {
 		w.ResponseWriter.WriteHeader(w.status)
 	}
-	w.sent = true
+	w.statusSent = true
 }
 
 // end completes the response once the handler has returned.
-func (w *shedResponse) end() {
+func (w *limitedResponse) end() {
 	w.freeBudget()
-	w.send()
-	w.server.responses.give(w.reserved)
+	w.sendStatus()
+	w.server.responseBudget.release(w.reservedBytes)
 }
 
 // shed responds that the server is overloaded. what is the name of the limit that was reached.
-func (w *shedResponse) shed(what string) { w.refuse(fmt.Errorf("%s: %w", what, fault.ErrUnavailable)) }
+func (w *limitedResponse) shed(what string) {
+	w.refuse(fmt.Errorf("%s: %w", what, fault.ErrUnavailable))
+}
 
 // refuse responds with an error instead of the handler's response.
-func (w *shedResponse) refuse(err error) {
+func (w *limitedResponse) refuse(err error) {
 	requestID, public := w.server.newID("req"), fault.PublicError(err)
-	w.status, w.sent, w.closed = public.Code.Status(), true, true
+	w.status, w.statusSent, w.discardsWrites = public.Code.Status(), true, true
 	fault.Write(w.ResponseWriter, w.request, requestID, public)
 	w.server.log.Warn("request refused", "reason", err, "requestId", requestID)
 }

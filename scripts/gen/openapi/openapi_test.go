@@ -12,53 +12,53 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-type testPart struct {
+type part struct {
 	PartName *string `json:"partName"`
 }
 
-type testRecord struct {
+type thing struct {
 	ID     string          `json:"id"`
 	Name   *string         `json:"name"`
 	Size   float64         `json:"size"`
 	SeenAt *string         `json:"seenAt" format:"date-time"`
-	Parts  []testPart      `json:"parts"`
+	Parts  []part          `json:"parts"`
 	Any    json.RawMessage `json:"any"`
 }
 
-func (testRecord) ETag() string { return "" }
+func (thing) ETag() string { return "" }
 
-type testInput struct {
-	BigThingID string        `path:"bigThingId"`
-	IfMatch    *string       `header:"If-Match" doc:"a tag"`
-	Name       string        `json:"name" min:"1" max:"20"`
-	Count      *int64        `json:"count"`
-	Kind       testEnum      `json:"kind"`
-	Pieces     []testElement `json:"pieces" items:"2"`
+type input struct {
+	BigThingID string  `path:"bigThingId"`
+	IfMatch    *string `header:"If-Match" doc:"a tag"`
+	Name       string  `json:"name" min:"1" max:"20"`
+	Count      *int64  `json:"count"`
+	Kind       shade   `json:"kind"`
+	Pieces     []piece `json:"pieces" items:"2"`
 }
 
-type testEnum string
+type shade string
 
-func (testEnum) Values() []string { return []string{"red", "blue"} }
+func (shade) Values() []string { return []string{"red", "blue"} }
 
-type testElement struct {
+type piece struct {
 	Size int64 `json:"size"`
 }
 
-func defineOperation[In, Out any](spec api.Spec) api.Operation {
+func define[In, Out any](spec api.Spec) api.Operation {
 	return api.Define(spec, func(context.Context, api.Caller, In) (out Out, err error) { return out, err })
 }
 
 var (
-	updateOperation = defineOperation[testInput, testRecord](api.Spec{
+	update = define[input, thing](api.Spec{
 		ID: "update_thing", Method: "PATCH", Path: "/v1/companies/{companyId}/things/{bigThingId}", Scope: auth.PlanWrite, Effect: api.Write,
 		Summary: "Update", Description: "Changes it.", Errors: []fault.Code{fault.Conflict},
 	})
-	listOperation = defineOperation[struct{}, api.List[testRecord]](api.Spec{ID: "list_things", Method: "GET", Path: "/v1/companies/{companyId}/things", Summary: "List"})
+	list = define[struct{}, api.List[thing]](api.Spec{ID: "list_things", Method: "GET", Path: "/v1/companies/{companyId}/things", Summary: "List"})
 )
 
-const sourceAreas = `"areas":{"things":{"title":"Things","description":"All things."}}`
+const areas = `"areas":{"things":{"title":"Things","description":"All things."}}`
 
-func buildDocument(t *testing.T, source string, operations ...api.Operation) (string, error) {
+func build(t *testing.T, source string, operations ...api.Operation) (string, error) {
 	t.Helper()
 	s, err := openapi.ParseSource([]byte(source))
 	if err != nil {
@@ -68,9 +68,9 @@ func buildDocument(t *testing.T, source string, operations ...api.Operation) (st
 	return string(text), err
 }
 
-func mustBuildDocument(t *testing.T, source string, operations ...api.Operation) (text string, value map[string]any) {
+func mustBuild(t *testing.T, source string, operations ...api.Operation) (text string, value map[string]any) {
 	t.Helper()
-	text, err := buildDocument(t, source, operations...)
+	text, err := build(t, source, operations...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func jsonAt(t *testing.T, value any, path string) string {
 // has no example.
 func TestBuild(t *testing.T) {
 	t.Parallel()
-	text, doc := mustBuildDocument(t, "{"+sourceAreas+"}", updateOperation, listOperation)
+	text, doc := mustBuild(t, "{"+areas+"}", update, list)
 	if !strings.HasPrefix(text, "{\n  \"x-generated\": \"by go run ./scripts/gen; do not edit\",\n  \"openapi\": \"3.1.0\",") {
 		t.Errorf("the document begins with %.120s", text)
 	}
@@ -148,7 +148,7 @@ func TestBuild(t *testing.T) {
 	if i, j := strings.Index(text, `"seenAt"`), strings.Index(text, `"any"`); i < 0 || j < i {
 		t.Error("fields are not in the order of the type")
 	}
-	if again, _ := mustBuildDocument(t, "{"+sourceAreas+"}", updateOperation, listOperation); again != text {
+	if again, _ := mustBuild(t, "{"+areas+"}", update, list); again != text {
 		t.Error("the same declarations give a different document")
 	}
 }
@@ -157,8 +157,8 @@ func TestBuild(t *testing.T) {
 // values for their properties.
 func TestExamples(t *testing.T) {
 	t.Parallel()
-	source := `{` + sourceAreas + `,"records":{"thing":{"description":"A thing.","example":{"size":2,"name":"<Chair>","id":"thg_1","parts":[]}},"part":{"description":"A part."}}}`
-	text, doc := mustBuildDocument(t, source, updateOperation, listOperation)
+	source := `{` + areas + `,"records":{"thing":{"description":"A thing.","example":{"size":2,"name":"<Chair>","id":"thg_1","parts":[]}},"part":{"description":"A part."}}}`
+	text, doc := mustBuild(t, source, update, list)
 	const op = "paths /v1/companies/{companyId}/things/{bigThingId} patch "
 	if got := jsonAt(t, doc, op+"requestBody content application/json example"); got != `{"kind":"red","name":"\u003cChair\u003e"}` {
 		t.Errorf("body %s", got)
@@ -169,7 +169,7 @@ func TestExamples(t *testing.T) {
 	if !strings.Contains(text, `"name": "<Chair>"`) || jsonAt(t, doc, "components schemas part description") != `"A part."` {
 		t.Error("the texts are not those of the source")
 	}
-	_, doc = mustBuildDocument(t, `{`+sourceAreas+`,"bodies":{"update_thing":{"name":"Table","count":4,"kind":"blue"}}}`, updateOperation)
+	_, doc = mustBuild(t, `{`+areas+`,"bodies":{"update_thing":{"name":"Table","count":4,"kind":"blue"}}}`, update)
 	if got := jsonAt(t, doc, op+"requestBody content application/json example"); got != `{"count":4,"kind":"blue","name":"Table"}` {
 		t.Errorf("body %s", got)
 	}
@@ -182,12 +182,12 @@ func TestSourceIsChecked(t *testing.T) {
 	for name, c := range map[string]struct{ source, want string }{
 		"no area":         {`{}`, "areas.things"},
 		"an unknown area": {`{"areas":{"things":{"title":"","description":""},"stuff":{"title":"","description":""}}}`, "areas.stuff, which does not exist"},
-		"a record":        {`{` + sourceAreas + `,"records":{"thin":{}}}`, "records.thin, which does not exist"},
-		"a body":          {`{` + sourceAreas + `,"bodies":{"update_thin":{}}}`, "bodies.update_thin, which does not exist"},
-		"a property":      {`{` + sourceAreas + `,"records":{"thing":{"example":{"nam":1}}}}`, "records.thing has the unknown property nam"},
-		"a body's":        {`{` + sourceAreas + `,"bodies":{"update_thing":{"size":1}}}`, "bodies.update_thing has the unknown property size"},
+		"a record":        {`{` + areas + `,"records":{"thin":{}}}`, "records.thin, which does not exist"},
+		"a body":          {`{` + areas + `,"bodies":{"update_thin":{}}}`, "bodies.update_thin, which does not exist"},
+		"a property":      {`{` + areas + `,"records":{"thing":{"example":{"nam":1}}}}`, "records.thing has the unknown property nam"},
+		"a body's":        {`{` + areas + `,"bodies":{"update_thing":{"size":1}}}`, "bodies.update_thing has the unknown property size"},
 	} {
-		if _, err := buildDocument(t, c.source, updateOperation, listOperation); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := build(t, c.source, update, list); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %s", name, err, c.want)
 		}
 	}
@@ -202,15 +202,15 @@ func TestNamesAreUnique(t *testing.T) {
 	type UpdateThing struct {
 		Other string `json:"other"`
 	}
-	body := defineOperation[struct{}, UpdateThing](api.Spec{ID: "get_update", Method: "GET", Path: "/v1/companies/{companyId}/things/update", Summary: "Get"})
-	if _, err := buildDocument(t, "{"+sourceAreas+"}", updateOperation, body); err == nil || !strings.Contains(err.Error(), "are both called UpdateThing") {
+	body := define[struct{}, UpdateThing](api.Spec{ID: "get_update", Method: "GET", Path: "/v1/companies/{companyId}/things/update", Summary: "Get"})
+	if _, err := build(t, "{"+areas+"}", update, body); err == nil || !strings.Contains(err.Error(), "are both called UpdateThing") {
 		t.Errorf("error %v, want that a record and a body are both called UpdateThing", err)
 	}
 	type thing struct {
 		Other string `json:"other"`
 	}
-	other := defineOperation[struct{}, thing](api.Spec{ID: "get_thing", Method: "GET", Path: "/v1/companies/{companyId}/things/other", Summary: "Get"})
-	if _, err := buildDocument(t, "{"+sourceAreas+"}", listOperation, other); err == nil || !strings.Contains(err.Error(), "are both called thing") {
+	other := define[struct{}, thing](api.Spec{ID: "get_thing", Method: "GET", Path: "/v1/companies/{companyId}/things/other", Summary: "Get"})
+	if _, err := build(t, "{"+areas+"}", list, other); err == nil || !strings.Contains(err.Error(), "are both called thing") {
 		t.Errorf("error %v, want that two records are both called thing", err)
 	}
 }

@@ -20,39 +20,39 @@ type colour string
 
 func (colour) Values() []string { return []string{"red", "blue"} }
 
-type testElement struct {
+type point struct {
 	Key  string            `json:"key" min:"1" max:"20" pattern:"metricKey"`
 	Dims map[string]string `json:"dims" items:"10" each:"30"`
 }
 
 type input struct {
-	ThingID string        `path:"thingId" doc:"the thing"`
-	Limit   int64         `query:"limit" default:"25" min:"1" max:"100"`
-	Cursor  api.Cursor    `query:"cursor"`
-	IfMatch *string       `header:"If-Match" max:"2000" doc:"a tag" tool:"a tag that you read"`
-	Name    string        `json:"name" min:"1" max:"200" doc:"how it is called"`
-	Colour  *colour       `json:"colour"`
-	Site    *string       `json:"site" format:"web" max:"2000"`
-	Day     *string       `json:"day" format:"day"`
-	Order   *int64        `json:"order" min:"0" max:"9"`
-	Rank    *int64        `json:"rank"`
-	Tags    []string      `json:"tags" items:"5" each:"10"`
-	Colours []colour      `json:"colours" items:"2"`
-	Points  []testElement `json:"points" items:"500" min:"1" required:"true"`
-	Active  bool          `json:"active"`
+	ThingID string     `path:"thingId" doc:"the thing"`
+	Limit   int64      `query:"limit" default:"25" min:"1" max:"100"`
+	Cursor  api.Cursor `query:"cursor"`
+	IfMatch *string    `header:"If-Match" max:"2000" doc:"a tag" tool:"a tag that you read"`
+	Name    string     `json:"name" min:"1" max:"200" doc:"how it is called"`
+	Colour  *colour    `json:"colour"`
+	Site    *string    `json:"site" format:"web" max:"2000"`
+	Day     *string    `json:"day" format:"day"`
+	Order   *int64     `json:"order" min:"0" max:"9"`
+	Rank    *int64     `json:"rank"`
+	Tags    []string   `json:"tags" items:"5" each:"10"`
+	Colours []colour   `json:"colours" items:"2"`
+	Points  []point    `json:"points" items:"500" min:"1" required:"true"`
+	Active  bool       `json:"active"`
 }
 
 type part struct {
 	ID string `json:"id"`
 }
 
-type embeddedBase struct {
+type base struct {
 	ID   string  `json:"id" doc:"its id"`
 	Note *string `json:"note" format:"date-time"`
 }
 
-type testRecord struct {
-	embeddedBase
+type thing struct {
+	base
 
 	Colour *colour         `json:"colour" doc:"its colour"`
 	Tags   []string        `json:"tags"`
@@ -64,7 +64,7 @@ type testRecord struct {
 	Active bool            `json:"active"`
 	Any    json.RawMessage `json:"any"`
 
-	unexported string
+	hidden string
 }
 
 func define[Out any](method, path string) api.Operation {
@@ -72,7 +72,7 @@ func define[Out any](method, path string) api.Operation {
 		func(context.Context, api.Caller, input) (out Out, err error) { return out, err })
 }
 
-var operation = define[testRecord]("POST", "/v1/companies/{companyId}/things/{thingId}")
+var operation = define[thing]("POST", "/v1/companies/{companyId}/things/{thingId}")
 
 // Ensure the arguments of a tool form one flat object, the name of a header is in camel case, and
 // the schemas contain no more than a model acts on.
@@ -115,7 +115,7 @@ func TestClearable(t *testing.T) {
 		Tags   api.Clearable[[]string] `json:"tags" items:"5" each:"10" doc:"its tags"`
 	}
 	op := api.Define(api.Spec{ID: "update_thing", Method: "PATCH", Path: "/v1/things", Effect: api.Write, Summary: "Update"},
-		func(context.Context, api.Caller, update) (out testRecord, err error) { return out, err })
+		func(context.Context, api.Caller, update) (out thing, err error) { return out, err })
 	compare(t, jsonschema.Body(op.Input, nil), `{
 "type":"object",
 "properties":{
@@ -139,7 +139,7 @@ func TestElements(t *testing.T) {
 		Hosts []string `json:"hosts" items:"5" each:"253" format:"host" doc:"host names"`
 	}
 	op := api.Define(api.Spec{ID: "push_things", Method: "POST", Path: "/v1/things", Summary: "S", Effect: api.Write},
-		func(context.Context, api.Caller, in) (testRecord, error) { return testRecord{}, nil })
+		func(context.Context, api.Caller, in) (thing, error) { return thing{}, nil })
 	if got := jsonschema.Body(op.Input, nil).Properties["hosts"].Items.Pattern; got != schema.FormatPattern("host") {
 		t.Errorf("the document: %q", got)
 	}
@@ -158,7 +158,7 @@ func TestBody(t *testing.T) {
 		t.Errorf("properties (-want +got):\n%s", diff)
 	}
 	none := api.Define(api.Spec{ID: "get_thing", Method: "GET", Path: "/v1/things", Summary: "Get"},
-		func(context.Context, api.Caller, struct{}) (testRecord, error) { return testRecord{}, nil })
+		func(context.Context, api.Caller, struct{}) (thing, error) { return thing{}, nil })
 	if jsonschema.Body(none.Input, nil) != nil {
 		t.Error("a GET has a body")
 	}
@@ -174,11 +174,11 @@ func TestRefer(t *testing.T) {
 		Colour  colour                 `json:"colour" doc:"its colour"`
 		Other   api.Clearable[*colour] `json:"other"`
 		Colours []colour               `json:"colours" items:"2"`
-		Parts   []testElement          `json:"parts" items:"2"`
+		Parts   []point                `json:"parts" items:"2"`
 	}
 	refer := func(t reflect.Type) *jsonschema.Schema { return &jsonschema.Schema{Ref: "#/" + t.Name()} }
 	op := api.Define(api.Spec{ID: "push_things", Method: "POST", Path: "/v1/things", Summary: "S", Effect: api.Write},
-		func(context.Context, api.Caller, in) (testRecord, error) { return testRecord{}, nil })
+		func(context.Context, api.Caller, in) (thing, error) { return thing{}, nil })
 	compare(t, jsonschema.Parameter(op.Input[0], refer), `{"$ref":"#/colour","description":"a shade","default":"red"}`)
 	compare(t, jsonschema.Body(op.Input, refer), `{
 "type":"object",
@@ -190,13 +190,13 @@ func TestRefer(t *testing.T) {
 },
 "required":["colour"],
 "additionalProperties":false}`)
-	s := jsonschema.Record(reflect.TypeFor[testRecord](), refer)
+	s := jsonschema.Record(reflect.TypeFor[thing](), refer)
 	compare(t, s.Properties["colour"], `{"description":"its colour","anyOf":[{"$ref":"#/colour"},{"type":"null"}]}`)
 	compare(t, s.Properties["flags"], `{"type":["array","null"],"items":{"$ref":"#/colour"}}`)
 	compare(t, s.Properties["parts"], `{"type":"array","items":{"$ref":"#/part"}}`)
 }
 
-const testRecordSchema = `{
+const record = `{
 "type":"object",
 "properties":{
 "id":{"type":"string","description":"its id"},
@@ -218,22 +218,22 @@ const testRecordSchema = `{
 // struct. A field must be nullable exactly if it may be null.
 func TestOutput(t *testing.T) {
 	t.Parallel()
-	_ = testRecord{unexported: ""}
-	compare(t, jsonschema.Record(operation.Output, nil), testRecordSchema)
-	compare(t, jsonschema.Record(define[api.List[testRecord]]("POST", "/v1/things/{thingId}").Output, nil),
-		`{"type":"object","properties":{"items":{"type":"array","items":`+testRecordSchema+`}},"required":["items"],"additionalProperties":false}`)
+	_ = thing{hidden: ""}
+	compare(t, jsonschema.Record(operation.Output, nil), record)
+	compare(t, jsonschema.Record(define[api.List[thing]]("POST", "/v1/things/{thingId}").Output, nil),
+		`{"type":"object","properties":{"items":{"type":"array","items":`+record+`}},"required":["items"],"additionalProperties":false}`)
 }
 
 // Ensure the JSON of a record is valid according to its schema, both with all fields empty and with
 // all fields set.
 func TestOutputDescribesTheEncoding(t *testing.T) {
 	t.Parallel()
-	full := testRecord{
-		embeddedBase: embeddedBase{"1", new("2026-08-11T09:30:00.000Z")}, Colour: new(colour("red")), Tags: []string{"a"}, Flags: []colour{"blue"}, Keys: []string{"k"},
+	full := thing{
+		base: base{"1", new("2026-08-11T09:30:00.000Z")}, Colour: new(colour("red")), Tags: []string{"a"}, Flags: []colour{"blue"}, Keys: []string{"k"},
 		Parts: []part{{"p"}}, Size: new(1.5), Count: 1, Active: true, Any: json.RawMessage(`[1]`),
 	}
 	s := compile(t, jsonschema.Record(operation.Output, nil))
-	for _, v := range []testRecord{{Parts: []part{}, Keys: []string{}}, full} {
+	for _, v := range []thing{{Parts: []part{}, Keys: []string{}}, full} {
 		text, err := json.Marshal(v)
 		if err != nil {
 			t.Fatal(err)
@@ -310,7 +310,7 @@ func TestMaps(t *testing.T) {
 		Any   map[string]string `json:"any" items:"10"`
 	}
 	op := api.Define(api.Spec{ID: "push_things", Method: "POST", Path: "/v1/things", Summary: "S", Effect: api.Write},
-		func(context.Context, api.Caller, in) (testRecord, error) { return testRecord{}, nil })
+		func(context.Context, api.Caller, in) (thing, error) { return thing{}, nil })
 	compare(t, jsonschema.Body(op.Input, nil), `{
 "type":"object",
 "properties":{

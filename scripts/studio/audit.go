@@ -20,34 +20,34 @@ import (
 type auditData struct {
 	Audit    client.Audit
 	Failure  *failure
-	Site     string        // the name of its site; empty: unknown
-	SiteID   string        // empty: the list of sites lacks it
+	Site     string        // the site's name; empty: unknown
+	SiteID   string        // empty: the site is not in the list of sites
 	Before   *client.Audit // the previous complete audit of the same site; nil: none
 	NoBefore *failure
 	Scores   []score
 
 	By        string // page or severity
 	HasFile   bool   // the audit has findings
-	Known     bool   // the shape of the findings is known
+	Known     bool   // this studio knows the shape of the findings
 	Count     int    // the number of issues
 	Summary   []severityCount
 	Groups    []groupRow
 	Pages     []pageRow
 	Clean     int // pages without an issue
-	More      int // issues that are only in the file
+	More      int // the number of issues that are only in the findings file
 	Outline   string
-	WholeThis bool // the outline has everything
+	WholeThis bool // the outline shows all of the findings
 
-	Compared bool // the issues of both audits are known
+	Compared bool // the issues of both audits are known, so Fresh and Gone are set
 	Fresh    issueList
 	Gone     issueList
 }
 
-// issueList is a list of issues that are in only one of two audits.
+// issueList is a list of issues that only one of two audits found.
 type issueList struct {
 	Count  int
 	Groups []groupRow
-	More   int // issues without a row
+	More   int // the number of issues that are not in Groups
 }
 
 // severityCount is the number of issues with a severity.
@@ -56,16 +56,16 @@ type severityCount struct {
 	Count       int
 }
 
-// groupRow is one issue that is on several pages.
+// groupRow is a group of equal issues, as a row of the page shows it.
 type groupRow struct {
 	findings.Group
 
 	Class string
-	Shown []string // the first pages
+	Shown []string // the first of its pages
 	More  int
 }
 
-// Often returns how often the issue occurs, or "" if it occurs once.
+// Often returns in words how many times the issue occurs, or "" if it occurs once.
 func (r groupRow) Often() string {
 	switch {
 	case r.Count == 1:
@@ -84,7 +84,7 @@ type pageRow struct {
 	Issues                    []groupRow
 }
 
-// Limits of one page. The findings file has the rest.
+// Limits of what one page shows. The findings file contains the rest.
 const (
 	rowsMax       = 130
 	changesMax    = 30
@@ -100,8 +100,8 @@ func (v *pageRequest) getAudit(id, label string) *result[client.Audit] {
 	})
 }
 
-// audit shows an audit and compares it with the previous one of the same site. A link may name the
-// previous audit; otherwise audit searches the newest audits for it.
+// audit shows an audit and compares it with the previous audit of the same site. The address may
+// contain the id of the previous audit; otherwise audit searches the newest audits for it.
 func (s *Studio) audit(v *pageRequest) *view {
 	q := v.r.URL.Query()
 	d := &auditData{By: "severity"}
@@ -158,7 +158,7 @@ func summaryOf(a client.Audit) client.AuditSummary {
 	}
 }
 
-// compare reads the findings and compares them with the previous audit's.
+// compare reads the findings and compares them with those of the previous audit.
 func (d *auditData) compare() {
 	var before *client.AuditSummary
 	old := findings.Found{}
@@ -197,7 +197,7 @@ func newIssueList(issues []findings.Issue) (c issueList) {
 	return c
 }
 
-// count counts the issues by severity, the worst first.
+// count counts the issues of each severity and lists the worst severities first.
 func (d *auditData) count(issues []findings.Issue) {
 	d.Count = len(issues)
 	for _, i := range issues {
@@ -215,12 +215,12 @@ func (d *auditData) count(issues []findings.Issue) {
 	d.Summary = d.Summary[:min(len(d.Summary), 8)]
 }
 
-// severityClass is the colour of a severity's badge.
+// severityClass returns the class that sets the colour of a severity's badge.
 func severityClass(severity string) string {
 	return []string{"red", "amber", "", ""}[findings.Rank(severity)]
 }
 
-// rows returns the first groups, and how many issues have no row.
+// rows returns a row for each of the first groups, and the number of issues in the other groups.
 func rows(groups []findings.Group, most int) (out []groupRow, more int) {
 	for i, g := range groups {
 		if i >= most {
@@ -237,7 +237,8 @@ func rows(groups []findings.Group, most int) (out []groupRow, more int) {
 	return out, more
 }
 
-// pages lists the pages with issues, those with the worst first.
+// pages lists the pages that have issues. The pages with the most issues of the worst severity come
+// first.
 func (d *auditData) pages(now, old findings.Found) {
 	scores := map[string]float64{}
 	for _, p := range old.Pages {
@@ -281,7 +282,7 @@ func (d *auditData) pages(now, old findings.Found) {
 	}
 }
 
-// Sentence describes how the scores moved and why.
+// Sentence describes how the scores changed since the previous audit.
 func (d *auditData) Sentence() string {
 	var fell, rose []string
 	for _, s := range d.Scores {
@@ -304,7 +305,7 @@ func (d *auditData) Sentence() string {
 	return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1] + "."
 }
 
-// Path is the address of the audit with its findings in another order.
+// Path returns the address of the audit with its findings listed by severity or by page.
 func (d *auditData) Path(by string) string {
 	q := url.Values{"by": {by}}
 	if d.Before != nil {
@@ -313,7 +314,7 @@ func (d *auditData) Path(by string) string {
 	return "/audits/" + url.PathEscape(d.Audit.ID) + "?" + q.Encode()
 }
 
-// findingsFile writes the findings of an audit as they are stored.
+// findingsFile sends the findings of an audit as a file, indented but otherwise as they are stored.
 func (s *Studio) findingsFile(v *pageRequest) *view {
 	id := v.r.PathValue("id")
 	stored := v.getAudit(id, "The audit")
@@ -328,7 +329,7 @@ func (s *Studio) findingsFile(v *pageRequest) *view {
 	var out bytes.Buffer
 	if err := json.Indent(&out, text, "", "  "); err != nil {
 		out.Reset()
-		out.Write(text) // unchanged
+		out.Write(text) // they could not be indented, so write them unchanged
 	}
 	v.w.Header().Set("Content-Type", "application/json")
 	v.w.Header().Set("Content-Disposition", `attachment; filename="findings.json"`)

@@ -21,37 +21,37 @@ type boardData struct {
 	NoBoards *failure
 	Board    *client.Board
 
-	Live       bool // shows what visitors see, instead of the editors' items
+	Live       bool // the page shows what visitors see instead of the items that editors work on
 	Columns    []roadmap.Column[card]
 	NoItems    *failure
-	More       string // the address of the next items; empty: none
+	More       string // the address of the next page of items; empty: there is none
 	Preview    client.Preview
 	NoPreview  *failure
 	PreviewTag string
 	Gone       []string // titles of deleted items that visitors still see
 
 	MayWrite, MayPublish bool
-	Cursor               string // of the items that are shown
+	Cursor               string // the cursor of the page of items that is shown; empty: the first page
 }
 
 // MayMove reports whether the items can be moved.
 func (d *boardData) MayMove() bool { return d.MayWrite && !d.Live }
 
-// Whole reports whether the page has every item of the board.
+// Whole reports whether the page shows every item of the board.
 func (d *boardData) Whole() bool { return d.Cursor == "" && d.More == "" }
 
 // card is an item on the board.
 type card struct {
 	ID, Title, Summary, Column, Target, Status string
 	Categories                                 []string
-	Mark                                       string // what a publish would do to it: appears, changes or disappears
-	Seen                                       string // the version of the item
+	Mark                                       string // what publishing would do to the item: appears, changes or disappears; empty: nothing
+	Seen                                       string // the version of the item that the page shows
 }
 
 // itemsShown is the number of items on one page.
 const itemsShown = 100
 
-// itemsRead is the number of items that a call reads, if they are not shown.
+// itemsRead is the number of items that one call reads when the page does not show all of them.
 const itemsRead = 200
 
 func (s *Studio) roadmap(v *pageRequest) *view {
@@ -65,7 +65,7 @@ func (s *Studio) roadmap(v *pageRequest) *view {
 		v.wait()
 		d.Boards, d.NoBoards = append(d.Boards, boards.Value.Items...), boards.Failure
 		if boards.Value.Next == "" {
-			break // a company has at most 200 boards
+			break // this takes few calls, because a company has at most 200 boards
 		}
 		cursor = boards.Value.Next
 	}
@@ -141,7 +141,7 @@ func (v *pageRequest) listLiveItems(boardID string, limit int, cursor string) *r
 	})
 }
 
-// path is the address of the board, with more parameters.
+// path returns the address of the board with additional parameters.
 func (d *boardData) path(more url.Values) string {
 	more.Set("board", d.Board.ID)
 	if d.Live {
@@ -150,7 +150,7 @@ func (d *boardData) path(more url.Values) string {
 	return "/roadmap?" + more.Encode()
 }
 
-// mark sets on each card what a publish would do to its item.
+// mark notes on each card what publishing would do to its item.
 func (d *boardData) mark(cards []card) {
 	marks := map[string]string{}
 	for mark, items := range map[string][]client.PublishedItem{"appears": d.Preview.Added, "disappears": d.Preview.Removed} {
@@ -172,7 +172,7 @@ func (d *boardData) mark(cards []card) {
 	}
 }
 
-// Sentence describes what visitors would see after a publish.
+// Sentence describes what publishing would change for visitors.
 func (d *boardData) Sentence() string {
 	p := d.Preview
 	var parts []string
@@ -197,18 +197,18 @@ func (d *boardData) Sentence() string {
 	return "Publishing would " + strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1] + "."
 }
 
-// Nothing reports whether the board was never published and has nothing to publish.
+// Nothing reports whether the board has never been published and has nothing to publish.
 func (d *boardData) Nothing() bool {
 	return d.Preview.CurrentVersion.IsNull() && d.Preview.ItemCount == 0
 }
 
-// change is what a publish would do to some items.
+// change lists the items that publishing would change in the same way.
 type change struct {
 	Verb   string
 	Titles []string
 }
 
-// Changes lists the changes that a publish would show.
+// Changes lists what publishing would change for visitors.
 func (d *boardData) Changes() (out []change) {
 	titles := func(items []client.PublishedItem) (out []string) {
 		for _, i := range items {
@@ -228,7 +228,7 @@ func (d *boardData) Changes() (out []change) {
 	return out
 }
 
-// propertyNames returns the names of an item's properties as its form labels them.
+// propertyNames returns the names that an item's form uses for the item's properties.
 func propertyNames(properties []string) (out []string) {
 	known := map[string]string{"columnId": "column", "categoryIds": "categories", "sortOrder": "order", "targetLabel": "when"}
 	for _, p := range properties {
@@ -237,8 +237,8 @@ func propertyNames(properties []string) (out []string) {
 	return out
 }
 
-// publish publishes exactly what the page showed. If the items have changed since, it publishes
-// nothing, and the page shows what would change now.
+// publish publishes exactly what the page showed. If the items have changed since then, it
+// publishes nothing, and the page shows what publishing would change now.
 func (s *Studio) publish(v *pageRequest) *view {
 	board := v.r.PathValue("board")
 	back := url.Values{"board": {board}}
@@ -258,7 +258,7 @@ func (s *Studio) publish(v *pageRequest) *view {
 	}
 }
 
-// visitors writes the board as visitors see it, as one page that any host can serve.
+// visitors sends the board as visitors see it, as a single HTML file that any web server can serve.
 func (s *Studio) visitors(v *pageRequest) *view {
 	board := v.r.PathValue("board")
 	profile := startCall(v, "company:read", "The company", v.getCompany)
@@ -293,7 +293,8 @@ func (s *Studio) visitors(v *pageRequest) *view {
 	return nil
 }
 
-// itemFields returns the form of an item. column is that of a new one, if it was chosen.
+// itemFields returns the form fields of an item. column is the column that was chosen for a new
+// item, or empty.
 func itemFields(i client.Item, columns []string, column string) []*field {
 	return []*field{
 		{Name: "title", Label: "Title", Kind: "text", Required: true, Hint: "What visitors read first.", Stored: i.Title},
@@ -308,7 +309,7 @@ func itemFields(i client.Item, columns []string, column string) []*field {
 	}
 }
 
-// boardPath is the address of a board, or of the roadmap.
+// boardPath returns the address of a board, or that of the roadmap if board is empty.
 func boardPath(board string) string {
 	if board == "" {
 		return "/roadmap"
@@ -316,7 +317,8 @@ func boardPath(board string) string {
 	return "/roadmap?" + url.Values{"board": {board}}.Encode()
 }
 
-// itemScreens edits the items of a board. The form of an item carries its board.
+// itemScreens returns the screens that edit the items of a board. An item's form includes the id of
+// the item's board.
 func (v *pageRequest) itemScreens() recordScreens[client.Item] {
 	board, saved := v.r.FormValue("board"), "Saved."
 	if published := string(client.PlanStatusPublished); v.r.PostFormValue("status") == published || v.r.PostFormValue("was.status") == published {
@@ -359,8 +361,8 @@ func (v *pageRequest) itemScreens() recordScreens[client.Item] {
 	}
 }
 
-// itemColumn returns the new column of an item: the one that was typed, or else the one that was
-// chosen. An undo takes the typed one back.
+// itemColumn returns the new column of an item: the one that was typed, or otherwise the one that
+// was chosen from the list. Undoing a typed column restores the column that the item had before.
 func (v *pageRequest) itemColumn(c *changes, board string) client.Optional[string] {
 	chosen, typed := c.text("columnId"), c.text("newColumn")
 	if name, ok := typed.Get(); ok {
@@ -375,7 +377,8 @@ func (v *pageRequest) itemColumn(c *changes, board string) client.Optional[strin
 	return chosen
 }
 
-// boardScreens edits boards. Boards are deleted by scripts, because a board must be empty first.
+// boardScreens returns the screens that edit boards. They cannot delete a board: it would have to
+// be empty first, so deleting boards is left to scripts.
 func (v *pageRequest) boardScreens() recordScreens[client.Board] {
 	return recordScreens[client.Board]{
 		place: "Roadmap", noun: "board", area: "plan", path: "/roadmap/boards", back: boardPath(v.r.PathValue("id")),
@@ -399,7 +402,7 @@ func (v *pageRequest) boardScreens() recordScreens[client.Board] {
 		save: func(c *changes, id string) func(context.Context, ...client.CallOption) (client.Board, error) {
 			name, origins, active := c.required("name"), c.list("allowedOrigins"), c.flag("active")
 			if origins.IsNull() {
-				origins = client.Value([]string{}) // an emptied list allows any site; null is rejected, because it could mean none
+				origins = client.Value([]string{}) // an empty list allows any site; the service rejects null, because null could also mean that no site is allowed
 			}
 			if id != "" {
 				return func(ctx context.Context, options ...client.CallOption) (client.Board, error) {

@@ -12,13 +12,15 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// A column is only a value of its items: the API stores no names, no order and no empty columns. So
-// the page draws the columns of the items and of the live version, and the standard ones.
+// A column exists only as the columnId of items: the API stores no column names, no order of
+// columns and no empty columns. So the page shows the columns of the items, those of the live
+// version, and the standard columns.
 
 func columnOf(i client.Item) string { return i.ColumnID.Or("") }
 
-// allColumns adds the columns that have no items here, and orders all of them: as visitors see them,
-// with the standard ones and new ones among them. Until the next publish, no edit changes the order.
+// allColumns adds the columns that have no items here, and sorts all columns in the order that
+// visitors see. It inserts the standard columns and new columns into that order. So no edit changes
+// the order of the columns before the next publish.
 func allColumns[T any](columns []roadmap.Column[T], live []string) (out []roadmap.Column[T]) {
 	base, self := live, func(id string) string { return id }
 	if len(base) == 0 {
@@ -42,7 +44,8 @@ func allColumns[T any](columns []roadmap.Column[T], live []string) (out []roadma
 	return out
 }
 
-// liveColumns returns the ids of the columns that visitors see, none if they could not be read.
+// liveColumns returns the ids of the columns that visitors see. It returns none if the live items
+// could not be read.
 func liveColumns(live *result[client.Page[client.LiveItem]]) (out []string) {
 	for _, c := range roadmap.Columns(live.Value.Items, func(i client.LiveItem) string { return i.ColumnID.Or("") }) {
 		if c.ID != "" {
@@ -52,8 +55,8 @@ func liveColumns(live *result[client.Page[client.LiveItem]]) (out []string) {
 	return out
 }
 
-// readColumns returns the columns of a board to choose from. Of a board with more items than one call
-// reads, it knows those of the first.
+// readColumns returns the columns of a board from which a user can choose. It reads only one page
+// of items, so it may miss a column that only later items of a large board use.
 func (v *pageRequest) readColumns(board string) []roadmap.Column[client.Item] {
 	if board == "" {
 		return allColumns[client.Item](nil, nil)
@@ -63,7 +66,8 @@ func (v *pageRequest) readColumns(board string) []roadmap.Column[client.Item] {
 	return allColumns(roadmap.Columns(items.Value.Items, columnOf), liveColumns(live))
 }
 
-// columnIDs returns the ids of columns, without the empty one.
+// columnIDs returns the ids of columns. It leaves out the empty id, which stands for the items
+// without a column.
 func columnIDs[T any](columns []roadmap.Column[T]) (out []string) {
 	for _, c := range columns {
 		if c.ID != "" {
@@ -73,9 +77,10 @@ func columnIDs[T any](columns []roadmap.Column[T]) (out []string) {
 	return out
 }
 
-// columnID returns the id that a typed name means: that of the column with this heading, or the name
-// itself for a new column. The id of a standard column means that column even if another one differs
-// from it only in case.
+// columnID returns the id of the column that a typed name refers to. This is the column with the
+// same heading or, if there is none, a new column whose id is the name itself. If the name is
+// exactly the id of a standard column, it refers to that column, even if the id of a different
+// column differs from it only in case.
 func columnID(name string, known []string) string {
 	if slices.Contains(known, name) || slices.Contains(roadmap.Standard, name) {
 		return name
@@ -88,7 +93,7 @@ func columnID(name string, known []string) string {
 	return name
 }
 
-// allItems reads every item of a board, in its order.
+// allItems reads every item of a board, in the order of the board.
 func (v *pageRequest) allItems(board string) (items []client.Item, failed *failure) {
 	for cursor := ""; ; {
 		read := v.listItems(board, itemsRead, cursor)
@@ -103,7 +108,7 @@ func (v *pageRequest) allItems(board string) (items []client.Item, failed *failu
 	}
 }
 
-// renameColumn gives the items of a column another columnId, as a bulk action.
+// renameColumn gives all items of a column a different columnId. It does this as a bulk action.
 func (s *Studio) renameColumn(v *pageRequest) *view {
 	form := v.r.PostForm
 	board, from, name := form.Get("board"), form.Get("column"), strings.TrimSpace(form.Get("name"))
@@ -141,7 +146,8 @@ func (s *Studio) renameColumn(v *pageRequest) *view {
 	return v.start(a)
 }
 
-// columnStep moves an item to another column, if it is still in the one in which it was listed.
+// columnStep returns the step that moves an item to a different column. The step fails if the item
+// is no longer in the column in which it was listed.
 func columnStep(item client.Item, to string) step {
 	return func(v *pageRequest) (step, *failure) {
 		now := v.getItem(item.ID)
@@ -168,7 +174,8 @@ func columnStep(item client.Item, to string) step {
 	}
 }
 
-// setColumn moves an item to another column, on the condition of its entity tag.
+// setColumn moves an item to a different column. It fails if the entity tag of the item has
+// changed.
 func (v *pageRequest) setColumn(id string, column client.Optional[string], tag string) *result[client.Item] {
 	stored := startCall(v, "plan:write", "Move to the renamed column", func(ctx context.Context, options ...client.CallOption) (client.Item, error) {
 		return v.api.UpdatePlanItem(ctx, client.UpdatePlanItemInput{ItemID: id, ColumnID: column}, append(options, client.IfMatch(tag))...)

@@ -10,7 +10,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// moveData is the data of the page that moves an item without a script.
+// moveData is the data of the page for moving an item in a browser that runs no scripts.
 type moveData struct {
 	Item     client.Item
 	Seen     string
@@ -20,7 +20,8 @@ type moveData struct {
 	MayWrite bool
 }
 
-// movePage shows an item's moves. With a script, the board has them on its cards.
+// movePage shows the ways to move an item. If the browser runs scripts, the board offers the same
+// moves on its cards.
 func (s *Studio) movePage(v *pageRequest) *view {
 	stored := v.getItem(v.r.PathValue("id"))
 	v.wait()
@@ -40,10 +41,10 @@ func (v *pageRequest) getItem(id string) *result[client.Item] {
 	})
 }
 
-// writesMax bounds how many items one move may write.
+// writesMax bounds the number of items that one move may update.
 const writesMax = 40
 
-// move moves an item to the next place or column, or next to another item of a column.
+// move moves an item by one place or one column, to a chosen column, or next to a different item.
 func (s *Studio) move(v *pageRequest) *view {
 	form, id := v.r.PostForm, v.r.PathValue("id")
 	board := form.Get("board")
@@ -86,13 +87,14 @@ func (s *Studio) move(v *pageRequest) *view {
 	return v.done("/roadmap", back, notice{Record: record, Text: text, Undo: undoMove(record, before)})
 }
 
-// itemBefore is the place of an item before a move, and its entity tag after it.
+// itemBefore is the place that an item had before a move, and the entity tag that the item has
+// after the move.
 type itemBefore struct {
 	place client.UpdatePlanItemInput
 	tag   string
 }
 
-// wereAt returns the update that gives an item back what a write has changed.
+// wereAt returns the update that restores the values of an item that a write has changed.
 func wereAt(items []client.Item, w client.UpdatePlanItemInput) client.UpdatePlanItemInput {
 	out := client.UpdatePlanItemInput{ItemID: w.ItemID}
 	at := slices.IndexFunc(items, func(i client.Item) bool { return i.ID == w.ItemID })
@@ -112,8 +114,9 @@ func wereAt(items []client.Item, w client.UpdatePlanItemInput) client.UpdatePlan
 	return out
 }
 
-// undoMove gives items back their places, the last one first. It stops at an item that somebody has
-// changed since.
+// undoMove returns the function that undoes a move. It restores the places of the items, starting
+// with the item that was written last. It stops at an item that somebody has changed since the
+// move.
 func undoMove(record string, before []itemBefore) undo {
 	return func(v *pageRequest) notice {
 		for _, b := range slices.Backward(before) {
@@ -129,21 +132,22 @@ func undoMove(record string, before []itemBefore) undo {
 	}
 }
 
-// moveTo is an item with its new column, and the items of that column without it.
+// moveTo is an item that is being moved, its new column, and the other items of that column.
 type moveTo struct {
 	item   client.Item
 	column string
 	others []client.Item
-	at     int    // its index among the others
-	from   int    // its index in the column that it leaves
-	edge   string // why it cannot move, such as "first column"
+	at     int    // the item's new index among the others
+	from   int    // the item's index in its old column
+	edge   string // where the item is already, so that it cannot move, such as "first column"
 
-	// The smallest numbers of the columns before and after an empty column, which define the order
-	// of the columns. Null: there is none.
+	// The smallest sortOrder in the nearest numbered columns before and after the new column. If
+	// the new column is empty, the item gets a number between these two, because the columns are
+	// ordered by their smallest numbers. Null: there is no such column.
 	low, high client.Optional[int]
 }
 
-// newPlace returns where an item moves to. found is false if the item does not exist.
+// newPlace returns the move that a form requests. found is false if the item does not exist.
 func newPlace(items []client.Item, live []string, id string, form url.Values) (m moveTo, found bool) {
 	columns := allColumns(roadmap.Columns(items, columnOf), live)
 	c, at := -1, -1
@@ -200,8 +204,10 @@ func newPlace(items []client.Item, live []string, id string, form url.Values) (m
 	return m, true
 }
 
-// dropped returns the place before or after another item, or the end. A page of a large board shows
-// only some items of a column, so the last one that it shows may not be the last one.
+// dropped returns the index at which the item was dropped: that of the item before which it was
+// dropped, or the index following the item after which it was dropped, or the end. The page of a
+// large board shows only some items of a column, so the last item that it shows may not be the last
+// item of the column.
 func (m moveTo) dropped(before, after string) int {
 	if at := slices.IndexFunc(m.others, func(i client.Item) bool { return i.ID == before }); at >= 0 {
 		return at
@@ -215,9 +221,9 @@ func (m moveTo) dropped(before, after string) int {
 // orderStep is the distance between the sortOrders of renumbered items.
 const orderStep = 10
 
-// writes returns the updates that move the item to its place. The item gets a number between its
-// neighbours' numbers. If there is no such number, other items of the column are renumbered, as few as
-// possible. possible is false if there are too many of them.
+// writes returns the updates that move the item to its place. The item gets a number between those
+// of its neighbours. If there is no such number, as few other items of the column as possible are
+// renumbered. possible is false if too many items would need a new number.
 func (m moveTo) writes() (out []client.UpdatePlanItemInput, possible bool) {
 	update := client.UpdatePlanItemInput{ItemID: m.item.ID}
 	if m.column != m.item.ColumnID.Or("") {
@@ -253,7 +259,8 @@ func (m moveTo) writes() (out []client.UpdatePlanItemInput, possible bool) {
 	return []client.UpdatePlanItemInput{update}, true
 }
 
-// order returns the number of one of the others; null if it has none, or if there is no such item.
+// order returns the sortOrder of the other item at an index. It returns null if that item has no
+// sortOrder, or if there is no item at that index.
 func (m moveTo) order(at int) client.Optional[int] {
 	if at < 0 || at >= len(m.others) {
 		return client.Null[int]()
@@ -264,9 +271,8 @@ func (m moveTo) order(at int) client.Optional[int] {
 	return client.Null[int]()
 }
 
-// pushed makes room between two neighbours with the fewest writes: it gives the items after the place
-// higher numbers, or those before it lower ones, or, within a column, each item between the old and the
-// new place the number of the next.
+// pushed makes room between two neighbours in the way that needs the fewest writes. It gives higher
+// numbers to the items after the place, or lower numbers to those before it, or it uses rotated.
 func (m moveTo) pushed(update client.UpdatePlanItemInput) (out []client.UpdatePlanItemInput, possible bool) {
 	var best []client.UpdatePlanItemInput
 	for _, direction := range []int{1, -1} {
@@ -294,8 +300,8 @@ func (m moveTo) pushed(update client.UpdatePlanItemInput) (out []client.UpdatePl
 	return best, len(best) <= writesMax
 }
 
-// lands reports whether writes put the item at its place: no written number may be equal to that of a
-// neighbour, because the order of equal numbers is that of the items' creation.
+// lands reports whether the writes put the item at its place. A written number must differ from the
+// neighbours' numbers, because items with equal numbers are listed in the order of their creation.
 func (m moveTo) lands(writes []client.UpdatePlanItemInput) bool {
 	var before client.Optional[int]
 	wasWritten := false
@@ -315,9 +321,9 @@ func (m moveTo) lands(writes []client.UpdatePlanItemInput) bool {
 	return true
 }
 
-// rotated gives the item the number of the one at its new place, and each item between the old and the
-// new place the number of the next one. ok is false if the item comes from another column, or if one of
-// the items has no number.
+// rotated gives the item the number of the item at its new place. Each item between the old and the
+// new place gets the number of its neighbour on the side of the old place. ok is false if the item
+// comes from a different column, or if one of these items has no number.
 func (m moveTo) rotated(update client.UpdatePlanItemInput) (out []client.UpdatePlanItemInput, ok bool) {
 	free, ok := m.item.SortOrder.Get()
 	if !ok || m.column != m.item.ColumnID.Or("") {
@@ -343,7 +349,8 @@ func (m moveTo) rotated(update client.UpdatePlanItemInput) (out []client.UpdateP
 	return append(out, update), true
 }
 
-// numbered renumbers the items of the column, up to the item's place and as far after it as needed.
+// numbered renumbers the items of the column: those up to the moved item's new place, and as many
+// after it as necessary.
 func (m moveTo) numbered(update client.UpdatePlanItemInput) (out []client.UpdatePlanItemInput, possible bool) {
 	next := orderStep
 	if first, ok := m.others[0].SortOrder.Get(); ok {

@@ -10,8 +10,9 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// Ensure a move writes numbers that put the item at its place and keep the order of the others, for any
-// numbers of its column: dense, equal, with gaps, or none.
+// Ensure a move writes numbers that put the item at its place and keep the order of the other
+// items. This must work whatever numbers the items of the column have: dense ones, equal ones, ones
+// with gaps, or none.
 func TestMoveWrites(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -28,7 +29,7 @@ func TestMoveWrites(t *testing.T) {
 		from := random.IntN(size)
 		m := moveTo{item: column[from], column: "a", from: from, low: client.Null[int](), high: client.Null[int]()}
 		m.others = slices.Delete(slices.Clone(column), from, from+1)
-		if random.IntN(3) == 0 { // it comes from another column
+		if random.IntN(3) == 0 { // the item comes from a different column
 			m.item.ColumnID = client.Value("b")
 		}
 		m.at = random.IntN(size)
@@ -52,7 +53,8 @@ func TestMoveWrites(t *testing.T) {
 	}
 }
 
-// byOrder sorts items as the service lists them. Their ids are in the order of their creation.
+// byOrder sorts items in the order in which the service lists them. It sorts items with equal
+// numbers by id, because the ids are in the order of creation.
 func byOrder(items []client.Item) {
 	slices.SortStableFunc(items, func(a, b client.Item) int {
 		x, hasX := a.SortOrder.Get()

@@ -17,7 +17,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// create sends a POST to the service and returns the record.
+// create sends a POST to the service and returns the created record.
 func (w *world) create(t *testing.T, path, body string) map[string]any {
 	t.Helper()
 	r := w.Send(t, w.key, "POST", "/v1/companies/{companyId}"+path, body)
@@ -27,8 +27,8 @@ func (w *world) create(t *testing.T, path, body string) map[string]any {
 	return r.JSON(t)
 }
 
-// board creates a board with items, given as column and title, and returns its id and the items'
-// ids.
+// board creates a board with items, each of which is given as a column and a title. It returns the
+// id of the board and the ids of the items.
 func (w *world) board(t *testing.T, items ...[2]string) (id string, ids []string) {
 	t.Helper()
 	id = w.create(t, "/plan/boards", `{"name":"Public <roadmap>"}`)["id"].(string)
@@ -39,7 +39,7 @@ func (w *world) board(t *testing.T, items ...[2]string) (id string, ids []string
 	return id, ids
 }
 
-// cards returns the titles of the items on a page, by column, each column after its name.
+// cards returns the names of the columns on a page, each followed by the titles of its items.
 func cards(body string) (out []string) {
 	body, _, _ = strings.Cut(body, `<details class="call foot">`)
 	for _, m := range regexp.MustCompile(`aria-label="([^"]*)" data-column|<h3>(?:<a [^>]*>)?([^<]*)`).FindAllStringSubmatch(body, -1) {
@@ -52,7 +52,8 @@ func cards(body string) (out []string) {
 	return out
 }
 
-// arrow returns the form that moves an item. A script puts it on the card.
+// arrow returns the form that moves an item. In a browser, a script adds this form to the item's
+// card.
 func arrow(t *testing.T, body, id, to string) url.Values {
 	t.Helper()
 	seen := regexp.MustCompile(`data-id="` + id + `" data-seen="([^"]*)"`).FindStringSubmatch(body)
@@ -68,7 +69,7 @@ func arrow(t *testing.T, body, id, to string) url.Values {
 	return out
 }
 
-// publishing returns the form that publishes what a page shows.
+// publishing returns the form that publishes what a page shows, and the path to which it is sent.
 func publishing(t *testing.T, body string) (path string, form url.Values) {
 	t.Helper()
 	m := regexp.MustCompile(`action="(/roadmap/publish/[^"]*)" method="post"><input type="hidden" name="form" value="([^"]*)"><input type="hidden" name="etag" value="([^"]*)"`).FindStringSubmatch(body)
@@ -78,8 +79,8 @@ func publishing(t *testing.T, body string) (path string, form url.Values) {
 	return m[1], url.Values{"form": {m[2]}, "etag": {strings.ReplaceAll(m[3], "&#34;", `"`)}}
 }
 
-// Ensure an empty company's page says how to begin. Forms create its first board and item, once
-// each even if a form is sent twice.
+// Ensure the page of a company without any boards says how to begin. Its forms create the first
+// board and the first item. Each is created only once, even if its form is sent twice.
 func TestRoadmapFromNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -113,17 +114,17 @@ func TestRoadmapFromNothing(t *testing.T) {
 	has(t, "one item", body, "Publishing would add 1 item.", ">appears<")
 	form = fields(t, w.page(t, "/roadmap/items/new?board="+id), "profile")
 	form.Set("title", "Light theme")
-	form.Set("newColumn", "NOW soon") // the column as it is shown
+	form.Set("newColumn", "NOW soon") // the heading of the existing column, in different case
 	_, body = w.submit(t, "/roadmap/items", form)
 	has(t, "a draft", body, "Saved.")
 	hasNot(t, "a draft", body, "Visitors see it")
-	if got := cards(w.page(t, "/roadmap")); len(got) != 7 || got[0] != "Now soon:" || got[3] != "Now:" { // one column with both
+	if got := cards(w.page(t, "/roadmap")); len(got) != 7 || got[0] != "Now soon:" || got[3] != "Now:" { // both items are in one column
 		t.Errorf("cards %q, want both in the column Now soon", got)
 	}
 }
 
-// Ensure a publish publishes exactly what was shown. After another change it publishes nothing and
-// shows what would change now.
+// Ensure publishing publishes exactly what the page showed. If something has changed since then, it
+// publishes nothing and shows what publishing would change now.
 func TestRoadmapPublish(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -158,8 +159,8 @@ func TestRoadmapPublish(t *testing.T) {
 	}
 }
 
-// Ensure arrows and drops move an item to the place that they show, for any sortOrder of its
-// neighbours, and an arrow at an edge writes nothing.
+// Ensure arrows and drops move an item to the place that the user chose. An arrow that would move
+// an item beyond an edge changes nothing.
 func TestRoadmapMove(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -203,8 +204,8 @@ func TestRoadmapMove(t *testing.T) {
 	}
 }
 
-// Ensure a column stays when its last item leaves, and takes items again: by an arrow, by a drop and
-// by the form of an item. Its id is the one that it had.
+// Ensure a column stays on the board when its last item leaves. An item can be moved into the empty
+// column with an arrow, by dropping it there, or with its form. The column keeps its id.
 func TestRoadmapEmptyColumns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -249,8 +250,8 @@ func TestRoadmapEmptyColumns(t *testing.T) {
 	expect("without a script", body, "Now: Next: One In test: Two Later: Three Done:")
 }
 
-// Ensure renaming a column moves its items, joins another column only if that was ticked, and loses no
-// change of somebody else.
+// Ensure renaming a column moves its items, and does not overwrite a change by somebody else. The
+// items join an existing column only if the user ticked "Join".
 func TestRoadmapRenameColumn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -269,7 +270,7 @@ func TestRoadmapRenameColumn(t *testing.T) {
 	column := func(item int) any {
 		return w.Send(t, w.key, "GET", "/v1/companies/{companyId}/plan/items/"+items[item], "").JSON(t)["columnId"]
 	}
-	has(t, "typed id", rename("Now", "now", false), "2 items moved from Now to Now.") // now and Now are two ids, and the standard one is meant
+	has(t, "typed id", rename("Now", "now", false), "2 items moved from Now to Now.") // now and Now are different ids, and the typed name refers to the standard one
 	if column(0) != "now" || column(1) != "now" {
 		t.Errorf("columnIds %v and %v, want now", column(0), column(1))
 	}
@@ -306,7 +307,8 @@ func TestRoadmapRenameColumn(t *testing.T) {
 	has(t, "the rest", rename("later", "Someday", true), "1 item moved from Later to Someday.", "Undo")
 }
 
-// Ensure an item that somebody changed after the page was rendered is neither moved nor deleted.
+// Ensure an item that somebody has changed since the page was rendered is neither moved nor
+// deleted.
 func TestRoadmapMoveConflict(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -343,8 +345,9 @@ func (w *world) edited(t *testing.T, path string) url.Values {
 	return form
 }
 
-// Ensure an item's form stores changed fields, clears emptied ones, and keeps the typed text if it
-// is refused. Neither of two writers loses a change.
+// Ensure the form of an item stores the fields that were changed and clears those that were
+// emptied. If the service refuses the form, the page keeps what was typed. If two people edit the
+// same item, neither loses a change.
 func TestRoadmapItem(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -385,7 +388,8 @@ func TestRoadmapItem(t *testing.T) {
 	}
 }
 
-// Ensure a key without a scope sees what it may read, and the page names the missing scope.
+// Ensure a user whose key lacks a scope sees everything that the key may read, and the page names
+// the missing scope.
 func TestRoadmapScopes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, auth.CompanyRead, auth.PlanRead)
@@ -402,8 +406,9 @@ func TestRoadmapScopes(t *testing.T) {
 	}
 }
 
-// Ensure every board of a company can be opened, including the newest of many. Items of a board of
-// several pages can be moved on each page, next to neighbours that other pages show.
+// Ensure every board of a company can be opened, even the newest of many. If the items of a board
+// fill several pages, they can be moved on each page, even next to items that are on a different
+// page.
 func TestRoadmapLarge(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -429,7 +434,7 @@ func TestRoadmapLarge(t *testing.T) {
 		}
 		return out
 	}
-	_, body = w.submit(t, "/roadmap/items/itm_99/move", arrow(t, body, "itm_99", "down")) // the last one of the page
+	_, body = w.submit(t, "/roadmap/items/itm_99/move", arrow(t, body, "itm_99", "down")) // the last item on the page
 	has(t, "a move", body, "Moved to Other.")
 	if got := order()[98:102]; !slices.Equal(got, []string{"Item 98", "Item 100", "Item 99", "Item 101"}) {
 		t.Errorf("order %q, want Item 99 after Item 100", got)

@@ -22,14 +22,14 @@ type brandData struct {
 	Form     *form
 	Kit      client.BrandKit
 	NoKit    *failure // the brand cannot be read
-	Kept     bool     // the form has typed values, so it is shown whatever failed
+	Kept     bool     // the form contains typed values, so it is shown even if a call failed
 	Colors   []swatch
 	Fonts    []swatch
 	Types    []client.ContentType
 	NoTypes  *failure
 	Goals    []client.Goal
 	NoGoals  *failure
-	More     []string // the lists with more entries than the page shows
+	More     []string // the names of the lists that have more entries than the page shows
 	MayWrite bool
 }
 
@@ -45,7 +45,7 @@ const (
 	brandRecords = 200
 )
 
-// brandScreens adds the pages of the brand, its content types and goals.
+// brandScreens adds the pages for the brand, the content types and the goals.
 func (s *Studio) brandScreens(page func(string, func(*pageRequest) *view)) {
 	page("GET /brand", s.brand)
 	page("POST /brand", s.saveBrand)
@@ -55,7 +55,7 @@ func (s *Studio) brandScreens(page func(string, func(*pageRequest) *view)) {
 
 func (s *Studio) brand(v *pageRequest) *view { return v.brandPage(nil, nil) }
 
-// brandPage shows the brand. After a failed write, sent has the typed values.
+// brandPage shows the brand. After a failed write, sent contains the typed values.
 func (v *pageRequest) brandPage(sent url.Values, refused *failure) *view {
 	d := &brandData{MayWrite: v.may("context:write")}
 	out := &view{page: "brand", place: "Brand", title: "Brand", data: d}
@@ -71,7 +71,7 @@ func (v *pageRequest) brandPage(sent url.Values, refused *failure) *view {
 	v.wait()
 	d.NoKit, d.NoTypes, d.NoGoals = kit.Failure, types.Failure, goals.Failure
 	stored := d.NoKit == nil
-	if d.NoKit != nil && d.NoKit.Status == http.StatusNotFound { // it does not exist yet: saving creates it
+	if d.NoKit != nil && d.NoKit.Status == http.StatusNotFound { // the brand does not exist yet, and saving the form creates it
 		d.NoKit = nil
 	}
 	d.Kit, d.Types, d.Goals = kit.Value, types.Value.Items, goals.Value.Items
@@ -141,19 +141,20 @@ func brandChanges(c *changes) client.UpdateContextBrandKitInput {
 }
 
 // brandExists reports whether somebody has created the brand since an empty form was rendered. The
-// first save has no entity tag to send, so it checks this first.
+// first save has no entity tag to send, so it has to check this before it writes.
 func (v *pageRequest) brandExists() bool {
 	kit := startCall(v, "context:read", "Whether there is a brand", v.api.GetContextBrandKit)
 	v.wait()
 	return kit.Failure == nil
 }
 
-// color matches the colours that are drawn. It allows nothing more, because the text is written
-// into an attribute of an SVG.
+// color matches the strings that the page draws as colours. It matches nothing else, because the
+// string is written to an attribute of an SVG.
 var color = regexp.MustCompile(`^(#([0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})|(rgb|hsl)a?\([0-9][0-9., %/]{0,40}\))$`)
 
-// swatches reads named values from JSON of any shape: an object, a list, or both in each other. A
-// value's name is its path and the name property next to it.
+// swatches reads named values from JSON of any shape: an object, a list, or objects and lists
+// inside each other. The name of a value consists of the keys that lead to it and the name property
+// of the object that contains it.
 func swatches(text []byte) (out []swatch) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -201,7 +202,7 @@ func swatches(text []byte) (out []swatch) {
 	return out
 }
 
-// without returns an object without one of its properties.
+// without returns a copy of an object that lacks one of its properties.
 func without(v map[string]any, name string) map[string]any {
 	out := map[string]any{}
 	for key, value := range v {
@@ -212,7 +213,7 @@ func without(v map[string]any, name string) map[string]any {
 	return out
 }
 
-// contentTypeScreens edits content types.
+// contentTypeScreens returns the screens that edit content types.
 func (v *pageRequest) contentTypeScreens() recordScreens[client.ContentType] {
 	return recordScreens[client.ContentType]{
 		place: "Brand", noun: "content type", area: "context", path: "/brand/types", back: "/brand",
@@ -253,7 +254,7 @@ func (v *pageRequest) contentTypeScreens() recordScreens[client.ContentType] {
 	}
 }
 
-// brandGoalScreens edits brand goals.
+// brandGoalScreens returns the screens that edit brand goals.
 func (v *pageRequest) brandGoalScreens() recordScreens[client.Goal] {
 	return recordScreens[client.Goal]{
 		place: "Brand", noun: "brand goal", area: "context", path: "/brand/goals", back: "/brand",

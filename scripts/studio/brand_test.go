@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/auth"
 )
 
-// Ensure the first save of a brand creates it, and a save changes and clears only edited fields.
-// Neither of two writers loses a change.
+// Ensure the first save creates the brand, and every later save changes or clears only the fields
+// that were edited. If two people edit the brand, neither loses a change.
 func TestBrand(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -50,7 +50,7 @@ func TestBrand(t *testing.T) {
 	}
 }
 
-// Ensure colours in JSON of any shape are drawn, and any other value is shown only as text.
+// Ensure the page draws the colours in JSON of any shape, and shows every other value only as text.
 func TestSwatches(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -75,7 +75,9 @@ func TestSwatches(t *testing.T) {
 	}
 }
 
-// Ensure content types and brand goals are created once, edited, and deleted as they were shown.
+// Ensure content types and brand goals can be created, edited and deleted. Sending a form twice
+// creates only one record. A record that has changed since it was shown is neither overwritten nor
+// deleted.
 func TestContentTypesAndBrandGoals(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -140,7 +142,7 @@ func TestContentTypesAndBrandGoals(t *testing.T) {
 	}
 }
 
-// Ensure a key that may only read is not offered changes, and the page names the scope that a key
+// Ensure the page offers no changes if the key may only read, and names the scope that the key
 // lacks.
 func TestBrandScopes(t *testing.T) {
 	t.Parallel()

@@ -12,15 +12,15 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Limits of one screen.
+// Limits for one screen.
 const (
 	callsMax = 14
 	tripsMax = 2
 	bytesMax = 110_000
 )
 
-// direct serves a browser's requests without a network, so that the test's own goroutines serve a
-// page.
+// direct sends a browser's requests to the handler without a network, so that pages are served on
+// the test's own goroutines.
 type direct struct{ http.Handler }
 
 func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -29,7 +29,7 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// screens has an address of each screen, with the parameters that make it large.
+// screens lists an address for each screen, with the parameters that make the screen large.
 var screens = map[string]string{
 	"Overview": "/", "Metrics": "/metrics", "Metrics, split": "/metrics?key=growth.signups&split=country&range=90d&grain=day", "Metrics, 12 months": "/metrics?key=revenue.mrr&range=12m",
 	"Metrics, 40 parts": "/metrics?key=growth.activations&split=city&range=30d",
@@ -38,8 +38,8 @@ var screens = map[string]string{
 	"Sites": "/sites", "Brand": "/brand", "Audit": "/audits/aud_01kdvdna03ryc3zbszzr9pwf48", "Audit, by page": "/audits/aud_01kdvdna03ryc3zbszzr9pwf48?by=page",
 }
 
-// Ensure each screen stays within its limits with 5,000 records: calls, sequential calls, and
-// bytes.
+// Ensure each screen stays within its limits when there are 5,000 records. The limits apply to the
+// calls that it makes, the calls that it makes one after another, and the bytes of its page.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -76,7 +76,7 @@ func TestBudget(t *testing.T) {
 	counted := enter(t, w.Service, w.key, func(next http.RoundTripper) http.RoundTripper { counter.Transport = next; return counter })
 	counted.browser.Transport = direct{counted.open.Handler()}
 	for name, path := range screens {
-		w.Clock.Advance(time.Minute) // a key's quota is per minute
+		w.Clock.Advance(time.Minute) // so that each page has a full quota, which is per minute
 		var body string
 		trips, calls := counter.Count(t, func(t *testing.T) { body = counted.page(t, path) })
 		if calls > callsMax || trips > tripsMax {

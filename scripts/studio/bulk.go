@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// step makes one change of a bulk action, on the condition that nobody has changed the record since
-// the page was loaded. back takes the change back; nil: it cannot be.
+// step makes one change of a bulk action, unless somebody has changed the record since the page was
+// loaded. back reverts the change; it is nil if the change cannot be reverted.
 type step func(v *pageRequest) (back step, failed *failure)
 
 // state is the state of a bulkItem.
@@ -30,37 +30,40 @@ type bulkItem struct {
 	run, back  step
 }
 
-// bulk is a bulk action. It runs on after the response that started it, one record after another.
+// bulk is a bulk action. It changes one record after another, and continues after the response to
+// the request that started it.
 type bulk struct {
-	ID, Verb, Done string // such as Skip, Skipped
+	ID, Verb, Done string // such as Skip for Verb and Skipped for Done
 	Noun, Nouns    string
-	Place, Back    string                   // the page that started it
-	Said           func(changed int) string // the first sentence of the result; nil: Done and the number
+	Place, Back    string                   // the sidebar entry and the address of the page that started it
+	Said           func(changed int) string // returns the first sentence of the result; nil: that sentence is Done and the number
 
 	mu      sync.Mutex
 	items   []*bulkItem
 	running bool
 	stopped bool
-	pause   time.Duration // it waits for the quota; 0: it does not
-	ended   chan struct{} // closed when it does not run any more
+	pause   time.Duration // how long it is waiting for the quota; 0: it is not waiting
+	ended   chan struct{} // closed when it stops running
 }
 
-// bulkMax bounds the records of one bulk action.
+// bulkMax bounds the number of records in one bulk action.
 const bulkMax = 500
 
-// bulksKept is how many bulk actions can be looked at.
+// bulksKept is the number of latest bulk actions that are kept, so that users can still open their
+// pages.
 const bulksKept = 20
 
-// bulkPatience is how long the response waits for the action. A short one is done by then.
+// bulkPatience is how long the response waits for the action to finish. A short action has finished
+// by then.
 const bulkPatience = 1500 * time.Millisecond
 
-// bulks are the latest bulk actions.
+// bulks holds the latest bulk actions.
 type bulks struct {
 	mu     sync.Mutex
 	next   int
 	recent map[string]*bulk
 
-	ctx     context.Context // of the studio
+	ctx     context.Context // the studio's context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 }
@@ -89,14 +92,16 @@ func (b *bulks) close() {
 	b.running.Wait()
 }
 
-// start starts a bulk action, and shows its result if it ends soon, else its progress.
+// start starts a bulk action. It shows the result if the action finishes soon, and the progress
+// otherwise.
 func (v *pageRequest) start(a *bulk) *view {
 	v.bulks.add(a)
 	v.resume(a)
 	return v.bulkProgress(a)
 }
 
-// bulkProgress redirects to the page that started the action if it ends soon, else to its progress.
+// bulkProgress redirects to the page that started the action if the action soon changes every
+// record. Otherwise it redirects to the page that shows the progress.
 func (v *pageRequest) bulkProgress(a *bulk) *view {
 	a.mu.Lock()
 	ended := a.ended
@@ -114,7 +119,8 @@ func (v *pageRequest) bulkProgress(a *bulk) *view {
 	return v.redirect("/bulk/" + a.ID)
 }
 
-// resume runs the action on the records that wait or have failed. It does nothing while it runs.
+// resume runs the action on the records that are waiting or have failed. It does nothing if the
+// action is already running.
 func (s *Studio) resume(a *bulk) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -125,7 +131,7 @@ func (s *Studio) resume(a *bulk) {
 	s.bulks.running.Go(func() { s.run(a) })
 }
 
-// run runs the action until every record was tried, or it is stopped.
+// run runs the action until it has tried every record or is stopped.
 func (s *Studio) run(a *bulk) {
 	defer func() {
 		a.mu.Lock()
@@ -155,7 +161,7 @@ func (s *Studio) run(a *bulk) {
 	}
 }
 
-// settled reports whether the record needs no attempt.
+// settled reports whether the record needs no further attempt.
 func (i *bulkItem) settled(a *bulk) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -188,15 +194,16 @@ func (a *bulk) setPause(d time.Duration) {
 	a.pause = d
 }
 
-// stop stops the action after the record that it is changing.
+// stop stops the action as soon as it has finished the record that it is changing.
 func (a *bulk) stop() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.stopped = true
 }
 
-// pause returns how long to wait before the same request is sent again; 0: not at all. The service
-// says so when a quota is used up or the table is throttled.
+// pause returns how long to wait before sending the same request again, or 0 if the request must
+// not be sent again. The service asks for such a wait when a quota is used up or the table is
+// throttled.
 func (f *failure) pause() time.Duration {
 	if f != nil && (f.Status == http.StatusTooManyRequests || f.Status == http.StatusServiceUnavailable) {
 		return f.RetryAfter
@@ -204,7 +211,8 @@ func (f *failure) pause() time.Duration {
 	return 0
 }
 
-// undo returns the undo of the changed records; nil: there are none. It is a bulk action, too.
+// undo returns the function that reverts all changes of the action, or nil if there is nothing to
+// revert. The function runs as a bulk action, too.
 func (a *bulk) undo() undo {
 	reverse := a.reverse()
 	if len(reverse.items) == 0 {
@@ -227,7 +235,7 @@ func (a *bulk) undo() undo {
 	}
 }
 
-// reverse returns the action that takes the changes back.
+// reverse returns the bulk action that reverts the changes.
 func (a *bulk) reverse() *bulk {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -249,7 +257,7 @@ type bulkCounts struct {
 	Tried                                    int
 	Pause                                    int // seconds
 	Undoable                                 bool
-	Problems                                 []bulkItem // those that were not changed
+	Problems                                 []bulkItem // the records that the action could not change
 	Failure                                  *failure
 }
 
@@ -277,10 +285,10 @@ func (a *bulk) counts() bulkCounts {
 	return c
 }
 
-// Changed elsewhere is for the template.
+// Conflict reports whether somebody else has changed the record. The template calls it.
 func (i bulkItem) Conflict() bool { return i.State == conflict }
 
-// Text says in one sentence how far the action is.
+// Text describes how many records the action has changed so far, and how many it has not.
 func (c bulkCounts) Text() string {
 	text := fmt.Sprintf("%s %s.", c.Done, plural(c.Changed, c.Noun, c.Nouns))
 	if c.Said != nil {
@@ -298,7 +306,8 @@ func (c bulkCounts) Text() string {
 	return text
 }
 
-// bulkPage shows the progress of an action. The browser loads it again while the action runs.
+// bulkPage shows the progress of an action. The browser reloads the page every second while the
+// action is running.
 func (s *Studio) bulkPage(v *pageRequest) *view {
 	a := s.bulks.get(v.r.PathValue("id"))
 	if a == nil {

@@ -17,10 +17,11 @@ type clock struct {
 	*time.Location
 
 	Name string // as shown
-	Note string // why it is not the company's time zone; empty: it is
+	Note string // why this is not the company's time zone; empty: it is the company's
 }
 
-// clockOf returns the clock of a time zone. The name may be unset or unknown.
+// clockOf returns the clock of a time zone. If the name is empty or unknown, it returns a clock
+// that shows UTC.
 func clockOf(name string) clock {
 	zone, ok := civiltime.Zone(name)
 	switch {
@@ -32,7 +33,7 @@ func clockOf(name string) clock {
 	return clock{time.UTC, "UTC", "the company's time zone " + name + " is not known here"}
 }
 
-// clock returns the company's clock. The frame must have been read.
+// clock returns the company's clock. It may be called only after the frame has been read.
 func (v *pageRequest) clock() clock {
 	company := v.frameData().company
 	if company == nil || company.Failure != nil {
@@ -41,17 +42,19 @@ func (v *pageRequest) clock() clock {
 	return clockOf(company.Value.Timezone.Or(""))
 }
 
-// Moment formats a time. It adds the offset to a time that the clock shows twice.
+// Moment formats a date and a time. If the clock shows that time twice, Moment adds the
+// abbreviation or the offset of the zone.
 func (c clock) Moment(at time.Time) string {
 	return at.In(c.Location).Format("Mon, Jan 2, 2006, ") + c.Time(at)
 }
 
-// Soon is like Moment, without the year, for a time within a few weeks.
+// Soon is like Moment but leaves out the year, for a time within a few weeks.
 func (c clock) Soon(at time.Time) string {
 	return at.In(c.Location).Format("Mon, Jan 2, ") + c.Time(at)
 }
 
-// Time formats the time of day.
+// Time formats the time of day, with the same addition as Moment if the clock shows that time
+// twice.
 func (c clock) Time(at time.Time) string {
 	if len(civiltime.Times(at.In(c.Location), c.Location)) > 1 {
 		return at.In(c.Location).Format("15:04 MST")
@@ -62,7 +65,7 @@ func (c clock) Time(at time.Time) string {
 // Input formats a time as the value of a form field.
 func (c clock) Input(at time.Time) string { return at.In(c.Location).Format(civiltime.Layout) }
 
-// dateOf returns the day of a time in a zone, as midnight UTC.
+// dateOf returns the date that a time has in a zone. It represents the date as midnight UTC.
 func dateOf(at time.Time, zone *time.Location) time.Time {
 	at = at.In(zone)
 	return time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, time.UTC)
@@ -71,7 +74,7 @@ func dateOf(at time.Time, zone *time.Location) time.Time {
 // calendarData is the data of the calendar template.
 type calendarData struct {
 	Clock   clock
-	Month   time.Time // its first day
+	Month   time.Time // the first day of the month
 	Weeks   [][]calendarDay
 	Undated []shownPost // drafts and failed posts without a time
 	Failure *failure
@@ -83,12 +86,12 @@ type calendarData struct {
 // calendarDay is a day of the calendar.
 type calendarDay struct {
 	Day                time.Time
-	Other, Today, Past bool // Other: of another month
+	Other, Today, Past bool // Other: the day belongs to a different month
 	Posts              []shownPost
-	More               int // how many more posts it has
+	More               int // the number of posts of the day that are not in Posts
 }
 
-// Date returns the day as addresses contain it.
+// Date returns the day in the format that addresses use.
 func (d calendarDay) Date() string { return client.Day(d.Day) }
 
 // Label returns the day in words.
@@ -99,18 +102,18 @@ type shownPost struct {
 	client.Post
 
 	At      time.Time // zero: unset
-	Overdue bool      // it is due and was not sent
+	Overdue bool      // the post is due but was not sent
 	Clock   clock
-	Seen    string // its version
+	Seen    string // the version of the post that the page shows
 }
 
-// Movable reports whether the post can be given another time.
+// Movable reports whether the post can be moved to a different time.
 func (p shownPost) Movable() bool { return !sent(p.Post) }
 
-// Text returns the name of the post.
+// Text returns the text that a list shows for the post: its title or, if it has none, its body.
 func (p shownPost) Text() string { return p.Title.Or(p.Body.Or("(no text)")) }
 
-// State returns the post's status. A post without one counts as a draft.
+// State returns the post's status. A post that has no status counts as a draft.
 func (p shownPost) State() string { return string(p.Status.Or(client.BroadcastPostStatusDraft)) }
 
 func shownPostOf(p client.Post, c clock, now time.Time) shownPost {
@@ -123,7 +126,7 @@ func shownPostOf(p client.Post, c clock, now time.Time) shownPost {
 	return out
 }
 
-// overdue reports whether a scheduled post is due and was not sent.
+// overdue reports whether a scheduled post is due but was not sent.
 func overdue(p client.Post, now time.Time) bool {
 	at, ok := p.ScheduledFor.Get()
 	return ok && at.Before(now) && p.Status.Or("") == client.BroadcastPostStatusScheduled
@@ -131,16 +134,16 @@ func overdue(p client.Post, now time.Time) bool {
 
 const (
 	monthLayout = "2006-01"
-	monthMax    = 200 // posts of one request
-	dayShown    = 4   // posts of a day in the calendar
-	undatedMax  = 100 // the latest drafts, which are searched for posts without a time
+	monthMax    = 200 // the maximum number of posts that one request reads
+	dayShown    = 4   // the maximum number of posts that the calendar shows for a day
+	undatedMax  = 100 // the number of latest drafts that are searched for posts without a time
 )
 
 func (s *Studio) calendar(v *pageRequest) *view {
 	d := &calendarData{MayWrite: v.may("broadcast:write")}
 	out := &view{page: "calendar", place: "Posts", title: "Posts", data: d}
 	month, err := time.Parse(monthLayout, v.r.URL.Query().Get("month"))
-	today := err != nil // the month of today
+	today := err != nil // no month was requested, so the page shows the current month
 	if today {
 		month = monthOf(dateOf(v.Now(), time.UTC))
 	}
@@ -149,7 +152,7 @@ func (s *Studio) calendar(v *pageRequest) *view {
 	v.wait()
 	d.Clock = v.clock()
 	now := dateOf(v.Now(), d.Clock.Location)
-	if own := monthOf(now); today && !own.Equal(month) { // the company's month differs from UTC's: it is the last or the first day of one
+	if own := monthOf(now); today && !own.Equal(month) { // on the first or last day of a month, it may be a different month in the company's time zone than in UTC
 		month = own
 		posts = v.listMonth(month, "")
 		v.wait()
@@ -192,8 +195,9 @@ func gridOf(month time.Time) (first, last time.Time) {
 	return month.AddDate(0, 0, -weekday(month)), last.AddDate(0, 0, 6-weekday(last))
 }
 
-// listMonth reads the posts of a calendar. A day in any time zone lies within the same day in UTC
-// and the days before and after it.
+// listMonth reads the posts that the calendar of a month shows. It also reads the day before and
+// the day after, because a day in any time zone lies within the same day in UTC and the days before
+// and after it.
 func (v *pageRequest) listMonth(month time.Time, cursor string) *result[client.Page[client.Post]] {
 	first, last := gridOf(month)
 	in := client.ListBroadcastPostsInput{
@@ -209,7 +213,7 @@ func (v *pageRequest) listPosts(label string, in client.ListBroadcastPostsInput)
 	})
 }
 
-// fill puts the posts into the days of the month.
+// fill distributes the posts over the days of the calendar.
 func (d *calendarData) fill(posts []client.Post, now time.Time) {
 	byDay := map[time.Time][]shownPost{}
 	for _, p := range posts {
@@ -239,7 +243,8 @@ func (d *calendarData) fill(posts []client.Post, now time.Time) {
 	}
 }
 
-// Beside returns the month that is that many months away, as addresses contain it.
+// Beside returns the month that is the given number of months later, in the format that addresses
+// use. A negative number means earlier.
 func (d *calendarData) Beside(months int) string {
 	return d.Month.AddDate(0, months, 0).Format(monthLayout)
 }
@@ -264,9 +269,9 @@ type postListData struct {
 	Status    string
 	Platform  string
 	Platforms []string
-	Day       string // only posts of this day; empty: all
+	Day       string // the list contains only posts of this day; empty: posts of all days
 	Rows      []shownPost
-	More      string // the address of the next posts; empty: none
+	More      string // the address of the next page of posts; empty: there is none
 	Failure   *failure
 
 	MayWrite bool
@@ -302,7 +307,7 @@ func (s *Studio) postList(v *pageRequest) *view {
 		in.Order, in.Limit = client.Value("asc"), client.Value(monthMax)
 	}
 	if d.Status == string(client.BroadcastPostStatusScheduled) {
-		in.Order = client.Value("asc") // the next one first
+		in.Order = client.Value("asc") // the post that is due next comes first
 	}
 	posts := v.listPosts("The posts", in)
 	v.wait()
@@ -333,8 +338,8 @@ func platforms() (out []string) {
 	return out
 }
 
-// movePost moves a post to another day, at the same time of day. A post without a time gets one in
-// the morning.
+// movePost moves a post to a different day and keeps its time of day. A post that has no time yet
+// gets one in the morning.
 func (s *Studio) movePost(v *pageRequest) *view {
 	form, id := v.r.PostForm, v.r.PathValue("id")
 	c := clockOf(form.Get("zone"))
@@ -386,10 +391,10 @@ func (s *Studio) movePost(v *pageRequest) *view {
 	return v.done("/posts", back, notice{Record: postName(stored.Value), Text: text, Undo: undoPost(stored, before)})
 }
 
-// morning is the time of a post that was given a day but no time.
+// morning returns the time for a post that was given a day but no time.
 func morning(day time.Time) time.Time { return day.Add(9 * time.Hour) }
 
-// skipped explains why the clock skips a time.
+// skipped explains why there is no such time: the clocks skip it.
 func skipped(typed time.Time, c clock) string {
 	before, after, ok := civiltime.Skipped(typed, c.Location)
 	if !ok {
@@ -398,7 +403,8 @@ func skipped(typed time.Time, c clock) string {
 	return fmt.Sprintf("There is no %s on %s in %s: the clocks go from %s to %s.", typed.Format("15:04"), typed.Format("January 2"), c.Name, before.Format("15:04"), after.Format("15:04"))
 }
 
-// offset is the offset of a time from UTC, with the zone's abbreviation where it has one.
+// offset formats the offset of a time from UTC, after the abbreviation of the zone if the zone has
+// one.
 func offset(at time.Time) string {
 	name, _ := at.Zone()
 	if name == "" || name[0] == '+' || name[0] == '-' {

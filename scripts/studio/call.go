@@ -15,14 +15,14 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// pageTimeout bounds all requests of a page.
+// pageTimeout bounds how long all API calls for one page may take together.
 const pageTimeout = 25 * time.Second
 
-// callsMax bounds the requests of a page, so that it stays quick far from the service and within a
-// key's quota.
+// callsMax bounds the number of API calls for one page. So the page is quick even if the service is
+// far away, and stays within the key's quota.
 const callsMax = 14
 
-// pageRequest is one request of a browser, with the calls of the API that it causes.
+// pageRequest is one request from a browser, with the API calls that are made for it.
 type pageRequest struct {
 	*Studio
 
@@ -33,26 +33,27 @@ type pageRequest struct {
 	running sync.WaitGroup
 	mu      sync.Mutex
 	calls   []*apiCall
-	causes  map[string]*cause // by their reason
+	causes  map[string]*cause // keyed by the reason of the failures
 }
 
-// apiCall is one call of the API, shown to people who want to make it from a script.
+// apiCall is one API call. The page shows it to users who want to make the same call from a script.
 type apiCall struct {
-	Label  string // what it is for
+	Label  string // what the call is for
 	Method string
 	URL    string
 	Body   string
-	Match  string // If-Match
+	Match  string // the If-Match header
 }
 
 type callKey struct{}
 
-// recordingTransport records each call in the apiCall of its context. It does not record the header
-// with the key.
+// recordingTransport records each request in the apiCall of the request's context. It does not
+// record the header that contains the key.
 type recordingTransport struct{ next http.RoundTripper }
 
 func (t recordingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	// A retry belongs to the same call, and so does the lookup of the company that may precede it.
+	// A retry is recorded as part of the same call. So is the lookup of the company, which may
+	// precede the call.
 	if c, ok := r.Context().Value(callKey{}).(*apiCall); ok {
 		if r.Body != nil {
 			body, err := io.ReadAll(r.Body)
@@ -75,8 +76,8 @@ type result[T any] struct {
 	Failure *failure // nil: the call succeeded
 }
 
-// startCall starts a call, unless the key is known to lack its scope. Its result is complete after
-// wait.
+// startCall starts an API call, unless the key is known to lack the scope that the call needs. The
+// result is complete once wait has returned.
 func startCall[T any](v *pageRequest, scope, label string, call func(ctx context.Context, options ...client.CallOption) (T, error)) *result[T] {
 	out := &result[T]{}
 	if !v.may(scope) {
@@ -101,13 +102,13 @@ func startCall[T any](v *pageRequest, scope, label string, call func(ctx context
 	return out
 }
 
-// version returns the version of a record in a list: its time of change, because lists have no
-// entity tags.
+// version returns the version of a record in a list. The version is the time of the last change,
+// because lists contain no entity tags.
 func version(updatedAt client.Optional[time.Time]) string {
 	return updatedAt.Or(time.Time{}).UTC().Format(time.RFC3339Nano)
 }
 
-// optional returns an argument of a call, absent if it is empty.
+// optional returns an optional argument of a call. The argument is absent if text is empty.
 func optional[T ~string](text T) client.Optional[T] {
 	if text == "" {
 		return client.Optional[T]{}
@@ -115,7 +116,7 @@ func optional[T ~string](text T) client.Optional[T] {
 	return client.Value(text)
 }
 
-// wait waits for all calls that read has started.
+// wait waits for all calls that startCall has started.
 func (v *pageRequest) wait() { v.running.Wait() }
 
 // callsLeft returns how many more calls the page may make.
@@ -132,14 +133,15 @@ type failure struct {
 	Messages   []string
 	RequestID  string
 	RetryAfter time.Duration // 0: the service does not say
-	Lacks      string        // a scope that the key does not have
-	cause      *cause        // nil: the failure is explained by itself
+	Lacks      string        // the scope that the call needs and the key lacks
+	cause      *cause        // shared by the failures that have the same reason; nil: none shares it
 }
 
-// cause is what several calls of a page failed for. A page explains it once.
+// cause is the reason why one or more calls of a page failed. The page explains each cause only
+// once.
 type cause struct{ shown bool }
 
-// causeOf returns the cause of a failure, the same one for the same reason.
+// causeOf returns the cause of a failure. Failures that have the same reason get the same cause.
 func (v *pageRequest) causeOf(f *failure) *cause {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -148,7 +150,7 @@ func (v *pageRequest) causeOf(f *failure) *cause {
 	}
 	reason := fmt.Sprint(f.Status, f.Code, f.Messages)
 	if f.Status == 0 || f.Refused() {
-		reason = fmt.Sprint(f.Status) // the words may differ from call to call
+		reason = fmt.Sprint(f.Status) // the messages may differ from call to call
 	}
 	if v.causes[reason] == nil {
 		v.causes[reason] = &cause{}
@@ -156,8 +158,8 @@ func (v *pageRequest) causeOf(f *failure) *cause {
 	return v.causes[reason]
 }
 
-// First reports whether the page has not explained the cause yet, and notes that it does now. Only
-// templates call it.
+// First reports whether the page has yet to explain the cause of the failure. It also records that
+// the page explains the cause now, so only templates may call it.
 func (f *failure) First() bool {
 	if f.cause == nil {
 		return true
@@ -167,12 +169,13 @@ func (f *failure) First() bool {
 	return first
 }
 
-// Refused reports whether the service does not accept the key at all.
+// Refused reports whether the service rejects the key itself, not only its scopes.
 func (f *failure) Refused() bool { return f.Status == http.StatusUnauthorized && f.Lacks == "" }
 
 func missingScope(scope string) *failure { return &failure{Lacks: scope} }
 
-// failureOf returns nil if err is nil. scope is the scope that the call needs.
+// failureOf returns the failure that an error describes, or nil if err is nil. scope is the scope
+// that the call needs.
 func failureOf(err error, scope string) *failure {
 	var refused *client.Error
 	switch {
@@ -200,13 +203,14 @@ func (f *failure) Conflict() bool {
 	return f != nil && (f.Status == http.StatusPreconditionFailed || f.Status == http.StatusConflict)
 }
 
-// apart reports whether the total of a metric was refused because its parts do not make one. The
-// message says what to do; another 400, such as an older service's, does not.
+// apart reports whether the service refused to return the total of a metric because the parts of
+// the metric do not add up to one. The message of this refusal says what to do and mentions
+// seriesId. The message of a different 400 response, such as one from an older service, does not.
 func (f *failure) apart() bool {
 	return f != nil && f.Status == http.StatusBadRequest && strings.Contains(strings.Join(f.Messages, " "), "seriesId")
 }
 
-// status returns the status code of a page that shows the failure instead of its content.
+// status returns the status code of a page that shows the failure in place of its content.
 func (f *failure) status() int {
 	switch {
 	case f.Lacks != "":
@@ -217,8 +221,8 @@ func (f *failure) status() int {
 	return http.StatusBadGateway
 }
 
-// Curl formats the call as a command. It quotes every value, because bodies contain what people
-// typed.
+// Curl formats the call as a curl command. It quotes every value, because a request body contains
+// what users typed.
 func (c *apiCall) Curl() string {
 	var out strings.Builder
 	out.WriteString(`curl -H "Authorization: Bearer $WORKSPACE_KEY"`)

@@ -13,10 +13,10 @@ type companyData struct {
 	Form    *form
 	Company client.Company
 	Failure *failure // the profile cannot be read
-	Kept    bool     // the form has typed values, so it is shown whatever failed
+	Kept    bool     // the form contains typed values, so it is shown even if a call failed
 }
 
-// fieldsOf returns the form of a profile.
+// fieldsOf returns the form fields of a company's profile.
 func fieldsOf(c client.Company) []*field {
 	choices := func(all ...string) []string { return all }
 	return []*field{
@@ -40,7 +40,7 @@ func (v *pageRequest) getCompany(ctx context.Context, options ...client.CallOpti
 
 func (s *Studio) company(v *pageRequest) *view { return v.companyPage(nil, nil) }
 
-// companyPage shows the profile. After a failed write, sent has the typed values.
+// companyPage shows the profile. After a failed write, sent contains the typed values.
 func (v *pageRequest) companyPage(sent url.Values, refused *failure) *view {
 	out := &view{page: "company", place: "Company", title: "Company"}
 	if sent != nil {
@@ -61,7 +61,7 @@ func (v *pageRequest) companyPage(sent url.Values, refused *failure) *view {
 	return out
 }
 
-// saveCompany stores the changed fields. It unsets empty ones.
+// saveCompany stores the fields that were changed. It unsets the fields that were emptied.
 func (s *Studio) saveCompany(v *pageRequest) *view {
 	sent := v.r.PostForm
 	c := changes{sent: sent}
@@ -90,5 +90,5 @@ func companyChanges(c *changes) client.UpdateCompanyInput {
 	}
 }
 
-// StatusText returns the name of a status for people.
+// StatusText returns the name of the HTTP status, for users to read.
 func (f *failure) StatusText() string { return http.StatusText(f.Status) }

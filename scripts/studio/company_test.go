@@ -24,7 +24,7 @@ func (w *world) companyRecord(t *testing.T) map[string]any {
 	return w.Send(t, w.key, "GET", "/v1/companies/{companyId}", "").JSON(t)
 }
 
-// Ensure the form stores only changed fields, and unsets an empty field.
+// Ensure the form stores only the fields that were changed, and unsets a field that was emptied.
 func TestProfile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -49,12 +49,13 @@ func TestProfile(t *testing.T) {
 	if diff := differs(map[string]any{"summary": nil, "stage": nil, "timezone": "Europe/Berlin"}, w.companyRecord(t)); diff != "" {
 		t.Errorf("cleared profile (-want +got):\n%s", diff)
 	}
-	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}", `{"summary": "Two\r\nlines \n"}`) // as another program stores it
+	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}", `{"summary": "Two\r\nlines \n"}`) // as a different program might store it
 	_, body = w.submit(t, "/company", w.profile(t))
 	has(t, "the same again", body, "Nothing was changed.")
 }
 
-// Ensure a message of the service is shown at its field, and all typed values are kept.
+// Ensure each message from the service is shown next to the field that it is about, and all typed
+// values are kept.
 func TestProfileRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -76,8 +77,9 @@ func TestProfileRefused(t *testing.T) {
 	}
 }
 
-// Ensure a second writer between load and save loses nothing: the form shows both values, and keeps
-// fields that only the other writer changed.
+// Ensure no change is lost if somebody else saves the profile while the form is open. The form
+// shows both values of a field that both people changed, and keeps the fields that only the other
+// person changed.
 func TestProfileConflict(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

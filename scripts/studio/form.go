@@ -16,49 +16,49 @@ import (
 type field struct {
 	Name, Label, Hint string
 	Kind              string   // text, long, url, number, date, time, list (a value on each line), flag (true or false) or choice
-	Choices           []string // of a choice
+	Choices           []string // the values of a choice
 	Required          bool
 
-	Stored    string // as it is now
-	Suggested string // what the form of a new record has before somebody types
-	Text      string // as it is in the form
-	Was       string // as it was when the form was rendered
-	Problem   string // what is wrong with it
-	Theirs    bool   // somebody else has changed it since
-	Focused   bool   // it is the first one with a problem
+	Stored    string // the value that the record has now
+	Suggested string // the value that the form of a new record contains at first
+	Text      string // the value in the form
+	Was       string // the value that the record had when the form was rendered
+	Problem   string // what is wrong with the value
+	Theirs    bool   // somebody else has changed the value since then
+	Focused   bool   // this is the first field that has a problem
 }
 
-// form is a form of a record. After a failed write, its template also shows the typed values, what
-// is wrong with them, and the values that somebody else has stored in the meantime.
+// form is a form that edits a record. After a failed write, its template also shows the typed
+// values, what is wrong with them, and the values that somebody else has stored in the meantime.
 type form struct {
-	What           string // the record, as in "Somebody else changed the profile"
+	What           string // the name for the record in sentences such as "Somebody else changed the profile"
 	Back           string // the page that shows the record as it is stored
 	Fields         []*field
 	ETag           string
-	IdempotencyKey string // of the request that creates a record, so that sending the form twice creates only one
+	IdempotencyKey string // the key of the request that creates a record, so that sending the form twice creates only one record
 	MayWrite       bool
 	Conflict       *failure // somebody else changed the record
 	Problem        *failure // a problem that does not belong to a field
 }
 
-// newForm returns the form of a record as it is stored.
+// newForm returns a form that shows a record as it is stored.
 func newForm(what, back, etag string, mayWrite bool, fields ...*field) *form {
 	for _, f := range fields {
-		// Use the form in which browsers return it, so that an unedited field does not look
-		// changed.
+		// Normalise the value in the way that browsers do when they send it back, so that an
+		// unedited field does not look changed.
 		f.Stored = strings.TrimSpace(strings.ReplaceAll(f.Stored, "\r\n", "\n"))
 		f.Text, f.Was = cmp.Or(f.Suggested, f.Stored), f.Stored
 	}
 	return &form{What: what, Back: back, Fields: fields, IdempotencyKey: newIdempotencyKey(), ETag: etag, MayWrite: mayWrite}
 }
 
-// restore puts the typed values back into the form after a failed write. stored reports whether the
-// form has the record as it is now; then a field that was not edited here shows the value that
-// somebody else has stored.
+// restore puts the typed values back into the form after a failed write. stored is true if the form
+// contains the record as it is now. In that case, a field that was not edited in this form shows
+// the value that somebody else has stored.
 func (f *form) restore(sent url.Values, refused *failure, stored bool) {
 	f.IdempotencyKey = nextIdempotencyKey(sent, refused)
 	if !stored {
-		f.ETag = sent.Get("etag") // of the record as somebody saw it, so that the next save still has its condition
+		f.ETag = sent.Get("etag") // the tag of the record that the user saw, so that the next save still fails if the record has changed
 	}
 	for _, field := range f.Fields {
 		field.Text, field.Was = typedField(sent, field.Name), typedWas(sent, field.Name)
@@ -88,12 +88,12 @@ func (f *form) focus() {
 	}
 }
 
-// newIdempotencyKey returns the idempotency key of a request that creates a record.
+// newIdempotencyKey returns an idempotency key for a request that creates a record.
 func newIdempotencyKey() string { return rand.Text() }
 
-// nextIdempotencyKey returns the idempotency key of the next attempt of a form. It stays the same if
-// it is unknown whether the record was created. After a refusal it changes, because the service
-// remembers the refusal under the key.
+// nextIdempotencyKey returns the idempotency key for the next attempt to send a form. The key stays
+// the same if it is unknown whether the record was created. It changes after a refusal, because the
+// service remembers the refusal under the old key.
 func nextIdempotencyKey(sent url.Values, refused *failure) string {
 	if key := sent.Get("once"); key != "" && (refused.Status == 0 || refused.Status >= http.StatusInternalServerError) {
 		return key
@@ -101,14 +101,14 @@ func nextIdempotencyKey(sent url.Values, refused *failure) string {
 	return newIdempotencyKey()
 }
 
-// assign sets each message on its field. It returns a failure with the remaining messages, or nil
-// if there are none.
+// assign adds each message to the field that the message is about. It returns a failure with the
+// remaining messages, or nil if there are none.
 func (f *form) assign(refused *failure) *failure {
 	rest := *refused
 	rest.Messages = nil
 	for _, message := range refused.Messages {
 		place, text, _ := strings.Cut(message, ": ")
-		place, _, _ = strings.Cut(strings.TrimPrefix(place, "body."), "[") // a message about one value of a list
+		place, _, _ = strings.Cut(strings.TrimPrefix(place, "body."), "[") // cuts off the index in a message about one value of a list
 		at := slices.IndexFunc(f.Fields, func(field *field) bool { return field.Name == place })
 		if at < 0 || text == "" {
 			rest.Messages = append(rest.Messages, message)
@@ -122,7 +122,7 @@ func (f *form) assign(refused *failure) *failure {
 	return &rest
 }
 
-// typedField returns the value of a form's field.
+// typedField returns the value that was typed in a field of a form.
 func typedField(sent url.Values, name string) string {
 	return strings.TrimSpace(strings.ReplaceAll(sent.Get(name), "\r\n", "\n"))
 }
@@ -132,14 +132,14 @@ func typedWas(sent url.Values, name string) string {
 	return strings.ReplaceAll(sent.Get("was."+name), "\r\n", "\n")
 }
 
-// changes are the changed fields of a form. An emptied field is null.
+// changes reads the changed fields of a form. A field that was emptied is null.
 type changes struct {
 	sent    url.Values
 	any     bool
-	problem *failure // the typed values cannot be sent
+	problem *failure // why the typed values cannot be sent; nil: they can
 }
 
-// whole returns the new whole number of a field.
+// whole returns the new value of a field that contains a whole number.
 func (c *changes) whole(name string) client.Optional[int] {
 	value, ok := c.text(name).Get()
 	if !ok {
@@ -153,7 +153,7 @@ func (c *changes) whole(name string) client.Optional[int] {
 	return client.Value(n)
 }
 
-// refuse notes a problem with a field, in the service's words.
+// refuse records a problem with a field, in the same format as the service's messages.
 func (c *changes) refuse(name, problem string) {
 	if c.problem == nil {
 		c.problem = &failure{Status: http.StatusBadRequest, Code: "bad_request"}
@@ -161,7 +161,7 @@ func (c *changes) refuse(name, problem string) {
 	c.problem.Messages = append(c.problem.Messages, "body."+name+": "+problem)
 }
 
-// text returns the new text of a field, absent if it was not changed.
+// text returns the new text of a field. It is absent if the field was not changed.
 func (c *changes) text(name string) client.Optional[string] {
 	now := typedField(c.sent, name)
 	if !c.sent.Has(name) || now == typedWas(c.sent, name) {
@@ -174,8 +174,8 @@ func (c *changes) text(name string) client.Optional[string] {
 	return client.Value(now)
 }
 
-// required is like text, for a property that cannot be null. An emptied field is sent as it is, and
-// the service reports the problem.
+// required is like text, but for a property that cannot be null. If the field was emptied, it
+// returns an empty string, and the service then reports the problem.
 func (c *changes) required(name string) client.Optional[string] {
 	if text := c.text(name); !text.IsNull() {
 		return text
@@ -183,7 +183,7 @@ func (c *changes) required(name string) client.Optional[string] {
 	return client.Value("")
 }
 
-// list returns the new values of a field with one value on each line.
+// list returns the new values of a field that contains one value on each line.
 func (c *changes) list(name string) client.Optional[[]string] {
 	text := c.text(name)
 	if value, ok := text.Get(); ok {
@@ -192,7 +192,7 @@ func (c *changes) list(name string) client.Optional[[]string] {
 	return absentOrNull[[]string](text)
 }
 
-// lines returns the non-empty lines of a text.
+// lines returns the non-empty lines of a string.
 func lines(text string) []string {
 	out := []string{}
 	for line := range strings.Lines(text) {
@@ -203,8 +203,8 @@ func lines(text string) []string {
 	return out
 }
 
-// reversed returns the form that takes its changes back: each field gets the value that it had when
-// the form was rendered.
+// reversed returns the values of a form that reverts the changes of the form that was sent. Each
+// field gets the value that it had when the form was rendered.
 func reversed(sent url.Values) url.Values {
 	out := url.Values{}
 	for name := range sent {
@@ -226,7 +226,8 @@ func (c *changes) flag(name string) client.Optional[bool] {
 	return client.Value(now)
 }
 
-// absentOrNull converts a text, which may be missing or cleared, to another type.
+// absentOrNull converts a text that is absent or null to a different type. The result is absent or
+// null as well.
 func absentOrNull[T any](text client.Optional[string]) client.Optional[T] {
 	if text.IsNull() {
 		return client.Null[T]()
@@ -234,7 +235,7 @@ func absentOrNull[T any](text client.Optional[string]) client.Optional[T] {
 	return client.Optional[T]{}
 }
 
-// enumValue converts a typed word to the type of the API.
+// enumValue converts a string to an enum type of the API.
 func enumValue[T ~string](text client.Optional[string]) client.Optional[T] {
 	if value, ok := text.Get(); ok {
 		return client.Value(T(value))

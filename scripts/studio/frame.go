@@ -26,7 +26,7 @@ var files embed.FS
 type pages struct {
 	byName              map[string]*template.Template
 	static              http.Handler
-	style, script, icon string // paths with a digest
+	style, script, icon string // paths that contain a digest of the file
 }
 
 func parse() (*pages, error) {
@@ -53,7 +53,8 @@ func parse() (*pages, error) {
 
 var kinds = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 
-// addStatic serves each static file under a path with its digest, which a browser may keep forever.
+// addStatic serves each static file under a path that contains the file's digest. So a browser may
+// cache the file forever.
 func (p *pages) addStatic() error {
 	byPath := map[string][]byte{}
 	for name, where := range map[string]*string{"studio.css": &p.style, "studio.js": &p.script, "icon.svg": &p.icon} {
@@ -78,17 +79,17 @@ func (p *pages) addStatic() error {
 	return nil
 }
 
-// view is a page to write: its template and its data. A screen that has written its own response
-// returns nil.
+// view is a page to be written, with its template and its data. A screen that has already written
+// its own response returns nil instead.
 type view struct {
 	page   string // the name of the template
-	place  string // its entry in the sidebar
+	place  string // the name of the page's entry in the sidebar
 	title  string
 	status int // 0: 200
 	data   any
 }
 
-// frame is the data of every page's template.
+// frame is the data that the template of every page receives.
 type frame struct {
 	Title, Place  string
 	Style, Script string
@@ -107,29 +108,29 @@ type frame struct {
 // place is an entry of the sidebar.
 type place struct {
 	Name, Path string
-	Badge      string // how much waits; empty: nothing, or unknown
-	Pending    bool   // the badge is read after the page
+	Badge      string // how many reviews are waiting; empty: none, or unknown
+	Pending    bool   // the browser requests the badge after the page
 	Current    bool
 }
 
-// redirect redirects a browser to a page with a GET.
+// redirect redirects the browser to a page, which the browser then requests with GET.
 func (v *pageRequest) redirect(target string) *view {
 	http.Redirect(v.w, v.r, target, http.StatusSeeOther)
 	return nil
 }
 
-// frameData has the records that the frame reads for every page. Screens that need the same records
-// use them.
+// frameData holds the records that the frame reads for every page. A screen that needs the same
+// records uses these.
 type frameData struct {
 	company     *result[client.Company]
 	needsReview *result[client.Page[client.Feedback]] // nil: readWaiting was not called
 	noReply     *result[client.Page[client.Feedback]]
-	writes      int // of the badge, before the lists were read
+	writes      int // the badge's counter of writes, before the lists were read
 }
 
 type frameDataKey struct{}
 
-// frameData returns the frame's records. They are complete after wait.
+// frameData returns the frame's records. The records are complete once wait has returned.
 func (v *pageRequest) frameData() *frameData { return v.ctx.Value(frameDataKey{}).(*frameData) }
 
 // show runs a screen and writes its page.
@@ -159,7 +160,7 @@ func (s *Studio) show(w http.ResponseWriter, r *http.Request, form string, scree
 	for i := range f.Places {
 		if f.Places[i].Path == "/reviews" {
 			f.Places[i].Badge, f.Places[i].Pending = s.waitingBadge(k)
-			f.Places[i].Pending = f.Places[i].Pending && shown.page != "bulk" // its writes would drop the count at once
+			f.Places[i].Pending = f.Places[i].Pending && shown.page != "bulk" // the writes of a bulk action would make the count out of date at once
 		}
 		f.Places[i].Current = f.Places[i].Name == shown.place
 	}
@@ -176,27 +177,28 @@ func (s *Studio) show(w http.ResponseWriter, r *http.Request, form string, scree
 	_, _ = w.Write(out.Bytes()) // ignore the error: the client disconnected
 }
 
-// readFrame starts the calls that every page needs. A form's handler calls it after its write, so
-// that the frame shows the result. Handlers that return files do not call it.
+// readFrame starts the calls that every page needs. The handler of a form calls it after the write,
+// so that the frame shows the result. Handlers that return files do not call it.
 func (v *pageRequest) readFrame() {
 	k := v.frameData()
 	k.company = startCall(v, "company:read", "The company", v.getCompany)
 }
 
-// notice describes what a form did, on the page to which the browser is redirected.
+// notice describes what sending a form did. It is shown on the page to which the browser is
+// redirected.
 type notice struct {
 	ID     string // set by notices
-	Record string // the name of the record that was changed; empty: the text names it
+	Record string // the name of the record that was changed; empty: Text contains the name
 	Text   string
 	Bad    bool
-	Call   *apiCall // the last call of the form
-	Undo   undo     // takes the change back; nil: it cannot be
+	Call   *apiCall // the last API call that was made for the form
+	Undo   undo     // reverts the change; nil: the change cannot be reverted
 	More   string   // the page with the details; empty: none
 	back   string   // the page that shows the notice
 }
 
-// notices keeps the latest notices. Addresses contain their ids and not their texts, so that a link
-// from elsewhere cannot show a false notice.
+// notices keeps the latest notices. An address contains the id of a notice and not its text, so
+// that a link on a different site cannot show a false notice.
 type notices struct {
 	mu     sync.Mutex
 	next   int
@@ -227,8 +229,8 @@ func (n *notices) get(id string) *notice {
 	return nil
 }
 
-// done redirects to a page with a notice about what was done. The notice shows the last call that
-// was made.
+// done redirects to a page that shows a notice about what was done. The notice includes the last
+// API call that was made.
 func (v *pageRequest) done(path string, query url.Values, what notice) *view {
 	if what.Call == nil && len(v.calls) > 0 {
 		what.Call = v.calls[len(v.calls)-1]

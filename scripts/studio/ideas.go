@@ -8,17 +8,17 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// ideasData is the data of the template of plans and ideas.
+// ideasData is the data of the template for plans and ideas.
 type ideasData struct {
 	Clock   clock
 	Plans   []client.Plan
 	NoPlans *failure
-	Plan    string // only ideas of this plan; empty: of all
+	Plan    string // the list contains only ideas of this plan; empty: ideas of all plans
 	Tabs    []tab
 	Status  string
 	Rows    []shownIdea
 	NoIdeas *failure
-	More    string // the address of the next ideas; empty: none
+	More    string // the address of the next page of ideas; empty: there is none
 
 	MayWrite bool
 }
@@ -28,7 +28,7 @@ type shownIdea struct {
 	client.Idea
 
 	PlanName string
-	Seen     string // its version
+	Seen     string // the version of the idea that the page shows
 }
 
 // ideasShown is the number of ideas on one page.
@@ -81,10 +81,11 @@ func ideasPath(status, plan string) string {
 	return "/ideas?" + q.Encode()
 }
 
-// PlanPath returns the address of the ideas of a plan.
+// PlanPath returns the address of the page that lists the ideas of a plan.
 func (d *ideasData) PlanPath(plan string) string { return ideasPath(d.Status, plan) }
 
-// decide accepts or rejects an idea as it was shown, and may redirect to the form of its post.
+// decide accepts or rejects an idea, unless the idea has changed since it was shown. It may then
+// redirect to the form for a post about the idea.
 func (s *Studio) decide(v *pageRequest) *view {
 	form, id := v.r.PostForm, v.r.PathValue("id")
 	back := url.Values{"status": {form.Get("status")}}

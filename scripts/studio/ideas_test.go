@@ -25,8 +25,8 @@ func decision(t *testing.T, body, id, do string) url.Values {
 	return out
 }
 
-// Ensure ideas are accepted and rejected as they were shown, and an idea becomes a post that refers
-// to it.
+// Ensure ideas can be accepted and rejected, unless they have changed since they were shown. A post
+// that is written from an idea refers to the idea.
 func TestIdeas(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -77,7 +77,8 @@ func TestIdeas(t *testing.T) {
 	}
 }
 
-// Ensure a key without a scope sees what it may read, and the page names the missing scope.
+// Ensure a user whose key lacks a scope sees everything that the key may read, and the page names
+// the missing scope.
 func TestIdeaScopes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, auth.BroadcastRead)

@@ -15,7 +15,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// reviewFilter is the filter of a list of reviews that the API applies.
+// reviewFilter contains the filters of a list of reviews that the API itself can apply.
 type reviewFilter struct {
 	status    client.FeedbackReplyStatus // empty: any
 	source    client.FeedbackSource      // empty: any
@@ -34,8 +34,9 @@ func (v *pageRequest) listReviews(label string, f reviewFilter, limit int) *resu
 	})
 }
 
-// byUrgency merges lists: the lowest priority number first, then the fewest stars, then the newest.
-// The API does not sort by stars, so this is the order of the loaded reviews only.
+// byUrgency merges lists and sorts the reviews. The lowest priority number comes first, then the
+// fewest stars, then the newest review. The API does not sort by stars, so only the loaded reviews
+// are in this order.
 func byUrgency(lists ...[]client.Feedback) []client.Feedback {
 	out := slices.Concat(lists...)
 	slices.SortStableFunc(out, func(a, b client.Feedback) int {
@@ -49,7 +50,7 @@ func byUrgency(lists ...[]client.Feedback) []client.Feedback {
 	return out
 }
 
-// tab is a choice of the inbox.
+// tab is one of the tabs above a list.
 type tab struct {
 	ID, Name string
 	Statuses []client.FeedbackReplyStatus // empty: any
@@ -57,14 +58,14 @@ type tab struct {
 	Current  bool
 }
 
-// tabsOf returns the choices of the inbox, the usual one first.
+// tabsOf returns the tabs of the inbox, starting with the default one.
 func tabsOf() []tab {
 	one := func(s client.FeedbackReplyStatus, name string) tab {
 		return tab{ID: string(s), Name: name, Statuses: []client.FeedbackReplyStatus{s}}
 	}
 	return []tab{
 		{ID: "waiting", Name: "Waiting", Statuses: []client.FeedbackReplyStatus{
-			client.FeedbackReplyStatusNeedsReview, client.FeedbackReplyStatusNone, // what the badge counts
+			client.FeedbackReplyStatusNeedsReview, client.FeedbackReplyStatusNone, // the statuses that the badge counts
 		}},
 		one(client.FeedbackReplyStatusNeedsReview, "To approve"), one(client.FeedbackReplyStatusDraft, "Drafts"),
 		one(client.FeedbackReplyStatusFailed, "Not sent"), one(client.FeedbackReplyStatusApproved, "Approved"),
@@ -75,33 +76,33 @@ func tabsOf() []tab {
 // Limits of the inbox.
 const (
 	inboxMax   = 100 // reviews that the list shows at once
-	pagesMax   = 5   // pages of the API that are loaded of each list
-	choicesMax = 60  // choices of a filter
+	pagesMax   = 5   // pages that are loaded from the API for each list
+	choicesMax = 60  // choices that a filter offers
 )
 
-// inbox is the list of reviews as an address chooses it.
+// inbox is the list of reviews that the parameters of an address select.
 type inbox struct {
-	Query     url.Values // of the address, without the chosen review
+	Query     url.Values // the parameters of the address, without the chosen review
 	Tabs      []tab
 	Tab       tab
 	Source    client.FeedbackSource
 	Sentiment client.FeedbackSentiment
-	Since     string // days back; empty: any
+	Since     string // how many days back the reviews may date; empty: any number
 
-	// The API has no filters for these, so they apply to the loaded reviews.
+	// The API has no filters for these properties, so they filter only the loaded reviews.
 	Search, Stars, Country, Version, Flag string
-	Countries, Versions, Flags            []string // the choices
+	Countries, Versions, Flags            []string // the choices that these filters offer
 
 	lists []*result[client.Page[client.Feedback]]
-	more  []reviewFilter // the next page of each list; empty cursor: none
+	more  []reviewFilter // the filter that reads the next page of each list; an empty cursor: there is no next page
 	pages int
 	from  int
 
 	Rows     []row
-	Loaded   int    // before the filters of the page
-	Matching int    // after them
+	Loaded   int    // the number of loaded reviews, before the page's own filters
+	Matching int    // the number of loaded reviews that match these filters
 	Count    string // the number of loaded reviews, with a + if more exist
-	Earlier  string // addresses; empty: none
+	Earlier  string // Earlier, Later and More are addresses; empty: there is no such page
 	Later    string
 	More     string
 	Failure  *failure
@@ -115,10 +116,11 @@ type row struct {
 	Current bool
 }
 
-// Locked is like locked, for the template.
+// Locked calls locked, for the template.
 func (r row) Locked() bool { return locked(r.Feedback) }
 
-// Start returns the first words of the text, where the title is not the text already.
+// Start returns the first words of the text. It returns "" if the review has no title, because the
+// list then shows the text as the title.
 func (r row) Start() string {
 	if r.Title.Or("") == "" {
 		return ""
@@ -126,10 +128,11 @@ func (r row) Start() string {
 	return excerpt(r.Body.Or(""), 90)
 }
 
-// SeenVersion is the version that a ticked box carries.
+// SeenVersion returns the version of the review that the form sends if the box of the review is
+// ticked.
 func (r row) SeenVersion() string { return version(r.Feedback.UpdatedAt) }
 
-// Waiting returns the number of reviews in the list: all of them, or as many as are counted.
+// Waiting returns the number of loaded reviews in words, such as "12 waiting".
 func (b *inbox) Waiting() string {
 	if b.Tab.ID == "all" {
 		return b.Count + " loaded"
@@ -137,23 +140,24 @@ func (b *inbox) Waiting() string {
 	return b.Count + " " + strings.ToLower(b.Tab.Name)
 }
 
-// Filtered reports whether the list leaves out loaded reviews.
+// Filtered reports whether any of the page's own filters is set. They leave out loaded reviews.
 func (b *inbox) Filtered() bool {
 	return b.Search+b.Stars+b.Country+b.Version+b.Flag != ""
 }
 
-// Narrowed reports whether any filter that has no field of its own in sight is set.
+// Narrowed reports whether any filter is set whose field is under "More filters", where it may be
+// out of sight.
 func (b *inbox) Narrowed() bool {
 	return b.Stars+b.Since+b.Country+b.Version+b.Flag+string(b.Sentiment) != ""
 }
 
-// Pages returns how many pages of the API are loaded.
+// Pages returns the number of pages that are loaded from the API for each list.
 func (b *inbox) Pages() int { return b.pages }
 
-// PageSize returns how many reviews the list shows at once.
+// PageSize returns the maximum number of reviews that the list shows at once.
 func (b *inbox) PageSize() int { return inboxMax }
 
-// Summary says how many reviews the list has, of how many, and in which order.
+// Summary says how many reviews the list shows, out of how many, and in which order.
 func (b *inbox) Summary() string {
 	text := b.Waiting()
 	if b.Filtered() {
@@ -174,29 +178,32 @@ func (b *inbox) Summary() string {
 	return text
 }
 
-// Tickable reports whether any review of the list can be changed.
+// Tickable reports whether any review in the list can be changed.
 func (b *inbox) Tickable() bool {
 	return slices.ContainsFunc(b.Rows, func(r row) bool { return !r.Locked() })
 }
 
-// starChoices are the choices of the filter by stars, with the least and the most.
+// starChoices are the choices of the filter by stars. Each has a minimum and a maximum number of
+// stars.
 var starChoices = map[string][2]int{"1": {1, 1}, "2": {2, 2}, "3": {3, 3}, "4": {4, 4}, "5": {5, 5}, "1-2": {1, 2}, "1-3": {1, 3}, "4-5": {4, 5}}
 
-// StarChoices are the choices in their order, for the template.
+// StarChoices returns the choices of the filter by stars in the order in which the template shows
+// them.
 func (b *inbox) StarChoices() []string {
 	return []string{"1-2", "1-3", "4-5", "1", "2", "3", "4", "5"}
 }
 
-// sinceChoices are the numbers of days back.
+// sinceChoices are the choices of the filter by date, as numbers of days back.
 var sinceChoices = []string{"7", "30", "90", "365"}
 
-// SinceChoices are for the template.
+// SinceChoices returns sinceChoices, for the template.
 func (b *inbox) SinceChoices() []string { return sinceChoices }
 
-// inboxFilters are the names of the filters in an address.
+// inboxFilters are the names of the parameters that filter the inbox.
 var inboxFilters = []string{"show", "source", "sentiment", "since", "stars", "country", "version", "flag", "q"}
 
-// inboxOf reads the choices of an address. Unknown ones mean the usual.
+// inboxOf returns the inbox that the parameters of an address select. An unknown tab, date or
+// number of stars falls back to the default.
 func inboxOf(q url.Values) *inbox {
 	b := &inbox{Query: url.Values{}, Tabs: tabsOf()}
 	get := func(name string) string { return strings.TrimSpace(q.Get(name)) }
@@ -223,12 +230,13 @@ func inboxOf(q url.Values) *inbox {
 		b.Stars = get("stars")
 	}
 	b.Search, b.Country, b.Version, b.Flag = get("q"), get("country"), get("version"), get("flag")
-	whole := func(name string) int { n, _ := strconv.Atoi(get(name)); return n } // a bad number is 0: the usual
+	whole := func(name string) int { n, _ := strconv.Atoi(get(name)); return n } // an invalid number counts as 0, which means the default
 	b.pages, b.from = min(max(1, whole("pages")), pagesMax), max(0, whole("from"))
 	return b
 }
 
-// with returns the address with other choices: names and values in turn; an empty value removes.
+// with returns the address with some parameters replaced. pairs alternates between names and
+// values, and an empty value removes the parameter.
 func (b *inbox) with(pairs ...string) string {
 	q := copyOf(b.Query)
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -239,10 +247,11 @@ func (b *inbox) with(pairs ...string) string {
 	return "/reviews?" + q.Encode()
 }
 
-// Path returns the address of the list with a review, or of the list alone.
+// Path returns the address of the list with a chosen review, or of the list alone if id is empty.
 func (b *inbox) Path(id string) string { return b.with("id", id) }
 
-// read starts the calls of the list. It reuses the calls that other parts of the page make anyway.
+// read starts the calls that load the list. It reuses the calls that other parts of the page make
+// anyway.
 func (b *inbox) read(v *pageRequest) {
 	statuses := b.Tab.Statuses
 	if len(statuses) == 0 {
@@ -270,7 +279,7 @@ func (b *inbox) read(v *pageRequest) {
 	}
 }
 
-// readMore reads the further pages that the address requests, one after another.
+// readMore reads the additional pages that the address requests, one after another.
 func (b *inbox) readMore(v *pageRequest) {
 	last := slices.Clone(b.lists)
 	for range b.pages - 1 {
@@ -293,7 +302,7 @@ func (b *inbox) readMore(v *pageRequest) {
 	}
 }
 
-// finish makes the rows from the lists.
+// finish builds the rows of the list from the loaded reviews.
 func (b *inbox) finish(chosen string) {
 	var all [][]client.Feedback
 	for _, list := range b.lists {
@@ -344,7 +353,7 @@ func (b *inbox) setChoices(loaded []client.Feedback) {
 	b.Countries, b.Versions, b.Flags = mostFrequent(countries, b.Country), mostFrequent(versions, b.Version), mostFrequent(flags, b.Flag)
 }
 
-// mostFrequent returns the most frequent texts, in alphabetical order, and the chosen one.
+// mostFrequent returns the most frequent strings and the chosen one, in alphabetical order.
 func mostFrequent(count map[string]int, chosen string) (out []string) {
 	count[chosen]++
 	for text := range count {
@@ -361,7 +370,7 @@ func mostFrequent(count map[string]int, chosen string) (out []string) {
 	return out
 }
 
-// matches reports whether a loaded review passes the filters of the page.
+// matches reports whether a loaded review passes the page's own filters.
 func (b *inbox) matches(f client.Feedback) bool {
 	rating, rated := f.Rating.Get()
 	if bounds, some := starChoices[b.Stars]; some && (!rated || rating < bounds[0] || rating > bounds[1]) || b.Stars == "none" && rated {

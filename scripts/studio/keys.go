@@ -13,17 +13,18 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// keysData is the data of the keys template. It never has a secret: a new one is written to a file.
+// keysData is the data of the keys template. It never contains a secret, because a new secret is
+// written to a file.
 type keysData struct {
 	Keys           []keyRow
 	NoKeys         *failure
 	More           string
 	MayWrite       bool
-	Scopes         []scopeArea // what this key may grant
+	Scopes         []scopeArea // the scopes that the studio's own key may grant
 	IdempotencyKey string
-	Made           string // the time of the form
+	Made           string // when the form was rendered
 
-	// After a create that failed, what was typed.
+	// What the user typed, if creating a key failed.
 	Name    string
 	Expires string
 	Problem *failure
@@ -36,14 +37,14 @@ type keyRow struct {
 	Own   bool   // the studio uses it
 }
 
-// scopeArea are the scopes of one area, under its name in the sidebar.
+// scopeArea lists the scopes of one area under the name that the sidebar uses for the area.
 type scopeArea struct {
 	Area  string
 	Boxes []scopeBox
 }
 
 type scopeBox struct {
-	Name, Does string // metrics:read, read
+	Name, Does string // such as metrics:read and read
 	Checked    bool
 }
 
@@ -52,7 +53,8 @@ var areaNames = map[string]string{
 	"context": "Brand", "keys": "Keys",
 }
 
-// scopeAreas groups the scopes that a key may grant.
+// scopeAreas groups the scopes that a key may grant by area. It checks the boxes of those in
+// ticked.
 func scopeAreas(scopes, ticked []string) (out []scopeArea) {
 	for _, scope := range scopes {
 		area, does, _ := strings.Cut(scope, ":")
@@ -70,7 +72,7 @@ func scopeAreas(scopes, ticked []string) (out []scopeArea) {
 
 func (s *Studio) keys(v *pageRequest) *view { return v.keysPage(nil, nil) }
 
-// keysPage lists the keys. After a failed create, sent has the typed values.
+// keysPage lists the keys. If creating a key failed, sent contains the typed values.
 func (v *pageRequest) keysPage(sent url.Values, refused *failure) *view {
 	d := &keysData{MayWrite: v.may("keys:write"), IdempotencyKey: newIdempotencyKey(), Made: v.Now().UTC().Format(time.RFC3339)}
 	out := &view{page: "keys", place: "Keys", title: "Keys", data: d}
@@ -93,7 +95,7 @@ func (v *pageRequest) keysPage(sent url.Values, refused *failure) *view {
 	for _, k := range listed.Value.Items {
 		d.Keys = append(d.Keys, keyRow{k, stateOf(k, v.Now()), v.key != nil && k.ID == v.key.ID})
 	}
-	slices.SortStableFunc(d.Keys, func(a, b keyRow) int { return ended(a) - ended(b) }) // those in use first
+	slices.SortStableFunc(d.Keys, func(a, b keyRow) int { return ended(a) - ended(b) }) // keys that are in use come first
 	if v.key != nil {
 		d.Scopes = scopeAreas(v.key.Scopes.Or(nil), sent["scope"])
 	}
@@ -117,13 +119,13 @@ func stateOf(k client.Key, now time.Time) string {
 	return "in use"
 }
 
-// expiries are the choices of a new key.
+// expiries are the choices of when a new key expires.
 var expiries = map[string]time.Duration{"30": 30 * 24 * time.Hour, "90": 90 * 24 * time.Hour, "365": 365 * 24 * time.Hour}
 
 // errNoFile is returned instead of creating a key whose secret nobody could see.
 var errNoFile = errors.New("this studio has no folder to write secrets to")
 
-// createKey creates a key and writes its secret into a file.
+// createKey creates a key and writes its secret to a file.
 func (s *Studio) createKey(v *pageRequest) *view {
 	sent := v.r.PostForm
 	in := client.CreateKeyInput{Name: typedField(sent, "name"), Scopes: sent["scope"]}
@@ -131,7 +133,7 @@ func (s *Studio) createKey(v *pageRequest) *view {
 		in.Scopes = []string{}
 	}
 	if after, ok := expiries[sent.Get("expires")]; ok {
-		made, err := time.Parse(time.RFC3339, sent.Get("made")) // of the form, so that sending it twice repeats the same request
+		made, err := time.Parse(time.RFC3339, sent.Get("made")) // when the form was rendered, so that sending the form twice sends the same request
 		if err != nil {
 			made = v.Now()
 		}
@@ -142,10 +144,10 @@ func (s *Studio) createKey(v *pageRequest) *view {
 	}, func(refused *failure) *view { return v.keysPage(sent, refused) })
 }
 
-// overlaps are the choices of how long a rotated key keeps working.
+// overlaps are the choices of how long a rotated key keeps working, in seconds.
 var overlaps = map[string]int{"now": 0, "day": 24 * 60 * 60, "week": 7 * 24 * 60 * 60}
 
-// rotateKey replaces a key by a new one and writes its secret into a file.
+// rotateKey replaces a key with a new one and writes the secret of the new key to a file.
 func (s *Studio) rotateKey(v *pageRequest) *view {
 	sent := v.r.PostForm
 	in := client.RotateKeyInput{KeyID: v.r.PathValue("id")}
@@ -159,8 +161,8 @@ func (s *Studio) rotateKey(v *pageRequest) *view {
 	})
 }
 
-// issue makes a call that returns a secret, and writes the secret into a file that the notice
-// names. Sending the form twice writes the same secret again.
+// issue makes a call that returns a secret and writes the secret to a file. The notice names the
+// file. Sending the form twice writes the same secret again.
 func (v *pageRequest) issue(sent url.Values, label string, call func(context.Context, ...client.CallOption) (client.IssuedKey, error), refused func(*failure) *view) *view {
 	if v.SaveSecret == nil {
 		return refused(&failure{Messages: []string{errNoFile.Error()}})

@@ -14,7 +14,7 @@ import (
 	"growthworkspace/shared/auth"
 )
 
-// newKey returns the form of a new key.
+// newKey returns the form that creates a new key with a name and scopes.
 func (w *world) newKey(t *testing.T, name string, scopes ...string) url.Values {
 	t.Helper()
 	form := fields(t, w.page(t, "/keys"), "newkey")
@@ -23,7 +23,7 @@ func (w *world) newKey(t *testing.T, name string, scopes ...string) url.Values {
 	return form
 }
 
-// secretOf returns the secret in the file that a page names.
+// secretOf returns the secret from the file that a page names.
 func secretOf(t *testing.T, body string) string {
 	t.Helper()
 	m := regexp.MustCompile(`is in the file (\S+), which only you can read`).FindStringSubmatch(shown(body))
@@ -50,7 +50,7 @@ func (w *world) works(t *testing.T, secret string) bool {
 	return w.Send(t, secret, "GET", "/v1/companies/{companyId}", "").Status == http.StatusOK
 }
 
-// keyID returns the id of the only other key with a name.
+// keyID returns the id of the key with the given name that has not been replaced by a new key.
 func (w *world) keyID(t *testing.T, name string) (id string) {
 	t.Helper()
 	for _, k := range w.Send(t, w.key, "GET", "/v1/companies/{companyId}/keys", "").Items(t) {
@@ -61,8 +61,8 @@ func (w *world) keyID(t *testing.T, name string) (id string) {
 	return id
 }
 
-// Ensure a key is created once even if its form is sent twice, works with the secret in its file,
-// and can be rotated and revoked. No response or log may contain its secret.
+// Ensure a key is created only once even if its form is sent twice. The secret in its file works,
+// and the key can be rotated and revoked. No response and no log may contain a secret.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -100,8 +100,8 @@ func TestKeys(t *testing.T) {
 	hasNot(t, "the log", w.logs.String(), secret, next, w.key)
 }
 
-// Ensure a form that the service refuses keeps the typed values, and that the studio's own key can
-// be revoked knowingly.
+// Ensure the page keeps the typed values if the service refuses the form. It is possible to revoke
+// the key that the studio itself uses, and the page then says so.
 func TestKeysRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -121,8 +121,8 @@ func TestKeysRefused(t *testing.T) {
 	has(t, "its own", body, "It was the key of this studio")
 }
 
-// Ensure the page reports a secret that cannot be stored, and names its key so that it can be
-// revoked.
+// Ensure the page reports that a secret could not be stored, and names the id of the key so that
+// the user can revoke the key.
 func TestSecretNotStored(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -133,7 +133,8 @@ func TestSecretNotStored(t *testing.T) {
 	has(t, "lost", body, "The key "+w.keyID(t, "Lost")+" was created, but its secret could not be stored")
 }
 
-// Ensure a key without the scopes sees no keys, or sees them and cannot change them.
+// Ensure a user whose key lacks keys:read sees no keys. A user whose key lacks only keys:write sees
+// the keys but cannot change them.
 func TestKeysScopes(t *testing.T) {
 	t.Parallel()
 	none := newWorld(t, auth.CompanyRead)

@@ -1,6 +1,6 @@
-// Package chart draws values as SVG: lines, sparklines and bars. It writes classes and no styles,
-// so the stylesheet decides the colours of both themes and a strict Content-Security-Policy allows
-// every drawing.
+// Package chart draws values as SVG: lines, sparklines and bars. It writes classes and no inline
+// styles. So the stylesheet sets the colours of both themes, and a strict Content-Security-Policy
+// allows every drawing.
 package chart
 
 import (
@@ -21,10 +21,10 @@ type Value struct {
 // Series is one line.
 type Series struct {
 	Name   string
-	Values []Value // one for each bucket
+	Values []Value // one value for each bucket
 }
 
-// Goal is a dashed line across the buckets From to To.
+// Goal is a dashed line across the chart, from the bucket From to the bucket To.
 type Goal struct {
 	Text     string
 	Value    float64
@@ -35,21 +35,21 @@ type Goal struct {
 type Line struct {
 	Title  string // for screen readers
 	Unit   units.Unit
-	Zero   bool     // the axis begins at 0
+	Zero   bool     // the vertical axis must include 0
 	Ticks  []string // short labels of the buckets
 	Names  []string // full labels of the buckets
 	Series []Series
-	Before []Value // the period before, in grey; may be empty
+	Before []Value // the values of the previous period, drawn in grey; may be empty
 	Goal   *Goal
-	Open   int // the first bucket that has not ended
+	Open   int // the index of the first bucket whose time has not ended
 }
 
-// size is a drawing's size in its own units. A chart is drawn in both sizes, and the stylesheet
-// shows the one that fits, so that labels look equally large everywhere.
+// size is the size of a drawing in the drawing's own units. Each chart is drawn in both sizes, and
+// the stylesheet shows the one that fits. So the labels are equally large on every screen.
 type size struct {
 	class         string
 	width, height float64
-	labels        int // the maximum on the horizontal axis
+	labels        int // the maximum number of labels on the horizontal axis
 }
 
 var sizes = []size{{"wide", 960, 300, 8}, {"narrow", 358, 240, 4}}
@@ -101,18 +101,18 @@ func (d *drawing) draw() {
 	d.printf(`</g><g class="points">`)
 	every := d.every()
 	for i := range d.Names {
-		if (len(d.Names)-1-i)%every == 0 { // the last one is the most interesting
+		if (len(d.Names)-1-i)%every == 0 { // counts from the end, because the last bucket is the most interesting
 			d.point(i, every)
 		}
 	}
 	d.printf(`</g></svg>`)
 }
 
-// touchable is the least width of a point on a small chart: a finger cannot choose a narrower one.
-// The table below the chart has every value.
+// touchable is the minimum width of a point on a narrow chart, because a finger cannot choose a
+// narrower one. The table below the chart lists every value.
 const touchable = 8
 
-// every returns which points can be chosen: 1 for all, 2 for every second one.
+// every returns which points a user can choose: 1 stands for every point, 2 for every second point.
 func (d *drawing) every() int {
 	slice := (d.width - d.left - right) / float64(max(1, len(d.Names)-1))
 	if d.class != "narrow" || slice >= touchable {
@@ -121,7 +121,7 @@ func (d *drawing) every() int {
 	return int(math.Ceil(touchable / slice))
 }
 
-// scale sets the vertical axis and its width.
+// scale sets the ticks and the range of the vertical axis, and the width of its labels.
 func (d *drawing) scale() {
 	low, high := math.Inf(1), math.Inf(-1)
 	see := func(v float64) { low, high = min(low, v), max(high, v) }
@@ -202,7 +202,7 @@ func (d *drawing) path(class string, values []Value, from, to int) {
 		}
 		fmt.Fprintf(&p, "%s%.1f %.1f", pen, d.x(i), d.y(values[i].V))
 		if pen = "L"; i+1 >= to || !values[min(i+1, len(values)-1)].OK {
-			p.WriteString("h.01") // a single value is a dot
+			p.WriteString("h.01") // so that a single value appears as a dot
 		}
 	}
 	if alone > 0 {
@@ -210,8 +210,8 @@ func (d *drawing) path(class string, values []Value, from, to int) {
 	}
 }
 
-// area fills the area below the finished part of a line. It fills none if the axis does not start at
-// zero, because the area would exaggerate the differences.
+// area fills the area below the finished part of a line. It fills nothing if the axis does not
+// start at zero, because the area would then exaggerate the differences.
 func (d *drawing) area(values []Value) {
 	if d.low > 0 {
 		return
@@ -238,7 +238,7 @@ func (d *drawing) goal() {
 		return
 	}
 	y, from, to := d.y(d.Goal.Value), d.x(d.Goal.From), d.x(d.Goal.To)
-	if d.Goal.From == d.Goal.To { // one bucket still has a visible line
+	if d.Goal.From == d.Goal.To { // a goal for only one bucket still needs a visible line
 		half := (d.width - d.left - right) / float64(2*max(2, len(d.Names)))
 		from, to = from-half, to+half
 	}
@@ -250,8 +250,9 @@ func (d *drawing) goal() {
 		max(d.left, from), y, min(d.width-right, to), min(d.width-right, to), above, escape(d.Goal.Text))
 }
 
-// point draws what hover and focus show for a bucket, which stands for so many. It skips a bucket
-// without a value.
+// point draws what the chart shows when a user hovers over or focuses a bucket. every is the width,
+// in buckets, of the area that reacts to the pointer. point draws nothing for a bucket without a
+// value.
 func (d *drawing) point(i, every int) {
 	lines := []string{d.Names[i]}
 	var dots strings.Builder
@@ -284,7 +285,7 @@ func (d *drawing) point(i, every int) {
 	width := letter*float64(longest) + 18
 	height := lineHeight*float64(len(lines)) + 10
 	slice := float64(every) * (d.width - d.left - right) / float64(max(1, len(d.Names)-1))
-	from, to := max(d.left, d.x(i)-slice/2), min(d.width-right, d.x(i)+slice/2) // inside of the chart, so that it covers no other control
+	from, to := max(d.left, d.x(i)-slice/2), min(d.width-right, d.x(i)+slice/2) // the area stays inside the chart, so that it covers no other control
 	x := min(max(d.left, d.x(i)-width/2), d.width-width)
 	d.printf(`<g class="point" tabindex="0" role="img" aria-label="%s"><rect class="hit" x="%.1f" y="0" width="%.1f" height="%.1f"/>%s`+
 		`<g class="tip"><rect x="%.1f" y="2" width="%.1f" height="%.1f" rx="6"/>`,

@@ -21,8 +21,9 @@ func sample() Line {
 	}
 }
 
-// Ensure a drawing is well-formed for any texts, and has no styles, which a strict policy would
-// drop. Every value must be reachable by keyboard and readable by a screen reader.
+// Ensure a drawing is well-formed whatever its texts contain, and has no inline styles, because a
+// strict policy would block them. Every value must be reachable by keyboard and readable by a
+// screen reader.
 func TestLine(t *testing.T) {
 	t.Parallel()
 	text := string(sample().SVG())
@@ -42,7 +43,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// Ensure the unfinished part is a separate line that starts at the last finished value.
+// Ensure the unfinished part is drawn as a separate line that starts at the last finished value.
 func TestOpenPart(t *testing.T) {
 	t.Parallel()
 	text := string(sample().SVG())
@@ -50,7 +51,7 @@ func TestOpenPart(t *testing.T) {
 	if len(lines) != 2*len(sizes) || lines[0][1] != "" || lines[1][1] == "" {
 		t.Fatalf("%d parts, want a finished and an open one in each of %d sizes: %q", len(lines), len(sizes), lines)
 	}
-	if strings.Count(lines[0][2], "M") != 2 { // the gap of Nov 2
+	if strings.Count(lines[0][2], "M") != 2 { // the line is interrupted at Nov 2
 		t.Errorf("the finished part is %s, want a gap at Nov 2", lines[0][2])
 	}
 	if strings.Count(lines[1][2], "M") != 1 || strings.Count(lines[1][2], "L") != 1 {
@@ -63,7 +64,8 @@ func TestOpenPart(t *testing.T) {
 	}
 }
 
-// Ensure the axis begins at zero where it must, and elsewhere only when that hides nothing.
+// Ensure the axis includes zero if Zero is set. Otherwise it starts at zero only if the differences
+// between the values stay visible.
 func TestScale(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -80,7 +82,8 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// Ensure drawings of nothing, of one value and of equal values are well-formed and finite.
+// Ensure drawings without any value, with one value and with equal values are well-formed and
+// contain only finite numbers.
 func TestFewValues(t *testing.T) {
 	t.Parallel()
 	for _, values := range [][]Value{nil, {{}}, {{7, true}}, {{0, true}, {0, true}}, {{-3, true}, {}}} {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Spark draws values small and without an axis, over the whole width of its box. open is the index
-// of the first value that is not final.
+// Spark draws values as a small line without an axis, which fills the width of its box. open is the
+// index of the first value that is not final.
 func Spark(title string, values []Value, open int) template.HTML {
 	const width, height, edge = 100.0, 30.0, 2.0
 	low, high := math.Inf(1), math.Inf(-1)
@@ -47,7 +47,7 @@ func Spark(title string, values []Value, open int) template.HTML {
 		`<path class="line s0" d="%s"/>%s</svg>`, width, height, escape(title), path(0, min(open, len(values))), rest))
 }
 
-// Bar draws a share of a whole, from 0 to 1.
+// Bar draws a share of a whole as a bar. share is a number from 0 to 1.
 func Bar(class string, share float64) template.HTML {
 	return template.HTML(fmt.Sprintf(`<svg class="bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">`+
 		`<rect class="rail" width="100" height="6"/><rect class="fill %s" width="%.1f" height="6"/></svg>`, escape(class), 100*min(1, max(0, share))))

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Layout is the layout of a date and a time without a zone in a form.
+// Layout is the layout that forms use for a date and a time without a zone.
 const Layout = "2006-01-02T15:04"
 
-// Zone returns the time zone with a name of the IANA database. If there is none, it returns UTC,
-// and ok is false.
+// Zone returns the time zone that has the given name in the IANA database. If there is no such
+// zone, it returns UTC, and ok is false.
 func Zone(name string) (zone *time.Location, ok bool) {
-	if name == "" || name == "Local" { // Go's names for UTC and for this machine's zone
+	if name == "" || name == "Local" { // Go would accept these names, for UTC and for this machine's own zone
 		return time.UTC, false
 	}
 	zone, err := time.LoadLocation(name)
@@ -23,9 +23,9 @@ func Zone(name string) (zone *time.Location, ok bool) {
 	return zone, true
 }
 
-// Times returns the times at which clocks in a zone show what clock says, the earliest first.
-// clock's own zone does not matter. There is none if the clocks are put forward over it, and there
-// are two if they are put back over it.
+// Times returns the times at which clocks in a zone show the same date and time as clock, the
+// earliest first. It ignores clock's own zone. There are none if a forward change skips that time,
+// and two if a backward change repeats it.
 func Times(clock time.Time, zone *time.Location) (out []time.Time) {
 	clock = utc(clock)
 	guess := inZone(clock, zone)
@@ -41,8 +41,9 @@ func Times(clock time.Time, zone *time.Location) (out []time.Time) {
 	return out
 }
 
-// Skipped returns what clocks in a zone showed before and after they were put forward over a clock
-// time. ok is false when they were not.
+// Skipped finds the forward change of the clocks in a zone that skips a clock time. It returns the
+// clock times from which and to which the clocks were put forward. ok is false if no change skips
+// the time.
 func Skipped(clock time.Time, zone *time.Location) (before, after time.Time, ok bool) {
 	clock = utc(clock)
 	begin, end := inZone(clock, zone).ZoneBounds()
@@ -56,10 +57,11 @@ func Skipped(clock time.Time, zone *time.Location) (before, after time.Time, ok 
 	return time.Time{}, time.Time{}, false
 }
 
-// inZone is a time close to the one that the clock means.
+// inZone returns a time in a zone that is close to the one at which clocks there show the given
+// clock time.
 func inZone(clock time.Time, zone *time.Location) time.Time {
 	return time.Date(clock.Year(), clock.Month(), clock.Day(), clock.Hour(), clock.Minute(), clock.Second(), clock.Nanosecond(), zone)
 }
 
-// utc returns what a clock shows as a time that can be compared.
+// utc returns what a clock shows as a time in UTC, so that two clock times can be compared.
 func utc(clock time.Time) time.Time { return inZone(clock, time.UTC) }

@@ -8,8 +8,8 @@ import (
 	"growthworkspace/scripts/studio/civiltime"
 )
 
-// Ensure a clock time has exactly the times that show it, none when the clocks skip it and two when
-// they go back over it.
+// Ensure Times returns exactly the times at which clocks show a clock time: none if the clocks skip
+// it, and two if the clocks repeat it.
 func TestTimes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -60,7 +60,8 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// Ensure every hour of a year is found from its clock time.
+// Ensure Times returns every time of a year, in steps of half an hour, for the clock time that
+// clocks show then.
 func TestTimesComeBack(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca", "Pacific/Chatham"} {
@@ -84,8 +85,8 @@ func TestTimesComeBack(t *testing.T) {
 	}
 }
 
-// Ensure a missing or unknown name returns UTC and is reported as unknown, and never returns the
-// zone of this machine.
+// Ensure Zone returns UTC for a missing or unknown name and reports that the name is unknown. It
+// must never return the zone of this machine.
 func TestZoneUnknown(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"", "Local", "Europe/Nowhere", "../x"} {

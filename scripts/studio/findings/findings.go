@@ -1,6 +1,7 @@
 // Package findings reads the findings of a site audit. The service accepts any JSON as findings, so
-// this package recognises the shapes that auditing tools write: lists of pages with their issues,
-// lists of issues with their page, issues by page, and Lighthouse reports.
+// this package recognises the shapes that auditing tools write: lists of pages that contain their
+// issues, lists of issues that name their page, objects that map each page to its issues, and
+// Lighthouse reports.
 package findings
 
 import (
@@ -14,13 +15,13 @@ import (
 
 // Issue is one problem that an audit found.
 type Issue struct {
-	Page     string // without the address at which the audit started; empty: the whole site
+	Page     string // the page's address, without that at which the audit started; empty: the whole site
 	Rule     string // what was tested, as the tool names it; may be empty
 	Severity string // as the tool names it; may be empty
 	Text     string
 }
 
-// Page is a page with its issues.
+// Page is a page of the site with its issues.
 type Page struct {
 	Name   string
 	Score  float64
@@ -28,9 +29,10 @@ type Page struct {
 	Issues []Issue
 }
 
-// Found has the pages and issues that an audit found, in the order of the findings.
+// Found holds the pages and issues that an audit found, in the order in which the findings list
+// them.
 type Found struct {
-	Known bool // this package knows the shape
+	Known bool // this package knows the shape of the findings
 	Pages []*Page
 }
 
@@ -42,7 +44,7 @@ func (f Found) Issues() (out []Issue) {
 	return out
 }
 
-// Read reads findings. root is the address at which the audit started.
+// Read reads findings from JSON. root is the address at which the audit started.
 func Read(text []byte, root string) Found {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -55,7 +57,7 @@ func Read(text []byte, root string) Found {
 	return r.found
 }
 
-// The names that tools give to the same thing, the most usual first.
+// The names that different tools use for the same property, starting with the most common one.
 var (
 	pageNames     = []string{"page", "url", "path", "pageUrl", "finalDisplayedUrl", "finalUrl", "requestedUrl"}
 	ruleNames     = []string{"rule", "ruleId", "code", "id", "check", "type", "key"}
@@ -64,7 +66,7 @@ var (
 	listNames     = []string{"findings", "issues", "problems", "violations", "errors", "warnings", "pages", "results"}
 )
 
-// implied has the severity of issues without one, by the list that contains them.
+// implied maps the name of a list to the severity of the issues in it that do not state their own.
 var implied = map[string]string{"errors": "error", "warnings": "warning"}
 
 // depthMax bounds how deeply pages and issues may be nested.
@@ -79,7 +81,7 @@ type reader struct {
 // place is the position of a value in the findings.
 type place struct {
 	page, severity string
-	listed         bool // in a list of pages or issues
+	listed         bool // the value is in a list of pages or issues
 	depth          int
 }
 
@@ -144,7 +146,7 @@ func (r *reader) object(v map[string]any, at place) {
 	}
 }
 
-// byPage reads an object whose keys are addresses.
+// byPage reads an object whose keys are the addresses of pages.
 func (r *reader) byPage(v map[string]any, at place) {
 	names := make([]string, 0, len(v))
 	for name := range v {
@@ -161,8 +163,8 @@ func (r *reader) byPage(v map[string]any, at place) {
 	}
 }
 
-// lighthouse reads the audits of a Lighthouse report. Audits below 0.9 are issues; audits without a
-// score do not apply.
+// lighthouse reads the audits of a Lighthouse report. An audit with a score below 0.9 is an issue.
+// An audit without a score is skipped, because it does not apply to the page.
 func (r *reader) lighthouse(audits map[string]any, page string) {
 	names := make([]string, 0, len(audits))
 	for name := range audits {
@@ -209,7 +211,7 @@ func (r *reader) score(p *Page, value any) {
 	}
 }
 
-// short removes the address at which the audit started.
+// short removes the address at which the audit started from the beginning of a page address.
 func (r *reader) short(page string) string {
 	rest, below := strings.CutPrefix(page, r.root)
 	switch {
@@ -223,7 +225,8 @@ func (r *reader) short(page string) string {
 	return page
 }
 
-// first returns the first of the properties that is a string or a number.
+// first returns the value of the first of the named properties that is a number or a non-empty
+// string.
 func first(v map[string]any, names []string) string {
 	for _, name := range names {
 		switch text := v[name].(type) {
@@ -247,7 +250,8 @@ func number(value any) (n float64, is bool) {
 	return n, err == nil
 }
 
-// Rank orders severities: 0 is the worst known one, 3 is one that this package does not know.
+// Rank returns the rank of a severity: 0 for the worst ones, 3 for one that this package does not
+// know.
 func Rank(severity string) int {
 	switch strings.ToLower(severity) {
 	case "blocker", "critical", "fatal", "high", "serious", "error", "severe":
@@ -260,15 +264,15 @@ func Rank(severity string) int {
 	return 3
 }
 
-// Compare returns the new issues and the ones that are gone. An issue is identified by its page and
-// rule, so a number in its text makes no difference. An issue without a rule is identified by its
-// page and text.
+// Compare returns the issues that are new and the issues that are gone. An issue is identified by
+// its page and rule, so it stays the same issue if a number in its text changes. An issue without a
+// rule is identified by its page and text.
 func Compare(now, before Found) (fresh, gone []Issue) {
 	return without(now.Issues(), before.Issues()), without(before.Issues(), now.Issues())
 }
 
-// without returns the issues that are not in others. An issue that is there more often is returned
-// as often as it is missing from others.
+// without returns the issues that are not in others. If an issue occurs more times in issues than
+// in others, it is returned once for each additional time.
 func without(issues, others []Issue) (out []Issue) {
 	type identity struct{ page, rule string }
 	of := func(i Issue) identity { return identity{i.Page, cmp.Or(i.Rule, i.Text)} }
@@ -284,14 +288,15 @@ func without(issues, others []Issue) (out []Issue) {
 	return out
 }
 
-// Group is one issue that is on several pages.
+// Group is a group of equal issues, which may be on several pages.
 type Group struct {
 	Severity, Rule, Text string
-	Pages                []string // each once
+	Pages                []string // each page is listed once
 	Count                int
 }
 
-// Groups combines equal issues of several pages, with the worst and most frequent first.
+// Groups combines equal issues into groups. It sorts the groups by severity, the worst first, and
+// then by the number of issues, the largest first.
 func Groups(issues []Issue) []Group {
 	type identity struct{ severity, rule, text string }
 	at := map[identity]int{}

@@ -10,7 +10,8 @@ import (
 	"growthworkspace/scripts/studio/findings"
 )
 
-// Ensure each known shape is read as the same issues.
+// Ensure findings in each known shape are read as pages with issues, and other shapes are reported
+// as unknown.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ text, expected string }{
@@ -54,8 +55,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Ensure a text with another number is the same issue, a second one on the same page is a new one,
-// and groups begin with the worst.
+// Ensure an issue stays the same issue if only a number in its text changes, and a second such
+// issue on the same page counts as new. The group with the worst severity comes first.
 func TestCompareAndGroups(t *testing.T) {
 	t.Parallel()
 	before := findings.Read([]byte(`[{"page":"/a","rule":"alt","severity":"low","text":"2 images"},{"page":"/a","severity":"low","text":"Old"}]`), "")
@@ -78,7 +79,8 @@ func TestCompareAndGroups(t *testing.T) {
 	}
 }
 
-// Ensure an outline keeps the order of the JSON, reports when something is missing, and is bounded.
+// Ensure an outline keeps the order of the JSON, reports whether something was left out, and has a
+// limited size.
 func TestOutline(t *testing.T) {
 	t.Parallel()
 	got, whole := findings.Outline([]byte(`{"z":1,"a":{"b":[true,null,"two\nlines"],"c":{},"d":[]}}`))

@@ -10,12 +10,12 @@ import (
 // Limits of an outline.
 const (
 	linesMax  = 300
-	textMax   = 160 // runes of one value
+	textMax   = 160 // runes of one value or label
 	indentMax = 12  // levels
 )
 
-// Outline writes any JSON as indented lines, in its own order. whole is false when the outline ends
-// before the JSON does, or a text in it was cut.
+// Outline formats any JSON as indented lines, in the order of the JSON. whole is false if the
+// outline ends before the JSON does, or if a string in the outline was cut.
 func Outline(text []byte) (lines string, whole bool) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()

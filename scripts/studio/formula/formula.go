@@ -1,5 +1,5 @@
-// Package formula evaluates the formulas of derived metrics: + - * / over metric keys and numbers,
-// with parentheses. It does not know the API.
+// Package formula evaluates the formulas of derived metrics, which apply + - * / to metric keys and
+// numbers and may contain parentheses. The package knows nothing about the API.
 package formula
 
 import (
@@ -18,19 +18,21 @@ type Formula struct {
 	root node
 }
 
-// node returns the value of a part of a formula. It returns false if a metric has no value, or if
-// the result is not a finite number, as after a division by zero.
+// node returns the value of a part of a formula, given a function that returns the values of
+// metrics. It returns false if a metric has no value, or if the result is not a finite number, such
+// as after a division by zero.
 type node func(of func(key string) (float64, bool)) (float64, bool)
 
-// token matches the next token, after spaces: a number, a metric key or a sign.
+// token matches the next token and any spaces before it. A token is a number, a metric key or a
+// sign.
 var token = regexp.MustCompile(`^\s*(?:(\d+(?:\.\d+)?)|([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)|([-+*/()]))`)
 
-// depthMax bounds nested parentheses.
+// depthMax bounds how deeply parentheses may be nested.
 const depthMax = 50
 
 var errDeep = fmt.Errorf("parentheses are nested more than %d deep", depthMax)
 
-// Parse returns the formula of a text, or an error that says what is wrong with the text.
+// Parse parses the text of a formula. Its error says what is wrong with the text.
 func Parse(text string) (*Formula, error) {
 	p := &parser{rest: text, formula: &Formula{}}
 	p.next()
@@ -45,11 +47,12 @@ func Parse(text string) (*Formula, error) {
 	return p.formula, nil
 }
 
-// Keys returns the metrics of the formula, each once, in the order of their first use.
+// Keys returns the keys of the metrics that the formula uses. Each key is listed once, in the order
+// of first use.
 func (f *Formula) Keys() []string { return f.keys }
 
-// Value returns the formula's value, given the values of its metrics. It returns false if a metric
-// has none, or after a division by zero.
+// Value returns the value of the formula, given a function that returns the values of its metrics.
+// It returns false if a metric has no value, or after a division by zero.
 func (f *Formula) Value(of func(key string) (float64, bool)) (float64, bool) { return f.root(of) }
 
 // kind is the kind of a token.
@@ -67,7 +70,7 @@ const (
 type parser struct {
 	rest    string
 	kind    kind
-	text    string // of the token
+	text    string // the token's text
 	formula *Formula
 }
 
@@ -144,7 +147,7 @@ func combined(operator string, left, right node) node {
 	}
 }
 
-// factor parses a number, a metric, a group in parentheses, or one of them with a minus.
+// factor parses a number, a metric key, a group in parentheses, or one of these after a minus sign.
 func (p *parser) factor(depth int) (node, error) {
 	if depth > depthMax {
 		return nil, errDeep

@@ -9,7 +9,7 @@ import (
 
 var values = map[string]float64{"a.b": 6, "c": 3, "custom.d_1.e": 2, "zero": 0}
 
-// Ensure a formula has the value that school arithmetic gives it.
+// Ensure the value of a formula follows the usual rules of arithmetic.
 func TestValue(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]float64{
@@ -29,7 +29,7 @@ func TestValue(t *testing.T) {
 
 func lookup(key string) (float64, bool) { v, ok := values[key]; return v, ok }
 
-// Ensure there is no value without every metric, nor after a division by zero.
+// Ensure a formula has no value if one of its metrics has no value, or after a division by zero.
 func TestNoValue(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"a.b / missing", "missing", "a.b / zero", "zero / zero", "-missing", "c * (a.b / zero)"} {
@@ -44,7 +44,7 @@ func TestNoValue(t *testing.T) {
 	}
 }
 
-// Ensure the keys of a formula are each listed once.
+// Ensure Keys returns each key of a formula only once.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	f, err := formula.Parse("(a.b - c) / a.b * 2")
@@ -56,7 +56,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// Ensure a text that is not such a formula is refused, whatever it is.
+// Ensure Parse refuses any text that is not a valid formula.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

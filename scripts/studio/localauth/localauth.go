@@ -1,6 +1,6 @@
-// Package localauth restricts a web page on this machine to its owner. It rejects requests from other
-// web pages, forged requests, requests under other host names, and guesses by other users.
-// .github/SECURITY.md describes what it cannot protect.
+// Package localauth restricts a web page on this machine to its owner. It rejects requests from
+// other web pages, forged requests, requests under other host names, and guesses by other users.
+// .github/SECURITY.md describes what it cannot protect against.
 package localauth
 
 import (
@@ -15,17 +15,18 @@ import (
 // Guard admits requests to one address. Create it with New.
 type Guard struct {
 	host        string // the only accepted Host, such as 127.0.0.1:41234
-	token       string // in the printed URL; exchanged for the cookie
+	token       string // part of the printed URL; a browser exchanges it for the cookie
 	session     string // the value of the cookie
-	form        string // a field of every form
+	form        string // the value of a field in every form
 	crossOrigin *http.CrossOriginProtection
 
 	opened sync.Once
 	onOpen func()
 }
 
-// New returns the guard of a host, which includes the port. secret returns a new unguessable string
-// on each call. opened is called once, when the token is first exchanged; it may be nil.
+// New returns a guard for a host, which includes the port. secret returns a new unguessable string
+// on each call. opened is called once, when the token is exchanged for the first time; it may be
+// nil.
 func New(host string, secret func() string, opened func()) *Guard {
 	return &Guard{host: host, token: secret(), session: secret(), form: secret(), crossOrigin: http.NewCrossOriginProtection(), onOpen: opened}
 }
@@ -33,16 +34,17 @@ func New(host string, secret func() string, opened func()) *Guard {
 // URL returns the address to open. It contains the token, so it must not be logged.
 func (g *Guard) URL() string { return "http://" + g.host + "/?token=" + url.QueryEscape(g.token) }
 
-// FormField is the name of the form field that every POST must have.
+// FormField is the name of the form field that every POST must include.
 const FormField = "form"
 
 // FormToken returns the value of the form field.
 func (g *Guard) FormToken() string { return g.form }
 
-// bodyBytesMax bounds the body of a form.
+// bodyBytesMax bounds the size of the request body of a form.
 const bodyBytesMax = 1 << 20
 
-// policy allows only this origin's files. Scripts and styles are files, never inline.
+// policy allows only files from this origin. All scripts and styles are files, so it does not allow
+// inline ones.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -51,7 +53,7 @@ func (g *Guard) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
-		h.Set("Referrer-Policy", "same-origin") // with no-referrer, browsers send forms with the origin null
+		h.Set("Referrer-Policy", "same-origin") // with no-referrer, browsers would send forms with the origin null
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Frame-Options", "DENY")
@@ -63,10 +65,11 @@ func (g *Guard) Wrap(next http.Handler) http.Handler {
 	})
 }
 
-// admit reports whether a request may pass. If not, it has written the response.
+// admit reports whether a request may pass. If the request may not pass, admit has already written
+// the response.
 func (g *Guard) admit(w http.ResponseWriter, r *http.Request) bool {
 	switch {
-	case r.Host != g.host: // a name that an attacker points at this machine
+	case r.Host != g.host: // an attacker may have pointed a different name at this machine
 		forbid(w, "This page exists only at http://"+g.host+".")
 	case r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost:
 		w.Header().Set("Allow", "GET, HEAD, POST")
@@ -90,8 +93,8 @@ func forbid(w http.ResponseWriter, text string) { http.Error(w, text, http.Statu
 
 const openHint = "Open the address that the studio printed when it started. It ends with a token, which changes with every start."
 
-// redeemToken exchanges the token for the cookie and redirects to the address without it. The
-// target is fixed, because a path such as //example.com would lead to another host.
+// redeemToken exchanges the token for the cookie and redirects to an address without the token. The
+// target is always /, because a path such as //example.com would lead to a different host.
 func (g *Guard) redeemToken(w http.ResponseWriter, r *http.Request) {
 	if !equalSecrets(r.URL.Query().Get("token"), g.token) {
 		forbid(w, "This address is from an earlier start of the studio. "+openHint)
@@ -106,8 +109,8 @@ func (g *Guard) redeemToken(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
-// cookie returns the cookie's name. It has the port, because the cookies of a host are shared by
-// all of its ports.
+// cookie returns the cookie's name. The name contains the port, because all ports of a host share
+// their cookies.
 func (g *Guard) cookie() string {
 	_, port, _ := net.SplitHostPort(g.host)
 	return "workspace-studio-" + port
@@ -123,8 +126,8 @@ func (g *Guard) hasSession(r *http.Request) bool {
 }
 
 // reject responds to a request without the cookie. Browsers withhold a SameSite=Strict cookie on a
-// cross-site navigation, such as from the redirect file. So reject sends a page that reloads itself,
-// because the reload is a same-site request.
+// cross-site navigation, such as one from the redirect file. So reject responds to such a
+// navigation with a page that reloads itself, because the reload is a same-site request.
 func (g *Guard) reject(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") == "navigate" {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")

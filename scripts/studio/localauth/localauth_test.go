@@ -13,7 +13,7 @@ import (
 
 const host = "127.0.0.1:41234"
 
-// sequentialSecrets returns secrets that a test can recognise.
+// sequentialSecrets returns a function that generates secrets that a test can recognise.
 func sequentialSecrets() func() string {
 	n := 0
 	return func() string { n++; return fmt.Sprintf("secret-%d", n) }
@@ -49,8 +49,8 @@ func send(g *Guard, r request) *httptest.ResponseRecorder {
 
 func sessionCookie(g *Guard) string { return g.cookie() + "=" + g.session }
 
-// Ensure the token is exchanged for a cookie that only this origin's own requests carry, and the
-// new address has no token.
+// Ensure the token is exchanged for a cookie that browsers send only with this origin's own
+// requests. The address after the exchange no longer contains the token.
 func TestTokenBecomesACookie(t *testing.T) {
 	t.Parallel()
 	opened := 0
@@ -76,7 +76,8 @@ func TestTokenBecomesACookie(t *testing.T) {
 	}
 }
 
-// Ensure nobody enters without the cookie, with an old token or cookie, or under another name.
+// Ensure a request is refused without the cookie, with an old token or cookie, or under a different
+// host name.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	g := New(host, sequentialSecrets(), nil)
@@ -117,8 +118,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Ensure a navigation from the redirect file, for which browsers withhold the strict cookie,
-// reloads once instead of failing.
+// Ensure a navigation from the redirect file gets a page that reloads itself once. Browsers
+// withhold the strict cookie on such a navigation, so it would fail otherwise.
 func TestNavigationFromAFile(t *testing.T) {
 	t.Parallel()
 	g := New(host, sequentialSecrets(), nil)
@@ -127,13 +128,13 @@ func TestNavigationFromAFile(t *testing.T) {
 	if w.Code != 200 || w.Header().Get("Refresh") != "0" || strings.Contains(w.Body.String(), "inside") {
 		t.Errorf("status %d, want 200 with a reload and without the page: %v %s", w.Code, w.Header(), w.Body)
 	}
-	navigation["Sec-Fetch-Site"] = "same-origin" // the reload, in a browser without the cookie
+	navigation["Sec-Fetch-Site"] = "same-origin" // the reload, sent by a browser that has no cookie
 	if w := send(g, request{method: "GET", target: "/", header: navigation}); w.Code != http.StatusForbidden || w.Header().Get("Refresh") != "" {
 		t.Errorf("status of the reload %d, want 403 without another: %v", w.Code, w.Header())
 	}
 }
 
-// Ensure every response has the policy, refusals included.
+// Ensure every response includes the security headers, even if the request was refused.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	g := New(host, sequentialSecrets(), nil)
@@ -151,7 +152,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// Ensure the page listens only on loopback addresses, under the requested name.
+// Ensure the page can listen only on loopback addresses, and its host has the requested name.
 func TestListen(t *testing.T) {
 	t.Parallel()
 	for _, addr := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.168.1.7:0", "example.com:80", "127.0.0.1", "127.0.0.1:"} {
@@ -172,7 +173,7 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// Ensure only its owner can read the redirect file, and it is removed afterwards.
+// Ensure only the owner of the redirect file can read it, and remove deletes the file.
 func TestRedirectFile(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	g := New(host, sequentialSecrets(), nil)

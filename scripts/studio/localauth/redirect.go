@@ -7,11 +7,13 @@ import (
 	"path/filepath"
 )
 
-// RedirectFile writes an HTML file that redirects to the URL, and returns its path. Only its owner
-// can read it. A browser is started with this path, because every user of the machine can see a
-// process's arguments. remove deletes it.
+// RedirectFile writes an HTML file that redirects to the URL, and returns the path of the file.
+// Only the owner of the file can read it. The browser is started with this path and not with the
+// URL, because every user of the machine can see the arguments of a process. remove deletes the
+// file.
 func (g *Guard) RedirectFile() (path string, remove func(), err error) {
-	// Some browsers cannot read the folder of temporary files, but they read the home folder.
+	// Some browsers cannot read the folder of temporary files, but can read files in the home
+	// folder.
 	parent, err := os.UserCacheDir()
 	if err == nil {
 		parent = filepath.Join(parent, "growth-workspace")
@@ -20,11 +22,11 @@ func (g *Guard) RedirectFile() (path string, remove func(), err error) {
 	if err != nil {
 		parent = ""
 	}
-	dir, err := os.MkdirTemp(parent, "studio-") // readable by its owner only
+	dir, err := os.MkdirTemp(parent, "studio-") // only its owner can read the folder
 	if err != nil {
 		return "", nil, fmt.Errorf("create the file that opens the browser: %w", err)
 	}
-	remove = func() { _ = os.RemoveAll(dir) } // nothing depends on it
+	remove = func() { _ = os.RemoveAll(dir) } // ignore the error: nothing depends on the removal
 	path = filepath.Join(dir, "open.html")
 	text := `<!doctype html><html lang="en"><meta charset="utf-8"><title>Studio</title><meta http-equiv="refresh" content="0; url=` +
 		html.EscapeString(g.URL()) + `"></html>` + "\n"

@@ -13,28 +13,28 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// The screen of a metric is made in these steps, each in a file:
+// The metric page is built in these steps, each in its own file:
 //
 //	metrics_query.go   what the address requests
-//	metrics_read.go    the calls of the API
-//	metrics_whole.go   the metric as one line, and the period before
-//	metrics_parts.go   the metric as a line for each value of a dimension
-//	metrics_csv.go     the same values as a file
+//	metrics_read.go    the API calls
+//	metrics_whole.go   the metric as one line, compared with the period before
+//	metrics_parts.go   the metric as one line for each value of a dimension
+//	metrics_csv.go     the same values as a CSV file
 //
-// series.go defines a metric and its comparison; the overview uses it, too.
+// series.go defines a metric and its comparison with earlier values. The overview also uses it.
 
-// metricsPage is the data of the template.
+// metricsPage is the data for the metrics template.
 type metricsPage struct {
-	Menu      []menuGroup // the metrics
-	Listed    int         // how many
-	Find      string      // the search
-	Query     url.Values  // of the address, without the search
+	Menu      []menuGroup // links to the metrics, in groups
+	Listed    int         // the number of metrics, whether or not they match the search
+	Find      string      // the words to search for; may be empty
+	Query     url.Values  // the query parameters of the address, without the search
 	MayWrite  bool
 	Today     time.Time
-	Period    *periodControls // nil without a metric
-	Metric    *metricView     // nil: none is shown
+	Period    *periodControls // nil if no metric is shown
+	Metric    *metricView     // nil if no metric is shown
 	Missing   bool            // the address names a metric that does not exist
-	Failure   *failure        // the metrics cannot be read
+	Failure   *failure        // why the metrics cannot be read; nil if they can
 	Complaint string
 }
 
@@ -44,29 +44,29 @@ type menuGroup struct {
 	Links []choice
 }
 
-// choice is a link of a group.
+// choice is a link in a list of choices, such as a menu group.
 type choice struct {
 	Name, Path, Note string
 	Current          bool
 }
 
-// periodControls are the links to other ranges, and the form for a custom range.
+// periodControls holds the links to other ranges, and the values of the form for a custom range.
 type periodControls struct {
 	Range      period.Range
 	Ranges     []choice
 	From, To   string
-	Key, Split string // the rest of the address
+	Key, Split string // the metric and the dimension in the address, which the form keeps
 }
 
-// metricView is one metric. Exactly one of NoPoints, Whole and Parts is set.
+// metricView is the metric that the page shows. Exactly one of NoPoints, Whole and Parts is set.
 type metricView struct {
 	metric
 
 	Grains   []choice
 	Splits   []choice
-	CSV      string   // the address of the file
-	Query    string   // of the address
-	NoPoints *failure // the points cannot be read
+	CSV      string   // the address of the CSV file
+	Query    string   // the query string of the address
+	NoPoints *failure // why the points cannot be read; nil if they can
 	Whole    *wholeView
 	Parts    *partsView
 	Advice   string // says why nothing is drawn, and what to do; empty if something is drawn
@@ -87,7 +87,7 @@ func (s *Studio) metrics(v *pageRequest) *view {
 	return out
 }
 
-// loadMetric reads a metric and everything that its page shows. Without a key in the address, it
+// loadMetric reads a metric and everything that its page shows. If the address contains no key, it
 // reads the first metric.
 func (v *pageRequest) loadMetric() *metricsPage {
 	q := v.metricQuery()
@@ -124,7 +124,7 @@ func (v *pageRequest) loadMetric() *metricsPage {
 	return page
 }
 
-// view computes what the page shows from the points of a metric.
+// view returns what the page shows for a metric, computed from the metric's points.
 func (m metric) view(q metricQuery, reads pointReads) *metricView {
 	w := q.rng.Window(q.grain, q.now)
 	every, cut, failed := reads.everySeries()
@@ -168,7 +168,7 @@ func (m metric) advice(grain period.Grain) string {
 	return "There are no points in this range."
 }
 
-// line returns a chart of the metric without its series.
+// line returns a line chart for the metric, to which its series must still be added.
 func (m metric) line(unit units.Unit, w period.Window) chart.Line {
 	l := chart.Line{Unit: unit, Zero: m.Total() || m.UnitName == units.Count, Open: w.Open}
 	for _, at := range w.Now {
@@ -177,5 +177,5 @@ func (m metric) line(unit units.Unit, w period.Window) chart.Line {
 	return l
 }
 
-// dayText formats a day as in addresses and files.
+// dayText formats a day as it is written in addresses and files, such as 2026-08-31.
 func dayText(t time.Time) string { return t.Format(time.DateOnly) }

@@ -35,7 +35,7 @@ func (s *Studio) metricsCSV(v *pageRequest) *view {
 	} else {
 		_ = out.WriteAll(m.Whole.csv())
 	}
-	return nil // ignore the error: the client disconnected
+	return nil // the errors of WriteAll are ignored, because they only mean that the client disconnected
 }
 
 func (d *wholeView) csv() [][]string {
@@ -56,7 +56,7 @@ func (d *partsView) csv() [][]string {
 	return lines
 }
 
-// csvValue formats a value for a spreadsheet: money in whole units of its currency.
+// csvValue formats a value for a spreadsheet. It writes money in whole units of the currency.
 func csvValue(unit units.Unit, v chart.Value) string {
 	switch {
 	case !v.OK:
@@ -74,7 +74,7 @@ func csvUnit(unit units.Unit) string {
 	return unit.Name
 }
 
-// safe prevents a spreadsheet from running a text as a formula.
+// safe prevents a spreadsheet from running a string as a formula.
 func safe(text string) string {
 	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
 		return "'" + text
@@ -82,7 +82,8 @@ func safe(text string) string {
 	return text
 }
 
-// filename keeps only the characters that every system allows in a file name.
+// filename keeps only the characters that every system allows in a file name, and replaces the
+// others with hyphens.
 func filename(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '_' || r == '-' {

@@ -9,10 +9,10 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// metricPath returns the page of a metric.
+// metricPath returns the address of a metric's page.
 func metricPath(key string) string { return "/metrics?" + url.Values{"key": {key}}.Encode() }
 
-// definitionScreens creates, edits and deletes definitions of metrics.
+// definitionScreens returns the screens that create, edit and delete metric definitions.
 func (v *pageRequest) definitionScreens() recordScreens[client.Definition] {
 	return recordScreens[client.Definition]{
 		place: "Metrics", noun: "metric", area: "metrics", path: "/metrics/definitions", back: "/metrics",
@@ -45,8 +45,9 @@ func (v *pageRequest) definitionScreens() recordScreens[client.Definition] {
 	}
 }
 
-// definitionFields returns the form of a definition. The key and the kind are chosen once. key is
-// the key that a new metric starts with.
+// definitionFields returns the form fields for a definition. The key and the kind can be chosen
+// only when the definition is created. The argument key is the initial value of the key field for a
+// new metric.
 func definitionFields(d client.Definition, key string) []*field {
 	kind := d.Kind.Or(client.MetricsKindMeasured)
 	fields := []*field{
@@ -74,7 +75,8 @@ func definitionFields(d client.Definition, key string) []*field {
 		&field{Name: "source", Label: "Source", Kind: "text", Stored: d.Source.Or(""), Hint: "The system that the values come from."})
 }
 
-// saveDefinition creates a definition, or changes and confirms one.
+// saveDefinition returns the call that creates a definition, or the call that changes an existing
+// one. If the form asks for it, that call also confirms the definition.
 func (v *pageRequest) saveDefinition(c *changes, id string) func(context.Context, ...client.CallOption) (client.Definition, error) {
 	name, description, source := c.text("name"), c.text("description"), c.text("source")
 	unit, aggregation, polarity := enumValue[client.MetricsUnit](c.text("unit")), enumValue[client.MetricsAggregation](c.text("aggregation")), enumValue[client.MetricsPolarity](c.text("polarity"))
@@ -105,8 +107,8 @@ func (v *pageRequest) saveDefinition(c *changes, id string) func(context.Context
 	}
 }
 
-// confirmMetric confirms a definition as it is. It reads the definition first, because the list that
-// the page shows has no entity tags.
+// confirmMetric confirms a definition without changing it. It reads the definition first to get its
+// entity tag, because the list that the page shows contains no entity tags.
 func (s *Studio) confirmMetric(v *pageRequest) *view {
 	e := v.definitionScreens()
 	id := v.r.PathValue("id")

@@ -11,22 +11,22 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// inputReads are the calls for the metrics of a formula. The service stores formulas and does not
-// evaluate them.
+// inputReads holds the API calls for the metrics in a formula. The studio evaluates the formula,
+// because the service only stores it.
 type inputReads struct {
 	formula *formula.Formula
-	byKey   map[string]inputRead // by the keys of the formula
-	problem string               // why the formula cannot be computed; empty: it can be
+	byKey   map[string]inputRead // the metrics, by their keys in the formula
+	problem string               // why the formula cannot be computed; empty if it can
 }
 
-// inputRead is one metric of a formula and its points.
+// inputRead is one metric in a formula, with the calls for its points.
 type inputRead struct {
 	metric
 	pointReads
 }
 
-// readInputs starts the calls for the points of a derived metric's inputs. It returns nil for other
-// metrics and for a split.
+// readInputs starts the calls for the points of a derived metric's inputs. It returns nil if the
+// metric is not derived, or if the page shows it split by a dimension.
 func (v *pageRequest) readInputs(m metric, q metricQuery, all []metric) *inputReads {
 	if m.Kind != client.MetricsKindDerived || q.split != "" {
 		return nil
@@ -59,7 +59,7 @@ func (v *pageRequest) readInputs(m metric, q metricQuery, all []metric) *inputRe
 	return out
 }
 
-// names returns the names of the metrics of the formula.
+// names returns the names of the metrics in the formula, separated by commas.
 func (r *inputReads) names() string {
 	var names []string
 	for _, key := range r.formula.Keys() {
@@ -68,8 +68,9 @@ func (r *inputReads) names() string {
 	return strings.Join(names, ", ")
 }
 
-// compute returns a derived metric as one line: its formula over the values of its inputs, bucket
-// by bucket, and over their values of the period. advice says why nothing is computed.
+// compute returns a derived metric as one line. It evaluates the formula for each bucket, from the
+// inputs' values in that bucket, and for the whole period, from the inputs' values for the period.
+// If nothing can be computed, advice says why.
 func (m metric) compute(rng period.Range, w period.Window, r *inputReads) (d *wholeView, advice string) {
 	d = &wholeView{metric: m, Range: rng, comparison: comparison{Window: w}}
 	if r.problem != "" {
@@ -116,8 +117,9 @@ func (m metric) compute(rng period.Range, w period.Window, r *inputReads) (d *wh
 	return d, ""
 }
 
-// computeFullDays compares the formula over the full days of the unfinished bucket with as many days
-// of the one before.
+// computeFullDays evaluates the formula over the full days of the unfinished bucket, and over the
+// same number of days of the earlier bucket that it is compared with. Then it compares the two
+// results.
 func (d *wholeView) computeFullDays(r *inputReads, inputs map[string]comparison) {
 	value := func(before bool) chart.Value {
 		v, ok := r.formula.Value(func(key string) (float64, bool) {
@@ -134,7 +136,8 @@ func (d *wholeView) computeFullDays(r *inputReads, inputs map[string]comparison)
 	}
 }
 
-// currencyOf returns the currency that all inputs with one have; empty: they have none or several.
+// currencyOf returns the currency shared by all inputs that have a currency. It returns an empty
+// string if no input has one, or if the inputs have different ones.
 func currencyOf(inputs map[string]comparison) (currency string) {
 	for _, c := range inputs {
 		switch {

@@ -14,30 +14,30 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// partsView is a metric as a line for each value of a dimension.
+// partsView is a metric drawn as one line for each value of a dimension.
 type partsView struct {
 	metric
 
 	Window    period.Window
 	Dimension string
 	List      []part // the largest first
-	Left      int    // parts that are not drawn
+	Left      int    // the number of parts that are not drawn
 	Cut       bool   // some points were not read
 	Chart     template.HTML
 }
 
-// part is one value of a dimension.
+// part is the part of a metric that has one value of a dimension.
 type part struct {
 	Name   string
 	Unit   units.Unit
-	Values []chart.Value // of each bucket
-	Value  chart.Value   // of the period
-	Share  float64       // the length of its bar
+	Values []chart.Value // one value for each bucket
+	Value  chart.Value   // the value for the whole period
+	Share  float64       // the length of its bar, from 0 to 1
 	Class  string
 	Drawn  bool
 }
 
-// Text formats the value, if there is one.
+// Text formats the value. It returns an empty string if there is no value.
 func (p part) Text() string {
 	if !p.Value.OK {
 		return ""
@@ -45,13 +45,14 @@ func (p part) Text() string {
 	return p.Unit.Text(p.Value.V)
 }
 
-// Percent formats a share.
+// Percent formats the share as a percentage.
 func (p part) Percent() string { return units.Number(p.Share*100, 0, 0) + " %" }
 
-// partsDrawn is the number of parts that have their own line.
+// partsDrawn is the maximum number of parts that are drawn as lines.
 const partsDrawn = 6
 
-// split divides a metric into parts.
+// split is a way to divide a metric into parts. of returns the part that a point belongs to, or
+// false if it belongs to none.
 type split struct {
 	name string
 	of   func(client.Point) (value string, has bool)
@@ -65,7 +66,8 @@ var byCurrency = split{"currency", func(p client.Point) (string, bool) { return 
 
 func (s split) isCurrency() bool { return s.name == byCurrency.name }
 
-// dimensionsOf returns the dimensions that a metric's definition or its points have.
+// dimensionsOf returns the names of the dimensions that occur in a metric's definition or in its
+// points.
 func dimensionsOf(m metric, points []client.Point) []string {
 	dimensions := map[string]bool{}
 	for _, name := range m.Dimensions {
@@ -79,7 +81,8 @@ func dimensionsOf(m metric, points []client.Point) []string {
 	return slices.Collect(maps.Keys(dimensions))
 }
 
-// parts returns the metric with a line for each part of its points. It has no chart without parts.
+// parts divides the metric's points into parts and returns a view with one line for each part. If
+// there are no parts, the view has no chart.
 func (m metric) parts(points []client.Point, by split, w period.Window) *partsView {
 	d := &partsView{metric: m, Window: w, Dimension: by.name}
 	all := moneyOf(points)
@@ -103,8 +106,8 @@ func (m metric) parts(points []client.Point, by split, w period.Window) *partsVi
 	return d
 }
 
-// groups returns the points of each part. If some series have only this dimension, series with more
-// are left out, because they would be counted twice.
+// groups returns the points of each part. If some series have only this dimension, series with
+// additional dimensions are left out, because their values would be counted twice.
 func (s split) groups(points []client.Point) map[string][]client.Point {
 	alone := !s.isCurrency() && slices.ContainsFunc(points, func(p client.Point) bool {
 		_, has := s.of(p)
@@ -119,8 +122,8 @@ func (s split) groups(points []client.Point) map[string][]client.Point {
 	return out
 }
 
-// sumOfSeries returns the value of each bucket. Series with more dimensions are added up if the
-// metric allows it.
+// sumOfSeries returns the value of each bucket. If several series have a value in a bucket, the
+// metric's aggregation decides how their values are combined: only some metrics can be added up.
 func (m metric) sumOfSeries(points []client.Point, money money, w period.Window) []chart.Value {
 	bySeries := map[string][]client.Point{}
 	for _, p := range points {
@@ -137,7 +140,7 @@ func (m metric) sumOfSeries(points []client.Point, money money, w period.Window)
 	return values
 }
 
-// draw makes the chart of the largest parts, and the shares of all.
+// draw makes the chart of the largest parts, and computes the share of every part.
 func (d *partsView) draw(unit units.Unit) {
 	w, l := d.Window, d.line(unit, d.Window)
 	whole, largest := 0.0, 0.0
@@ -146,7 +149,7 @@ func (d *partsView) draw(unit units.Unit) {
 		largest = max(largest, math.Abs(p.Value.V))
 	}
 	if !d.Total() {
-		whole = largest // shares of levels mean nothing; the bar shows the size
+		whole = largest // if values do not add up, shares mean nothing, so a bar shows the size relative to the largest part
 	}
 	for i := range d.List {
 		p := &d.List[i]

@@ -9,15 +9,15 @@ import (
 	"growthworkspace/scripts/studio/period"
 )
 
-// metricQuery is the request in an address.
+// metricQuery holds what an address requests from the metrics page.
 type metricQuery struct {
-	key, split string // the metric and the dimension; both may be empty
-	find       string // words in the names of the listed metrics; may be empty
+	key, split string // the metric's key and the dimension to split by; both may be empty
+	find       string // words to search for in the names and keys of the metrics; may be empty
 	grain      period.Grain
 	rng        period.Range
 	now        time.Time
-	complaint  string     // about an invalid range; the page then shows the usual one
-	values     url.Values // the address
+	complaint  string     // what is wrong with the range, in which case the page shows the default range; empty: nothing
+	values     url.Values // the query parameters of the address, without find
 }
 
 func (v *pageRequest) metricQuery() metricQuery {
@@ -39,14 +39,15 @@ func (v *pageRequest) metricQuery() metricQuery {
 	return out
 }
 
-// withKey returns the query for a metric.
+// withKey returns the same query for the metric with a key.
 func (q metricQuery) withKey(key string) metricQuery {
 	q.key, q.values = key, copyOf(q.values)
 	q.values.Set("key", key)
 	return q
 }
 
-// with returns the address with other choices: names and values in turn; an empty value removes.
+// with returns the address of a page for this query with some parameters changed. pairs alternates
+// between names and values of parameters. An empty value removes the parameter.
 func (q metricQuery) with(path string, pairs ...string) string {
 	values := copyOf(q.values)
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -57,8 +58,8 @@ func (q metricQuery) with(path string, pairs ...string) string {
 	return path + "?" + values.Encode()
 }
 
-// menu returns the links to the metrics that match the search, in groups: those with a goal, those
-// of each area in the keys, and new ones.
+// menu returns links to the metrics that match the search, in groups: metrics with a goal, then one
+// group for each area (the part of a key before the first dot), then new metrics.
 func (q metricQuery) menu(all []metric) (groups []menuGroup) {
 	for _, m := range all {
 		if !containsWords(m.Name+" "+m.Key, q.find) {
@@ -77,7 +78,7 @@ func (q metricQuery) menu(all []metric) (groups []menuGroup) {
 	return groups
 }
 
-// group names the group of a metric in the menu.
+// group returns the name of the metric's group in the menu.
 func (m metric) group() string {
 	area, _, dotted := strings.Cut(strings.TrimPrefix(m.Key, "custom."), ".")
 	switch {
@@ -91,7 +92,7 @@ func (m metric) group() string {
 	return words(area)
 }
 
-// controls returns the links and the form for other ranges.
+// controls returns the links to other ranges, and the values of the form for a custom range.
 func (q metricQuery) controls() *periodControls {
 	out := &periodControls{Range: q.rng, From: dayText(q.rng.From), To: dayText(q.rng.To), Key: q.key, Split: q.split}
 	for _, r := range period.Ranges(q.now) {
@@ -112,7 +113,8 @@ func (q metricQuery) grains() (links []choice) {
 
 func capital(g period.Grain) string { return strings.ToUpper(string(g[:1])) + string(g[1:]) }
 
-// splits returns the links to the dimensions of the metric.
+// splits returns links that split the metric by each of its dimensions, after a link that shows the
+// metric as a whole.
 func (q metricQuery) splits(dimensions []string) (links []choice) {
 	if len(dimensions) == 0 && q.split == "" {
 		return nil

@@ -5,15 +5,18 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// pointReads are the calls for the points of a metric. Their results are complete after visit.wait.
+// pointReads holds the API calls for the points of a metric. Their results are complete after
+// pageRequest.wait returns.
 type pointReads struct {
-	total *result[client.Page[client.Point]]   // of the whole metric, in the window and the one before; nil if split
-	parts []*result[client.Page[client.Point]] // of every series in the window, in pieces
+	total *result[client.Page[client.Point]]   // points of the whole metric, in the window and in the earlier buckets that it is compared with; nil if the metric is split
+	parts []*result[client.Page[client.Point]] // points of every series in the window, which is read in pieces
 
-	// The full days of the unfinished bucket, and as many of the one before; nil for days.
+	// Points of the full days of the unfinished bucket, and of the same number of days of the
+	// bucket that it is compared with. Both are nil if there are no such days, for example if the
+	// buckets are days.
 	full, fullBefore *result[client.Page[client.Point]]
 
-	inputs *inputReads // of a derived metric; nil: not read
+	inputs *inputReads // the inputs of a derived metric; nil if they are not read
 }
 
 // empty reports whether the whole metric was read and has no points.
@@ -21,14 +24,14 @@ func (p pointReads) empty() bool {
 	return p.total != nil && p.total.Failure == nil && len(p.total.Value.Items) == 0
 }
 
-// piecesMax is the maximum number of pieces in which a split window is read.
+// piecesMax is the maximum number of pieces in which the window of a split metric is read.
 const piecesMax = 6
 
-// readPoints starts the calls for the points. A split window is read in pieces in parallel, because
-// a page of the API has at most 1,000 points.
+// readPoints starts the calls for the points of a metric. If the metric is split, the window is
+// read as several pieces in parallel, because the API returns at most 1,000 points per page.
 func (v *pageRequest) readPoints(q metricQuery) (out pointReads) {
 	w := q.rng.Window(q.grain, q.now)
-	pieces := 1 // one piece shows the dimensions, and is drawn if currencies cannot be combined
+	pieces := 1 // without a split, one piece shows which dimensions exist, and is drawn if the currencies cannot be combined
 	if q.split != "" {
 		pieces = min(piecesMax, len(w.Now))
 	} else {
@@ -41,8 +44,8 @@ func (v *pageRequest) readPoints(q metricQuery) (out pointReads) {
 	return out
 }
 
-// readTotal starts the calls for the points of the whole metric and, with full, of the full days of
-// the unfinished bucket.
+// readTotal starts the calls for the points of the whole metric. If full is true, it also starts
+// those for the full days of the unfinished bucket and for the days that they are compared with.
 func (v *pageRequest) readTotal(label string, q metricQuery, full bool) (out pointReads) {
 	w := q.rng.Window(q.grain, q.now)
 	out.total = v.listPoints(label, q.key, q.grain, w.First(), w.Now[len(w.Now)-1], true)
@@ -53,7 +56,8 @@ func (v *pageRequest) readTotal(label string, q metricQuery, full bool) (out poi
 	return out
 }
 
-// everySeries returns the points of every series. cut reports whether some are missing.
+// everySeries returns the points of every series. cut is true if there are more points than were
+// read.
 func (p pointReads) everySeries() (points []client.Point, cut bool, failed *failure) {
 	for _, r := range p.parts {
 		if r.Failure != nil {

@@ -18,7 +18,7 @@ import (
 
 var now = time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC)
 
-// on returns a point of a day in August 2026.
+// on returns a point for a day in August 2026.
 func on(day int, value float64, more ...func(*client.Point)) client.Point {
 	p := client.Point{
 		SeriesID: "s", MetricKey: "a.b", Grain: client.Value(client.MetricsGrainDay), TS: client.Value(time.Date(2026, 8, day, 0, 0, 0, 0, time.UTC)),
@@ -47,8 +47,8 @@ func of(series, dims string) func(*client.Point) {
 	}
 }
 
-// Ensure values of several currencies are drawn in the base currency if all have it, and separately
-// otherwise.
+// Ensure values in several currencies are drawn in the base currency if every point has a value in
+// it, and are drawn separately otherwise.
 func TestMoney(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -69,8 +69,8 @@ func TestMoney(t *testing.T) {
 	}
 }
 
-// Ensure a period is compared with the same part of the one before, and an unfinished day counts
-// only in the value.
+// Ensure a period is compared only with the corresponding part of the period before. An unfinished
+// day must count in the period's value, but not in the comparison.
 func TestDevelop(t *testing.T) {
 	t.Parallel()
 	month, err := period.ParseRange("month", "", "", now)
@@ -112,13 +112,13 @@ func TestDevelop(t *testing.T) {
 	if d := (metric{Aggregation: client.MetricsAggregationSum}).compare(young, w); d.Change != "" || d.SoFar.V != 100 {
 		t.Errorf("a metric that began in the period before has grown: %+v", d)
 	}
-	first := month.Window(period.Day, time.Date(2026, 8, 1, 9, 0, 0, 0, time.UTC)) // nothing is over yet
+	first := month.Window(period.Day, time.Date(2026, 8, 1, 9, 0, 0, 0, time.UTC)) // no day of the month has ended yet
 	if d := (metric{Aggregation: client.MetricsAggregationSum}).compare(points, first); d.Change != "" || d.Value.V != 10 {
 		t.Errorf("nothing is over yet: change %q, want none; value %v, want 10", d.Change, d.Value.V)
 	}
 }
 
-// Ensure a goal's line is drawn only where its value is comparable with the buckets.
+// Ensure a goal's line is drawn only over the buckets whose values are comparable with the goal.
 func TestGoalLine(t *testing.T) {
 	t.Parallel()
 	goal := func(due time.Time) []client.Goal {
@@ -154,8 +154,8 @@ func TestGoalLine(t *testing.T) {
 	}
 }
 
-// Ensure a split counts nothing twice: series with more dimensions are left out if others have only
-// this one.
+// Ensure a split counts no value twice: if some series have only the chosen dimension, series with
+// additional dimensions are left out.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	r, _ := period.ParseRange("month", "", "", now)
@@ -176,8 +176,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// Ensure a CSV file has money in whole units of its own currency, and no text that a spreadsheet
-// would run.
+// Ensure a CSV file contains money in whole units of its currency, and no string that a spreadsheet
+// would run as a formula.
 func TestCells(t *testing.T) {
 	t.Parallel()
 	for currency, want := range map[string]string{"EUR": "12.34", "JPY": "1234", "KWD": "1.234"} {
@@ -200,8 +200,8 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// Ensure metrics with an active goal come first, and goals find their metric under either of its
-// names.
+// Ensure metrics with an active goal come first. A goal must be matched to its metric whether or
+// not the metric's key has the prefix "custom.".
 func TestOrderOfMetrics(t *testing.T) {
 	t.Parallel()
 	goal := func(key string, status client.ContextGoalStatus) client.Goal {

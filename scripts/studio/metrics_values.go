@@ -16,21 +16,21 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// valuesData is the data of the page that corrects and adds values of a metric.
+// valuesData is the data for the page on which people correct and add values of a metric.
 type valuesData struct {
 	Metric   metric
 	Grain    period.Grain
 	Day      string // the first day of the bucket
-	Name     string // of the bucket, such as Mon, Aug 3
+	Name     string // the bucket's name, such as Mon, Aug 3
 	Rows     []*valueRow
-	More     bool  // more series than the page shows
-	Add      *form // nil: the metric takes no values
+	More     bool  // there are more series than the page shows
+	Add      *form // nil: the metric takes no values, because it is derived
 	Back     string
-	Query    string   // of Back
-	Failure  *failure // the metric cannot be read
+	Query    string   // the query string of Back
+	Failure  *failure // why the metric cannot be read; nil if it can
 	Problem  *failure // why a write failed
-	Typed    string   // a value whose series cannot be shown; empty: none
-	Conflict string   // what somebody else has done
+	Typed    string   // the value that was typed for a series that the page cannot show; empty: none
+	Conflict string   // says what somebody else has changed; empty: nothing
 	MayWrite bool
 }
 
@@ -42,20 +42,21 @@ type valueRow struct {
 	Unit    units.Unit
 	Value   *field
 	Base    *field // the value in the base currency; nil: the point has none
-	Focused bool   // the form that failed
+	Focused bool   // true for the form whose write failed
 }
 
-// seriesShown bounds the series that one page corrects.
+// seriesShown is the maximum number of series that one page shows for correction.
 const seriesShown = 200
 
-// bucket is a bucket of a metric, as an address or a form names it.
+// bucket identifies a bucket of a metric, as given in an address or a form.
 type bucket struct {
 	key   string
 	grain period.Grain
 	start time.Time
 }
 
-// bucketOf reads a bucket. Without a valid day, it is the one of today.
+// bucketOf reads a bucket from the parameters of an address or a form. Without a valid day, it
+// returns the bucket that contains today.
 func (v *pageRequest) bucketOf(q url.Values) bucket {
 	b := bucket{key: q.Get("key"), grain: period.Grain(q.Get("grain")), start: v.Now().UTC()}
 	if !b.grain.Valid() {
@@ -68,14 +69,15 @@ func (v *pageRequest) bucketOf(q url.Values) bucket {
 	return b
 }
 
-// bucketReads are the calls for a bucket.
+// bucketReads holds the API calls for a bucket.
 type bucketReads struct {
 	definitions *result[client.Page[client.Definition]]
 	points      *result[client.Page[client.Point]]
 }
 
-// readBucket starts the calls for a bucket and waits for them. Only the points of days are read:
-// the list does not say whether a week or a month is stored or computed.
+// readBucket starts the calls for a bucket and waits for them. It reads points only if the bucket
+// is a day, because the list does not say whether the value of a week or a month is stored or
+// computed.
 func (v *pageRequest) readBucket(b bucket) bucketReads {
 	out := bucketReads{v.listDefinitions(), &result[client.Page[client.Point]]{}}
 	if b.grain == period.Day {
@@ -85,7 +87,7 @@ func (v *pageRequest) readBucket(b bucket) bucketReads {
 	return out
 }
 
-// metric returns the metric of a bucket. It returns false if there is none.
+// metric returns the metric of a bucket. It returns false if the metric does not exist.
 func (r bucketReads) metric(b bucket) (metric, bool) {
 	all := metricsOf(r.definitions.Value.Items, nil)
 	at := slices.IndexFunc(all, func(m metric) bool { return m.Key == b.key })
@@ -100,7 +102,8 @@ func (s *Studio) metricValues(v *pageRequest) *view {
 	return v.valuesPage(b, v.readBucket(b), v.r.URL.Query(), nil)
 }
 
-// valuesPage shows the values of a bucket. sent has the address or, after a failed write, the form.
+// valuesPage shows the values of a bucket. sent holds the parameters of the address or, after a
+// failed write, the fields of the form.
 func (v *pageRequest) valuesPage(b bucket, reads bucketReads, sent url.Values, refused *failure) *view {
 	d := &valuesData{Grain: b.grain, Day: dayText(b.start), Name: b.grain.Label(b.start), MayWrite: v.may("metrics:write"), Query: backQuery(sent.Get("back"), b.key).Encode()}
 	d.Back = "/metrics?" + d.Query
@@ -131,7 +134,8 @@ func (v *pageRequest) valuesPage(b bucket, reads bucketReads, sent url.Values, r
 	return out
 }
 
-// backQuery returns the query of the metric's page from which somebody came.
+// backQuery returns the query for the link back to the metric's page. It keeps the range, the grain
+// and the split in text, which is the query of the page that the person came from.
 func backQuery(text, key string) url.Values {
 	out := url.Values{"key": {key}}
 	for name, values := range parsed(text) {
@@ -159,10 +163,11 @@ func newValueRow(m metric, p client.Point) *valueRow {
 	return r
 }
 
-// baseUnit is the unit of a value in the company's base currency, which the service does not name.
+// baseUnit returns the unit of a value in the company's base currency. The unit has no currency,
+// because the service does not report which one the base currency is.
 func (r *valueRow) baseUnit() units.Unit { return units.Unit{Name: r.Unit.Name} }
 
-// partText formats dimensions: country de, plan team.
+// partText formats dimension values, such as "country de, plan team".
 func partText(dims map[string]string) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(dims)) {
@@ -171,10 +176,11 @@ func partText(dims map[string]string) string {
 	return strings.Join(parts, ", ")
 }
 
-// Imported reports whether the point's dimensions are of a form that a push cannot repeat.
+// Imported reports whether the point's dimensions were imported in a shape that a push cannot write
+// again.
 func (r *valueRow) Imported() bool { _, other := r.Dims.Or(nil)[""]; return other }
 
-// addFields returns the form of a new value.
+// addFields returns the form fields for a new value.
 func addFields(m metric, b bucket, points []client.Point) []*field {
 	hint := (units.Unit{Name: m.UnitName}).TypedIn()
 	if hint != "" {
@@ -194,7 +200,7 @@ func addFields(m metric, b bucket, points []client.Point) []*field {
 	return append(fields, &field{Name: "source", Label: "Source", Kind: "text", Hint: "Where the value comes from."})
 }
 
-// restore puts the typed values back after a failed write.
+// restore puts the typed values back into the form after a failed write.
 func (d *valuesData) restore(sent url.Values, refused *failure) {
 	series := sent.Get("series")
 	if series == "" && d.Add != nil {
@@ -223,8 +229,8 @@ func (d *valuesData) restore(sent url.Values, refused *failure) {
 	}
 }
 
-// saveMetricValue corrects or adds a value. A point has no entity tag, so the stored point is
-// compared with what the form showed right before the write.
+// saveMetricValue corrects or adds a value. A point has no entity tag, so right before the write,
+// the stored point is read and compared with the value that the form showed.
 func (s *Studio) saveMetricValue(v *pageRequest) *view {
 	sent := v.r.PostForm
 	b := v.bucketOf(sent)
@@ -267,8 +273,9 @@ func (s *Studio) saveMetricValue(v *pageRequest) *view {
 	return v.finish("/metrics?"+backQuery(sent.Get("back"), b.key).Encode(), what)
 }
 
-// newPoint returns the point to push. old is the stored point; nil: there is none. It refuses a
-// number that cannot be read, and a change of a value that somebody else has changed.
+// newPoint returns the point to push. old is the stored point, or nil if there is none. newPoint
+// refuses input that it cannot parse, the correction of a value that somebody else has changed, and
+// the addition of a value that already exists.
 func newPoint(m metric, b bucket, old *client.Point, sent url.Values) (client.PushMetricPointsPoint, *failure) {
 	correcting := sent.Get("series") != ""
 	point := client.PushMetricPointsPoint{
@@ -314,7 +321,7 @@ func newPoint(m metric, b bucket, old *client.Point, sent url.Values) (client.Pu
 	return point, c.problem
 }
 
-// pointAgain returns the push that stores a point as it is.
+// pointAgain returns a push that stores an existing point again, unchanged.
 func pointAgain(p client.Point) client.PushMetricPointsPoint {
 	out := client.PushMetricPointsPoint{
 		MetricKey: p.MetricKey, TS: p.TS.Or(time.Time{}).UTC().Format(time.RFC3339), Grain: p.Grain, Value: p.Value.Or(0), Currency: p.Currency, BaseValue: p.BaseValue, Source: p.Source,
@@ -325,7 +332,7 @@ func pointAgain(p client.Point) client.PushMetricPointsPoint {
 	return out
 }
 
-// typedDims returns the dimensions of a form, which has name = value on each line.
+// typedDims returns the dimensions that were typed into a form, as one "name = value" per line.
 func typedDims(sent url.Values) map[string]string {
 	out := map[string]string{}
 	for _, line := range lines(sent.Get("dims")) {
@@ -341,7 +348,8 @@ func (v *pageRequest) pushPoint(label string, point client.PushMetricPointsPoint
 	})
 }
 
-// fieldsOfPoint renames the places of a push's messages to those of the form.
+// fieldsOfPoint changes the field names in the error messages of a push to the names of the form's
+// fields.
 func fieldsOfPoint(refused *failure) *failure {
 	out := *refused
 	out.Messages = nil
@@ -352,8 +360,8 @@ func fieldsOfPoint(refused *failure) *failure {
 	return &out
 }
 
-// undoPoint stores the old point again, or deletes the new one if there was none. It changes
-// nothing if the stored value is not the one of the push any more.
+// undoPoint returns an undo that stores the old point again, or deletes the pushed point if there
+// was no old one. The undo changes nothing if the stored value is no longer the pushed value.
 func undoPoint(m metric, b bucket, pushed client.PushMetricPointsPoint, old *client.Point) undo {
 	return func(v *pageRequest) notice {
 		reads := v.readBucket(b)

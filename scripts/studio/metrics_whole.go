@@ -11,7 +11,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// wholeView is a metric as one line, and the period before.
+// wholeView is a metric drawn as one line, compared with the period before.
 type wholeView struct {
 	metric
 	comparison
@@ -20,18 +20,18 @@ type wholeView struct {
 	Chart template.HTML
 	Rows  []bucketRow
 	Goal  string // the goal in words; empty: none
-	From  string // the names of the metrics from which the values are computed; empty: they are stored
+	From  string // the names of the metrics from which the values are computed; empty: the values are stored
 }
 
 // bucketRow is a row of the table below the chart.
 type bucketRow struct {
 	Name, Now, Before, Change, Good string
-	Day                             string // of a day: as in addresses
+	Day                             string // the day as it is written in addresses; empty: the bucket is not a day
 	Open                            bool
 	Part                            string // the value of the full days of an unfinished bucket
 }
 
-// whole returns the metric as one line. It has no chart without points.
+// whole returns the metric as one line. If there are no points, the view has no chart.
 func (m metric) whole(rng period.Range, w period.Window, reads pointReads) *wholeView {
 	var points []client.Point
 	if reads.total != nil {
@@ -61,7 +61,7 @@ func (d *wholeView) draw() {
 	d.Rows = d.rows()
 }
 
-// Earlier says what the values before are of.
+// Earlier says how much earlier the compared values are, such as "4 weeks before".
 func (d *wholeView) Earlier() string {
 	if d.Window.Grain != period.Day {
 		return "before"
@@ -81,7 +81,8 @@ func (d *wholeView) title() string {
 	return text + " The table below has the values."
 }
 
-// Period names the period of the headline. Weeks of a month may have days of adjacent months.
+// Period returns the name of the period in the headline. If the buckets include days outside the
+// range, as the weeks of a month can, it also names the days that they cover.
 func (d *wholeView) Period() string {
 	if !d.Window.Beyond(d.Range) {
 		return d.Range.Name
@@ -89,7 +90,7 @@ func (d *wholeView) Period() string {
 	return d.Range.Name + " in whole " + string(d.Window.Grain) + "s, " + d.Window.Text(d.Window.Now, d.Window.Future)
 }
 
-// rows returns the table, the newest bucket first.
+// rows returns the rows of the table, newest bucket first.
 func (d *wholeView) rows() (rows []bucketRow) {
 	w := d.Window
 	for i := w.Future - 1; i >= 0; i-- {
@@ -104,7 +105,7 @@ func (d *wholeView) rows() (rows []bucketRow) {
 		if before.OK {
 			r.Before = d.Unit.Text(before.V)
 		}
-		if now.OK && before.OK && !r.Open { // a part is not compared with a whole
+		if now.OK && before.OK && !r.Open { // part of a bucket is not compared with a whole bucket
 			var sign int
 			r.Change, sign, _ = d.Unit.Change(now.V, before.V)
 			r.Good = d.judge(sign)
@@ -114,8 +115,9 @@ func (d *wholeView) rows() (rows []bucketRow) {
 	return rows
 }
 
-// fullDays returns the value of the full days of the unfinished bucket, and of as many days of the
-// one before. It returns false if either has no value.
+// fullDays returns the value of the full days of the unfinished bucket, and the value of the same
+// number of days of the earlier bucket that it is compared with. It returns false if either value
+// is missing.
 func (d comparison) fullDays(m metric, reads pointReads) (now, before chart.Value, ok bool) {
 	if reads.full == nil || reads.full.Failure != nil || reads.fullBefore.Failure != nil {
 		return now, before, false
@@ -124,7 +126,7 @@ func (d comparison) fullDays(m metric, reads pointReads) (now, before chart.Valu
 	return now, before, now.OK && before.OK
 }
 
-// ofDays returns the value of several days together.
+// ofDays returns the combined value of several days.
 func (d comparison) ofDays(m metric, points []client.Point) chart.Value {
 	values := make([]chart.Value, len(points))
 	for i, p := range points {
@@ -133,8 +135,8 @@ func (d comparison) ofDays(m metric, points []client.Point) chart.Value {
 	return m.combine(values)
 }
 
-// compareFullDays compares the full days of the unfinished bucket with as many days of the one
-// before.
+// compareFullDays compares the full days of the unfinished bucket with the same number of days of
+// the earlier bucket, and shows the result in the first row of the table.
 func (d *wholeView) compareFullDays(now, before chart.Value) {
 	if len(d.Rows) == 0 || !d.Rows[0].Open {
 		return
@@ -146,10 +148,10 @@ func (d *wholeView) compareFullDays(now, before chart.Value) {
 	r.Good = d.judge(sign)
 }
 
-// goalLine returns the line of the first active goal, where its value is comparable with the
-// buckets. A goal for a value that adds up, such as sign-ups, applies to the month in which it is
-// due, so only that month of a monthly chart has a line. A goal for a level, such as a rating, has
-// a line until it is due.
+// goalLine returns the line for the first active goal, over the buckets whose values are comparable
+// with the goal. A goal for a value that adds up, such as sign-ups, applies to the month in which
+// it is due. So it has a line only in a monthly chart, and only over that month. A goal for a value
+// that does not add up, such as a rating, has a line until it is due.
 func (m metric) goalLine(unit units.Unit, w period.Window) *chart.Goal {
 	target, ok := m.target()
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"growthworkspace/scripts/workspace/demo"
 )
 
-// list returns the records of a list.
+// list returns the records that the API lists at a path.
 func (w *world) list(t *testing.T, path string) []any {
 	t.Helper()
 	items, ok := w.Send(t, w.key, "GET", "/v1/companies/{companyId}"+path, "").JSON(t)["items"].([]any)
@@ -20,7 +20,7 @@ func (w *world) list(t *testing.T, path string) []any {
 	return items
 }
 
-// definition returns the definition of a key.
+// definition returns the metric definition with a key.
 func (w *world) definition(t *testing.T, key string) map[string]any {
 	t.Helper()
 	for _, item := range w.list(t, "/metrics/definitions") {
@@ -32,7 +32,8 @@ func (w *world) definition(t *testing.T, key string) map[string]any {
 	return nil
 }
 
-// values returns the stored values of a metric, by day and dimensions.
+// values returns the stored values of a metric. Their keys consist of the day and the dimension
+// values.
 func (w *world) values(t *testing.T, key string) map[string]any {
 	t.Helper()
 	out := map[string]any{}
@@ -51,7 +52,7 @@ func (w *world) values(t *testing.T, key string) map[string]any {
 
 var undoForm = regexp.MustCompile(`action="(/undo/\d+)"`)
 
-// undo presses the button of the notice.
+// undo presses the undo button in a page's notice, and returns the page that follows.
 func (w *world) undo(t *testing.T, body string) string {
 	t.Helper()
 	action := undoForm.FindStringSubmatch(body)
@@ -62,7 +63,7 @@ func (w *world) undo(t *testing.T, body string) string {
 	return after
 }
 
-// filled returns the fields of a form as a browser would send them: each has the value that it shows.
+// filled returns the fields of a form as a browser would send them if nobody edited the form.
 func filled(t *testing.T, body, id string) url.Values {
 	t.Helper()
 	form := fields(t, body, id)
@@ -74,8 +75,8 @@ func filled(t *testing.T, body, id string) url.Values {
 	return form
 }
 
-// Ensure a metric is defined, edited, taken back and deleted on the page, and refusals are shown at
-// their fields.
+// Ensure people can define, edit and delete a metric on the page, and undo an edit. An error must
+// be shown at the field that it concerns.
 func TestDefineMetric(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -124,7 +125,7 @@ func TestDefineMetric(t *testing.T) {
 	has(t, "delete", body, "Leads: Deleted.", "No metrics yet")
 }
 
-// Ensure an undo changes nothing that somebody else has changed since.
+// Ensure an undo does not overwrite what somebody else has changed since the save.
 func TestUndoConflict(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -140,8 +141,9 @@ func TestUndoConflict(t *testing.T) {
 	}
 }
 
-// Ensure a metric that a push created needs attention until somebody confirms it, as it is or with a
-// name, and not as somebody else has changed it.
+// Ensure a metric that a push created is listed for attention until somebody confirms it, either
+// unchanged or with an edit. It must not be confirmed if somebody else has changed it since the
+// page was loaded.
 func TestConfirmMetric(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -175,7 +177,8 @@ func TestConfirmMetric(t *testing.T) {
 	hasNot(t, "overview", w.page(t, "/"), "New metric")
 }
 
-// Ensure the value of a day is corrected in its own series, and taken back.
+// Ensure correcting a day's value changes only the series that it belongs to, and the correction
+// can be undone.
 func TestCorrectValue(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -221,7 +224,8 @@ func TestCorrectValue(t *testing.T) {
 	}
 }
 
-// Ensure a value is added once, taken back, and refused with what was typed.
+// Ensure a value is added only once, the addition can be undone, and a form that is refused still
+// shows what was typed.
 func TestAddValue(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -265,8 +269,8 @@ func TestAddValue(t *testing.T) {
 	}
 }
 
-// Ensure a derived metric is computed from the totals of its inputs, in every grain and as a file,
-// and the page says why one is not.
+// Ensure a derived metric is computed from the totals of its inputs, in every grain and in the CSV
+// file. If a derived metric cannot be computed, the page must say why.
 func TestDerivedMetric(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -289,7 +293,7 @@ func TestDerivedMetric(t *testing.T) {
 	w.page(t, "/metrics/values?key=a.rate", "correct their values instead")
 }
 
-// Ensure a long list of metrics is searched and grouped.
+// Ensure a long list of metrics is grouped and can be searched.
 func TestManyMetrics(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -304,7 +308,8 @@ func TestManyMetrics(t *testing.T) {
 	w.page(t, "/metrics?find=xylophone", "No metric has these words.")
 }
 
-// Ensure the form for other days keeps the chosen split, and sends none that nobody chose.
+// Ensure the form for a custom range keeps the split that somebody chose, and sends no split if
+// nobody chose one.
 func TestOtherDays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -10,7 +10,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// overviewData is the data of the overview template.
+// overviewData is the data for the overview template.
 type overviewData struct {
 	Ranges []period.Range
 	Range  period.Range
@@ -23,7 +23,7 @@ type overviewData struct {
 	Waiting   string
 	NoReviews *failure
 
-	Clock    clock // of the posts
+	Clock    clock // for the times of the posts
 	Posts    *result[client.Page[client.Post]]
 	Next     []client.Post
 	Failed   *result[client.Page[client.Post]]
@@ -35,39 +35,39 @@ type overviewData struct {
 	now      time.Time
 }
 
-// tile is one metric.
+// tile shows one metric on the overview.
 type tile struct {
 	metric
 	comparison
 
 	Failure *failure
-	Apart   bool // its parts have no total
+	Apart   bool // the metric's parts cannot be combined into a total
 	Goal    string
 }
 
-// trouble is something that has stopped working.
+// trouble is something that needs attention, usually because it has stopped working.
 type trouble struct {
 	What, Why string
 	At        time.Time
-	Soon      bool   // it still works
-	Path      string // the page to look at
-	Task      bool   // nothing is broken: it is for a person to decide
+	Soon      bool   // it still works, but is about to stop
+	Path      string // the page that shows it; empty: none
+	Task      bool   // nothing is broken, but a person has to decide
 }
 
-// reviewsShown is the number of waiting reviews that the overview lists.
+// reviewsShown is the maximum number of waiting reviews that the overview lists.
 const reviewsShown = 5
 
-// overdueDays is how many days back overdue posts are searched for.
+// overdueDays is how many days back the overview looks for overdue posts.
 const overdueDays = 30
 
-// postsShown is the number of scheduled posts that the overview lists.
+// postsShown is the maximum number of scheduled posts that the overview lists.
 const postsShown = 5
 
 func (s *Studio) overview(v *pageRequest) *view {
 	now := v.Now().UTC()
 	d := &overviewData{Today: period.Day.Start(now), now: now}
 	for _, r := range period.Ranges(now) {
-		if r.Default() == period.Day { // longer ranges need another grain, which the metrics page offers
+		if r.Default() == period.Day { // longer ranges need a coarser grain, which only the metrics page offers
 			d.Ranges = append(d.Ranges, r)
 		}
 	}
@@ -124,7 +124,8 @@ func (v *pageRequest) readNews(d *overviewData) {
 	})
 }
 
-// readTiles reads the points of as many metrics as the page's calls allow.
+// readTiles reads the points of as many metrics as the limit on the page's calls allows, and adds a
+// tile for each of these metrics.
 func (v *pageRequest) readTiles(d *overviewData, all []metric, now time.Time) {
 	d.More = len(all)
 	all = slices.DeleteFunc(all, func(m metric) bool { return m.Kind == client.MetricsKindDerived })
@@ -142,7 +143,7 @@ func (v *pageRequest) readTiles(d *overviewData, all []metric, now time.Time) {
 			t.comparison = m.compare(points[i].Value.Items, w)
 		}
 		t.Apart = t.Failure.apart() || len(points[i].Value.Items) > 0 && present(t.Now)+present(t.Before) == 0
-		if target, ok := m.target(); ok && (t.How() != "total" || d.Range.Month()) { // a goal does not apply to the total of a few days
+		if target, ok := m.target(); ok && (t.How() != "total" || d.Range.Month()) { // a goal for a total applies to a month, so it does not apply to a few days
 			t.Goal = "goal " + t.unit().Short(target)
 		}
 		d.Tiles = append(d.Tiles, t)
@@ -165,7 +166,7 @@ func (m metric) target() (float64, bool) {
 	return m.Goals[0].TargetValue.Get()
 }
 
-// waiting lists the most urgent reviews.
+// waiting fills in the most urgent of the waiting reviews, and the next posts.
 func (d *overviewData) waiting(k *frameData) {
 	if d.NoReviews = k.needsReview.Failure; d.NoReviews == nil {
 		d.NoReviews = k.noReply.Failure
@@ -176,12 +177,12 @@ func (d *overviewData) waiting(k *frameData) {
 	d.Next = d.Posts.Value.Items
 }
 
-// Partial reports whether the tile's value includes an unfinished day, so that its change is
-// between other numbers.
+// Partial reports whether the tile's value includes an unfinished day. If it does, the tile's
+// change is not computed from that value but only from full days.
 func (t tile) Partial() bool { return t.Window.Open < t.Window.Future }
 
-// troubles collects what has stopped working. It ignores an audit that a newer one of the same site
-// has replaced.
+// troubles collects what has stopped working. For each site, it looks only at the newest audit that
+// is not still running.
 func (d *overviewData) troubles() {
 	for _, c := range d.Channels.Value.Items {
 		status := c.Status.Or("")
@@ -216,7 +217,7 @@ func (d *overviewData) troubles() {
 	}
 }
 
-// unconfirmed lists metrics that a push has created.
+// unconfirmed adds the metrics that a push has created and that nobody has confirmed yet.
 func (d *overviewData) unconfirmed(all []client.Definition) {
 	for _, m := range all {
 		if m.NeedsReview.Or(false) && len(d.Troubles) < troublesMax {
@@ -225,13 +226,14 @@ func (d *overviewData) unconfirmed(all []client.Definition) {
 	}
 }
 
-// troublesMax bounds the list with new metrics.
+// troublesMax is the number of entries from which on no new metrics are added to the list of
+// troubles.
 const troublesMax = 12
 
-// Overdue is for the template.
+// Overdue tells the template whether a post is overdue.
 func (d *overviewData) Overdue(p client.Post) bool { return overdue(p, d.now) }
 
-// Published returns the board that was published last.
+// Published returns the board that was published most recently, or nil if none was.
 func (d *overviewData) Published() *client.Board {
 	var last *client.Board
 	for i, b := range d.Boards.Value.Items {

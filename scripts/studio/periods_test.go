@@ -13,7 +13,7 @@ import (
 
 var headline = regexp.MustCompile(`(Last month|Before)[^|]*\| (\S+( [0-9]\S*)?( \w+)?)`)
 
-// headlines returns the values above a chart, for the period and the one before.
+// headlines returns the values shown above a chart, for the period and for the period before.
 func headlines(body string) (out []string) {
 	_, body, _ = strings.Cut(body, `<div class="facts pad">`)
 	body, _, _ = strings.Cut(body, `<div class="pad chartbox">`)
@@ -23,8 +23,8 @@ func headlines(body string) (out []string) {
 	return out
 }
 
-// Ensure every metric of the demo company has the same value for a month, whether it is drawn by
-// day or by month, and the same for the month before.
+// Ensure every metric of the demo company has the same value for last month whether it is drawn by
+// day or by month, and likewise for the month before.
 func TestOneValuePerPeriod(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -37,7 +37,7 @@ func TestOneValuePerPeriod(t *testing.T) {
 		path := "/metrics?range=last-month&key=" + url.QueryEscape(line.Record["key"].(string)) + "&grain="
 		days, months := headlines(w.page(t, path+"day")), headlines(w.page(t, path+"month"))
 		if len(days) < 2 || len(months) < 2 {
-			continue // has no days, or none a month ago
+			continue // the metric has no daily points, or none for the month before
 		}
 		compared++
 		if strings.Join(days, ", ") != strings.Join(months, ", ") {
@@ -49,8 +49,9 @@ func TestOneValuePerPeriod(t *testing.T) {
 	}
 }
 
-// Ensure weeks with days of another month are not labelled as the month, a row's change is
-// between numbers in the row, and a day is compared with the same weekday.
+// Ensure weeks that include days of a different month are not labelled with the month's name. The
+// change in a row must compare numbers that the row shows, and a day must be compared with the same
+// weekday.
 func TestWeeksOfAMonth(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -63,7 +64,8 @@ func TestWeeksOfAMonth(t *testing.T) {
 	}
 }
 
-// Ensure a tile says which numbers its change compares, and every metric is counted.
+// Ensure a tile says which numbers its change compares, and the overview says how many metrics have
+// no tile.
 func TestTiles(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -14,27 +14,27 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// postData is the data of the post template.
+// postData is the data for the post template.
 type postData struct {
 	Form     *form
 	Action   string       // the address that the form is sent to
-	Post     *client.Post // nil: a new one
-	State    string       // of the post; empty: a new one
-	Idea     *client.Idea // the idea that a new post is made of
+	Post     *client.Post // nil: a new post
+	State    string       // the post's state; empty: a new post
+	Idea     *client.Idea // the idea that a new post is made from
 	IdeaID   string
 	NoIdea   *failure
 	Clock    clock
-	Month    string // of the calendar that the page goes back to
+	Month    string // the month of the calendar that the page links back to
 	Failure  *failure
 	Channel  *client.Channel // the account that the post is sent from; nil: unknown
 	Channels *failure
-	Kept     bool // the form has typed values, so it is shown whatever failed
+	Kept     bool // the form contains typed values, so it is shown even if the post cannot be read
 	Locked   bool // the post is being sent, or was
 	Overdue  bool // it is due and was not sent
 	MayWrite bool
 }
 
-// threadPart is one text of a post, as it is sent.
+// threadPart is one of the texts in which a post is sent.
 type threadPart struct {
 	Text  string
 	N, Of int
@@ -69,7 +69,7 @@ func (d *postData) Media() (lines []string) {
 	return lines
 }
 
-// sent reports whether the post is being sent or was sent. It then cannot be changed.
+// sent reports whether the post is being sent or was sent. Such a post can no longer be changed.
 func sent(p client.Post) bool {
 	status := p.Status.Or("")
 	return status == client.BroadcastPostStatusPublishing || status == client.BroadcastPostStatusPublished
@@ -81,7 +81,7 @@ func (v *pageRequest) getPost(id string) *result[client.Post] {
 	})
 }
 
-// postFields returns the form of a post. A new one has no id.
+// postFields returns the form fields for a post. A post without an id is a new one.
 func postFields(p client.Post, c clock, typed url.Values) []*field {
 	due := ""
 	at, dated := p.ScheduledFor.Get()
@@ -111,8 +111,8 @@ func postFields(p client.Post, c clock, typed url.Values) []*field {
 		&field{Name: "hashtags", Label: "Hashtags", Kind: "list", Hint: "One on each line.", Stored: strings.Join(p.Hashtags.Or(nil), "\n")})
 }
 
-// occurrenceField asks which of two equal times is meant when the clocks go back. It returns nil if
-// there is only one.
+// occurrenceField returns a field that asks which of two times is meant if a local time occurs
+// twice because the clocks go back. It returns nil if the time does not occur twice.
 func occurrenceField(at time.Time, dated bool, c clock, typed url.Values) *field {
 	stored, times := "", []time.Time(nil)
 	if dated {
@@ -137,7 +137,8 @@ func occurrenceField(at time.Time, dated bool, c clock, typed url.Values) *field
 
 func (s *Studio) post(v *pageRequest) *view { return v.postPage(nil, nil) }
 
-// postPage shows a post and its form. After a failed write, typed has the typed values.
+// postPage shows a post and its form. After a failed write, typed holds the typed values, and
+// refused says why the write failed.
 func (v *pageRequest) postPage(typed url.Values, refused *failure) *view {
 	id, q := v.r.PathValue("id"), v.r.URL.Query()
 	d := &postData{Action: "/posts", IdeaID: q.Get("idea"), MayWrite: v.may("broadcast:write")}
@@ -157,7 +158,7 @@ func (v *pageRequest) postPage(typed url.Values, refused *failure) *view {
 	v.wait()
 	stored := got.Value
 	if d.Clock = v.clock(); typed != nil {
-		d.Clock = clockOf(typed.Get("zone")) // in which it was typed
+		d.Clock = clockOf(typed.Get("zone")) // the time zone in which the time was typed
 	}
 	d.Failure, d.Channels = got.Failure, channels.Failure
 	month := v.Now()
@@ -191,7 +192,7 @@ func (v *pageRequest) postPage(typed url.Values, refused *failure) *view {
 	return out
 }
 
-// suggest fills the form of a new post from its day and its idea.
+// suggest fills in the form of a new post from the chosen day and the idea.
 func (d *postData) suggest(day string, now time.Time) {
 	set := func(name, text string) {
 		for _, f := range d.Form.Fields {
@@ -220,7 +221,7 @@ func (d *postData) suggest(day string, now time.Time) {
 	}
 }
 
-// channelOf returns the account of a platform that is in use, or nil if there is none.
+// channelOf returns the active account on a platform, or nil if there is none.
 func channelOf(all []client.Channel, platform client.BroadcastPlatform) *client.Channel {
 	for i, c := range all {
 		if c.Platform.Or("") == platform && c.Active.Or(true) {
@@ -230,8 +231,8 @@ func channelOf(all []client.Channel, platform client.BroadcastPlatform) *client.
 	return nil
 }
 
-// due returns the typed time, absent if it was not changed. at is the time in the form, changed or
-// not.
+// due returns the time in the form as a change, which is absent if nobody changed the time. at is
+// the time in the form, whether or not it was changed.
 func (c *changes) due(zone clock) (changed client.Optional[time.Time], at time.Time) {
 	typed, which := typedField(c.sent, "scheduledFor"), typedField(c.sent, "which")
 	same := typed == typedWas(c.sent, "scheduledFor") && which == typedWas(c.sent, "which")
@@ -271,7 +272,8 @@ func (c *changes) due(zone clock) (changed client.Optional[time.Time], at time.T
 	return client.Value(at), at
 }
 
-// savePost creates a post, or stores the changes to one. The button decides its next status.
+// savePost creates a post, or stores the changes to one. The button that was pressed decides the
+// post's next status.
 func (s *Studio) savePost(v *pageRequest) *view {
 	id, typed := v.r.PathValue("id"), v.r.PostForm
 	c, zone := changes{sent: typed}, clockOf(typed.Get("zone"))
@@ -302,7 +304,7 @@ func (s *Studio) savePost(v *pageRequest) *view {
 	}
 	what := notice{Record: postName(stored.Value), Text: savedText(stored.Value, zone)}
 	if id == "" {
-		what.Undo, what.back = undoNewPost(stored), "/posts" // the page of the post will be gone
+		what.Undo, what.back = undoNewPost(stored), "/posts" // because the undo deletes the post and its page
 		return v.done("/posts/"+stored.Value.ID, nil, what)
 	}
 	reverse := changes{sent: reversed(typed)}
@@ -316,7 +318,7 @@ func (s *Studio) savePost(v *pageRequest) *view {
 	return v.done("/posts/"+stored.Value.ID, nil, what)
 }
 
-// post returns the changes of a form, and the time in the form.
+// post returns the changes that were made in a form, and the time that the form contains.
 func (c *changes) post(id string, zone clock) (in client.UpdateBroadcastPostInput, at time.Time) {
 	in = client.UpdateBroadcastPostInput{
 		PostID: id, Title: c.text("title"), Body: c.required("body"), Hashtags: c.list("hashtags"), Destination: c.text("destination"), DeepLink: c.text("deepLink"),
@@ -330,8 +332,9 @@ func postName(p client.Post) string {
 	return cmp.Or(p.Title.Or(""), excerpt(p.Body.Or(""), 60), "The post")
 }
 
-// undoPost stores what a post was before a change. nil: only the dispatcher can set its status. A
-// post that would be scheduled in the past is left as it is, because it would be sent at once.
+// undoPost returns an undo that stores a post as it was before a change. It returns nil if only the
+// dispatcher can set the earlier status. The undo does not schedule a post in the past, because the
+// post would be sent at once.
 func undoPost(stored *result[client.Post], before client.UpdateBroadcastPostInput) undo {
 	switch before.Status.Or("") {
 	case "", client.BroadcastPostStatusDraft, client.BroadcastPostStatusScheduled:
@@ -354,7 +357,7 @@ func undoPost(stored *result[client.Post], before client.UpdateBroadcastPostInpu
 	}
 }
 
-// undoNewPost deletes a post that was created.
+// undoNewPost returns an undo that deletes a post that was just created.
 func undoNewPost(stored *result[client.Post]) undo {
 	return func(v *pageRequest) notice {
 		return undoCall(postName(stored.Value), "broadcast:write", stored.ETag, func(ctx context.Context, options ...client.CallOption) (client.Deleted, error) {
@@ -389,7 +392,7 @@ func savedText(p client.Post, c clock) string {
 	return "Saved as a draft: nothing is sent until you schedule it."
 }
 
-// deletePost deletes a post as it was shown.
+// deletePost deletes a post, unless somebody has changed it since it was shown.
 func (s *Studio) deletePost(v *pageRequest) *view {
 	id, typed := v.r.PathValue("id"), v.r.PostForm
 	done := startCall(v, "broadcast:write", "Delete the post", func(ctx context.Context, options ...client.CallOption) (client.Deleted, error) {

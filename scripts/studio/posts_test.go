@@ -13,7 +13,7 @@ import (
 	"growthworkspace/shared/auth"
 )
 
-// zone gives the company a time zone.
+// zone sets the company's time zone.
 func (w *world) zone(t *testing.T, name string) {
 	t.Helper()
 	if r := w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}", `{"timezone":"`+name+`"}`); r.Status != http.StatusOK {
@@ -27,13 +27,13 @@ func (w *world) write(t *testing.T, body string) string {
 	return w.create(t, "/broadcast/posts", body)["id"].(string)
 }
 
-// post returns a post as the service has it.
+// post returns a post as the service stores it.
 func (w *world) post(t *testing.T, id string) map[string]any {
 	t.Helper()
 	return w.Send(t, w.key, "GET", "/v1/companies/{companyId}/broadcast/posts/"+id, "").JSON(t)
 }
 
-// onDays returns the posts of a calendar, as "day id".
+// onDays returns the posts that a calendar shows, each as "day id".
 func onDays(body string) (out []string) {
 	day := ""
 	for _, m := range regexp.MustCompile(`<li class="day|data-day="([^"]*)"|<section class="card pad (undated)|class="chip [^>]*data-id="([^"]*)"`).FindAllStringSubmatch(body, -1) {
@@ -49,7 +49,7 @@ func onDays(body string) (out []string) {
 	return out
 }
 
-// dropped returns the form that moves a post of a calendar to a day.
+// dropped returns the form that the calendar sends when a post is dropped on a day.
 func dropped(t *testing.T, body, id, day string) url.Values {
 	t.Helper()
 	form := fields(t, body, "dropday")
@@ -62,9 +62,9 @@ func dropped(t *testing.T, body, id, day string) url.Values {
 	return form
 }
 
-// Ensure the calendar opens in the current month and says when a month is empty. A day links to a
-// form that writes, previews, schedules and unschedules a post, and creates it once even if it is
-// sent twice.
+// Ensure the calendar opens at the current month and says if a month is empty. A day must link to a
+// form that can write, preview, schedule and unschedule a post. The form must create only one post,
+// even if it is sent twice.
 func TestPostFromADay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -122,8 +122,8 @@ func TestPostFromADay(t *testing.T) {
 	has(t, "deleted", body, "Deleted.", "Nothing is posted")
 }
 
-// Ensure times are in the company's zone: the day of a post, the times that a form shows and
-// accepts, and an hour at the edge of a month.
+// Ensure times are in the company's time zone: the calendar day of a post, even at the edge of a
+// month, and the times that a form shows and accepts.
 func TestPostTimesAreTheCompanys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -148,8 +148,9 @@ func TestPostTimesAreTheCompanys(t *testing.T) {
 	}
 }
 
-// Ensure a time that the clocks skip is refused with the reason, a form asks which is meant for a
-// time that occurs twice, and an unedited hour stays the same.
+// Ensure a time that the clocks skip is refused, and the page says why. For a time that occurs
+// twice, the form must ask which one is meant. Saving a form without editing its time must not
+// change the time.
 func TestPostWhenClocksChange(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -193,9 +194,9 @@ func TestPostWhenClocksChange(t *testing.T) {
 	w.page(t, "/posts?month=2026-10", "02:30 CE")
 }
 
-// Ensure a drop moves a post to another day at the same time, and says when that time is skipped or
-// occurs twice. It must not move a post that somebody else has changed, that would be sent at once,
-// or that was sent.
+// Ensure dropping a post on a different day keeps its time of day, and the notice says if that time
+// is skipped or occurs twice on the new day. The drop must not move a post that somebody else has
+// changed, a post that would be sent at once, or a post that was already sent.
 func TestPostMove(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -230,8 +231,9 @@ func TestPostMove(t *testing.T) {
 	hasNot(t, "sent", body, "Delete this post", `id="profile"`)
 }
 
-// Ensure nothing is scheduled in the past, a failed post says why and can be rescheduled, and a
-// second writer loses nothing.
+// Ensure no post can be scheduled in the past, and a failed post shows why it failed and can be
+// rescheduled. If somebody else has changed a post, a save must lose neither their change nor the
+// typed text.
 func TestPostFailedAndConflict(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -267,8 +269,8 @@ func TestPostFailedAndConflict(t *testing.T) {
 	}
 }
 
-// Ensure a day with many posts links to all of them, and a month with more than one page of posts
-// says what is missing.
+// Ensure a day with many posts links to all of them. If a month has more posts than the calendar
+// reads, the page must say from which day on posts are missing.
 func TestPostsOfAFullMonth(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -284,7 +286,7 @@ func TestPostsOfAFullMonth(t *testing.T) {
 	w.page(t, "/posts", "from 2026-08-20 on, some are missing")
 }
 
-// Ensure a key without a scope sees what it may read, and the page names the missing scope.
+// Ensure pages show what a key may read even if it lacks other scopes, and name the missing scope.
 func TestPostScopes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, auth.BroadcastRead)
@@ -302,7 +304,8 @@ func TestPostScopes(t *testing.T) {
 	}
 }
 
-// Ensure the images of a post are described in words, in any stored shape.
+// Ensure the images and videos of a post are described in words, or are shown as JSON if their
+// stored shape is unknown.
 func TestMedia(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -11,14 +11,15 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// recordScreens is a kind of record with a page that creates, edits and deletes one.
+// recordScreens describes a kind of record, for the pages on which people create, edit and delete
+// records of that kind.
 type recordScreens[T any] struct {
-	place    string // of the sidebar
+	place    string // the entry in the sidebar
 	noun     string // as in "Delete this site"
-	area     string // of the scopes, such as optimise
-	path     string // of the kind; a record's path also has its id
+	area     string // the area in the names of the scopes, such as optimise
+	path     string // the path of the kind; a record's own path is followed by its id
 	back     string // the page that lists the records
-	deletion string // what a deletion does; empty: records cannot be deleted
+	deletion string // says what deleting a record does; empty: records cannot be deleted
 	saved    string // the notice after a save; empty: Saved.
 	deleted  string // the notice after a deletion; empty: Deleted.
 
@@ -28,29 +29,29 @@ type recordScreens[T any] struct {
 	save   func(c *changes, id string) func(ctx context.Context, options ...client.CallOption) (T, error)
 	remove func(ctx context.Context, id string, options ...client.CallOption) (client.Deleted, error)
 	id     func(T) string // so that a creation can be undone; may be nil
-	home   func(T) string // the page that shows a stored record among others; nil: back
-	hidden func(T) []fact // what the forms carry; may be nil
-	verb   func(T) string // of the button that saves; nil: Save
+	home   func(T) string // the page that shows a stored record among other records; nil: back
+	hidden func(T) []fact // the hidden fields of the forms; may be nil
+	verb   func(T) string // the label of the save button; nil: Save
 }
 
-// fact is a detail of a record that nobody can change.
+// fact is a detail of a record that the form does not let people change.
 type fact struct{ Label, Text string }
 
-// recordData is the data of the record template.
+// recordData is the data for the record template.
 type recordData struct {
 	Form                  *form
-	Action                string // where the form goes
+	Action                string // the address that the form is sent to
 	Noun, Scope, Deletion string
 	Back, Place           string
-	Record                string // its name as it is stored
-	Verb                  string // of the button that saves
+	Record                string // the record's stored name
+	Verb                  string // the label of the save button
 	New                   bool
-	Kept                  bool // the form has typed values, so it is shown whatever failed
+	Kept                  bool // the form contains typed values, so it is shown even if the record cannot be read
 	Failure               *failure
 	Facts, Hidden         []fact
 }
 
-// addRecordScreens adds the pages of a kind of record.
+// addRecordScreens adds the pages for a kind of record.
 func addRecordScreens[T any](page func(string, func(*pageRequest) *view), path string, of func(*pageRequest) recordScreens[T]) {
 	show := func(v *pageRequest) *view { return of(v).show(v, nil, nil) }
 	store := func(v *pageRequest) *view { return of(v).store(v) }
@@ -61,7 +62,8 @@ func addRecordScreens[T any](page func(string, func(*pageRequest) *view), path s
 	page("POST "+path+"/{id}/delete", func(v *pageRequest) *view { return of(v).delete(v) })
 }
 
-// show shows the form of a record. After a failed write, sent has the typed values.
+// show shows the form of a record. After a failed write, sent holds the typed values, and refused
+// says why the write failed.
 func (e recordScreens[T]) show(v *pageRequest, sent url.Values, refused *failure) *view {
 	id := v.r.PathValue("id")
 	d := &recordData{
@@ -135,7 +137,7 @@ func (e recordScreens[T]) store(v *pageRequest) *view {
 	return v.finish(e.shownAt(stored.Value), what)
 }
 
-// nameOf returns the name of a record: the value of its first field.
+// nameOf returns the name of a record, which is the stored value of its first field.
 func (e recordScreens[T]) nameOf(record T) string {
 	if fields := e.fields(record); len(fields) > 0 {
 		return fields[0].Stored
@@ -143,8 +145,8 @@ func (e recordScreens[T]) nameOf(record T) string {
 	return ""
 }
 
-// undoSave stores the values that the form had when it was rendered. tag is the entity tag after the
-// save.
+// undoSave returns an undo that stores the values that the form contained when it was rendered. tag
+// is the record's entity tag after the save.
 func (e recordScreens[T]) undoSave(record, id string, sent url.Values, tag string) undo {
 	c := &changes{sent: reversed(sent)}
 	save := e.save(c, id)
@@ -154,7 +156,7 @@ func (e recordScreens[T]) undoSave(record, id string, sent url.Values, tag strin
 	return undoCall(record, e.area+":write", tag, save)
 }
 
-// undoCreate deletes a record that was created.
+// undoCreate returns an undo that deletes a record that was just created.
 func (e recordScreens[T]) undoCreate(record string, created T, tag string) undo {
 	if e.remove == nil || e.id == nil {
 		return nil
@@ -164,7 +166,7 @@ func (e recordScreens[T]) undoCreate(record string, created T, tag string) undo 
 	})
 }
 
-// shownAt returns the page that shows a stored record among others.
+// shownAt returns the page that shows a stored record among other records.
 func (e recordScreens[T]) shownAt(record T) string {
 	if e.home == nil {
 		return e.back
@@ -172,7 +174,7 @@ func (e recordScreens[T]) shownAt(record T) string {
 	return e.home(record)
 }
 
-// drop deletes a record as it was shown.
+// delete deletes a record, unless somebody has changed it since it was shown.
 func (e recordScreens[T]) delete(v *pageRequest) *view {
 	if e.remove == nil {
 		return v.notFound(v)
@@ -191,7 +193,8 @@ func (e recordScreens[T]) delete(v *pageRequest) *view {
 	return v.finish(e.back, notice{Record: v.r.PostForm.Get("record"), Text: cmp.Or(e.deleted, "Deleted.")})
 }
 
-// finish redirects to an address of the studio, which may have a query, with a notice.
+// finish redirects to a page of the studio, which then shows the notice. The address may include a
+// query.
 func (v *pageRequest) finish(address string, what notice) *view {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -200,7 +203,7 @@ func (v *pageRequest) finish(address string, what notice) *view {
 	return v.done(u.EscapedPath(), u.Query(), what)
 }
 
-// decimal returns the new number of a field.
+// decimal returns the new value of a number field.
 func (c *changes) decimal(name string) client.Optional[float64] {
 	text := c.text(name)
 	value, ok := text.Get()
@@ -215,7 +218,7 @@ func (c *changes) decimal(name string) client.Optional[float64] {
 	return client.Value(n)
 }
 
-// date returns the new day of a field, as its beginning in UTC.
+// date returns the new value of a date field, as the time at which that day starts in UTC.
 func (c *changes) date(name string) client.Optional[time.Time] {
 	text := c.text(name)
 	value, ok := text.Get()

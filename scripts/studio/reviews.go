@@ -33,7 +33,7 @@ type reviewsData struct {
 	Review     *client.Feedback
 	ETag       string
 	NoReview   *failure
-	Previous   string // addresses; empty: none
+	Previous   string // the address of the previous review in the list; empty: none
 	Next       string
 	NextID     string
 	MayWrite   bool
@@ -41,13 +41,13 @@ type reviewsData struct {
 	Text       string
 	Kit        *client.BrandKit
 	NoKit      *failure
-	Conflict   *failure // why a write was refused: the stored reply is shown next to the typed text
+	Conflict   *failure // why a write was refused after somebody else's change: the page shows the stored reply next to the typed text
 	Problem    *failure // why a write failed
 	Complaint  string   // what is wrong with the typed text
-	ActionName string   // of the refused write
-	Was        string   // the stored text
+	ActionName string   // the action of the refused write
+	Was        string   // the stored text of the reply
 	WasStatus  client.FeedbackReplyStatus
-	Limit      int // the characters that the store takes; 0: unknown
+	Limit      int // the maximum number of characters that the app store accepts; 0: unknown
 }
 
 func (s *Studio) reviews(v *pageRequest) *view { return v.reviewsPage("", nil) }
@@ -59,11 +59,11 @@ type typed struct {
 	complaint    string
 }
 
-// reviewsPage shows the inbox. After a failed write it shows the typed text.
+// reviewsPage shows the inbox. After a failed write, it shows the typed text again.
 func (v *pageRequest) reviewsPage(id string, t *typed) *view {
 	q := v.r.URL.Query()
 	if t != nil {
-		q, _ = url.ParseQuery(v.r.PostForm.Get("back")) // a bad text is an empty query: the usual list
+		q, _ = url.ParseQuery(v.r.PostForm.Get("back")) // an invalid query counts as empty, which shows the default list
 		v.readFrame()
 	}
 	d := &reviewsData{inbox: inboxOf(q), MayWrite: v.may("feedback:write")}
@@ -81,7 +81,7 @@ func (v *pageRequest) reviewsPage(id string, t *typed) *view {
 	d.readMore(v)
 	d.finish(id)
 	if !d.Chosen && len(d.Rows) > 0 {
-		review = v.getReview(d.Rows[0].ID) // for its entity tag
+		review = v.getReview(d.Rows[0].ID) // read again for its entity tag
 		d.Rows[0].Current = true
 		v.wait()
 	}
@@ -103,8 +103,8 @@ func (v *pageRequest) reviewsPage(id string, t *typed) *view {
 	return out
 }
 
-// brand sets the brand kit, for its voice. A company without a brand kit has none, which is not a
-// failure.
+// brand sets the brand kit, whose voice the page shows. It is not a failure if the company has no
+// brand kit.
 func (d *reviewsData) brand(kit *result[client.BrandKit]) {
 	switch {
 	case kit.Failure == nil:
@@ -135,20 +135,20 @@ func (d *reviewsData) choose(r *result[client.Feedback]) {
 		}
 	}
 	if d.Next == "" && d.Previous == "" && len(d.Rows) > 0 && d.Rows[0].ID != r.Value.ID {
-		d.Next, d.NextID = d.Rows[0].Path, d.Rows[0].ID // the review has left the list
+		d.Next, d.NextID = d.Rows[0].Path, d.Rows[0].ID // the review is no longer in the list
 	}
 }
 
-// replyLimits are the characters that the stores take in a reply.
+// replyLimits holds the maximum number of characters that each app store accepts in a reply.
 var replyLimits = map[client.FeedbackSource]int{client.FeedbackSourceGooglePlay: 350, client.FeedbackSourceAppStore: 5970}
 
 // Characters counts the characters of the reply.
 func (d *reviewsData) Characters() int { return utf8.RuneCountInString(d.Text) }
 
-// Long reports whether the review needs a scroll area of its own.
+// Long reports whether the review is so long that it needs its own scroll area.
 func (d *reviewsData) Long() bool { return len(d.Review.Body.Or("")) > longReview }
 
-// longReview is the size of a review, in bytes, above which it scrolls.
+// longReview is the length of a review, in bytes, above which it gets its own scroll area.
 const longReview = 3000
 
 // keep puts typed text back into the form. The form is shown even if the review cannot be read.
@@ -206,7 +206,8 @@ func reviewName(f client.Feedback) string {
 	return cmp.Or(f.Title.Or(""), excerpt(f.Body.Or(""), 60), "The review")
 }
 
-// undoReply stores the reply that the form had when it was rendered. nil: it cannot be stored.
+// undoReply returns an undo that stores the reply that the form contained when it was rendered. It
+// returns nil if that reply cannot be stored.
 func undoReply(stored *result[client.Feedback], form url.Values) undo {
 	old := client.UpdateFeedbackReplyInput{
 		FeedbackID: stored.Value.ID, ReplyBody: client.Null[string](), ReplyStatus: client.Value(client.FeedbackReplyStatus(form.Get("was.status"))),
@@ -225,7 +226,7 @@ func undoReply(stored *result[client.Feedback], form url.Values) undo {
 }
 
 func parsed(query string) url.Values {
-	q, _ := url.ParseQuery(query) // a bad text is an empty query: the usual list
+	q, _ := url.ParseQuery(query) // an invalid query counts as empty, which shows the default list
 	return q
 }
 
@@ -244,8 +245,8 @@ func (f *failure) Text() string {
 	return text
 }
 
-// newReviews returns the ids of the reviews that the list would have now. The page compares them
-// with its own.
+// newReviews writes the ids of the reviews that the list would contain now. The page compares them
+// with the ids that it shows.
 func (s *Studio) newReviews(v *pageRequest) *view {
 	b := inboxOf(v.r.URL.Query())
 	b.read(v)

@@ -10,7 +10,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// reviewActions are what can be done with ticked reviews.
+// reviewActions are the actions that people can choose for the ticked reviews.
 var reviewActions = map[string]struct {
 	verb, done string
 	status     client.FeedbackReplyStatus
@@ -20,8 +20,8 @@ var reviewActions = map[string]struct {
 	"review":  {"Hand over", "Handed over for review:", client.FeedbackReplyStatusNeedsReview},
 }
 
-// bulkReviews changes the ticked reviews. It does not change one that somebody has changed since the
-// list was loaded.
+// bulkReviews changes the ticked reviews, except those that somebody has changed since the list was
+// loaded.
 func (s *Studio) bulkReviews(v *pageRequest) *view {
 	back := inboxOf(parsed(v.r.PostForm.Get("back")))
 	address := "/reviews?" + back.Query.Encode()
@@ -44,8 +44,9 @@ func (s *Studio) bulkReviews(v *pageRequest) *view {
 	return v.start(a)
 }
 
-// reviewStep sets the status of a reply. seen is the version that the list shows. Lists have no
-// entity tags, so it reads the review first.
+// reviewStep returns a step that sets the status of a reply. seen is the version of the review that
+// the list shows. The step reads the review first to get its entity tag, because lists contain no
+// entity tags.
 func reviewStep(id, seen string, status client.FeedbackReplyStatus) step {
 	return func(v *pageRequest) (step, *failure) {
 		now := v.getReview(id)
@@ -68,15 +69,16 @@ func reviewStep(id, seen string, status client.FeedbackReplyStatus) step {
 	}
 }
 
-// setReply starts the call that changes a reply, on the condition of its entity tag.
+// setReply starts the call that changes a reply. The call fails if the review's entity tag is no
+// longer the given one.
 func (v *pageRequest) setReply(in client.UpdateFeedbackReplyInput, tag string) *result[client.Feedback] {
 	return startCall(v, "feedback:write", "The reply", func(ctx context.Context, options ...client.CallOption) (client.Feedback, error) {
 		return v.api.UpdateFeedbackReply(ctx, in, append(options, client.IfMatch(tag))...)
 	})
 }
 
-// replyBack returns the step that stores an earlier reply again; nil: its status can only be set by
-// the posting step.
+// replyBack returns the step that stores an earlier reply again. It returns nil if only the posting
+// step can set the earlier status.
 func replyBack(old client.UpdateFeedbackReplyInput, tag string) step {
 	switch old.ReplyStatus.Or("") {
 	case client.FeedbackReplyStatusFailed, client.FeedbackReplyStatusPosting, client.FeedbackReplyStatusPosted:

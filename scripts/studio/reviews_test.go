@@ -28,8 +28,8 @@ func (w *world) answer(t *testing.T, id, text, action string, between func()) (s
 	return w.submit(t, "/reviews/"+id, form)
 }
 
-// Ensure each action stores what it says, and the page then shows the next review with a notice of
-// the action and its call.
+// Ensure each action stores the status that it stands for. The page must then show the next review,
+// and a notice with the action and its API call.
 func TestReply(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -51,7 +51,7 @@ func TestReply(t *testing.T) {
 			t.Errorf("%s: reply %q is %v, want %q as %s", c.action, got["replyBody"], got["replyStatus"], c.text, c.want)
 		}
 	}
-	for _, action := range []string{"save", "approve", "delete"} { // nothing to store
+	for _, action := range []string{"save", "approve", "delete"} { // none of these has anything to store
 		status, body := w.answer(t, "fbk_d", " \n ", action, nil)
 		if status != http.StatusBadRequest {
 			t.Errorf("%s: status %d, want 400: %s", action, status, shown(body))
@@ -62,8 +62,8 @@ func TestReply(t *testing.T) {
 	}
 }
 
-// Ensure a second writer between load and save loses nothing: neither the stored reply nor the
-// typed text, for each action.
+// Ensure that if somebody else changes a reply between loading and saving, neither the stored reply
+// nor the typed text is lost. This must hold for each action.
 func TestReplyConflict(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -79,7 +79,7 @@ func TestReplyConflict(t *testing.T) {
 		if got := w.stored(t, id); got["replyBody"] != "Theirs" {
 			t.Errorf("%s: stored reply %v, want Theirs", action, got["replyBody"])
 		}
-		form := fields(t, body, "answer") // a decision after seeing both sides is stored
+		form := fields(t, body, "answer") // a decision made after seeing both texts is stored
 		form.Set("body", typed)
 		form.Set("action", "approve")
 		if status, body := w.submit(t, "/reviews/"+id, form); status != http.StatusOK {
@@ -91,8 +91,8 @@ func TestReplyConflict(t *testing.T) {
 	}
 }
 
-// Ensure a reply that a worker has started to post is not changed, and the typed text can be
-// copied.
+// Ensure a reply that a worker has started to post is not changed, and the typed text can still be
+// copied from the page.
 func TestReplyIsPosted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -102,7 +102,7 @@ func TestReplyIsPosted(t *testing.T) {
 		w.review(t, state, demo.Record{"replyBody": "Sent", "replyStatus": state})
 		form.Set("body", typed)
 		form.Set("action", "save")
-		form.Del("etag") // without a condition the state itself refuses
+		form.Del("etag") // without an entity tag, the state of the reply alone must cause the refusal
 		status, body := w.submit(t, "/reviews/"+id, form)
 		if status != http.StatusConflict && status != http.StatusPreconditionFailed {
 			t.Errorf("%s: status %d, want 409 or 412", state, status)
@@ -114,7 +114,7 @@ func TestReplyIsPosted(t *testing.T) {
 	}
 }
 
-// Ensure a save that fails for any other reason keeps the typed text, too.
+// Ensure a save that fails for any other reason also keeps the typed text.
 func TestReplyFails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -151,7 +151,7 @@ func fieldOf(t *testing.T, body, name string) string {
 	return ""
 }
 
-// ticks returns the values of the list's boxes.
+// ticks returns the values of the checkboxes in the list.
 func ticks(body string) (out []string) {
 	for _, part := range strings.Split(body, `<input type="checkbox" name="review" value="`)[1:] {
 		value, _, _ := strings.Cut(part, `"`)
@@ -160,8 +160,9 @@ func ticks(body string) (out []string) {
 	return out
 }
 
-// Ensure several reviews are skipped at once, except one that somebody has changed since the list
-// was loaded, which is listed; and that they can be taken back together.
+// Ensure several reviews can be skipped at once, and this can be undone for all of them together. A
+// review that somebody has changed since the list was loaded must not be skipped, but listed as
+// changed.
 func TestSkipSeveral(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -225,7 +226,7 @@ func (w *world) tick(t *testing.T, path, action string) url.Values {
 	return form
 }
 
-// Ensure drafts are approved together, and a review without a reply is not.
+// Ensure several replies can be approved together, but a review without a reply is not approved.
 func TestApproveSeveral(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -246,8 +247,8 @@ func TestApproveSeveral(t *testing.T) {
 	}
 }
 
-// Ensure a bulk action waits as long as the service says, goes on by itself, shows what failed, and
-// tries that again on request.
+// Ensure a bulk action waits as long as the service asks and then continues on its own. It must
+// show which reviews failed, and retry those on request.
 func TestBulkResumes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -287,7 +288,8 @@ func TestBulkResumes(t *testing.T) {
 	}
 }
 
-// Ensure a bulk action runs on after the response, shows its progress, stops and goes on.
+// Ensure a bulk action keeps running after the response, shows its progress, and can be stopped and
+// resumed.
 func TestBulkRunsOn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -327,7 +329,8 @@ func TestBulkRunsOn(t *testing.T) {
 	}
 }
 
-// Ensure each action on a reply is taken back as a whole, and only while nobody else has changed it.
+// Ensure the undo of each action on a reply restores both the text and the status, but only if
+// nobody else has changed the reply since.
 func TestUndoReply(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -348,8 +351,8 @@ func TestUndoReply(t *testing.T) {
 	}
 }
 
-// Ensure the loaded reviews are in the order that the page names, and the filters that the API lacks
-// say of how many they chose.
+// Ensure the loaded reviews are in the order that the page states. Filters that the API does not
+// offer must say out of how many loaded reviews they selected.
 func TestInboxFilters(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -381,7 +384,7 @@ func TestInboxFilters(t *testing.T) {
 	w.page(t, "/reviews?id=fbk_good", "0 of 350 characters that Google Play takes")
 }
 
-// Ensure more reviews than a page of the API has can be reached, 100 at a time.
+// Ensure people can reach more reviews than one page of the API contains, 100 at a time.
 func TestInboxPages(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -408,13 +411,14 @@ func TestInboxPages(t *testing.T) {
 	hasNot(t, "all loaded", body, "Load more")
 }
 
-// Ensure the badge is read after the page, kept for 30 seconds, and dropped by a write.
+// Ensure the badge is loaded after the page, reused for 30 seconds, and counted again after a
+// write.
 func TestBadge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.review(t, "one", nil)
 	const pending = `data-badge="/badge"`
-	w.Clock.Advance(31 * time.Second) // since the first page
+	w.Clock.Advance(31 * time.Second) // so that the count made for the first page is too old
 	has(t, "first page", w.page(t, "/company"), pending)
 	badge := func(want string) {
 		t.Helper()
@@ -423,7 +427,7 @@ func TestBadge(t *testing.T) {
 		}
 	}
 	badge("1")
-	w.review(t, "two", nil) // by another program: seen later
+	w.review(t, "two", nil) // stored by another program, so the badge counts it only later
 	badge("1")
 	hasNot(t, "kept", w.page(t, "/company", "Reviews 1 waiting"), pending)
 	w.Clock.Advance(31 * time.Second)
@@ -434,8 +438,8 @@ func TestBadge(t *testing.T) {
 	w.page(t, "/reviews", "Reviews 1 waiting")
 }
 
-// Ensure the inbox has the waiting reviews in the order of the API, its filters narrow it, and new
-// reviews are found.
+// Ensure the inbox lists the waiting reviews in the order of the API, its filters narrow the list,
+// and new reviews are found.
 func TestInbox(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -468,7 +472,8 @@ func TestInbox(t *testing.T) {
 	}
 }
 
-// sameWords compares lists; reviews of the same priority and time may be in any order.
+// sameWords reports whether two lists of ids are equal. It ignores the order of the list that
+// starts with "new done", because reviews with the same priority and time may be in any order.
 func sameWords(got []string, want string) bool {
 	if len(got) != len(strings.Fields(want)) {
 		return false
@@ -485,7 +490,8 @@ func sameWords(got []string, want string) bool {
 	return strings.Join(got, " ") == want || strings.HasPrefix(want, "new done")
 }
 
-// Ensure the badge, the overview and the inbox have the same count and order of waiting reviews.
+// Ensure the badge, the overview and the inbox agree on the number of waiting reviews, and the
+// overview and the inbox on their order.
 func TestOneCount(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -503,7 +509,7 @@ func TestOneCount(t *testing.T) {
 	}
 }
 
-// Ensure an approved reply is not offered for approval again, and can be taken back.
+// Ensure an approved reply is not offered for approval again, and its approval can be withdrawn.
 func TestTakeBackApproval(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -519,8 +525,8 @@ func TestTakeBackApproval(t *testing.T) {
 	has(t, "draft", w.page(t, "/reviews?id="+id), "Approve a")
 }
 
-// Ensure what has stopped working is listed before waiting reviews, with a link to the page to look
-// at. A post that is due and was not sent must say so.
+// Ensure the overview lists what has stopped working before the waiting reviews, with links to the
+// pages concerned. A post that is due but was not sent must be marked as overdue.
 func TestAttention(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -545,7 +551,7 @@ func TestAttention(t *testing.T) {
 	hasNot(t, "in time", w.page(t, "/posts?month=2026-09"), "overdue")
 }
 
-// rowOf returns the row of a page with the link to a post.
+// rowOf returns the row of a page that contains the link to a post.
 func rowOf(t *testing.T, body, id string) string {
 	t.Helper()
 	_, row, found := strings.Cut(body, `href="/posts/`+id+`"`)

@@ -13,11 +13,11 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// metric is a metric's definition, in the form that pages need. A metric without a definition has
-// its key as its name.
+// metric is a metric's definition in the form that pages need. If the metric has no name, Name is
+// its key.
 type metric struct {
 	ID, Key, Name, Description string
-	Version                    string // as in lists
+	Version                    string // the version of the definition, as returned by the function version
 	Aggregation                client.MetricsAggregation
 	Polarity                   client.MetricsPolarity
 	Kind                       client.MetricsKind
@@ -25,11 +25,11 @@ type metric struct {
 	Formula                    string
 	Dimensions                 []string
 	NeedsReview                bool
-	Computed                   bool          // its values are computed here, by its formula
+	Computed                   bool          // the studio computes its values from its formula
 	Goals                      []client.Goal // the active ones first
 }
 
-// metricsOf joins definitions and goals, those with goals first, then by key.
+// metricsOf joins definitions with their goals. It sorts the metrics by metricOrder, then by key.
 func metricsOf(definitions []client.Definition, goals []client.Goal) []metric {
 	byKey := map[string][]client.Goal{}
 	for _, g := range goals {
@@ -126,9 +126,9 @@ func (m metric) combine(values []chart.Value) chart.Value {
 	return out
 }
 
-// listPoints reads points of a metric in the days between from and to. It reads every series or,
-// with total, one series for the whole metric. The service refuses a total that cannot be computed
-// from parts, such as an average.
+// listPoints starts the call for the points of a metric on the days between from and to. The call
+// reads every series or, if total is true, one series for the whole metric. The service refuses a
+// total that cannot be computed from parts, such as an average.
 func (v *pageRequest) listPoints(label, key string, grain period.Grain, from, to time.Time, total bool) *result[client.Page[client.Point]] {
 	in := client.ListMetricPointsInput{
 		MetricKey: key, Grain: client.Value(client.MetricsGrain(grain)), From: client.Value(client.Day(from)), To: client.Value(client.Day(to)),
@@ -142,17 +142,17 @@ func (v *pageRequest) listPoints(label, key string, grain period.Grain, from, to
 	})
 }
 
-// pointsMax is the largest page of points.
+// pointsMax is the maximum number of points on one page of the API.
 const pointsMax = 1000
 
 // money is the currency that a series is drawn in.
 type money struct {
 	currency string
-	Base     bool // baseValue instead of value
-	mixed    bool // neither fits: the points are not combined
+	Base     bool // baseValue is drawn instead of value
+	mixed    bool // neither can be used, so the points are not combined
 }
 
-// moneyOf decides how points of several currencies are drawn together: in their common currency, or
+// moneyOf decides in which currency points are drawn together: in the currency that they share, or
 // in the base currency if every point has a value in it.
 func moneyOf(points []client.Point) money {
 	currencies := map[string]bool{}
@@ -161,12 +161,12 @@ func moneyOf(points []client.Point) money {
 		v, ok := p.Value.Get()
 		b, hasBase := p.BaseValue.Get()
 		every = every && hasBase
-		some = some || !ok && hasBase // only in the base currency
+		some = some || !ok && hasBase // the point has a value only in the base currency
 		if ok {
 			currencies[p.Currency.Or("")] = true
 		}
 		if ok && hasBase && v == b && v != 0 {
-			base = p.Currency.Or("") // a point in the base currency shows which one that is
+			base = p.Currency.Or("") // equal values show that the point's currency is the base currency
 		}
 	}
 	switch {
@@ -190,7 +190,7 @@ func (m money) value(p client.Point) chart.Value {
 	return chart.Value{V: v, OK: ok}
 }
 
-// place assigns points to buckets. It drops points outside them.
+// place assigns points to the buckets with these starts. It drops points outside the buckets.
 func (m money) place(points []client.Point, starts []time.Time) []chart.Value {
 	index := map[int64]int{}
 	for i, at := range starts {
@@ -206,7 +206,8 @@ func (m money) place(points []client.Point, starts []time.Time) []chart.Value {
 	return out
 }
 
-// comparison is how a metric moved in a window.
+// comparison holds a metric's values in a window, and the earlier values that they are compared
+// with.
 type comparison struct {
 	Unit   units.Unit
 	Money  money
@@ -214,16 +215,17 @@ type comparison struct {
 	Now    []chart.Value
 	Before []chart.Value
 
-	against []chart.Value // of Window.Against
+	against []chart.Value // the values of the buckets in Window.Against
 
-	Value       chart.Value // of the period until now, its unfinished part included
-	BeforeValue chart.Value // of the part of the period before that corresponds to the finished part of this one
-	SoFar       chart.Value // of the finished part of this period
-	Change      string      // from BeforeValue to SoFar; empty: cannot be said
-	Good        string      // good, bad or even, by the metric's polarity
+	Value       chart.Value // the value of the period until now, including its unfinished part
+	BeforeValue chart.Value // the value of the part of the period before that corresponds to the finished part of this period
+	SoFar       chart.Value // the value of the finished part of this period
+	Change      string      // the change from BeforeValue to SoFar; empty: unknown
+	Good        string      // good, bad or even, depending on the metric's polarity
 }
 
-// compare compares like with like: the unfinished part counts in the value, but not in the change.
+// compare compares a period only with the corresponding part of the period before. The unfinished
+// part counts in the period's value, but not in the change.
 func (m metric) compare(points []client.Point, w period.Window) comparison {
 	d := comparison{Money: moneyOf(points), Window: w}
 	d.Unit = units.Unit{Name: m.UnitName, Currency: d.Money.currency}
@@ -234,7 +236,7 @@ func (m metric) compare(points []client.Point, w period.Window) comparison {
 	return d
 }
 
-// setChange computes the change from the values.
+// setChange computes the change from the values of the two periods.
 func (d *comparison) setChange(m metric) {
 	if d.SoFar.OK && d.BeforeValue.OK && d.comparable() {
 		var sign int
@@ -243,8 +245,8 @@ func (d *comparison) setChange(m metric) {
 	}
 }
 
-// comparable reports whether the period before has enough values: a metric that began in the middle
-// of it did not grow.
+// comparable reports whether the period before has enough values to compare with. A metric that
+// began in the middle of that period must not seem to have grown.
 func (d comparison) comparable() bool {
 	return 2*present(d.against) >= present(d.Now[:d.Window.Open])
 }
@@ -258,13 +260,15 @@ func present(values []chart.Value) (n int) {
 	return n
 }
 
-// HasBefore reports whether the chart shows the period before: a value or two of many would be dots.
+// HasBefore reports whether the chart shows the period before. It does not if that period has too
+// few values, which would appear as isolated dots.
 func (d comparison) HasBefore() bool {
 	n := present(d.Before)
 	return n > 0 && 2*n >= present(d.Now)
 }
 
-// judge returns whether a change is good, bad or even. The sign alone does not say.
+// judge returns whether a change is good, bad or even, which depends on the metric's polarity and
+// not only on the sign.
 func (m metric) judge(sign int) string {
 	switch {
 	case sign == 0 || m.Polarity == client.MetricsPolarityNeutral:
@@ -284,7 +288,7 @@ func (d comparison) Spark(title string) any {
 func dimsOf(p client.Point) map[string]string {
 	dims := p.Dims.Or(nil)
 	if _, other := dims[""]; other {
-		return nil // an import may have stored any JSON, which cannot be a dimension to split by
+		return nil // an import may have stored any JSON here, which cannot be used as dimensions
 	}
 	return dims
 }

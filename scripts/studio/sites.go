@@ -15,12 +15,12 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// sitesData is the data of the sites template.
+// sitesData is the data for the sites template.
 type sitesData struct {
 	Sites    []client.Site
 	NoSites  *failure
-	Site     *client.Site // nil: all audits
-	Missing  bool         // the wanted site does not exist
+	Site     *client.Site // nil: the page shows all audits
+	Missing  bool         // the requested site does not exist
 	Goals    []client.SiteGoal
 	NoGoals  *failure
 	Audits   []auditRow
@@ -38,20 +38,21 @@ type auditRow struct {
 	Fell   bool // a score is lower than in the audit before
 }
 
-// score is one of an audit's scores, and the same score of the audit before.
+// score is one of an audit's scores, with the same score of the audit before.
 type score struct {
-	Name, Text, Before string // empty: none
+	Name, Text, Before string // Text and Before are empty if there is no such score
 	Change             string
 	Good               string // good, bad or even; empty: nothing to compare with
 }
 
-// auditsShown is the number of audits on one page.
+// auditsShown is the maximum number of audits on one page.
 const auditsShown = 50
 
-// everySite names the list of all audits, including audits of deleted sites.
+// everySite is the value of the site parameter that selects all audits, including those of deleted
+// sites.
 const everySite = "all"
 
-// siteScreens adds the pages of sites, their goals and audits.
+// siteScreens adds the pages for sites, their goals and their audits.
 func (s *Studio) siteScreens(page, bare func(string, func(*pageRequest) *view)) {
 	page("GET /sites", s.sites)
 	page("GET /audits/{id}", s.audit)
@@ -116,7 +117,7 @@ func (s *Studio) sites(v *pageRequest) *view {
 	return out
 }
 
-// auditRows pairs each audit with the previous one of the same site.
+// auditRows pairs each audit with the previous complete audit of the same site.
 func auditRows(audits []client.AuditSummary) (out []auditRow) {
 	for i, a := range audits {
 		row := auditRow{AuditSummary: a, Path: "/audits/" + url.PathEscape(a.ID)}
@@ -131,7 +132,8 @@ func auditRows(audits []client.AuditSummary) (out []auditRow) {
 	return out
 }
 
-// auditBefore returns the newest complete audit of the same site among older audits.
+// auditBefore returns the newest complete audit of the same site among older audits, or nil if
+// there is none.
 func auditBefore(older []client.AuditSummary, a client.AuditSummary) *client.AuditSummary {
 	for i := range older {
 		if older[i].ID != a.ID && older[i].Status.Or("") == client.OptimiseAuditStatusComplete && sameSite(older[i], a) {
@@ -141,8 +143,8 @@ func auditBefore(older []client.AuditSummary, a client.AuditSummary) *client.Aud
 	return nil
 }
 
-// sameSite compares the ids of the sites or, without ids, the addresses at which the audits
-// started.
+// sameSite reports whether two audits are of the same site. It compares their site ids or, if
+// neither audit has one, their root URLs.
 func sameSite(a, b client.AuditSummary) bool {
 	if a.SiteID.Or("") != "" || b.SiteID.Or("") != "" {
 		return a.SiteID.Or("") == b.SiteID.Or("")
@@ -150,7 +152,7 @@ func sameSite(a, b client.AuditSummary) bool {
 	return a.RootURL.Or("") != "" && a.RootURL.Or("") == b.RootURL.Or("")
 }
 
-// scoresOf returns the scores of an audit. before may be nil.
+// scoresOf returns the scores of an audit. before is the audit to compare them with; it may be nil.
 func scoresOf(a client.AuditSummary, before *client.AuditSummary) []score {
 	if before == nil {
 		before = &client.AuditSummary{}
@@ -176,7 +178,7 @@ func newScore(name string, now, before client.Optional[float64]) score {
 	return out
 }
 
-// difference formats a difference of scores, where more is better.
+// difference formats the difference between two scores, of which the higher is better.
 func difference(now, before float64) (text, good string) {
 	switch by := math.Round((now-before)*10) / 10; {
 	case by > 0:
@@ -187,8 +189,8 @@ func difference(now, before float64) (text, good string) {
 	return "±0", "even"
 }
 
-// Chart draws the scores of the complete audits, oldest first. It is empty if there are fewer than
-// two.
+// Chart draws the scores of the complete audits, oldest first. It draws nothing if there are fewer
+// than two, or if the page shows the audits of all sites.
 func (d *sitesData) Chart() template.HTML {
 	l := chart.Line{Title: "Scores of each audit", Unit: units.Unit{Name: "score"}, Series: []chart.Series{{Name: "SEO"}, {Name: "AEO"}, {Name: "GEO"}}}
 	for _, a := range slices.Backward(d.Audits) {
@@ -209,7 +211,7 @@ func (d *sitesData) Chart() template.HTML {
 	return l.SVG()
 }
 
-// siteScreens edits sites.
+// siteScreens returns the screens that create, edit and delete sites.
 func (v *pageRequest) siteScreens() recordScreens[client.Site] {
 	at := func(s client.Site) string { return "/sites?" + url.Values{"site": {s.ID}}.Encode() }
 	return recordScreens[client.Site]{
@@ -250,7 +252,8 @@ func (v *pageRequest) siteScreens() recordScreens[client.Site] {
 	}
 }
 
-// siteGoalScreens edits the goals of the site in the address.
+// siteGoalScreens returns the screens that create, edit and delete goals of the site in the
+// address.
 func (v *pageRequest) siteGoalScreens() recordScreens[client.SiteGoal] {
 	site := v.r.PathValue("site")
 	return recordScreens[client.SiteGoal]{

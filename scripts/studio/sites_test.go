@@ -23,8 +23,9 @@ const oldFindings = `[{"url":"https://a.example/","score":90,"findings":[{"rule"
 const newFindings = `[{"url":"https://a.example/","score":60,"findings":[{"rule":"title","severity":"low","text":"The title is very long."},{"rule":"canonical","severity":"high","text":"Another page is <named>."}]},
 	{"url":"https://a.example/pricing","score":95,"findings":[]},{"url":"https://a.example/blog","score":70,"findings":[{"rule":"canonical","severity":"high","text":"Another page is <named>."}]}]`
 
-// Ensure the list shows a lower score, and the audit says which scores changed and which issues are
-// new or gone, even without the link of the list.
+// Ensure the list shows that a score fell, and the audit's page says which scores changed and which
+// issues are new or gone. The page must say so even if its address does not name the audit to
+// compare with.
 func TestWhyAScoreFell(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -59,7 +60,8 @@ func TestWhyAScoreFell(t *testing.T) {
 	}
 }
 
-// Ensure findings of any other shape are shown as they are, within bounds, and as text.
+// Ensure findings in an unknown shape are shown as they are stored, escaped as text and limited in
+// size.
 func TestFindingsOfAnyShape(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -84,7 +86,9 @@ func TestFindingsOfAnyShape(t *testing.T) {
 	}
 }
 
-// Ensure sites and goals are created once, edited without loss, and deleted as they were shown.
+// Ensure sites and goals can be created, edited and deleted. A form that is sent twice must create
+// only one record, and a change or deletion must not affect a record that somebody else has changed
+// since it was shown.
 func TestSitesAndGoals(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -147,8 +151,7 @@ func TestSitesAndGoals(t *testing.T) {
 	}
 }
 
-// Ensure a key that may only read is not offered changes, and the page names the scope that a key
-// lacks.
+// Ensure pages offer no changes if the key may only read, and name the scope that the key lacks.
 func TestSitesScopes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, auth.CompanyRead, auth.OptimiseRead)

@@ -1,11 +1,12 @@
-// Package studio is a web page on this machine where people look at their company: its numbers, its
-// reviews, its profile. It uses only the public API, with any base URL and key, so a script can do
-// everything that it does. Each page shows its requests. The key stays in this process and is never
-// in a response.
+// Package studio serves web pages on this machine on which people look at their company: its
+// numbers, its reviews, its profile. It uses only the public API, so a script can do everything
+// that the studio does, and it works with any base URL and key. Each page shows the requests behind
+// it. The key stays in this process and is never part of a response.
 //
-// studio.go starts it, call.go sends and records the requests of a page, frame.go has the parts of
-// every page. Each screen has a file, and its template in templates. The packages below this one do
-// not know the API. scripts/docs/explanation/studio.md explains why.
+// studio.go starts the studio, call.go sends and records the requests of a page, and frame.go
+// contains the parts that every page shares. Each screen has its own file, and its own template in
+// the folder templates. The packages below this one do not depend on the API.
+// scripts/docs/explanation/studio.md explains the reasons.
 package studio
 
 import (
@@ -29,37 +30,37 @@ import (
 
 // Options are the settings of a studio.
 type Options struct {
-	BaseURL   string // of the service
+	BaseURL   string // the base URL of the service
 	Key       string // a secret key; it is sent to BaseURL only
-	CompanyID string // of the key; if empty, the studio requests it once
+	CompanyID string // the company that the key belongs to; if empty, the studio requests it once
 	Demo      bool   // the key belongs to the demo company
 
 	// SaveSecret writes the secret of a new key into a file that only its owner can read, and
-	// returns the file's name. The page shows the name and never the secret. nil: the studio
-	// creates no keys.
+	// returns the file's name. The page shows the name and never the secret. If SaveSecret is nil,
+	// the studio cannot create keys.
 	SaveSecret func(keyID, secret string) (file string, err error)
 
 	Now       func() time.Time
-	Sleep     func(ctx context.Context, d time.Duration) error // of a bulk action that waits for a quota; nil: a timer
-	Transport http.RoundTripper                                // to the service; nil: http.DefaultTransport
-	Log       *slog.Logger                                     // for failures of the page itself; nil: none
+	Sleep     func(ctx context.Context, d time.Duration) error // lets a bulk action wait for a quota; nil: wait with a timer
+	Transport http.RoundTripper                                // sends requests to the service; nil: http.DefaultTransport
+	Log       *slog.Logger                                     // receives failures of the studio itself; nil: they are not logged
 }
 
-// Studio is the page of one company.
+// Studio serves the pages of one company.
 type Studio struct {
 	Options
 
-	host    string // of the service, as shown
+	host    string // the service's host, as pages show it
 	api     *client.Client
 	pages   *pages
 	notices notices
 	badge   badge
 	bulks   bulks
-	name    atomic.Pointer[string] // of the company, as it was last read
+	name    atomic.Pointer[string] // the company's name, as it was last read
 
 	identified chan struct{} // closed when the key's scopes are known, or cannot be
 	once       sync.Once
-	key        *client.Key // nil: not known
+	key        *client.Key // nil: unknown
 }
 
 // New returns a studio. It sends no request. It returns an error if the base URL or the key is not
@@ -85,7 +86,8 @@ func New(o Options) (*Studio, error) {
 	s.bulks.ctx, s.bulks.cancel = context.WithCancel(context.Background())
 	s.api, err = client.New(o.BaseURL, o.Key,
 		client.WithCompany(o.CompanyID), client.WithUserAgent("workspace-studio"),
-		// A person waits for the page, so a failure is shown soon, and the person can retry.
+		// A person is waiting for the page, so a failure is shown soon instead of being retried for
+		// long.
 		client.WithAttempts(3), client.WithWaitMax(2*time.Second),
 		client.WithHTTPClient(&http.Client{
 			Transport: recordingTransport{o.Transport}, Timeout: pageTimeout,
@@ -109,7 +111,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Open is a studio that listens.
+// Open is a studio that listens on its port.
 type Open struct {
 	Guard *localauth.Guard
 
@@ -118,8 +120,8 @@ type Open struct {
 	server   *http.Server
 }
 
-// Listen opens the studio's port. It serves no request before Serve. opened is called once, when a
-// browser has been admitted; it may be nil.
+// Listen opens the studio's port. No request is served until Serve is called. opened is called
+// once, when a browser has been admitted; it may be nil.
 func (s *Studio) Listen(ctx context.Context, addr string, opened func()) (*Open, error) {
 	listener, host, err := localauth.Listen(ctx, addr)
 	if err != nil {
@@ -144,10 +146,11 @@ func (o *Open) Serve(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the studio and its requests. Closing twice is safe.
+// Close stops the studio and its requests. It is safe to call it twice.
 func (o *Open) Close() error { return errors.Join(o.server.Close(), closed(o.listener.Close())) }
 
-// closed ignores the error of a listener that is closed already.
+// closed returns the error of closing a listener, but ignores the error of a listener that was
+// already closed.
 func closed(err error) error {
 	if errors.Is(err, net.ErrClosed) {
 		return nil
@@ -155,7 +158,7 @@ func closed(err error) error {
 	return err
 }
 
-// handler serves the pages. form is the token that the forms carry.
+// handler returns the handler that serves the pages. form is the token that every form contains.
 func (s *Studio) handler(form string) http.Handler {
 	mux := http.NewServeMux()
 	bare := func(pattern string, screen func(*pageRequest) *view) {
@@ -215,11 +218,12 @@ func (s *Studio) handler(form string) http.Handler {
 	return mux
 }
 
-// identifyTimeout bounds how long the first page waits for the key's scopes.
+// identifyTimeout is the maximum time for which the first page waits for the key's scopes.
 const identifyTimeout = 3 * time.Second
 
-// identify reads the key's scopes, so that a page can say what the key lacks without trying. If
-// that fails, each page finds out from its own calls.
+// identify reads the key's scopes, so that a page can say which scope the key lacks without making
+// a call that is refused. If the scopes cannot be read, each page learns about a missing scope from
+// its own calls.
 func (s *Studio) identify(ctx context.Context) {
 	s.once.Do(func() {
 		defer close(s.identified)

@@ -29,19 +29,19 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// world is a studio over the real service, and a browser that has been admitted.
+// world is a studio that uses the real service, and a browser that the studio has admitted.
 type world struct {
 	*apitest.Service
 
 	key     string
-	folder  string // of secrets
+	folder  string // the folder for secrets
 	browser *http.Client
-	base    string // of the studio
+	base    string // the base URL of the studio
 	service *inProcess
 	open    *studio.Open
 	logs    *locked
 	pauses  *pauses
-	url     string // with the token
+	url     string // the studio's URL with the token
 }
 
 // inProcess is the transport from the studio to the service. A test may break it or count its
@@ -50,7 +50,7 @@ type inProcess struct {
 	service *apitest.Service
 
 	mu     sync.Mutex
-	broken func(r *http.Request) *http.Response // nil, or a nil response: not broken
+	broken func(r *http.Request) *http.Response // if it is nil or returns nil, the request reaches the service
 	calls  int
 }
 
@@ -75,7 +75,7 @@ func (p *inProcess) breakWith(f func(r *http.Request) *http.Response) {
 	p.broken = f
 }
 
-// pauses notes the pauses of bulk actions and takes no time.
+// pauses records the pauses of bulk actions without waiting.
 type pauses struct {
 	mu  sync.Mutex
 	all []time.Duration
@@ -111,7 +111,8 @@ func (l *locked) String() string {
 	return l.text.String()
 }
 
-// newWorld returns a studio of a company that has only a profile. Without scopes its key has all.
+// newWorld returns a studio for a company that has only a profile. The studio's key has the given
+// scopes or, if none are given, all scopes.
 func newWorld(t *testing.T, scopes ...auth.Scope) *world {
 	t.Helper()
 	s := apitest.New(t, functions.Operations)
@@ -120,7 +121,8 @@ func newWorld(t *testing.T, scopes ...auth.Scope) *world {
 	return enter(t, s, s.Key(t, scopes...), nil)
 }
 
-// enter starts a studio with a key and enters it with a browser.
+// enter starts a studio with a key, and opens it in a browser. between may wrap the studio's
+// transport; it may be nil.
 func enter(t *testing.T, s *apitest.Service, key string, between func(http.RoundTripper) http.RoundTripper) *world {
 	t.Helper()
 	w := &world{Service: s, folder: t.TempDir(), key: key, service: &inProcess{service: s}, logs: &locked{}, pauses: &pauses{}}
@@ -215,7 +217,7 @@ func read(t *testing.T, r *http.Response) string {
 	return string(text)
 }
 
-// page returns a page that must have these texts.
+// page returns the body of a page, which must contain all of the given texts.
 func (w *world) page(t *testing.T, path string, texts ...string) string {
 	t.Helper()
 	status, body := w.get(t, path)
@@ -247,7 +249,7 @@ func hasNot(t *testing.T, name, body string, texts ...string) {
 
 var tags = regexp.MustCompile(`(?s)<head>.*</head>|<svg.*?</svg>|<[^>]*>`)
 
-// shown returns the text of a page.
+// shown returns the text of a page without its markup.
 func shown(body string) string {
 	text := strings.Join(strings.Fields(html.UnescapeString(tags.ReplaceAllString(body, " "))), " ")
 	return strings.ReplaceAll(text, " .", ".")
@@ -255,7 +257,7 @@ func shown(body string) string {
 
 var hidden = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`)
 
-// fields returns the hidden fields of the form with an id.
+// fields returns the hidden fields of the form that has the given id.
 func fields(t *testing.T, body, form string) url.Values {
 	t.Helper()
 	_, rest, found := strings.Cut(body, `id="`+form+`"`)
@@ -301,14 +303,14 @@ func (w *world) review(t *testing.T, id string, more demo.Record) string {
 	return "fbk_" + id
 }
 
-// stored returns a review as the service has it.
+// stored returns a review as the service stores it.
 func (w *world) stored(t *testing.T, id string) map[string]any {
 	t.Helper()
 	return w.Send(t, w.key, "GET", "/v1/companies/{companyId}/feedback/"+id, "").JSON(t)
 }
 
-// differs returns how a record differs from the properties of want. A property that is nil in want
-// must be absent.
+// differs returns how a record differs from want, considering only the properties in want. If a
+// property is nil in want, it must be absent from the record.
 func differs(want, record map[string]any) string {
 	got := map[string]any{}
 	for name := range want {
@@ -317,10 +319,10 @@ func differs(want, record map[string]any) string {
 	return cmp.Diff(want, got)
 }
 
-// everyPage has an address of each screen.
+// everyPage lists an address for each screen.
 var everyPage = []string{"/", "/metrics", "/metrics?key=growth.signups&split=country", "/metrics/definitions/new", "/metrics/values?key=growth.signups&day=2026-08-03", "/reviews", "/reviews?show=all", "/badge", "/bulk/1", "/roadmap", "/roadmap?view=live", "/roadmap/items/new", "/roadmap/boards/new", "/posts", "/posts/list", "/ideas", "/posts/new?day=2026-08-20", "/sites", "/sites?site=all", "/sites/new", "/audits/aud_none", "/brand", "/brand/types/new", "/brand/goals/new", "/keys", "/company", "/metrics.csv?key=growth.signups", "/reviews/new", "/nowhere"}
 
-// Ensure each screen shows the records of a company, and the requests behind it.
+// Ensure each screen shows a company's records, and the requests that the screen has made.
 func TestScreens(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -355,7 +357,7 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// Ensure each screen of an empty company says what to do, with the command.
+// Ensure each screen of an empty company says what to do next, and names the command for it.
 func TestEmptyCompany(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -372,7 +374,7 @@ func TestEmptyCompany(t *testing.T) {
 	}
 }
 
-// refusal is an error response of the service.
+// refusal returns a function that answers every request with an error response like the service's.
 func refusal(status int, code, message string) func(*http.Request) *http.Response {
 	return func(*http.Request) *http.Response {
 		w := httptest.NewRecorder()
@@ -393,7 +395,7 @@ func TestFailuresAreShown(t *testing.T) {
 		_, body := w.get(t, path)
 		has(t, path, body, "403 Forbidden", "forbidden", "the company is suspended", "req_seen")
 	}
-	w.service.breakWith(func(r *http.Request) *http.Response { // one part fails, the others are there
+	w.service.breakWith(func(r *http.Request) *http.Response { // one part of the page fails, and the other parts are still shown
 		if strings.Contains(r.URL.Path, "/broadcast/") {
 			return refusal(http.StatusForbidden, "forbidden", "the class is frozen")(r)
 		}
@@ -402,8 +404,8 @@ func TestFailuresAreShown(t *testing.T) {
 	w.page(t, "/", "Sign-ups", "the class is frozen", "Who can see my locations?")
 }
 
-// Ensure the page says that a service is unreachable, and that no address or network error shows
-// the key.
+// Ensure the page says that the service is unreachable and why, and names the command that
+// diagnoses it.
 func TestServiceIsAway(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -418,8 +420,8 @@ type away struct{}
 
 func (away) RoundTrip(*http.Request) (*http.Response, error) { return nil, fmt.Errorf("no route") }
 
-// Ensure a key without a scope sees what it may read, and the page names the missing scope, even if
-// the service does not report scopes.
+// Ensure pages show what a key may read even if it lacks other scopes, and name the missing scope,
+// even if the service does not report the key's scopes.
 func TestMissingScopes(t *testing.T) {
 	t.Parallel()
 	for _, hides := range []bool{false, true} {
@@ -441,7 +443,7 @@ func TestMissingScopes(t *testing.T) {
 	}
 }
 
-// hiding is a service without the operation that reports a key's scopes.
+// hiding is a transport to a service that lacks the operation for reading a key's scopes.
 type hiding struct{ next http.RoundTripper }
 
 func (h hiding) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -451,7 +453,8 @@ func (h hiding) RoundTrip(r *http.Request) (*http.Response, error) {
 	return h.next.RoundTrip(r)
 }
 
-// Ensure no response or log contains the key or the token, which is only in the printed address.
+// Ensure no response or log contains the key or the token. Only the printed address contains the
+// token.
 func TestNoSecretLeavesTheProcess(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -504,7 +507,7 @@ func TestNoSecretLeavesTheProcess(t *testing.T) {
 	}
 }
 
-// Ensure a hostile text in a review is escaped wherever it is shown.
+// Ensure hostile text, such as the text of a review, is escaped wherever it is shown.
 func TestHostileTextIsText(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -542,7 +545,8 @@ func encoded(t *testing.T, v any) []byte {
 	return text
 }
 
-// Ensure a form from another origin changes nothing, even with the right field values.
+// Ensure a form that is sent from a different origin changes nothing, even with the right field
+// values.
 func TestFormOfAnotherOrigin(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -12,14 +12,14 @@ import (
 	"growthworkspace/scripts/studio/roadmap"
 )
 
-// functions are the functions of the templates.
+// functions are the functions that the templates can call.
 var functions = template.FuncMap{
 	"words": func(v any) string { return words(fmt.Sprint(v)) }, "stars": stars, "day": day, "moment": moment, "excerpt": excerpt, "bar": chart.Bar, "plural": plural, "readable": roadmap.Readable,
-	"never": func() time.Time { return time.Time{} }, // a time that is not shown
+	"never": func() time.Time { return time.Time{} }, // the zero time, which is not shown
 }
 
-// words formats a word of the API for people: needs_review becomes needs review. Names of platforms
-// keep their spelling.
+// words formats an identifier of the API for people: needs_review becomes needs review. Names of
+// platforms get their usual spelling.
 func words[S ~string](s S) string {
 	if name, known := names[string(s)]; known {
 		return name
@@ -54,7 +54,7 @@ func moment(at time.Time) string {
 	return at.UTC().Format("Jan 2, 15:04") + " UTC"
 }
 
-// excerpt returns the start of a text on one line, cut at a word.
+// excerpt returns the start of a text, on one line. It cuts the text between words if it can.
 func excerpt(text string, most int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if utf8.RuneCountInString(text) <= most {
@@ -67,7 +67,7 @@ func excerpt(text string, most int) string {
 	return cut + "…"
 }
 
-// plural formats a number of things.
+// plural formats a number with its noun, in the singular or the plural.
 func plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -75,7 +75,8 @@ func plural(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// containsWords reports whether every word of a search is in a text, in any case.
+// containsWords reports whether a text contains every word of a search, ignoring upper and lower
+// case.
 func containsWords(text, search string) bool {
 	text = strings.ToLower(text)
 	for word := range strings.FieldsSeq(strings.ToLower(search)) {

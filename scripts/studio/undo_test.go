@@ -11,7 +11,8 @@ import (
 	"growthworkspace/scripts/workspace/demo"
 )
 
-// Ensure a save of each kind is taken back, fields that were empty included.
+// Ensure the undo of a save restores the earlier values of the profile, the brand and an idea,
+// including fields that were empty.
 func TestUndoSave(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -46,7 +47,7 @@ func TestUndoSave(t *testing.T) {
 	}
 }
 
-// Ensure a new site is deleted and a changed one restored by the undo.
+// Ensure the undo deletes a site that was created, and restores a site that was changed.
 func TestUndoRecord(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -56,7 +57,7 @@ func TestUndoRecord(t *testing.T) {
 	_, body := w.submit(t, "/sites", form)
 	id := w.list(t, "/optimise/sites")[0].(map[string]any)["id"].(string)
 	edit := filled(t, w.page(t, "/sites/"+id), "profile")
-	edit.Del("active") // unticked
+	edit.Del("active") // an unticked checkbox is not sent
 	edit.Set("domains", "a.example")
 	_, edited := w.submit(t, "/sites/"+id, edit)
 	has(t, "edit", edited, "A site: Saved.")
@@ -72,7 +73,7 @@ func TestUndoRecord(t *testing.T) {
 	}
 }
 
-// Ensure a post is back on its day, as it was, and never scheduled in the past by an undo.
+// Ensure an undo restores a post's text, status and time, but never schedules a post in the past.
 func TestUndoPost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -93,7 +94,7 @@ func TestUndoPost(t *testing.T) {
 	form.Set("scheduledFor", "2026-08-25T10:00")
 	form.Set("do", "save")
 	_, body = w.submit(t, "/posts/pst_1", form)
-	w.Clock.Advance(10 * 24 * 3600e9) // the earlier time is over
+	w.Clock.Advance(10 * 24 * 3600e9) // the earlier time is now in the past
 	has(t, "too late", w.undo(t, body), "Not undone: its time is over")
 	if diff := differs(map[string]any{"scheduledFor": "2026-08-25T10:00:00.000Z"}, stored()); diff != "" {
 		t.Errorf("post after the refused undo (-want +got):\n%s", diff)
@@ -109,8 +110,8 @@ func TestUndoPost(t *testing.T) {
 	}
 }
 
-// Ensure every form shows what was typed when nothing can be written or read, and that the next save
-// still has the condition of what was seen.
+// Ensure every form still shows what was typed if the service refuses every read and write. The
+// next save must still send the entity tag of the version that the person saw.
 func TestFormsKeepText(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -142,8 +143,8 @@ func TestFormsKeepText(t *testing.T) {
 	}
 }
 
-// Ensure a page explains one cause once, tells a person what to do about a refused key, and still
-// knows the company's name.
+// Ensure a page explains each cause of failures only once. If the service refuses the key, the page
+// must say what to do and still show the company's name.
 func TestOneCauseOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -162,7 +163,7 @@ func TestOneCauseOnce(t *testing.T) {
 	}
 }
 
-// Ensure the first wrong field has the focus, and no other.
+// Ensure only the first invalid field gets the focus.
 func TestFocusOnWrongField(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -175,7 +176,8 @@ func TestFocusOnWrongField(t *testing.T) {
 	}
 }
 
-// Ensure a move on the roadmap is taken back, with every number that it changed.
+// Ensure the undo of a move on the roadmap restores the column and the sort order of every item
+// that the move changed.
 func TestUndoMove(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -8,14 +8,16 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// waitingMax is the largest page of reviews. The badge counts waiting reviews up to this number.
+// waitingMax is the maximum number of reviews on one page of the API. The badge counts waiting
+// reviews up to this number.
 const waitingMax = 200
 
-// badgeAge is how long a counted badge is shown without counting again.
+// badgeAge is how long the badge shows a count before the reviews are counted again.
 const badgeAge = 30 * time.Second
 
-// badge is the last count of waiting reviews. A page shows it while it is fresh. Otherwise the page
-// reads it after it was shown, because counting reads two lists of whole reviews.
+// badge holds the last count of waiting reviews. While the count is fresh, pages show it. Otherwise
+// a page is shown first and loads the badge afterwards, because counting means reading two lists of
+// complete reviews.
 type badge struct {
 	mu     sync.Mutex
 	text   string
@@ -23,28 +25,29 @@ type badge struct {
 	writes int
 }
 
-// get returns the count if it is fresh.
+// get returns the count, and whether it is still fresh enough to be shown.
 func (b *badge) get(now time.Time) (text string, fresh bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.text, !b.at.IsZero() && now.Sub(b.at) < badgeAge
 }
 
-// drop forgets the count after a write.
+// drop discards the count after a write.
 func (b *badge) drop() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.at, b.writes = time.Time{}, b.writes+1
 }
 
-// begin returns a number to give to set, before the reviews are read.
+// begin returns the number of writes so far. The caller must call it before it reads the reviews,
+// and pass the number to set.
 func (b *badge) begin() (writes int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.writes
 }
 
-// set keeps a count, unless there was a write since the reviews were read.
+// set stores a count, unless there was a write after the call of begin that returned writes.
 func (b *badge) set(text string, now time.Time, writes int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -61,7 +64,8 @@ func (v *pageRequest) readWaiting() {
 	k.noReply = v.listReviews("Reviews without a reply", reviewFilter{status: client.FeedbackReplyStatusNone}, waitingMax)
 }
 
-// waitingBadge returns the badge of the sidebar. pending reports that it has to be counted first.
+// waitingBadge returns the text of the badge in the sidebar. pending reports whether the reviews
+// must be counted first.
 func (s *Studio) waitingBadge(k *frameData) (text string, pending bool) {
 	if k.needsReview == nil {
 		text, fresh := s.badge.get(s.Now())
@@ -76,7 +80,8 @@ func (s *Studio) waitingBadge(k *frameData) (text string, pending bool) {
 	return k.badge(), false
 }
 
-// badgeFragment writes the badge as text; empty: nothing waits, or it is unknown.
+// badgeFragment writes the badge as text. The text is empty if no review is waiting, or if the
+// count is unknown.
 func (s *Studio) badgeFragment(v *pageRequest) *view {
 	text, fresh := s.badge.get(s.Now())
 	if !fresh {
@@ -92,7 +97,8 @@ func (s *Studio) badgeFragment(v *pageRequest) *view {
 // counted reports whether the waiting reviews were read.
 func (k *frameData) counted() bool { return k.needsReview.Failure == nil && k.noReply.Failure == nil }
 
-// badge counts the reviews that wait for a person.
+// badge returns the number of reviews that wait for a person, as text. The text is empty if there
+// are none, or if they could not be read.
 func (k *frameData) badge() string {
 	if !k.counted() {
 		return ""
@@ -104,7 +110,8 @@ func (k *frameData) badge() string {
 	return counted(n, more)
 }
 
-// counted formats the number of records if n were read.
+// counted formats the number of records in a list of which n were read. more says whether the list
+// contains more.
 func counted(n int, more bool) string {
 	if more || n > waitingMax {
 		return fmt.Sprintf("%d+", min(n, waitingMax))
@@ -112,7 +119,7 @@ func counted(n int, more bool) string {
 	return fmt.Sprint(n)
 }
 
-// waiting returns how many of the loaded reviews wait, and whether there are more.
+// waiting returns how many waiting reviews were read, and whether there are more.
 func (k *frameData) waiting() (n int, more bool) {
 	return len(k.needsReview.Value.Items) + len(k.noReply.Value.Items), k.needsReview.Value.Next != "" || k.noReply.Value.Next != ""
 }

@@ -17,10 +17,10 @@ const (
 	Month Grain = "month"
 )
 
-// Valid reports whether the grain is one of the API's.
+// Valid reports whether the grain is one of the API's grains.
 func (g Grain) Valid() bool { return g == Day || g == Week || g == Month }
 
-// Start returns the start of the bucket that a day is in. Weeks start on Monday.
+// Start returns the start of the bucket that contains a day. Weeks start on Monday.
 func (g Grain) Start(day time.Time) time.Time {
 	day = time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, time.UTC)
 	switch g {
@@ -43,7 +43,7 @@ func (g Grain) Next(start time.Time, n int) time.Time {
 	return start.AddDate(0, 0, n)
 }
 
-// Label formats a bucket: Nov 3, week of Nov 2, or November 2026.
+// Label formats a bucket, such as "Tue, Nov 3", "Nov 2 to Nov 8" or "November 2026".
 func (g Grain) Label(start time.Time) string {
 	switch g {
 	case Week:
@@ -54,7 +54,7 @@ func (g Grain) Label(start time.Time) string {
 	return start.Format("Mon, Jan 2")
 }
 
-// Tick is like Label, for an axis.
+// Tick formats a bucket like Label, but shorter, for the axis of a chart.
 func (g Grain) Tick(start time.Time) string {
 	if g == Month {
 		return start.Format("Jan ’06")
@@ -62,15 +62,15 @@ func (g Grain) Tick(start time.Time) string {
 	return start.Format("Jan 2")
 }
 
-// Range is a choice of days. All days are UTC.
+// Range is a range of days, which are days in UTC.
 type Range struct {
-	ID   string // as in the address: month, 30d, or a first and a last day
-	Name string // This month
+	ID   string // the id in addresses, such as month or 30d; empty: a custom range
+	Name string // such as This month
 	From time.Time
 	To   time.Time // inclusive
 }
 
-// Ranges are the choices, the usual one first.
+// Ranges returns the ranges that people can choose by name, with the default range first.
 func Ranges(now time.Time) []Range {
 	today := Day.Start(now)
 	first := Month.Start(today)
@@ -83,11 +83,12 @@ func Ranges(now time.Time) []Range {
 	}
 }
 
-// rangeDaysMax bounds a custom range.
+// rangeDaysMax limits the length of a custom range.
 const rangeDaysMax = 5 * 366
 
-// ParseRange returns the range of an id, or of two days when from and to are given. The error says
-// what to type.
+// ParseRange returns the range with an id or, if from or to is given, the custom range between
+// these two days. If the input is not valid, it returns the default range and an error that says
+// what is wrong.
 func ParseRange(id, from, to string, now time.Time) (Range, error) {
 	all := Ranges(now)
 	if from == "" && to == "" {
@@ -115,10 +116,11 @@ func ParseRange(id, from, to string, now time.Time) (Range, error) {
 	return Range{"", name, first, last}, nil
 }
 
-// Month reports whether the range is a month.
+// Month reports whether the range is one whole calendar month.
 func (r Range) Month() bool { return r.From.Day() == 1 && r.To.Equal(r.From.AddDate(0, 1, -1)) }
 
-// Default returns the grain that draws about 7 to 62 buckets.
+// Default returns the grain in which the range is drawn by default. It is chosen so that a chart
+// has about 7 to 62 buckets.
 func (r Range) Default() Grain {
 	switch days := r.days(); {
 	case days <= 62:
@@ -131,27 +133,28 @@ func (r Range) Default() Grain {
 
 func (r Range) days() int { return int(r.To.Sub(r.From)/(24*time.Hour)) + 1 }
 
-// bucketsMax bounds what is drawn: beyond it, points cannot be told apart.
+// bucketsMax is the maximum number of buckets in a chart. With more, points could not be told
+// apart.
 const bucketsMax = 130
 
-// Allows reports whether the range is drawn in this grain.
+// Allows reports whether the range may be drawn in this grain.
 func (r Range) Allows(g Grain) bool {
 	return g != Day && (g != Week || r.days() <= 7*bucketsMax) || r.days() <= bucketsMax
 }
 
-// Window is a range in buckets, and what it is compared with.
+// Window is a range divided into buckets, and the earlier buckets that it is compared with.
 type Window struct {
 	Grain   Grain
 	Now     []time.Time // starts of the buckets
-	Before  []time.Time // the earlier bucket for each of Now; days have the same weekday
-	Against []time.Time // the buckets that the first Open ones of Now are compared with, together
+	Before  []time.Time // the earlier bucket for each bucket in Now; if the buckets are days, both have the same weekday
+	Against []time.Time // the buckets that are compared, together, with the first Open buckets of Now
 	Open    int         // the index of the first bucket that has not ended; len(Now) if all have
 	Future  int         // the index of the first bucket that has not begun
 }
 
-// Window divides a range. Each day is compared with the same weekday some weeks earlier, each week
-// and month with the one that is as many buckets earlier. A month that has ended is compared with
-// the whole month before.
+// Window divides a range into buckets. Each day is compared with the same weekday some weeks
+// earlier. Each week or month is compared with the one that is as many buckets earlier as the range
+// has. A month that has ended is compared as a whole with the whole month before.
 func (r Range) Window(g Grain, now time.Time) Window {
 	w := Window{Grain: g}
 	for at := g.Start(r.From); !at.After(r.To); at = g.Next(at, 1) {
@@ -182,12 +185,13 @@ func (r Range) Window(g Grain, now time.Time) Window {
 	return w
 }
 
-// calendarMonth reports whether the range was chosen as a month.
+// calendarMonth reports whether the range was chosen as this month or last month.
 func (r Range) calendarMonth() bool { return r.ID == "month" || r.ID == "last-month" }
 
-// days returns how many days earlier the compared days are: whole weeks, and as few as keep the
-// compared days apart from the range's. Of the current month only its finished days are compared,
-// so four weeks are enough until its 28th day is over.
+// days returns how many days earlier the compared days are. This is the smallest number of whole
+// weeks with which the compared days do not overlap the days of the range. If the range is the
+// current month, only its finished days are compared, so four weeks are enough until the month's
+// 28th day has ended.
 func (w Window) days(r Range) int {
 	n := len(w.Now)
 	if r.calendarMonth() {
@@ -199,7 +203,7 @@ func (w Window) days(r Range) int {
 // WeeksBack returns how many weeks earlier the compared days are.
 func (w Window) WeeksBack() int { return int(w.Now[0].Sub(w.Before[0]) / (7 * 24 * time.Hour)) }
 
-// First returns the first bucket that has to be read.
+// First returns the start of the earliest bucket that has to be read.
 func (w Window) First() time.Time {
 	if len(w.Against) > 0 && w.Against[0].Before(w.Before[0]) {
 		return w.Against[0]
@@ -210,13 +214,13 @@ func (w Window) First() time.Time {
 // Partial reports whether the window has a bucket that has begun but not ended.
 func (w Window) Partial() bool { return w.Open < w.Future }
 
-// Beyond reports whether the buckets have days outside the range, such as the first and the last
-// week of a month.
+// Beyond reports whether the buckets include days outside the range, as the first and the last week
+// of a month can.
 func (w Window) Beyond(r Range) bool {
 	return w.Now[0].Before(r.From) || w.Grain.Next(w.Now[len(w.Now)-1], 1).AddDate(0, 0, -1).After(r.To)
 }
 
-// Text names the first n buckets of starts: Nov 1 to 20.
+// Text formats the days of the first n buckets in starts, such as "Nov 1 to 20".
 func (w Window) Text(starts []time.Time, n int) string {
 	if n == 0 {
 		return ""
@@ -233,8 +237,9 @@ func (w Window) Text(starts []time.Time, n int) string {
 	return first.Format("Jan 2, 2006") + " to " + last.Format("Jan 2, 2006")
 }
 
-// FullDays returns the finished days of the unfinished bucket, and the same number of days of the
-// bucket before. some is false if there are none, or if the buckets are days.
+// FullDays returns the first and the last finished day of the unfinished bucket, and the first and
+// the last of the same number of days in the bucket that it is compared with. some is false if
+// there are no such days, or if the buckets are days.
 func (w Window) FullDays(now time.Time) (from, to, before, beforeTo time.Time, some bool) {
 	if w.Grain == Day || w.Open >= w.Future {
 		return from, to, before, beforeTo, false
@@ -243,7 +248,7 @@ func (w Window) FullDays(now time.Time) (from, to, before, beforeTo time.Time, s
 	to = Day.Start(now).AddDate(0, 0, -1)
 	n := int(to.Sub(from)/(24*time.Hour)) + 1
 	beforeTo = before.AddDate(0, 0, n-1)
-	if end := w.Grain.Next(before, 1).AddDate(0, 0, -1); beforeTo.After(end) { // a shorter month
+	if end := w.Grain.Next(before, 1).AddDate(0, 0, -1); beforeTo.After(end) { // the earlier month is shorter
 		beforeTo = end
 	}
 	return from, to, before, beforeTo, n > 0

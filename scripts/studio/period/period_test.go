@@ -7,8 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Ensure days are compared with the same weekdays right before, and weeks and months with as many
-// right before. The unfinished part must be known.
+// Ensure days are compared with the same weekdays of the weeks before, and weeks and months with
+// the same number of weeks or months right before. The window must say where its unfinished part
+// starts.
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 15, 4, 0, 0, time.UTC)
@@ -58,7 +59,7 @@ func TestWindow(t *testing.T) {
 			t.Errorf("%s by %s is compared with a part of itself: %s", c.id, c.grain, w.Against[last])
 		}
 	}
-	for at, want := range map[string]string{ // a finished month is compared with the whole month before, longer or shorter
+	for at, want := range map[string]string{ // a finished month is compared with the whole month before, even if that month is longer or shorter
 		"2026-11-22": "Sep 1 to 30", "2026-12-22": "Oct 1 to 31", "2027-03-01": "Jan 1 to 31", "2026-10-31": "Aug 1 to 31",
 	} {
 		r, _ := ParseRange("last-month", "", "", day(at))
@@ -70,7 +71,7 @@ func TestWindow(t *testing.T) {
 	if r, _ := ParseRange("month", "", "", now); !r.Window(Week, now).Beyond(r) {
 		t.Error("the weeks of November 2026 have days of October")
 	}
-	late := time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC) // four weeks before are days of March, too
+	late := time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC) // four weeks before its last days are still days of March
 	if r, _ := ParseRange("month", "", "", late); true {
 		w := r.Window(Day, late)
 		if got := w.Text(w.Against, len(w.Against)); got != "Jan 25 to Feb 23" {
@@ -84,7 +85,8 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// Ensure the error of an invalid range says so, and names the usual range.
+// Ensure an invalid range returns an error and the default range. A long range must not be drawn by
+// day, and must be drawn by month by default.
 func TestParseRange(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 15, 4, 0, 0, time.UTC)
@@ -102,7 +104,8 @@ func TestParseRange(t *testing.T) {
 	}
 }
 
-// Ensure the finished part of a week or a month is compared with as many days of the bucket before.
+// Ensure the finished part of a week or a month is compared with the same number of days of the
+// bucket before.
 func TestFullDays(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -12,7 +12,7 @@ import (
 	"unicode"
 )
 
-// Item has the parts of an item that visitors see. An empty text is not shown.
+// Item holds the parts of a roadmap item that visitors see. Empty fields are not shown.
 type Item struct {
 	Slug, Title string
 	Summary     string
@@ -21,20 +21,21 @@ type Item struct {
 	TargetLabel string
 }
 
-// Column is the items with one columnId, in the order of the board.
+// Column holds the items that share a columnId, in the order of the board.
 type Column[T any] struct {
-	ID    string // empty: the items without a column
+	ID    string // empty: the items have no column
 	Name  string // the id made readable
 	Items []T
 }
 
-// Standard has the columns of most boards, in their order.
+// Standard lists the ids of the columns that most boards have, in their usual order.
 var Standard = []string{"now", "next", "later", "done"}
 
-// Columns groups items, which are in the order of the board, by column. Columns are ordered by
-// their first items, and so by their smallest sortOrder. The standard columns keep their own order
-// at the places that they take, so that a move to the top of one does not swap it with another. The
-// items without a column come last.
+// Columns groups items by column. The items must be in the order of the board. Columns are ordered
+// by their first items, and so by their smallest sortOrder. The standard columns keep their own
+// order among themselves, in the places that standard columns take in this order. So moving an item
+// to the top of a standard column does not swap that column with another. The items without a
+// column come last.
 func Columns[T any](items []T, column func(T) string) (out []Column[T]) {
 	for _, item := range items {
 		id := column(item)
@@ -59,7 +60,7 @@ func Columns[T any](items []T, column func(T) string) (out []Column[T]) {
 	return out
 }
 
-// standardAt returns the index of a standard column, or -1.
+// standardAt returns the index of a column in Standard, or -1 if it is not a standard column.
 func standardAt(id string) int {
 	return slices.IndexFunc(Standard, func(s string) bool { return Same(s, id) })
 }
@@ -67,8 +68,10 @@ func standardAt(id string) int {
 // Same reports whether two ids have the same heading, without regard to case.
 func Same(a, b string) bool { return strings.EqualFold(Readable(a), Readable(b)) }
 
-// Complete adds empty columns for the ids that have none. Each comes after the one before it in ids,
-// and the first before the next one that there is. Without either, it is the last one with an id.
+// Complete adds an empty column for each id in ids that has no column. The new column comes right
+// after the column of the id before it in ids. The first id has none before it, so its column comes
+// right before the first column that is in ids. If there is no such column, it comes after all
+// columns that have an id.
 func Complete[T any](columns []Column[T], ids []string) []Column[T] {
 	find := func(id string) int {
 		return slices.IndexFunc(columns, func(c Column[T]) bool { return c.ID != "" && Same(c.ID, id) })
@@ -122,8 +125,8 @@ var page string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"readable": Readable}).Parse(page))
 
-// WritePage writes the board as one HTML page without scripts. It loads nothing, so it can be put
-// on any host.
+// WritePage writes the board as one HTML page without scripts. The page loads no other files, so
+// any host can serve it.
 func WritePage(w io.Writer, b Board) error {
 	if b.Name == "" {
 		b.Name = "Roadmap"

@@ -11,8 +11,8 @@ import (
 	"growthworkspace/scripts/studio/roadmap"
 )
 
-// Ensure columns have readable names, are in the order of their first items, and that items without
-// a column come last.
+// Ensure columns have readable names and are in the order of their first items. Items without a
+// column must come last.
 func TestColumns(t *testing.T) {
 	t.Parallel()
 	items := []string{"", "in_progress", "next", "in_progress", "über-morgen", "next", ""}
@@ -25,8 +25,8 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// Ensure the standard columns keep their order whatever their items' order is, and that missing
-// columns get the place that they have in a list of ids.
+// Ensure the standard columns keep their order whatever the order of their items is. Missing
+// columns must be added at the places that they have in a list of ids.
 func TestComplete(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ columns, ids, want string }{
@@ -62,8 +62,8 @@ func render(t *testing.T, b roadmap.Board) string {
 	return out.String()
 }
 
-// Ensure the page shows every public text of an item, as text and nothing else, and loads and runs
-// nothing.
+// Ensure the page shows every public text of an item, escaped, and shows nothing else of the item.
+// The page must load no files and run no scripts.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	hostile := `<script>alert("x")</script>`

@@ -1,4 +1,4 @@
-// Package units formats values of metrics for people, and picks the values of an axis.
+// Package units formats metric values for people, and chooses the values that an axis shows.
 package units
 
 import (
@@ -11,8 +11,8 @@ import (
 
 // Unit is the unit in which values are formatted.
 type Unit struct {
-	Name     string // of the API, such as count; empty: no unit
-	Currency string // ISO 4217, for currency_minor; empty: unknown
+	Name     string // the API's name for the unit, such as count; empty: no unit
+	Currency string // the ISO 4217 code if the unit is currency_minor; empty: unknown
 }
 
 // The units of the API.
@@ -24,17 +24,18 @@ const (
 	Bytes    = "bytes"
 )
 
-// exponents has the currencies whose minor unit is not a hundredth (ISO 4217).
+// exponents lists the number of decimals for the currencies whose minor unit is not a hundredth
+// (ISO 4217).
 var exponents = map[string]int{
 	"BIF": 0, "CLP": 0, "DJF": 0, "GNF": 0, "ISK": 0, "JPY": 0, "KMF": 0, "KRW": 0, "PYG": 0, "RWF": 0, "UGX": 0, "UYI": 0,
 	"VND": 0, "VUV": 0, "XAF": 0, "XOF": 0, "XPF": 0, "BHD": 3, "IQD": 3, "JOD": 3, "KWD": 3, "LYD": 3, "OMR": 3, "TND": 3,
 	"CLF": 4, "UYW": 4,
 }
 
-// symbols has the currencies that are better known by a sign.
+// symbols lists the currencies that are better known by a symbol.
 var symbols = map[string]string{"EUR": "€", "USD": "$", "GBP": "£", "JPY": "¥"}
 
-// Exponent returns how many decimals the minor unit of the currency stands for.
+// Exponent returns the number of decimals in an amount of the currency, such as 2 for euros.
 func (u Unit) Exponent() int {
 	if e, known := exponents[u.Currency]; known {
 		return e
@@ -44,7 +45,7 @@ func (u Unit) Exponent() int {
 
 // scale is one size of a unit, such as hours.
 type scale struct {
-	from   float64 // values from here up are written in it
+	from   float64 // the smallest absolute value that is written in this size
 	size   float64
 	suffix string
 }
@@ -65,7 +66,7 @@ func fit(all []scale, value float64) scale {
 	return best
 }
 
-// Whole reports whether values are whole numbers.
+// Whole reports whether values in this unit are whole numbers.
 func (u Unit) Whole() bool { return u.Name == Count }
 
 // Text formats a value, such as € 8,240.00, 2.1 % or 2.2 h.
@@ -125,7 +126,7 @@ func (u Unit) Short(v float64) string {
 	return u.Text(v)
 }
 
-// digits returns how many decimals make about three digits.
+// digits returns the number of decimals with which a value has about three digits.
 func digits(v float64) int {
 	switch v = math.Abs(v); {
 	case v >= 100 || v == math.Trunc(v):
@@ -151,7 +152,8 @@ func (u Unit) Typed(v float64) string {
 	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 }
 
-// Parse returns the value of a typed text. It returns false if the text is not a number.
+// Parse returns the value that a person typed as text. It returns false if the text is not a
+// number.
 func (u Unit) Parse(text string) (v float64, ok bool) {
 	if text = strings.ReplaceAll(strings.TrimSpace(text), ",", ""); !typed.MatchString(text) {
 		return 0, false
@@ -164,7 +166,7 @@ func (u Unit) Parse(text string) (v float64, ok bool) {
 	return v, true
 }
 
-// typedSize returns what a value is multiplied by when people type it.
+// typedSize returns the factor by which a value is multiplied to get the number that people type.
 func (u Unit) typedSize() *big.Rat {
 	switch u.Name {
 	case Currency:
@@ -175,7 +177,8 @@ func (u Unit) typedSize() *big.Rat {
 	return big.NewRat(1, 1)
 }
 
-// TypedIn says in which unit people type a value; empty: in none.
+// TypedIn says in which unit people type a value. It returns an empty string if people type a plain
+// number.
 func (u Unit) TypedIn() string {
 	switch u.Name {
 	case Currency:
@@ -222,8 +225,8 @@ func (u Unit) Change(now, before float64) (text string, sign int, ok bool) {
 	return text + suffix, -1, true
 }
 
-// step returns the smallest display size of this unit for an axis up to top, in the values' own
-// unit.
+// step returns the size of the display unit, such as an hour, for an axis that reaches up to top.
+// The size is in the unit of the values.
 func (u Unit) step(top float64) float64 {
 	switch u.Name {
 	case Currency:
@@ -239,9 +242,9 @@ func (u Unit) step(top float64) float64 {
 }
 
 // Ticks returns three to seven round values that cover low to high, in steps of 1, 2 or 5 times a
-// power of ten. A count has whole steps.
+// power of ten. The steps for a count are whole numbers.
 func (u Unit) Ticks(low, high float64) []float64 {
-	if !(high > low) { // a flat line in the middle
+	if !(high > low) { // draw a flat line in the middle
 		high, low = high+1, min(low, max(0, low-1))
 	}
 	size := u.step(max(math.Abs(low), math.Abs(high)))
@@ -270,7 +273,8 @@ func nice(v float64) float64 {
 	return 10 * base
 }
 
-// Number formats a number with separated thousands and between least and most decimals.
+// Number formats a number with commas between the thousands. least and most are the minimum and
+// maximum number of decimals.
 func Number(v float64, least, most int) string {
 	text := strconv.FormatFloat(math.Abs(v), 'f', most, 64)
 	whole, fraction, _ := strings.Cut(text, ".")

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Ensure each unit is written as people read it: a currency with its own exponent, a ratio as
-// percent.
+// Ensure each unit is written as people read it. An amount of money must have the number of
+// decimals of its currency, and a ratio must be in percent.
 func TestText(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -65,7 +65,7 @@ func TestChange(t *testing.T) {
 	}
 }
 
-// Ensure an axis has a few round steps in the displayed unit, and whole ones for a count.
+// Ensure an axis has a few round steps in the displayed unit, which are whole numbers for a count.
 func TestTicks(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -89,7 +89,8 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// Ensure a value is typed in the unit in which people think, and comes back exactly.
+// Ensure a value is written in the unit in which people would type it, and parsing it returns
+// exactly the same value.
 func TestTyped(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -44,9 +44,9 @@ func QuotaExceededError(c Class) *fault.Error {
 	return fault.New(fault.RateLimited, "too many %s requests; retry after the seconds in Retry-After", c)
 }
 
-// DeriveSecret derives a secret for one purpose from the key. The secret cannot be derived from the
-// hash of the key, which is all that the table stores. The error wraps ErrUnauthorised when the
-// header contains no key.
+// DeriveSecret derives a secret for one purpose from the key in the Authorization header. The
+// secret cannot be derived from the hash of the key, which is all that the table stores. The error
+// wraps ErrUnauthorised when the header contains no key.
 func DeriveSecret(authorization []string, purpose string) ([32]byte, error) {
 	secret, err := bearerToken(authorization)
 	if err != nil {

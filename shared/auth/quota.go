@@ -30,8 +30,8 @@ const QuotaWindow = 60 * time.Second
 // TAT is corrupt, and a key must not be blocked until that time.
 const futureTATMax = 2 * QuotaWindow
 
-// A bucket that admits more than swift requests a minute has a lag: it counts as full only when its
-// TAT is at least lag in the past.
+// A bucket that admits more than fastQuota requests a minute has a lag: it counts as full only when
+// its TAT is at least fastQuotaLag in the past.
 const (
 	fastQuota    = 600
 	fastQuotaLag = 250 * time.Millisecond

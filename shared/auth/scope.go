@@ -4,7 +4,7 @@ package auth
 
 import "slices"
 
-// Scope is a permission of a key. An operation needs one scope, or any valid key.
+// Scope is a permission of a key. An operation requires one scope, or only a valid key.
 type Scope string
 
 // The scopes. The specification lists all but metrics:write, optimise:write, keys:read and

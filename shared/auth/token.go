@@ -24,7 +24,7 @@ const (
 	secretChars  = 27 // 20 bytes in base62
 	checkChars   = 6  // CRC-32 in base62
 	tokenChars   = len(SecretPrefix) + locatorChars + secretChars + checkChars
-	prefixChars  = len(SecretPrefix) + 12 // includes only the start of the locator, which is enough of the key's id to identify the key
+	prefixChars  = len(SecretPrefix) + 12 // the start of the locator contains enough of the key's id to identify the key
 )
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -142,8 +142,8 @@ func encodeBase62(b []byte, width int) string {
 	return string(out)
 }
 
-// decodeBase62 is the inverse of encode. It returns false for characters outside the alphabet and
-// for values longer than len(into) bytes.
+// decodeBase62 is the inverse of encodeBase62. It returns false for characters outside the alphabet
+// and for values longer than len(into) bytes.
 func decodeBase62(s string, into []byte) bool {
 	n, base := new(big.Int), big.NewInt(62)
 	for i := range len(s) {

@@ -4,8 +4,8 @@
 //
 // A claim is a conditional write, so only one worker gets a record. A report needs the id of the
 // claim. A claim does not expire, because the service cannot know whether a worker that crashed had
-// finished its work. Stuck lists old claims; an operator checks them and reports on the worker's
-// behalf.
+// finished its work. ListStale lists old claims; an operator checks them and reports on the
+// worker's behalf.
 package claim
 
 import (
@@ -67,7 +67,7 @@ func (k Kind[T]) IsHeldBy(record T, c Claim) bool {
 
 // CheckReport checks a worker's report, which moves a record to another status. repeated is true if
 // the same claim has already reported that status; it is always false for a record without a claim.
-// Report returns conflict if the claim does not lock the record.
+// CheckReport returns conflict if the claim does not lock the record.
 func (k Kind[T]) CheckReport(record T, claimID, to string) (repeated bool, err error) {
 	status, held := k.Status(record), record.current().isHeldBy(claimID)
 	switch {
@@ -81,8 +81,9 @@ func (k Kind[T]) CheckReport(record T, claimID, to string) (repeated bool, err e
 	return false, nil
 }
 
-// Modify changes a record and its claim by compare-and-set, so whatever change checks still holds
-// at the time of the write. It returns fault.ErrNotFound if the record does not exist.
+// Modify changes a record and its claim by compare-and-set, so anything that the change function
+// checks still holds at the time of the write. It returns fault.ErrNotFound if the record does not
+// exist.
 func (k Kind[T]) Modify(ctx context.Context, t *table.Client, companyID, recordID string, change func(*T) error) (T, error) {
 	if !id.Valid(k.Prefix, recordID) { // an invalid id from a command line must not lead to a different key
 		var none T
@@ -92,9 +93,9 @@ func (k Kind[T]) Modify(ctx context.Context, t *table.Client, companyID, recordI
 }
 
 // ListStale returns the company's claimed records whose claim was created at claimedBefore (a
-// timestamp in the format of records) or earlier. It also returns records with the Busy status but
-// no claim. These come first, because nobody is working on them, followed by the others, oldest
-// claim first.
+// timestamp in the format of records) or earlier. It also returns records that have the
+// ClaimedStatus but no claim. Those without a claim come first, because nobody is working on them,
+// followed by the others, oldest claim first.
 func (k Kind[T]) ListStale(ctx context.Context, t *table.Client, companyID, claimedBefore string) ([]T, error) {
 	partitions := k.Partitions(companyID)
 	found := make([][]T, len(partitions))
@@ -114,8 +115,8 @@ func (k Kind[T]) ListStale(ctx context.Context, t *table.Client, companyID, clai
 }
 
 // ListReady returns the first limit records of a query that are ready to be claimed, and the cursor
-// of the next page, which is empty at the end. judge reports whether a record is ready, and whether
-// any record after it may be.
+// of the next page, which is empty at the end. isReady reports whether a record is ready, and
+// whether any record after it may be.
 //
 // The query reads an index, which is milliseconds behind the writes. If a listed record has since
 // been claimed or changed, claiming it fails. A query cannot list across companies, because every

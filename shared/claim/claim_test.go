@@ -23,7 +23,8 @@ func claimedJob(status, claimID string) testJob {
 	return testJob{claim.Claim{ClaimID: &claimID}, status}
 }
 
-// Ensure a claim locks a record exactly while it is the record's last claim and the record is busy.
+// Ensure a claim locks a record exactly while it is the record's last claim and the record has the
+// ClaimedStatus.
 func TestIsHeldBy(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

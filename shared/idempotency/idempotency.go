@@ -4,11 +4,11 @@
 // scripts/docs/explanation/errors-and-retries.md.
 //
 // In an operation that accepts the key, the store writes with this package's Transact, Insert or
-// Modify, and passes the response that it is about to return. Without an Idempotency-Key, they
-// behave as in package table. A change that needs several transactions calls Reserve before its
-// first write; see reserve.go. The pipeline stores every other response at the end of the request
-// (Attempt.Finish): the response to a reserved change, an error, or the response to a publish that
-// changes nothing.
+// Modify, and passes them the response that it is about to return. Without an Idempotency-Key,
+// these functions behave as in package table. A change that needs several transactions calls
+// Reserve before its first write; see reserve.go. The pipeline stores every other response at the
+// end of the request (Attempt.Finish): the response to a reserved change, an error, or the response
+// to a publish that changes nothing.
 //
 // A response may contain the secret of a new key, which must not be stored in plain text. So
 // responses are encrypted with a secret that can only be derived from the caller's key.
@@ -103,7 +103,7 @@ type attemptState int
 
 const (
 	attemptPending  attemptState = iota
-	attemptReserved              // the key belongs to this attempt
+	attemptReserved              // this attempt has reserved the Idempotency-Key
 	attemptStored                // the response is stored
 	attemptBeaten                // another request with the same identity was faster
 )
@@ -167,7 +167,7 @@ func (i Identity) collection() table.Collection {
 	return table.Collection{Partition: i.partition(), Prefix: i.prefix(), Consistent: true}
 }
 
-// readStored reads what an earlier request has stored. It returns the same errors as Recall.
+// readStored reads what an earlier request has stored. It returns the same errors as Lookup.
 func (a *Attempt) readStored(ctx context.Context) (storedState, error) {
 	records, err := table.ReadAll[storedRecord](ctx, a.store.table, a.collection())
 	if errors.Is(err, table.ErrUnreadable) {
@@ -246,10 +246,10 @@ func (a *Attempt) assembleResponse(r storedRecord, records []storedRecord) (*Res
 }
 
 // Finish stores the response, unless it was stored in the transaction of the change. If the
-// response is nil, End stores nothing and releases this attempt's reservation, if any. If another
-// request with the same identity was faster, End returns that request's response, which the caller
-// must send instead. If that request only has a reservation, End waits for its response as Reserve
-// does.
+// response is nil, Finish stores nothing and releases this attempt's reservation, if any. If
+// another request with the same identity was faster, Finish returns that request's response, which
+// the caller must send instead. If that request only has a reservation, Finish waits for its
+// response as Reserve does.
 func (a *Attempt) Finish(ctx context.Context, r *Response) (earlier *Response, err error) {
 	switch state := a.currentState(); {
 	case state == attemptStored || state == attemptPending && r == nil:
@@ -314,8 +314,8 @@ func Modify[T any](ctx context.Context, t *table.Client, key table.Key, keysOf f
 	return table.ModifyWith(ctx, t, key, keysOf, change, commitFunc(ctx, t))
 }
 
-// commitFunc returns the commit function of table.ModifyWith that stores the response, nil without
-// an Idempotency-Key.
+// commitFunc returns the commit function of table.ModifyWith that stores the response, or nil
+// without an Idempotency-Key.
 func commitFunc(ctx context.Context, t *table.Client) func(record any, update table.Write) error {
 	if attemptOf(ctx) == nil {
 		return nil
@@ -365,7 +365,7 @@ func (a *Attempt) baseRecord() storedRecord {
 }
 
 // encodeResponse encrypts a response and writes the parts that do not fit into its record. Parts
-// that no record refers to expire.
+// that no record refers to are deleted when they expire.
 func (a *Attempt) encodeResponse(ctx context.Context, r Response) (storedRecord, error) {
 	sealed, err := a.encrypt(r.Body)
 	if err != nil {
@@ -389,8 +389,8 @@ func (a *Attempt) encodeResponse(ctx context.Context, r Response) (storedRecord,
 	return record, err
 }
 
-// encrypt encrypts a body with the secret of the caller's key, with its storage location as
-// authenticated data.
+// encrypt encrypts a body with the secret derived from the caller's key. The body's storage
+// location is authenticated, too.
 func (a *Attempt) encrypt(body []byte) ([]byte, error) {
 	gcm, err := a.cipher()
 	if err != nil {

@@ -175,7 +175,7 @@ func TestModify(t *testing.T) {
 	}
 }
 
-// Ensure a refused change stores no response, but End can store the refusal. Without an
+// Ensure a refused change stores no response, but Finish can store the refusal. Without an
 // Idempotency-Key, Insert only writes the record.
 func TestRefusedChange(t *testing.T) {
 	t.Parallel()

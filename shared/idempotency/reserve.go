@@ -17,9 +17,9 @@ import (
 // differ. If their arguments are the same, they wait for the response that replaces the
 // reservation.
 //
-// If its process crashes, a reservation expires after reservationTTL. Another request with the
-// same arguments then takes it over with a conditional write, and makes the change again. So only
-// changes that can safely be made twice may use a reservation.
+// If the process that wrote a reservation crashes, the reservation expires after reservationTTL.
+// Another request with the same arguments then takes it over with a conditional write, and makes
+// the change again. So only changes that can safely be made twice may use a reservation.
 
 // reservationTTL is longer than a request may run, so no process is still writing for a
 // reservation this old.
@@ -44,9 +44,9 @@ const ResponseTTL = 24 * time.Hour
 
 // Fingerprint identifies the request across its attempts. It is a digest of the caller, the
 // Idempotency-Key and the arguments, or empty without an Idempotency-Key. A change that needs
-// several transactions stores the origin with what it creates, so that an attempt that takes over a
-// reservation knows what the earlier one created. After ResponseTTL the key can be used again, so
-// older records belong to a different push.
+// several transactions stores the fingerprint with what it creates, so that an attempt that takes
+// over a reservation knows what the earlier one created. After ResponseTTL the Idempotency-Key can
+// be used again, so records older than that belong to a different request.
 func Fingerprint(ctx context.Context) string {
 	a := attemptOf(ctx)
 	if a == nil {
@@ -61,8 +61,8 @@ func Fingerprint(ctx context.Context) string {
 // Idempotency-Key, or if the request already has the reservation.
 //
 // While another request has the reservation, Reserve waits. It returns ErrAlreadyServed once that
-// request has a response, bad_request if its arguments differ, and unavailable if it has no
-// response near the deadline of ctx.
+// request has a response, bad_request if that request's arguments differ, and unavailable if there
+// is still no response near the deadline of ctx.
 func Reserve(ctx context.Context, t *table.Client) error {
 	a := attemptOf(ctx)
 	if a == nil || a.currentState() == attemptReserved {
@@ -140,7 +140,7 @@ func (a *Attempt) keyFreeCondition() (condition string, names map[string]string,
 }
 
 // waitForOthers waits until no other request has an unexpired reservation, and returns what is then
-// stored. It returns unavailable near the deadline of ctx, and otherwise the same errors as Recall.
+// stored. It returns unavailable near the deadline of ctx, and otherwise the same errors as Lookup.
 func (a *Attempt) waitForOthers(ctx context.Context) (storedState, error) {
 	for pause := reservationPollMin; ; pause = min(2*pause, reservationPollMax) {
 		found, err := a.readStored(ctx)

@@ -197,8 +197,8 @@ func testDeadReservation(t *testing.T, f fixture) {
 	}
 }
 
-// beforeQueryTransport is a transport that calls beforeQuery before the n-th query, and
-// beforeLateQuery before the 20th query after it.
+// beforeQueryTransport is a transport that calls beforeQuery before the query at which queriesLeft
+// reaches zero, and beforeLateQuery before the 20th query after that one.
 type beforeQueryTransport struct {
 	queriesLeft                  atomic.Int64
 	beforeQuery, beforeLateQuery func()

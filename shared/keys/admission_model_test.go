@@ -36,7 +36,7 @@ type modelTable struct {
 	ids      int
 	item     table.Item
 	writes   int
-	admitted []time.Time // when the writes that took effect began
+	admitted []time.Time // begin times of the writes that took effect
 }
 
 const modelTATAttribute = "tatRead"
@@ -169,15 +169,15 @@ func (c loadTest) String() string {
 	return fmt.Sprintf("%d a minute, %d callers, calls of %s, pauses of %s, full %v, seed %d", c.quota, c.callers, c.latency, c.pauseMean, c.startsFull, c.seed)
 }
 
-// loadResult is the outcome of a crowd's calls.
+// loadResult is the outcome of the calls of a loadTest.
 type loadResult struct {
 	allowed, admitted, excess int64
 	writeCount                int
 	errs                      []error // other than refusals
 }
 
-// run runs the crowd in virtual time. Its callers share three processes, and their calls take
-// random times.
+// run runs the callers in virtual time. They share three processes, and their calls take random
+// times.
 func (c loadTest) run(t *testing.T, admit admitFunc) (r loadResult) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -269,8 +269,8 @@ func TestCallersAtThePaceOfTheRefill(t *testing.T) {
 	}
 }
 
-// loadAtRefillRate returns a crowd that calls as fast as the bucket refills, starting with a full
-// bucket.
+// loadAtRefillRate returns a loadTest whose callers together call as fast as the bucket refills,
+// starting with a full bucket.
 func loadAtRefillRate(quota auth.Quota, latency time.Duration, requests int) loadTest {
 	callers := 64
 	pause := time.Duration(callers)*quota.Interval() - latency
@@ -311,8 +311,8 @@ func (u ignoreUpperLimitTable) UpdateKey(ctx context.Context, in *dynamodb.Updat
 }
 
 // naiveAdmit admits requests as Store.Admit did before it had a lag: a bucket counts as full when
-// its TAT has passed, and a wrong guess is retried. If refuse is false, naive also retries a charge
-// that found an empty bucket.
+// its TAT has passed, and a wrong guess is retried. If refuse is false, naiveAdmit also retries a
+// charge that found an empty bucket.
 func naiveAdmit(s *Store, token auth.Token, refuse bool) error {
 	at := bucketKey{token.Hash, auth.ClassRead}
 	known := s.cache.get(at)
@@ -373,7 +373,7 @@ func (e *stepScheduler) clock() time.Time {
 }
 
 // contentionCase is a bucket that a few callers in two processes use concurrently. The clock moves
-// forward once, by step, at any moment.
+// forward once, by clockStep, at any moment.
 type contentionCase struct {
 	name            string
 	quota           auth.Quota
@@ -400,8 +400,8 @@ var contentionCases = []contentionCase{
 	{"another quota", 120, -time.Hour, 0, atMostAll},
 }
 
-// run lets each caller call once. choose decides the order: given the number of options, it returns
-// the index of the next one.
+// run lets each caller call once. choose decides the order: given the number of options for the
+// next step, it returns the index of one of them.
 func (b contentionCase) run(t *testing.T, callers int, choose func(n int) int) {
 	t.Helper()
 	e := &stepScheduler{now: time.Unix(1_786_440_600, 0)}
@@ -456,7 +456,7 @@ func TestEveryCallOrder(t *testing.T) {
 				if t.Failed() {
 					t.Fatalf("%s: in the order %v", b.name, path)
 				}
-				for len(path) > 0 && path[len(path)-1] == options[len(path)-1]-1 { // the next order
+				for len(path) > 0 && path[len(path)-1] == options[len(path)-1]-1 { // continue with the next order
 					path, options = path[:len(path)-1], options[:len(path)-1]
 				}
 				if len(path) == 0 {

@@ -56,8 +56,8 @@ const admissionID = "a"
 // revoked or given a different quota since.
 //
 // Admit returns auth.ErrUnauthorised, auth.ErrSuspended, auth.MissingScopeError, auth.FrozenError
-// or auth.QuotaExceededError, or the error of a failed call to the table. With MissingScope, Frozen
-// and QuotaExceeded, the admission contains the state of the bucket. Admit returns
+// or auth.QuotaExceededError, or the error of a failed call to the table. With MissingScopeError,
+// FrozenError and QuotaExceededError, the admission contains the state of the bucket. Admit returns
 // fault.ErrUnavailable if other callers changed the bucket during every attempt.
 func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, class auth.Class) (auth.Admission, error) {
 	at := bucketKey{token.Hash, class}
@@ -152,8 +152,8 @@ func (k storedKey) scopeList() []auth.Scope {
 
 // chargeUpdate returns the conditional write of a charge.
 //
-// The write token makes a retry after a lost response fail, so a request takes one token from the
-// bucket even if it is sent twice. Admit recognises its own token.
+// The write token makes a retry after a lost response fail, so a request is charged only once, even
+// if it is sent twice. Admit recognises its own write token.
 //
 // The write runs for every request, so it uses placeholders only for reserved words and values, and
 // returns the whole record only to a process that has not seen it.
@@ -206,7 +206,8 @@ func chargeUpdate(token auth.Token, scope auth.Scope, class auth.Class, known ca
 // hashPlaceholder maps the placeholder of the only attribute whose name is a reserved word.
 var hashPlaceholder = map[string]string{"#hash": "hash"}
 
-// Verify is like Admit, but takes no request from the bucket and ignores how many are left.
+// Verify is like Admit, but takes no request from the bucket and ignores how many requests are
+// left.
 func (s *Store) Verify(ctx context.Context, token auth.Token, scope auth.Scope, class auth.Class) (auth.QuotaState, error) {
 	now := s.now()
 	out, err := s.records.GetItem(ctx, &dynamodb.GetItemInput{Key: keyItemOf(token.CompanyID, token.KeyID)})

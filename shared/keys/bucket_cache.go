@@ -66,8 +66,8 @@ func (m *bucketCache) store(at bucketKey, key storedKey) cachedBucket {
 	return b
 }
 
-// setIfNewer remembers the state after an admission, unless it knows a later one, because responses
-// can arrive out of order.
+// setIfNewer remembers the state after an admission, unless a later state is known, because
+// responses can arrive out of order.
 func (m *bucketCache) setIfNewer(at bucketKey, b cachedBucket) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// clockAdvancingTransport is a transport that calls pass once, after the next read of a record.
-// Tests advance the clock in pass.
+// clockAdvancingTransport is a transport that calls afterGet once, after the next read of a record.
+// Tests advance the clock in afterGet.
 type clockAdvancingTransport struct{ afterGet atomic.Pointer[func()] }
 
 func (p *clockAdvancingTransport) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -93,7 +93,7 @@ func (k storedKey) bucket(c auth.Class) (quota auth.Quota, tat int64) {
 	return auth.DefaultQuota(c), tat
 }
 
-// recordKey returns the key of a key's record:
+// recordKey returns the table key of a key's record:
 //
 //	access                     key
 //	verify, use, revoke, read  <company>#keys / key#<keyId>

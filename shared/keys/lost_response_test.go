@@ -14,7 +14,7 @@ import (
 )
 
 // responseLosingTransport is a transport that forwards every request, but loses the responses to
-// the next updates; left is how many it still loses.
+// the next updates; lossesLeft is how many it still loses.
 type responseLosingTransport struct{ lossesLeft, lost atomic.Int64 }
 
 func (l *responseLosingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -27,8 +27,8 @@ func (l *responseLosingTransport) RoundTrip(r *http.Request) (*http.Response, er
 	return nil, errors.Join(errors.New("the response was lost"), err, out.Body.Close())
 }
 
-// Ensure a request whose admission was retried after a lost response takes exactly one token. This
-// must hold for a full bucket and for one in use, with any quota.
+// Ensure a request whose admission was retried after a lost response takes exactly one token from
+// the bucket. This must hold for a full bucket and for one in use, with any quota.
 func TestLostResponsesCostNothing(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

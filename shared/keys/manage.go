@@ -146,8 +146,9 @@ func (s *Store) Rotate(ctx context.Context, companyID, keyID string, overlap tim
 }
 
 // RotateBy issues a key with the same name and scopes, and lets the old key expire after overlap.
-// Both keys work until then. by is the key that requests the rotation. As in Issue, by must have
-// every scope of the new key, and the new key expires no later than by does.
+// Both keys work until then. rotatorID is the id of the key that requests the rotation; empty: the
+// operator. As in Issue, the requesting key must have every scope of the new key, and the new key
+// expires no later than the requesting key.
 //
 // RotateBy returns fault.ErrNotFound if the key does not exist, is revoked or has expired. It
 // returns fault.Conflict if the key was already rotated. One of two concurrent rotations wins; the
@@ -174,7 +175,7 @@ func (s *Store) RotateBy(ctx context.Context, companyID, rotatorID, keyID string
 		}
 		rotator.limitExpiry(&fresh)
 		others = []table.Write{s.writeExpiry(old, fresh.ID, overlap)}
-		if rotatorID != keyID { // otherwise the condition of supersede covers it
+		if rotatorID != keyID { // a key that rotates itself is covered by the condition of writeExpiry
 			others = append(others, rotator.stillValidWrites(s)...)
 		}
 		return fresh, secret, others, nil

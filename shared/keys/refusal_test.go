@@ -201,8 +201,8 @@ func TestCorruptArrivalTime(t *testing.T) {
 	}
 }
 
-// tamperingTransport is a transport that replaces old with new in the responses to the next
-// updates; left is how many it still changes.
+// tamperingTransport is a transport that replaces oldText with newText in the responses to the next
+// updates; timesLeft is how many responses it still changes.
 type tamperingTransport struct {
 	oldText, newText string
 	timesLeft        atomic.Int64
@@ -244,7 +244,7 @@ func TestCorruptResponse(t *testing.T) {
 	}
 }
 
-// gatedTransport holds back the next read of a record, once armed, until release is closed.
+// gatedTransport holds back the next read of a record, once armed, until releaseCall is closed.
 type gatedTransport struct {
 	next http.RoundTripper
 
@@ -304,7 +304,7 @@ func checkRefusalsShareReads(t *testing.T, f *fixture, s *keys.Store, g *gatedTr
 			}
 		})
 	}
-	synctest.Wait() // until all wait for a read that begins after the first
+	synctest.Wait() // until all 50 requests wait for a read that begins after the first read
 	close(g.releaseCall)
 	wait.Wait()
 	if got := calls.callsOf("GetItem") - before; got != 2 {
@@ -312,7 +312,8 @@ func checkRefusalsShareReads(t *testing.T, f *fixture, s *keys.Store, g *gatedTr
 	}
 }
 
-// failingTransport fails the n-th call from now with an error that is not retried.
+// failingTransport fails one call with an error that is not retried: the call at which failuresLeft
+// reaches zero.
 type failingTransport struct{ failuresLeft atomic.Int64 }
 
 func (f *failingTransport) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -20,8 +20,8 @@ type readGroup struct {
 	readsByHash map[[32]byte]*keyReads // by the hash of the whole key
 }
 
-// keyReads contains the reads of one key: one is in flight, and next begins after it. next is nil
-// if no request is waiting for it.
+// keyReads contains the reads of one key: one is in flight, and nextRead begins after it. nextRead
+// is nil if no request is waiting for it.
 type keyReads struct{ nextRead *sharedRead }
 
 // sharedRead is one read of a key.
@@ -33,11 +33,12 @@ type sharedRead struct {
 }
 
 // read returns the record of a key as it is at some time after the call. If the key is not valid,
-// read returns the error of verified; if the call to the table fails, that call's error.
+// read returns the error of decodeValidKey; if the call to the table fails, read returns that
+// call's error.
 func (s *Store) read(ctx context.Context, token auth.Token) (storedKey, error) {
 	t := s.readGroup.shareRead(token.Hash, func() (*dynamodb.GetItemOutput, error) {
-		// Other requests must not depend on the first one's deadline. The table client has its own
-		// deadlines.
+		// The requests that share this read must not depend on the deadline of the one that started
+		// it. The table client has its own deadlines.
 		return s.records.GetItem(context.WithoutCancel(ctx), &dynamodb.GetItemInput{Key: keyItemOf(token.CompanyID, token.KeyID)})
 	})
 	select {

@@ -18,7 +18,7 @@ type suspension struct {
 	SuspendedAt string `store:"suspendedAt"`
 }
 
-// suspensionKey returns the key of a suspension, in the partition of the company's keys.
+// suspensionKey returns the table key of a suspension, in the partition of the company's keys.
 func suspensionKey(companyID string) table.Key {
 	return table.Key{PK: table.Partition(companyID, table.KeysArea), SK: "suspension"}
 }
@@ -35,8 +35,8 @@ func (s *Store) SuspendedAt(ctx context.Context, companyID string) (*string, err
 // Suspend makes the service refuse all of the company's keys with 403 until Resume, including keys
 // issued in the meantime. It returns how many keys the company has. Repeating it changes nothing.
 func (s *Store) Suspend(ctx context.Context, companyID string) (int, error) {
-	// The suspension is written first. Keys added later read it; keys added earlier are found
-	// below.
+	// The suspension is written first. insertKey reads it for every key added later; keys added
+	// earlier are found below.
 	record := suspension{timestamp.Format(s.now())}
 	err := s.table.Insert(ctx, table.Keys{Key: suspensionKey(companyID)}, record)
 	if err != nil && !errors.Is(err, table.ErrExists) {
@@ -74,9 +74,9 @@ func (s *Store) modifyAll(ctx context.Context, companyID string, change func(*st
 	return len(keys), nil
 }
 
-// insertKey writes the key that prepare returns, together with the other writes. The key is
-// suspended if the company is suspended at the time of the write. prepare runs in parallel with
-// that check. If a condition fails because of a concurrent change, both run again.
+// insertKey writes the key that prepare returns, together with otherWrites. The key is suspended if
+// the company is suspended at the time of the write. prepare runs in parallel with that check. If a
+// condition fails because of a concurrent change, both run again.
 func (s *Store) insertKey(ctx context.Context, companyID string, prepare func() (fresh storedKey, secret string, otherWrites []table.Write, err error)) (IssuedKey, error) {
 	key := suspensionKey(companyID)
 	for range attemptsMax {

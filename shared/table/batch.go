@@ -22,13 +22,13 @@ const batchBytesMax = 1 << 20
 // batchTries bounds how many times a batch is sent while items remain unprocessed.
 const batchTries = 12
 
-// batchDelay is the pause before the first retry. It doubles with every retry, up to 64 times
-// batchDelay.
+// batchDelay is the pause before the first retry. The pause doubles with every retry, up to 64
+// times batchDelay.
 const batchDelay = 25 * time.Millisecond
 
-// BatchPut writes items unconditionally and replaces records with the same keys. It is for imports.
-// The items of one call must have distinct keys. Put sends batches of at most BatchMax items, one
-// after another.
+// BatchPut writes items unconditionally, replacing existing records with the same keys. It is for
+// imports. The items of one call must have distinct keys. BatchPut sends batches of at most
+// BatchMax items, one after another.
 func (c *Client) BatchPut(ctx context.Context, items []Item) error {
 	if err := c.waitForPermit(ctx); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (c *Client) BatchPut(ctx context.Context, items []Item) error {
 	return nil
 }
 
-// BatchDelete deletes the records with the keys. It ignores keys without a record.
+// BatchDelete deletes the records with the given keys. It ignores keys without a record.
 func (c *Client) BatchDelete(ctx context.Context, keys []Key) error {
 	if err := c.waitForPermit(ctx); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (c *Client) batchWrite(ctx context.Context, requests []types.WriteRequest) 
 			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 		}, func(o *dynamodb.Options) { o.Retryer = retry.AddWithMaxAttempts(o.Retryer, attemptsMax) })
 		switch {
-		case isThrottled.IsErrorThrottle(err) == aws.TrueTernary: // the whole batch was throttled; unprocessed items are not an error
+		case isThrottled.IsErrorThrottle(err) == aws.TrueTernary: // DynamoDB returns an error only if it throttled the whole batch
 			countFailed(ctx)
 		case err != nil:
 			countFailed(ctx)
@@ -134,7 +134,7 @@ func attributeBytes(a types.AttributeValue) (n int) {
 	return n + around
 }
 
-// jsonBytes returns the length of a string with its JSON escapes.
+// jsonBytes returns an upper bound on the length of a string with its JSON escapes.
 func jsonBytes(s string) (n int) {
 	for i := range len(s) {
 		switch c := s[i]; {

@@ -17,8 +17,8 @@ const BatchGetMax = 100
 const batchGetConcurrency = 16
 
 // BatchGet reads records by their keys, which must be distinct, with strong consistency. It makes
-// one call per BatchGetMax keys, all in parallel, so it takes one round trip. It ignores keys
-// without a record. The order of the result is undefined.
+// one call per BatchGetMax keys, up to batchGetConcurrency of them in parallel, so it usually takes
+// one round trip. It ignores keys without a record. The order of the result is undefined.
 func BatchGet[T any](ctx context.Context, c *Client, keys []Key) ([]T, error) {
 	items, err := BatchGetItems(ctx, c, keys)
 	if err != nil {
@@ -27,8 +27,8 @@ func BatchGet[T any](ctx context.Context, c *Client, keys []Key) ([]T, error) {
 	return decodeAll[T](items)
 }
 
-// BatchGetItems is like BatchGet but returns attributes. It is for records of several types, and
-// for records that are changed next (ModifyItem).
+// BatchGetItems is like BatchGet but returns the records' attributes. It is for records of several
+// types, and for records that the caller then changes with ModifyItem.
 func BatchGetItems(ctx context.Context, c *Client, keys []Key) ([]Item, error) {
 	parts := slices.Collect(slices.Chunk(keys, BatchGetMax))
 	found := make([][]Item, len(parts))

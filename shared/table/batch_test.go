@@ -175,7 +175,7 @@ func TestPutUnprocessed(t *testing.T) {
 	}
 }
 
-// Ensure Put stops when its context is cancelled.
+// Ensure BatchPut stops when its context is cancelled.
 func TestPutStopsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -185,7 +185,7 @@ func TestPutStopsWithItsContext(t *testing.T) {
 		items, _ := newNotes(c, "co", 1, 10, "x")
 		done := make(chan error, 1)
 		go func() { done <- c.BatchPut(ctx, items) }()
-		synctest.Wait() // until Put pauses
+		synctest.Wait() // until BatchPut pauses
 		cancel()
 		if err := <-done; err == nil || p.count("") != 1 {
 			t.Errorf("%v after %d calls", err, p.count(""))

@@ -20,8 +20,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Options configure a Client. They replace the SDK's package config, which costs a Lambda function
-// start-up time; only the command line uses that package.
+// Options configure a Client. They replace the SDK's package config, which would slow the start of
+// a Lambda function; only the command line uses that package.
 type Options struct {
 	Name        string
 	Region      string
@@ -29,7 +29,7 @@ type Options struct {
 	Credentials aws.CredentialsProvider
 	Transport   http.RoundTripper // nil: a pooled transport that tries the roots of AWS first (roots.go)
 	Timeout     time.Duration     // of one attempt; zero: one second
-	CallsAtOnce int               // at most this many calls run concurrently, and further calls wait; zero: no limit
+	CallsAtOnce int               // maximum number of concurrent calls; further calls wait; zero: no limit
 	Now         func() time.Time
 	NewID       id.Generator
 	Random      io.Reader // for public keys; nil: crypto/rand
@@ -66,7 +66,7 @@ func New(o Options) *Client {
 		Credentials: o.Credentials,
 		HTTPClient:  &http.Client{Transport: checksumTransport{o.Transport}, Timeout: o.Timeout},
 		Retryer:     newRetryer(),
-		// The transport, checked, verifies it instead.
+		// checksumTransport verifies the checksum instead.
 		DisableValidateResponseChecksum: true,
 	}, func(d *dynamodb.Options) {
 		if o.Endpoint != "" {
@@ -94,8 +94,8 @@ func (c *Client) Name() string { return c.name }
 func (c *Client) Now() string { return timestamp.Format(c.now()) }
 
 // NowAfter returns the new updatedAt of a record whose previous updatedAt is stored. It is the
-// current time, or a millisecond after stored if the clock is behind that. So updatedAt never
-// decreases, even if the writers' clocks disagree.
+// current time or one millisecond after stored, whichever is later. So updatedAt never decreases,
+// even if the writers' clocks disagree.
 func (c *Client) NowAfter(stored *string) string {
 	now := c.Now()
 	if stored == nil {
@@ -105,7 +105,7 @@ func (c *Client) NowAfter(stored *string) string {
 	if !ok {
 		return now
 	}
-	return max(now, timestamp.Format(before.Add(time.Millisecond)), *stored) // stored itself if it is the last millisecond of the year 9999
+	return max(now, timestamp.Format(before.Add(time.Millisecond)), *stored) // *stored matters only for the last millisecond of the year 9999
 }
 
 // Clock returns the client's clock.
@@ -119,8 +119,8 @@ func (c *Client) NewID(prefix string) string { return c.newID(prefix) }
 func (c *Client) NewPublicKey() string { return id.PublicKey(c.random) }
 
 // Create creates the table if it does not exist, adds the indexes that an older version's table
-// lacks, and waits until the table is active. It is for local engines and tests; in an AWS account
-// the stack does this.
+// lacks, and waits until the table is active. It is for local engines and tests; in an AWS account,
+// the CloudFormation stack does this.
 func (c *Client) Create(ctx context.Context) error {
 	_, err := c.db.CreateTable(ctx, Definition(c.name))
 	var exists *types.ResourceInUseException
@@ -184,14 +184,14 @@ func (c *Client) GetItem(ctx context.Context, in *dynamodb.GetItemInput) (*dynam
 	return out, nil
 }
 
-// queryUnitsMin is what DynamoDB charges for a query that finds nothing. DynamoDB Local reports no
-// units for such a query.
+// queryUnitsMin is the number of capacity units that DynamoDB charges for a query that finds
+// nothing. DynamoDB Local reports no units for such a query.
 const queryUnitsMin = 0.5
 
 // pageRecords is the maximum number of records that a Query or Scan reads when its caller sets no
-// limit. DynamoDB stops at 1 MB in any case. A local engine first reads everything up to the end of
-// the partition or table, so without a limit the time of an export grows with the square of its
-// size.
+// limit. DynamoDB stops at 1 MB in any case. A local engine reads everything up to the end of the
+// partition or table for each page, so without a limit the time of an export would grow with the
+// square of its size.
 const pageRecords = 1000
 
 // Query reads one page of a partition. The options apply only to this call.
@@ -306,7 +306,8 @@ func countWrite(ctx context.Context, units *types.ConsumedCapacity) {
 	addUnits(ctx, 0, capacityUnits(units))
 }
 
-// countFailed counts a call without units: DynamoDB reports units only for a call that succeeds.
+// countFailed counts a failed call, without units, because DynamoDB reports units only for
+// successful calls.
 func countFailed(ctx context.Context) { addUnits(ctx, 0, 0) }
 
 func capacityUnits(units *types.ConsumedCapacity) float64 {
@@ -316,6 +317,6 @@ func capacityUnits(units *types.ConsumedCapacity) float64 {
 	return *units.CapacityUnits
 }
 
-// waitForPermit waits until writes are permitted. It returns the refusal, the context's error or
-// ErrNoPermit.
+// waitForPermit waits until writes are permitted. If they are not, it returns the refusal, the
+// context's error or ErrNoPermit.
 func (c *Client) waitForPermit(ctx context.Context) error { return waitForPermit(ctx, c.operator) }

@@ -22,8 +22,8 @@ type Item = map[string]types.AttributeValue
 // as one string, because DynamoDB rejects numbers of more than 38 digits and deep nesting.
 //
 // nil means null and is stored as an absent attribute. An empty list is stored. The json tag names
-// the attribute, or the store tag if clients never see it. Embedded structs are flattened. The
-// SDK's codec is not used, because it stores nulls and does not support raw JSON.
+// the attribute; if clients never see the field, the store tag does. Embedded structs are
+// flattened. The SDK's codec is not used, because it stores nulls and does not support raw JSON.
 
 var (
 	rawJSON = reflect.TypeFor[json.RawMessage]()
@@ -33,7 +33,7 @@ var (
 // recordType describes a record type.
 type recordType struct {
 	fields       []field
-	byName       map[string]int    // index of the field by attribute name
+	byName       map[string]int    // index in fields by attribute name
 	projection   string            // the attributes, for a ProjectionExpression
 	placeholders map[string]string // used in projection
 }
@@ -45,10 +45,10 @@ type field struct {
 	inJSON bool // clients see it
 }
 
-var recordTypes sync.Map // reflect.Type → *plan
+var recordTypes sync.Map // reflect.Type → *recordType
 
-// recordTypeOf returns the plan of a record type. It panics on a type that is not a record, so that
-// every test that uses a wrongly declared struct fails.
+// recordTypeOf returns the recordType of a struct type. It panics on a type that is not a record,
+// so that every test that uses a wrongly declared struct fails.
 func recordTypeOf(t reflect.Type) *recordType {
 	found, ok := recordTypes.Load(t)
 	if !ok {
@@ -107,9 +107,9 @@ func isStorable(t reflect.Type) bool {
 	return false
 }
 
-// projectQuery limits a query to the attributes of a record and the sort key, if any. The index
-// keys, up to eight per record, make up two fifths of a response. Leaving them out saves no
-// capacity units, but it saves the time to send and parse them.
+// projectQuery limits a query to the attributes of a record and, if sortKey is not empty, the sort
+// key. The index keys, up to eight per record, make up two fifths of a response. Leaving them out
+// saves no capacity units, but it saves the time to send and parse them.
 func (p *recordType) projectQuery(in *dynamodb.QueryInput, sortKey string) {
 	expression := p.projection
 	maps.Copy(in.ExpressionAttributeNames, p.placeholders)
@@ -146,7 +146,7 @@ func textBytes(a types.AttributeValue) (bytes int) {
 	return bytes
 }
 
-// Encode returns the attributes of a record, without keys. It panics on a type that is not a
+// Encode returns the attributes of a record, without its keys. It panics on a type that is not a
 // record.
 func Encode(record any) Item {
 	v := reflect.Indirect(reflect.ValueOf(record))
@@ -162,7 +162,7 @@ func Encode(record any) Item {
 
 // Decode fills a record from its attributes. It ignores attributes without a field. It returns
 // ErrUnreadable if an attribute does not have its field's type, because this program did not write
-// it.
+// such a record.
 func Decode(item Item, record any) error {
 	v := reflect.ValueOf(record).Elem()
 	for _, f := range recordTypeOf(v.Type()).fields {
@@ -282,8 +282,8 @@ func parseInteger(text string) (n int64, ok bool) {
 	return FloorInteger(f), err == nil
 }
 
-// integerMax is the largest whole number that a record may contain. JSON readers represent it
-// exactly.
+// integerMax is the largest whole number that a record may contain. JSON readers represent every
+// whole number up to it exactly.
 const integerMax = 1<<53 - 1
 
 // FloorInteger rounds f down to a whole number and limits it to the range of record fields. A

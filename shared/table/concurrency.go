@@ -7,8 +7,9 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// minTimeLeft is how much of a request's time must be left for a call to begin: the time of one
-// attempt. A call that begins later would be cut off, and the outcome of a write would be unknown.
+// minTimeLeft is the minimum time that a request must have left for a call to begin: the time of
+// one attempt. A call that begins later would be cut off, and the outcome of a write would be
+// unknown.
 const minTimeLeft = attemptTimeout
 
 // errNoSlot is the error for a call that waited too long for other calls. It was never sent, so it
@@ -16,8 +17,8 @@ const minTimeLeft = attemptTimeout
 var errNoSlot = errors.New("too many calls at a time")
 
 // limitConcurrency lets a call begin when a slot is free. The call keeps the slot until its last
-// attempt has ended. It is for an engine on the same machine: if the engine gets more calls than it
-// has processors for, none gets a response before its attempt times out.
+// attempt has ended. The limit is for an engine on the same machine: if the engine gets more calls
+// than it has processors for, none gets a response before its attempt times out.
 func limitConcurrency(places chan struct{}) func(*middleware.Stack) error {
 	call := func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (out middleware.FinalizeOutput, m middleware.Metadata, err error) {
 		if err := acquireSlot(ctx, places); err != nil {

@@ -100,8 +100,8 @@ func TestCallOfAnEndedRequest(t *testing.T) {
 	})
 }
 
-// insertAll inserts n records in n concurrent requests, whose timeout is each. It makes at most
-// four calls at a time, and returns the requests' errors.
+// insertAll inserts n records in n concurrent requests. The parameter each is the timeout of one
+// request. insertAll makes at most four calls at a time, and returns the requests' errors.
 func insertAll(t *testing.T, b *slowEngine, n int, each time.Duration) []error {
 	t.Helper()
 	c := clientWithSlots(b, 4)

@@ -14,8 +14,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// These tests run with the clock of package synctest, so they measure the timeouts of a function
-// exactly.
+// These tests run with the clock of package synctest, so they measure the timeouts of a Lambda
+// function exactly.
 
 // neverResponds returns a proxy that never responds.
 func neverResponds() *faultProxy {

@@ -61,7 +61,8 @@ func (p *faultProxy) count(call string) (n int) {
 // calls of the named operation.
 func losesResponses(name string, n int) *faultProxy { return losesResponsesFrom(name, 1, n) }
 
-// losesResponsesFrom is like loses, but starts with the call numbered first.
+// losesResponsesFrom is like losesResponses, but starts with the call whose number is given in the
+// parameter first.
 func losesResponsesFrom(name string, first, n int) *faultProxy {
 	var mu sync.Mutex
 	calls := 0
@@ -110,14 +111,14 @@ func jsonResponse(status int, body any) *http.Response {
 	}
 }
 
-// newTestClient returns a client of the real engine whose clock stands still.
+// newTestClient returns a client of the real engine, with a clock that stands still.
 func newTestClient(t *testing.T, transport http.RoundTripper) (*table.Client, *apitest.Clock) {
 	t.Helper()
 	s := apitest.NewOver(t, noOperations, transport)
 	return s.Table, s.Clock
 }
 
-// options returns the options for a client of the real engine that is not the operator's.
+// options returns the options for a client of the real engine, but not for an operator's client.
 func options(t *testing.T, transport http.RoundTripper) table.Options {
 	t.Helper()
 	return apitest.Options(t, time.Now, transport)
@@ -131,7 +132,7 @@ func updateOf(n note) *dynamodb.UpdateItemInput {
 	}
 }
 
-// offline returns a client without an engine, with the timeouts of a function.
+// offline returns a client without an engine, with the timeouts of a Lambda function.
 func offline(transport http.RoundTripper) *table.Client {
 	n := 0
 	return table.New(table.Options{

@@ -13,8 +13,8 @@ import (
 // characters the response contains.
 const PageBytes = 4 << 20
 
-// partitionReadBytes is how much JSON one wave reads from each of several partitions. It is also as
-// much as one call returns.
+// partitionReadBytes is how much JSON one wave reads from each of several partitions; see
+// mergePartitions. It is also the most that one call to DynamoDB returns.
 const partitionReadBytes = 1 << 20
 
 // Page is one page of a list.
@@ -27,14 +27,15 @@ type Page[R any] struct {
 	PositionAfter func(n int) string
 
 	// Backward is set when the next page contains the records before Records. A shortened page then
-	// keeps its last records, and Behind returns the cursor for a page that starts with the n-th
-	// record.
+	// keeps its last records, and PositionAfter returns the cursor for a page that starts with the
+	// n-th record.
 	Backward bool
 }
 
 // List returns one page. Only the last page has fewer than Limit records, except that a page ends
 // early if its records exceed PageBytes of JSON. A record that this program did not write causes an
-// error for every page that reads it, including the page just before it.
+// error for its own page and, because List reads one record more than a page, perhaps for the page
+// before.
 func List[T any](ctx context.Context, c *Client, q Query) (Page[T], error) {
 	return list(ctx, q, recordFetcher[T](c, q.Index.SK()))
 }
@@ -51,9 +52,10 @@ func list[R any](ctx context.Context, q Query, read fetchFunc[R]) (Page[R], erro
 	return out, nil
 }
 
-// firstWavePercent is the part of a page, in percent, that the first wave of a merge requests from
-// each partition. It is more than half, so that at most one partition can have too few records
-// after that wave. It is not 100, because a merge of seven partitions would then read seven pages.
+// firstWavePercent is the percentage of a page that the first wave of a merge requests from each
+// partition. It is more than half, so that at most one partition can have more records on the page
+// than that wave has read. It is not 100, because a merge of seven partitions would then read seven
+// pages.
 const firstWavePercent = 60
 
 // firstWaveMin is the minimum number of records that the first wave requests from each partition.
@@ -66,23 +68,24 @@ type partitionRead[R any] struct {
 	partition string
 }
 
-// recordRef identifies a record in a part.
+// recordRef refers to a record in one of several partitionReads.
 type recordRef struct {
 	partition, index int
 	key              string
 	size             int
 }
 
-// mergePartitions returns the first want records of the query's partitions in their common order,
-// or fewer if there are no more.
+// mergePartitions returns the first records of the query's partitions, merged in sort-key order. It
+// returns as many as wanted says, or fewer if there are no more.
 //
 // One partition takes one round trip. For several, a first wave requests firstWavePercent of a page
 // from each, in parallel. If the page needs more than that from a partition, a second wave requests
-// the rest of it. A third wave is never needed. So, for any distribution of the records, a merge of
-// n partitions reads at most firstWavePercent × n + (100 % − firstWavePercent) of a page.
+// the rest of the page. A third wave is never needed. So, for any distribution of the records, a
+// merge of n partitions reads at most firstWavePercent × n + (100 % − firstWavePercent) of a page.
 //
 // With large records, a wave ends earlier, after partitionReadBytes from each partition, and more
-// waves are needed. The result then has at least PageBytes of JSON rather than want records.
+// waves are needed. The result then has at least PageBytes of JSON, perhaps in fewer records than
+// wanted.
 func mergePartitions[R any](ctx context.Context, q Query, wanted int, read fetchFunc[R]) (rows[R], error) {
 	if len(q.Partitions) == 1 {
 		return readPartition(ctx, q, q.Partitions[0], wanted, PageBytes, read)
@@ -97,7 +100,7 @@ func mergePartitions[R any](ctx context.Context, q Query, wanted int, read fetch
 			return rows[R]{}, err
 		}
 		places := mergeOrder(q, parts)
-		short, complete := false, len(places) // the first complete places are final
+		short, complete := false, len(places) // places[:complete] are final
 		for i, p := range parts {
 			known := p.countFinal(q, places)
 			if ask[i] = 0; p.hasMore {
@@ -113,7 +116,7 @@ func mergePartitions[R any](ctx context.Context, q Query, wanted int, read fetch
 	}
 }
 
-// readMore reads ask[i] more records of part i, for all parts in parallel.
+// readMore reads counts[i] more records into parts[i], for all parts in parallel.
 func readMore[R any](ctx context.Context, q Query, parts []partitionRead[R], counts []int, read fetchFunc[R]) error {
 	return parallel.Do(len(parts), len(parts), func(i int) error {
 		if counts[i] == 0 {
@@ -130,9 +133,9 @@ func readMore[R any](ctx context.Context, q Query, parts []partitionRead[R], cou
 	})
 }
 
-// countFinal returns how many places, counted from the first, cannot change when more of this part
-// is read. They are the places up to the last record that was read from the part, or all places if
-// it has no more records.
+// countFinal returns how many places at the start cannot change when more of p's partition is read.
+// These are the places up to the last record that was read from the partition, or all places if the
+// partition has no more records.
 func (p partitionRead[R]) countFinal(q Query, places []recordRef) int {
 	if !p.hasMore {
 		return len(places)
@@ -141,7 +144,8 @@ func (p partitionRead[R]) countFinal(q Query, places []recordRef) int {
 	return sort.Search(len(places), func(i int) bool { return q.compare(places[i].key, last) > 0 })
 }
 
-// missingCount returns how many records a page still lacks after the known ones.
+// missingCount returns how many records a page still needs after the known ones, to have as many as
+// want says. It is 0 if the known ones fill PageBytes.
 func missingCount(known []recordRef, want int) int {
 	size := 0
 	for _, at := range known[:min(want, len(known))] {
@@ -153,7 +157,7 @@ func missingCount(known []recordRef, want int) int {
 	return max(0, want-len(known))
 }
 
-// mergeOrder returns the records of all parts in their common order.
+// mergeOrder returns the records of all parts, merged in sort-key order.
 func mergeOrder[R any](q Query, parts []partitionRead[R]) []recordRef {
 	var places []recordRef
 	for i, p := range parts {

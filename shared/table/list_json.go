@@ -52,11 +52,11 @@ import (
 //
 //  1. In jsonFetcher, call c.Query without p.install, and use only the branch of !p.scanned.
 //  2. Delete everything below encodeAll, and list_json_test.go.
-//  3. In scripts/docs/explanation/table.md, delete "Lists are read as text". The CPU of a list of
-//     feedback then misses its target in scripts/prove/speed/RESULTS.md.
+//  3. In scripts/docs/explanation/table.md, delete "Lists are read as text". The CPU time
+//     for listing feedback then misses its target in scripts/prove/speed/RESULTS.md.
 
 // ListJSON is List for a list that returns stored records unchanged. It returns the JSON of each
-// record, exactly as schema.Encode encodes a T, and uses a quarter of the CPU time.
+// record, exactly as schema.Encode encodes a T, and uses a quarter of List's CPU time.
 func ListJSON[T any](ctx context.Context, c *Client, q Query) (Page[json.RawMessage], error) {
 	return list(ctx, q, jsonFetcher[T](c, q.Index.SK()))
 }
@@ -127,23 +127,23 @@ func (p *jsonProtocol) DeserializeResponse(ctx context.Context, operation *smith
 		}
 		resp.Body = struct {
 			io.Reader
-			io.Closer // closes the connection, which also stops its timeout
+			io.Closer // also stops the timer of http.Client.Timeout
 		}{bytes.NewReader(body), resp.Body}
 	}
 	return p.ClientProtocol.DeserializeResponse(ctx, operation, registry, resp, out)
 }
 
-// bodyBuffers holds the buffers that responses are read into. The response takes a third of the
-// memory that a list needs. Texts and keys are copies, so a buffer can be reused once its response
-// is read.
+// bodyBuffers holds the buffers that responses are read into. A response takes a third of the
+// memory that a list needs. The scanned records and keys are copies, so a buffer can be reused once
+// its response is read.
 var bodyBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // jsonScanner reads the records of a response. Its methods read the next part of body and report
 // whether they succeeded. If one fails, the whole response is left to the SDK.
 type jsonScanner struct {
 	fields []fieldEncoding
-	byName map[string]int // index of the field by attribute name
-	key    int            // the field that is the sort key
+	byName map[string]int // index in fields by attribute name
+	key    int            // index in fields of the sort key
 
 	body   []byte // the response
 	offset int    // how much of body has been read
@@ -171,7 +171,7 @@ func newJSONScanner[T any](sortKey string) *jsonScanner {
 }
 
 // scan reads the records of a response and returns the response without them. ok is false if the
-// SDK must read all of it.
+// SDK must read the whole response.
 func (s *jsonScanner) scan(body []byte) (rest []byte, ok bool) {
 	const items = `"Items":`
 	begin := bytes.Index(body, []byte(items))
@@ -263,7 +263,7 @@ func (s *jsonScanner) sequence(begin, end byte, element func() bool) bool {
 	return false
 }
 
-// scanByte reads exactly this character.
+// scanByte reads the byte c.
 func (s *jsonScanner) scanByte(c byte) bool {
 	if s.offset == len(s.body) || s.body[s.offset] != c {
 		return false
@@ -272,7 +272,7 @@ func (s *jsonScanner) scanByte(c byte) bool {
 	return true
 }
 
-// literal reads exactly this string.
+// literal reads exactly the characters of text.
 func (s *jsonScanner) literal(text string) bool {
 	if rest := s.body[s.offset:]; len(rest) < len(text) || string(rest[:len(text)]) != text {
 		return false
@@ -387,9 +387,9 @@ type fieldEncoding struct {
 
 var fieldEncodings sync.Map // reflect.Type → []fieldEncoding
 
-// fieldEncodingsOf returns how the fields of a record type are written, in the order of its plan.
-// It panics if only encoding/json can write one of them, so that every test that uses such a list
-// fails.
+// fieldEncodingsOf returns how the fields of a record type are written, in the order of
+// recordType.fields. It panics if only encoding/json can write one of the fields, so that every
+// test that uses such a list fails.
 func fieldEncodingsOf(t reflect.Type) []fieldEncoding {
 	found, ok := fieldEncodings.Load(t)
 	if !ok {

@@ -65,8 +65,8 @@ func itemsJSON(items ...string) string {
 	return `{"Count":1,"Items":[{` + strings.Join(items, `},{`) + `}],"ScannedCount":1}`
 }
 
-// onePassResponses contains responses that are read in one pass; slow contains those that are left
-// to the SDK.
+// onePassResponses contains responses that are read in one pass; sdkResponses contains those that
+// are left to the SDK.
 var onePassResponses = map[string]string{
 	"every kind":           itemsJSON(completeResponse),
 	"several records":      itemsJSON(completeResponse, `"sk":{"S":"l"}`, completeResponse),
@@ -140,7 +140,7 @@ func FuzzListJSON(f *testing.F) {
 	f.Add(`{"Items":[{"sk":{"S":"k"}}],"Count":"x"}`)
 	f.Fuzz(func(t *testing.T, body string) {
 		if !json.Valid([]byte(body)) {
-			return // a control character makes JSON invalid; see plain
+			return // a control character makes JSON invalid; see hasNoEscapes
 		}
 		scanner := newJSONScanner[listableTypes]("sk")
 		p := &jsonProtocol{ClientProtocol: sdkProtocol, scanner: scanner}
@@ -211,7 +211,7 @@ type textMarshaler string
 
 func (s textMarshaler) MarshalText() ([]byte, error) { return []byte("own " + s), nil }
 
-// responseSequence are the bodies of successive responses. A body that ends in "…" is cut off
+// responseSequence contains the bodies of successive responses. A body that ends in "…" is cut off
 // there.
 type responseSequence []string
 

@@ -31,7 +31,7 @@ func pageOf[T any](records []T, order func(T) string, after string, limit int) (
 	return page.Records, page.Next
 }
 
-// readAllPages reads a list to its end and calls between after each page.
+// readAllPages reads a list to its end and calls betweenPages after each page but the last.
 func readAllPages(t testing.TB, c *table.Client, q table.Query, betweenPages func()) (all []note) {
 	t.Helper()
 	for n := 0; ; n++ {
@@ -136,7 +136,7 @@ func queryGen(company string) *rapid.Generator[table.Query] {
 		bound := rapid.Custom(func(t *rapid.T) string { return noteOrder(noteGen(company).Draw(t, "bound")) })
 		if q.Index != table.Base {
 			q.From = rapid.OneOf(rapid.Just(""), bound).Draw(t, "from")
-			q.Until = rapid.OneOf(rapid.Just(""), bound).Draw(t, "until") // perhaps less than from
+			q.Until = rapid.OneOf(rapid.Just(""), bound).Draw(t, "until") // perhaps less than q.From
 		}
 		return q
 	})

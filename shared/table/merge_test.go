@@ -44,8 +44,8 @@ func (r *readCountingTransport) RoundTrip(request *http.Request) (*http.Response
 }
 
 // Ensure a merge queries each of its three partitions once if none has far more than its share of
-// the page. Otherwise it must query one of them a second time. It must read no more records than
-// merged promises, for any distribution.
+// the page. Otherwise it must query one of them a second time. For any distribution, it must read
+// no more records than mergePartitions promises.
 func TestMergeCalls(t *testing.T) {
 	t.Parallel()
 	const limit, want = 49, 50

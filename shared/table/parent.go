@@ -19,12 +19,12 @@ import (
 // decreases, so a creation is visible even if children were deleted too.
 const childCountAttr = "children"
 
-// removedParentKind is the first part of the sort key of a marker. The key of the parent follows.
+// removedParentKind is the first part of the sort key of a marker. The parent's sort key follows.
 const removedParentKind = "removed"
 
-// WriteChild counts a child on its parent's record. It belongs in the transaction that creates the
-// child. It fails if the parent does not exist. It does not change the revision of the parent, so
-// it does not interfere with updates of the parent.
+// WriteChild returns a write that counts a child on its parent's record. The write belongs in the
+// transaction that creates the child. It fails if the parent does not exist. It does not change the
+// revision of the parent, so it does not interfere with updates of the parent.
 func (c *Client) WriteChild(parent Key) Write { return c.WriteChildren(parent, 1) }
 
 // WriteChildren is WriteChild for n children that one transaction creates or replaces. A replaced
@@ -41,23 +41,23 @@ type ParentRemoval[T any] struct {
 	Check func(T) error
 	// CheckNoChildren returns an error if the parent has children that must be deleted first. It
 	// reads with strong consistency. If a child is created after the call, the removal starts
-	// again. If Childless is nil, the children are deleted with the parent.
+	// again. If CheckNoChildren is nil, the children are deleted with the parent.
 	CheckNoChildren func(ctx context.Context) error
 	// ExtraWrites contains further writes for the transaction that removes the parent.
 	ExtraWrites []Write
 	// RemoveChildren deletes what belongs to the parent. It is called after the parent is gone,
-	// perhaps more than once. If Sweep is nil, there is nothing to delete except the record and
-	// what Also deletes.
+	// perhaps more than once. If RemoveChildren is nil, there is nothing to delete except the
+	// record and what ExtraWrites delete.
 	RemoveChildren func(ctx context.Context) error
 }
 
 // RemoveParent deletes a record and everything that belongs to it. First, one transaction replaces
-// the record with a marker, so the record is gone for every reader at once. Then Sweep runs, and
-// finally the marker is deleted. A call for a record that is gone finishes an interrupted removal
-// and succeeds. Exactly one of several concurrent calls succeeds: the one that deletes the marker,
-// which need not be the one that stored it. The others return fault.ErrNotFound, as does a call
-// that finds neither record nor marker. RemoveParent returns ErrTooMuchContention after losing very
-// many races. Without a Sweep, one transaction does everything and stores no marker.
+// the record with a marker, so the record is gone for every reader at once. Then RemoveChildren
+// runs, and finally the marker is deleted. A call for a record that is gone finishes an interrupted
+// removal and succeeds. Exactly one of several concurrent calls succeeds: the one that deletes the
+// marker, which need not be the one that stored it. The others return fault.ErrNotFound, as does a
+// call that finds neither record nor marker. RemoveParent returns ErrTooMuchContention after losing
+// very many races. If RemoveChildren is nil, one transaction does everything and stores no marker.
 func RemoveParent[T any](ctx context.Context, c *Client, key Key, r ParentRemoval[T]) error {
 	if r.RemoveChildren == nil {
 		return removeParentRecord(ctx, c, key, r)
@@ -74,7 +74,7 @@ func RemoveParent[T any](ctx context.Context, c *Client, key Key, r ParentRemova
 	if err := r.RemoveChildren(ctx); err != nil {
 		return fmt.Errorf("finish a removal: %w", err)
 	}
-	err := c.Transact(ctx, c.WriteDelete(marker, "attribute_exists(pk)", nil, nil)) // a transaction, so that a retry recognises its own delete
+	err := c.Transact(ctx, c.WriteDelete(marker, "attribute_exists(pk)", nil, nil)) // a transaction, so that DynamoDB recognises a retry after a lost response
 	var canceled *CanceledError
 	if errors.As(err, &canceled) {
 		return fault.ErrNotFound
@@ -82,7 +82,7 @@ func RemoveParent[T any](ctx context.Context, c *Client, key Key, r ParentRemova
 	return err
 }
 
-// removeParentRecord deletes the record and makes the writes in r.Also.
+// removeParentRecord deletes the record and makes r.ExtraWrites.
 func removeParentRecord[T any](ctx context.Context, c *Client, key Key, r ParentRemoval[T]) error {
 	return RemoveAndWrite(ctx, c, key, func(record T) ([]Write, error) {
 		if err := r.Check(record); err != nil || r.CheckNoChildren == nil {
@@ -138,9 +138,9 @@ func (e *updateExpression) sameChildrenCondition(stored Item) string {
 }
 
 // CheckLimit returns an error if a bounded collection already has limit records or more. The error
-// is a conflict that states the limit and names the records; what is the plural noun for them. Room
-// reads the collection in parallel with the check of the caller's key. Concurrent creates can
-// exceed the limit by a few records.
+// is a conflict that states the limit and the kind of records; the parameter what is their plural
+// noun. CheckLimit reads the collection in parallel with the check of the caller's key. Concurrent
+// creates can exceed the limit by a few records.
 func CheckLimit(ctx context.Context, c *Client, of Collection, limit int, what string) error {
 	full := fault.New(fault.Conflict, "there are %d %s already, which is the limit; delete one first", limit, what)
 	n := 0

@@ -109,7 +109,7 @@ func TestRemoveParent(t *testing.T) {
 	}
 }
 
-// Ensure the transaction that removes a parent also makes the writes in Also.
+// Ensure the transaction that removes a parent also makes the writes in ExtraWrites.
 func TestRemoveParentWithExtraWrites(t *testing.T) {
 	t.Parallel()
 	c, _ := newTestClient(t, nil)
@@ -121,8 +121,8 @@ func TestRemoveParentWithExtraWrites(t *testing.T) {
 	}
 }
 
-// Ensure a removal without a sweep makes only a read and a transaction, leaves no marker, and
-// rejects a parent with children.
+// Ensure a removal without RemoveChildren makes only a read and a transaction, leaves no marker,
+// and rejects a parent with children.
 func TestRemoveParentWithoutChildren(t *testing.T) {
 	t.Parallel()
 	p := &faultProxy{}

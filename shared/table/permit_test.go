@@ -61,7 +61,7 @@ func TestWritesWaitForThePermit(t *testing.T) {
 
 			request := table.NewRequest()
 			done := run(request)
-			requireStored(t, c, n) // gives a write that fails to wait enough time to take effect; this read itself need not wait
+			requireStored(t, c, n) // takes long enough for a write that wrongly does not wait; reads need no permit
 			if _, err := table.Get[note](table.WithRequest(t.Context(), request), c, noteKey(n.Company, n.ID)); err != nil {
 				t.Error(err)
 			}
@@ -90,7 +90,7 @@ func TestReadsDoNotWait(t *testing.T) {
 	t.Parallel()
 	c, _ := newTestClient(t, nil)
 	n := insert(t, c, newNote(c))
-	ctx := table.WithRequest(t.Context(), table.NewRequest()) // never decided
+	ctx := table.WithRequest(t.Context(), table.NewRequest()) // never settled
 	key := noteKey(n.Company, n.ID)
 	if _, err := table.Get[note](ctx, c, key); err != nil {
 		t.Error(err)

@@ -56,7 +56,7 @@ type Filter map[string]types.AttributeValue
 // page, so it stays valid while records are created and deleted.
 type Query struct {
 	Index      Index
-	Partitions []string // several are read in parallel and merged; see merged
+	Partitions []string // several are read in parallel and merged; see mergePartitions
 	Prefix     string   // prefix of the sort key, for a partition of the base table with several kinds of records
 	From       string   // minimum sort key; empty: no bound. Not to be used with Prefix
 	Until      string   // maximum sort key; empty: no bound. With Prefix, it must start with Prefix, and After must be empty
@@ -66,7 +66,8 @@ type Query struct {
 	Filter     Filter
 }
 
-// positionOfSortKey returns the cursor for a record with this sort key, without the prefix.
+// positionOfSortKey returns the cursor for a record with this sort key: the sort key without
+// q.Prefix.
 func (q Query) positionOfSortKey(sortKey string) string { return strings.TrimPrefix(sortKey, q.Prefix) }
 
 // rows are records, or records as JSON, with their sort keys in the queried index.
@@ -127,8 +128,9 @@ func sortKeys(items []Item, attribute string) []string {
 // small.
 const filteredReadMin = 500
 
-// readPartition reads up to want records of one partition, and stops when their JSON reaches most
-// bytes. more reports whether the partition may have further records.
+// readPartition reads records of one partition, at most as many as want says, but stops early once
+// their JSON exceeds a limit: most, in bytes. found.hasMore reports whether the partition may have
+// further records.
 func readPartition[R any](ctx context.Context, q Query, partition string, want, most int, read fetchFunc[R]) (found rows[R], err error) {
 	in := q.request(partition)
 	found.records = []R{}
@@ -205,8 +207,8 @@ func (q Query) request(partition string) *dynamodb.QueryInput {
 	return in
 }
 
-// hasOwnBounds reports whether the list has bounds of its own. The key condition then combines
-// these with the cursor.
+// hasOwnBounds reports whether the list has bounds of its own: From or Until. The key condition
+// then combines these with the cursor.
 func (q Query) hasOwnBounds() bool { return q.From != "" || q.Until != "" }
 
 // sortKeyBounds returns the minimum and the maximum sort key of a page; each is empty if there is
@@ -274,7 +276,8 @@ func ForEach[T any](ctx context.Context, c *Client, from Collection, visit func(
 	})
 }
 
-// forEachPage calls visit with the attributes of each page of a collection that a record has.
+// forEachPage calls visit with each page of a collection. The items have only the attributes of the
+// record type.
 func (c *Client) forEachPage(ctx context.Context, from Collection, record reflect.Type, visit func([]Item) error) error {
 	in := Query{Index: from.Index, Prefix: from.Prefix, Until: from.Until, Filter: from.Filter}.request(from.Partition)
 	in.ConsistentRead = aws.Bool(from.Consistent)

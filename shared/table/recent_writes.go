@@ -14,8 +14,8 @@ import (
 const writeTokenPrefix = "w"
 
 // recentWritesAttr lists the write tokens of a record's earlier writes, latest last. A write whose
-// response was lost is retried a little later, when others may have written the record. Without the
-// list, the retry would apply its own write twice.
+// response was lost is retried a little later. By then, others may have written the record. Without
+// the list, the retry would apply its write a second time.
 const recentWritesAttr = "recentWrites"
 
 // recentWriteTTL is how long a write token is kept: longer than any request, and therefore any
@@ -24,11 +24,11 @@ const recentWriteTTL = 10 * time.Second
 
 // recentWritesMax bounds the list. 400 tokens take about 12 KB, enough for forty writes a second.
 // The list must be longer than the number of other writes during the pause before a retry. A fault
-// test made 100 in one pause, so 40 were too few.
+// test made 100 other writes in one pause, so 40 were too few.
 const recentWritesMax = 400
 
-// nextRecentWrites returns the list for the write that follows stored. It is empty if no token
-// needs to be kept.
+// nextRecentWrites returns the list of write tokens that the write after stored must store. The
+// list is empty if no token needs to be kept.
 func (c *Client) nextRecentWrites(stored Item) (list []types.AttributeValue) {
 	if l, ok := stored[recentWritesAttr].(*types.AttributeValueMemberL); ok {
 		list = slices.Clone(l.Value)

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Request holds the permit to write of one request to the service, and the capacity units that the
-// request has used. The request's context carries it. Safe for concurrent use.
+// Request is the state of one request to the service: its permit to write and the capacity units
+// that it has used. The request's context carries it. Safe for concurrent use.
 //
 // Reads run immediately, in parallel with the check of the caller's key. Writes wait until
 // SettlePermit permits or refuses them. So a read takes one round trip and a write takes two
@@ -19,7 +19,7 @@ type Request struct {
 
 	once    sync.Once
 	settled chan struct{}
-	refusal error // set when decided is closed
+	refusal error // set before settled is closed
 
 	mu       sync.Mutex
 	units    Units
@@ -34,11 +34,11 @@ type Units struct {
 	Write float64
 }
 
-// NewRequest returns a request whose writes wait for Decide.
+// NewRequest returns a request whose writes wait for SettlePermit.
 func NewRequest() *Request { return &Request{settled: make(chan struct{})} }
 
 // SettlePermit permits the request's writes if refusal is nil; otherwise the writes fail with
-// refusal. Only the first call of Decide has an effect.
+// refusal. Only the first call of SettlePermit has an effect.
 func (r *Request) SettlePermit(refusal error) {
 	r.once.Do(func() { r.refusal = refusal; close(r.settled) })
 }
@@ -51,7 +51,8 @@ func (r *Request) Units() Units {
 }
 
 // AddFailure records a failure, for the log, that does not change the result of the request, such
-// as a failed clean-up. It does nothing on a nil Request, because operators have none.
+// as a failed clean-up. It does nothing on a nil Request, because the operator's commands have
+// none.
 func (r *Request) AddFailure(failure error) {
 	if r == nil || failure == nil {
 		return
@@ -61,7 +62,7 @@ func (r *Request) AddFailure(failure error) {
 	r.failures = append(r.failures, failure)
 }
 
-// Failures returns the noted failures, or nil if there are none.
+// Failures returns the recorded failures, joined, or nil if there are none.
 func (r *Request) Failures() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,8 +86,8 @@ func RequestOf(ctx context.Context) *Request {
 // operator's. It is always a bug, because no key was checked for the write.
 var ErrNoPermit = errors.New("no permit to write: the context carries no request")
 
-// waitForPermit waits until the request may write. It returns the refusal passed to Decide, the
-// context's error or ErrNoPermit.
+// waitForPermit waits until the request may write. It returns the refusal passed to SettlePermit,
+// the context's error or ErrNoPermit.
 func waitForPermit(ctx context.Context, operator bool) error {
 	r := RequestOf(ctx)
 	switch {

@@ -10,8 +10,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure only the first decision has an effect, and a write that is waiting for a decision fails
-// when its context ends.
+// Ensure only the first call of SettlePermit has an effect, and a write that is waiting for that
+// call fails when its context ends.
 func TestSettlePermit(t *testing.T) {
 	t.Parallel()
 	c, _ := newTestClient(t, nil)

@@ -106,7 +106,7 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// Ensure the fallback, which is slow to read, is not used if the trusted roots verify the server.
+// Ensure the fallback, which is slow to load, is not used if the trusted roots verify the server.
 func TestTrustedRoots(t *testing.T) {
 	s, pool, connections := startTLSServer(t)
 	if err := getOver(t, newDialer(pool, x509.NewCertPool()), s.URL); err != nil {

@@ -59,8 +59,8 @@ const (
 // as absent.
 const TTL = "ttl"
 
-// KeysArea is the area of a company's keys. Every function has as much access to the area's
-// partition as authentication needs.
+// KeysArea is the area that contains a company's API keys. Every function has as much access to the
+// area's partition as authentication needs.
 const KeysArea = "keys"
 
 // Partition returns the partition key of a collection, made of the company, the area and further

@@ -179,10 +179,10 @@ func (c *Client) WritePutIfEqual(keys Keys, record any, field string, value type
 	}}
 }
 
-// CheckExists requires that a record exists.
+// CheckExists returns a Write that only requires that a record exists.
 func (c *Client) CheckExists(key Key) Write { return c.check(key, "attribute_exists(pk)") }
 
-// CheckAbsent requires that a record does not exist.
+// CheckAbsent returns a Write that only requires that a record does not exist.
 func (c *Client) CheckAbsent(key Key) Write { return c.check(key, "attribute_not_exists(pk)") }
 
 func (c *Client) check(key Key, condition string) Write {

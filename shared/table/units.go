@@ -9,12 +9,12 @@ import (
 // writes are made or none.
 type Unit struct {
 	Writes []Write
-	Parent *Key // the record that counts it as a child, as with WriteChild; nil: no parent
+	Parent *Key // the record that counts the new record as a child, as with WriteChild; nil: no parent
 }
 
 // Failure describes why a unit was not stored.
 type Failure struct {
-	Unit   int  // its index
+	Unit   int  // index of the unit
 	Orphan bool // its parent does not exist
 	Write  int  // the index of its first write whose condition failed; 0 for an orphan
 	Stored Item // the record under the key of that write; nil if there is none
@@ -26,7 +26,7 @@ type Failure struct {
 // remain stored.
 //
 // A transaction costs two write units for each kilobyte of each write, which is twice as much as
-// Put, plus two for each parent.
+// BatchPut, plus two for each parent.
 func (c *Client) StoreUnits(ctx context.Context, units []Unit) (failures []Failure, err error) {
 	for begin := 0; begin < len(units); {
 		t := newUnitBatch()
@@ -45,7 +45,7 @@ func (c *Client) StoreUnits(ctx context.Context, units []Unit) (failures []Failu
 type unitBatch struct {
 	units      []Unit
 	firstUnit  int          // the index of the first unit
-	writeCount int          // number of writes of the units and to their parents
+	writeCount int          // number of writes, including those that count children
 	bytes      int          // size of the records to put
 	keys       map[Key]bool // keys already written; DynamoDB accepts only one write for each key
 	parents    map[Key]bool
@@ -55,7 +55,7 @@ func newUnitBatch() *unitBatch {
 	return &unitBatch{keys: map[Key]bool{}, parents: map[Key]bool{}}
 }
 
-// add adds the n-th unit and reports whether it fits. The first unit always fits.
+// add adds units[n] if it fits, and reports whether it does. The first unit of a batch always fits.
 func (t *unitBatch) add(n int, units []Unit) bool {
 	if n >= len(units) {
 		return false
@@ -133,7 +133,7 @@ func (c *Client) storeBatch(ctx context.Context, t *unitBatch) (failures []Failu
 }
 
 // writesOf returns the writes of some of the units, the index of each unit's first write, and the
-// parents, whose counts come last.
+// parents. The writes that count the parents' children come last.
 func (t *unitBatch) writesOf(c *Client, indexes []int) (writes []Write, starts []int, parents []Key) {
 	children := map[Key]int{}
 	for _, at := range indexes {
@@ -151,8 +151,8 @@ func (t *unitBatch) writesOf(c *Client, indexes []int) (writes []Write, starts [
 	return writes, starts, parents
 }
 
-// failure returns why a unit fails, if it does. begin is the index of its first write in the
-// transaction, and gone contains the missing parents.
+// failure returns why a unit fails, if it does. begin is the index of the unit's first write in the
+// transaction.
 func (u Unit) failure(canceled *CanceledError, begin int, missingParents map[Key]bool) (f Failure, failed bool) {
 	if u.Parent != nil && missingParents[*u.Parent] {
 		return Failure{Orphan: true}, true

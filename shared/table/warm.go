@@ -14,9 +14,10 @@ import (
 // failure.
 const warmTimeout = time.Second
 
-// Warm opens this many connections, each by reading a record that does not exist, so that the first
-// request needs no handshake and runs warmed-up code. A function calls it at startup, before the
-// CPU is throttled. Errors are ignored, because startup must not fail if a request may succeed.
+// Warm opens the given number of connections, each by reading a record that does not exist, so that
+// the first request needs no handshake and runs warmed-up code. A function calls it at startup,
+// before the CPU is throttled. Errors are ignored, because startup must not fail if a request may
+// succeed.
 //
 // It reads from a keys partition, because every function may read these partitions.
 func (c *Client) Warm(ctx context.Context, connections int) {

@@ -35,7 +35,7 @@ func (c *Client) NewItem(keys Keys, record any) Item {
 	return item
 }
 
-// indexes adds the keys of the indexes to an item.
+// indexes adds the index keys to an item.
 func (k Keys) indexes(item Item) {
 	for n, key := range [...]Key{k.GSI1, k.GSI2, k.GSI3, k.GSI4, k.GSI5} {
 		if i := GSI1 + Index(n); key.PK != "" {
@@ -50,7 +50,7 @@ func (c *Client) Insert(ctx context.Context, keys Keys, record any) error {
 	return c.insert(ctx, c.NewItem(keys, record))
 }
 
-// insertConcurrency is how many records Add writes in parallel.
+// insertConcurrency is how many records InsertMissing writes in parallel.
 const insertConcurrency = 8
 
 // InsertMissing creates the records whose keys are free, each in its own write, and returns how
@@ -90,8 +90,8 @@ func sameWrite(stored Item, writeID types.AttributeValue) bool {
 
 // Modify changes one record by compare-and-set. It reads the record, in parallel with the check of
 // the caller's key. It calls change to edit the record, and writes the difference on the condition
-// that no other write intervened. If one did, Modify starts again with the new record. So whatever
-// change checks still holds when the record is written.
+// that no other write intervened. If one did, Modify starts again with the new record. So anything
+// that the change function checks still holds when the record is written.
 //
 // updatedAt changes only when a value changes, and never decreases (NowAfter). If no value changes,
 // nothing is written. The changed record has exactly the index keys that keysOf returns. If change
@@ -102,9 +102,9 @@ func Modify[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys,
 	return ModifyWith(ctx, c, key, keysOf, change, nil)
 }
 
-// ModifyWith is Modify with a write of its own. commit gets a pointer to the changed record, and
-// its update. It makes the update in a transaction, before all other writes, and returns the error
-// of Transact. nil: the update is written alone.
+// ModifyWith is Modify with a custom write. commit gets a pointer to the changed record, and the
+// update that writes it. commit must make the update in a transaction, as the first write, and
+// return the error of Transact. If commit is nil, the update is written alone.
 func ModifyWith[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys, change func(*T) error, commit func(record any, update Write) error) (T, error) {
 	return toRecord[T](c.modify(ctx, nil, modification{key, reflect.TypeFor[T](), changeFunc(keysOf, change), commit}))
 }
@@ -115,7 +115,7 @@ func ModifyItem[T any](ctx context.Context, c *Client, key Key, stored Item, key
 	return toRecord[T](c.modify(ctx, stored, modification{key, reflect.TypeFor[T](), changeFunc(keysOf, change), nil}))
 }
 
-// modification is a change of a record. The functions get a pointer to it.
+// modification is a change of a record. Its functions get a pointer to the record.
 type modification struct {
 	key        Key
 	recordType reflect.Type
@@ -133,7 +133,7 @@ func changeFunc[T any](keysOf func(T) Keys, change func(*T) error) func(record a
 	}
 }
 
-// toRecord returns the record that a pointer points to, the zero record for nil.
+// toRecord returns the record that a pointer points to, or the zero record for nil.
 func toRecord[T any](pointer any, err error) (record T, _ error) {
 	if p, ok := pointer.(*T); ok {
 		record = *p
@@ -181,9 +181,9 @@ func (c *Client) modify(ctx context.Context, stored Item, m modification) (recor
 	return nil, ErrTooMuchContention
 }
 
-// itemsToCompare returns the fields and index keys of a record before and after a change, which are
-// pointers. The index keys before the change are the stored ones. wanted is nil if no field has
-// changed.
+// itemsToCompare returns the fields and index keys of a record before and after a change; before
+// and after are pointers to the record. The index keys before the change are the stored ones.
+// wanted is nil if no field has changed.
 func (c *Client) itemsToCompare(stored Item, before, after any, keys Keys) (current, wanted Item) {
 	current, wanted = Encode(before), Encode(after)
 	if maps.EqualFunc(wanted, current, equalAttribute) {
@@ -289,7 +289,8 @@ func (c *Client) update(ctx context.Context, m modification, stored, current, wa
 	return out.Attributes, false, nil
 }
 
-// transact is update with other writes. item is the record after the update.
+// transact is update together with the other writes of m.commit. wanted is the record after the
+// update.
 func (m modification) transact(update Write, wanted Item) (item Item, lost bool, err error) {
 	record, err := decodeNew(wanted, m.recordType)
 	if err != nil {
@@ -357,9 +358,9 @@ func (c *Client) remove(ctx context.Context, key Key, t reflect.Type, check func
 }
 
 // DeleteIf deletes a record if a condition holds. The condition must not hold for a missing record.
-// If it fails, left is the stored record, or nil if there is none. DeleteIf is idempotent: a retry
-// after a lost response finds no record and succeeds. condition is a DynamoDB expression; names and
-// values define its placeholders.
+// If the condition fails, remaining is the stored record, or nil if there is none. DeleteIf is
+// idempotent: a retry after a lost response finds no record and succeeds. condition is a DynamoDB
+// expression; names and values define its placeholders.
 func (c *Client) DeleteIf(ctx context.Context, key Key, condition string, names map[string]string, values Item) (deleted bool, remaining Item, err error) {
 	sent, err := c.deleteItem(ctx, &dynamodb.DeleteItemInput{
 		Key: key.item(), ConditionExpression: &condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values,

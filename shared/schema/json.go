@@ -250,7 +250,7 @@ func (p *parser) member(isRaw bool) (any, error) {
 }
 
 // readRaw reads a value as raw JSON. Like the rest of the JSON, the value is checked for repeated
-// keys and the character NUL. It reports only the first problem of each kind.
+// keys and the character NUL. readRaw reports only the first problem of each kind.
 func (p *parser) readRaw() (json.RawMessage, error) {
 	text, err := p.decoder.ReadValue()
 	if err != nil {

@@ -44,8 +44,8 @@ type API struct {
 	routes      routes
 }
 
-// New returns an API that serves the operations. It panics if two of them have the same id, or have
-// the same method and paths that cannot be told apart.
+// New returns an API that serves the operations. It panics if two of them have the same id, or if
+// two have the same method and one request could match both paths.
 func New(operations []Operation, c Config) *API {
 	if c.BaseURL == nil {
 		c.BaseURL = func(r *http.Request) string { return "http://" + r.Host }
@@ -71,12 +71,12 @@ func New(operations []Operation, c Config) *API {
 // Keys verifies keys and enforces rate limits. Package keys implements it.
 type Keys interface {
 	// Admit verifies the key, requires the scope (none if scope is empty) and charges one request
-	// to the bucket of the class, all in one conditional write. The error comes from package auth,
-	// or from a failure of the table. auth.Admission documents which of its fields are set even if
-	// there is an error.
+	// to the rate limit of the class, all in one conditional write. The error comes from package
+	// auth or from the table. auth.Admission documents which of its fields are set even if there is
+	// an error.
 	Admit(ctx context.Context, token auth.Token, scope auth.Scope, class auth.Class) (auth.Admission, error)
 	// Verify verifies the key and requires the scope (none if scope is empty). It charges no
-	// request and writes nothing. The returned state of the bucket is set whenever the key is
-	// valid, even if the key lacks the scope.
+	// request and writes nothing. The returned quota state is set whenever the key is valid, even
+	// if the key lacks the scope.
 	Verify(ctx context.Context, token auth.Token, scope auth.Scope, class auth.Class) (auth.QuotaState, error)
 }

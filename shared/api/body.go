@@ -31,7 +31,7 @@ func (in *UpdateBody[T]) Change(record *T) error {
 	return in.Edit(record)
 }
 
-// Edit applies the sent fields to a record and checks the rules of the record. It returns
+// Edit copies the request's fields to a record and checks the record's own rules. It returns
 // bad_request with one message for each rule that the changed record breaks.
 func (in *UpdateBody[T]) Edit(record *T) error {
 	in.Apply(record)

@@ -1,14 +1,18 @@
 // Package api turns declared operations into a service: the registry, the pipeline and HTTP. Read
 // it in this order:
 //
-//   - operation.go: Define declares an operation from a Spec and a function with typed input and output. Routes, tools, the
-//     OpenAPI document, templates and sample events are derived from the declaration.
+//   - operation.go: Define declares an operation from a Spec and a function with typed input and
+//     output. Routes, tools, the OpenAPI document, templates and sample events are derived from the
+//     declaration.
 //   - result.go, tag.go: the JSON of what the function returns, lists included, and its entity tag.
-//   - http.go: ServeHTTP is where an HTTP request enters and leaves; route.go finds its operation. input.go: the
-//     validated input of the function; tool.go: how it is read from the arguments of a tool.
-//   - api.go, pipeline.go: API.Call serves a call from any transport, step by step. Each step returns an error.
-//   - response.go, log.go: the only code that turns a result or an error into a response and a log line.
-//   - serve.go: operations over a table, in a Lambda function or on this machine.
+//   - http.go: ServeHTTP is where an HTTP request enters and leaves. route.go finds the operation of
+//     a request. input.go holds the validated input of the function, and tool.go reads it from the
+//     arguments of a tool.
+//   - api.go, pipeline.go: API.Call serves a call from any transport, step by step. Each step
+//     returns an error.
+//   - response.go, log.go: the only code that turns a result or an error into a response and a log
+//     line.
+//   - serve.go: serves operations over a table, in a Lambda function or on this machine.
 //
 // The function of an operation gets a Caller, whose company comes from the verified key, and an
 // input that is validated against its tags. It returns a record, a List or an error. A *fault.Error

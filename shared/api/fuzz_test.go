@@ -24,8 +24,8 @@ type operationCall struct {
 	ids       []string
 }
 
-// callPath sends a GET whose path is exactly as it would be on the wire. sent is false when an HTTP
-// server would not accept the path.
+// callPath sends a GET with exactly this path, neither cleaned nor escaped. sent is false when an
+// HTTP server would not accept the path.
 func callPath(t *testing.T, path string) (to operationCall, status int, sent bool) {
 	t.Helper()
 	s := start(t)
@@ -199,7 +199,7 @@ func encodeQuery(in listInput, sent url.Values) url.Values {
 	case in.Cursor != "":
 		out.Set("cursor", schema.CursorScope{Operation: "list_items", Filters: filters}.Encode(string(in.Cursor)))
 	case sent.Get("cursor") == "" && sent.Has("cursor"):
-		out.Set("cursor", "") // as if there were none
+		out.Set("cursor", "")
 	}
 	return out
 }

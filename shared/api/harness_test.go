@@ -234,8 +234,8 @@ func (s *service) do(r *http.Request) httpResponse {
 	return a
 }
 
-// requireHeaders compares the headers of a response that are in want. "" means that the response
-// must not have the header.
+// requireHeaders compares those headers of a response that want lists. The value "" means that the
+// response must not have the header.
 func requireHeaders(t *testing.T, of string, h http.Header, want map[string]string) {
 	t.Helper()
 	got := map[string]string{}

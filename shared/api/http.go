@@ -34,8 +34,9 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out.Write(w, r, requestID)
 }
 
-// serveHTTP calls the operation of a request. It returns an error if no operation has the path and
-// the method, or if it panics. In that case, only the header of the returned response is used.
+// serveHTTP calls the operation of a request. It returns an error if no operation matches the path
+// and the method, or after a panic. When it returns an error, only the Header of the returned
+// response is used.
 func (a *API) serveHTTP(r *http.Request, requestID string) (out Response, err error) {
 	defer parallel.Recover(&err)
 	op, parameters, allow, err := a.routes.match(r.Method, r.URL.EscapedPath())
@@ -104,8 +105,8 @@ func (h httpArguments) preconditionProblems(op *Operation) (problems []string) {
 }
 
 // body reads the body. If the body cannot be used, because it is missing or its headers are wrong,
-// for example, unread is a message that says why. The body of a GET has no meaning (RFC 9110,
-// 9.3.1), so it is not read. The only possible error is payload_too_large.
+// for example, problem says why. The body of a GET has no meaning (RFC 9110, 9.3.1), so it is not
+// read. The only possible error is payload_too_large.
 func (h httpArguments) body(op *Operation) (text []byte, problem string, err error) {
 	if op.Method == http.MethodGet {
 		return nil, "", nil
@@ -123,7 +124,7 @@ func (h httpArguments) body(op *Operation) (text []byte, problem string, err err
 		return nil, "", nil
 	case !strings.EqualFold(strings.TrimSpace(contentType), "application/json"):
 		return nil, "header.Content-Type: must be application/json", nil
-	case h.request.Header.Get("Content-Encoding") != "" && !utf8.Valid(text): // if the body is valid text, a gateway has decoded it
+	case h.request.Header.Get("Content-Encoding") != "" && !utf8.Valid(text): // if the body is valid UTF-8, a gateway has already decoded it
 		return nil, "header.Content-Encoding: must be left out, send the body as plain JSON", nil
 	}
 	return text, "", nil
@@ -147,9 +148,9 @@ func (h httpArguments) needsAuthFirst(op *Operation) bool {
 	return op.BodyBytes > 0 && (h.request.ContentLength < 0 || h.request.ContentLength > bodyBytesMax)
 }
 
-// CheckUpload authorises a large upload before its body is read. It returns the error of the key,
-// the company or the scope. A server in front of the API calls it, because that server can stop
-// reading the body.
+// CheckUpload authorises a large upload before its body is read. It returns an error if the key,
+// the company or the scope is rejected. A server in front of the API calls it, because that server
+// can stop reading the body.
 func (a *API) CheckUpload(r *http.Request) error {
 	op, parameters, _, err := a.routes.match(r.Method, r.URL.EscapedPath())
 	if err != nil || op.BodyBytes == 0 {

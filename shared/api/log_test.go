@@ -28,8 +28,8 @@ func line(t *testing.T, r api.LogLine, m api.Metrics) map[string]any {
 	return v
 }
 
-// checkLine compares the fields of a log line that are in want. nil means that the line must not
-// have the field.
+// checkLine compares those fields of a log line that want lists. The value nil means that the line
+// must not have the field.
 func checkLine(t *testing.T, what string, v, want map[string]any) {
 	t.Helper()
 	got := map[string]any{}

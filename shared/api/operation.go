@@ -19,8 +19,9 @@ import (
 // from it.
 type Effect int
 
-// Read changes nothing. Create adds a record; a repeat adds another. Write replaces what is stored:
-// updates and pushes. Destructive deletes or publishes, which cannot be undone.
+// Read changes nothing. Create adds a record, and a repeated call adds another record. Write
+// replaces stored values, as updates and pushes do. Destructive deletes or publishes, which cannot
+// be undone.
 const (
 	Read Effect = iota
 	Create
@@ -32,7 +33,7 @@ const (
 // replaces.
 func (e Effect) Overwrites() bool { return e == Write || e == Destructive }
 
-// Repeatable reports whether repeating a call changes nothing more.
+// Repeatable reports whether repeating a call has no further effect.
 func (e Effect) Repeatable() bool { return e != Create }
 
 // Spec declares one operation: everything that its input and output types do not say. Routes,
@@ -46,15 +47,15 @@ type Spec struct {
 	Class       auth.Class   // empty: read or write, from the effect
 	Summary     string       // one line
 	Description string       // more than the summary; may be empty
-	BodyBytes   int          // the largest body over HTTP; 0 means 256 KB. A body above 256 KB is read only after the key and its scope are checked
-	NotTool     bool         // not an MCP tool: its response has a secret, which must not enter a model's context
+	BodyBytes   int          // maximum size of the body over HTTP; 0 means 256 KB. A body above 256 KB is read only after the key and its scope are checked
+	NotTool     bool         // not an MCP tool: its response contains a secret, which must not enter a model's context
 	Errors      []fault.Code // codes that its function may return, in addition to the common ones
 }
 
 // Operation is a declared operation with its types and its function.
 type Operation struct {
 	Spec
-	Area           string         // as callers know it; see AreaOfPath
+	Area           string         // from the path; see AreaOfPath
 	Input          []schema.Field // location and constraints of each argument
 	IdempotencyKey *schema.Field  // the field of Input for this header; nil if the operation does not accept the header
 	Output         reflect.Type
@@ -120,9 +121,8 @@ func Declare(spec Spec, f Function) Operation {
 // ExplainEmpty adds a function to a list operation. The function explains to the caller, in a
 // sentence or two, why the arguments match no record: "no metric growth.signup; did you mean
 // growth.signups?". It may read the table; an error fails the call. An empty string means that it
-// has no explanation. It is called only for the first page of a tool's call, and only if that page
-// is empty. Without an explanation from it, the caller gets a text that names the filters in the
-// call.
+// has no explanation. It is called only for tool calls, and only if the first page of the list is
+// empty. If it has no explanation, the caller gets a text that names the filters in the call.
 func ExplainEmpty[In any](op Operation, why func(ctx context.Context, caller Caller, in In) (string, error)) Operation {
 	if !op.IsList() || op.input != reflect.TypeFor[In]() {
 		panic(fmt.Sprintf("api: operation %s: is no list with this input", op.ID))
@@ -152,7 +152,8 @@ func (op *Operation) call(ctx context.Context, caller Caller, in reflect.Value) 
 
 // nameSharedFields renames the placeholder fields after the parameters of the path, not counting
 // the company's. The record's field gets the name of the last parameter. The parent's field gets
-// the name of the one before it, or of the last parameter if the input has no field for the record.
+// the name of the parameter before that, or of the last parameter if the input has no field for the
+// record.
 func nameSharedFields(fields []schema.Field, path string) []schema.Field {
 	var last, nextToLast string
 	for s := range strings.SplitSeq(path, "/") {
@@ -226,8 +227,8 @@ func (op Operation) BodyRequired() bool {
 	})
 }
 
-// BodyLimit returns the largest body of a request over HTTP, in bytes. The arguments of a tool are
-// always limited to 256 KB.
+// BodyLimit returns the maximum size of a request's body over HTTP, in bytes. The arguments of a
+// tool are always limited to 256 KB.
 func (op Operation) BodyLimit() int { return max(op.BodyBytes, bodyBytesMax) }
 
 // Company reports whether the path contains the id of the company. Only the path of list_companies
@@ -238,7 +239,7 @@ func (op Operation) Company() bool { return strings.Contains(op.Path, "{"+compan
 // operations on keys.
 const CompanyArea = "company"
 
-// AreaOfPath returns the area of a path or of its pattern: the segment after the company's id, or
+// AreaOfPath returns the area of a path or path pattern: the segment after the company's id, or
 // CompanyArea if there is none.
 func AreaOfPath(path string) string {
 	companies, below := strings.CutPrefix(path, "/v1/companies/")

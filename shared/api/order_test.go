@@ -16,7 +16,7 @@ import (
 )
 
 // Ensure the order of the checks: a request that fails two of them gets the error of the earlier
-// one.
+// check.
 func TestOrderOfChecks(t *testing.T) {
 	long := `{"title":"` + strings.Repeat("a", 256<<10) + `"}`
 	type spoiled struct {

@@ -77,7 +77,7 @@ func TestPagesEndAtBytes(t *testing.T) {
 	}
 }
 
-// Ensure a page that is cut short by its size says that there is more, even if the read behind it
+// Ensure Service-Has-More is true for a page that is cut short by its size, even if the store
 // returned all remaining records.
 func TestShortPageHasMore(t *testing.T) {
 	s := start(t)

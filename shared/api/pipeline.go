@@ -98,14 +98,14 @@ func (a *API) verify(ctx context.Context, c Call, t *callState, scope auth.Scope
 type callOutcome struct {
 	result         result
 	err            error                 // the error of the operation's function, or of its input
-	storedResponse *idempotency.Response // stored by an earlier request with the same Idempotency-Key; if set, it replaces result and failure
+	storedResponse *idempotency.Response // stored by an earlier request with the same Idempotency-Key; if set, it replaces result and err
 }
 
 // run starts the operation's function and, if the call has an attempt, the lookup of an earlier
 // response. While they run, it admits the key. So the function's reads add no latency, and its
 // writes wait until the key is admitted or refused. If several of these fail, the admission's error
-// takes precedence over the lookup's error, and that over a panic in the function. run returns only
-// after the function has returned.
+// takes precedence over the lookup's error, which takes precedence over a panic in the function.
+// run returns only after the function has returned.
 func (a *API) run(ctx context.Context, c Call, t *callState, attempt *idempotency.Attempt) (*callOutcome, error) {
 	work, stop := context.WithCancel(ctx)
 	defer stop()

@@ -38,7 +38,7 @@ func NewJSONList[T any](page table.Page[json.RawMessage]) List[T] {
 
 // Partial is implemented by a response, other than a list, of an operation that may do only part of
 // its work, such as a large delete. HasMore reports whether work remains; repeating the call
-// continues it.
+// continues that work.
 type Partial interface{ HasMore() bool }
 
 type listResult interface {
@@ -55,8 +55,8 @@ func (l List[T]) MarshalJSON() ([]byte, error) {
 // Page returns the list as JSON, and the position of the next page, empty at the end.
 func (l List[T]) Page() (body []byte, next string, err error) { return l.page.encode(l.Items) }
 
-// encode returns the JSON of the list and the position of the next page. The list contains l.texts
-// or, if there are none, items, which is a slice of records.
+// encode returns the JSON of the list and the position of the next page. The list contains
+// l.jsonRecords or, if there are none, items, which is a slice of records.
 func (l listPage) encode(items any) (body []byte, next string, err error) {
 	texts, records := l.jsonRecords, reflect.ValueOf(items)
 	if len(texts) == 0 {

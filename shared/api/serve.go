@@ -28,7 +28,7 @@ func Handler(t *table.Client, operations []Operation, log *slog.Logger) *API {
 
 // NewConfig returns the configuration for serving operations over a table, over HTTP or as tools.
 // The environment variables METRICS and METRICS_NAMESPACE, which the stack sets, select the metrics
-// in the log lines; without them there are none. It panics if they are invalid.
+// in the log lines. If they are not set, there are no metrics. It panics if a value is invalid.
 func NewConfig(t *table.Client, log *slog.Logger) Config {
 	metrics, err := ParseMetrics(os.Getenv("METRICS"), os.Getenv("METRICS_NAMESPACE"))
 	if err != nil {

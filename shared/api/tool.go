@@ -18,8 +18,8 @@ type toolArguments struct {
 	tooLarge bool
 }
 
-// ArgumentsRoot is the beginning of the path in a message about no particular HTTP field: about an
-// unknown argument, or about the arguments as a whole.
+// ArgumentsRoot begins the path in a message about an unknown argument or about the arguments as a
+// whole, that is, about no particular HTTP field.
 const ArgumentsRoot = "arguments"
 
 // ToolArguments reads the arguments of a tool. companyID is the value of the argument companyId. It
@@ -50,7 +50,7 @@ func (t toolArguments) bind(op *Operation) input {
 		return input{err: fault.New(fault.PayloadTooLarge, ArgumentsRoot+": must have at most %d bytes", bodyBytesMax)}
 	}
 	if t.object != nil && len(op.rawFields) > 0 {
-		t.object, t.problems, _ = schema.ParseObjectWithRaw(t.jsonText, ArgumentsRoot, op.rawFields, bodyBytesMax) // cannot be too large, because the whole text is not
+		t.object, t.problems, _ = schema.ParseObjectWithRaw(t.jsonText, ArgumentsRoot, op.rawFields, bodyBytesMax) // cannot be too large, because ToolArguments has checked the size of the whole text
 	}
 	in := finishBinding(schema.BindFlat(op.input, op.Input, schema.FlatArguments{
 		Operation: op.ID, Arguments: t.object, Problems: t.problems, ExtraNames: []string{companyParameter},

@@ -26,7 +26,7 @@ func TestWriteWaitsForTheKey(t *testing.T) {
 			var awaited error
 			s.create = func(ctx context.Context, _ api.Caller, _ createInput) (record, error) {
 				defer func() { ended = true }()
-				close(reading) // a read would not wait
+				close(reading) // a function may read before the key is verified
 				if awaited = waitForPermit(ctx); awaited != nil {
 					return record{}, awaited
 				}

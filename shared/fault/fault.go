@@ -1,7 +1,7 @@
 // Package fault defines the errors that a caller sees: the codes, the error type, the envelope and
 // the response. If an error is or wraps an *Error, the caller sees only the *Error, and the text
-// around it goes only to the log. For any other error, the caller sees ErrInternal. Public makes
-// this decision.
+// around it goes only to the log. For any other error, the caller sees ErrInternal. PublicError
+// makes this decision.
 package fault
 
 import (
@@ -12,7 +12,7 @@ import (
 // Code is the stable part of an error. Clients branch on it.
 type Code string
 
-// The codes. The first six are from the specification; the others are additions.
+// The codes. The first six codes are from the specification; the others are additions.
 const (
 	BadRequest       Code = "bad_request"
 	Unauthorised     Code = "unauthorised"

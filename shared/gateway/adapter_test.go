@@ -21,9 +21,9 @@ import (
 )
 
 // This file compares this package with aws-lambda-go-api-proxy. Both must convert events and
-// responses alike, except for the edges that known_differences_test.go lists. So this package is a
-// drop-in replacement for that adapter. The edges are the reason that the Lambda functions do not
-// use the adapter.
+// responses alike, except for the differences that known_differences_test.go lists. So this package
+// is a drop-in replacement for that adapter. The differences are the reason why the Lambda
+// functions do not use the adapter.
 
 // exchange is an event together with what the handler does when it gets the request.
 type exchange struct {
@@ -61,13 +61,14 @@ func (s handlerScript) run(w http.ResponseWriter) {
 	}
 }
 
-// firstIndex returns the index of the first step whose do is one of kinds, or -1 if there is none.
+// firstIndex returns the index of the first step whose kind is one of kinds, or -1 if there is
+// none.
 func (s handlerScript) firstIndex(kinds ...string) int {
 	return slices.IndexFunc(s, func(step scriptStep) bool { return slices.Contains(kinds, step.kind) })
 }
 
 // headerEnd returns the index of the step at which a server sends the status and the headers, or -1
-// if there is none. Later changes have no effect.
+// if there is none. Changes to the headers after that step have no effect.
 func (s handlerScript) headerEnd() int {
 	return slices.IndexFunc(s, func(step scriptStep) bool {
 		return step.kind == "write" || step.kind == "flush" || step.kind == "status" && step.status >= 200
@@ -279,8 +280,8 @@ func (x exchange) runOwnProxy(t *testing.T) (seen *http.Request, resp events.API
 	return seen, resp
 }
 
-// requireSameBehavior requires that the adapter and this package treat x alike, except where an
-// edge that applies to x allows a difference. It returns the number of edges that apply to x.
+// requireSameBehavior requires that the adapter and this package treat x alike, except where a
+// known difference that matches x allows it. It returns how many known differences match x.
 func requireSameBehavior(t *testing.T, x exchange) int {
 	t.Helper()
 	var allowed []aspect
@@ -303,8 +304,8 @@ func requireSameBehavior(t *testing.T, x exchange) int {
 }
 
 // Ensure this package treats ordinary events and responses as the adapter does. In a third of the
-// exchanges an edge is planted, to check that it causes no differences other than those that it
-// lists.
+// exchanges, a known difference is planted, to check that it affects no aspects other than those
+// that it lists.
 func TestAdapter(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -321,7 +322,7 @@ func TestAdapter(t *testing.T) {
 			ordinary++
 		}
 	}
-	// The edge AbsoluteURL applies to every exchange, so an ordinary exchange has one edge.
+	// The known difference AbsoluteURL matches every exchange, so an ordinary exchange matches one.
 	if ordinary < 200 {
 		t.Errorf("%d exchanges without an edge are too few to prove anything", ordinary)
 	}
@@ -342,7 +343,7 @@ func FuzzAdapter(f *testing.F) {
 	f.Fuzz(func(t *testing.T, event []byte, status int, name, value string, text []byte) {
 		x := exchange{script: handlerScript{{kind: "header", name: name, values: []string{value}}, {kind: "status", status: status}}}
 		if json.Unmarshal(event, &x.event) != nil {
-			return // the runtime rejects it
+			return // the runtime rejects such an event
 		}
 		if len(text) > 0 {
 			x.script = append(x.script, scriptStep{kind: "write", text: string(text)})

@@ -104,8 +104,8 @@ func readBody(r *http.Request) ([]byte, error) {
 }
 
 // gatewayHeaders returns the headers of r and those that the gateway sets. The gateway appends to
-// X-Forwarded-For and replaces the client's values of the others. Otherwise, a client could fake
-// its address or the host in links.
+// X-Forwarded-For and replaces the client's values of the other headers that it sets. Otherwise, a
+// client could fake its address or the host in links.
 func gatewayHeaders(r *http.Request, host, sourceIP string) map[string][]string {
 	headers := make(http.Header, len(r.Header)+4)
 	for name, values := range r.Header {
@@ -131,9 +131,9 @@ func gatewayHeaders(r *http.Request, host, sourceIP string) map[string][]string 
 }
 
 // parseQuery decodes a raw query as a REST API does: "&" and ";" separate pairs, "+" is a space, a
-// missing "=" is an empty value, empty pairs are ignored. It returns nil for no parameters. A name
-// or value with a malformed escape is left undecoded, because url.URL.Query would drop the pair,
-// and the handler could not reject it.
+// missing "=" means an empty value, and empty pairs are ignored. It returns nil for no parameters.
+// A name or value with a malformed escape is left undecoded, because url.URL.Query would drop the
+// pair, and the handler could not reject it.
 func parseQuery(raw string) map[string][]string {
 	var query map[string][]string
 	for pair := range strings.FieldsFuncSeq(raw, isSeparator) {

@@ -96,7 +96,7 @@ func FuzzResponse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var e events.APIGatewayProxyRequest
 		if json.Unmarshal([]byte(fill.Replace(string(text))), &e) != nil {
-			return // the runtime rejects it
+			return // the runtime rejects such an event
 		}
 		got, err := proxy(t.Context(), e)
 		if err != nil {

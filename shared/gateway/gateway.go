@@ -7,7 +7,7 @@
 // the service is an ordinary http.Handler:
 //
 //	Start(h)  runs h in Lambda                   event → Proxy → h
-//	Local(h)  runs h on a port, as Lambda does   request → Event → Proxy → h
+//	Local(h)  runs h on a port, as Lambda does   request → NewEvent → Proxy → h
 //
 // The request is built as net/http's server builds one (request.go), and the response is recorded
 // by that server's rules (response.go). This package replaces the adapter aws-lambda-go-api-proxy;

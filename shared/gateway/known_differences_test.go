@@ -23,12 +23,12 @@ type knownDifference struct {
 	ours   string // what this package does, as net/http's server would
 
 	matches func(x exchange) bool // reports whether an exchange is of this kind
-	aspects []aspect              // the aspects in which the two may differ then
+	aspects []aspect              // the aspects in which the adapter and this package may then differ
 	trigger func(x *exchange)     // turns an exchange into one of this kind
-	check   responseCheck         // checks what this package does with a planted exchange
+	check   responseCheck         // checks what this package does with an exchange that trigger has changed
 }
 
-// knownDifferences lists every edge. TestAdapter ensures that there are no other differences.
+// knownDifferences lists every known difference. TestAdapter ensures that there are no others.
 var knownDifferences = []knownDifference{
 	// The URL, the method and the address of the request.
 	{
@@ -547,8 +547,8 @@ func isInvalidHeaderValue(value string) bool {
 	return strings.ContainsAny(value, "\r\n\x00") || strings.TrimSpace(value) != value || !utf8.ValidString(value)
 }
 
-// Ensure this package handles each edge as net/http's server would, and that the adapter handles it
-// differently. An edge that both handle alike is stale.
+// Ensure this package handles each known difference as net/http's server would, and that the
+// adapter handles it differently. If both handle it alike, the entry is stale.
 func TestKnownDifferences(t *testing.T) {
 	t.Parallel()
 	for _, e := range knownDifferences {

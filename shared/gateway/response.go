@@ -29,7 +29,7 @@ var errUnsendable = fault.New(fault.Internal, "the request was carried out, but 
 
 // recorder records a handler's response by the rules of net/http's server: the first status wins;
 // later changes to headers have no effect; HEAD, 204 and 304 have no body; a handler that writes
-// nothing sends a 200. Unlike that server, it drops 1xx statuses and panics on 101.
+// nothing sends a 200. Unlike that server, recorder drops 1xx statuses and panics on 101.
 type recorder struct {
 	header     http.Header
 	sentHeader http.Header // copy of header from when the status was written; nil until then

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Prefixes of ids that belong to no area. Each area declares the prefixes of its records next to
-// their types.
+// Prefixes of the ids of records that belong to no area. Each area declares the prefixes of its own
+// records next to their types.
 const (
 	CompanyPrefix = "co"
 	KeyPrefix     = "key"

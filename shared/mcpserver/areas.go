@@ -12,7 +12,7 @@ import (
 )
 
 // areasParameter is the query parameter that lists the areas whose tools are offered. An agent that
-// needs one area does not have to read the tools of the others.
+// needs one area does not have to read the tools of the other areas.
 const areasParameter = "areas"
 
 // areasOf returns the areas of the operations, without duplicates, in order of first appearance.
@@ -61,7 +61,7 @@ func (o toolSet) has(op *api.Operation) bool {
 	return o.areas == nil || slices.Contains(o.areas, op.Area)
 }
 
-// byName returns the operation of the tool called name, or nil if the request cannot use such a
+// byName returns the operation of the tool with this name, or nil if the request cannot use such a
 // tool.
 func (o toolSet) byName(name string) *api.Operation {
 	i := slices.IndexFunc(o.server.operations, func(op api.Operation) bool { return ToolName(op) == name && o.has(&op) })

@@ -25,8 +25,8 @@ func (allowAllKeys) Verify(context.Context, auth.Token, auth.Scope, auth.Class) 
 
 func newID(prefix string) string { return prefix + "_1" }
 
-// BenchmarkHTTP is the baseline for BenchmarkTool: the same call without the protocol. Neither uses
-// a table.
+// BenchmarkHTTP is the baseline for BenchmarkTool: the same call without MCP. Neither benchmark
+// uses a table.
 func BenchmarkHTTP(b *testing.B) {
 	s := start(b)
 	token, err := auth.Parse(s.key)

@@ -45,10 +45,10 @@ func toArgumentPath(op *api.Operation, message string) string {
 	return message
 }
 
-// listToolHint returns what to add to the message "no such record": the tool that lists ids for the
-// last id in the operation's path, if there is such a tool, and the advice to leave out companyId,
-// if the call sent one. It depends only on what was sent, so it does not reveal whether a record
-// exists.
+// listToolHint returns what to add to the message "no such record": the tool that lists valid
+// values for the last id in the operation's path, if there is such a tool, and the advice to leave
+// out companyId, if the call sent one. It depends only on what was sent, so it does not reveal
+// whether a record exists.
 func (s *Server) listToolHint(call api.Call) string {
 	out := ""
 	if lists := s.listTool(call.Operation); lists != "" {
@@ -60,8 +60,8 @@ func (s *Server) listToolHint(call api.Call) string {
 	return out
 }
 
-// listTool returns the name of the tool that lists ids for the last id in an operation's path. It
-// is empty if there is no such tool.
+// listTool returns the name of the tool that lists valid values for the last id in an operation's
+// path. It is empty if there is no such tool.
 func (s *Server) listTool(op *api.Operation) string {
 	for _, segment := range slices.Backward(api.PathSegments(op.Path)) {
 		if id, isID := api.PathParameter(segment); isID {

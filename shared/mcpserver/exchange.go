@@ -35,9 +35,9 @@ type messageExchange struct {
 
 type messageExchangeKey struct{}
 
-// serveMessage serves one message. The pipeline verifies the key, in Server.sdkMiddleware or, if
-// the SDK did not call receive, here. A response with more than room bytes is replaced with an
-// error.
+// serveMessage serves one message. The pipeline verifies the key: sdkMiddleware calls the pipeline
+// or, if the SDK did not call sdkMiddleware, serveMessage does. A response with more than bytesMax
+// bytes is replaced with an error.
 func (s *Server) serveMessage(r *http.Request, call api.Call, m message, bytesMax int) api.Response {
 	areas, err := s.areas(r)
 	if err != nil {
@@ -109,9 +109,9 @@ func (s *Server) admitMessage(ctx context.Context, call api.Call, method string,
 	return s.api.Call(context.WithValue(ctx, problemKey{}, problem), call)
 }
 
-// newSDKHandler returns the SDK's handler without any tools, because receive serves the tools. The
-// SDK would parse each tool's schema twice, which would be most of the server's start-up time, and
-// it does not support scopes.
+// newSDKHandler returns the SDK's handler without any tools, because sdkMiddleware serves the
+// tools. The SDK would parse each tool's schema twice, which would be most of the server's start-up
+// time, and it does not support scopes.
 func (s *Server) newSDKHandler() http.Handler {
 	server := mcp.NewServer(&mcp.Implementation{Name: "growthworkspace", Title: "Company Growth Workspace", Version: fault.Version}, &mcp.ServerOptions{
 		Instructions: instructions,
@@ -141,7 +141,7 @@ func (s *Server) sdkMiddleware(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		x.response = s.admitMessage(x.ctx, x.call, method, nil)
 		if x.response.Err != nil {
-			return nil, nil // exchange responds
+			return nil, nil // serveMessage returns the error
 		}
 		result, err = next(ctx, method, request)
 		if list, ok := result.(*mcp.ListToolsResult); ok && err == nil {
@@ -161,7 +161,7 @@ func (s *Server) callSDK(exchange *messageExchange, r *http.Request, m message) 
 	s.sdk.ServeHTTP(w, r)
 	body := bytes.TrimSpace(w.body.Bytes())
 	switch {
-	case len(body) == 0 || w.status >= http.StatusInternalServerError: // no response in time, or one that cannot be encoded
+	case len(body) == 0 || w.status >= http.StatusInternalServerError: // no response in time, or a response that cannot be encoded
 		return s.api.ErrorResponse(exchange.call.RequestID, logOperation, fmt.Errorf("the SDK's response to %s is %d %s: %v", m.Method, w.status, body, context.Cause(exchange.ctx)))
 	case w.header.Get("Content-Type") != "application/json":
 		body = encodeMessage(&jsonrpc.Response{ID: m.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: string(body)}})

@@ -11,9 +11,9 @@ import (
 )
 
 // FuzzFrame sends arbitrary bodies with a valid key. The response must be an empty 202 if no
-// message needs one, the envelope, or JSON-RPC: one response for each request, with the request's
-// id and either a result or an error. It must never be a 401 or a 5xx, and never contain the name
-// of a Go type.
+// message needs a response. Otherwise it must be the envelope or JSON-RPC. JSON-RPC must contain
+// one response for each request, with the request's id and either a result or an error. The
+// response must never be a 401 or a 5xx, and never contain the name of a Go type.
 func FuzzFrame(f *testing.F) {
 	for _, text := range []string{
 		ping, "[" + ping + "," + ping + "]", frame("tools/list", `{"cursor":"a"}`), frame("initialize", `{"protocolVersion":"2025-06-18","capabilities":{}}`),

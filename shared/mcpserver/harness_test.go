@@ -27,7 +27,7 @@ import (
 type fakeKeys struct {
 	mu     sync.Mutex
 	err    error
-	quota  auth.QuotaState // returned with err
+	quota  auth.QuotaState // returned by Admit together with err
 	scopes []auth.Scope
 	calls  []string
 
@@ -67,7 +67,7 @@ func (k *fakeKeys) Verify(context.Context, auth.Token, auth.Scope, auth.Class) (
 	return fullQuota, nil
 }
 
-// takeCalls returns the calls since taken was last called.
+// takeCalls returns the calls since takeCalls was last called.
 func (k *fakeKeys) takeCalls() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()

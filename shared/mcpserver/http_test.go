@@ -114,8 +114,8 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// Ensure a request is accepted from a page on the same host or without an Origin, and with any
-// Accept header.
+// Ensure a request is accepted if a page on the same host sends it or if it has no Origin, whatever
+// its Accept header says.
 func TestAccepted(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(r *http.Request){

@@ -42,7 +42,8 @@ const Path = "/mcp"
 const bodyBytesMax = 1 << 20
 
 // requestTimeout bounds one request. It is longer than the 9 s timeout of a call and shorter than
-// the function's 10 s. timeoutMargin is the difference between it and the timeout of a call.
+// the function's 10 s. timeoutMargin is the difference between requestTimeout and the timeout of a
+// call.
 const (
 	requestTimeout = 9500 * time.Millisecond
 	timeoutMargin  = 500 * time.Millisecond
@@ -61,8 +62,7 @@ type Server struct {
 	timeout    time.Duration
 }
 
-// New returns a server of the operations. It panics when two of them have the same id or the same
-// path.
+// New returns a server that offers the operations as tools. It panics if api.New does.
 func New(operations []api.Operation, c api.Config) *Server {
 	operations = toolOperations(operations)
 	s := &Server{api: api.New(operations, c), operations: operations, newID: c.NewID, timeout: requestTimeout}

@@ -25,8 +25,8 @@ const (
 	idBytesMax       = 1000
 
 	// lastBatchRevision is the last protocol revision with batches. firstStatelessRevision is the
-	// first one without initialization; it also gives results a resultType and JSON-RPC errors an
-	// HTTP status.
+	// first revision without initialization; it also gives results a resultType and JSON-RPC errors
+	// an HTTP status.
 	lastBatchRevision      = "2025-03-26"
 	firstStatelessRevision = "2026-07-28"
 
@@ -59,7 +59,7 @@ type message struct {
 	err *jsonrpc.Error // why the message is invalid, or nil if it is valid
 
 	// sent is the id as it was sent, or nil if the SDK would not change it. If sent is not nil, ID
-	// is substitute, and restored puts sent into the response.
+	// is placeholderID, and restoreID puts sent into the response.
 	sent json.RawMessage
 
 	// arguments holds the arguments of a tools/call. The SDK does not get them, because it would
@@ -148,7 +148,7 @@ func parseMessage(text json.RawMessage) message {
 	}
 	raw, hasMethod := fields["method"]
 	if !hasMethod && m.IsCall() && (fields["result"] != nil || fields["error"] != nil) {
-		return message{} // the response to a request that this server never sends
+		return message{} // a response, which is ignored, because this server sends no requests
 	}
 	if json.Unmarshal(raw, &m.Method) != nil || m.Method == "" {
 		return m.withError(jsonrpc.CodeInvalidRequest, "method: must be a string")
@@ -214,8 +214,8 @@ func (m *message) withoutArguments(params json.RawMessage) (rest json.RawMessage
 }
 
 // parseID parses an id. It returns an empty id if raw is too long, or is neither a string nor a
-// whole number. sent is set if the SDK would change the id, such as a large number or a string with
-// half a surrogate pair.
+// whole number. sent is set if the SDK would change the id, as it changes a large number or a
+// string with a lone surrogate.
 func parseID(raw json.RawMessage) (id jsonrpc.ID, sent json.RawMessage) {
 	var value any
 	if len(raw) > idBytesMax || json.Unmarshal(raw, &value) != nil {
@@ -235,7 +235,7 @@ func parseID(raw json.RawMessage) (id jsonrpc.ID, sent json.RawMessage) {
 	return id, sent
 }
 
-// restoreID returns a response to the message, with the id exactly as it was sent.
+// restoreID returns the response with the message's id exactly as it was sent.
 func (m message) restoreID(response []byte) []byte {
 	if m.sent == nil {
 		return response

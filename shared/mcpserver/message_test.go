@@ -124,7 +124,7 @@ func TestIDs(t *testing.T) {
 			}
 		}
 	}
-	for _, id := range []string{`"\ud800"`, `"\ufffd"`, `"<\u0061>"`} { // a decoder would change the first
+	for _, id := range []string{`"\ud800"`, `"\ufffd"`, `"<\u0061>"`} { // decoding would change the lone surrogate in the first id
 		if a := s.post(`{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`); a.body != `{"jsonrpc":"2.0","id":`+id+`,"result":{}}` {
 			t.Errorf("id %s: status %d, want an empty result with the same id: %s", id, a.status, a.body)
 		}

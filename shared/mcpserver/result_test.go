@@ -9,7 +9,7 @@ import (
 
 // Ensure the result for a record that is nested too deeply for clients has no structured content.
 // Its text is the record or, if that would be too long, says what to do instead. Only an older
-// version stored such records.
+// version of the service stored such records.
 func TestDeepRecords(t *testing.T) {
 	deep := func(levels, size int) []byte {
 		return []byte(strings.Repeat("[", levels) + `"` + strings.Repeat("x", size) + `"` + strings.Repeat("]", levels))

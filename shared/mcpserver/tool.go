@@ -96,12 +96,12 @@ func inputWithListHints(op api.Operation, operations []api.Operation) []schema.F
 	return fields
 }
 
-// listOperationFor returns the name of the tool that lists the ids that an argument takes. It is
-// empty if there is no such tool. The path of an operation on one record shows what the ids in a
-// list are called: the path …/sites/{siteId} means that …/sites lists the values for siteId. An
-// argument siteId or siteIds takes these ids in any operation. If two lists share an id name, such
-// as the goals of a site and the goals of the company, listOperationFor prefers the list in the
-// operation's own area, and then a list whose other ids are also arguments of the operation.
+// listOperationFor returns the name of the tool that lists the ids that are valid for an argument.
+// It is empty if there is no such tool. The path of an operation on one record shows what the ids
+// in a list are called: the path …/sites/{siteId} means that …/sites lists the values for siteId.
+// An argument siteId or siteIds takes these ids in any operation. If two lists share an id name,
+// such as the goals of a site and the goals of the company, listOperationFor prefers the list in
+// the operation's own area, and then a list whose other ids are also arguments of the operation.
 func listOperationFor(argument string, op api.Operation, operations []api.Operation) string {
 	name := strings.TrimSuffix(argument, "s")
 	if !strings.HasSuffix(name, "Id") {
@@ -152,7 +152,7 @@ type toolResult struct {
 	IsError           bool            `json:"isError,omitempty"`
 }
 
-// methodCallTool calls the operation of a tool.
+// callTool calls the operation of a tool.
 func (s *Server) callTool(x *messageExchange, op *api.Operation, request *mcp.CallToolRequest) *toolResult {
 	call := x.call
 	call.Operation, call.Explain = op, true
@@ -218,14 +218,15 @@ func newToolResult(response api.Response) *toolResult {
 
 // responseBytesMax is the maximum size of a response's JSON. Encoded in base64, such a response and
 // its headers fit into Lambda's 6 MB. responseReserve is the part of responseBytesMax that is
-// reserved for each message of a batch. It has room for an id and an error.
+// reserved for each message of a batch. That is enough for an id and an error.
 const (
 	responseBytesMax = 4_600_000
 	responseReserve  = 8 << 10
 )
 
 // tooLargeResponse returns the error that replaces a response that does not fit. If the message was
-// a successful write, the error says that the call was done, so that the caller does not repeat it.
+// a successful write, the error says that the call was carried out, so that the caller does not
+// repeat it.
 func (x *messageExchange) tooLargeResponse(bytes int, inBatch bool) []byte {
 	advice := "read the record over HTTP"
 	if inBatch {

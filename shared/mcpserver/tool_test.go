@@ -70,7 +70,7 @@ type partialDelete struct {
 
 func (l partialDelete) HasMore() bool { return l.Count > 0 }
 
-// Ensure _meta says whether a result is partial, and text says so if it is. Over HTTP, the
+// Ensure _meta says whether a result is partial, and that the text says so if it is. Over HTTP, the
 // Service-Has-More header says the same as _meta.
 func TestPartial(t *testing.T) {
 	t.Parallel()
@@ -163,7 +163,7 @@ func TestErrors(t *testing.T) {
 		a := s.post(call("get_item", arguments))
 		texts := 1
 		if want == "internal" {
-			texts = 2 // the second says how long to wait
+			texts = 2 // the second text says how long to wait
 		}
 		if got := a.requireToolError(t, arguments, want); len(got) != texts {
 			t.Errorf("%.60s: %d texts, want %d: %q", arguments, len(got), texts, got)
@@ -212,8 +212,8 @@ func TestErrorsNameArguments(t *testing.T) {
 	}
 }
 
-// Ensure numbers and booleans are accepted as strings, even in nested values, and that a boolean is
-// accepted where an enum lists it as a string.
+// Ensure a number or boolean that is sent as a string is accepted, even in a nested value, and that
+// a boolean is accepted where an enum lists it as a string.
 func TestPlainTexts(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -275,7 +275,7 @@ func TestCallerDisconnects(t *testing.T) {
 	})
 }
 
-// Ensure a result with a large body contains it only as structured content.
+// Ensure a result contains a large body only as structured content.
 func TestLargeResult(t *testing.T) {
 	t.Parallel()
 	a := start(t).post(call("get_item", `{"itemId":"itm_large"}`))

@@ -1,6 +1,6 @@
-// Package record stores the records of one kind in the table. It is the part that the areas' stores
-// have in common. A kind is declared once (Kind), next to the struct of its records. Store
-// implements the operations on these records, their import and their export.
+// Package record stores the records of one kind in the table. It holds the code that the areas'
+// stores have in common. A kind is declared once, as a Kind, next to the struct of its records.
+// Store implements the operations on these records, their import and their export.
 //
 // An area embeds a Store in a type of its own to replace a method. Rules about the content of a
 // record are not the concern of this package; see schema.Body.

@@ -1,7 +1,8 @@
 // Package resource declares the operations of a kind of record that is only created, listed, read,
 // updated and deleted. The tags of the record say which fields requests may set (schema.Body), and
 // the kind says at which paths the operations are (record.Kind). An area gives each operation its
-// id and description. An operation that differs is declared with api.Define, like any other.
+// id and description. An operation that differs from these is declared with api.Define, like any
+// other.
 package resource
 
 import (
@@ -47,9 +48,9 @@ func New[T any, S Store[T]](kind record.Kind[T], s S) Operations {
 	return NewNested(kind, func(string) S { return s })
 }
 
-// NewNested returns the operations of a kind whose records belong to another record, its parent. of
-// returns the store for the records of one parent. The store must return fault.ErrNotFound if the
-// parent does not exist or a record does not belong to it.
+// NewNested returns the operations of a kind whose records belong to another record, its parent.
+// storeOf returns the store for the records of one parent. The store must return fault.ErrNotFound
+// if the parent does not exist or a record does not belong to it.
 //
 // Only New and NewNested have type parameters, because each instance of a generic function adds to
 // the size of the program.
@@ -144,18 +145,19 @@ func (in unpagedInput) bounds() (parentID, after string, limit int) {
 	return in.ParentID, string(in.Cursor), math.MaxInt
 }
 
-// List lists the records. A page has up to 50 of them by default; the caller may ask for up to 200.
+// List declares the operation that lists the records. A page has up to 50 of them by default; the
+// caller may ask for up to 200.
 func (o Operations) List(id, summary, description string) api.Operation {
 	return o.lists(reflect.TypeFor[pageInput](), id, summary, description)
 }
 
-// ListShort lists the records. A page has up to 25 of them by default; the caller may ask for up to
-// 100. It is for large records.
+// ListShort is like List, but for large records. A page has up to 25 of them by default; the caller
+// may ask for up to 100.
 func (o Operations) ListShort(id, summary, description string) api.Operation {
 	return o.lists(reflect.TypeFor[shortPageInput](), id, summary, description)
 }
 
-// ListAll lists all records on one page, if they fit into a response.
+// ListAll declares the operation that lists all records on one page, if they fit into a response.
 func (o Operations) ListAll(id, summary, description string) api.Operation {
 	return o.lists(reflect.TypeFor[unpagedInput](), id, summary, description)
 }
@@ -165,13 +167,13 @@ func (o Operations) lists(in reflect.Type, id, summary, description string) api.
 	return api.Declare(o.readSpec(o.collectionPath, id, summary, description), o.list)
 }
 
-// Get returns a record.
+// Get declares the operation that returns one record.
 func (o Operations) Get(id, summary, description string) api.Operation {
 	return api.Declare(o.readSpec(o.recordPath, id, summary, description), o.get)
 }
 
-// Create creates a record. If the kind has a limit, the error is conflict once that many records
-// exist.
+// Create declares the operation that creates a record. If the kind has a limit, the error is
+// conflict once that many records exist.
 func (o Operations) Create(id, summary, description string) api.Operation {
 	spec := o.writeSpec(http.MethodPost, o.collectionPath, api.Create, id, summary, description)
 	if o.limit > 0 {
@@ -180,12 +182,13 @@ func (o Operations) Create(id, summary, description string) api.Operation {
 	return api.Declare(spec, o.create)
 }
 
-// Update changes only those fields of a record that the request sends.
+// Update declares the operation that changes only those fields of a record that the request sends.
 func (o Operations) Update(id, summary, description string) api.Operation {
 	return api.Declare(o.writeSpec(http.MethodPatch, o.recordPath, api.Write, id, summary, description), o.update)
 }
 
-// Delete deletes a record. errors are the codes that only the store of this kind returns.
+// Delete declares the operation that deletes a record. errors are the codes that only the store of
+// this kind returns.
 func (o Operations) Delete(id, summary, description string, errors ...fault.Code) api.Operation {
 	spec := o.writeSpec(http.MethodDelete, o.recordPath, api.Destructive, id, summary, description)
 	spec.Errors = errors

@@ -62,9 +62,9 @@ func (a argument) asInteger() (int64, bool) {
 	return n, err == nil && -SafeInteger <= n && n <= SafeInteger
 }
 
-// plainInteger returns an integer without a fraction or an exponent. It returns "" if the number is
-// not an integer, or has more digits than an int64 can hold. It never expands a large exponent, as
-// in 1e-999999999.
+// plainInteger returns the integer that number denotes, written without a fraction or an exponent.
+// It returns "" if the number is not an integer, or has more digits than an int64 can hold. It
+// never expands a large exponent, as in 1e-999999999.
 func plainInteger(number string) string {
 	number, negative := strings.CutPrefix(number, "-")
 	digits, exponentText := number, "0"

@@ -286,7 +286,7 @@ func (b *Binder) checkText(f *Field, path, s string) {
 }
 
 // formProblem returns the problem with a string according to the field's reference, pattern or
-// format, "" if the string is valid.
+// format, or "" if the string is valid.
 func (f *Field) formProblem(s string) string {
 	switch {
 	case f.Ref != "" && !id.Valid(f.Ref, s):

@@ -10,16 +10,16 @@ import (
 
 // Body is the part of an input that is a record of type T. Embed it with the tag body:"create" or
 // body:"update"; package api does. The tags set and default of a field of T say that requests may
-// set the field, and how. The tags that Field documents say which values are accepted.
+// set the field, and how. Field documents the tags that say which values are accepted.
 //
 //	set:"required"  a create must have it; null does not clear it
 //	set:"optional"  a create may leave it out; null clears it
 //	set:"filled"    a create may leave it out, and the operation fills it; null does not clear it
-//	default         a create may leave it out, and the field has this value then; null does not clear it
+//	default         a create may leave it out, and the field then has this value; null does not clear it
 //
-// More options may follow in the tag set, after commas: create or update if only such an operation
-// may set the field, and first if the field comes before the others in descriptions. Fields with
-// neither tag are set only by the service.
+// More options may follow in the tag set, after commas. The option create or update means that only
+// such an operation may set the field. The option first means that the field comes before the
+// others in descriptions. Fields with neither tag are set only by the service.
 //
 // An unknown tag causes a panic, so that a misspelled tag cannot silently make a field read-only.
 type Body[T any] struct {
@@ -53,7 +53,7 @@ func (p *Properties) Sent(property string) bool {
 // Empty reports whether the request contains no property of the record.
 func (p *Properties) Empty() bool { return len(p.sent) == 0 }
 
-// Apply assigns the sent fields to a record.
+// Apply copies the request's fields to a record.
 func (b *Body[T]) Apply(to *T) { b.applyTo(&b.Record, to) }
 
 func (p *Properties) applyTo(record, to any) {
@@ -139,7 +139,7 @@ func appendBody(out []Field, record reflect.Type, operation string, at []int) []
 }
 
 // eachField calls visit with each field of a record, including those of embedded structs. The Index
-// of each field is its whole index in the record.
+// of each field starts at the record, even for a field of an embedded struct.
 func eachField(t reflect.Type, at []int, visit func(reflect.StructField)) {
 	for i := range t.NumField() {
 		if f := fieldAt(t, at, i); f.Anonymous {
@@ -151,7 +151,7 @@ func eachField(t reflect.Type, at []int, visit func(reflect.StructField)) {
 }
 
 // fieldAt returns the i-th field of a struct that is embedded at the index at. The Index of the
-// field is its whole index in the outermost struct. It panics on an invalid tag.
+// field starts at the outermost struct. It panics on an invalid tag.
 func fieldAt(t reflect.Type, at []int, i int) reflect.StructField {
 	f := t.Field(i)
 	checkTags(t, f)

@@ -13,9 +13,9 @@ import (
 // error.
 const positionBytesMax = 900
 
-// CursorScope identifies the list for which a cursor is valid by its operation and the values of
-// its filters and path parameters. It does not include the company: the partition comes from the
-// API key, so a forged cursor cannot access another company.
+// CursorScope identifies the list for which a cursor is valid. It consists of the list's operation
+// and the values of its filters and path parameters. It does not include the company: the partition
+// comes from the API key, so a forged cursor cannot access another company.
 type CursorScope struct {
 	Operation string
 	Filters   []string

@@ -18,7 +18,7 @@ type digestInput struct {
 	Points  []point  `json:"points" items:"3"`
 }
 
-// newerDigestInput is create as a later release might declare it.
+// newerDigestInput is digestInput as a later release might declare it.
 type newerDigestInput struct {
 	digestInput
 

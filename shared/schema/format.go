@@ -14,7 +14,7 @@ import (
 
 // format is a rule for a string that a regular expression alone cannot express.
 type format struct {
-	check   func(string) string // returns the problem with a value, "" if it is valid
+	check   func(string) string // returns the problem with a value, or "" if it is valid
 	name    string              // the format in JSON Schema; may be empty
 	pattern string              // the part of the rule that a regular expression can express, for JSON Schema; may be empty
 }
@@ -30,12 +30,12 @@ var formats = map[string]format{
 	"origin":    {checkOrigin, "", originPattern.String()},
 }
 
-// FormatPattern returns the regular expression that is published for a value of the format tag, ""
-// if there is none.
+// FormatPattern returns the regular expression that is published for a value of the format tag, or
+// "" if there is none.
 func FormatPattern(name string) string { return formats[name].pattern }
 
-// CheckFormat returns the problem with a string in the format with the given name, "" if the string
-// is valid. It is for records that do not come from a request.
+// CheckFormat returns the problem with a string in the format with the given name, or "" if the
+// string is valid. CheckFormat is for records that do not come from a request.
 func CheckFormat(name, text string) (problem string) { return formats[name].check(text) }
 
 // patterns maps the values of the pattern tag to regular expressions. Each is also valid in
@@ -47,7 +47,7 @@ var patterns = map[string]*regexp.Regexp{
 	"seriesId":  regexp.MustCompile(`^[0-9a-hjkmnp-tv-z]{16}$`),
 }
 
-// Pattern returns the regular expression for a value of the pattern tag, nil if there is none.
+// Pattern returns the regular expression for a value of the pattern tag, or nil if there is none.
 func Pattern(name string) *regexp.Regexp { return patterns[name] }
 
 // uriChars matches strings with only the characters that RFC 3986 allows; url.Parse accepts more.
@@ -148,7 +148,7 @@ func checkDay(s string) string {
 	return ""
 }
 
-// Expression returns the regular expression that a string must match, "" if there is none.
+// Expression returns the regular expression that a string must match, or "" if there is none.
 func (f *Field) Expression() string {
 	switch {
 	case f.Ref != "":
@@ -159,5 +159,5 @@ func (f *Field) Expression() string {
 	return formats[f.Format].pattern
 }
 
-// JSONFormat returns the JSON Schema format of a string, "" if there is none.
+// JSONFormat returns the JSON Schema format of a string, or "" if there is none.
 func (f *Field) JSONFormat() string { return formats[f.Format].name }

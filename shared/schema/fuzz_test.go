@@ -24,7 +24,7 @@ import (
 )
 
 // FuzzBind checks that binding accepts a body exactly if it is a JSON object without repeated keys
-// that is valid according to the published schema. The function excused decides which other
+// that is valid according to the published schema. isExpectedDifference decides which other
 // problems are allowed. Accepted bodies must be bound to the same values as with encoding/json,
 // with times in UTC. Every problem must begin with a path.
 func FuzzBind(f *testing.F) {

@@ -53,9 +53,9 @@ func ParseObject(text []byte, root string) (Object, []string) {
 
 // ParseObjectWithRaw is like ParseObject, but for an object in which some properties may have
 // megabytes. A tree of them would take twenty times as much memory. So the properties listed in
-// uncut are not parsed into the tree: the value of each is a json.RawMessage without insignificant
-// whitespace, or nil for null. If the JSON has more than most bytes outside these values, tooLarge
-// is true, and the rest is not read.
+// rawNames are not parsed into the tree: the value of each is a json.RawMessage without
+// insignificant whitespace, or nil for null. If the JSON has more than bytesMax bytes outside these
+// values, tooLarge is true, and the rest is not read.
 func ParseObjectWithRaw(text []byte, root string, rawNames []string, bytesMax int) (o Object, problems []string, tooLarge bool) {
 	if TooDeep(text) {
 		return nil, []string{fmt.Sprintf("%s: is nested more than %d levels deep", root, NestingMax)}, false
@@ -130,8 +130,8 @@ func syntaxProblem(text []byte, err error) string {
 // many programs.
 const nulProblem = "must not have the character U+0000"
 
-// linearSearchMax is the maximum number of members that are searched one by one for a repeated key.
-// Larger objects use a set.
+// linearSearchMax is the maximum number of members of an object that is searched member by member
+// for a repeated key. For larger objects, a set is used.
 const linearSearchMax = 16
 
 // parser parses JSON into a tree. It builds the path of a member only for a problem, because a deep
@@ -249,8 +249,8 @@ func (p *parser) member(isRaw bool) (any, error) {
 	return p.value()
 }
 
-// readRaw reads a value as raw JSON. It checks the value like the rest, for repeated keys in an
-// object and the character NUL. It reports only the first problem of each kind.
+// readRaw reads a value as raw JSON. Like the rest of the JSON, the value is checked for repeated
+// keys and the character NUL. readRaw reports only the first problem of each kind.
 func (p *parser) readRaw() (json.RawMessage, error) {
 	text, err := p.decoder.ReadValue()
 	if err != nil {

@@ -2,10 +2,10 @@ package schema
 
 import "strings"
 
-// Nearest returns the name that the caller most likely meant, "" if none is near. It ignores letter
-// case, hyphens and underscores. Apart from that, a name is near if at most a third of the letters
-// differ, or if sent is the beginning or the end of the name. Of several equally near names, it
-// returns the first.
+// Nearest returns the name that the caller most likely meant, or "" if none is near. It ignores
+// letter case, hyphens and underscores. Apart from that, a name is near if at most a third of the
+// letters differ, or if sent is the beginning or the end of the name. Of several equally near
+// names, it returns the first.
 func Nearest(sent string, names []string) string {
 	sent = normalizeName(sent)
 	best, most := "", len(sent)/3
@@ -66,8 +66,8 @@ func distance(a, b string) int {
 // because a request may contain thousands of them.
 const suggestionsMax = 20
 
-// didYouMean returns the suggestion at the end of a message about an unknown name, "" if there is
-// none.
+// didYouMean returns the suggestion at the end of a message about an unknown name, or "" if there
+// is none.
 func (b *Binder) didYouMean(sent string, names []string) string {
 	if len(b.Problems) >= suggestionsMax {
 		return ""

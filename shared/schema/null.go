@@ -59,8 +59,8 @@ func markSent(target reflect.Value) reflect.Value {
 }
 
 // How the description ends for every property that null clears: clearText for the property of a
-// body, and toolClearText for the argument of a tool. It is shorter there because the tool's own
-// description says once that arguments that are left out keep their values.
+// body, and toolClearText for the argument of a tool. toolClearText is shorter because the tool's
+// own description says once that arguments that are left out keep their values.
 const (
 	clearText     = "null clears it; leave it out to keep it"
 	toolClearText = "null clears it"

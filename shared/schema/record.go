@@ -97,8 +97,8 @@ func NewRules(record, input reflect.Type, except ...string) Rules {
 	return r
 }
 
-// breaksRules binds a value of a record to the inputs, and reports whether it breaks a rule of one
-// of them.
+// breaksRules binds a value of a record to the inputs, and reports whether it breaks a rule of any
+// input.
 func breaksRules(rules []Rules, inputs []*Binder, name string, value any) (broken bool) {
 	for i, r := range rules {
 		if f, b := r.fields[name], inputs[i]; f != nil {

@@ -127,7 +127,7 @@ var boundaryNumbers = []string{
 	`-9007199254740992`, `9.007199254740991e15`, `1e19`, `1e125`, `-1e-129`, `1e300`, `1e-300`, `1e-9999`, `1.00000000000000000000000001`, `0.00000001e8`, `99999999999999999999`,
 }
 
-// generator creates bodies that are mostly valid, with one or two problems.
+// generator creates random bodies, most of whose values are valid.
 type generator struct{ *rand.Rand }
 
 func (g generator) pick(from []string) string { return from[g.IntN(len(from))] }

@@ -38,7 +38,7 @@ type Type struct {
 }
 
 // companyMissing is a problem that is ignored, because the operator chooses the company for an
-// import. idMissing is ignored for a IDDeriver record.
+// import. idMissing is ignored for a record that is an IDDeriver.
 const (
 	companyMissing = "record.companyId: is required"
 	idMissing      = "record.id: is required"
@@ -55,12 +55,13 @@ type IDDeriver interface{ DeriveID() (problem string) }
 //   - check returns the problems with a record; it may also complete the record. It runs after the
 //     strict decoding, which checks for unknown properties and validates types, enums and
 //     timestamps. If check is nil, there are no further checks.
-//   - write stores records, and replaces those with the same identity. It gets at most a few
+//   - write stores records, and replaces stored ones with the same identity. It gets at most a few
 //     hundred at once, all of this type and in the order of the file, and sets companyId. If several
-//     have the same identity, the last one wins. See PutRecords. It returns RefusedRecords for records that cannot
-//     be stored because other callers' writes since the file was checked have broken a rule.
-//   - each visits every record of the company in a stable order, with constant memory. See ExportEach and
-//     Only.
+//     have the same identity, the last one wins. See PutRecords. It returns RefusedRecords for
+//     records that cannot be stored because other callers' writes since the file was checked have
+//     broken a rule.
+//   - each visits every record of the company in a stable order, with constant memory. See
+//     ExportEach and ExportOne.
 func Define[T any](name, prefix string, check func(*T) []string,
 	write func(ctx context.Context, companyID string, records []T) error,
 	each func(ctx context.Context, companyID string, visit func(T) error) error,
@@ -103,12 +104,13 @@ func KeepRules[In any](t Type, except ...string) Type {
 }
 
 // UniqueText is a string that only one record of a file can have, such as a slug on a board. A
-// second record with the same claim is rejected, unless both have the same owner. An empty owner
+// second record with the same text is rejected, unless both have the same owner. An empty owner
 // never matches another.
 type UniqueText struct{ Text, Owner string }
 
-// WithUnique makes records unique by their claims, in addition to their identity. The last of
-// several records with the same identity wins. An import remembers the digests of all claims.
+// WithUnique makes records unique by the texts that textsOf returns, in addition to their identity.
+// The last of several records with the same identity wins. An import remembers the digests of all
+// these texts.
 func WithUnique[T any](t Type, textsOf func(T) []UniqueText) Type {
 	t.uniqueTextsOf = func(record any) []UniqueText { return textsOf(record.(T)) }
 	return t
@@ -198,10 +200,10 @@ func WithVerify[T any](t Type, verify func(ctx context.Context, companyID string
 }
 
 // WithExisting adds the functions for an import that skips existing records. exist gets a few
-// hundred records at once and reports for each whether one with its identity is stored. See
-// ExistsByKey. add stores records that did not exist, and returns how many it skipped because they
-// have been created since. It must make this a condition of its writes, so that it never replaces a
-// record.
+// hundred records at once and reports for each whether a record with the same identity is stored.
+// See ExistsByKey. add stores records that did not exist, and returns how many it skipped because
+// they have been created since. It must make this a condition of its writes, so that it never
+// replaces a record.
 func WithExisting[T any](t Type, exist func(ctx context.Context, companyID string, records []T) ([]bool, error),
 	add func(ctx context.Context, companyID string, records []T, file FileHasName) (skipped int, err error),
 ) Type {
@@ -214,8 +216,8 @@ func WithExisting[T any](t Type, exist func(ctx context.Context, companyID strin
 	return t
 }
 
-// Add stores records that New has returned, and returns how many it skipped because another caller
-// has created them since. The error may be RefusedRecords, as for Write.
+// Add stores records that FilterNew has returned, and returns how many it skipped because another
+// caller has created them since. The error may be RefusedRecords, as for Write.
 func (t Type) Add(ctx context.Context, companyID string, records []any) (skipped int, err error) {
 	return t.add(ctx, companyID, records, t.hasName)
 }
@@ -283,7 +285,7 @@ func castAll[T any](records []any) []T {
 	return typed
 }
 
-// UniqueTextsOf returns the claims of a record, or nil if the type has no such rule.
+// UniqueTextsOf returns the unique texts of a record, or nil if the type has no such rule.
 func (t Type) UniqueTextsOf(record any) []UniqueText {
 	if t.uniqueTextsOf == nil {
 		return nil
@@ -333,8 +335,8 @@ func (t Type) Verify(ctx context.Context, companyID string, records []any) ([]st
 	return t.verify(ctx, companyID, records)
 }
 
-// VerifyAliases returns the problem of each record, which is ignored if the file has the rival's
-// name. It returns nil if the type has no such rule.
+// VerifyAliases returns the problem of each record. The caller ignores the problem if the file has
+// the rival's name. VerifyAliases returns nil if the type has no such rule.
 func (t Type) VerifyAliases(ctx context.Context, companyID string, records []any) ([]string, error) {
 	if t.aliasConflicts == nil {
 		return nil, nil
@@ -347,8 +349,8 @@ func (t Type) Check(text json.RawMessage) (record any, problems []string) {
 	return t.check(text, t.rules)
 }
 
-// Write stores records that Check has returned. Without a file (see In), the records themselves
-// count as the file. It returns RefusedRecords if some records were not stored.
+// Write stores records that Check has returned. Without a file (see ForFile), the records
+// themselves count as the file. It returns RefusedRecords if some records were not stored.
 func (t Type) Write(ctx context.Context, companyID string, records []any) error {
 	if t.hasName != nil || t.aliasesOf == nil {
 		return t.write(ctx, companyID, records, t.hasName)

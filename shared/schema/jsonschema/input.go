@@ -24,11 +24,13 @@ type Schema = google.Schema
 const companyID = "companyId"
 
 // Arguments returns the schema for a tool's arguments: one object with everything that an HTTP
-// request has in its path, query, headers and body. company adds the optional company id.
+// request has in its path, query, headers and body. If company is true, the object also has the
+// optional argument companyId.
 //
 // A model reads the schemas of all tools at once, so they say less than the document's schemas (see
-// briefly). They do not forbid other arguments, either, because the service's error for one
-// suggests the argument that was meant. A client that checked the schema could not do that.
+// removeUnusedLimits). They do not forbid unknown arguments, either, because the service's error
+// for an unknown argument suggests the one that was meant. A client that checked the schema could
+// not do that.
 func Arguments(fields []schema.Field, company bool) *Schema {
 	var all []property
 	if company {
@@ -54,8 +56,8 @@ func argumentProperties(fields []schema.Field) []property {
 	return out
 }
 
-// longTextMin is a length limit that a model does not exceed by accident. briefly removes limits
-// that are at least as large.
+// longTextMin is a length limit that a model does not exceed by accident. removeUnusedLimits
+// removes limits that are at least as large.
 const longTextMin = 100
 
 // removeUnusedLimits removes from an argument's schema what no caller acts on:
@@ -64,8 +66,8 @@ const longTextMin = 100
 //   - the limits of integers that exist only because of JSON
 //   - regular expressions, because the descriptions explain the formats
 //
-// The pipeline checks all of these. The schema does not say either that null means left out,
-// because several clients cannot read a schema with two types.
+// The pipeline checks all of these. The schema also does not say that null means the same as
+// leaving the argument out, because several clients cannot read a schema with two types.
 func removeUnusedLimits(s *Schema, f schema.Field) {
 	s.MinLength, s.Pattern = nil, ""
 	if s.Format == "uri" {
@@ -92,7 +94,7 @@ func removeUnusedLimits(s *Schema, f schema.Field) {
 // reference to its component. If a RefFunc is nil, schemas contain these types in full.
 type RefFunc func(t reflect.Type) *Schema
 
-// Body returns the schema for the body of a request with these fields, nil if none of them is in
+// Body returns the schema for the body of a request with these fields, or nil if none of them is in
 // the body.
 func Body(fields []schema.Field, refer RefFunc) *Schema {
 	body := slices.DeleteFunc(slices.Clone(fields), func(f schema.Field) bool { return f.In != schema.InBody })
@@ -103,8 +105,8 @@ func Body(fields []schema.Field, refer RefFunc) *Schema {
 }
 
 // Parameter returns the schema for one argument of an HTTP request. Only an argument in the body
-// can be null. If an enum can be null, its default is stated in the description, because with the
-// keyword default the client that OpenAPI Generator creates for Go does not compile.
+// can be null. If an enum can be null, its default is stated in the description, because the Go
+// client that OpenAPI Generator creates does not compile if the schema has the keyword default.
 func Parameter(f schema.Field, refer RefFunc) *Schema {
 	s := valueSchema(f, refer)
 	if f.In == schema.InBody && f.Null != schema.NullRefused {
@@ -187,7 +189,7 @@ func closedObject(all []property) *Schema {
 	return s
 }
 
-// openObject is like object, but allows other properties.
+// openObject is like closedObject, but allows other properties.
 func openObject(all []property) *Schema {
 	s := &Schema{Type: "object", Properties: make(map[string]*Schema, len(all))}
 	for _, p := range all {

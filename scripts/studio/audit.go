@@ -26,7 +26,7 @@ type auditData struct {
 	NoBefore *failure
 	Scores   []score
 
-	By        string // page or severity
+	By        string // how the issues are listed: page or severity
 	HasFile   bool   // the audit has findings
 	Known     bool   // this studio knows the shape of the findings
 	Count     int    // the number of issues
@@ -50,7 +50,7 @@ type issueList struct {
 	More   int // the number of issues that are not in Groups
 }
 
-// severityCount is the number of issues with a severity.
+// severityCount is the number of issues with one severity.
 type severityCount struct {
 	Name, Class string
 	Count       int
@@ -61,7 +61,7 @@ type groupRow struct {
 	findings.Group
 
 	Class string
-	Shown []string // the first of its pages
+	Shown []string // the first few of the group's pages
 	More  int
 }
 
@@ -84,7 +84,7 @@ type pageRow struct {
 	Issues                    []groupRow
 }
 
-// Limits of what one page shows. The findings file contains the rest.
+// Limits on what one page shows. The findings file contains the rest.
 const (
 	rowsMax       = 130
 	changesMax    = 30
@@ -220,7 +220,8 @@ func severityClass(severity string) string {
 	return []string{"red", "amber", "", ""}[findings.Rank(severity)]
 }
 
-// rows returns a row for each of the first groups, and the number of issues in the other groups.
+// rows returns the rows of the first groups. most is the maximum number of rows. more is the number
+// of issues in the other groups.
 func rows(groups []findings.Group, most int) (out []groupRow, more int) {
 	for i, g := range groups {
 		if i >= most {

@@ -18,9 +18,9 @@ import (
 
 func columnOf(i client.Item) string { return i.ColumnID.Or("") }
 
-// allColumns adds the columns that have no items here, and sorts all columns in the order that
-// visitors see. It inserts the standard columns and new columns into that order. So no edit changes
-// the order of the columns before the next publish.
+// allColumns adds the live and standard columns that are missing from columns, and sorts all
+// columns in the order that visitors see. It inserts the standard columns and new columns into that
+// order. So no edit changes the order of the columns before the next publish.
 func allColumns[T any](columns []roadmap.Column[T], live []string) (out []roadmap.Column[T]) {
 	base, self := live, func(id string) string { return id }
 	if len(base) == 0 {

@@ -94,7 +94,8 @@ type itemBefore struct {
 	tag   string
 }
 
-// wereAt returns the update that restores the values of an item that a write has changed.
+// wereAt returns the update that undoes the write w. items holds the items as they were before the
+// write.
 func wereAt(items []client.Item, w client.UpdatePlanItemInput) client.UpdatePlanItemInput {
 	out := client.UpdatePlanItemInput{ItemID: w.ItemID}
 	at := slices.IndexFunc(items, func(i client.Item) bool { return i.ID == w.ItemID })
@@ -204,10 +205,10 @@ func newPlace(items []client.Item, live []string, id string, form url.Values) (m
 	return m, true
 }
 
-// dropped returns the index at which the item was dropped: that of the item before which it was
-// dropped, or the index following the item after which it was dropped, or the end. The page of a
-// large board shows only some items of a column, so the last item that it shows may not be the last
-// item of the column.
+// dropped returns the index at which the item was dropped. before and after are the ids of the
+// items before or after which it was dropped. If neither item is in the column, the item was
+// dropped at the end. The page of a large board shows only some items of a column, so the last item
+// that it shows may not be the last item of the column.
 func (m moveTo) dropped(before, after string) int {
 	if at := slices.IndexFunc(m.others, func(i client.Item) bool { return i.ID == before }); at >= 0 {
 		return at
@@ -272,7 +273,8 @@ func (m moveTo) order(at int) client.Optional[int] {
 }
 
 // pushed makes room between two neighbours in the way that needs the fewest writes. It gives higher
-// numbers to the items after the place, or lower numbers to those before it, or it uses rotated.
+// numbers to the items after the moved item's place, or lower numbers to those before that place,
+// or it uses the writes of rotated.
 func (m moveTo) pushed(update client.UpdatePlanItemInput) (out []client.UpdatePlanItemInput, possible bool) {
 	var best []client.UpdatePlanItemInput
 	for _, direction := range []int{1, -1} {

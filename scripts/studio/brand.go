@@ -202,7 +202,7 @@ func swatches(text []byte) (out []swatch) {
 	return out
 }
 
-// without returns a copy of an object that lacks one of its properties.
+// without returns a copy of an object without the named property.
 func without(v map[string]any, name string) map[string]any {
 	out := map[string]any{}
 	for key, value := range v {

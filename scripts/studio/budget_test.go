@@ -39,7 +39,8 @@ var screens = map[string]string{
 }
 
 // Ensure each screen stays within its limits when there are 5,000 records. The limits apply to the
-// calls that it makes, the calls that it makes one after another, and the bytes of its page.
+// number of calls that a screen makes, the number of calls that it makes one after another, and the
+// size of its page in bytes.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -18,7 +18,7 @@ type state int
 const (
 	waiting  state = iota
 	changed        // by the action
-	conflict       // somebody else has changed it
+	conflict       // somebody else has changed the record
 	failed
 )
 
@@ -26,7 +26,7 @@ const (
 type bulkItem struct {
 	Name, Path string
 	State      state
-	Problem    string // why it failed
+	Problem    string // why the change failed
 	run, back  step
 }
 
@@ -36,20 +36,20 @@ type bulk struct {
 	ID, Verb, Done string // such as Skip for Verb and Skipped for Done
 	Noun, Nouns    string
 	Place, Back    string                   // the sidebar entry and the address of the page that started it
-	Said           func(changed int) string // returns the first sentence of the result; nil: that sentence is Done and the number
+	Said           func(changed int) string // returns the first sentence of the result; nil: that sentence consists of Done and the number
 
 	mu      sync.Mutex
 	items   []*bulkItem
 	running bool
 	stopped bool
-	pause   time.Duration // how long it is waiting for the quota; 0: it is not waiting
-	ended   chan struct{} // closed when it stops running
+	pause   time.Duration // how long the action is waiting for the quota; 0: it is not waiting
+	ended   chan struct{} // closed when the action stops running
 }
 
 // bulkMax bounds the number of records in one bulk action.
 const bulkMax = 500
 
-// bulksKept is the number of latest bulk actions that are kept, so that users can still open their
+// bulksKept is the number of recent bulk actions that are kept, so that users can still open their
 // pages.
 const bulksKept = 20
 

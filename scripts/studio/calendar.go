@@ -394,7 +394,7 @@ func (s *Studio) movePost(v *pageRequest) *view {
 // morning returns the time for a post that was given a day but no time.
 func morning(day time.Time) time.Time { return day.Add(9 * time.Hour) }
 
-// skipped explains why there is no such time: the clocks skip it.
+// skipped explains why the typed time does not exist: the clocks skip it.
 func skipped(typed time.Time, c clock) string {
 	before, after, ok := civiltime.Skipped(typed, c.Location)
 	if !ok {

@@ -33,7 +33,7 @@ type pageRequest struct {
 	running sync.WaitGroup
 	mu      sync.Mutex
 	calls   []*apiCall
-	causes  map[string]*cause // keyed by the reason of the failures
+	causes  map[string]*cause // keyed by the reason for the failures
 }
 
 // apiCall is one API call. The page shows it to users who want to make the same call from a script.
@@ -134,7 +134,7 @@ type failure struct {
 	RequestID  string
 	RetryAfter time.Duration // 0: the service does not say
 	Lacks      string        // the scope that the call needs and the key lacks
-	cause      *cause        // shared by the failures that have the same reason; nil: none shares it
+	cause      *cause        // shared by the failures that have the same reason; nil: the page always explains this failure
 }
 
 // cause is the reason why one or more calls of a page failed. The page explains each cause only
@@ -204,7 +204,7 @@ func (f *failure) Conflict() bool {
 }
 
 // apart reports whether the service refused to return the total of a metric because the parts of
-// the metric do not add up to one. The message of this refusal says what to do and mentions
+// the metric do not add up to a total. The message of this refusal says what to do and mentions
 // seriesId. The message of a different 400 response, such as one from an older service, does not.
 func (f *failure) apart() bool {
 	return f != nil && f.Status == http.StatusBadRequest && strings.Contains(strings.Join(f.Messages, " "), "seriesId")

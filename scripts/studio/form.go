@@ -127,7 +127,7 @@ func typedField(sent url.Values, name string) string {
 	return strings.TrimSpace(strings.ReplaceAll(sent.Get(name), "\r\n", "\n"))
 }
 
-// typedWas returns the value that the field had when the form was rendered.
+// typedWas returns the value that a field had when the form was rendered.
 func typedWas(sent url.Values, name string) string {
 	return strings.ReplaceAll(sent.Get("was."+name), "\r\n", "\n")
 }

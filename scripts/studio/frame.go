@@ -109,7 +109,7 @@ type frame struct {
 type place struct {
 	Name, Path string
 	Badge      string // how many reviews are waiting; empty: none, or unknown
-	Pending    bool   // the browser requests the badge after the page
+	Pending    bool   // the browser requests the badge after it has loaded the page
 	Current    bool
 }
 
@@ -125,7 +125,7 @@ type frameData struct {
 	company     *result[client.Company]
 	needsReview *result[client.Page[client.Feedback]] // nil: readWaiting was not called
 	noReply     *result[client.Page[client.Feedback]]
-	writes      int // the badge's counter of writes, before the lists were read
+	writes      int // the number of writes that the badge had counted before the lists were read
 }
 
 type frameDataKey struct{}

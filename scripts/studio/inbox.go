@@ -87,7 +87,7 @@ type inbox struct {
 	Tab       tab
 	Source    client.FeedbackSource
 	Sentiment client.FeedbackSentiment
-	Since     string // how many days back the reviews may date; empty: any number
+	Since     string // the maximum age of the reviews in days; empty: any age
 
 	// The API has no filters for these properties, so they filter only the loaded reviews.
 	Search, Stars, Country, Version, Flag string
@@ -100,7 +100,7 @@ type inbox struct {
 
 	Rows     []row
 	Loaded   int    // the number of loaded reviews, before the page's own filters
-	Matching int    // the number of loaded reviews that match these filters
+	Matching int    // the number of loaded reviews that match the page's own filters
 	Count    string // the number of loaded reviews, with a + if more exist
 	Earlier  string // Earlier, Later and More are addresses; empty: there is no such page
 	Later    string
@@ -119,8 +119,8 @@ type row struct {
 // Locked calls locked, for the template.
 func (r row) Locked() bool { return locked(r.Feedback) }
 
-// Start returns the first words of the text. It returns "" if the review has no title, because the
-// list then shows the text as the title.
+// Start returns the first words of the review's text. It returns "" if the review has no title,
+// because the list then shows the text as the title.
 func (r row) Start() string {
 	if r.Title.Or("") == "" {
 		return ""
@@ -140,13 +140,14 @@ func (b *inbox) Waiting() string {
 	return b.Count + " " + strings.ToLower(b.Tab.Name)
 }
 
-// Filtered reports whether any of the page's own filters is set. They leave out loaded reviews.
+// Filtered reports whether any of the page's own filters is set. These filters can hide loaded
+// reviews.
 func (b *inbox) Filtered() bool {
 	return b.Search+b.Stars+b.Country+b.Version+b.Flag != ""
 }
 
-// Narrowed reports whether any filter is set whose field is under "More filters", where it may be
-// out of sight.
+// Narrowed reports whether any filter under "More filters" is set. The fields of these filters may
+// be out of sight.
 func (b *inbox) Narrowed() bool {
 	return b.Stars+b.Since+b.Country+b.Version+b.Flag+string(b.Sentiment) != ""
 }
@@ -183,17 +184,16 @@ func (b *inbox) Tickable() bool {
 	return slices.ContainsFunc(b.Rows, func(r row) bool { return !r.Locked() })
 }
 
-// starChoices are the choices of the filter by stars. Each has a minimum and a maximum number of
+// starChoices are the options of the star filter. Each has a minimum and a maximum number of
 // stars.
 var starChoices = map[string][2]int{"1": {1, 1}, "2": {2, 2}, "3": {3, 3}, "4": {4, 4}, "5": {5, 5}, "1-2": {1, 2}, "1-3": {1, 3}, "4-5": {4, 5}}
 
-// StarChoices returns the choices of the filter by stars in the order in which the template shows
-// them.
+// StarChoices returns the options of the star filter in the order in which the template shows them.
 func (b *inbox) StarChoices() []string {
 	return []string{"1-2", "1-3", "4-5", "1", "2", "3", "4", "5"}
 }
 
-// sinceChoices are the choices of the filter by date, as numbers of days back.
+// sinceChoices are the options of the date filter: the maximum age of a review in days.
 var sinceChoices = []string{"7", "30", "90", "365"}
 
 // SinceChoices returns sinceChoices, for the template.

@@ -34,7 +34,7 @@ type keyRow struct {
 	client.Key
 
 	State string // in use, expired or revoked
-	Own   bool   // the studio uses it
+	Own   bool   // the studio itself uses this key
 }
 
 // scopeArea lists the scopes of one area under the name that the sidebar uses for the area.
@@ -53,7 +53,7 @@ var areaNames = map[string]string{
 	"context": "Brand", "keys": "Keys",
 }
 
-// scopeAreas groups the scopes that a key may grant by area. It checks the boxes of those in
+// scopeAreas groups the scopes that a key may grant by area. It ticks the boxes of the scopes in
 // ticked.
 func scopeAreas(scopes, ticked []string) (out []scopeArea) {
 	for _, scope := range scopes {
@@ -119,7 +119,7 @@ func stateOf(k client.Key, now time.Time) string {
 	return "in use"
 }
 
-// expiries are the choices of when a new key expires.
+// expiries are the options for how long a new key is valid.
 var expiries = map[string]time.Duration{"30": 30 * 24 * time.Hour, "90": 90 * 24 * time.Hour, "365": 365 * 24 * time.Hour}
 
 // errNoFile is returned instead of creating a key whose secret nobody could see.
@@ -144,7 +144,7 @@ func (s *Studio) createKey(v *pageRequest) *view {
 	}, func(refused *failure) *view { return v.keysPage(sent, refused) })
 }
 
-// overlaps are the choices of how long a rotated key keeps working, in seconds.
+// overlaps are the options for how long a rotated key keeps working, in seconds.
 var overlaps = map[string]int{"now": 0, "day": 24 * 60 * 60, "week": 7 * 24 * 60 * 60}
 
 // rotateKey replaces a key with a new one and writes the secret of the new key to a file.

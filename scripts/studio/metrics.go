@@ -168,7 +168,7 @@ func (m metric) advice(grain period.Grain) string {
 	return "There are no points in this range."
 }
 
-// line returns a line chart for the metric, to which its series must still be added.
+// line returns a line chart for the metric. The caller must add the series to the chart.
 func (m metric) line(unit units.Unit, w period.Window) chart.Line {
 	l := chart.Line{Unit: unit, Zero: m.Total() || m.UnitName == units.Count, Open: w.Open}
 	for _, at := range w.Now {

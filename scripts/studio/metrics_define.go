@@ -75,8 +75,9 @@ func definitionFields(d client.Definition, key string) []*field {
 		&field{Name: "source", Label: "Source", Kind: "text", Stored: d.Source.Or(""), Hint: "The system that the values come from."})
 }
 
-// saveDefinition returns the call that creates a definition, or the call that changes an existing
-// one. If the form asks for it, that call also confirms the definition.
+// saveDefinition returns the call that creates a definition or, if id is not empty, the call that
+// changes the definition with that id. If the form asks for it, the second call also confirms the
+// definition.
 func (v *pageRequest) saveDefinition(c *changes, id string) func(context.Context, ...client.CallOption) (client.Definition, error) {
 	name, description, source := c.text("name"), c.text("description"), c.text("source")
 	unit, aggregation, polarity := enumValue[client.MetricsUnit](c.text("unit")), enumValue[client.MetricsAggregation](c.text("aggregation")), enumValue[client.MetricsPolarity](c.text("polarity"))

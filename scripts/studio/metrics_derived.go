@@ -137,7 +137,7 @@ func (d *wholeView) computeFullDays(r *inputReads, inputs map[string]comparison)
 }
 
 // currencyOf returns the currency shared by all inputs that have a currency. It returns an empty
-// string if no input has one, or if the inputs have different ones.
+// string if no input has a currency, or if the currencies differ.
 func currencyOf(inputs map[string]comparison) (currency string) {
 	for _, c := range inputs {
 		switch {

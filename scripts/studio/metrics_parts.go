@@ -26,7 +26,7 @@ type partsView struct {
 	Chart     template.HTML
 }
 
-// part is the part of a metric that has one value of a dimension.
+// part is the part of a metric that belongs to one value of a dimension.
 type part struct {
 	Name   string
 	Unit   units.Unit
@@ -51,8 +51,8 @@ func (p part) Percent() string { return units.Number(p.Share*100, 0, 0) + " %" }
 // partsDrawn is the maximum number of parts that are drawn as lines.
 const partsDrawn = 6
 
-// split is a way to divide a metric into parts. of returns the part that a point belongs to, or
-// false if it belongs to none.
+// split is a way to divide a metric into parts. The function of returns the part that a point
+// belongs to, or false if the point belongs to none.
 type split struct {
 	name string
 	of   func(client.Point) (value string, has bool)
@@ -123,7 +123,8 @@ func (s split) groups(points []client.Point) map[string][]client.Point {
 }
 
 // sumOfSeries returns the value of each bucket. If several series have a value in a bucket, the
-// metric's aggregation decides how their values are combined: only some metrics can be added up.
+// metric's aggregation decides how their values are combined, because only some metrics can be
+// added up.
 func (m metric) sumOfSeries(points []client.Point, money money, w period.Window) []chart.Value {
 	bySeries := map[string][]client.Point{}
 	for _, p := range points {

@@ -39,7 +39,7 @@ func (v *pageRequest) metricQuery() metricQuery {
 	return out
 }
 
-// withKey returns the same query for the metric with a key.
+// withKey returns the same query for the metric with the given key.
 func (q metricQuery) withKey(key string) metricQuery {
 	q.key, q.values = key, copyOf(q.values)
 	q.values.Set("key", key)

@@ -45,7 +45,8 @@ func (v *pageRequest) readPoints(q metricQuery) (out pointReads) {
 }
 
 // readTotal starts the calls for the points of the whole metric. If full is true, it also starts
-// those for the full days of the unfinished bucket and for the days that they are compared with.
+// the calls for the full days of the unfinished bucket and for the days that they are compared
+// with.
 func (v *pageRequest) readTotal(label string, q metricQuery, full bool) (out pointReads) {
 	w := q.rng.Window(q.grain, q.now)
 	out.total = v.listPoints(label, q.key, q.grain, w.First(), w.Now[len(w.Now)-1], true)

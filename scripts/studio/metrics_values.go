@@ -134,8 +134,8 @@ func (v *pageRequest) valuesPage(b bucket, reads bucketReads, sent url.Values, r
 	return out
 }
 
-// backQuery returns the query for the link back to the metric's page. It keeps the range, the grain
-// and the split in text, which is the query of the page that the person came from.
+// backQuery returns the query for the link back to the metric's page. The argument text is the
+// query of the page that the person came from. backQuery keeps its range, grain and split.
 func backQuery(text, key string) url.Values {
 	out := url.Values{"key": {key}}
 	for name, values := range parsed(text) {

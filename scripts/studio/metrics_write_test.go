@@ -20,7 +20,7 @@ func (w *world) list(t *testing.T, path string) []any {
 	return items
 }
 
-// definition returns the metric definition with a key.
+// definition returns the metric definition with the given key.
 func (w *world) definition(t *testing.T, key string) map[string]any {
 	t.Helper()
 	for _, item := range w.list(t, "/metrics/definitions") {
@@ -32,8 +32,8 @@ func (w *world) definition(t *testing.T, key string) map[string]any {
 	return nil
 }
 
-// values returns the stored values of a metric. Their keys consist of the day and the dimension
-// values.
+// values returns the stored values of a metric. The keys of the map consist of the day and the
+// dimension values.
 func (w *world) values(t *testing.T, key string) map[string]any {
 	t.Helper()
 	out := map[string]any{}

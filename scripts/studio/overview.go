@@ -15,7 +15,7 @@ type overviewData struct {
 	Ranges []period.Range
 	Range  period.Range
 	Tiles  []tile
-	More   int      // metrics without a tile
+	More   int      // the number of metrics without a tile
 	NoTile *failure // why tiles are missing
 	NoGoal *failure // why goals are unknown
 
@@ -182,7 +182,7 @@ func (d *overviewData) waiting(k *frameData) {
 func (t tile) Partial() bool { return t.Window.Open < t.Window.Future }
 
 // troubles collects what has stopped working. For each site, it looks only at the newest audit that
-// is not still running.
+// is no longer running.
 func (d *overviewData) troubles() {
 	for _, c := range d.Channels.Value.Items {
 		status := c.Status.Or("")
@@ -226,8 +226,8 @@ func (d *overviewData) unconfirmed(all []client.Definition) {
 	}
 }
 
-// troublesMax is the number of entries from which on no new metrics are added to the list of
-// troubles.
+// troublesMax is the length of the list of troubles at which no more unconfirmed metrics are added
+// to the list.
 const troublesMax = 12
 
 // Overdue tells the template whether a post is overdue.

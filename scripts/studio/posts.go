@@ -30,11 +30,11 @@ type postData struct {
 	Channels *failure
 	Kept     bool // the form contains typed values, so it is shown even if the post cannot be read
 	Locked   bool // the post is being sent, or was
-	Overdue  bool // it is due and was not sent
+	Overdue  bool // the post is due but was not sent
 	MayWrite bool
 }
 
-// threadPart is one of the texts in which a post is sent.
+// threadPart is one of the texts into which the service splits a post.
 type threadPart struct {
 	Text  string
 	N, Of int

@@ -17,7 +17,7 @@ type recordScreens[T any] struct {
 	place    string // the entry in the sidebar
 	noun     string // as in "Delete this site"
 	area     string // the area in the names of the scopes, such as optimise
-	path     string // the path of the kind; a record's own path is followed by its id
+	path     string // the path of the kind of record; a record's own path also contains its id
 	back     string // the page that lists the records
 	deletion string // says what deleting a record does; empty: records cannot be deleted
 	saved    string // the notice after a save; empty: Saved.
@@ -28,7 +28,7 @@ type recordScreens[T any] struct {
 	facts  func(T) []fact // may be nil
 	save   func(c *changes, id string) func(ctx context.Context, options ...client.CallOption) (T, error)
 	remove func(ctx context.Context, id string, options ...client.CallOption) (client.Deleted, error)
-	id     func(T) string // so that a creation can be undone; may be nil
+	id     func(T) string // returns the record's id, so that a creation can be undone; may be nil
 	home   func(T) string // the page that shows a stored record among other records; nil: back
 	hidden func(T) []fact // the hidden fields of the forms; may be nil
 	verb   func(T) string // the label of the save button; nil: Save

@@ -29,7 +29,7 @@ func locked(f client.Feedback) bool {
 type reviewsData struct {
 	*inbox
 
-	Chosen     bool // the address names a review, so a phone shows it instead of the list
+	Chosen     bool // the address names a review, so a phone shows that review instead of the list
 	Review     *client.Feedback
 	ETag       string
 	NoReview   *failure

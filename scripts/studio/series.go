@@ -64,8 +64,8 @@ func goalOrder(g client.Goal) int {
 	return 1
 }
 
-// metricOrder puts metrics with an active goal first, then metrics with another goal, and
-// unconfirmed metrics last.
+// metricOrder puts metrics with an active goal first, then metrics with only inactive goals, then
+// metrics without a goal, and unconfirmed metrics last.
 func metricOrder(m metric) int {
 	switch {
 	case m.NeedsReview:
@@ -149,7 +149,7 @@ const pointsMax = 1000
 type money struct {
 	currency string
 	Base     bool // baseValue is drawn instead of value
-	mixed    bool // neither can be used, so the points are not combined
+	mixed    bool // the currencies differ and baseValue cannot be used for every point, so the points are not combined
 }
 
 // moneyOf decides in which currency points are drawn together: in the currency that they share, or
@@ -190,7 +190,7 @@ func (m money) value(p client.Point) chart.Value {
 	return chart.Value{V: v, OK: ok}
 }
 
-// place assigns points to the buckets with these starts. It drops points outside the buckets.
+// place assigns points to the buckets with the given starts. It drops points outside the buckets.
 func (m money) place(points []client.Point, starts []time.Time) []chart.Value {
 	index := map[int64]int{}
 	for i, at := range starts {

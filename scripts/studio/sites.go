@@ -178,7 +178,7 @@ func newScore(name string, now, before client.Optional[float64]) score {
 	return out
 }
 
-// difference formats the difference between two scores, of which the higher is better.
+// difference formats the difference between two scores. A higher score is better.
 func difference(now, before float64) (text, good string) {
 	switch by := math.Round((now-before)*10) / 10; {
 	case by > 0:

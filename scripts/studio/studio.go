@@ -35,7 +35,7 @@ type Options struct {
 	CompanyID string // the company that the key belongs to; if empty, the studio requests it once
 	Demo      bool   // the key belongs to the demo company
 
-	// SaveSecret writes the secret of a new key into a file that only its owner can read, and
+	// SaveSecret writes the secret of a new key to a file that only its owner can read, and
 	// returns the file's name. The page shows the name and never the secret. If SaveSecret is nil,
 	// the studio cannot create keys.
 	SaveSecret func(keyID, secret string) (file string, err error)
@@ -58,7 +58,7 @@ type Studio struct {
 	bulks   bulks
 	name    atomic.Pointer[string] // the company's name, as it was last read
 
-	identified chan struct{} // closed when the key's scopes are known, or cannot be
+	identified chan struct{} // closed when the key's scopes are known or could not be read
 	once       sync.Once
 	key        *client.Key // nil: unknown
 }
@@ -222,8 +222,8 @@ func (s *Studio) handler(form string) http.Handler {
 const identifyTimeout = 3 * time.Second
 
 // identify reads the key's scopes, so that a page can say which scope the key lacks without making
-// a call that is refused. If the scopes cannot be read, each page learns about a missing scope from
-// its own calls.
+// a call that would be refused. If the scopes cannot be read, each page learns about a missing
+// scope from its own calls.
 func (s *Studio) identify(ctx context.Context) {
 	s.once.Do(func() {
 		defer close(s.identified)

@@ -110,8 +110,8 @@ func (k *frameData) badge() string {
 	return counted(n, more)
 }
 
-// counted formats the number of records in a list of which n were read. more says whether the list
-// contains more.
+// counted formats the number of records in a list. n is the number of records that were read, and
+// more says whether the list contains more.
 func counted(n int, more bool) string {
 	if more || n > waitingMax {
 		return fmt.Sprintf("%d+", min(n, waitingMax))

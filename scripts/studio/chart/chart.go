@@ -1,6 +1,6 @@
-// Package chart draws values as SVG: lines, sparklines and bars. It writes classes and no inline
-// styles. So the stylesheet sets the colours of both themes, and a strict Content-Security-Policy
-// allows every drawing.
+// Package chart draws values as SVG: lines, sparklines and bars. It writes CSS classes and no
+// inline styles. So the stylesheet sets the colours of both themes, and a strict
+// Content-Security-Policy allows every drawing.
 package chart
 
 import (
@@ -12,19 +12,19 @@ import (
 	"growthworkspace/scripts/studio/units"
 )
 
-// Value is a value, or a gap.
+// Value is one value of a series, or a gap if OK is false.
 type Value struct {
 	V  float64
 	OK bool
 }
 
-// Series is one line.
+// Series is one line of a chart.
 type Series struct {
 	Name   string
 	Values []Value // one value for each bucket
 }
 
-// Goal is a dashed line across the chart, from the bucket From to the bucket To.
+// Goal is a dashed line across the chart. From and To are the indexes of its first and last bucket.
 type Goal struct {
 	Text     string
 	Value    float64
@@ -41,10 +41,10 @@ type Line struct {
 	Series []Series
 	Before []Value // the values of the previous period, drawn in grey; may be empty
 	Goal   *Goal
-	Open   int // the index of the first bucket whose time has not ended
+	Open   int // the index of the first bucket that has not ended
 }
 
-// size is the size of a drawing in the drawing's own units. Each chart is drawn in both sizes, and
+// size is the size of a drawing in the drawing's own units. Each chart is drawn in two sizes, and
 // the stylesheet shows the one that fits. So the labels are equally large on every screen.
 type size struct {
 	class         string
@@ -112,7 +112,8 @@ func (d *drawing) draw() {
 // narrower one. The table below the chart lists every value.
 const touchable = 8
 
-// every returns which points a user can choose: 1 stands for every point, 2 for every second point.
+// every returns the step between the points that a user can choose: 1 means every point, 2 means
+// every second point.
 func (d *drawing) every() int {
 	slice := (d.width - d.left - right) / float64(max(1, len(d.Names)-1))
 	if d.class != "narrow" || slice >= touchable {

@@ -22,8 +22,8 @@ func sample() Line {
 }
 
 // Ensure a drawing is well-formed whatever its texts contain, and has no inline styles, because a
-// strict policy would block them. Every value must be reachable by keyboard and readable by a
-// screen reader.
+// strict Content-Security-Policy would block them. Every value must be reachable by keyboard and
+// readable by a screen reader.
 func TestLine(t *testing.T) {
 	t.Parallel()
 	text := string(sample().SVG())

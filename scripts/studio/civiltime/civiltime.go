@@ -42,8 +42,7 @@ func Times(clock time.Time, zone *time.Location) (out []time.Time) {
 }
 
 // Skipped finds the forward change of the clocks in a zone that skips a clock time. It returns the
-// clock times from which and to which the clocks were put forward. ok is false if no change skips
-// the time.
+// clock times right before and right after that change. ok is false if no change skips the time.
 func Skipped(clock time.Time, zone *time.Location) (before, after time.Time, ok bool) {
 	clock = utc(clock)
 	begin, end := inZone(clock, zone).ZoneBounds()
@@ -57,11 +56,12 @@ func Skipped(clock time.Time, zone *time.Location) (before, after time.Time, ok 
 	return time.Time{}, time.Time{}, false
 }
 
-// inZone returns a time in a zone that is close to the one at which clocks there show the given
-// clock time.
+// inZone returns a time in a zone at or near the moment at which clocks there show the given clock
+// time.
 func inZone(clock time.Time, zone *time.Location) time.Time {
 	return time.Date(clock.Year(), clock.Month(), clock.Day(), clock.Hour(), clock.Minute(), clock.Second(), clock.Nanosecond(), zone)
 }
 
-// utc returns what a clock shows as a time in UTC, so that two clock times can be compared.
+// utc returns the time in UTC with the same date and time of day as clock, so that two clock times
+// can be compared.
 func utc(clock time.Time) time.Time { return inZone(clock, time.UTC) }

@@ -60,8 +60,8 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// Ensure Times returns every time of a year, in steps of half an hour, for the clock time that
-// clocks show then.
+// Ensure that for every half hour of a year, converted to the clock time in a zone, Times returns
+// the original time exactly once.
 func TestTimesComeBack(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca", "Pacific/Chatham"} {

@@ -15,9 +15,9 @@ import (
 
 // Issue is one problem that an audit found.
 type Issue struct {
-	Page     string // the page's address, without that at which the audit started; empty: the whole site
-	Rule     string // what was tested, as the tool names it; may be empty
-	Severity string // as the tool names it; may be empty
+	Page     string // the page's address without the audit's root address; empty: the whole site
+	Rule     string // the tool's name for the test; may be empty
+	Severity string // the tool's name for the severity; may be empty
 	Text     string
 }
 
@@ -57,7 +57,8 @@ func Read(text []byte, root string) Found {
 	return r.found
 }
 
-// The names that different tools use for the same property, starting with the most common one.
+// Each list holds the names that different tools use for the same property, with the most common
+// one first.
 var (
 	pageNames     = []string{"page", "url", "path", "pageUrl", "finalDisplayedUrl", "finalUrl", "requestedUrl"}
 	ruleNames     = []string{"rule", "ruleId", "code", "id", "check", "type", "key"}
@@ -211,7 +212,7 @@ func (r *reader) score(p *Page, value any) {
 	}
 }
 
-// short removes the address at which the audit started from the beginning of a page address.
+// short removes the audit's root address from the beginning of a page's address.
 func (r *reader) short(page string) string {
 	rest, below := strings.CutPrefix(page, r.root)
 	switch {

@@ -55,8 +55,9 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Ensure an issue stays the same issue if only a number in its text changes, and a second such
-// issue on the same page counts as new. The group with the worst severity comes first.
+// Ensure an issue stays the same issue if only a number in its text changes, but a second
+// occurrence of that issue on the same page counts as new. The group with the worst severity comes
+// first.
 func TestCompareAndGroups(t *testing.T) {
 	t.Parallel()
 	before := findings.Read([]byte(`[{"page":"/a","rule":"alt","severity":"low","text":"2 images"},{"page":"/a","severity":"low","text":"Old"}]`), "")

@@ -19,12 +19,12 @@ type Formula struct {
 }
 
 // node returns the value of a part of a formula, given a function that returns the values of
-// metrics. It returns false if a metric has no value, or if the result is not a finite number, such
-// as after a division by zero.
+// metrics. It returns false if a metric has no value, or if the result is not a finite number, for
+// example after a division by zero.
 type node func(of func(key string) (float64, bool)) (float64, bool)
 
 // token matches the next token and any spaces before it. A token is a number, a metric key or a
-// sign.
+// sign such as + or (.
 var token = regexp.MustCompile(`^\s*(?:(\d+(?:\.\d+)?)|([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)|([-+*/()]))`)
 
 // depthMax bounds how deeply parentheses may be nested.

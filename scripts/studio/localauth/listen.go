@@ -22,7 +22,7 @@ func Listen(ctx context.Context, addr string) (l net.Listener, host string, err 
 		return nil, "", fmt.Errorf("listen on %s: %w; port 0 picks a free one", addr, err)
 	}
 	tcp, ok := l.Addr().(*net.TCPAddr)
-	if !ok || !tcp.IP.IsLoopback() { // on this machine, localhost is not a loopback address
+	if !ok || !tcp.IP.IsLoopback() { // this machine resolves localhost to an address that is not a loopback address
 		_ = l.Close()
 		return nil, "", fmt.Errorf("%s is not a loopback address", l.Addr())
 	}

@@ -1,6 +1,6 @@
 // Package localauth restricts a web page on this machine to its owner. It rejects requests from
-// other web pages, forged requests, requests under other host names, and guesses by other users.
-// .github/SECURITY.md describes what it cannot protect against.
+// other web pages, forged requests, requests under other host names, and other users' guesses of
+// the token. .github/SECURITY.md describes what it cannot protect against.
 package localauth
 
 import (
@@ -17,7 +17,7 @@ type Guard struct {
 	host        string // the only accepted Host, such as 127.0.0.1:41234
 	token       string // part of the printed URL; a browser exchanges it for the cookie
 	session     string // the value of the cookie
-	form        string // the value of a field in every form
+	form        string // the value of FormField in every form
 	crossOrigin *http.CrossOriginProtection
 
 	opened sync.Once
@@ -37,7 +37,7 @@ func (g *Guard) URL() string { return "http://" + g.host + "/?token=" + url.Quer
 // FormField is the name of the form field that every POST must include.
 const FormField = "form"
 
-// FormToken returns the value of the form field.
+// FormToken returns the value that a POST must send in FormField.
 func (g *Guard) FormToken() string { return g.form }
 
 // bodyBytesMax bounds the size of the request body of a form.
@@ -69,7 +69,7 @@ func (g *Guard) Wrap(next http.Handler) http.Handler {
 // the response.
 func (g *Guard) admit(w http.ResponseWriter, r *http.Request) bool {
 	switch {
-	case r.Host != g.host: // an attacker may have pointed a different name at this machine
+	case r.Host != g.host: // an attacker may have pointed a different host name at this machine
 		forbid(w, "This page exists only at http://"+g.host+".")
 	case r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost:
 		w.Header().Set("Allow", "GET, HEAD, POST")

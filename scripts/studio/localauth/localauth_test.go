@@ -152,7 +152,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// Ensure the page can listen only on loopback addresses, and its host has the requested name.
+// Ensure Listen accepts only loopback addresses, and the host that it returns has the requested
+// name.
 func TestListen(t *testing.T) {
 	t.Parallel()
 	for _, addr := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.168.1.7:0", "example.com:80", "127.0.0.1", "127.0.0.1:"} {
@@ -173,7 +174,7 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// Ensure only the owner of the redirect file can read it, and remove deletes the file.
+// Ensure only the owner of the redirect file can read it, and the remove function deletes the file.
 func TestRedirectFile(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	g := New(host, sequentialSecrets(), nil)

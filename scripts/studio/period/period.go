@@ -62,7 +62,7 @@ func (g Grain) Tick(start time.Time) string {
 	return start.Format("Jan 2")
 }
 
-// Range is a range of days, which are days in UTC.
+// Range is a range of days in UTC.
 type Range struct {
 	ID   string // the id in addresses, such as month or 30d; empty: a custom range
 	Name string // such as This month
@@ -86,9 +86,9 @@ func Ranges(now time.Time) []Range {
 // rangeDaysMax limits the length of a custom range.
 const rangeDaysMax = 5 * 366
 
-// ParseRange returns the range with an id or, if from or to is given, the custom range between
-// these two days. If the input is not valid, it returns the default range and an error that says
-// what is wrong.
+// ParseRange returns the range with the given id. If from or to is given, it returns the custom
+// range between these two days. If the input is not valid, it returns the default range and an
+// error that says what is wrong.
 func ParseRange(id, from, to string, now time.Time) (Range, error) {
 	all := Ranges(now)
 	if from == "" && to == "" {
@@ -147,14 +147,14 @@ type Window struct {
 	Grain   Grain
 	Now     []time.Time // starts of the buckets
 	Before  []time.Time // the earlier bucket for each bucket in Now; if the buckets are days, both have the same weekday
-	Against []time.Time // the buckets that are compared, together, with the first Open buckets of Now
+	Against []time.Time // the buckets that, taken together, are compared with the first Open buckets of Now
 	Open    int         // the index of the first bucket that has not ended; len(Now) if all have
 	Future  int         // the index of the first bucket that has not begun
 }
 
 // Window divides a range into buckets. Each day is compared with the same weekday some weeks
-// earlier. Each week or month is compared with the one that is as many buckets earlier as the range
-// has. A month that has ended is compared as a whole with the whole month before.
+// earlier. If the range has n weeks or months, each is compared with the one n weeks or months
+// earlier. A month that has ended is compared as a whole with the whole month before.
 func (r Range) Window(g Grain, now time.Time) Window {
 	w := Window{Grain: g}
 	for at := g.Start(r.From); !at.After(r.To); at = g.Next(at, 1) {
@@ -189,7 +189,7 @@ func (r Range) Window(g Grain, now time.Time) Window {
 func (r Range) calendarMonth() bool { return r.ID == "month" || r.ID == "last-month" }
 
 // days returns how many days earlier the compared days are. This is the smallest number of whole
-// weeks with which the compared days do not overlap the days of the range. If the range is the
+// weeks that keeps the compared days from overlapping the days of the range. If the range is the
 // current month, only its finished days are compared, so four weeks are enough until the month's
 // 28th day has ended.
 func (w Window) days(r Range) int {

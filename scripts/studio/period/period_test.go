@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Ensure days are compared with the same weekdays of the weeks before, and weeks and months with
-// the same number of weeks or months right before. The window must say where its unfinished part
+// Ensure days are compared with the same weekdays of earlier weeks, and a range of n weeks or
+// months with the n weeks or months right before it. The window must say where its unfinished part
 // starts.
 func TestWindow(t *testing.T) {
 	t.Parallel()
@@ -71,7 +71,7 @@ func TestWindow(t *testing.T) {
 	if r, _ := ParseRange("month", "", "", now); !r.Window(Week, now).Beyond(r) {
 		t.Error("the weeks of November 2026 have days of October")
 	}
-	late := time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC) // four weeks before its last days are still days of March
+	late := time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC) // the days four weeks before the last days of March are also in March
 	if r, _ := ParseRange("month", "", "", late); true {
 		w := r.Window(Day, late)
 		if got := w.Text(w.Against, len(w.Against)); got != "Jan 25 to Feb 23" {

@@ -32,10 +32,10 @@ type Column[T any] struct {
 var Standard = []string{"now", "next", "later", "done"}
 
 // Columns groups items by column. The items must be in the order of the board. Columns are ordered
-// by their first items, and so by their smallest sortOrder. The standard columns keep their own
-// order among themselves, in the places that standard columns take in this order. So moving an item
-// to the top of a standard column does not swap that column with another. The items without a
-// column come last.
+// by their first items, and so by their smallest sortOrder. The places that standard columns get in
+// this way are then filled with the standard columns in their usual order. So moving an item to the
+// top of a standard column does not swap that column with another standard column. The items
+// without a column come last.
 func Columns[T any](items []T, column func(T) string) (out []Column[T]) {
 	for _, item := range items {
 		id := column(item)
@@ -65,7 +65,7 @@ func standardAt(id string) int {
 	return slices.IndexFunc(Standard, func(s string) bool { return Same(s, id) })
 }
 
-// Same reports whether two ids have the same heading, without regard to case.
+// Same reports whether two ids have the same heading, ignoring case.
 func Same(a, b string) bool { return strings.EqualFold(Readable(a), Readable(b)) }
 
 // Complete adds an empty column for each id in ids that has no column. The new column comes right

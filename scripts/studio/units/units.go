@@ -32,7 +32,7 @@ var exponents = map[string]int{
 	"CLF": 4, "UYW": 4,
 }
 
-// symbols lists the currencies that are better known by a symbol.
+// symbols maps currencies to their symbols, for those that are better known by a symbol.
 var symbols = map[string]string{"EUR": "€", "USD": "$", "GBP": "£", "JPY": "¥"}
 
 // Exponent returns the number of decimals in an amount of the currency, such as 2 for euros.
@@ -43,9 +43,9 @@ func (u Unit) Exponent() int {
 	return 2
 }
 
-// scale is one size of a unit, such as hours.
+// scale is a display unit, such as hours for a duration.
 type scale struct {
-	from   float64 // the smallest absolute value that is written in this size
+	from   float64 // the smallest absolute value that is written in this display unit
 	size   float64
 	suffix string
 }
@@ -273,7 +273,7 @@ func nice(v float64) float64 {
 	return 10 * base
 }
 
-// Number formats a number with commas between the thousands. least and most are the minimum and
+// Number formats a number with commas as thousands separators. least and most are the minimum and
 // maximum number of decimals.
 func Number(v float64, least, most int) string {
 	text := strconv.FormatFloat(math.Abs(v), 'f', most, 64)

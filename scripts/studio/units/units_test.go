@@ -65,7 +65,8 @@ func TestChange(t *testing.T) {
 	}
 }
 
-// Ensure an axis has a few round steps in the displayed unit, which are whole numbers for a count.
+// Ensure an axis has a few round steps in the display unit. The steps for a count must be whole
+// numbers.
 func TestTicks(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

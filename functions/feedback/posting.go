@@ -12,8 +12,8 @@ import (
 // outcome. There are no HTTP operations for it; workers call this package or run the command
 // `workspace approved`.
 //
-// Store.ApprovedReplies    lists the company's replies that are ready to post Store.ClaimReply
-// approved → posting; locks the reply for this worker
+//	Store.ApprovedReplies    lists the company's replies that are ready to post
+//	Store.ClaimReply         approved → posting; locks the reply for this worker
 //	Store.ReportPosted       posting → posted
 //	Store.ReportReplyFailed  posting → failed; the API can approve the reply again
 //

@@ -116,8 +116,8 @@ func (s Store) listPosted(ctx context.Context, companyID string, f Filter, after
 	return s.listUnindexed(ctx, companyID, f, after, limit)
 }
 
-// listUnindexed returns the same page as the index would, but builds it from the records
-// themselves. It reads all of the company's records, but keeps only a few pages in memory.
+// listUnindexed returns the page that listPosted would get from the index, but builds it from the
+// records themselves. It reads all of the company's records, but keeps only a few pages in memory.
 func (s Store) listUnindexed(ctx context.Context, companyID string, f Filter, after string, limit int) (table.Page[json.RawMessage], error) {
 	order := func(f Feedback) string { return postedKey(f).SK }
 	var matching []Feedback

@@ -139,7 +139,7 @@ func TestDefaultListUnits(t *testing.T) {
 	}
 	lopsided := manyRecords(1500)
 	for i := range lopsided {
-		if i%8 != 0 { // one partition fills the page by itself, and the others still fill their first reads
+		if i%8 != 0 { // one partition fills the page by itself, and each of the others still returns a full first read
 			lopsided[i].Source, lopsided[i].Sentiment = new(feedback.Source("app_store")), new(feedback.Sentiment("positive"))
 		}
 	}

@@ -213,8 +213,8 @@ func TestPutPointWithoutID(t *testing.T) {
 	}
 }
 
-// Ensure AddPoints stores the points that are not stored yet and keeps the others. It counts the
-// points it keeps, but not those that it stored itself.
+// Ensure AddPoints stores the points that are not stored yet and keeps the others. It returns how
+// many points it kept, not counting those that an earlier identical call stored.
 func TestAddPoints(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)

@@ -268,7 +268,7 @@ func TestPushesThroughLostResponses(t *testing.T) {
 			sent[prefix] = newTestPush(prefix, 60, 1) // with only one metric, a push would wait for a mutex, and no time passes in the bubble meanwhile
 			r := pushWithKey(t, process, key, prefix, sent[prefix].points...)
 			for ; r.Status >= 500 && failures < 100; failures++ {
-				process.Clock.Advance(15 * time.Second) // because the release of the claim can fail, too
+				process.Clock.Advance(15 * time.Second) // because releasing the claim can fail, too
 				r = pushWithKey(t, process, key, prefix, sent[prefix].points...)
 			}
 			if r.Status != http.StatusOK {

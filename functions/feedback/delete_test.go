@@ -13,8 +13,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// storedSortKeys returns the sort keys of a company's feedback records whose sort key starts with
-// prefix: feedback# or ext#.
+// storedSortKeys returns those sort keys of a company's feedback partition that start with prefix,
+// such as feedback# or ext#.
 func storedSortKeys(t *testing.T, s *apitest.Service, prefix string) []string {
 	t.Helper()
 	type key struct {
@@ -165,7 +165,7 @@ func TestDeleteThroughCrashes(t *testing.T) {
 			requireEqual(t, "stored", storedSortKeys(t, s, ""), []string{})
 		}
 	}
-	if deaths < 6 { // at the check of the API key, in parallel with the read of the record; the reference; the transaction; twice at each
+	if deaths < 6 { // two at each of three steps: checking the API key and reading the record in parallel, reading the reference, and the transaction
 		t.Errorf("only %d deaths", deaths)
 	}
 }

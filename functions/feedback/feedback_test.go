@@ -173,8 +173,8 @@ func listAll(t *testing.T, s *apitest.Service, key string, limit int, args map[s
 	}
 }
 
-// rotatingKeys returns a function that supplies keys for a test that makes more calls than the rate
-// limit of a single key allows.
+// rotatingKeys returns a function that supplies API keys for a test that makes more calls than the
+// rate limit of a single key allows.
 func rotatingKeys(t *testing.T, s *apitest.Service) func() string {
 	t.Helper()
 	used, key := 0, s.Key(t)
@@ -218,8 +218,8 @@ func TestListOneAtATime(t *testing.T) {
 	}
 }
 
-// Ensure records that are added or moved between two pages do not affect the other records: each of
-// those is returned exactly once.
+// Ensure records that are added or moved between two pages do not affect the rest of the list: each
+// record that stays in place is returned exactly once.
 func TestListWhileRecordsChange(t *testing.T) {
 	t.Parallel()
 	ranked := func(n int) feedback.Feedback {
@@ -233,7 +233,7 @@ func TestListWhileRecordsChange(t *testing.T) {
 		first, cursor := listPage(t, s, key, 2, args, "")
 		importRecords(t, s, ranked(5), ranked(35)) // before and after the cursor
 		moved := ranked(20)
-		moved.Priority = new(int64(1)) // the record at the cursor
+		moved.Priority = new(int64(1)) // moves the record at the cursor to the front of the list
 		importRecords(t, s, moved)
 		rest, _ := listPage(t, s, key, 10, args, cursor)
 		if got := append(first, rest...); !slices.Equal(got, []string{"fbk_0010", "fbk_0020", "fbk_0030", "fbk_0035", "fbk_0040"}) {

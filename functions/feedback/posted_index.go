@@ -15,16 +15,17 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// The list by posted day reads an index. Records stored by an older version lack their keys in that
-// index, so each company has a mark that says whether the index is complete. Until it is, the list
-// reads all records of the company.
+// Listing by posted day reads an index. Records that an older version stored may be missing from
+// it, so each company has a backfillState that says whether the index is complete. Until it is,
+// listing by posted day reads all records of the company.
 
 // DayRange is an inclusive range of days in UTC, each in a form that timestamp.ParseDay accepts. An
 // empty bound means unbounded.
 type DayRange struct{ From, To string }
 
-// postedKinds are the index's two partitions: records whose reply is waiting for somebody, and all
-// others. So listing the review queue over a long range does not read settled feedback.
+// postedKinds names the two partitions that a company has in the index: one for the records whose
+// reply is waiting for somebody, and one for all others. So listing the review queue over a long
+// range does not read settled feedback.
 var postedKinds = map[bool]string{true: "waiting", false: "settled"}
 
 // needsReplyAction reports whether a reply with this status is waiting for somebody.
@@ -65,15 +66,15 @@ func (d DayRange) sortKeyBounds() (least, greatest string) {
 	return least, greatest
 }
 
-// contains reports whether the day of a record is in the range.
+// contains reports whether a record was posted in the range of days.
 func (d DayRange) contains(f Feedback) bool {
 	least, greatest := d.sortKeyBounds()
 	at := postedKey(f).SK
 	return at != "" && least <= at && at <= greatest
 }
 
-// postedQuery returns the query for a filter with days. The index is not keyed by source or
-// sentiment, so the query filters its records by them.
+// postedQuery returns the query for a filter with a range of days. The index is not keyed by source
+// or sentiment, so the query drops the records that do not match them.
 func postedQuery(companyID string, f Filter) table.Query {
 	q := table.Query{Index: table.GSI5, Filter: table.Filter{}}
 	q.From, q.Until = f.Posted.sortKeyBounds()
@@ -92,10 +93,11 @@ func postedQuery(companyID string, f Filter) table.Query {
 	return q
 }
 
-// listPosted is List for a filter with days. It reads the mark and the index in parallel.
+// listPosted is List for a filter with a range of days. It reads the backfillState and the index in
+// parallel.
 func (s Store) listPosted(ctx context.Context, companyID string, f Filter, after string, limit int) (page table.Page[json.RawMessage], err error) {
 	var mark backfillState
-	var failure error // an error of reading the index, which the table of an older version does not have
+	var failure error // ignored while the index is incomplete, because the table of an older version has no such index
 	err = parallel.Both(func() (err error) {
 		mark, err = s.backfillState(ctx, companyID)
 		return err
@@ -114,8 +116,8 @@ func (s Store) listPosted(ctx context.Context, companyID string, f Filter, after
 	return s.listUnindexed(ctx, companyID, f, after, limit)
 }
 
-// listUnindexed returns the same page as the index would, but builds it from the records
-// themselves. It reads all of the company's records, but keeps only a few pages in memory.
+// listUnindexed returns the page that listPosted would get from the index, but builds it from the
+// records themselves. It reads all of the company's records, but keeps only a few pages in memory.
 func (s Store) listUnindexed(ctx context.Context, companyID string, f Filter, after string, limit int) (table.Page[json.RawMessage], error) {
 	order := func(f Feedback) string { return postedKey(f).SK }
 	var matching []Feedback
@@ -158,7 +160,7 @@ func backfillStateKey(companyID string) table.Key {
 	return table.Key{PK: table.Partition(companyID, area), SK: table.JoinKey("index", "posted")}
 }
 
-// backfillState returns the mark of a company, or the zero mark if it has none.
+// backfillState returns the stored backfillState of a company, or the zero value if there is none.
 func (s Store) backfillState(ctx context.Context, companyID string) (backfillState, error) {
 	mark, err := table.Get[backfillState](ctx, s.table, backfillStateKey(companyID))
 	if errors.Is(err, fault.ErrNotFound) {
@@ -171,8 +173,8 @@ func (s Store) setBackfillState(ctx context.Context, companyID string, mark back
 	return s.table.BatchPut(ctx, []table.Item{s.table.NewItem(table.Keys{Key: backfillStateKey(companyID)}, mark)})
 }
 
-// backfillBatchSize is how many records are checked before the mark is written. backfillConcurrency
-// is how many records are written concurrently.
+// backfillBatchSize is how many records are checked before the backfillState is written.
+// backfillConcurrency is how many records are written concurrently.
 const (
 	backfillBatchSize   = 200
 	backfillConcurrency = 16
@@ -181,10 +183,10 @@ const (
 // BackfillPostedIndex puts a company's records into the index by posted day and marks the index as
 // complete, even for a company without records. It continues where an earlier call stopped. If the
 // index is already complete, it does nothing unless again is true. In that case it checks every
-// record once more, and lists do not use the index until it has finished. It calls report after
-// every step with the number of records checked so far, including those of earlier calls. filled is
-// the number of records that this call put into the index. All functions must already run a version
-// that writes the keys of the index.
+// record once more, and lists do not use the index until that check has finished. It calls report
+// after every step with the number of records checked so far, including those of earlier calls.
+// filled is the number of records that this call put into the index. All functions must already run
+// a version that writes the keys of the index.
 func (s Store) BackfillPostedIndex(ctx context.Context, companyID string, again bool, report func(checked int64)) (filled int64, err error) {
 	mark, err := s.backfillState(ctx, companyID)
 	if err != nil || mark.CompleteAt != nil && !again {
@@ -232,8 +234,8 @@ type indexedRecord struct {
 	PostedSK string `store:"gsi5sk"`
 }
 
-// backfillBatch gives records their index keys and moves the mark past them. filled is the number
-// of records that it had to write.
+// backfillBatch writes the index keys of records that lack them or have wrong ones, and moves mark
+// past the records. filled is the number of records that it wrote.
 func (s Store) backfillBatch(ctx context.Context, companyID string, records []indexedRecord, mark *backfillState) (filled int64, err error) {
 	var written atomic.Int64
 	err = parallel.Do(len(records), backfillConcurrency, func(n int) error {

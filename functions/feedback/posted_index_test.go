@@ -154,8 +154,8 @@ func TestListPosted(t *testing.T) {
 	check("with the index", most)
 }
 
-// Ensure the days of the list are validated and are applied in UTC, and that a cursor works only
-// with the days that it came from.
+// Ensure the range of days of a list is validated and applied in UTC, and that a cursor works only
+// with the range that it came from.
 func TestListPostedInput(t *testing.T) {
 	t.Parallel()
 	records := postedRecords()
@@ -192,8 +192,8 @@ func TestListPostedInput(t *testing.T) {
 }
 
 // Ensure the index works through its whole life. The company's records predate the index, so lists
-// read everything. A fill crashes at various table calls and is resumed, with writes of every kind
-// in between. In the end, lists read only the index.
+// read everything. A backfill crashes at various table calls and is resumed, with writes of every
+// kind in between. In the end, lists read only the index.
 func TestBackfillPostedIndex(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -240,7 +240,7 @@ func TestBackfillPostedIndex(t *testing.T) {
 		if err == nil {
 			break
 		}
-		// Writes between two fills add their record to the index or remove it.
+		// Writes between two backfills add their record to the index or remove it from the index.
 		n := deaths * 7
 		s.Clock.Advance(minute)
 		mustPush(t, s, key, fmt.Sprintf(`{"source":"reddit","externalId":"%d","postedAt":"2026-04-01T00:00:00Z"}`, n), fmt.Sprintf(`{"source":"reddit","externalId":"%d","postedAt":null}`, n+200))
@@ -273,7 +273,7 @@ func TestBackfillPostedIndex(t *testing.T) {
 		t.Errorf("%v, want %d", got, deaths)
 	}
 	changed := 0
-	for _, line := range exportLines(t, s, s.CompanyID) { // filling changes no field of a record, not even updatedAt
+	for _, line := range exportLines(t, s, s.CompanyID) { // a backfill changes no field of a record, not even updatedAt
 		if before[line[:20]] != line {
 			changed++
 		}
@@ -333,8 +333,8 @@ func TestBackfillPostedIndexRaces(t *testing.T) {
 	}
 }
 
-// Ensure a company whose index is complete is checked once more on demand, which corrects entries
-// that an older version left wrong. Until that is done, lists do not use the index.
+// Ensure a backfill of a complete index can check every record again on demand, and corrects
+// entries that an older version left wrong. Until it has finished, lists do not use the index.
 func TestBackfillPostedIndexAgain(t *testing.T) {
 	t.Parallel()
 	records := postedRecords()
@@ -352,7 +352,7 @@ func TestBackfillPostedIndexAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	stale := maps.Clone(item)
-	delete(stale, "postedAt") // an older version cleared it, and knows nothing of the index
+	delete(stale, "postedAt") // as if cleared by an older version, which does not update the index
 	stale["rev"] = &types.AttributeValueMemberN{Value: "9"}
 	if err := s.Table.BatchPut(t.Context(), []table.Item{stale}); err != nil {
 		t.Fatal(err)
@@ -405,7 +405,7 @@ func TestListPostedUnits(t *testing.T) {
 	combinations(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
 		f := feedback.Filter{Source: source, Sentiment: sentiment, ReplyStatus: status, Posted: &feedback.DayRange{From: "2026-03-01", To: "2026-03-01"}}
 		few, many := unitsUsed(t, small, f, limit), unitsUsed(t, large, f, limit)
-		// The mark, and at most all records of those days: 30 records of 700 bytes.
+		// The backfillState, and at most all records of those days: 30 records of 700 bytes.
 		if few != many || few.Read > 1+6 || source == nil && sentiment == nil && status == nil && (few.Calls != 3 || few.Read > 2.5) {
 			t.Errorf("%s: %+v alone, %+v beside 600 others", describeFilter(f), few, many)
 		}

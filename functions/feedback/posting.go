@@ -12,15 +12,15 @@ import (
 // outcome. There are no HTTP operations for it; workers call this package or run the command
 // `workspace approved`.
 //
-//	Store.ApprovedReplies    lists the replies of a company that are ready
-//	Store.ClaimReply         locks one for this worker: approved → posting
+//	Store.ApprovedReplies    lists the company's replies that are ready to post
+//	Store.ClaimReply         approved → posting; locks the reply for this worker
 //	Store.ReportPosted       posting → posted
 //	Store.ReportReplyFailed  posting → failed; the API can approve the reply again
 //
 // The worker shows a person the text that ClaimReply returned, not the text that was listed
 // earlier. While a reply is posting, the API rejects changes to it with conflict, so the text that
-// the person confirms is the approved text. A claim does not expire; Store.StuckReplies lists old
-// ones (see package claim). The worker decides which platforms accept replies.
+// the person confirms is the approved text. A claim does not expire; Store.StuckReplies lists the
+// replies with old claims (see package claim). The worker decides which platforms accept replies.
 
 // Posting is a feedback record together with the claim on its reply.
 type Posting struct {
@@ -86,9 +86,9 @@ func (s Store) ApprovedReplies(ctx context.Context, companyID, after string, lim
 	return claim.ListReady(ctx, s.table, q, limit, position, func(f Feedback) (ready, more bool) { return f.hasPostableReply(), true })
 }
 
-// StuckReplies returns the feedback whose reply was claimed at or before claimedBefore and has not
-// been reported since, oldest claim first. The worker that claimed it has probably crashed. See
-// claim.Kind.ListStale.
+// StuckReplies returns the feedback whose reply was claimed at or before claimedBefore and whose
+// outcome has not been reported, oldest claim first. The worker that claimed it has probably
+// crashed. See claim.Kind.ListStale.
 func (s Store) StuckReplies(ctx context.Context, companyID, claimedBefore string) ([]Posting, error) {
 	return replyKind.ListStale(ctx, s.table, companyID, claimedBefore)
 }

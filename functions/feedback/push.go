@@ -75,11 +75,11 @@ func (s service) pushFeedback(ctx context.Context, caller api.Caller, in pushFee
 	return PushFeedbackResult{Accepted: int64(len(changes)), Created: int64(created), Updated: int64(updated)}, err
 }
 
-// recordChange is what a push does to one record. Its parts apply in order.
+// recordChange contains the entries of a push for one record. They are applied in order.
 type recordChange struct {
 	identity identity
 	pushed   []pushedFeedback
-	indexes  []int // the index of each part in the request
+	indexes  []int // the index of each entry in the request
 }
 
 // byIdentity returns the changes of a push, one per record, in the order in which the records first
@@ -106,8 +106,8 @@ func identitiesOf(changes []recordChange) []identity {
 	return out
 }
 
-// apply applies the change to a new or a stored record. It returns the problems that its parts have
-// with that record.
+// apply applies the change to a new or a stored record. It returns a message for each entry that is
+// not valid for that record.
 func (c recordChange) apply(f *Feedback) (problems []string) {
 	for i, sent := range c.pushed {
 		if field, problem := sent.apply(f); problem != "" {

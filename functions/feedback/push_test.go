@@ -201,7 +201,7 @@ func TestPushRejectsAll(t *testing.T) {
 }
 
 // Ensure a push finds a record that was imported under its own id, even after an import has changed
-// the identities of stored ids. An import without an id finds the same record as a push.
+// the identities of stored records. An import without an id finds the same record as a push.
 func TestPushFindsImportedRecords(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -218,7 +218,8 @@ func TestPushFindsImportedRecords(t *testing.T) {
 	derived := derivedID(t, s, key, "D")
 	requireEqual(t, "titles", titles(), map[string]string{"fbk_a A": "1", "fbk_none A": "", derived + " D": "1"})
 
-	// fbk_a gets the identity B: A is free again, and the reference for B points to fbk_a.
+	// fbk_a gets the identity B. So no record has the identity A now, and the reference for B
+	// points to fbk_a.
 	importLines(t, s, s.CompanyID, `{"id":"fbk_a","source":"reddit","externalId":"B"}`)
 	requireEqual(t, "a push", mustPush(t, s, key, `{"source":"reddit","externalId":"A","title":"2"}`, `{"source":"reddit","externalId":"B","title":"2"}`), pushCounts{2, 1, 1})
 	requireEqual(t, "titles", titles(), map[string]string{"fbk_a B": "2", "fbk_none A": "", derivedID(t, s, key, "A") + " A": "2", derived + " D": "1"})
@@ -253,7 +254,7 @@ func derivedID(t *testing.T, s *apitest.Service, key, externalID string) string 
 }
 
 // Ensure concurrent pushes of the same reviews, one of which is new, create one record for the new
-// review, lose no property, and count one creation in total.
+// review, lose no field, and count one creation in total.
 func TestPushConcurrently(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -388,7 +389,7 @@ func TestPushCannotReadAgain(t *testing.T) {
 	}
 }
 
-// beforeTransactionTransport is a transport that calls a function once, ahead of the first
+// beforeTransactionTransport is a transport that calls a function once, just before the first
 // transaction, and then fails every read.
 type beforeTransactionTransport struct {
 	once            sync.Once

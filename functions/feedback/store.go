@@ -23,9 +23,9 @@ import (
 //	list posted days             GSI5   …#posted#waiting, …#posted#settled         2; 1 with replyStatus
 //	is GSI5 complete             base   … / index#posted                           1, parallel to the list
 //
-// Every combination of filters without posted days has its own partitions, so a page reads only
-// what it returns from each partition that it merges. A null source or sentiment has its own
-// partition. GSI2 and GSI4 are sparse, because no filter value matches a null replyStatus.
+// Every combination of filters without posted days has its own partitions, so a page never reads
+// records that do not match. A null source or sentiment has its own partition. GSI2 and GSI4 are
+// sparse, because no filter value matches a null replyStatus.
 //
 // With posted days, the sort key is postedAt#id, newest first, and the other filters drop the
 // records in the range that do not match. A record has only one key in each index, so not every
@@ -40,13 +40,13 @@ type Filter struct {
 	Source      *Source
 	Sentiment   *Sentiment
 	ReplyStatus *ReplyStatus
-	Posted      *DayRange // lists the newest posted first; a null postedAt is in no range
+	Posted      *DayRange // sorts the list by postedAt, newest first; a record without postedAt is in no range
 }
 
 const (
 	area             = "feedback"
-	feedbackSortKind = "feedback" // the first part of the sort key in the base partition
-	referenceKind    = "ext"      // the same for references
+	feedbackSortKind = "feedback" // the first part of a record's sort key in the base partition
+	referenceKind    = "ext"      // the first part of a reference's sort key
 	nullPart         = "-"        // stands for null; no enum contains this value
 )
 

@@ -63,7 +63,7 @@ func referenceKey(companyID string, i identity) table.Key {
 type storedMatch struct {
 	feedbackID string
 	item       table.Item // the record, nil if there is none
-	idConflict bool       // there is no record, and the derived id belongs to a record whose identity was changed by an import
+	idConflict bool       // no record has the identity, and the derived id belongs to a record whose identity was changed by an import
 	danglingID string     // the id in the reference, if there is no record of this identity under that id
 }
 
@@ -84,8 +84,9 @@ func (r storedMatch) recordToChange(companyID string, c recordChange) (f Feedbac
 	}, nil
 }
 
-// FindByIdentities returns what is stored for distinct identities, in the order of identities. It
-// takes one round trip, and a second one if a record was imported under its own id.
+// FindByIdentities returns what is stored for each of the given identities, in the same order. The
+// identities must be distinct. This takes one round trip, and a second one if a record was imported
+// under its own id.
 func (s Store) FindByIdentities(ctx context.Context, companyID string, identities []identity) ([]storedMatch, error) {
 	var keys []table.Key
 	for _, i := range identities {
@@ -108,7 +109,7 @@ func (s Store) FindByIdentities(ctx context.Context, companyID string, identitie
 				return nil, err
 			}
 			referred[n] = reference.FeedbackID
-			if at := feedbackKey(companyID, reference.FeedbackID); !slices.Contains(referencedKeys, at) { // at most 100
+			if at := feedbackKey(companyID, reference.FeedbackID); !slices.Contains(referencedKeys, at) { // at most 100 keys, so a linear search is fast enough
 				referencedKeys = append(referencedKeys, at)
 			}
 		}
@@ -235,7 +236,7 @@ func (s Store) tryPush(ctx context.Context, companyID string, c recordChange, st
 	out := outcomeUnchanged
 	_, err := table.ModifyItem(ctx, s.table, feedbackKey(companyID, stored.feedbackID), stored.item, keysOf, func(f *Feedback) error {
 		before := *f
-		if len(c.apply(f)) > 0 { // cannot happen with the record that the push was validated against
+		if len(c.apply(f)) > 0 { // happens only if the record has changed since the push was validated
 			return fault.RetryableConflict("a record of this push was changed at the same moment; nothing more of the push is stored, try again")
 		}
 		out = outcomeUnchanged
@@ -259,7 +260,7 @@ func (s Store) create(ctx context.Context, i identity, f Feedback, danglingID st
 }
 
 // createWithReference creates a record under a new id, with a reference to it. Only one of several
-// concurrent pushes can write the reference or replace the one that leads astray. The others get
+// concurrent pushes can write the reference or replace a dangling one. The others get
 // table.ErrExists.
 func (s Store) createWithReference(ctx context.Context, i identity, f Feedback, danglingID string) error {
 	f.ID = s.table.NewID(feedbackIDPrefix)

@@ -33,8 +33,8 @@ func checkFeedback(f *Feedback) (problems []string) {
 	return append(problems, transfer.CheckSize(f)...)
 }
 
-// uniqueTextsOf returns the record's claim to its identity. A file must not assign two ids to the
-// same identity, because then the order of the writes would decide between them.
+// uniqueTextsOf returns a text for the record's identity. A file must not assign two ids to the
+// same identity, because then the order of the writes would decide which id is kept.
 func uniqueTextsOf(f Feedback) []transfer.UniqueText {
 	who, ok := identityOfRecord(f)
 	if !ok {
@@ -52,7 +52,7 @@ func (s Store) identitiesExist(ctx context.Context, companyID string, records []
 	}
 	var missing []identity
 	for n, f := range records {
-		if who, ok := identityOfRecord(f); ok && !exist[n] && !slices.Contains(missing, who) { // a batch is small
+		if who, ok := identityOfRecord(f); ok && !exist[n] && !slices.Contains(missing, who) { // linear, but a batch is small
 			missing = append(missing, who)
 		}
 	}
@@ -87,10 +87,10 @@ func (f *Feedback) DeriveID() (problem string) {
 // callers create or delete records with the same identities.
 const importAttemptsMax = 16
 
-// Import replaces stored records, and writes the references through which pushes find records whose
-// ids are not derived. If a record's identity is already stored under a different id, Import
-// replaces that record and keeps its id. The write is conditional: it fails if the identity is by
-// then stored under yet another id.
+// Import stores records, replacing those that exist, and writes the references through which pushes
+// find records whose ids are not derived. If a record's identity is already stored under a
+// different id, Import replaces that record and keeps its id. The write is conditional: it fails if
+// the identity has been stored under yet another id in the meantime.
 func (s Store) Import(ctx context.Context, companyID string, records []Feedback) error {
 	left := slices.Clone(records)
 	for n := range left {
@@ -175,13 +175,14 @@ func (s Store) importWrites(f Feedback, i identity, stored storedMatch) []table.
 	return []table.Write{s.table.WritePut(keysOf(f), f), refer, none}
 }
 
-// checkReference requires that an identity has no reference, or only the one that leads astray.
+// checkReference returns a check that fails if the identity has a reference, unless that reference
+// contains danglingID.
 func (s Store) checkReference(companyID string, i identity, danglingID string) table.Write {
 	return s.table.WriteCheck(referenceKey(companyID, i), "attribute_not_exists(pk) OR #to = :astray",
 		map[string]string{"#to": "feedbackId"}, table.Item{":astray": table.String(danglingID)})
 }
 
-// addConcurrency bounds the concurrent writes in one call of add.
+// addConcurrency bounds the concurrent writes in one call of addRecords.
 const addConcurrency = 8
 
 // addRecords stores records whose identities the company does not have. It returns how many it
@@ -212,8 +213,9 @@ func (s Store) addRecords(ctx context.Context, companyID string, records []Feedb
 	return int(found.Load()), err
 }
 
-// addWrites returns the writes that store a record and its reference, on the condition that no
-// record has its id or its identity. alone also requires that the identity has no reference.
+// addWrites returns the writes that store a record and its reference. They are conditional: they
+// fail if a record with the same id or identity exists. If alone is set, they also fail if the
+// identity has a reference.
 func (s Store) addWrites(f Feedback, alone bool) []table.Write {
 	writes := []table.Write{s.table.WriteCreate(keysOf(f), f)}
 	who, ok := identityOfRecord(f)

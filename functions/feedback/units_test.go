@@ -17,8 +17,8 @@ var (
 	replyStatusShares = map[feedback.ReplyStatus]int{"none": 60, "posted": 25, "needs_review": 5, "draft": 4, "approved": 2, "failed": 1, "skipped": 1, "": 2}
 )
 
-// pickByShare returns the value for the n-th record of a distribution. Different strides make the
-// filters independent of each other.
+// pickByShare returns the n-th record's value for a filter, so that the values occur in the given
+// shares. Different strides make the filters independent of each other.
 func pickByShare[T interface {
 	~string
 	Values() []string
@@ -36,7 +36,7 @@ func pickByShare[T interface {
 	panic("the shares do not sum to 100")
 }
 
-// manyRecords returns n records with the usual distribution. A record has about 650 bytes with its
+// manyRecords returns n records with the distribution above. A record has about 650 bytes with its
 // keys, so three records (a page of two, and one to detect the next page) cost half a read unit.
 func manyRecords(n int) (records []feedback.Feedback) {
 	for i := range n {
@@ -139,7 +139,7 @@ func TestDefaultListUnits(t *testing.T) {
 	}
 	lopsided := manyRecords(1500)
 	for i := range lopsided {
-		if i%8 != 0 { // one partition fills the page by itself, and the others still fill their first reads
+		if i%8 != 0 { // one partition fills the page by itself, and each of the others still returns a full first read
 			lopsided[i].Source, lopsided[i].Sentiment = new(feedback.Source("app_store")), new(feedback.Sentiment("positive"))
 		}
 	}

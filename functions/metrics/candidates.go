@@ -7,7 +7,7 @@ import "slices"
 //
 //	storedPoints    stored points as they are, for days and for metrics whose days do not combine
 //	computedPoints  stored weeks or months, and those computed from the days of their series
-//	totals          one series for the whole metric
+//	totalPoints     one series for the whole metric
 type candidatePoints interface {
 	// finalCount returns how many points of the page are known so far, at most want, and the start
 	// of the oldest of them. Records that have not been read yet can only add newer points, or add
@@ -21,14 +21,14 @@ type candidatePoints interface {
 	// withRule returns the candidates to continue with if days and series combine by this rule.
 	withRule(rule rollupRule) candidatePoints
 
-	// problem returns why a window without points is an error, or nil if it is not an error.
+	// problem returns the error for a window without points, or nil if that is not an error.
 	problem() error
 }
 
 // storedPoints are the candidates for a listing that uses only stored points, newest first.
 type storedPoints struct {
 	points []Point
-	limit  int // the most points that the listing can need; older ones are dropped
+	limit  int // the maximum number of points that the listing can need; older points are dropped
 }
 
 func (s *storedPoints) addStored(points []Point) (found int) {
@@ -72,7 +72,7 @@ func newestPoints(points []Point, n int) []Point {
 	return points[:min(n, len(points))]
 }
 
-// finalCountOf implements known for candidates with these positions.
+// finalCountOf implements finalCount for candidates with these positions.
 func finalCountOf(positions []Position, want int) (n int, oldest string) {
 	newest := newestPositions(positions, want)
 	if n = len(newest); n > 0 {

@@ -86,8 +86,8 @@ func (d Definition) isSplit() bool { return d.Kind != nil && *d.Kind == KindSpli
 // isDerived reports whether the metric's values are computed from other metrics.
 func (d Definition) isDerived() bool { return d.rollupRule().isDerived() }
 
-// ReviewFilter is a value of the filter needsReview. The specification declares needsReview as a
-// string, so tools accept a string, too.
+// ReviewFilter is a value of the query parameter needsReview. The specification declares the
+// parameter as a string, so tools accept a string, too.
 type ReviewFilter string
 
 // The values of ReviewFilter.
@@ -155,11 +155,10 @@ func (in createDefinitionInput) Check() (problems []string) {
 	return problems
 }
 
-// missingDimensionsProblem is the end of the problem reported for a split metric without
-// dimensions.
+// missingDimensionsProblem is the end of the message for a split metric without dimensions.
 const missingDimensionsProblem = "for a metric of kind split, with at least one name"
 
-// formulaProblem is the problem reported for a formula on a metric that is not derived.
+// formulaProblem is the message for a formula on a metric that is not derived.
 const formulaProblem = "is only for a metric of kind derived"
 
 func (s service) createDefinition(ctx context.Context, caller api.Caller, in createDefinitionInput) (Definition, error) {

@@ -83,8 +83,8 @@ func TestUpdatePushedDefinition(t *testing.T) {
 	requireEqual(t, "weeks", listPoints(t, s, "leads&grain=week"), []string{"2026-08-03 2"})
 }
 
-// Ensure a definition without an id record is found by reading all definitions, and only the first
-// time. An id that an import removed is not found.
+// Ensure a definition without an id record is found by reading all definitions, which happens only
+// the first time. An id that an import replaced with a different one is not found.
 func TestRepairDefinitionID(t *testing.T) {
 	t.Parallel()
 	reads := &queryCountingTransport{}
@@ -100,7 +100,7 @@ func TestRepairDefinitionID(t *testing.T) {
 		return d.Key, m.Units().Calls
 	}
 	deleteIDRecord(t, s, "mdf_2")
-	for _, calls := range []int{4, 2} { // the id record; all definitions; writing the id record; the definition
+	for _, calls := range []int{4, 2} { // first: get the id record, query all definitions, write the id record, get the definition; then only the two gets
 		if key, n := name(store, "mdf_2"); key != "b" || n != calls {
 			t.Errorf("mdf_2 is %s after %d calls, want b after %d", key, n, calls)
 		}
@@ -114,7 +114,7 @@ func TestRepairDefinitionID(t *testing.T) {
 		t.Errorf("the error of a change: %v", err)
 	}
 	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(4, "a", ""), definitionJSON(5, "b", ""))
-	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(2, "d", "")) // the id that b had before
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(2, "d", "")) // the former id of b
 	for id, want := range map[string]string{"mdf_1": "not_found: no such record", "mdf_4": "a", "mdf_5": "b", "mdf_2": "d"} {
 		if key, calls := name(store, id); key != want || calls > 2 && id != "mdf_1" {
 			t.Errorf("%s is %s after %d calls, want %s after 2", id, key, calls, want)

@@ -19,7 +19,7 @@ func (in deletePointsInput) Check() []string {
 	return append(keyProblems("query.metricKey", in.MetricKey), windowOrderProblem(in.From, in.To)...)
 }
 
-// DeletedPoints is the result of a delete of points.
+// DeletedPoints is the result of deleting points.
 type DeletedPoints struct {
 	DeletedCount int64 `json:"deletedCount" doc:"how many points this call deleted"`
 

@@ -89,8 +89,8 @@ func TestDeleteDefinition(t *testing.T) {
 	}
 }
 
-// beforeCallTransport is a transport that calls a function once, just before table call number at,
-// counted from 0.
+// beforeCallTransport is a transport that calls a function once, just before the table call with
+// the index callNumber, counted from 0.
 type beforeCallTransport struct {
 	mu         sync.Mutex
 	calls      int
@@ -204,7 +204,8 @@ func TestPushDuringDeleteOfDefinition(t *testing.T) {
 	}
 }
 
-// Ensure the same for pushes and deletes that run concurrently.
+// Ensure concurrent pushes to a metric and deletes of its definition never leave points without a
+// definition.
 func TestPushesAndDeletesOfDefinitions(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)

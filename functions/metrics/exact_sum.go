@@ -8,8 +8,8 @@ import (
 
 // exactSum adds numbers without rounding, so that a total does not depend on the order in which
 // they are added. partials are numbers of decreasing magnitude that add up to the exact sum
-// (Shewchuk, 1997). Most sums have only one. The zero value is the sum of no numbers. Numbers are
-// at most 1e125 (see package schema), so no partial overflows.
+// (Shewchuk, 1997). Most sums have only one partial. The zero value is the sum of no numbers. The
+// numbers are at most 1e125 (see package schema), so no partial overflows.
 type exactSum struct{ partials []float64 }
 
 func (s *exactSum) add(x float64) {
@@ -38,7 +38,7 @@ func (s *exactSum) merge(other exactSum) {
 // clone returns an independent copy of the sum.
 func (s *exactSum) clone() exactSum { return exactSum{slices.Clone(s.partials)} }
 
-// dividedBy returns the exact sum divided by n, rounded once to the nearest number.
+// dividedBy returns the exact sum divided by n, rounded once to the nearest float64.
 func (s *exactSum) dividedBy(n int) float64 {
 	switch len(s.partials) {
 	case 0:

@@ -78,8 +78,8 @@ func (g Grain) startOfBucket(day string) string {
 }
 
 // Points are packed. One table record holds one period of a series, with one attribute per bucket:
-// a month of days, or a year of weeks or months. split and join convert between a bucket's first
-// day and its period and attribute.
+// a month of days, or a year of weeks or months. recordLocation and dayOfAttribute convert between
+// a bucket's first day and its period and attribute.
 
 // recordLocation returns the period of the bucket that starts on a day, and the bucket's attribute
 // name.
@@ -94,8 +94,8 @@ func (g Grain) recordLocation(day string) (period, attribute string) {
 	}
 }
 
-// dayOfAttribute is the inverse of split. ok reports whether the attribute belongs to a bucket of
-// this grain.
+// dayOfAttribute is the inverse of recordLocation. ok reports whether the attribute belongs to a
+// bucket of this grain.
 func (g Grain) dayOfAttribute(period, attribute string) (day string, ok bool) {
 	switch {
 	case g == GrainDay && len(attribute) == len("d02") && attribute[0] == 'd':
@@ -155,7 +155,8 @@ func (g Grain) recordsFor(n int) int {
 	}
 }
 
-// dayRecordsFor is records for the days that make up the newest n buckets.
+// dayRecordsFor is like recordsFor, but counts the records of the days that make up the newest n
+// buckets.
 func (g Grain) dayRecordsFor(n int) int {
 	switch g {
 	case GrainWeek:
@@ -167,9 +168,9 @@ func (g Grain) dayRecordsFor(n int) int {
 	}
 }
 
-// monthsSpanning returns how many consecutive months always have at least this many days. The
-// shortest run starts in February. The February of 2097 is followed by seven years without a leap
-// day.
+// monthsSpanning returns how many consecutive months always have at least the given number of days.
+// They have the fewest days if they start in February. The February of 2097 is followed by seven
+// years without a leap day.
 func monthsSpanning(days int) int {
 	const year = 2097
 	last := time.Date(year, time.February, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, days-1)

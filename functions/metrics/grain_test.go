@@ -7,7 +7,7 @@ import (
 )
 
 // Ensure attributes returns every bucket that a period can have and no others, oldest first, in any
-// year, and that millis accepts each of those days.
+// year, and that monthCache.millis returns the start of every day.
 func TestAttributes(t *testing.T) {
 	t.Parallel()
 	for _, grain := range []Grain{GrainDay, GrainWeek, GrainMonth} {
@@ -36,8 +36,8 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// Ensure months returns the smallest number of consecutive months that always have at least that
-// many days.
+// Ensure monthsSpanning returns the smallest number of consecutive months that always have at least
+// that many days.
 func TestMonths(t *testing.T) {
 	t.Parallel()
 	for days, want := range map[int]int{1: 1, 28: 1, 29: 2, 59: 2, 60: 3, 89: 3, 365: 12, 366: 13} {

@@ -14,11 +14,11 @@ import (
 // specific to the company.
 const customPrefix = "custom."
 
-// plainKeyCharsMax limits a key without the prefix custom. It leaves room for adding the prefix, so
-// that the stored key still fits in a sort key.
+// plainKeyCharsMax limits the length of a key without customPrefix. It leaves room for adding the
+// prefix, so that the stored key still fits in a sort key.
 const plainKeyCharsMax = 120
 
-// keyCharsMax limits a key including the prefix.
+// keyCharsMax limits the length of a key including customPrefix.
 const keyCharsMax = len(customPrefix) + plainKeyCharsMax
 
 // keyPattern is the pattern that API inputs declare as `metricKey`. Imports have no input schema,
@@ -51,10 +51,10 @@ func keyProblems(path, key string) []string {
 	return nil
 }
 
-// isCustom reports whether a key has the prefix custom.
+// isCustom reports whether a key starts with customPrefix.
 func isCustom(key string) bool { return strings.HasPrefix(key, customPrefix) }
 
-// customName returns the name of a metric that has the prefix custom.
+// customName returns the name of a metric that starts with customPrefix.
 func customName(key string) string {
 	if isCustom(key) {
 		return key

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Ensure each metric has at most two names, that each of the two is the other name of the other,
-// and that both are valid keys.
+// Ensure each metric has at most two names, that aliasOf returns either of them for the other, and
+// that both are valid keys.
 func TestOtherName(t *testing.T) {
 	t.Parallel()
 	for key, want := range map[string]string{
@@ -24,8 +24,8 @@ func TestOtherName(t *testing.T) {
 	}
 }
 
-// Ensure a name refers to its own definition if there is one, and otherwise to the definition of
-// the other name.
+// Ensure a name refers to its own definition if there is one, and otherwise to the definition under
+// the metric's other name.
 func TestStoredKey(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

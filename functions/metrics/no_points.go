@@ -33,8 +33,8 @@ func (s service) explainNoPoints(ctx context.Context, caller api.Caller, in list
 	return known[key].explainNoPoints(key, in.Grain, spans), nil
 }
 
-// unknownMetricMessage returns the message that no metric has the name, and suggests the one that
-// the caller may have meant.
+// unknownMetricMessage returns a message that no metric has the given name. It suggests the name
+// that the caller may have meant.
 func (s service) unknownMetricMessage(ctx context.Context, companyID, name string) (string, error) {
 	keys, err := s.store.definedKeys(ctx, companyID)
 	if err != nil {
@@ -55,7 +55,7 @@ func (s service) unknownMetricMessage(ctx context.Context, companyID, name strin
 	return fmt.Sprintf("There is no metric %s. The metric definitions list the keys.", name), nil
 }
 
-// explainNoPoints says why a list of points with a grain is empty, based on the stored points of
+// explainNoPoints says why a list of points of one grain is empty, based on the stored points of
 // the metric. It returns "" if it has no explanation.
 func (d Definition) explainNoPoints(key string, grain Grain, spans map[Grain]Coverage) string {
 	if len(spans) == 0 && d.isDerived() {

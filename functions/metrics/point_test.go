@@ -129,8 +129,8 @@ func TestListPoints(t *testing.T) {
 	}
 }
 
-// Ensure a point replaces the stored point of the same bucket and no other, and that the last of a
-// batch's points for a bucket wins.
+// Ensure a point replaces the stored point of the same bucket and no other, and that the last of
+// several points for one bucket in a batch wins.
 func TestOverwritePoint(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -148,8 +148,8 @@ func TestOverwritePoint(t *testing.T) {
 	}
 }
 
-// Ensure empty and null dims identify the same series, and that it has the dims that were stored
-// last.
+// Ensure empty and null dims identify the same series, and that the series has the dims that were
+// stored last.
 func TestPointWithoutDims(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -213,8 +213,8 @@ func TestPutPointWithoutID(t *testing.T) {
 	}
 }
 
-// Ensure AddPoints stores the points that are not stored yet and keeps the others. It counts the
-// points it keeps, but not those that it stored itself.
+// Ensure AddPoints stores the points that are not stored yet and keeps the others. It returns how
+// many points it kept, not counting those that an earlier identical call stored.
 func TestAddPoints(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)

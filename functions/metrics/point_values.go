@@ -10,7 +10,7 @@ import (
 )
 
 // pointValues holds the values that a Point's pointers refer to. A list contains hundreds of
-// points, so all cells of a record are allocated at once.
+// points, so the pointValues of all points of a record are allocated at once.
 type pointValues struct {
 	ts, ingestedAt, currency, source string
 	value, baseValue                 float64

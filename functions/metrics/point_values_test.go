@@ -8,14 +8,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// pointTexts maps encoded points to whether quick can decode them.
+// pointTexts maps encoded points to whether readFast can decode them.
 var pointTexts = map[string]bool{
 	`[1.5]`: true, `[1.5,3600000]`: true, `[null,null,"EUR",-0.25,"import"]`: true, `[1e300,-5,null,null,"ü"]`: true, `[1,null]`: true, `[-0.0,0]`: true, `[1,2,null,3,""]`: true,
 	`[1e300,-5,null,null,"a,b]"]`: false, `[1,2,"a,1,b"]`: false, `[1,2,"\u00e4"]`: false, `[1,2,"a\\"]`: false, `[]`: false, `[1,2,"a","b"]`: false, `["1"]`: false, `[1,1.5]`: false, `[1,2,{"a":1}]`: false,
 	`[[1],2]`: false, `{"a":1}`: false, `[true]`: false, `[1,2,"a",3,"b",4]`: false, `[1`: false, ``: false, `null`: false, `[1e999]`: false, `[1,99999999999999999999]`: false, `[1 ,2]`: false, `[1,]`: false, `[1,2,"]`: false,
 }
 
-// Ensure quick decodes a stored point exactly as encoding/json does, or reports false.
+// Ensure the method readFast either decodes a stored point exactly as encoding/json does, or
+// returns false.
 func FuzzCell(f *testing.F) {
 	for text, quick := range pointTexts {
 		if got := new(pointValues).readFast(text, new(Point)); got != quick {

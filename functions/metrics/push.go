@@ -38,8 +38,8 @@ type pushedPoint struct {
 	Source    *string           `json:"source" max:"200" doc:"the system that the value comes from"`
 }
 
-// pushAttemptsMax limits the attempts of a push. It starts again if another push has created one of
-// its definitions first, which happens at most once per key of a company.
+// pushAttemptsMax limits the attempts of a push. A push starts again if another push has created
+// one of its definitions first, which happens at most once per key of a company.
 const pushAttemptsMax = 16
 
 // pushPoints reads the definitions of all keys, then writes. If a definition becomes derived in
@@ -73,8 +73,8 @@ func (s service) pushPoints(ctx context.Context, caller api.Caller, in pushPoint
 	return result, table.ErrTooMuchContention
 }
 
-// Check implements api.Checker. It is needed because the schema limits all keys to the length of
-// the longest ones.
+// Check implements api.Checker. It is needed because the schema allows every key the length that
+// only keys with customPrefix may have.
 func (in pushPointsInput) Check() (problems []string) {
 	for i, p := range in.Points {
 		problems = append(problems, keyProblems(fmt.Sprintf("body.points[%d].metricKey", i), p.MetricKey)...)

@@ -117,8 +117,8 @@ func newTestPush(prefix string, metrics, series int) testPush {
 	return b
 }
 
-// countStored returns how many points of a batch are stored. Each must be stored once, with its
-// value, and its metric must have exactly one definition.
+// countStored returns how many points of b are stored. It fails the test if a point is stored twice
+// or with a wrong value, or if its metric does not have exactly one definition.
 func countStored(t *testing.T, s *apitest.Service, prefix string, b testPush) int {
 	t.Helper()
 	defined, found := map[string]bool{}, map[string]bool{}
@@ -268,7 +268,7 @@ func TestPushesThroughLostResponses(t *testing.T) {
 			sent[prefix] = newTestPush(prefix, 60, 1) // with only one metric, a push would wait for a mutex, and no time passes in the bubble meanwhile
 			r := pushWithKey(t, process, key, prefix, sent[prefix].points...)
 			for ; r.Status >= 500 && failures < 100; failures++ {
-				process.Clock.Advance(15 * time.Second) // because the release of the claim can fail, too
+				process.Clock.Advance(15 * time.Second) // because releasing the claim can fail, too
 				r = pushWithKey(t, process, key, prefix, sent[prefix].points...)
 			}
 			if r.Status != http.StatusOK {
@@ -286,8 +286,7 @@ func TestPushesThroughLostResponses(t *testing.T) {
 	}
 }
 
-// metricsPerTransaction is the most metrics that a push can have if it is to fit in one
-// transaction.
+// metricsPerTransaction is the maximum number of metrics in a push that fits in one transaction.
 const metricsPerTransaction = 24
 
 // storedPointsOf returns the points and the definitions of the metrics whose keys start with
@@ -309,7 +308,7 @@ func TestPushAfterACrashedOne(t *testing.T) {
 	faults.StopCrashing()
 	key := s.Key(t)
 	body := metricsOf(30, "m", 1)
-	faults.CrashAfter(4, false) // the API key, the stored response, the definitions and the claim
+	faults.CrashAfter(4, false) // after the calls for the API key, the stored response, the definitions and the claim
 	if r := pushWithKey(t, s, key, "k", body...); r.Status < 500 {
 		t.Fatalf("the push that dies: status %d, want at least 500: %s", r.Status, r.Body)
 	}

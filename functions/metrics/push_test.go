@@ -95,15 +95,15 @@ func TestPushBuckets(t *testing.T) {
 		return fmt.Sprintf(`{"metricKey":"custom.a","ts":%q,"grain":%q,"value":%d%s}`, ts, grain, value, more)
 	}
 	batch := []string{
-		point("2026-01-01", "week", 1, ""),                      // the Thursday of a week that starts in the previous year
-		point("2026-01-04T23:59:59.999Z", "week", 2, ""),        // the Sunday of the same week
-		point("2026-01-05T00:30:00+01:00", "week", 3, ""),       // in UTC the same Sunday
-		point("2026-01-05", "week", 4, ""),                      // the next Monday
-		point("2024-02-29T12:00:00Z", "month", 5, ""),           //
-		point("2024-02-01", "month", 6, `,"dims":{}`),           // empty dims identify the same series
-		point("2026-01-05", "day", 7, `,"dims":{"a":"1"}`),      //
-		point("2026-01-05", "day", 8, `,"dims":{"a":"2"}`),      //
-		point("2026-01-05T08:00:00Z", "day", 9, `,"dims":{}`),   //
+		point("2026-01-01", "week", 1, ""),                // the Thursday of a week that starts in the previous year
+		point("2026-01-04T23:59:59.999Z", "week", 2, ""),  // the Sunday of the same week
+		point("2026-01-05T00:30:00+01:00", "week", 3, ""), // the same Sunday in UTC
+		point("2026-01-05", "week", 4, ""),                // the next Monday
+		point("2024-02-29T12:00:00Z", "month", 5, ""),
+		point("2024-02-01", "month", 6, `,"dims":{}`), // empty dims identify the same series
+		point("2026-01-05", "day", 7, `,"dims":{"a":"1"}`),
+		point("2026-01-05", "day", 8, `,"dims":{"a":"2"}`),
+		point("2026-01-05T08:00:00Z", "day", 9, `,"dims":{}`),
 		`{"metricKey":"custom.a","ts":"2026-01-05","value":10}`, // the default grain is day
 	}
 	requireEqual(t, "created", mustPush(t, s, key, batch...), []string{"custom.a"})
@@ -370,8 +370,8 @@ func TestPushConcurrently(t *testing.T) {
 	requireEqual(t, "last point", a[days], fmt.Sprintf("2026-01-%02d %d", days+1, days-1))
 }
 
-// failingTransport is a transport that makes n calls of one kind fail, after letting the first skip
-// calls through.
+// failingTransport is a transport that makes the next failuresLeft calls of one kind fail, after
+// letting callsToSkip of them through.
 type failingTransport struct {
 	mu                        sync.Mutex
 	callName                  string
@@ -493,8 +493,8 @@ func TestPushedPointsTransfer(t *testing.T) {
 	}
 }
 
-// beforeNamedCallTransport is a transport that calls a function ahead of the first call of a kind.
-// Other calls of that kind wait until the function has returned.
+// beforeNamedCallTransport is a transport that calls a function just before the first call of a
+// kind. Other calls of that kind wait until the function has returned.
 type beforeNamedCallTransport struct {
 	mu         sync.Mutex
 	callName   string

@@ -39,7 +39,7 @@ type bucketSums struct {
 	baseDays           int // the number of days with a baseValue
 	newestDay          Point
 	currency, source   *string
-	hasMixedCurrencies bool // whether the days have different currencies, where no currency counts as one of them
+	hasMixedCurrencies bool // whether the days have different currencies; having no currency counts as a currency, too
 	hasMixedSources    bool
 	ingestedAt         *string
 }
@@ -231,7 +231,7 @@ func (f bucketFinder) dayPosition(day *Point) Position {
 }
 
 // canonicalDims returns stored dims in the form they had when the point was identified. They are
-// already canonical, but an engine may return different bytes for the same value.
+// already canonical, but a database engine may return different bytes for the same value.
 func canonicalDims(dims json.RawMessage) json.RawMessage {
 	canonical, err := canonicalJSON(dims)
 	if err != nil {

@@ -27,7 +27,7 @@ import (
 type Store struct {
 	table    *table.Client
 	margin   time.Duration // the time that a delete of points leaves before the deadline
-	unitsMax float64       // the most read units that a page of a total or of one series may take
+	unitsMax float64       // the maximum number of read units for a page of a total or of one series
 }
 
 // NewStore returns a store over the table.
@@ -52,7 +52,7 @@ func definitionIDKey(companyID, definitionID string) table.Key {
 	return table.Key{PK: partition(companyID), SK: definitionIDKeyPrefix + definitionID}
 }
 
-// definitionIDRecord is the id record of a definition: it finds the definition's key by its id. It
+// definitionIDRecord is the id record of a definition: it maps the definition's id to its key. It
 // can be stale, because a definition with a different id may now have that key. Readers therefore
 // compare the id.
 type definitionIDRecord struct {
@@ -73,7 +73,8 @@ func keysOf(d Definition) table.Keys {
 
 // writeNewDefinition returns the writes that create a definition and its id record. They are
 // conditional: they fail if a definition with the same key or with the metric's other name exists.
-// origin is the origin of the push that creates the definition, or empty if no push creates it.
+// origin is the idempotency.Fingerprint of the push that creates the definition. It is empty unless
+// that push takes several transactions.
 func (s Store) writeNewDefinition(d Definition, origin string) []table.Write {
 	record := any(d)
 	if origin != "" {
@@ -91,8 +92,8 @@ func (s Store) writeDefinitionID(d Definition) table.Write {
 	return s.table.WritePut(table.Keys{Key: definitionIDKey(d.CompanyID, d.ID)}, definitionIDRecord{d.Key})
 }
 
-// GetDefinition returns the definition with an id. Returns fault.ErrNotFound when the company has
-// no such definition.
+// GetDefinition returns the definition with the given id. Returns fault.ErrNotFound when the
+// company has no such definition.
 func (s Store) GetDefinition(ctx context.Context, companyID, definitionID string) (Definition, error) {
 	d, named, err := s.definitionByIDRecord(ctx, companyID, definitionID)
 	if err != nil || named {
@@ -101,8 +102,8 @@ func (s Store) GetDefinition(ctx context.Context, companyID, definitionID string
 	return s.findDefinition(ctx, companyID, definitionID)
 }
 
-// definitionByIDRecord returns the definition that the id record leads to. named is false if that
-// record is missing or wrong, because the definition was stored without it or replaced by an
+// definitionByIDRecord returns the definition that the id record leads to. named is false if the id
+// record is missing or wrong, because the definition was stored without one or was replaced by an
 // import.
 func (s Store) definitionByIDRecord(ctx context.Context, companyID, definitionID string) (d Definition, named bool, err error) {
 	name, err := table.Get[definitionIDRecord](ctx, s.table, definitionIDKey(companyID, definitionID))
@@ -115,7 +116,7 @@ func (s Store) definitionByIDRecord(ctx context.Context, companyID, definitionID
 	return d, err == nil && d.ID == definitionID, err
 }
 
-// findDefinition returns the definition with an id by reading all definitions. Returns
+// findDefinition finds the definition with the given id by reading all definitions. Returns
 // fault.ErrNotFound when there is none.
 func (s Store) findDefinition(ctx context.Context, companyID, definitionID string) (Definition, error) {
 	var found *Definition
@@ -134,10 +135,10 @@ func (s Store) findDefinition(ctx context.Context, companyID, definitionID strin
 	return *found, nil
 }
 
-// withKeyOf calls do with the key of the definition with an id. It takes the key from the id
-// record. If do finds that the definition with that id is not there, withKeyOf reads all
-// definitions, stores the id record for the next time and calls do again. Returns fault.ErrNotFound
-// when no definition has the id.
+// withKeyOf calls do with the key of the definition with the given id. It takes the key from the id
+// record. If there is no id record, or do returns fault.ErrNotFound because the definition is not
+// under that key, withKeyOf reads all definitions, stores the id record for the next time and calls
+// do again. Returns fault.ErrNotFound when no definition has the id.
 func (s Store) withKeyOf(ctx context.Context, companyID, definitionID string, do func(key string) error) error {
 	name, err := table.Get[definitionIDRecord](ctx, s.table, definitionIDKey(companyID, definitionID))
 	if err == nil {
@@ -173,8 +174,8 @@ func (s Store) InsertDefinition(ctx context.Context, companyID string, d Definit
 	return d, err
 }
 
-// ModifyDefinition changes the definition with an id by compare-and-set, as table.Modify does.
-// Returns fault.ErrNotFound when the company has no such definition.
+// ModifyDefinition changes the definition with the given id by compare-and-set, as table.Modify
+// does. Returns fault.ErrNotFound when the company has no such definition.
 func (s Store) ModifyDefinition(ctx context.Context, companyID, definitionID string, change func(*Definition) error) (d Definition, err error) {
 	err = s.withKeyOf(ctx, companyID, definitionID, func(key string) error {
 		d, err = table.Modify(ctx, s.table, definitionKey(companyID, key), keysOf, func(d *Definition) error {
@@ -188,7 +189,7 @@ func (s Store) ModifyDefinition(ctx context.Context, companyID, definitionID str
 	return d, err
 }
 
-// RemoveDefinition deletes the definition with an id, unless check returns an error. Returns
+// RemoveDefinition deletes the definition with the given id, unless check returns an error. Returns
 // fault.ErrNotFound when the company has no such definition, and fault.Conflict when its metric has
 // points. A concurrent push that creates the metric's first point record counts the record on the
 // definition in the same transaction. So either the delete looks for points again, or the push

@@ -138,8 +138,8 @@ func (of PointRange) contains(record pointRecord, name string) bool {
 	return ok && day >= of.From && day <= of.To
 }
 
-// exactBucketsCondition returns a condition: of the given buckets, the record has exactly the
-// stored ones.
+// exactBucketsCondition returns the condition that a record has points in the stored buckets, and
+// in no others of the given buckets.
 func exactBucketsCondition(buckets, stored []string) (condition string, names map[string]string) {
 	names = make(map[string]string, len(buckets))
 	parts := make([]string, len(buckets))
@@ -152,17 +152,18 @@ func exactBucketsCondition(buckets, stored []string) (condition string, names ma
 	return strings.Join(parts, " AND "), names
 }
 
-// deleteRecord deletes a record if it has points in exactly these buckets. If the condition fails,
-// left is the record.
+// deleteRecord deletes a record if it has points in exactly the buckets listed in inside.
+// Otherwise, left is the stored record.
 func (s Store) deleteRecord(ctx context.Context, record pointRecord, inside []string) (done bool, left table.Item, err error) {
 	condition, names := exactBucketsCondition(record.Grain.attributes(record.periodOfKey()), inside)
 	return s.table.DeleteIf(ctx, table.Key{PK: record.PK, SK: record.SK}, condition, names, nil)
 }
 
-// removeBuckets removes these points from a record. It does so only if the record has no other
-// points in the range and still has the point outside of it. If that condition fails, left is the
-// record. If two deletes together cover all points of a record, the second one finds no point
-// outside of its range, so no empty record remains.
+// removeBuckets removes the points listed in inside from a record. It does so only if the record
+// has no other points in the range and still has the point named by outside, which is not in the
+// range. If that condition fails, left is the stored record. If two deletes together cover all
+// points of a record, the second one finds no point outside of its range, so no empty record
+// remains.
 func (s Store) removeBuckets(ctx context.Context, record pointRecord, r PointRange, inside []string, outside string) (done bool, left table.Item, err error) {
 	buckets := slices.DeleteFunc(slices.Clone(record.Grain.attributes(record.periodOfKey())), func(name string) bool { return !r.contains(record, name) })
 	condition, names := exactBucketsCondition(buckets, inside)

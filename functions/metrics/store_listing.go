@@ -172,8 +172,8 @@ func (l *pointListing) readMore(ctx context.Context) error {
 // page that needs more is refused. It corresponds to 10 MB of records. Both kinds of page read the
 // records of all series. A page of a year, with one value a day for each of 1,000 series (1,224
 // units), was measured at 0.6 s of CPU time and 150 MB of heap. A function with 256 MB has a
-// seventh of a processor, so the page takes 4 of its 9 s, and 200 MB. With one value a month the
-// cost is the same.
+// seventh of a processor, so the page takes 4 of the 9 s that a request has, and 200 MB. With one
+// value a month the cost is the same.
 const listingUnitsMax = 1250
 
 // checkSize returns bad_request if an incomplete listing of a total or of one series has read more

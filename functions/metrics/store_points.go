@@ -22,7 +22,7 @@ type PointQuery struct {
 	Limit     int
 
 	SeriesID string // only this series; empty means all
-	Total    bool   // one series for the whole metric (see totals); cannot be combined with SeriesID
+	Total    bool   // one series for the whole metric (see totalPoints); cannot be combined with SeriesID
 }
 
 // dayWindow is a range of days, both ends inclusive. An empty bound means unbounded.
@@ -37,7 +37,7 @@ func (q PointQuery) window() dayWindow {
 	return w
 }
 
-// dayWindow returns the days that belong to the buckets of window.
+// dayWindow returns the range of days that belong to the buckets that start in window.
 func (q PointQuery) dayWindow() dayWindow {
 	w := q.window()
 	if w.from != "" && q.Grain.startOfBucket(w.from) != w.from { // the bucket that contains from starts before the window

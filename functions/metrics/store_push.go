@@ -68,8 +68,9 @@ func (s Store) readPushedDefinitions(ctx context.Context, companyID string, keys
 // Push stores new definitions, whose ids it sets, and points with identities (see Point.Identify).
 // It returns the keys of the definitions that it created, even with an error, but not after a
 // panic. Returns table.ErrExists when one of the definitions, or one with the metric's other name,
-// already exists, or when the definition of other points was deleted. The caller then reads the
-// definitions again and repeats the push, which is as safe as with PutPoints.
+// already exists, or when a definition that the push expects to exist has been deleted. The caller
+// then reads the definitions again and repeats the push, which is safe for the same reasons as
+// repeating PutPoints.
 //
 // A push of up to pushRecordsMax records is one transaction and stores everything or nothing. It
 // also stores the response for an Idempotency-Key, which it gets by calling respond with the
@@ -122,7 +123,7 @@ type pushJob struct {
 	companyID string
 	parts     [][]*pointUpdate // the records of each transaction
 	metrics   map[string]*pushedMetric
-	origin    string // the origin of the definitions that the push creates, if it has several parts
+	origin    string // the fingerprint to store with new definitions; empty if the push has only one part
 }
 
 // pushedMetric is the state of one metric in a push.
@@ -174,7 +175,8 @@ func (p *pushJob) storePart(ctx context.Context, part []*pointUpdate, respond fu
 }
 
 // tryPart makes the writes of a part in one transaction. otherwise is true if nothing was stored
-// because a record unexpectedly exists or is missing. try has then corrected the record's isNew.
+// because a record unexpectedly exists or is missing. tryPart has then corrected the record's
+// isNew.
 func (p *pushJob) tryPart(ctx context.Context, part []*pointUpdate, respond func(created []string) PushResult) (created []string, otherwise bool, err error) {
 	defer p.lockMetrics(part)()
 	var writes []table.Write

@@ -15,7 +15,7 @@ import (
 const roundRecordsMax = 1000
 
 // pointReader reads the records of one metric and grain, from the newest period backwards. A round
-// consists of plan, read and decode, after which the caller sets found.
+// consists of calls to planRound, read and decode, after which the caller sets newCandidates.
 type pointReader struct {
 	grain         Grain
 	prefix        string // the prefix of the sort keys
@@ -33,7 +33,8 @@ type pointReader struct {
 	newCandidates int // how many new candidates the items contained
 }
 
-// newPointReader returns a reader for the window. Its first round reads up to records records.
+// newPointReader returns a reader for the window. records limits how many records its first round
+// reads.
 func newPointReader(companyID, metricKey string, grain Grain, w dayWindow, records int) *pointReader {
 	r := &pointReader{grain: grain, prefix: pointPrefix + table.JoinKey(metricKey, string(grain), ""), completeSince: afterAllKeys, series: map[string]bool{}}
 	lowest, highest := r.prefix, r.prefix
@@ -67,8 +68,8 @@ func (r *pointReader) complete(since string) bool {
 // planRound sets the bounds of the next round. With since, the round reads everything since that
 // day. Otherwise it reads enough records for the missing points, plus one more period of each
 // series, so that the last of the points is complete. since can be an older day than in the
-// previous round, or empty although it was set before, because an entry of a total is dropped when
-// its bucket turns out to be stored without a value.
+// previous round, or empty although it was set before, because a bucket of a total is dropped when
+// it turns out to be stored without a value.
 func (r *pointReader) planRound(since string, missing int) {
 	r.lowerBound = r.lowest
 	switch {
@@ -99,7 +100,7 @@ func (r *pointReader) read(ctx context.Context, t *table.Client) error {
 		return err
 	case r.lowerBound == r.lowest:
 		r.done = true
-	default: // everything since r.low, which is the start of a period, has been read; older periods may follow
+	default: // everything since r.lowerBound, which is the start of a period, has been read; older periods may follow
 		r.completeSince = strings.TrimPrefix(r.lowerBound, r.prefix)
 		r.query.ExpressionAttributeValues[":high"] = table.String(r.lowerBound)
 	}

@@ -43,7 +43,7 @@ func newPointRecord(companyID string, p Point) (r pointRecord, bucket string, er
 	}, bucket, nil
 }
 
-// periodOfKey returns the second to last part of the sort key.
+// periodOfKey returns the period, which is the second to last part of the sort key.
 func (r pointRecord) periodOfKey() string {
 	parts := strings.Split(r.SK, "#")
 	return parts[max(0, len(parts)-2)]
@@ -51,7 +51,7 @@ func (r pointRecord) periodOfKey() string {
 
 // encodePoint returns the fields that differ between the points of a record, as a JSON array
 // without trailing nulls: value, ingestedAt in milliseconds after the bucket's start, currency,
-// baseValue, source. The string is short because a list may read 365 of them. The JSON numbers
+// baseValue, source. The string is short because a list may read 365 such strings. The JSON numbers
 // decode to exactly the same float64.
 func encodePoint(p Point) (string, error) {
 	var ingested *int64
@@ -95,7 +95,7 @@ func appendPoints(points []Point, item table.Item, keep func(*Point) bool) ([]Po
 			continue
 		}
 		day, _ := record.Grain.dayOfAttribute(period, name)
-		cells = append(cells, pointValues{})                                        // never exceeds the number of attributes
+		cells = append(cells, pointValues{})                                        // stays within the capacity of cells, so pointers to its elements stay valid
 		c, key := &cells[len(cells)-1], string(record.Grain)+":"+day+midnightSuffix // pointKey and ts are both substrings of this string
 		c.ts = key[len(record.Grain)+1:]
 		points = append(points, Point{
@@ -127,7 +127,7 @@ type pointUpdate struct {
 	buckets      map[string]string
 	isNew        bool       // the record must be created
 	keepExisting bool       // buckets that already have a point keep it
-	oldValues    table.Item // with keep: the previous values of the attributes that were set
+	oldValues    table.Item // with keepExisting: the previous values of the attributes that were set
 }
 
 // The conditions that a push puts on a record.

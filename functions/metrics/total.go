@@ -65,7 +65,7 @@ func (t *totalPoints) addStored(points []Point) (found int) {
 	return found
 }
 
-// addDays is addStored for the days that belong to the grain's buckets.
+// addDays adds days, and returns how many of their buckets are new.
 func (t *totalPoints) addDays(days []Point) (found int) {
 	for _, p := range days {
 		if p.Value == nil {

@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// put adds a point of the metric to the world, for the oracle.
+// put adds a point of the metric to the oracle.
 func (w *pointOracle) put(t *testing.T, companyID string, grain metrics.Grain, series int, day string, value *float64) {
 	t.Helper()
 	p := metrics.Point{MetricKey: w.key, Grain: &grain, TS: new(day + "T00:00:00Z"), CompanyID: companyID, Value: value}
@@ -25,8 +25,8 @@ func (w *pointOracle) put(t *testing.T, companyID string, grain metrics.Grain, s
 	w.points = append(w.points, p)
 }
 
-// Ensure a page of a total reads on if the newest buckets, which are known from days, turn out to
-// have no value, because weeks without a value are stored there.
+// Ensure a page of a total reads more records if the newest buckets, which are known from days,
+// turn out to have no value because stored weeks without a value replace them.
 func TestTotalPagesOverNullWeeks(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)

@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// definitionIDKeyPrefix is the prefix of definition ids.
+// definitionIDPrefix is the prefix of definition ids.
 const definitionIDPrefix = "mdf"
 
 // Transfers returns the record types that can be imported and exported.
@@ -52,7 +52,8 @@ func mapNames[T any](records []T, of func(T) string) []string {
 	return out
 }
 
-// importAliases returns the names that identify a metric's two keys among the records of a file.
+// importAliases returns the names that stand for a metric's two keys in a file: own for the given
+// key, and rival for the metric's other key, empty if it has none.
 func importAliases(key string) (own, rival string) {
 	if other := aliasOf(key); other != "" {
 		rival = importName(other)
@@ -227,8 +228,8 @@ func (s Store) pointsExist(ctx context.Context, companyID string, lines []pointL
 // to three writes.
 const importBatchMax = 33
 
-// importAttemptsMax limits how many times such a transaction is attempted while other callers
-// create or delete its definitions.
+// importAttemptsMax limits how many times a transaction of an import is attempted while other
+// callers create or delete its definitions.
 const importAttemptsMax = 16
 
 // putDefinitions stores definitions with different keys. Unless replace is set, it skips those
@@ -277,9 +278,9 @@ func (s Store) putDefinitions(ctx context.Context, companyID string, definitions
 	return 0, table.ErrTooMuchContention
 }
 
-// importWrites returns the writes for an imported definition. over replaces the stored
-// definition; both creates the definition even if the metric's other name is defined. The id record
-// must be missing, or contain the definition's key or the stale key.
+// importWrites returns the writes for an imported definition. If over is set, they replace the
+// stored definition. If both is set, they create the definition even if the metric's other name is
+// defined. The id record must be missing, or contain the definition's key or the stale key.
 func (s Store) importWrites(d Definition, over, both bool, stale string) []table.Write {
 	name := s.table.WritePutIf(table.Keys{Key: definitionIDKey(d.CompanyID, d.ID)}, definitionIDRecord{d.Key},
 		"attribute_not_exists(pk) OR #key IN (:key, :stale)", map[string]string{"#key": "key"},
@@ -295,9 +296,9 @@ func (s Store) importWrites(d Definition, over, both bool, stale string) []table
 	return writes
 }
 
-// dimsBytesMax limits dims, which keeps a record far below DynamoDB's limit of 400 KB. A push can
-// send at most 10 names and 10 values of 200 characters each, with up to 6 bytes per character,
-// which is 24,000 bytes.
+// dimsBytesMax limits the size of dims, to keep a record far below DynamoDB's limit of 400 KB. A
+// push can send at most 10 names and 10 values of 200 characters each, with up to 6 bytes per
+// character, which is 24,000 bytes.
 const dimsBytesMax = 25_000
 
 // pointLine is a point in an import file. seriesId and pointKey may be omitted, because they can be

@@ -265,8 +265,8 @@ func TestNamesInRaces(t *testing.T) {
 }
 
 // Ensure two metrics never share an id. Importing a definition with the id of another metric's
-// definition is reported as an invalid line. It is an error if that other definition is stored
-// between the check of the file and the write, just before any one of the table calls. An id that
+// definition is reported as an invalid line. If that other definition is stored between the check
+// of the file and the write, just before any one of the table calls, the import fails. An id that
 // has become free is accepted.
 func TestImportIDOfAnotherMetric(t *testing.T) {
 	t.Parallel()

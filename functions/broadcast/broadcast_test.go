@@ -62,7 +62,8 @@ func idsOf(items []map[string]any) []string {
 	return out
 }
 
-// listAllIDs returns the ids on all pages of a list, one slice per page, starting at target.
+// listAllIDs returns the ids on all pages of a list, one slice per page. target is the URL of the
+// first page.
 func listAllIDs(t *testing.T, s *apitest.Service, key, target string) (pages [][]string) {
 	t.Helper()
 	for target != "" {
@@ -73,7 +74,7 @@ func listAllIDs(t *testing.T, s *apitest.Service, key, target string) (pages [][
 	return pages
 }
 
-// nextPage returns the target of the next page, or "" at the end of the list.
+// nextPage returns the URL of the next page, or "" at the end of the list.
 func nextPage(t *testing.T, r apitest.Response) string {
 	t.Helper()
 	link, more := r.Header.Get("Link"), r.Header.Get("Service-Has-More")
@@ -90,8 +91,8 @@ func nextPage(t *testing.T, r apitest.Response) string {
 	return target
 }
 
-// Ensure plans are listed newest first, those with a null time last, then by id, and that paging
-// works with any limit.
+// Ensure plans are listed newest first, those without a time last, and those with the same time by
+// id. Paging works with any limit.
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -145,7 +146,8 @@ func TestPlansDefaultLimit(t *testing.T) {
 	}
 }
 
-// Ensure all channels are returned on a single page, ordered by platform, null last, then by id.
+// Ensure all channels are returned on a single page, ordered by platform and then by id. Channels
+// without a platform come last.
 func TestChannels(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -176,7 +178,8 @@ func TestChannels(t *testing.T) {
 	})
 }
 
-// storeUnchecked stores records that break today's rules, as an earlier version may have done.
+// storeUnchecked stores records that break today's rules, because an earlier version may have
+// stored such records.
 func storeUnchecked(t *testing.T, s *apitest.Service, name string, records ...record) {
 	t.Helper()
 	typ := transferType(t, s, name)

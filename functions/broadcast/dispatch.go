@@ -177,7 +177,8 @@ func matchesReport(reported, stored *string) bool {
 
 // DuePosts returns a page of the company's due posts, earliest first, and the cursor of the next
 // page, which is empty at the end. See claim.ListReady. The list covers all platforms and also
-// posts without a platform, which an import may create. The dispatcher should report those failed.
+// posts without a platform, which an import may create. The dispatcher should report such posts as
+// failed.
 func (s Store) DuePosts(ctx context.Context, companyID, after string, limit int) (due []Post, next string, err error) {
 	if after == "" {
 		after = table.DescendingTimeKey(nil) // starts after the posts without any time

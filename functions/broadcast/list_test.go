@@ -49,7 +49,7 @@ func orNull(values []string, n int) any {
 // 1970.
 var edgeTimes = []string{"1969-07-20T20:17:40.000Z", "2026-02-28T23:59:59.999Z", "2026-03-01T00:00:00.000Z", "2026-03-01T23:59:59.999Z", "2026-03-02T00:00:00.000Z"}
 
-// randomTime returns null or one of edges, so that many records share the same time.
+// randomTime returns one of edgeTimes or null, so that many records share the same time.
 func randomTime(random *rand.Rand) any { return orNull(edgeTimes, random.IntN(len(edgeTimes)+1)) }
 
 func listTarget(list string, filters map[string]string, limit int) string {
@@ -88,7 +88,7 @@ func postTime(p record) any {
 }
 
 // Ensure the list of posts can be filtered by every combination of platform, status and ideaId, and
-// is in order. A list without a given filter includes the records whose field is null.
+// is in order. Without a filter on a field, the list includes the posts whose field is null.
 func TestPostFilters(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -322,9 +322,9 @@ func TestPostsOfDays(t *testing.T) {
 	}
 }
 
-// Ensure nonexistent days, days in the wrong order and invalid sort orders are refused. A time
-// belongs to its day in UTC. A cursor works only with the days and the sort order that it came
-// from.
+// Ensure nonexistent days, days in the wrong order and invalid sort orders are refused. The day of
+// a post is that of its time in UTC. A cursor works only with the days and the sort order that it
+// came from.
 func TestPostDayArguments(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -124,8 +124,8 @@ func TestUpdatePlan(t *testing.T) {
 	s.Run(t, append(scenarios, apitest.AllTransitions(update, with, broadcast.PlanStatus("").Values())...))
 }
 
-// Ensure a deleted plan or idea is gone for every operation, that a second delete returns 404 just
-// like the delete of an id that never existed, and that an idea keeps the id of its deleted plan.
+// Ensure no operation finds a deleted plan or idea. A second delete returns 404, just like the
+// delete of an id that never existed. An idea keeps the id of its deleted plan.
 func TestDeletePlansAndIdeas(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -84,7 +84,7 @@ func sortKeyBounds(from, until *string) (least, greatest string) {
 	if until != nil {
 		least = table.DescendingTimeKey(until)
 	}
-	greatest = table.DescendingTimeKey(from) // null: just before the posts without any time
+	greatest = table.DescendingTimeKey(from) // without from: just before the posts without any time
 	if from != nil {
 		greatest = table.JoinKey(greatest, afterAllIDs)
 	}
@@ -215,7 +215,7 @@ func (in *updatePostInput) edit(p *Post) error {
 	if in.Sent("status") && before.hasStatus(PostStatusFailed) {
 		p.FailureReason = nil
 	}
-	if in.Sent("body") && (before.Body == nil || *before.Body != *p.Body) { // imported parts are kept as long as the body stays the same
+	if in.Sent("body") && (before.Body == nil || *before.Body != *p.Body) { // imported threadParts are kept as long as the body stays the same
 		p.ThreadParts = threadParts(p.Platform, p.Body)
 	}
 	return nil

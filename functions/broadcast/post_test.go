@@ -15,8 +15,8 @@ const (
 	earlierTime = "2020-01-01T00:00:00.000Z"
 )
 
-// Ensure a new post is a draft unless the request has status scheduled and scheduledFor, and that
-// invalid requests are rejected.
+// Ensure a new post is a draft unless the request sets the status scheduled and a scheduledFor.
+// Invalid requests are rejected.
 func TestCreatePost(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -25,7 +25,7 @@ func TestPostStates(t *testing.T) {
 		timed  bool // whether a scheduledFor is stored
 		args   record
 		status int
-		want   record // the fields afterwards; none have changed if the request is rejected
+		want   record // the post's fields afterwards; a rejected request changes none
 		says   string
 	}{
 		{"draft", false, record{"status": "draft"}, 200, record{"status": "draft"}, ""},

@@ -26,10 +26,10 @@ import (
 //
 // Sort keys are createdAt#id for ideas and (scheduledFor ?? createdAt)#id for posts. Their times
 // are inverted, so that the newest comes first, and null comes last. A list of the posts in a range
-// of days, or of the earliest posts first, reads the same partitions with bounds, or backwards. Due
-// posts are in the partitions B#posts#<platform>#scheduled, read backwards from the earliest up to
-// now. A scheduled post without a time, which only an import can create, is there under its
-// createdAt and is never due.
+// of days reads the same partitions with bounds. A list with the earliest posts first reads them
+// backwards. Due posts are in the partitions B#posts#<platform>#scheduled, read backwards from the
+// earliest up to now. A scheduled post without a time, which only an import can create, is there
+// under its createdAt and is never due.
 type Store struct {
 	Ideas ideaStore
 	Posts postStore

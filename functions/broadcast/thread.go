@@ -42,8 +42,8 @@ func threadParts(platform *Platform, body *string) []string {
 	return appendText(parts, rest)
 }
 
-// firstCut returns the number of units in the first post: up to the last end of a word that fits,
-// or, if there is none, as many units as fit, but at least one.
+// firstCut returns the number of units in the first post: all units up to the last end of a word
+// that fits. If no word fits, it returns as many units as fit, but at least one.
 func firstCut(text []textUnit) int {
 	weight, word := 0, 0
 	for i, u := range text {

@@ -110,7 +110,7 @@ func FuzzThreadParts(f *testing.F) {
 	platform := PlatformX
 	f.Fuzz(func(t *testing.T, body string) {
 		if !utf8.ValidString(body) || len(body) > 20_000 {
-			return // already refused
+			return // a request with such a body is refused
 		}
 		begins, total, whole := map[int]bool{}, 0, splitUnits(body)
 		for g, at := uniseg.NewGraphemes(body), 0; g.Next(); at += len(g.Str()) {

@@ -94,8 +94,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Ensure an import replaces a record and its index entries. If a batch contains an id more than
-// once, the last record wins.
+// Ensure an import replaces a record and its index entries. If a batch contains several records
+// with the same id, the last one wins.
 func TestImportReplaces(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -72,9 +72,9 @@ func TestReadUnits(t *testing.T) {
 	}
 }
 
-// Ensure listing the posts of a range of days costs the same however many posts other days have,
-// for every combination of filters, in either sort order, and on a page in the middle. So a
-// calendar of one month reads only that month.
+// Ensure listing the posts of a range of days costs the same however many posts other days have:
+// for every combination of filters, in either sort order, and on every page. So a calendar of one
+// month reads only that month.
 func TestReadUnitsOfDays(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -23,7 +23,7 @@ var recordKinds = []struct {
 	{"broadcast_post", "list_broadcast_posts", "postId", record{"platform": "x", "body": "B"}, record{"status": "scheduled", "scheduledFor": laterTime}},
 }
 
-// mergeArguments returns a merged with b. b's values win.
+// mergeArguments returns the fields of a and b. If both have a field, the value of b wins.
 func mergeArguments(a, b record) record {
 	out := maps.Clone(a)
 	maps.Copy(out, b)
@@ -31,7 +31,8 @@ func mergeArguments(a, b record) record {
 }
 
 // idsInAllLists returns the ids in all lists of a kind of record: the list without a filter, and
-// the lists for every filter that an update affects. The first list also contains the statuses.
+// the lists for every filter that an update affects. In the first list, each id is followed by the
+// record's status.
 func idsInAllLists(t *testing.T, s *apitest.Service, key, list string) (lists [][]string) {
 	t.Helper()
 	filters := []record{{}}
@@ -98,7 +99,7 @@ func TestWriteRaces(t *testing.T) {
 }
 
 // Ensure a create, update or delete whose process crashes at any table call leaves either the old
-// or the new state in every list. Repeating the call gives the new state, exactly once.
+// or the new state in every list. Repeating the operation gives the new state, exactly once.
 func TestWritesThroughCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

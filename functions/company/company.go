@@ -68,5 +68,5 @@ func Operations(t *table.Client) []api.Operation {
 type service struct {
 	store  Store
 	keys   *keys.Store
-	random io.Reader // of secrets
+	random io.Reader // source of randomness for secrets
 }

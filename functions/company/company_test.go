@@ -49,7 +49,7 @@ func TestCompany(t *testing.T) {
 	})
 }
 
-// Ensure updatedAt changes only when another value does.
+// Ensure updatedAt changes only when another field does.
 func TestUpdateWithoutChange(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -43,7 +43,7 @@ func remainingPartitions(t *testing.T, c *table.Client, companyID string) (out [
 	}
 }
 
-// addRecords stores a key of a company, and a record in each of several partitions.
+// addRecords stores the profile of a company, and 30 records in each of several partitions.
 func addRecords(t *testing.T, s *apitest.Service, companyID string) {
 	t.Helper()
 	for _, parts := range [][]string{{"plan"}, {"optimise"}, {"optimise", "findings", "aud_1"}, {"metrics"}, {"feedback"}} {
@@ -107,7 +107,7 @@ func (d *failAfterTransport) RoundTrip(r *http.Request) (*http.Response, error) 
 }
 
 // Ensure an erasure that crashes after any of its calls leaves the profile until everything else is
-// gone, and that the next one finishes it.
+// gone, and that the next erasure deletes the rest.
 func TestEraseCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -29,8 +29,8 @@ func (s service) listKeys(ctx context.Context, caller api.Caller, in listKeysInp
 	return api.NewList(table.PageOf(all, func(k keys.Key) string { return k.ID }, string(in.Cursor), int(in.Limit))), nil
 }
 
-// withLastUse sets the last use of the caller's own key to now. The time is stored in parallel with
-// the read of the record, so the record may still have the previous time.
+// withLastUse sets k's last use to now if k is the caller's own key. That time is stored in
+// parallel with the read of the key's record, so the record may still have the previous time.
 func (s service) withLastUse(k keys.Key, caller api.Caller) keys.Key {
 	if k.ID == caller.KeyID {
 		k.LastUsedAt = new(s.store.now())

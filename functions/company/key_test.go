@@ -43,7 +43,7 @@ func issuedKeyOf(t *testing.T, r apitest.Response) (out issuedKey) {
 	return out
 }
 
-// checkKeyStatus checks the status of a request with a key.
+// checkKeyStatus checks the response status of a request that is sent with a key.
 func checkKeyStatus(t *testing.T, s *apitest.Service, key string, want int) {
 	t.Helper()
 	if r := s.Send(t, key, "GET", keysPath+"/current", ""); r.Status != want {
@@ -203,7 +203,7 @@ func overlapSecondsProblem(seconds string) string {
 }
 
 // Ensure a revoked key is rejected at once and keeps its record. A key can revoke itself. Revoking
-// a key twice is not_found.
+// a key again returns not_found.
 func TestRevokeKey(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -48,10 +48,10 @@ func (s Store) Create(ctx context.Context, c Company) error {
 	return s.table.Insert(ctx, keysOf(c), c)
 }
 
-// Erase deletes every record of a company, in all areas: records, keys, snapshots, findings and
-// stored responses. It returns how many it deleted, by area, even when it fails. It scans the
-// table, because records such as findings have partitions of their own. Only the operator can call
-// it, after the company's keys are refused.
+// Erase deletes everything that is stored for a company, in all areas: its records, keys,
+// snapshots, findings and stored responses. It returns the number of deleted records by area, even
+// when it fails. It scans the table, because records such as findings have partitions of their own.
+// Only the operator can call it, after the company's keys are refused.
 //
 // The profile is deleted last. So a call that stops early leaves the company in place, and the next
 // call continues. progress is called with the number of deleted records; it may be nil.
@@ -64,7 +64,7 @@ func (s Store) Erase(ctx context.Context, companyID string, progress func(delete
 			return deleted, fmt.Errorf("erase company %s: %w", companyID, err)
 		}
 		if sumCounts(deleted) > before {
-			continue // a request in progress may have written where the scan had already been
+			continue // scan again: a request in progress may have added records that the scan missed
 		}
 		if err := s.table.BatchDelete(ctx, kept); err != nil {
 			return deleted, fmt.Errorf("erase company %s: %w", companyID, err)
@@ -81,7 +81,8 @@ func sumCounts(deleted map[string]int) (n int) {
 	return n
 }
 
-// countByArea counts records by area, which follows the company in a partition key.
+// countByArea adds the records with the given keys to the counts by area. The area follows the
+// company id in a partition key.
 func countByArea(deleted map[string]int, keys []table.Key) {
 	for _, k := range keys {
 		area := strings.SplitN(k.PK, "#", 3)[1]
@@ -89,8 +90,8 @@ func countByArea(deleted map[string]int, keys []table.Key) {
 	}
 }
 
-// eraseRecords deletes all records that a scan finds, except the profile and the keys, which it
-// returns.
+// eraseRecords scans the table and deletes all records of a company except the profile and the API
+// keys. It returns the table keys of the API keys' records.
 func (s Store) eraseRecords(ctx context.Context, companyID string, deleted map[string]int, progress func(int)) (kept []table.Key, err error) {
 	in := &dynamodb.ScanInput{
 		FilterExpression: aws.String("begins_with(pk, :company)"), ProjectionExpression: aws.String("pk, sk"),

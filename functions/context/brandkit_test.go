@@ -67,8 +67,8 @@ func countMessages(n int) func(*testing.T, apitest.Response) {
 	}
 }
 
-// Ensure a response has exactly the fields of the specification, in its order, with any imported
-// values.
+// Ensure a response has exactly the fields of the specification, in its order, whatever values were
+// imported.
 func TestBrandKitFields(t *testing.T) {
 	t.Parallel()
 	s := start(t)

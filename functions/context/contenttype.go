@@ -22,9 +22,9 @@ var ContentTypes = record.Kind[ContentType]{
 	SortPrefix: "contenttype", Limit: 200, Order: ContentType.sortName,
 }
 
-// sortNameCharsMax is the number of characters of a name that are compared. It is the length limit
-// of a name, and any such name fits into a cursor. Only an import can store a longer name; names
-// that share these characters are ordered by id.
+// sortNameCharsMax is how many characters of a name the sort compares. It equals the length limit
+// of a name, and any such name fits into a cursor. Only an import can store a longer name. Names
+// with the same first sortNameCharsMax characters are ordered by id.
 const sortNameCharsMax = 200
 
 // sortName returns the position of a content type in the list: by name in Unicode code point order,

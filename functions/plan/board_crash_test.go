@@ -20,8 +20,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// leaveCrashRemains adds to a board what crashed publishes and imports can leave behind: a snapshot
-// that never went live, and a slug record without its item.
+// leaveCrashRemains adds the records that crashed publishes and imports can leave on a board: a
+// snapshot that never went live, and a slug record without its item.
 func leaveCrashRemains(t *testing.T, s *apitest.Service, boardID string) {
 	t.Helper()
 	at := func(parts ...string) table.Keys {
@@ -35,13 +35,13 @@ func leaveCrashRemains(t *testing.T, s *apitest.Service, boardID string) {
 	}
 }
 
-// Ensure a delete that crashes after any of its table calls has deleted either the whole board or
-// nothing, and that repeating it deletes the rest and succeeds. A board imported under the same id
-// in between is complete and contains nothing of the earlier board.
+// Ensure a delete that crashes after any of its table calls leaves the board either intact or not
+// found, and that repeating the delete removes what is left and succeeds. A board that is imported
+// under the same id between the two deletes is complete and contains nothing of the deleted board.
 func TestDeleteBoardCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	died := map[bool]int{} // keyed by whether the board was gone
+	died := map[bool]int{} // the number of crashed deletes, by whether the board was gone
 	for _, imports := range []bool{false, true} {
 		for calls, finished := int64(0), false; !finished; calls++ {
 			s := apitest.New(t, plan.Operations)
@@ -82,13 +82,14 @@ func TestDeleteBoardCrashes(t *testing.T) {
 	}
 }
 
-// crashingTransport is a process that crashes at call number crashAt: neither that call nor any
-// later counted call reaches the table. Just before call number interruptAt, it runs interrupt.
+// crashingTransport simulates a process that crashes at call number crashAt: neither that call nor
+// any later counted call reaches the table. Just before call number interruptAt, it calls
+// interrupt.
 type crashingTransport struct {
 	calls, interruptAt, crashAt atomic.Int64
 	interrupt                   func()
 	cancel                      context.CancelFunc
-	action                      string // only calls of this action are counted; empty: all calls
+	action                      string // the DynamoDB operation whose calls are counted; empty: all operations
 }
 
 func (m *crashingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -106,7 +107,7 @@ func (m *crashingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// crashingStore returns a store that uses m, and the context for its calls.
+// crashingStore returns a store that sends its calls through m, and the context for these calls.
 func crashingStore(t *testing.T, m *crashingTransport, at, crashAt int64) (context.Context, plan.Store) {
 	ctx, die := context.WithCancel(t.Context())
 	t.Cleanup(die)
@@ -116,9 +117,9 @@ func crashingStore(t *testing.T, m *crashingTransport, at, crashAt int64) (conte
 	return ctx, plan.NewStore(apitest.NewOver(t, plan.Operations, m).Table)
 }
 
-// Ensure that an operation whose board is deleted just before any one of its table calls leaves no
-// trace of the board, even if the operation crashes at that call or a later one. If it does not
-// crash, it succeeds or returns not_found.
+// Ensure an operation leaves no trace of its board if the board is deleted just before any one of
+// the operation's table calls, even if the operation crashes at that call or a later one. An
+// operation that does not crash succeeds or returns not_found.
 func TestBoardIsDeletedConcurrently(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -140,7 +141,7 @@ func TestBoardIsDeletedConcurrently(t *testing.T) {
 			return err
 		},
 		"an item": func(ctx context.Context, store plan.Store, companyID string) error {
-			_, err := store.Items.InsertWithFreeSlug(ctx, companyID, plan.Item{ID: "itm_1", CompanyID: companyID, RoadmapID: "brd_1", Title: "A"}, "lost") // taken, so it looks for a free one
+			_, err := store.Items.InsertWithFreeSlug(ctx, companyID, plan.Item{ID: "itm_1", CompanyID: companyID, RoadmapID: "brd_1", Title: "A"}, "lost") // the slug "lost" is taken, so the insert looks for a free one
 			return err
 		},
 		"an update": func(ctx context.Context, store plan.Store, companyID string) error {
@@ -156,7 +157,7 @@ func TestBoardIsDeletedConcurrently(t *testing.T) {
 				for dies := at; !lives; dies++ { // the last run does not crash
 					s := apitest.New(t, plan.Operations)
 					key := s.Key(t)
-					if name == "a publish" { // starts from a board that is not live yet
+					if name == "a publish" { // a publish starts from a board that was never published
 						importRecords(t, s, "board", `{"id":"brd_1"}`)
 					} else {
 						addEmptiedBoard(t, s, "brd_1")
@@ -194,8 +195,8 @@ func TestBoardIsDeletedConcurrently(t *testing.T) {
 }
 
 // Ensure an update and a publish of the same board both succeed and keep each other's changes, even
-// if one runs just before any one of the other's table calls. updatedAt never goes back, and an
-// update conditional on the revision before the publish fails.
+// if one of them runs just before any table call of the other. The board's updatedAt is not before
+// its publishedAt. An update with an ETag from before both fails.
 func TestUpdateMeetsPublish(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -248,8 +249,9 @@ func TestUpdateMeetsPublish(t *testing.T) {
 	}
 }
 
-// Ensure a snapshot whose chunks take several transactions is either written completely or, if the
-// board is deleted or the process crashes between those transactions, not left behind.
+// Ensure a snapshot whose chunks need several transactions leaves no chunks behind if the board is
+// deleted between those transactions, even if the process crashes. Without a delete, the
+// snapshot is complete.
 func TestManyChunks(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -57,7 +57,7 @@ func addEmptiedBoard(t *testing.T, s *apitest.Service, boardID string) {
 }
 
 // Ensure a board that is deleted during any other operation is afterwards either completely gone or
-// completely intact, whichever of the two starts first.
+// completely intact, whether the delete or the other operation starts first.
 func TestBoardRaces(t *testing.T) {
 	t.Parallel()
 	rounds := 100
@@ -70,7 +70,7 @@ func TestBoardRaces(t *testing.T) {
 	for name, race := range map[string]struct {
 		prepare func(t *testing.T, s *apitest.Service, boardID string)
 		other   func(ctx context.Context, store plan.Store, companyID, boardID string) error
-		allowed func(outcome) bool // reports whether the outcome is allowed, given whether the delete succeeded
+		allowed func(outcome) bool // reports whether both operations may return these errors
 	}{
 		"an item is created": {
 			other: func(ctx context.Context, store plan.Store, companyID, boardID string) error {
@@ -135,7 +135,8 @@ func TestBoardRaces(t *testing.T) {
 				} else {
 					importRecords(t, s, "board", fmt.Sprintf(`{"id":%q}`, boardID))
 				}
-				// One of the two starts when the other is about to make its n-th call.
+				// Either remove or other starts first. The second starts just before the first
+				// one's n-th table call.
 				var o outcome
 				remove := func(store plan.Store) {
 					o.deleted = store.Boards.Remove(t.Context(), s.CompanyID, boardID, acceptAnyBoard)
@@ -163,7 +164,7 @@ func TestBoardRaces(t *testing.T) {
 				if !race.allowed(o) || whole != (len(kept) > 0) {
 					t.Fatalf("round %d: the delete: %v, the other: %v, left: %q", round, o.deleted, o.other, kept)
 				}
-				if whole { // the board can still be used, and then be deleted
+				if whole { // the board can still be published
 					if _, err := store.Publish(t.Context(), s.CompanyID, boardID, acceptAnyDigest); err != nil {
 						t.Fatal(err)
 					}

@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// rawKeys returns the sort keys of all records of the area, except the heads record and stored
+// rawKeys returns the sort keys of all records of the plan area, except the heads record and stored
 // idempotent responses.
 func rawKeys(t *testing.T, s *apitest.Service) (out []string) {
 	t.Helper()
@@ -40,8 +40,8 @@ func isListed(t *testing.T, s *apitest.Service, boardID string) bool {
 	return heads[boardID] != nil
 }
 
-// Ensure a board can be created with only a name, that the service sets its public key, which never
-// changes, and that each of its fields is validated.
+// Ensure a board can be created with only a name, and that each field is validated. The service
+// sets the board's public key, which never changes.
 func TestWriteBoards(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, plan.Operations)
@@ -130,8 +130,8 @@ func TestBoardLimit(t *testing.T) {
 	}
 }
 
-// Ensure a board can be deleted only when it has no items of any status and visitors see none.
-// Nothing of it is left behind, and an import under its id works afterwards.
+// Ensure a board can be deleted only when it has no items of any status and visitors see none. A
+// deleted board leaves no records behind, and a board can be imported under the same id afterwards.
 func TestDeleteBoard(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// beforeCallTransport runs a function just before the n-th call, while the caller waits.
+// beforeCallTransport calls beforeCall just before it sends call number callNumber.
 type beforeCallTransport struct {
 	calls, callNumber atomic.Int64
 	beforeCall        func()
@@ -25,9 +25,8 @@ func (i *beforeCallTransport) RoundTrip(r *http.Request) (*http.Response, error)
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// Ensure a publish that is overtaken by an edit and another publish, just before any one of its
-// table calls, leaves a board whose live items match its live version. Each change to the content
-// adds one version.
+// Ensure a board's live items match its live version when an edit and another publish overtake a
+// publish just before any one of its table calls. Each change to the content adds one version.
 func TestPublishLosesRace(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -70,9 +69,9 @@ func TestPublishLosesRace(t *testing.T) {
 	}
 }
 
-// Ensure updatedAt of a board never goes back when another writer, whose clock is ahead, edits the
-// board just before any one of a publish's table calls. The publish takes a time one millisecond
-// after the edit.
+// Ensure a board's updatedAt never goes back when a writer whose clock is ahead edits the board
+// just before any one of a publish's table calls. The time of the publish is then one millisecond
+// after that of the edit.
 func TestPublishAfterALaterEdit(t *testing.T) {
 	t.Parallel()
 	for at, reached := int64(1), true; reached; at++ {

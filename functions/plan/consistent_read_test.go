@@ -11,9 +11,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure a read or an update of an item that is interrupted by publishes, just before any one of
-// its table calls, returns the item's version either from before the publishes or from after them.
-// An item never shows the version that removed it.
+// Ensure a read or an update of an item returns the item's publishedVersion from either before or
+// after the publishes that interrupt it, just before any one of its table calls. An item never
+// shows the version that removed it.
 func TestItemAndPublish(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -34,7 +34,7 @@ func TestItemAndPublish(t *testing.T) {
 		for _, c := range []struct {
 			item       string
 			statuses   []string // the item's status before each interrupting publish
-			old, fresh any      // the item's version before and after these publishes
+			old, fresh any      // the item's publishedVersion before and after these publishes
 		}{
 			{"that is removed", []string{"archived"}, 1.0, 1.0},
 			{"that is added", []string{"published"}, nil, 2.0},
@@ -88,8 +88,8 @@ func TestItemAndPublish(t *testing.T) {
 	}
 }
 
-// cancelingTransport is a table in which every transactional read conflicts with another write,
-// reported the way DynamoDB does.
+// cancelingTransport fails every transactional read with the error that DynamoDB returns for a
+// conflict with a concurrent write.
 type cancelingTransport struct{ next http.RoundTripper }
 
 func (c cancelingTransport) RoundTrip(r *http.Request) (*http.Response, error) {

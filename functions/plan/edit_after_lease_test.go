@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// editAfterLeaseTransport edits the board once the publish that uses it has leased the board. It
-// then rejects the first call whose name and body together contain all of the given words.
+// editAfterLeaseTransport calls edit as soon as a publish has leased the board. It then rejects the
+// first call whose operation name and body together contain all the strings in refusedCalls.
 type editAfterLeaseTransport struct {
 	edit         func()
 	refusedCalls []string
@@ -42,7 +42,7 @@ func (o *editAfterLeaseTransport) RoundTrip(r *http.Request) (*http.Response, er
 	}}.RoundTrip(r)
 }
 
-// afterLeaseTransport calls afterLease each time the publish that uses it has leased the board.
+// afterLeaseTransport calls afterLease after each call that leases a board.
 type afterLeaseTransport struct{ afterLease func() }
 
 func (a afterLeaseTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -58,9 +58,9 @@ func (a afterLeaseTransport) RoundTrip(r *http.Request) (*http.Response, error) 
 	return response, err
 }
 
-// Ensure an overtaken publish fails if it cannot delete the snapshot that it will never commit. It
-// returns an error that says so instead of leaving the snapshot behind and succeeding, publishes
-// nothing and releases its lease. The next publish succeeds.
+// Ensure an overtaken publish fails if it cannot delete the snapshot that it will never commit. Its
+// error says so. The failed publish changes nothing that visitors see and releases its lease, and
+// the next publish succeeds.
 func TestPublishThatLostRaceCannotCleanUp(t *testing.T) {
 	t.Parallel()
 	for name, refuses := range map[string][]string{

@@ -72,8 +72,8 @@ func TestItemsChangeDuringAPublish(t *testing.T) {
 	}
 }
 
-// aroundLeaseTransport calls one function just ahead of the first transaction of a publish, which
-// takes its lease, and a second function right after that transaction.
+// aroundLeaseTransport calls beforeLease just before the first transaction of a publish, which
+// takes the lease, and afterLease right after that transaction.
 type aroundLeaseTransport struct {
 	beforeLease, afterLease func()
 	leaseSeen               atomic.Bool
@@ -89,9 +89,9 @@ func (a *aroundLeaseTransport) RoundTrip(r *http.Request) (*http.Response, error
 	return out, err
 }
 
-// Ensure the first lease of a board wins: a publish that read the board before it was leased does
-// not replace a lease that another publish has taken since. It waits, and then finds that its
-// content is already live.
+// Ensure the publish that leases a board first wins. Another publish that read the board before the
+// lease was taken does not replace the lease: it waits, and then finds that its content is already
+// live.
 func TestFirstLeaseWins(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -162,7 +162,7 @@ func TestDeleteAndTheSlugRecord(t *testing.T) {
 }
 
 // Ensure a delete's check sees the edited item if an edit comes just before any one of the delete's
-// table calls. When the check refuses it, the edited item stays.
+// table calls. If the check returns an error, the edited item stays.
 func TestDeleteRacesWithAnEdit(t *testing.T) {
 	t.Parallel()
 	for at, reached := int64(1), true; reached; at++ {
@@ -195,8 +195,8 @@ func TestDeleteRacesWithAnEdit(t *testing.T) {
 	}
 }
 
-// Ensure an import refuses a version that is not a whole number of at least 1. If a file contains
-// an item twice, the import stores the last one.
+// Ensure an import refuses a version that is not a whole number from 1 to 9,999,999,999. If a file
+// contains two items with the same id, the import stores the last one.
 func TestImportsOfPlans(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

@@ -29,9 +29,9 @@ func replaceChunk(t *testing.T, s *apitest.Service, text string) {
 	}
 }
 
-// Ensure items stay readable if an import by an earlier build stored a fractional sortOrder, both
-// in the item's record and in the live content. The value reads as the next lower whole number, and
-// updates and publishes still work.
+// Ensure an item stays readable if an earlier build imported it with a fractional sortOrder, which
+// is then in both the item's record and the live content. The value is rounded down, and updates
+// and publishes still work.
 func TestFractionsStayReadable(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

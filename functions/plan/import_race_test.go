@@ -11,14 +11,14 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// itemImportOver returns the import of items over a transport.
+// itemImportOver returns the record type for importing items, with table calls sent over transport.
 func itemImportOver(t *testing.T, s *apitest.Service, transport http.RoundTripper) transfer.Type {
 	t.Helper()
 	return plan.Transfers(apitest.NewOver(t, plan.Operations, transport).Table)[1]
 }
 
-// Ensure an import refuses an item whose slug another caller takes, or whose board another caller
-// deletes, after the file was checked and just before any one of the table calls that write it. The
+// Ensure an import refuses an item if another caller takes the item's slug or deletes its board
+// after the file was checked, just before any one of the table calls that write the items. The
 // other items of the file are stored. No item is left without its board, and no two items share a
 // slug.
 func TestImportLosesRace(t *testing.T) {
@@ -81,7 +81,7 @@ func TestImportLosesRace(t *testing.T) {
 	}
 }
 
-// Ensure a delete of a board during which items are imported either fails or leaves nothing behind,
+// Ensure deleting a board while items are imported into it either fails or leaves nothing behind,
 // because the import counts its items on the board.
 func TestImportDuringADelete(t *testing.T) {
 	t.Parallel()

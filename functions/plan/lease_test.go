@@ -29,8 +29,8 @@ func leaseOf(t *testing.T, s *apitest.Service) any {
 	return []any{board["claim"], board["claimAt"]}
 }
 
-// Ensure a publish that already has a lease releases it when it gives up because the content is no
-// longer what was reviewed, or when it finds that its content is already live.
+// Ensure a publish that holds a lease releases the lease when the publish gives up because the
+// content is no longer what was reviewed, or when the content is already live.
 func TestLeaseIsReleased(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("changed since the review")
@@ -68,7 +68,7 @@ func TestLeaseIsReleased(t *testing.T) {
 	}
 }
 
-// refusingTransport rejects call number at.
+// refusingTransport rejects call number refusedCall.
 type refusingTransport struct {
 	calls       atomic.Int64
 	refusedCall int64
@@ -105,8 +105,8 @@ func TestFailedPublishIsReleased(t *testing.T) {
 }
 
 // Ensure a publish waits for a concurrent one to finish and then succeeds. It also replaces the
-// lease of a crashed publish: immediately if the lease is old by the clock, otherwise after seeing
-// it for as long as a lease lasts.
+// lease of a crashed publish: immediately if the lease has expired by the clock, otherwise after
+// waiting for as long as a lease lasts.
 func TestLeaseOfADeadPublish(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -10,17 +10,17 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// liveState is the part of an item's record from which its publishedVersion is computed. It saves a
-// publish from writing every item: it writes only the items that it adds or removes.
+// liveState is the part of an item's record from which the item's publishedVersion is computed.
+// With it, a publish writes only the items that it adds or removes, instead of every item.
 //
 // A publish prepares the state for version v before it commits v. A reader ignores a prepared state
 // until the board has reached v, so all items change with the single write that moves the board to
-// its new version. A publish that crashes leaves a state prepared for a version that the board does
-// not have. The next publish of that version overwrites it (see Store.Publish).
+// its new version. A publish that crashes may leave a state prepared for a version that the board
+// does not have. The next publish of that version overwrites the state (see Store.Publish).
 type liveState struct {
 	Live            bool   `store:"live"`            // whether the item was live before PreparedVersion
 	LastVersion     *int64 `store:"lastVersion"`     // the last version that showed the item, if it is not live
-	PreparedVersion *int64 `store:"preparedVersion"` // the version from which PreparedLive applies
+	PreparedVersion *int64 `store:"preparedVersion"` // PreparedLive applies from this version on
 	PreparedLive    *bool  `store:"preparedLive"`
 }
 
@@ -47,8 +47,8 @@ func (l liveState) publishedVersion(current *int64) *int64 {
 	return last
 }
 
-// prepareVersion returns the item's state for publishing version next after current. changed
-// reports whether that state differs from the stored one.
+// prepareVersion returns the item's state for a publish that moves the board from version current
+// to version next. changed reports whether that state differs from the stored one.
 func (l liveState) prepareVersion(current *int64, next int64, live bool) (prepared liveState, changed bool) {
 	wasLive, last := l.liveAt(current)
 	stale := l.PreparedVersion != nil && *l.PreparedVersion >= next
@@ -94,20 +94,20 @@ func (l liveVersions) ofBoard(boardID string) (*int64, error) {
 }
 
 // withLiveVersion returns an item with its publishedVersion set. The item must be read in one
-// transaction with the live versions, or after them. An item that was read before them may lack the
-// state of a version that went live in between.
+// transaction with the live versions, or after them. Otherwise the item may lack the state of a
+// version that went live between the two reads.
 func (l liveVersions) withLiveVersion(i storedItem) (Item, error) {
 	current, err := l.ofBoard(i.RoadmapID)
 	return i.withVersion(current), err
 }
 
-// rereadMax bounds how often an item is read again because two publishes happened between its
-// reads.
+// rereadMax limits how many times the live versions and an item are read one after the other. They
+// are read again if the item's board was published twice between the two reads.
 const rereadMax = 5
 
-// itemAndLiveVersions reads an item and the live versions in one transaction. A concurrent write of
-// the item, or a publish of any board, cancels the transaction; then it reads them one after the
-// other. Returns fault.ErrNotFound when the item does not exist.
+// itemAndLiveVersions reads an item and the live versions in one transaction. If a concurrent write
+// of the item or a publish of any board cancels the transaction, it reads the live versions and
+// then the item. Returns fault.ErrNotFound when the item does not exist.
 func (s itemStore) itemAndLiveVersions(ctx context.Context, companyID, itemID string) (table.Item, liveVersions, error) {
 	found, err := table.TransactGet(ctx, s.table, itemKey(companyID, itemID), liveVersionsKey(companyID))
 	for n := 0; errors.Is(err, table.ErrTooMuchContention) && n < rereadMax; n++ {
@@ -124,7 +124,7 @@ func (s itemStore) itemAndLiveVersions(ctx context.Context, companyID, itemID st
 
 // liveVersionsThenItem reads the live versions and then the item, the order that
 // liveVersions.withLiveVersion needs. Returns table.ErrTooMuchContention when the item's board was
-// published twice in between.
+// published twice between the two reads.
 func (s itemStore) liveVersionsThenItem(ctx context.Context, companyID, itemID string) ([]table.Item, error) {
 	live, err := table.GetItem(ctx, s.table, liveVersionsKey(companyID))
 	if err != nil {

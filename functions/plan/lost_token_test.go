@@ -41,8 +41,9 @@ func (tokenForgettingTransport) RoundTrip(r *http.Request) (*http.Response, erro
 	return nil, errors.Join(errors.New("the response was lost"), err, out.Body.Close())
 }
 
-// Ensure a publish whose retry is rejected after its commit still succeeds and keeps its snapshot.
-// A create in the same situation creates one item with its own slug.
+// Ensure a publish whose response is lost after the commit, and whose retry is then rejected, still
+// succeeds and keeps its snapshot. A create in the same situation creates one item, with the
+// requested slug.
 func TestTransactionsWithoutToken(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

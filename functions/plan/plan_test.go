@@ -32,7 +32,7 @@ func importRecords(t *testing.T, s *apitest.Service, name string, records ...str
 	}
 }
 
-// importWithoutChecks imports records like load, but does not check for taken slugs.
+// importWithoutChecks is like importRecords, but does not check for taken slugs.
 func importWithoutChecks(t *testing.T, s *apitest.Service, name string, records ...string) {
 	t.Helper()
 	kind, checked := checkImport(t, s, name, records...)
@@ -267,7 +267,7 @@ func TestCursors(t *testing.T) {
 }
 
 // Ensure importing an export into a different company and exporting it again gives the same
-// records, and that the company's boards preview and publish the same content.
+// records, and that previews and publishes of that company's boards have the same content.
 func TestTransfer(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

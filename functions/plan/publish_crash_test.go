@@ -13,8 +13,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// crashBoard is the only board of a company. It records its live content and the content that the
-// next publish will make live.
+// crashBoard is a company's only board, with the content that is live and the content that the next
+// publish will make live.
 type crashBoard struct {
 	*apitest.Service
 	key             string
@@ -35,7 +35,7 @@ type crashBoardItem struct {
 	PublishedVersion *int   `json:"publishedVersion"`
 }
 
-// newCrashBoard returns a board with size items that was never published.
+// newCrashBoard returns a board that has the given number of items and was never published.
 func newCrashBoard(t *testing.T, size int) *crashBoard {
 	t.Helper()
 	b := &crashBoard{liveTitles: map[string]string{}, nextTitles: map[string]string{}, lastLiveVersion: map[string]int{}}
@@ -47,8 +47,8 @@ func newCrashBoard(t *testing.T, size int) *crashBoard {
 }
 
 // edit changes titles and statuses so that the next publish makes items appear, disappear and
-// change. It changes all items of a small board, and after the first edit every fourth item of a
-// large one.
+// change. It changes all items of a small board. In a large board, the first edit changes all
+// items, and each later edit changes every fourth.
 func (b *crashBoard) edit(t *testing.T) {
 	t.Helper()
 	b.generation++
@@ -80,7 +80,7 @@ func (b *crashBoard) edit(t *testing.T) {
 	}
 }
 
-// checkLiveContent reads the live content and reports whether it is the next content. The live
+// checkLiveContent reads the live content and reports whether the next content is live. The live
 // content must be either the next or the previous one, and every item must show the version in
 // which it was last live.
 func (b *crashBoard) checkLiveContent(t *testing.T, where string) (published bool) {
@@ -145,8 +145,8 @@ func (b *crashBoard) publish(t *testing.T, where string) {
 	}
 }
 
-// Ensure a publish of 0, 30 or 1,000 items whose process crashes during or after any table call
-// leaves either the old content or the new content, and that the next publish in another process
+// Ensure a publish of 0, 30 or 1,000 items leaves either the old or the new content live if its
+// process crashes during or after any table call, and that the next publish in another process
 // completes it.
 func TestPublishOfAnySizeCrashes(t *testing.T) {
 	t.Parallel()
@@ -155,7 +155,7 @@ func TestPublishOfAnySizeCrashes(t *testing.T) {
 		for _, during := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%d items, during a call: %v", size, during), func(t *testing.T) {
 				t.Parallel()
-				b, deaths := newCrashBoard(t, size), map[bool]int{} // keyed by whether the new content was live
+				b, deaths := newCrashBoard(t, size), map[bool]int{} // the number of crashes, by whether the new content was live
 				if size > 0 {
 					b.edit(t)
 					b.publish(t, "before any death")

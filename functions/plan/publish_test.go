@@ -75,7 +75,7 @@ func TestPublishIfMatch(t *testing.T) {
 	}
 }
 
-// Ensure a board can have more items than fit in a transaction, and a snapshot more than fits in a
+// Ensure a board can have more items than fit in a transaction, and a snapshot can be larger than a
 // record.
 func TestPublishSizes(t *testing.T) {
 	t.Parallel()
@@ -183,7 +183,7 @@ func TestPublishCrashes(t *testing.T) {
 		callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": live["id"], "status": "published"})
 		callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": fresh["id"], "status": "draft"})
 		r := callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
-		wantChanged := done // in the old state, this content is already live, so nothing changes
+		wantChanged := done // if the crash left the old state, this content is already live, so nothing changes
 		if r["changed"] != wantChanged {
 			t.Errorf("after %d calls: the next publish changed: %v", calls, r["changed"])
 		}

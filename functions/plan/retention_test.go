@@ -15,7 +15,7 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// publishManyVersions returns a company whose board has version live published, a record and chunks
+// publishManyVersions returns a company whose board has the given live version, a record and chunks
 // for each earlier version, and an unpublished edit.
 func publishManyVersions(t *testing.T, live int) (s *apitest.Service, key string) {
 	t.Helper()
@@ -58,8 +58,8 @@ func editBoard(t *testing.T, s *apitest.Service, key string) {
 	createItem(t, s, key, map[string]any{"title": "New", "status": "published"})
 }
 
-// publishBoard publishes the board and returns its version. The time limit for removing old
-// versions is measured on a fake clock.
+// publishBoard publishes the board and returns the new version. A fake clock measures the time
+// limit for removing old versions.
 func publishBoard(t *testing.T, s *apitest.Service, key string) (version float64) {
 	t.Helper()
 	counter := &apitest.RoundTripCounter{}
@@ -100,8 +100,8 @@ func intsBetween(first, last int) (out []int) {
 	return out
 }
 
-// Ensure a publish removes the versions more than 50 before the live one, oldest first and at most
-// 20 at a time. A removed version is not found.
+// Ensure a publish removes versions that are more than 50 before the live one, oldest first and at
+// most 20 at a time. A removed version is not found.
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	s, key := publishManyVersions(t, 80)
@@ -259,7 +259,7 @@ func TestNewBoardHasItsVersion(t *testing.T) {
 	}
 }
 
-// Ensure two items of a file make the same claim exactly when they have the same id, or the same
+// Ensure two items of a file share a unique text exactly when they have the same id, or the same
 // slug on the same board.
 func TestItemsOfAFileClaimTheirSlug(t *testing.T) {
 	t.Parallel()

@@ -24,9 +24,9 @@ func publishTwoVersions(t *testing.T) (s *apitest.Service, key string, first, se
 	return s, key, first, second
 }
 
-// Ensure a rollback that crashes after any of its table calls leaves either the old state or the
-// new one, consistently in snapshot, versions, board and items. The next publish and rollback
-// succeed.
+// Ensure a rollback that crashes after any of its table calls leaves either the old or the new
+// state, the same one in the snapshot, the versions, the board and the items. The next publish and
+// rollback succeed.
 func TestRollbackCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -79,9 +79,8 @@ func TestRollbackCrashes(t *testing.T) {
 	}
 }
 
-// Ensure a rollback that is overtaken by an edit and a publish, just before any one of its table
-// calls, leaves a board whose live items match its live version. Each change to the content adds
-// one version.
+// Ensure a board's live items match its live version when an edit and a publish overtake a rollback
+// just before any one of its table calls. Each change to the content adds one version.
 func TestRollbackLosesRace(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -105,7 +104,7 @@ func TestRollbackLosesRace(t *testing.T) {
 		}
 		board := callOperation(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"]
 		shown := versionTitles(t, s, 0)
-		if board != 4.0 || !slices.Equal(shown, []string{"First"}) { // the publish is version 3, followed by the rollback
+		if board != 4.0 || !slices.Equal(shown, []string{"First"}) { // the publish is version 3, and the rollback is version 4
 			t.Errorf("before call %d: version %v shows %v", at, board, shown)
 		}
 		for title, id := range map[string]any{"First": first, "Second": second, "Third": third} {

@@ -36,9 +36,9 @@ func versionTitles(t *testing.T, s *apitest.Service, version int64) []string {
 	return out
 }
 
-// Ensure every version is kept as it went live, and a rollback publishes its content as the next
-// version. The board, the items and the preview show the values described in
-// scripts/docs/reference/publish.md.
+// Ensure every version is kept as it went live, and that a rollback publishes the content of an
+// earlier version as the next version. The board, the items and the preview show the values
+// described in scripts/docs/reference/publish.md.
 func TestRollback(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -60,15 +60,15 @@ func TestRollback(t *testing.T) {
 	a := createItem(t, s, key, map[string]any{"title": "A", "status": "published", "sortOrder": 1, "categoryIds": []string{}, "summary": "<b>&"})
 	b := createItem(t, s, key, map[string]any{"title": "B", "status": "published", "sortOrder": 2})
 	c := createItem(t, s, key, map[string]any{"title": "C", "status": "published", "sortOrder": 3})
-	publish() // 1: A B C
+	publish() // version 1 shows A, B and C
 	change(a, "title", "A2")
 	change(b, "status", "archived")
 	callOperation(t, s, key, "delete_plan_item", map[string]any{"itemId": c["id"]})
 	d := createItem(t, s, key, map[string]any{"title": "D", "status": "published", "sortOrder": 4})
-	publish() // 2: A2 D
+	publish() // version 2 shows A2 and D
 
 	s.Clock.Advance(time.Hour)
-	done, err := store.Rollback(t.Context(), s.CompanyID, "brd_1", 1) // 3: A B C
+	done, err := store.Rollback(t.Context(), s.CompanyID, "brd_1", 1) // version 3 shows A, B and C
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestRollback(t *testing.T) {
 	if again.Changed || again.PublishedVersion != 3 || again.PublishedAt != done.PublishedAt {
 		t.Errorf("changed %t, version %d at %s; want false, 3 at %s", again.Changed, again.PublishedVersion, again.PublishedAt, done.PublishedAt)
 	}
-	publish() // 4: A2 D
+	publish() // version 4 shows A2 and D
 	if i := item(d); i["publishedVersion"] != 4.0 {
 		t.Errorf("D has version %v, want 4", i["publishedVersion"])
 	}
@@ -208,8 +208,8 @@ func TestNoSuchVersion(t *testing.T) {
 	expect("brd_3", 4, "no version")
 }
 
-// Ensure an imported board has its imported version, continues from it, and shows nothing that was
-// previously published under the same version numbers.
+// Ensure an imported board has the imported version, and that the next publish continues from that
+// version. The board shows nothing that was previously published under the same version numbers.
 func TestVersionsAfterImport(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

@@ -18,7 +18,7 @@ import (
 
 const slugChars = 100
 
-// apostrophes are dropped and join the letters around them, so don't becomes dont.
+// apostrophes lists characters that deriveSlug drops without a hyphen, so don't becomes dont.
 const apostrophes = "'’‘ʼ′`"
 
 // deriveSlug returns the slug for a title. It replaces each letter and digit of any script with its
@@ -105,7 +105,7 @@ func (s itemStore) InsertWithFreeSlug(ctx context.Context, companyID string, i I
 func (s itemStore) findFreeSlug(ctx context.Context, companyID, boardID, base string, lostRaces int) (string, error) {
 	stem := base + "-"
 	if longest := numberedSlug(base, 1_000_000); !strings.HasPrefix(longest, stem) {
-		stem = strings.TrimRight(strings.TrimSuffix(longest, "1000000"), "-") // a longer number cuts off more of a long base
+		stem = strings.TrimRight(strings.TrimSuffix(longest, "1000000"), "-") // a long base is cut further for a longer number
 	}
 	taken := map[string]bool{}
 	prefix := slugKey(companyID, boardID, stem).SK

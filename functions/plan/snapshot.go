@@ -87,16 +87,16 @@ func (b storedBoard) checkNoLiveItems() error {
 	return nil
 }
 
-// contentDiff lists how a snapshot differs from the live one. Each PublishedVersion is the item's
-// version before the publish.
+// contentDiff lists how a snapshot differs from the live one. The PublishedVersion of each item is
+// the one before the publish.
 type contentDiff struct {
 	added, removed []PublishedItem
 	updated        []ChangedItem
 	unchanged      int
 }
 
-// diffFrom returns what publishing s in place of the live snapshot would change. For items that are
-// not live, their last version is taken from items.
+// diffFrom returns what publishing s in place of the live snapshot would change. It takes the last
+// version of an item that is not live from the parameter items.
 func (s snapshot) diffFrom(live snapshot, current *int64, items []storedItem) contentDiff {
 	d := contentDiff{added: []PublishedItem{}, updated: []ChangedItem{}, removed: []PublishedItem{}}
 	before := make(map[string]SnapshotItem, len(live))
@@ -143,8 +143,7 @@ func (i SnapshotItem) publishedItem(version *int64) PublishedItem {
 	return PublishedItem{i.ID, i.Slug, i.Title, i.ColumnID, version}
 }
 
-// afterPublish returns the difference after the publish: items that are now live have the new
-// version.
+// afterPublish returns d as it is after the publish: the items that went live have the new version.
 func (d contentDiff) afterPublish(version int64) contentDiff {
 	for n := range d.added {
 		d.added[n].PublishedVersion = &version

@@ -22,7 +22,7 @@ import (
 //	... with a status                  GSI2 <company>#plan#board#<boardId>#<status> / the same sort key
 //	items of a board, consistent       the prefix item#, filtered; consistent because a publish must include the latest edits
 //	slug; taken slugs of a board       slug#<boardId>#<slug>; its prefix
-//	live versions of all boards        heads, one attribute per board. It is one record because it is read together with an item, whose board is not known before
+//	live versions of all boards        heads, one attribute per board. It is one record because it is read together with an item, before the item's board is known
 //	snapshot                           snapshot#<boardId>#<version>#<snapshotId>#<n>
 //	versions of a board                version#<boardId>#<version>, which points to the version's snapshot
 type Store struct {
@@ -124,7 +124,7 @@ func (s Store) readBoard(ctx context.Context, companyID, boardID string) (stored
 
 // boardStore stores boards. Modify writes only what changes, so it neither takes the lease away
 // from a publish in progress nor moves the board back to an earlier version. A concurrent publish
-// commits after it, at a later time.
+// then commits with a later updatedAt.
 type boardStore struct {
 	record.Store[Board]
 
@@ -301,7 +301,7 @@ const lostUpdatesMax = 100
 // Remove deletes an item and frees its slug, unless check returns an error. check receives the item
 // as the API returns it. Returns fault.ErrNotFound when the item does not exist.
 func (s itemStore) Remove(ctx context.Context, companyID, itemID string, check func(Item) error) error {
-	foreignSlug := false // the slug record points to a different item, so it stays
+	foreignSlug := false // whether the slug record points to a different item and so must stay
 	for range lostUpdatesMax {
 		var i storedItem
 		found, live, err := s.itemAndLiveVersions(ctx, companyID, itemID)

@@ -16,11 +16,11 @@ import (
 // see the old content or the new content, never a mixture (see
 // scripts/docs/explanation/publish.md). It has five steps, and each has a method below:
 //
-//  1. collect: read the board and its items. check may reject the digest of their content.
-//  2. lease: lock the board for this publish, and write the snapshot under the next version, where
-//     nobody reads it yet. If another publish has a fresh lease, wait and start again.
-//  3. rereadPlan: read both again. If the content is the same, the board had that content at one
-//     moment between the two reads.
+//  1. readPlan: read the board and its items. check may reject the digest of their content.
+//  2. acquireLease: lock the board for this publish, and write the snapshot under the next version,
+//     where nobody reads it yet. If another publish has a fresh lease, wait and start again.
+//  3. rereadPlan: read the board and its items again. If the content is the same, the board had
+//     that content at one moment between the two reads.
 //  4. prepareItems: write the future live state of the items that appear or disappear. Readers
 //     ignore that state until step 5.
 //  5. commit: move the board to the new version in one transaction. From then on everyone sees the
@@ -50,7 +50,8 @@ var (
 	errLeaseHeld = fault.RetryableConflict("the board is being edited or published by others; try again")
 )
 
-// publishWithRetry publishes what plan returns. plan does step 1 of Publish.
+// publishWithRetry publishes the content that the function plan returns. plan does step 1 of
+// Publish.
 func (s Store) publishWithRetry(ctx context.Context, plan func() (PublishPlan, error)) (Publication, error) {
 	// Leases that an attempt may replace: that of the previous attempt, and that of a crashed
 	// publish.
@@ -68,7 +69,7 @@ func (s Store) publishWithRetry(ctx context.Context, plan func() (PublishPlan, e
 			}
 			return p.publication(*p.board.PublishedVersion, *p.board.PublishedAt, false), nil
 		}
-		// Another publish may still commit.
+		// Another publish holds the lease and may still commit.
 		if s.leaseIsFresh(p.board) && !p.board.leasedBy(own) && !p.board.leasedBy(stale) {
 			if stale, err = s.waitForLease(ctx, p.board); err != nil {
 				return Publication{}, err
@@ -89,8 +90,8 @@ func (s Store) publishWithRetry(ctx context.Context, plan func() (PublishPlan, e
 	return Publication{}, errLeaseHeld
 }
 
-// publishAttempt is one pass through the steps. Its lease is also the id of the snapshot that it
-// writes.
+// publishAttempt is one pass through the steps of Publish. Its lease is also the id of the snapshot
+// that it writes.
 type publishAttempt struct {
 	PublishPlan
 
@@ -99,8 +100,8 @@ type publishAttempt struct {
 	chunks  []snapshotChunk
 }
 
-// publishLeased does steps 2 to 5. If it returns errConflict, it has published nothing, and the
-// board may still have the lease.
+// publishLeased does steps 2 to 5 of Publish. If it returns errConflict, it has published nothing,
+// and the board may still have the lease.
 func (s Store) publishLeased(ctx context.Context, p PublishPlan, lease string) (Publication, error) {
 	chunks, err := p.content.chunks()
 	if err != nil {
@@ -121,7 +122,7 @@ func (s Store) publishLeased(ctx context.Context, p PublishPlan, lease string) (
 	return a.publication(a.version, at, true), nil
 }
 
-// publishSteps does steps 2 to 5 and returns the time of the publish.
+// publishSteps does steps 2 to 5 of Publish and returns the time of the publish.
 func (s Store) publishSteps(ctx context.Context, a publishAttempt) (at string, err error) {
 	if err := s.acquireLease(ctx, a); err != nil {
 		return "", err
@@ -187,8 +188,8 @@ func (s Store) PlanPublish(ctx context.Context, companyID, boardID string) (Publ
 	return p, nil
 }
 
-// readPlan is step 1: it reads a board and all of its items, and computes the content that a
-// publish would make live.
+// readPlan is step 1 of Publish: it reads a board and all of its items, and computes the content
+// that a publish would make live.
 func (s Store) readPlan(ctx context.Context, companyID, boardID string) (p PublishPlan, err error) {
 	err = parallel.Both(
 		func() (err error) { p.board, err = s.readBoard(ctx, companyID, boardID); return err },
@@ -205,8 +206,8 @@ func (s Store) readPlan(ctx context.Context, companyID, boardID string) (p Publi
 	return p, err
 }
 
-// Conditions on the record of a board. Its lease is stored as claim, and :claim is the lease of
-// this publish.
+// Conditions on a board's record. Its attribute claim holds the board's lease. :claim is the lease
+// of this publish, and :old is the lease that it replaces.
 const (
 	boardExists    = "attribute_exists(pk)"
 	neverPublished = "attribute_not_exists(publishedVersion)"
@@ -221,11 +222,11 @@ const (
 // limits to 4 MB.
 const chunksPerTransaction = 10
 
-// acquireLease is step 2. It leases the board and writes the chunks of the snapshot in the same
-// transaction, or in further transactions that check the lease. So no chunk is written for a board
-// that was removed. The new lease replaces the one that was read. The publish that held the old
-// lease can then no longer commit, and its chunks are deleted. Returns errConflict when others
-// leased, published or removed the board since it was read.
+// acquireLease is step 2 of Publish. It leases the board and writes the chunks of the snapshot in
+// the same transaction, or in further transactions that check the lease. So no chunk is written for
+// a board that was removed. The new lease replaces the one that was read with the board. The
+// publish that held the old lease can then no longer commit, and its chunks are deleted. Returns
+// errConflict when others leased, published or removed the board since it was read.
 func (s Store) acquireLease(ctx context.Context, a publishAttempt) error {
 	b := a.board
 	values := table.Item{":claim": table.String(a.lease), ":at": table.String(s.table.Now())}
@@ -236,7 +237,8 @@ func (s Store) acquireLease(ctx context.Context, a publishAttempt) error {
 	if b.Lease != nil {
 		lease, values[":old"] = sameLease, table.String(*b.Lease)
 	}
-	// A retry after a lost response finds that the board already has its own lease.
+	// If the response to this write is lost, the retry finds that the board already has the new
+	// lease.
 	condition := boardExists + " AND " + version + " AND (" + ownLease + " OR " + lease + ")"
 	owner := s.table.WriteUpdate(boardKey(b.CompanyID, b.ID), "SET claim = :claim, claimAt = :at", condition, nil, values)
 	for n := 0; n < len(a.chunks); n += chunksPerTransaction {
@@ -260,7 +262,7 @@ func (s Store) checkLease(a publishAttempt) table.Write {
 	return s.table.WriteCheck(boardKey(a.board.CompanyID, a.board.ID), ownLease, nil, table.Item{":claim": table.String(a.lease)})
 }
 
-// rereadPlan is step 3. It returns the attempt with the current board and items. Returns
+// rereadPlan is step 3 of Publish. It returns the attempt with the current board and items. Returns
 // errConflict when their content has changed. A rollback skips that comparison, because its content
 // does not depend on the items.
 func (s Store) rereadPlan(ctx context.Context, a publishAttempt) (publishAttempt, error) {
@@ -275,9 +277,9 @@ func (s Store) rereadPlan(ctx context.Context, a publishAttempt) (publishAttempt
 	return a, nil
 }
 
-// prepareItems is step 4. It writes the live state of the items that this version adds or removes,
-// in transactions that check the lease. It skips items that have been deleted. Returns errConflict
-// when the board no longer has the lease.
+// prepareItems is step 4 of Publish. It writes the live state of the items that this version adds
+// or removes, in transactions that check the lease. It skips items that have been deleted. Returns
+// errConflict when the board no longer has the lease.
 func (s Store) prepareItems(ctx context.Context, a publishAttempt) error {
 	live := make(map[string]bool, len(a.content))
 	for _, i := range a.content {
@@ -331,8 +333,8 @@ const commitBoard = "SET publishedVersion = :version, publishedAt = :at, updated
 	"snapshotVersion = :version, snapshotId = :claim, snapshotChunks = :chunks, snapshotDigest = :digest " +
 	"REMOVE claim, claimAt ADD rev :one"
 
-// commit is step 5. It points the board to the new snapshot. Returns errConflict when the board no
-// longer has the lease, or was edited at or after the time of this commit.
+// commit is step 5 of Publish. It points the board to the new snapshot. Returns errConflict when
+// the board no longer has the lease, or was edited at or after the time of this commit.
 func (s Store) commit(ctx context.Context, a publishAttempt, at string) error {
 	b, chunks := a.board, int64(len(a.chunks))
 	err := conflictOf(idempotency.Transact(ctx, s.table, a.publication(a.version, at, true),
@@ -386,8 +388,8 @@ func (s Store) leaseIsFresh(b storedBoard) bool {
 }
 
 // waitForLease waits until a board no longer has the lease that was read. It stops waiting after
-// leaseDuration, even if the lease looks fresh because clocks differ. stale is then that lease, and
-// otherwise empty. Returns errLeaseHeld when the request runs out of time.
+// leaseDuration, even if the lease looks fresh because clocks differ, and then returns that lease
+// as stale. Otherwise stale is empty. Returns errLeaseHeld when the request runs out of time.
 func (s Store) waitForLease(ctx context.Context, b storedBoard) (stale string, err error) {
 	for range int(leaseDuration / leasePollInterval) {
 		if table.SleepJittered(ctx, leasePollInterval) != nil {
@@ -401,9 +403,9 @@ func (s Store) waitForLease(ctx context.Context, b storedBoard) (stale string, e
 	return *b.Lease, nil
 }
 
-// releaseLease removes a lease that will not be committed, so that no other publish waits for it.
-// It keeps a lease that has replaced this one. A failure is logged, and delays other publishes by
-// leaseDuration.
+// releaseLease removes the lease of a publish that will not commit, so that no other publish waits
+// for it. It keeps a lease that has replaced this one. A failure is logged, and delays other
+// publishes by leaseDuration.
 func (s Store) releaseLease(ctx context.Context, b storedBoard, lease string) {
 	err := conflictOf(s.table.Transact(ctx, s.table.WriteUpdate(boardKey(b.CompanyID, b.ID), "REMOVE claim, claimAt", ownLease, nil,
 		table.Item{":claim": table.String(lease)})))

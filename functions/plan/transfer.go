@@ -87,9 +87,9 @@ func decodeSnapshot(text []byte) (snapshot, error) {
 	return content, nil
 }
 
-// importBoards replaces boards. A board imported without a snapshot keeps the stored snapshot if
-// that has the same version. If a board was deleted, importBoards first completes its removal,
-// which would otherwise delete the imported snapshot.
+// importBoards stores boards and replaces existing ones. A board imported without a snapshot keeps
+// the stored snapshot if the stored one has the same version. If a board was deleted, importBoards
+// first completes its removal, which would otherwise delete the imported snapshot.
 func (s Store) importBoards(ctx context.Context, companyID string, boards []transferBoard) error {
 	for _, b := range boards {
 		b.CompanyID = companyID
@@ -136,7 +136,7 @@ var errCreatedMeanwhile = errors.New("another import created the board meanwhile
 // returns how many boards it skipped because another caller had created them.
 func (s Store) addBoards(ctx context.Context, companyID string, boards []transferBoard, _ transfer.FileHasName) (skipped int, err error) {
 	for _, b := range transfer.KeepLast(boards, func(b transferBoard) string { return b.ID }) {
-		err := ignoreNotFound(s.Boards.Remove(ctx, companyID, b.ID, func(Board) error { return errCreatedMeanwhile })) // as in importBoards
+		err := ignoreNotFound(s.Boards.Remove(ctx, companyID, b.ID, func(Board) error { return errCreatedMeanwhile })) // completes an interrupted removal, as in importBoards
 		if errors.Is(err, errCreatedMeanwhile) {
 			skipped++
 			continue
@@ -297,8 +297,8 @@ func (s Store) itemUnit(companyID string, i Item, alone bool) (table.Key, table.
 	return keys.Key, table.Unit{Writes: []table.Write{write, slug}, Parent: new(boardKey(companyID, i.RoadmapID))}
 }
 
-// importItems replaces items. It refuses items whose slug another item has taken since the file was
-// checked, and items whose board has been deleted.
+// importItems stores items and replaces existing ones. It refuses items whose slug another item has
+// taken since the file was checked, and items whose board has been deleted.
 func (s Store) importItems(ctx context.Context, companyID string, items []Item) error {
 	_, err := s.storeItems(ctx, companyID, items, false)
 	return err

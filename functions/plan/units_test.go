@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure the read units of a list do not grow with the board: a list of 10 N items costs the same
-// as one of N items.
+// Ensure the read units of a page of items do not grow with the board: a page costs the same on a
+// board with 10 N items as with N.
 func TestReadUnits(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

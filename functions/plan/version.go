@@ -118,7 +118,7 @@ var (
 
 // storedVersion is the record of a version and points to its snapshot. It is written by the
 // transaction that moves the board to this version. So it always points to the snapshot that went
-// live, even if crashed publishes left others under the same version.
+// live, even if crashed publishes left other snapshots under the same version.
 type storedVersion struct {
 	Version        int64  `store:"version"`
 	PublishedAt    string `store:"publishedAt"`
@@ -154,10 +154,10 @@ func (s Store) writeVersion(companyID, boardID string, v storedVersion) table.Wr
 	return s.table.WriteUpdate(versionKey(companyID, boardID, v.Version), update, "", names, values)
 }
 
-// isCommitted reports whether a version has this snapshot. It is needed because a transaction is
-// retried after a lost response, and a local engine that was killed and restarted rejects the retry
-// because it no longer recognises it. The publish has succeeded nevertheless, and visitors see its
-// chunks.
+// isCommitted reports whether the record of a version points to the given snapshot. It is needed
+// because a transaction is retried after a lost response, and a local engine that was killed and
+// restarted rejects the retry because it no longer recognises it. The publish has succeeded
+// nevertheless, and visitors see its chunks.
 func (s Store) isCommitted(ctx context.Context, b storedBoard, version int64, snapshotID string) (bool, error) {
 	v, err := table.Get[storedVersion](ctx, s.table, versionKey(b.CompanyID, b.ID, version))
 	return err == nil && v.SnapshotID == snapshotID, ignoreNotFound(err)
@@ -205,8 +205,8 @@ func (s Store) versions(ctx context.Context, b storedBoard) ([]storedVersion, er
 	return reached, err
 }
 
-// planRollback is like Plan, but takes the content from an earlier version instead of from the
-// items.
+// planRollback is like PlanPublish, but takes the content from an earlier version instead of from
+// the items.
 func (s Store) planRollback(ctx context.Context, companyID, boardID string, version int64) (PublishPlan, error) {
 	if !id.Valid(BoardIDs, boardID) {
 		return PublishPlan{}, fault.ErrNotFound
